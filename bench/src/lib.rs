@@ -1,0 +1,3 @@
+//! Benchmarks: criterion micro-benchmarks under `benches/`, recorded runs under `results/`.
+#![deny(missing_docs)]
+#![forbid(unsafe_code)]

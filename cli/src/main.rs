@@ -1,0 +1,4 @@
+//! The `remat-bb` binary.
+#![forbid(unsafe_code)]
+
+fn main() {}

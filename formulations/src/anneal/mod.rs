@@ -1,0 +1,1 @@
+//! A primal heuristic: simulated annealing over the retained sets, with incremental evaluation of stages.

@@ -1,0 +1,1 @@
+//! The known ways to get a schedule without an integer program.

@@ -1,0 +1,1 @@
+//! Combinatorial dual bounds that need no linear program.

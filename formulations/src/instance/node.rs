@@ -1,0 +1,194 @@
+//! Nodes of an instance: an operator, its output tensor, and the ways to compute it.
+
+use std::fmt;
+
+/// Index of a node in execution order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct NodeId(pub u32);
+
+impl NodeId {
+    /// The id as an array index.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl From<usize> for NodeId {
+    fn from(i: usize) -> Self {
+        NodeId(i as u32)
+    }
+}
+
+impl fmt::Display for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// Which gradient a backward node computes, where one operator's backward is split in two nodes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Gradient {
+    /// All gradients in one node.
+    #[default]
+    All,
+    /// With respect to the parameters only.
+    Parameters,
+    /// With respect to the input only.
+    Input,
+}
+
+/// The role of a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum NodeKind {
+    /// Part of the forward pass (or of a graph without a backward pass).
+    #[default]
+    Forward,
+    /// A further output of a forward node, such as a 1-bit mask: only there when its parent is computed in the same
+    /// stage, and saved for one implementation of the backward node. OLLA's further outputs are by-products too.
+    ByProduct {
+        /// The forward node that makes it.
+        parent: NodeId,
+    },
+    /// The loss: the last node of the forward pass.
+    Loss,
+    /// Part of the backward pass.
+    Backward {
+        /// The forward node whose gradient this is, where known.
+        forward: Option<NodeId>,
+        /// Which gradient.
+        gradient: Gradient,
+    },
+}
+
+/// One way to compute a node.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Implementation {
+    /// Name of the algorithm or variant; may be empty.
+    pub name: String,
+    /// Nodes whose outputs are read, ascending and distinct.
+    pub needs: Vec<NodeId>,
+    /// Cost of the first computation, in the instance's cost unit.
+    pub cost: u64,
+    /// Scratch memory while the node runs, in bytes; negative where the operator releases memory it was charged for.
+    pub workspace_bytes: i64,
+    /// Cost of a recomputation; equal to `cost` unless measured apart.
+    pub recompute_cost: u64,
+    /// Scratch memory of a recomputation, in bytes.
+    pub recompute_workspace_bytes: i64,
+}
+
+impl Implementation {
+    /// An implementation whose recomputation costs the same as its first computation, without a name.
+    pub fn new(needs: Vec<NodeId>, cost: u64, workspace_bytes: i64) -> Self {
+        Implementation {
+            name: String::new(),
+            needs,
+            cost,
+            workspace_bytes,
+            recompute_cost: cost,
+            recompute_workspace_bytes: workspace_bytes,
+        }
+    }
+}
+
+/// The option to compute a node into the buffer of one of its inputs, which is gone afterwards.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct InPlace {
+    /// The input whose buffer is overwritten.
+    pub on: NodeId,
+    /// Added to the cost when the node is computed in place.
+    pub cost_delta: i64,
+    /// Scratch memory when computed in place, in bytes, in place of the implementation's own.
+    pub workspace_bytes: i64,
+}
+
+/// An operator and its output tensor.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Node {
+    /// Name shown to users; unique within the instance.
+    pub name: String,
+    /// Operator, for example `conv2d`; may be empty.
+    pub op: String,
+    /// Shape of the output; may be empty where unknown.
+    pub shape: Vec<u64>,
+    /// Role of the node.
+    pub kind: NodeKind,
+    /// Size of the output in bytes.
+    pub output_bytes: u64,
+    /// Memory that is resident while and after this node runs, apart from activations and their gradients, in bytes:
+    /// parameters, input batch, and the parameter gradients made so far.
+    pub fixed_bytes: u64,
+    /// Tensors alive around this node in the plain order, ascending: its inputs and whatever passes over it. For
+    /// backward nodes only gradients and the loss count (MONeT's `local`).
+    pub passing: Vec<NodeId>,
+    /// The ways to compute this node, at least one. Checkmate uses the first.
+    pub implementations: Vec<Implementation>,
+    /// The option to overwrite an input's buffer.
+    pub in_place: Option<InPlace>,
+}
+
+impl Node {
+    /// A forward node with one implementation and no workspace.
+    pub fn forward(
+        name: impl Into<String>,
+        needs: Vec<NodeId>,
+        cost: u64,
+        output_bytes: u64,
+    ) -> Self {
+        Node {
+            name: name.into(),
+            output_bytes,
+            implementations: vec![Implementation::new(needs, cost, 0)],
+            ..Node::default()
+        }
+    }
+
+    /// A loss node with one implementation and no workspace.
+    pub fn loss(name: impl Into<String>, needs: Vec<NodeId>, cost: u64, output_bytes: u64) -> Self {
+        Node {
+            kind: NodeKind::Loss,
+            ..Node::forward(name, needs, cost, output_bytes)
+        }
+    }
+
+    /// A backward node of `forward` with one implementation and no workspace.
+    pub fn backward(
+        name: impl Into<String>,
+        forward: Option<NodeId>,
+        needs: Vec<NodeId>,
+        cost: u64,
+        output_bytes: u64,
+    ) -> Self {
+        Node {
+            kind: NodeKind::Backward {
+                forward,
+                gradient: Gradient::All,
+            },
+            ..Node::forward(name, needs, cost, output_bytes)
+        }
+    }
+
+    /// Inputs of the first implementation.
+    #[inline]
+    pub fn needs(&self) -> &[NodeId] {
+        &self.implementations[0].needs
+    }
+
+    /// Cost of the first implementation.
+    #[inline]
+    pub fn cost(&self) -> u64 {
+        self.implementations[0].cost
+    }
+
+    /// Workspace of the first implementation in bytes, at least 0.
+    #[inline]
+    pub fn workspace_bytes(&self) -> u64 {
+        self.implementations[0].workspace_bytes.max(0) as u64
+    }
+
+    /// Whether the node belongs to the backward pass.
+    pub fn is_backward(&self) -> bool {
+        matches!(self.kind, NodeKind::Backward { .. })
+    }
+}

@@ -1,0 +1,291 @@
+//! What makes a computation graph an instance.
+
+use super::{InstanceData, Node, NodeId, NodeKind};
+use std::collections::BTreeMap;
+
+/// Largest cost or size of a single node: the integers up to here are exact in JSON and in `f64`.
+pub const LARGEST_VALUE: u64 = (1 << 53) - 1;
+
+/// What is wrong with a graph, where, and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {problem}, found {value}; {remedy}")]
+pub struct StructureError {
+    /// Where, as a path into [`InstanceData`], for example `nodes[3].implementations[0].needs[1]`.
+    pub path: String,
+    /// The offending value.
+    pub value: String,
+    /// What is wrong with it.
+    pub problem: String,
+    /// What would be right.
+    pub remedy: String,
+}
+
+fn error(
+    path: String,
+    value: impl ToString,
+    problem: impl Into<String>,
+    remedy: impl Into<String>,
+) -> Result<(), StructureError> {
+    Err(StructureError {
+        path,
+        value: value.to_string(),
+        problem: problem.into(),
+        remedy: remedy.into(),
+    })
+}
+
+/// Checks everything that [`super::Instance`] promises.
+pub(super) fn check(data: &InstanceData) -> Result<(), StructureError> {
+    let n = data.nodes.len();
+    if n == 0 {
+        return error(
+            "nodes".into(),
+            "an empty list",
+            "an instance has no node",
+            "give at least one node",
+        );
+    }
+    if n > u32::MAX as usize / 2 {
+        return error(
+            "nodes".into(),
+            n,
+            "too many nodes",
+            format!("give at most {}", u32::MAX / 2),
+        );
+    }
+    if let Some(ns) = data.cost_unit.nanoseconds
+        && !(ns.is_finite() && ns > 0.0)
+    {
+        return error(
+            "cost_unit.nanoseconds".into(),
+            ns,
+            "the length of a cost unit must be positive and finite",
+            "give the unit's length in nanoseconds, for example 10000",
+        );
+    }
+    let mut names = BTreeMap::new();
+    let mut order = Order::default();
+    for (i, node) in data.nodes.iter().enumerate() {
+        check_node(&data.nodes, i, node)?;
+        if let Some(first) = names.insert(node.name.as_str(), i) {
+            return error(
+                format!("nodes[{i}].name"),
+                format!("{:?}", node.name),
+                format!("nodes[{first}] has the same name"),
+                "give every node a name of its own",
+            );
+        }
+        order.check(i, node)?;
+    }
+    check_totals(&data.nodes)
+}
+
+fn check_totals(nodes: &[Node]) -> Result<(), StructureError> {
+    let largest = i64::MAX as u128;
+    let n = nodes.len() as u128;
+    let dearest = |v: &Node| {
+        v.implementations
+            .iter()
+            .map(|p| p.cost.max(p.recompute_cost))
+            .max()
+            .unwrap_or(0)
+    };
+    let cost = nodes.iter().map(|v| dearest(v) as u128).sum::<u128>() * n;
+    if cost > largest {
+        return error(
+            "nodes".into(),
+            format!("a total cost of {} over {n} nodes", cost / n),
+            "the costs add up to more than 64-bit arithmetic holds",
+            "use a coarser cost unit",
+        );
+    }
+    let bytes = nodes
+        .iter()
+        .map(|v| v.output_bytes as u128 + v.fixed_bytes as u128)
+        .sum::<u128>()
+        * 2;
+    if bytes > largest {
+        return error(
+            "nodes".into(),
+            format!("{} bytes in all", bytes / 2),
+            "the sizes add up to more than 64-bit arithmetic holds",
+            "check the unit of the sizes: they are bytes",
+        );
+    }
+    Ok(())
+}
+
+fn check_node(nodes: &[Node], i: usize, node: &Node) -> Result<(), StructureError> {
+    let at = |field: &str| format!("nodes[{i}].{field}");
+    in_range(at("output_bytes"), node.output_bytes)?;
+    in_range(at("fixed_bytes"), node.fixed_bytes)?;
+    if node.implementations.is_empty() {
+        return error(
+            at("implementations"),
+            "an empty list",
+            "a node needs an implementation",
+            "give at least one",
+        );
+    }
+    for (p, implementation) in node.implementations.iter().enumerate() {
+        let at = |field: &str| format!("nodes[{i}].implementations[{p}].{field}");
+        in_range(at("cost"), implementation.cost)?;
+        in_range(at("recompute_cost"), implementation.recompute_cost)?;
+        in_range(
+            at("workspace_bytes"),
+            implementation.workspace_bytes.unsigned_abs(),
+        )?;
+        in_range(
+            at("recompute_workspace_bytes"),
+            implementation.recompute_workspace_bytes.unsigned_abs(),
+        )?;
+        earlier_and_ascending(i, &implementation.needs, |k| at(&format!("needs[{k}]")))?;
+    }
+    earlier_and_ascending(i, &node.passing, |k| at(&format!("passing[{k}]")))?;
+    if let Some(in_place) = &node.in_place {
+        in_range(
+            at("in_place.workspace_bytes"),
+            in_place.workspace_bytes.unsigned_abs(),
+        )?;
+        in_range(
+            at("in_place.cost_delta"),
+            in_place.cost_delta.unsigned_abs(),
+        )?;
+        if in_place.on.index() >= i {
+            return later(at("in_place.on"), i, in_place.on);
+        }
+        let cheapest = node
+            .implementations
+            .iter()
+            .map(|p| p.cost.min(p.recompute_cost))
+            .min()
+            .unwrap_or(0);
+        if (cheapest as i64) + in_place.cost_delta < 0 {
+            return error(
+                at("in_place.cost_delta"),
+                in_place.cost_delta,
+                format!(
+                    "computing in place would cost less than nothing (the cheapest implementation costs {cheapest})"
+                ),
+                format!("give at least -{cheapest}"),
+            );
+        }
+    }
+    match node.kind {
+        NodeKind::ByProduct { parent } if parent.index() >= i => {
+            later(at("kind.parent"), i, parent)
+        }
+        NodeKind::ByProduct { parent }
+            if !matches!(nodes[parent.index()].kind, NodeKind::Forward) =>
+        {
+            error(
+                at("kind.parent"),
+                parent,
+                "the parent of a by-product is not a forward node",
+                "name the forward node that makes it",
+            )
+        }
+        NodeKind::Backward {
+            forward: Some(twin),
+            ..
+        } if twin.index() >= i => later(at("kind.forward"), i, twin),
+        _ => Ok(()),
+    }
+}
+
+fn in_range(path: String, value: u64) -> Result<(), StructureError> {
+    if value <= LARGEST_VALUE {
+        return Ok(());
+    }
+    error(
+        path,
+        value,
+        "the value is too large",
+        format!("values go up to 2^53 - 1 = {LARGEST_VALUE}: check the unit"),
+    )
+}
+
+fn later(path: String, i: usize, other: NodeId) -> Result<(), StructureError> {
+    error(
+        path,
+        other,
+        format!(
+            "node {i} refers to a node that does not come before it in execution order (a cycle, or a wrong order)"
+        ),
+        "list the nodes in an order in which every input comes first",
+    )
+}
+
+fn earlier_and_ascending(
+    i: usize,
+    list: &[NodeId],
+    at: impl Fn(usize) -> String,
+) -> Result<(), StructureError> {
+    for (k, id) in list.iter().enumerate() {
+        if id.index() >= i {
+            return later(at(k), i, *id);
+        }
+        if k > 0 && list[k - 1] >= *id {
+            return error(
+                at(k),
+                id,
+                format!(
+                    "the list is not ascending (the entry before is {})",
+                    list[k - 1]
+                ),
+                "sort it and drop repeated entries",
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Forward nodes, then the loss, then backward nodes.
+#[derive(Default)]
+struct Order {
+    loss: Option<usize>,
+    backward: Option<usize>,
+}
+
+impl Order {
+    fn check(&mut self, i: usize, node: &Node) -> Result<(), StructureError> {
+        let at = format!("nodes[{i}].kind");
+        match node.kind {
+            NodeKind::Loss => {
+                if let Some(first) = self.loss {
+                    let remedy = "keep one of them as the loss, make the others forward nodes";
+                    return error(
+                        at,
+                        "loss",
+                        format!("nodes[{first}] is a loss already"),
+                        remedy,
+                    );
+                }
+                if let Some(first) = self.backward {
+                    let remedy = "the loss comes before the backward pass";
+                    return error(
+                        at,
+                        "loss",
+                        format!("nodes[{first}] is a backward node before the loss"),
+                        remedy,
+                    );
+                }
+                self.loss = Some(i);
+            }
+            NodeKind::Backward { .. } => self.backward = self.backward.or(Some(i)),
+            NodeKind::Forward | NodeKind::ByProduct { .. } => {
+                if let Some(first) = self.loss.or(self.backward) {
+                    return error(
+                        at,
+                        "forward",
+                        format!(
+                            "a forward node comes after the loss or the backward pass began (nodes[{first}])"
+                        ),
+                        "order the nodes forward, loss, backward, or mark none as loss or backward",
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+}

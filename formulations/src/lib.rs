@@ -1,0 +1,31 @@
+//! Rematerialization as a domain: everything that is known before any integer program is solved.
+//!
+//! | module | concept |
+//! |---|---|
+//! | [`instance`] | a training graph with costs and sizes; its readers and writers |
+//! | [`zoo`] | training graphs of well-known networks, built by code from shapes and a roofline model |
+//! | [`budget`] | memory budgets and their units |
+//! | [`schedule`] | which node is computed, and which tensor is kept, in which stage |
+//! | [`simulate`] | the judge: replays a schedule or a plan, step by step |
+//! | [`plan`] | a schedule as a program of `allocate`, `compute`, `deallocate` |
+//! | [`baselines`] | the known ways to get a schedule without an integer program |
+//! | [`anneal`] | our own primal heuristic: annealing over the retained sets |
+//! | [`bound`] | combinatorial dual bounds that need no linear program |
+//!
+//! Arrows point one way: [`simulate`] judges what the others make and borrows nothing from them.
+#![deny(missing_docs)]
+#![forbid(unsafe_code)]
+
+pub mod anneal;
+pub mod baselines;
+pub mod bound;
+pub mod budget;
+pub mod instance;
+pub mod plan;
+pub mod schedule;
+pub mod simulate;
+pub mod solve;
+pub mod zoo;
+
+pub use budget::Budget;
+pub use instance::{Instance, NodeId};

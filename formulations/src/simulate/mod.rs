@@ -1,0 +1,184 @@
+//! The judge: replays a schedule or a plan step by step, allocating and freeing, and reports cost and memory.
+//!
+//! Nothing here is borrowed from an integer program: no big-M rows, no solver, just a set of resident tensors. Every
+//! number that a user sees went through one of the three replays:
+//! - [`checkmate`]: Checkmate's semantics (U and FREE, MLSys 2020 section 4.4) for a [`crate::schedule::CheckmateSchedule`];
+//! - [`monet`]: MONeT's semantics (ICLR 2021, section 4) for a [`crate::schedule::MonetSchedule`];
+//! - [`plan`]: a [`crate::plan::Plan`], register by register.
+
+mod checkmate;
+
+pub use checkmate::checkmate;
+
+use crate::instance::NodeId;
+
+/// What a replay found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replay {
+    /// Total cost in the instance's cost unit.
+    pub cost: u64,
+    /// Cost of computing each node once, the part that no schedule avoids.
+    pub base_cost: u64,
+    /// Largest memory at any moment in bytes, fixed memory included.
+    pub peak_bytes: u64,
+    /// The moment of the peak.
+    pub peak_at: Moment,
+    /// Number of node computations.
+    pub computations: usize,
+    /// Memory at each computation, in order.
+    pub timeline: Vec<TimelinePoint>,
+}
+
+impl Replay {
+    /// Recomputation overhead: extra cost over the base cost, in percent (0 for a base cost of 0).
+    pub fn overhead_percent(&self) -> f64 {
+        if self.base_cost == 0 {
+            0.0
+        } else {
+            (self.cost as f64 / self.base_cost as f64 - 1.0) * 100.0
+        }
+    }
+}
+
+/// A moment of a replay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// Stage; for a plan the number of nodes that were computed at least once before.
+    pub stage: usize,
+    /// Node that runs, or `None` at the start of a stage.
+    pub node: Option<NodeId>,
+}
+
+/// Memory at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimelinePoint {
+    /// The moment.
+    pub at: Moment,
+    /// Bytes in use, fixed memory included.
+    pub bytes: u64,
+    /// Total cost of everything computed up to and including this moment.
+    pub cost: u64,
+}
+
+/// Why a schedule or plan cannot be executed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReplayError {
+    /// The schedule has the wrong shape for the instance.
+    #[error(
+        "{what} is {found_rows} x {found_columns}, the instance needs {rows} x {columns} (stages x nodes)"
+    )]
+    Shape {
+        /// Which matrix.
+        what: &'static str,
+        /// Rows found.
+        found_rows: usize,
+        /// Columns found.
+        found_columns: usize,
+        /// Rows needed.
+        rows: usize,
+        /// Columns needed.
+        columns: usize,
+    },
+    /// A node runs while an input is not in memory.
+    #[error(
+        "stage {stage}: node {node} ({node_name}) runs, but its input {missing} ({missing_name}) is not in memory"
+    )]
+    MissingInput {
+        /// Stage.
+        stage: usize,
+        /// Node that runs.
+        node: NodeId,
+        /// Its name.
+        node_name: String,
+        /// Input that is missing.
+        missing: NodeId,
+        /// Its name.
+        missing_name: String,
+    },
+    /// A tensor is said to be retained into a stage, but was neither held nor computed in the stage before.
+    #[error("stage {stage} starts with node {node} ({node_name}) retained, but stage {before} neither held nor computed it", before = stage.wrapping_sub(1))]
+    NotThere {
+        /// Stage that starts with it.
+        stage: usize,
+        /// The node.
+        node: NodeId,
+        /// Its name.
+        node_name: String,
+    },
+    /// The node of a stage is not computed in it.
+    #[error(
+        "stage {stage}: node {node} ({node_name}) must be computed for the first time here and is not"
+    )]
+    NotComputed {
+        /// Stage.
+        stage: usize,
+        /// The node.
+        node: NodeId,
+        /// Its name.
+        node_name: String,
+    },
+    /// A node is computed, or retained, before the stage in which it is first computed.
+    #[error(
+        "stage {stage}: node {node} ({node_name}) is {verb} before the stage that computes it for the first time"
+    )]
+    TooEarly {
+        /// Stage.
+        stage: usize,
+        /// The node.
+        node: NodeId,
+        /// Its name.
+        node_name: String,
+        /// `computed` or `retained`.
+        verb: &'static str,
+    },
+}
+
+/// Follows cost and memory through a replay.
+struct Meter {
+    cost: u64,
+    peak_bytes: u64,
+    peak_at: Moment,
+    computations: usize,
+    timeline: Vec<TimelinePoint>,
+}
+
+impl Meter {
+    fn new() -> Self {
+        let at = Moment {
+            stage: 0,
+            node: None,
+        };
+        Meter {
+            cost: 0,
+            peak_bytes: 0,
+            peak_at: at,
+            computations: 0,
+            timeline: Vec::new(),
+        }
+    }
+
+    /// Records the memory in use at a moment.
+    fn sample(&mut self, stage: usize, node: Option<NodeId>, bytes: u64) {
+        let at = Moment { stage, node };
+        if bytes > self.peak_bytes {
+            self.peak_bytes = bytes;
+            self.peak_at = at;
+        }
+        self.timeline.push(TimelinePoint {
+            at,
+            bytes,
+            cost: self.cost,
+        });
+    }
+
+    fn finish(self, base_cost: u64) -> Replay {
+        Replay {
+            cost: self.cost,
+            base_cost,
+            peak_bytes: self.peak_bytes,
+            peak_at: self.peak_at,
+            computations: self.computations,
+            timeline: self.timeline,
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Solving an instance for a budget: settings, outcome, and the main entry point.
