@@ -18,8 +18,10 @@
 //! (schedules from what is held when), [`max_flow`], [`knapsack`], [`operators`] (what is cheap to recompute).
 
 pub mod articulation;
+pub mod chain;
 pub mod checkpoint_all;
 pub mod chen;
+pub mod hong;
 pub mod knapsack;
 pub mod linearised;
 pub mod max_flow;
@@ -27,6 +29,7 @@ pub mod operators;
 pub mod pytorch;
 pub mod retention;
 pub mod revolve;
+pub mod rotor;
 pub mod rounding;
 pub mod segments;
 pub mod training;
