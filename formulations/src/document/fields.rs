@@ -20,11 +20,6 @@ impl<'d> Fields<'d> {
         (value.data != Data::Null).then_some(value)
     }
 
-    /// Whether a field stands here, `null` or not.
-    pub(crate) fn has(&self, key: &str) -> bool {
-        self.entries.iter().any(|(k, _)| k == key)
-    }
-
     /// A field that must be there; `what` says what it holds.
     pub(crate) fn need(&self, key: &str, what: &str) -> Result<&'d Value, ReadError> {
         self.get(key).ok_or_else(|| {

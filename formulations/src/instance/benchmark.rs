@@ -283,7 +283,7 @@ impl Reader<'_> {
         node.fixed_bytes = self.kib(fields, &table, "fixed", "fixed_bytes")?;
         let what = "a cost in 0.01 ms";
         let value = table.need("cost", what)?;
-        let cost = if self.conv_choice && fields.has("conv_slot") && is_negative(value) {
+        let cost = if self.conv_choice && fields.get("conv_slot").is_some() && is_negative(value) {
             let table = self.table(fields, "A")?;
             let costs = table.need("cost", "a list of integers")?;
             let mut listed = self.document.list(costs, "a list of integers")?.iter();
@@ -328,7 +328,7 @@ impl Reader<'_> {
             cost_again: variant("cost_re", cost)?,
             workspace_again: variant("ws_re", workspace)?,
         };
-        if self.conv_choice && fields.has("conv_slot") {
+        if self.conv_choice && fields.get("conv_slot").is_some() {
             // The algorithm's cost has no recomputation variant in the published program, its workspace has.
             for c in 0..cost.len() {
                 if let Some(algorithm) = columns.algorithm(c, &needs[0])? {

@@ -77,13 +77,15 @@ pub fn read_instance_bytes(
                 let remedy = format!("the known schema is {wanted}");
                 return Err(document.fail(schema, "the schema is unknown", remedy));
             }
-            if top.has("counts") && top.has("flags") {
+            if top.get("counts").is_some() && top.get("flags").is_some() {
                 benchmark::read(&top, options.program)?
             } else {
                 native::read(&top)?
             }
         }
-        None if top.has("nodes") && (top.has("links") || top.has("edges")) => {
+        None if top.get("nodes").is_some()
+            && (top.get("links").is_some() || top.get("edges").is_some()) =>
+        {
             node_link::read(&top)?
         }
         None => {

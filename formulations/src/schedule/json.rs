@@ -431,28 +431,39 @@ pub fn write_schedule(document: &ScheduleDocument, instance: &Instance) -> Strin
     text + "}\n"
 }
 
+/// Row by row, since rows are words: a column's run begins and ends where a row differs from the one before.
 fn written_matrix(matrix: &BitMatrix) -> String {
     let mut columns = vec![String::new(); matrix.columns()];
-    for (c, text) in columns.iter_mut().enumerate() {
-        let mut row = 0;
-        while row < matrix.rows() {
-            if !matrix.get(row, c) {
-                row += 1;
-                continue;
+    let nothing = vec![0; matrix.words_per_row()];
+    for row in 0..=matrix.rows() {
+        let before = if row > 0 {
+            matrix.row(row - 1)
+        } else {
+            &nothing
+        };
+        let now = if row < matrix.rows() {
+            matrix.row(row)
+        } else {
+            &nothing
+        };
+        for (w, (now, before)) in now.iter().zip(before).enumerate() {
+            let mut changed = now ^ before;
+            while changed != 0 {
+                let bit = changed.trailing_zeros() as usize;
+                changed &= changed - 1;
+                let text = &mut columns[w * 64 + bit];
+                if now >> bit & 1 == 0 {
+                    *text += &format!(",{}", row - 1);
+                } else {
+                    let comma = if text.is_empty() { "" } else { "," };
+                    *text += &format!("{comma}{row}");
+                }
             }
-            let first = row;
-            while row < matrix.rows() && matrix.get(row, c) {
-                row += 1;
-            }
-            let comma = if text.is_empty() { "" } else { "," };
-            *text += &format!("{comma}{first},{}", row - 1);
         }
     }
     let (rows, count) = (matrix.rows(), matrix.columns());
-    format!(
-        "{{\"shape\":[{rows},{count}],\"cols\":[[{}]]}}",
-        columns.join("],[")
-    )
+    let columns = columns.join("],[");
+    format!("{{\"shape\":[{rows},{count}],\"cols\":[[{columns}]]}}")
 }
 
 fn written_choices(schedule: &MonetSchedule, instance: &Instance) -> String {

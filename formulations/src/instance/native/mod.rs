@@ -88,7 +88,7 @@ pub(in crate::instance) fn read(top: &Fields<'_>) -> Result<InstanceData, Instan
         let fields = document.fields(value, "a node: an object")?;
         let name = reader.nodes[i].name.clone();
         reader.nodes[i] = reader.node(i, name, &fields)?;
-        says_passing.push(fields.has("passing"));
+        says_passing.push(fields.get("passing").is_some());
     }
     let mut nodes = reader.nodes;
     let mut plain = PlainPassing::new(&nodes);
