@@ -4,6 +4,9 @@
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
+pub mod brute;
+pub mod graphs;
+
 use std::path::{Path, PathBuf};
 
 /// A folder of the shared data, or `None` (and a printed reason) where the data are not there.
