@@ -20,6 +20,36 @@ impl fmt::Display for Fault {
     }
 }
 
+/// What kind of thing is wrong, for programs that act on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FaultKind {
+    /// The file cannot be opened, read or decompressed, or is empty.
+    File,
+    /// The document, or what it describes, is larger than what is read.
+    TooLarge,
+    /// The text is not UTF-8.
+    Encoding,
+    /// The text is not JSON.
+    Syntax,
+    /// The format or its version is not known, or the file is of another kind.
+    Format,
+    /// A value has the wrong type.
+    Type,
+    /// A field is missing.
+    Missing,
+    /// A field is not known.
+    Unknown,
+    /// A value is out of range, in the wrong unit, or contradicts another.
+    Value,
+    /// A reference leads nowhere.
+    Reference,
+    /// References go round, or against the order of the nodes.
+    Order,
+    /// Something stands twice that may stand once.
+    Duplicate,
+}
+
 /// A position in a text file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
@@ -42,6 +72,7 @@ struct Details {
     file: String,
     position: Option<Position>,
     path: String,
+    kind: FaultKind,
     fault: Fault,
     /// The text around the fault, and the fault's place in it.
     excerpt: String,
@@ -72,6 +103,7 @@ impl ReadError {
             file: file.into(),
             position: None,
             path: String::new(),
+            kind: FaultKind::File,
             fault,
             excerpt: String::new(),
             span: (0, 0),
@@ -101,10 +133,22 @@ impl ReadError {
             file: file.into(),
             position: Some(position),
             path,
+            kind: FaultKind::Value,
             fault,
             excerpt: text[from..to].into(),
             span: (start - from, length),
         }))
+    }
+
+    /// The same error as one of another kind.
+    pub(crate) fn of_kind(mut self, kind: FaultKind) -> Self {
+        self.0.kind = kind;
+        self
+    }
+
+    /// What kind of thing is wrong.
+    pub fn kind(&self) -> FaultKind {
+        self.0.kind
     }
 
     /// Name of the file.

@@ -1,6 +1,6 @@
 //! Typed access to the values of a document.
 
-use super::{Data, Document, ReadError, Value};
+use super::{Data, Document, FaultKind, ReadError, Value};
 use crate::instance::LARGEST_VALUE;
 
 /// The fields of an object.
@@ -23,12 +23,14 @@ impl<'d> Fields<'d> {
     /// A field that must be there; `what` says what it holds.
     pub(crate) fn need(&self, key: &str, what: &str) -> Result<&'d Value, ReadError> {
         self.get(key).ok_or_else(|| {
-            self.document.fail_found(
-                self.value,
-                format!("the field `{key}` is missing"),
-                self.names(),
-                format!("add `{key}`: {what}"),
-            )
+            self.document
+                .fail_found(
+                    self.value,
+                    format!("the field `{key}` is missing"),
+                    self.names(),
+                    format!("add `{key}`: {what}"),
+                )
+                .of_kind(FaultKind::Missing)
         })
     }
 
@@ -40,12 +42,15 @@ impl<'d> Fields<'d> {
             .find(|(k, _)| !known.contains(&k.as_str()))
         {
             None => Ok(()),
-            Some((key, value)) => Err(self.document.fail_found(
-                value,
-                format!("the field {key:?} is unknown"),
-                format!("{key:?}"),
-                format!("the fields here are {}", known.join(", ")),
-            )),
+            Some((key, value)) => Err(self
+                .document
+                .fail_found(
+                    value,
+                    format!("the field {key:?} is unknown"),
+                    format!("{key:?}"),
+                    format!("the fields here are {}", known.join(", ")),
+                )
+                .of_kind(FaultKind::Unknown)),
         }
     }
 
@@ -139,11 +144,13 @@ impl Document {
                 format!("give {what} as an integer"),
             )),
             Data::Unsigned(_) | Data::Negative(_) => Err(too_large()),
-            Data::String(_) => Err(self.fail(
-                value,
-                "a string stands where a number belongs",
-                format!("give {what} as a plain integer, without quotes or unit"),
-            )),
+            Data::String(_) => Err(self
+                .fail(
+                    value,
+                    "a string stands where a number belongs",
+                    format!("give {what} as a plain integer, without quotes or unit"),
+                )
+                .of_kind(FaultKind::Type)),
             _ => Err(self.wrong_type(value, what)),
         }
     }
@@ -169,15 +176,17 @@ impl Document {
         if index < count {
             return Ok(index);
         }
-        Err(self.fail(
-            value,
-            format!("there is no {what} with this number"),
-            if count == 0 {
-                "there is none at all".to_owned()
-            } else {
-                format!("numbers go from 0 to {}", count - 1)
-            },
-        ))
+        Err(self
+            .fail(
+                value,
+                format!("there is no {what} with this number"),
+                if count == 0 {
+                    "there is none at all".to_owned()
+                } else {
+                    format!("numbers go from 0 to {}", count - 1)
+                },
+            )
+            .of_kind(FaultKind::Reference))
     }
 
     /// An error about the type of a value.
@@ -187,5 +196,6 @@ impl Document {
             format!("{} stands here", value.kind()),
             format!("give {what}"),
         )
+        .of_kind(FaultKind::Type)
     }
 }

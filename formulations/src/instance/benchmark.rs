@@ -8,7 +8,7 @@ use super::{
     CostUnit, Gradient, Implementation, InPlace, InstanceData, InstanceError, Node, NodeId,
     NodeKind, view,
 };
-use crate::document::{Data, Document, Fields, Value};
+use crate::document::{Data, Document, FaultKind, Fields, Value};
 
 const KIB: u64 = 1024;
 
@@ -113,7 +113,8 @@ impl Reader<'_> {
             let problem = "ids are positions in execution order: this one is repeated or misplaced";
             return Err(self
                 .document
-                .fail(id, problem, format!("this node's id is {i}")));
+                .fail(id, problem, format!("this node's id is {i}"))
+                .of_kind(FaultKind::Duplicate));
         }
         let op = match fields.get("op") {
             Some(op) => self.document.string(op, "the operator's name")?,
@@ -209,7 +210,10 @@ impl Reader<'_> {
             "node {i} refers to a node that does not come before it (a cycle, or a wrong order)"
         );
         let remedy = format!("list the nodes in execution order: inputs of node {i} are below {i}");
-        Err(self.document.fail(value, problem, remedy))
+        Err(self
+            .document
+            .fail(value, problem, remedy)
+            .of_kind(FaultKind::Order))
     }
 
     fn earlier_list(&self, i: usize, value: &Value) -> Result<Vec<NodeId>, InstanceError> {
@@ -390,7 +394,9 @@ impl Columns<'_> {
             let problem = format!("a column of the table has no entry {p}");
             let found = format!("{} entries", column.len());
             let remedy = "give one entry for each implementation or algorithm";
-            document.fail_found(self.value, problem, found, remedy)
+            document
+                .fail_found(self.value, problem, found, remedy)
+                .of_kind(FaultKind::Missing)
         })
     }
 
