@@ -1,6 +1,7 @@
 //! Malformed documents: each error names the file, the place, the value found, and what would be right.
 
 use flate2::{Compression, write::GzEncoder};
+use miette::{GraphicalReportHandler, GraphicalTheme};
 use remat_formulations::document::FaultKind;
 use remat_formulations::instance::{Program, ReadOptions, read_instance, read_instance_bytes};
 use remat_formulations::schedule::ScheduleFile;
@@ -756,4 +757,22 @@ fn errors_say_what_kind_of_thing_is_wrong() {
     assert_eq!((error.kind(), error.path()), (FaultKind::Order, "links[1]"));
     assert_eq!(error.fault().found, "x -> y -> x");
     assert_eq!(error.position().map(|p| (p.line, p.column)), Some((3, 43)));
+}
+
+#[test]
+fn the_place_is_shown_under_its_own_line_number() {
+    let text = NATIVE.replace("\"cost\": 20", "\"cost\": \"20 ns\"");
+    let read = read_instance_bytes("net.json", text.as_bytes(), &ReadOptions::default());
+    let mut shown = String::new();
+    let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor());
+    handler
+        .render_report(&mut shown, &read.unwrap_err())
+        .unwrap();
+    for part in [
+        "net.json:7:42: nodes[1].cost: a string stands where a number belongs",
+        "╭─[net.json:7:42]",
+        "7 │ {\"name\": \"b\", \"output_bytes\": 8, \"cost\": \"20 ns\"",
+    ] {
+        assert!(shown.contains(part), "{part:?} is not in\n{shown}");
+    }
 }

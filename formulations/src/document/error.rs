@@ -1,6 +1,8 @@
 //! What is wrong with a document, where, and what would be right.
 
-use miette::{Diagnostic, LabeledSpan, SourceCode};
+use miette::{
+    Diagnostic, LabeledSpan, MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents,
+};
 use std::fmt;
 
 /// What is wrong with a value, what it is, and what would be right.
@@ -180,17 +182,36 @@ fn boundary(text: &str, mut at: usize) -> usize {
     at
 }
 
+/// The excerpt, under the file's name and with the file's line numbers.
+impl SourceCode for ReadError {
+    fn read_span<'a>(
+        &'a self,
+        span: &SourceSpan,
+        before: usize,
+        after: usize,
+    ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
+        let contents = self.0.excerpt.read_span(span, before, after)?;
+        let line = self.0.position.map_or(0, |at| at.line - 1);
+        let column = self.0.position.map_or(0, |at| at.column - 1);
+        Ok(Box::new(MietteSpanContents::new_named(
+            self.0.file.clone(),
+            contents.data(),
+            *contents.span(),
+            line + contents.line(),
+            column,
+            contents.line_count(),
+        )))
+    }
+}
+
+/// The message says the remedy already, so that there is no separate help.
 impl Diagnostic for ReadError {
     fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         Some(Box::new("remat::read"))
     }
 
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new(&self.0.fault.remedy))
-    }
-
     fn source_code(&self) -> Option<&dyn SourceCode> {
-        (!self.0.excerpt.is_empty()).then_some(&self.0.excerpt as &dyn SourceCode)
+        (!self.0.excerpt.is_empty()).then_some(self as &dyn SourceCode)
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
