@@ -7,10 +7,13 @@
 //! - [`plan`]: a [`crate::plan::Plan`], register by register.
 
 mod checkmate;
+mod plan;
 
 pub use checkmate::checkmate;
+pub use plan::{StepFault, plan};
 
 use crate::instance::NodeId;
+use crate::plan::Register;
 
 /// What a replay found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,6 +133,59 @@ pub enum ReplayError {
         node_name: String,
         /// `computed` or `retained`.
         verb: &'static str,
+    },
+    /// The schedule is one of forward and backward stages, but the instance has no loss between them.
+    #[error("the instance has no loss node, so it has no stages of MONeT's program")]
+    NoLoss,
+    /// A schedule chooses an implementation that the node does not have.
+    #[error(
+        "node {node} ({node_name}) has {implementations} implementations, the schedule chooses number {implementation} (counted from 0)"
+    )]
+    NoImplementation {
+        /// The node.
+        node: NodeId,
+        /// Its name.
+        node_name: String,
+        /// The implementation.
+        implementation: u16,
+        /// Number of implementations.
+        implementations: usize,
+    },
+    /// A schedule computes a node in place that has no such option.
+    #[error("node {node} ({node_name}) has no in-place option, the schedule computes it in place")]
+    NotInPlace {
+        /// The node.
+        node: NodeId,
+        /// Its name.
+        node_name: String,
+    },
+    /// A statement of a plan cannot be executed.
+    #[error("statement {step}: {fault}")]
+    Step {
+        /// Position of the statement in the plan, from 0.
+        step: usize,
+        /// What is wrong with it.
+        fault: Box<StepFault>,
+    },
+    /// A plan that never computes a node.
+    #[error("node {node} ({node_name}) is never computed")]
+    NeverComputed {
+        /// The node.
+        node: NodeId,
+        /// Its name.
+        node_name: String,
+    },
+    /// A plan that ends with a register allocated that no output needs.
+    #[error(
+        "{register} with node {node} ({node_name}) is never freed; only outputs that no node reads may stay"
+    )]
+    NeverFreed {
+        /// The register.
+        register: Register,
+        /// The node.
+        node: NodeId,
+        /// Its name.
+        node_name: String,
     },
 }
 
