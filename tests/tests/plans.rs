@@ -389,7 +389,8 @@ fn monet_schedules_that_cannot_be_executed_are_refused() {
         change(&mut s);
         Plan::from_monet(&g, &s).unwrap_err().to_string()
     };
-    let cases: [(&str, &dyn Fn(&mut MonetSchedule)); 7] = [
+    type Change<'a> = &'a dyn Fn(&mut MonetSchedule);
+    let cases: [(&str, Change<'_>); 7] = [
         (
             "stage 2: node 5 (grad a) runs, but its input 0 (a) is not in memory",
             &|s| s.computed.set(2, 0, false),
