@@ -230,7 +230,7 @@ proptest! {
             objective: replay.cost,
             peak_bytes: replay.peak_bytes,
         };
-        prop_assert_eq!(PlanFile::read(&file.write(&g), &g), Ok(file));
+        prop_assert_eq!(PlanFile::read_bytes("plan.json", file.write(&g).as_bytes(), &g), Ok(file));
     }
 }
 
@@ -555,7 +555,9 @@ fn in_place_is_refused_under_checkmate_and_on_another_input() {
 fn broken_plan_files_are_refused_with_the_place_the_value_and_a_remedy() {
     let g = instance(vec![Node::forward("a", vec![], 10, 4)]);
     let good = r#"{"schema": "remat-plan/1", "instance": "test", "semantics": "checkmate", "objective": 10, "peak_bytes": 4, "steps": [["allocate", 0, "a"], ["compute", "a", 0], ["deallocate", 0]]}"#;
-    assert!(PlanFile::read(good, &g).is_ok());
+    assert!(PlanFile::read_bytes("good.json", good.as_bytes(), &g).is_ok());
+    let compute = r#"["compute", "a", 0]"#;
+    // What is replaced, by what, where the error points to, and a value that it quotes.
     let cases = [
         ("remat-plan/1", "remat-plan/9", "schema", "remat-plan/9"),
         ("\"test\"", "\"best\"", "instance", "best"),
@@ -567,41 +569,27 @@ fn broken_plan_files_are_refused_with_the_place_the_value_and_a_remedy() {
             "peak_bytes",
             "4.5",
         ),
-        ("\"peak_bytes\": 4, ", "", "peak_bytes", "nothing"),
-        ("\"steps\"", "\"step\"", "step", "allocate"),
+        ("\"peak_bytes\": 4, ", "", "", "the fields schema"),
+        ("\"steps\"", "\"step\"", "step", "step"),
+        (compute, r#"["compute", "a"]"#, "steps[1]", "a list of 2"),
+        (compute, r#"["compute", "b", 0]"#, "steps[1][1]", "\"b\""),
+        (compute, r#"["compute", "a", 0, 1]"#, "steps[1][3]", "1"),
         (
-            "[\"compute\", \"a\", 0]",
-            "[\"compute\", \"a\"]",
-            "steps[1]",
-            "compute",
-        ),
-        (
-            "[\"compute\", \"a\", 0]",
-            "[\"compute\", \"b\", 0]",
-            "steps[1][1]",
-            "\"b\"",
-        ),
-        (
-            "[\"compute\", \"a\", 0]",
-            "[\"compute\", \"a\", 0, 1]",
-            "steps[1][3]",
-            "1",
-        ),
-        (
-            "[\"deallocate\", 0]",
-            "[\"deallocate\", 4294967296]",
+            r#"["deallocate", 0]"#,
+            r#"["deallocate", 4294967296]"#,
             "steps[2][1]",
             "4294967296",
         ),
-        ("[\"allocate\", 0, \"a\"]", "7", "steps[0]", "7"),
-        ("]]}", "]]", "line 1, column", "remat-plan/1"),
+        (r#"["allocate", 0, "a"]"#, "7", "steps[0]", "7"),
     ];
     for (from, to, path, value) in cases {
         assert!(good.contains(from), "{from}");
-        let error = PlanFile::read(&good.replacen(from, to, 1), &g).unwrap_err();
-        assert!(error.path.starts_with(path), "{error}: path");
-        assert!(error.value.contains(value), "{error}: value");
-        assert!(!error.remedy.is_empty() && !error.problem.is_empty());
+        let broken = good.replacen(from, to, 1);
+        let error = PlanFile::read_bytes("broken.json", broken.as_bytes(), &g).unwrap_err();
+        assert_eq!(error.path(), path, "{error}");
+        assert!(error.fault().found.contains(value), "{error}");
+        assert!(error.to_string().starts_with("broken.json:1:"), "{error}");
+        assert!(!error.fault().remedy.is_empty());
     }
 }
 
@@ -623,5 +611,8 @@ fn the_schema_lists_exactly_the_fields_that_are_written() {
         keys
     };
     assert_eq!(keys(&schema["properties"]), keys(&written));
-    assert_eq!(PlanFile::read(&file.write(&g), &g), Ok(file));
+    assert_eq!(
+        PlanFile::read_bytes("plan.json", file.write(&g).as_bytes(), &g),
+        Ok(file)
+    );
 }

@@ -1,10 +1,11 @@
 //! Plan files: `remat-plan/1` JSON. The schema is `formulations/schema/remat-plan-1.schema.json`.
 
 use super::{Plan, Register, Semantics, Step};
+use crate::document::{self, Data, Document, ReadError, Value};
 use crate::instance::{Instance, NodeId};
-use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::Path;
 
 /// Name of the schema of plan files.
 pub const SCHEMA: &str = "remat-plan/1";
@@ -19,6 +20,8 @@ const FIELDS: [&str; 7] = [
     "steps",
 ];
 
+const STATEMENTS: &str = r#"["allocate", register, "node"], ["compute", "node", register], ["compute", "node", register, implementation] or ["deallocate", register]"#;
+
 /// A plan with what its maker recorded about it. The records are claims: [`crate::simulate::plan`] is the judge.
 ///
 /// # Example
@@ -30,9 +33,9 @@ const FIELDS: [&str; 7] = [
 /// let instance = Instance::new(data)?;
 /// let text = r#"{"schema": "remat-plan/1", "instance": "one", "semantics": "checkmate", "objective": 10,
 ///     "peak_bytes": 4, "steps": [["allocate", 0, "a"], ["compute", "a", 0], ["deallocate", 0]]}"#;
-/// let file = PlanFile::read(text, &instance)?;
+/// let file = PlanFile::read_bytes("one.json", text.as_bytes(), &instance)?;
 /// assert_eq!(file.plan.steps.len(), 3);
-/// assert_eq!(PlanFile::read(&file.write(&instance), &instance)?, file);
+/// assert_eq!(PlanFile::read_bytes("again.json", file.write(&instance).as_bytes(), &instance)?, file);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,106 +50,57 @@ pub struct PlanFile {
     pub peak_bytes: u64,
 }
 
-/// A plan file that could not be read: where, which value, what is wrong with it, and what would be right.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{path}: {problem}, found {value}; {remedy}")]
-pub struct PlanFileError {
-    /// Where, for example `steps[12][1]`.
-    pub path: String,
-    /// The offending value, shortened.
-    pub value: String,
-    /// What is wrong with it.
-    pub problem: String,
-    /// What would be right.
-    pub remedy: String,
-}
-
-fn error(
-    path: impl Into<String>,
-    value: &Value,
-    problem: impl Into<String>,
-    remedy: impl Into<String>,
-) -> PlanFileError {
-    let text = value.to_string();
-    let shown = if text.chars().count() > 60 {
-        text.chars().take(57).chain("...".chars()).collect()
-    } else {
-        text
-    };
-    PlanFileError {
-        path: path.into(),
-        value: shown,
-        problem: problem.into(),
-        remedy: remedy.into(),
-    }
-}
-
 impl PlanFile {
-    /// Reads a plan file for an instance; nodes are found by their names.
+    /// Reads a plan file, plain or gzipped, for an instance; nodes are found by their names.
     ///
     /// # Errors
-    /// [`PlanFileError`] for text that is not JSON, not of this schema, made for another instance, or that names
-    /// nodes or implementations the instance does not have. Whether the plan can be executed is not looked at.
-    pub fn read(text: &str, instance: &Instance) -> Result<Self, PlanFileError> {
-        let value: Value = serde_json::from_str(text).map_err(|e| PlanFileError {
-            path: format!("line {}, column {}", e.line(), e.column()),
-            value: text
-                .lines()
-                .nth(e.line().saturating_sub(1))
-                .map_or_else(String::new, |l| l.trim().chars().take(60).collect()),
-            problem: format!("not JSON ({e})"),
-            remedy: "give a plan file as `remat-bb solve --out` writes it".into(),
-        })?;
-        let Value::Object(object) = &value else {
-            let remedy = "give an object with the fields of remat-plan/1";
-            return Err(error("(top level)", &value, "a plan is an object", remedy));
-        };
-        if let Some(key) = object.keys().find(|k| !FIELDS.contains(&k.as_str())) {
-            let problem = "a field that plan files do not have";
-            let remedy = format!("the fields are {}", FIELDS.join(", "));
-            return Err(error(key, &object[key], problem, remedy));
+    /// [`ReadError`] for a file that is not JSON, not of this schema, made for another instance, or that names nodes or
+    /// implementations the instance does not have. Whether the plan can be executed is not looked at.
+    pub fn read(path: &Path, instance: &Instance) -> Result<Self, ReadError> {
+        let bytes = document::load(path)?;
+        Self::read_bytes(&path.display().to_string(), &bytes, instance)
+    }
+
+    /// Reads a plan from bytes; `name` stands for the file in errors.
+    ///
+    /// # Errors
+    /// As [`PlanFile::read`].
+    pub fn read_bytes(name: &str, bytes: &[u8], instance: &Instance) -> Result<Self, ReadError> {
+        let document = Document::parse(name, bytes)?;
+        let top = document.fields(document.root(), "a plan: an object with `steps`")?;
+        let schema = top.need("schema", &format!("{SCHEMA:?}"))?;
+        if document.string(schema, &format!("{SCHEMA:?}"))? != SCHEMA {
+            let problem = "this file is not a plan, or one of another version";
+            return Err(document.fail(schema, problem, format!("the known schema is {SCHEMA:?}")));
         }
-        let schema = field(object, "schema")?;
-        if schema != SCHEMA {
-            let problem = "another schema";
-            return Err(error("schema", schema, problem, format!("give {SCHEMA:?}")));
+        top.only(&FIELDS)?;
+        let made_for = top.need("instance", "the name of the instance")?;
+        if document.string(made_for, "the name of the instance")? != instance.name() {
+            let problem = "the plan was made for another instance";
+            let remedy = format!("the instance at hand is {:?}", instance.name());
+            return Err(document.fail(made_for, problem, remedy));
         }
-        let name = field(object, "instance")?;
-        if name != instance.name() {
-            let problem = format!(
-                "the plan was made for another instance than {:?}",
-                instance.name()
-            );
-            let remedy = "give the instance that the plan was made for";
-            return Err(error("instance", name, problem, remedy));
-        }
-        let semantics = match field(object, "semantics")? {
-            Value::String(s) if s == "checkmate" => Semantics::Checkmate,
-            Value::String(s) if s == "monet" => Semantics::Monet,
-            other => {
+        let semantics = top.need("semantics", "\"checkmate\" or \"monet\"")?;
+        let semantics = match &semantics.data {
+            Data::String(s) if s == "checkmate" => Semantics::Checkmate,
+            Data::String(s) if s == "monet" => Semantics::Monet,
+            _ => {
                 let remedy = "give \"checkmate\" or \"monet\"";
-                return Err(error("semantics", other, "unknown semantics", remedy));
+                return Err(document.fail(semantics, "these semantics are unknown", remedy));
             }
         };
-        let budget_bytes = match object.get("budget_bytes") {
-            None | Some(Value::Null) => None,
-            Some(value) => Some(number("budget_bytes", value, i64::MAX as u64)?),
-        };
-        let total = |name: &str| number(name, field(object, name)?, i64::MAX as u64);
-        let steps = field(object, "steps")?;
-        let Value::Array(list) = steps else {
-            return Err(error(
-                "steps",
-                steps,
-                "not a list",
-                "give a list of statements",
-            ));
-        };
-        let reader = StepReader::new(instance);
-        let steps = list
+        let budget = top.get("budget_bytes");
+        let budget_bytes = budget
+            .map(|value| total(&document, value, "the budget in bytes"))
+            .transpose()?;
+        let need = |key: &str, what: &str| total(&document, top.need(key, what)?, what);
+        let objective = need("objective", "the total cost")?;
+        let peak_bytes = need("peak_bytes", "the largest memory in bytes")?;
+        let steps = document.list(top.need("steps", "a list of statements")?, "a list")?;
+        let reader = StepReader::new(&document, instance);
+        let steps = steps
             .iter()
-            .enumerate()
-            .map(|(at, step)| reader.step(at, step))
+            .map(|step| reader.step(step))
             .collect::<Result<Vec<_>, _>>()?;
         Ok(PlanFile {
             plan: Plan {
@@ -155,8 +109,8 @@ impl PlanFile {
                 steps,
             },
             budget_bytes,
-            objective: total("objective")?,
-            peak_bytes: total("peak_bytes")?,
+            objective,
+            peak_bytes,
         })
     }
 
@@ -171,7 +125,7 @@ impl PlanFile {
             Semantics::Checkmate => "checkmate",
             Semantics::Monet => "monet",
         };
-        let name = Value::from(self.plan.instance.as_str());
+        let name = quoted(&self.plan.instance);
         // Writing to a string cannot fail.
         let _ = write!(
             out,
@@ -185,21 +139,21 @@ impl PlanFile {
             "  \"objective\": {},\n  \"peak_bytes\": {},\n  \"steps\": [",
             self.objective, self.peak_bytes
         );
-        let quoted = |node: NodeId| match instance.nodes().get(node.index()) {
-            Some(known) => Value::from(known.name.as_str()),
-            None => Value::Null,
+        let name = |node: NodeId| match instance.nodes().get(node.index()) {
+            Some(known) => quoted(&known.name),
+            None => "null".into(),
         };
         for (at, step) in self.plan.steps.iter().enumerate() {
             out.push_str(if at == 0 { "\n    " } else { ",\n    " });
             let _ = match *step {
                 Step::Allocate { register, node } => {
-                    write!(out, "[\"allocate\", {}, {}]", register.0, quoted(node))
+                    write!(out, "[\"allocate\", {}, {}]", register.0, name(node))
                 }
                 Step::Compute {
                     node,
                     register,
                     implementation: 0,
-                } => write!(out, "[\"compute\", {}, {}]", quoted(node), register.0),
+                } => write!(out, "[\"compute\", {}, {}]", name(node), register.0),
                 Step::Compute {
                     node,
                     register,
@@ -207,7 +161,7 @@ impl PlanFile {
                 } => write!(
                     out,
                     "[\"compute\", {}, {}, {implementation}]",
-                    quoted(node),
+                    name(node),
                     register.0
                 ),
                 Step::Deallocate { register } => {
@@ -220,88 +174,97 @@ impl PlanFile {
     }
 }
 
-fn field<'a>(object: &'a Map<String, Value>, name: &str) -> Result<&'a Value, PlanFileError> {
-    object.get(name).ok_or_else(|| PlanFileError {
-        path: name.into(),
-        value: "nothing".into(),
-        problem: "the field is missing".into(),
-        remedy: format!("a plan file has the fields {}", FIELDS.join(", ")),
-    })
+/// A string as JSON.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
 }
 
-fn number(path: impl Into<String>, value: &Value, largest: u64) -> Result<u64, PlanFileError> {
-    match value.as_u64() {
-        Some(n) if n <= largest => Ok(n),
-        _ => Err(error(
-            path,
+/// A total over a whole plan: larger than the values of single nodes may be, but within 63 bits.
+fn total(document: &Document, value: &Value, what: &str) -> Result<u64, ReadError> {
+    match value.data {
+        Data::Unsigned(n) if n <= i64::MAX as u64 => Ok(n),
+        _ => Err(document.fail(
             value,
-            "not a whole number in range",
-            format!("give a whole number from 0 to {largest}"),
+            "not a whole number from 0 to 2^63 - 1",
+            format!("give {what} as a whole number"),
         )),
     }
 }
 
 struct StepReader<'a> {
+    document: &'a Document,
     instance: &'a Instance,
     ids: BTreeMap<&'a str, NodeId>,
 }
 
 impl<'a> StepReader<'a> {
-    fn new(instance: &'a Instance) -> Self {
+    fn new(document: &'a Document, instance: &'a Instance) -> Self {
         let ids = instance
             .ids()
             .map(|id| (instance.node(id).name.as_str(), id))
             .collect();
-        StepReader { instance, ids }
-    }
-
-    fn step(&self, at: usize, step: &Value) -> Result<Step, PlanFileError> {
-        let path = |k: usize| format!("steps[{at}][{k}]");
-        let parts = step.as_array().map(Vec::as_slice).unwrap_or_default();
-        let verb = parts.first().and_then(Value::as_str);
-        let register =
-            |k: usize| number(path(k), &parts[k], u64::from(u32::MAX)).map(|r| Register(r as u32));
-        match (verb, parts.len()) {
-            (Some("allocate"), 3) => Ok(Step::Allocate {
-                register: register(1)?,
-                node: self.node(path(2), &parts[2])?,
-            }),
-            (Some("compute"), 3 | 4) => {
-                let node = self.node(path(1), &parts[1])?;
-                let last = self.instance.node(node).implementations.len() as u64 - 1;
-                let implementation = match parts.get(3) {
-                    None => 0,
-                    Some(value) => number(path(3), value, last.min(u64::from(u16::MAX)))? as u16,
-                };
-                Ok(Step::Compute {
-                    node,
-                    register: register(2)?,
-                    implementation,
-                })
-            }
-            (Some("deallocate"), 2) => Ok(Step::Deallocate {
-                register: register(1)?,
-            }),
-            _ => Err(error(
-                format!("steps[{at}]"),
-                step,
-                "not a statement",
-                r#"give ["allocate", register, "node"], ["compute", "node", register], ["compute", "node", register, implementation] or ["deallocate", register]"#,
-            )),
+        StepReader {
+            document,
+            instance,
+            ids,
         }
     }
 
-    fn node(&self, path: String, value: &Value) -> Result<NodeId, PlanFileError> {
-        let known = value.as_str().and_then(|name| self.ids.get(name));
-        known.copied().ok_or_else(|| {
-            let problem = format!("not a node of instance {:?}", self.instance.name());
+    fn step(&self, step: &Value) -> Result<Step, ReadError> {
+        let parts = self
+            .document
+            .list(step, &format!("a statement: {STATEMENTS}"))?;
+        let verb = match parts.first().map(|v| &v.data) {
+            Some(Data::String(verb)) => verb.as_str(),
+            _ => "",
+        };
+        match (verb, parts) {
+            ("allocate", [_, register, node]) => Ok(Step::Allocate {
+                register: self.register(register)?,
+                node: self.node(node)?,
+            }),
+            ("compute", [_, node, register]) => Ok(Step::Compute {
+                node: self.node(node)?,
+                register: self.register(register)?,
+                implementation: 0,
+            }),
+            ("compute", [_, node, register, implementation]) => {
+                let node = self.node(node)?;
+                let count = self.instance.node(node).implementations.len();
+                let count = count.min(usize::from(u16::MAX) + 1);
+                let what = "implementation of this node";
+                Ok(Step::Compute {
+                    node,
+                    register: self.register(register)?,
+                    implementation: self.document.index(implementation, count, what)? as u16,
+                })
+            }
+            ("deallocate", [_, register]) => Ok(Step::Deallocate {
+                register: self.register(register)?,
+            }),
+            _ => {
+                let remedy = format!("give {STATEMENTS}");
+                Err(self.document.fail(step, "this is not a statement", remedy))
+            }
+        }
+    }
+
+    fn register(&self, value: &Value) -> Result<Register, ReadError> {
+        let number = self.document.unsigned(value, "the number of a register")?;
+        u32::try_from(number).map(Register).map_err(|_| {
+            let remedy = "registers are numbered from 0 to 4294967295";
+            let problem = "the number of the register is too large";
+            self.document.fail(value, problem, remedy)
+        })
+    }
+
+    fn node(&self, value: &Value) -> Result<NodeId, ReadError> {
+        let name = self.document.string(value, "the name of a node")?;
+        self.ids.get(name).copied().ok_or_else(|| {
+            let problem = format!("instance {:?} has no such node", self.instance.name());
             let example = &self.instance.nodes()[0].name;
-            error(
-                path,
-                value,
-                problem,
-                format!("give the name of a node, for example {example:?}"),
-            )
+            let remedy = format!("give the name of a node, for example {example:?}");
+            self.document.fail(value, problem, remedy)
         })
     }
 }

@@ -27,7 +27,8 @@ mod json;
 mod text;
 mod trace;
 
-pub use json::{PlanFile, PlanFileError, SCHEMA};
+pub use crate::document::ReadError as PlanFileError;
+pub use json::{PlanFile, SCHEMA};
 pub use text::PlanText;
 
 use crate::instance::NodeId;
