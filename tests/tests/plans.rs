@@ -2,9 +2,10 @@
 
 use proptest::prelude::*;
 use remat_formulations::instance::{
-    CostUnit, Implementation, InPlace, Instance, InstanceData, Node, NodeId, NodeKind,
+    CostUnit, Implementation, InPlace, Instance, InstanceData, InstanceError, Node, NodeId,
+    NodeKind,
 };
-use remat_formulations::plan::{Plan, PlanFile, Register, Semantics, Step};
+use remat_formulations::plan::{Plan, PlanDocument, PlanFile, Register, Semantics, Step};
 use remat_formulations::schedule::{BitMatrix, CheckmateSchedule, MonetSchedule};
 use remat_formulations::simulate::{self, ReplayError, StepFault};
 use std::collections::BTreeMap;
@@ -21,6 +22,10 @@ fn instance(nodes: Vec<Node>) -> Instance {
 
 fn ids(list: &[u32]) -> Vec<NodeId> {
     list.iter().map(|i| NodeId(*i)).collect()
+}
+
+fn read(text: &str, g: &Instance) -> Result<PlanDocument, InstanceError> {
+    PlanFile::parse("plan.json", text.as_bytes())?.plan(g)
 }
 
 /// A random graph (inputs among the five nodes before) with workspaces and fixed memory.
@@ -224,13 +229,13 @@ proptest! {
     fn plan_files_are_read_as_they_were_written((g, s) in scheduled(9), budget in prop::option::of(any::<u32>())) {
         let plan = Plan::from_checkmate(&g, &s).unwrap();
         let replay = simulate::plan(&g, &plan).unwrap();
-        let file = PlanFile {
+        let file = PlanDocument {
             plan,
             budget_bytes: budget.map(u64::from),
             objective: replay.cost,
             peak_bytes: replay.peak_bytes,
         };
-        prop_assert_eq!(PlanFile::read_bytes("plan.json", file.write(&g).as_bytes(), &g), Ok(file));
+        prop_assert_eq!(read(&file.write(&g), &g), Ok(file));
     }
 }
 
@@ -555,7 +560,7 @@ fn in_place_is_refused_under_checkmate_and_on_another_input() {
 fn broken_plan_files_are_refused_with_the_place_the_value_and_a_remedy() {
     let g = instance(vec![Node::forward("a", vec![], 10, 4)]);
     let good = r#"{"schema": "remat-plan/1", "instance": "test", "semantics": "checkmate", "objective": 10, "peak_bytes": 4, "steps": [["allocate", 0, "a"], ["compute", "a", 0], ["deallocate", 0]]}"#;
-    assert!(PlanFile::read_bytes("good.json", good.as_bytes(), &g).is_ok());
+    assert!(read(good, &g).is_ok());
     let compute = r#"["compute", "a", 0]"#;
     // What is replaced, by what, where the error points to, and a value that it quotes.
     let cases = [
@@ -585,10 +590,10 @@ fn broken_plan_files_are_refused_with_the_place_the_value_and_a_remedy() {
     for (from, to, path, value) in cases {
         assert!(good.contains(from), "{from}");
         let broken = good.replacen(from, to, 1);
-        let error = PlanFile::read_bytes("broken.json", broken.as_bytes(), &g).unwrap_err();
+        let error = read(&broken, &g).unwrap_err();
         assert_eq!(error.path(), path, "{error}");
         assert!(error.fault().found.contains(value), "{error}");
-        assert!(error.to_string().starts_with("broken.json:1:"), "{error}");
+        assert!(error.to_string().starts_with("plan.json:1:"), "{error}");
         assert!(!error.fault().remedy.is_empty());
     }
 }
@@ -598,7 +603,7 @@ fn the_schema_lists_exactly_the_fields_that_are_written() {
     let text = include_str!("../../formulations/schema/remat-plan-1.schema.json");
     let schema: serde_json::Value = serde_json::from_str(text).unwrap();
     let g = monet_instance();
-    let file = PlanFile {
+    let file = PlanDocument {
         plan: Plan::from_monet(&g, &monet_schedule()).unwrap(),
         budget_bytes: Some(2000),
         objective: 1,
@@ -611,8 +616,5 @@ fn the_schema_lists_exactly_the_fields_that_are_written() {
         keys
     };
     assert_eq!(keys(&schema["properties"]), keys(&written));
-    assert_eq!(
-        PlanFile::read_bytes("plan.json", file.write(&g).as_bytes(), &g),
-        Ok(file)
-    );
+    assert_eq!(read(&file.write(&g), &g), Ok(file));
 }

@@ -33,13 +33,14 @@ const STATEMENTS: &str = r#"["allocate", register, "node"], ["compute", "node", 
 /// let instance = Instance::new(data)?;
 /// let text = r#"{"schema": "remat-plan/1", "instance": "one", "semantics": "checkmate", "objective": 10,
 ///     "peak_bytes": 4, "steps": [["allocate", 0, "a"], ["compute", "a", 0], ["deallocate", 0]]}"#;
-/// let file = PlanFile::read_bytes("one.json", text.as_bytes(), &instance)?;
-/// assert_eq!(file.plan.steps.len(), 3);
-/// assert_eq!(PlanFile::read_bytes("again.json", file.write(&instance).as_bytes(), &instance)?, file);
+/// let document = PlanFile::parse("one.json", text.as_bytes())?.plan(&instance)?;
+/// assert_eq!(document.plan.steps.len(), 3);
+/// let written = document.write(&instance);
+/// assert_eq!(PlanFile::parse("again.json", written.as_bytes())?.plan(&instance)?, document);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlanFile {
+pub struct PlanDocument {
     /// The plan.
     pub plan: Plan,
     /// Memory budget that it was made for, in bytes.
@@ -50,62 +51,78 @@ pub struct PlanFile {
     pub peak_bytes: u64,
 }
 
+/// A plan file whose header is read: enough to know which instance to read, and for which program.
+#[derive(Debug)]
+pub struct PlanFile {
+    document: Document,
+    instance: String,
+    semantics: Semantics,
+}
+
 impl PlanFile {
-    /// Reads a plan file, plain or gzipped, for an instance; nodes are found by their names.
+    /// Opens a plan file, JSON or gzipped JSON.
     ///
     /// # Errors
-    /// [`ReadError`] for a file that is not JSON, not of this schema, made for another instance, or that names nodes or
-    /// implementations the instance does not have. Whether the plan can be executed is not looked at.
-    pub fn read(path: &Path, instance: &Instance) -> Result<Self, ReadError> {
-        let bytes = document::load(path)?;
-        Self::read_bytes(&path.display().to_string(), &bytes, instance)
+    /// [`ReadError`] if it is not a plan file.
+    pub fn open(path: &Path) -> Result<Self, ReadError> {
+        Self::parse(&path.display().to_string(), &document::load(path)?)
     }
 
-    /// Reads a plan from bytes; `name` stands for the file in errors.
+    /// Parses the bytes of a plan file; `name` stands for the file in errors.
     ///
     /// # Errors
-    /// As [`PlanFile::read`].
-    pub fn read_bytes(name: &str, bytes: &[u8], instance: &Instance) -> Result<Self, ReadError> {
+    /// As [`PlanFile::open`].
+    pub fn parse(name: &str, bytes: &[u8]) -> Result<Self, ReadError> {
         let document = Document::parse(name, bytes)?;
-        let top = document.fields(document.root(), "a plan: an object with `steps`")?;
-        let schema = top.need("schema", &format!("{SCHEMA:?}"))?;
-        if document.string(schema, &format!("{SCHEMA:?}"))? != SCHEMA {
-            let problem = "this file is not a plan, or one of another version";
-            return Err(document.fail(schema, problem, format!("the known schema is {SCHEMA:?}")));
-        }
-        top.only(&FIELDS)?;
-        let made_for = top.need("instance", "the name of the instance")?;
-        if document.string(made_for, "the name of the instance")? != instance.name() {
+        let (instance, semantics) = header(&document)?;
+        Ok(PlanFile {
+            document,
+            instance,
+            semantics,
+        })
+    }
+
+    /// Name of the instance that the plan was made for.
+    pub fn instance(&self) -> &str {
+        &self.instance
+    }
+
+    /// The semantics of the plan. Benchmark instances must be read for the program of that name.
+    pub fn semantics(&self) -> Semantics {
+        self.semantics
+    }
+
+    /// Reads the plan for its instance; nodes are found by their names.
+    ///
+    /// # Errors
+    /// [`ReadError`] for a plan of another instance, or the first statement that is none or that names a node or an
+    /// implementation the instance does not have. Whether the plan can be executed is for [`crate::simulate::plan`].
+    pub fn plan(&self, instance: &Instance) -> Result<PlanDocument, ReadError> {
+        let document = &self.document;
+        let top = document.fields(document.root(), "a plan")?;
+        if self.instance != instance.name() {
+            let made_for = top.need("instance", "the name of the instance")?;
             let problem = "the plan was made for another instance";
             let remedy = format!("the instance at hand is {:?}", instance.name());
             return Err(document.fail(made_for, problem, remedy));
         }
-        let semantics = top.need("semantics", "\"checkmate\" or \"monet\"")?;
-        let semantics = match &semantics.data {
-            Data::String(s) if s == "checkmate" => Semantics::Checkmate,
-            Data::String(s) if s == "monet" => Semantics::Monet,
-            _ => {
-                let remedy = "give \"checkmate\" or \"monet\"";
-                return Err(document.fail(semantics, "these semantics are unknown", remedy));
-            }
-        };
         let budget = top.get("budget_bytes");
         let budget_bytes = budget
-            .map(|value| total(&document, value, "the budget in bytes"))
+            .map(|value| total(document, value, "the budget in bytes"))
             .transpose()?;
-        let need = |key: &str, what: &str| total(&document, top.need(key, what)?, what);
+        let need = |key: &str, what: &str| total(document, top.need(key, what)?, what);
         let objective = need("objective", "the total cost")?;
         let peak_bytes = need("peak_bytes", "the largest memory in bytes")?;
         let steps = document.list(top.need("steps", "a list of statements")?, "a list")?;
-        let reader = StepReader::new(&document, instance);
+        let reader = StepReader::new(document, instance);
         let steps = steps
             .iter()
             .map(|step| reader.step(step))
             .collect::<Result<Vec<_>, _>>()?;
-        Ok(PlanFile {
+        Ok(PlanDocument {
             plan: Plan {
                 instance: instance.name().into(),
-                semantics,
+                semantics: self.semantics,
                 steps,
             },
             budget_bytes,
@@ -113,7 +130,37 @@ impl PlanFile {
             peak_bytes,
         })
     }
+}
 
+fn header(document: &Document) -> Result<(String, Semantics), ReadError> {
+    let top = document.fields(document.root(), "a plan: an object with `steps`")?;
+    let wanted = format!("{SCHEMA:?}");
+    let schema = top.need("schema", &wanted)?;
+    if document.string(schema, &wanted)? != SCHEMA {
+        let problem = "this file is not a plan, or one of another version";
+        return Err(document.fail(
+            schema,
+            problem,
+            format!("a plan file has the schema {wanted}"),
+        ));
+    }
+    top.only(&FIELDS)?;
+    let instance = top.need("instance", "the name of the instance")?;
+    let instance = document.string(instance, "the name of the instance")?;
+    let what = "\"checkmate\" or \"monet\"";
+    let semantics = top.need("semantics", what)?;
+    let semantics = match document.string(semantics, what)? {
+        "checkmate" => Semantics::Checkmate,
+        "monet" => Semantics::Monet,
+        _ => {
+            let problem = "these semantics are unknown";
+            return Err(document.fail(semantics, problem, format!("give {what}")));
+        }
+    };
+    Ok((instance.to_owned(), semantics))
+}
+
+impl PlanDocument {
     /// Writes the plan for its instance: JSON, one statement a line, nodes by name.
     ///
     /// A statement is `["allocate", register, node]`, `["compute", node, register]`, the same with the index of an

@@ -28,7 +28,7 @@ mod text;
 mod trace;
 
 pub use crate::document::ReadError as PlanFileError;
-pub use json::{PlanFile, SCHEMA};
+pub use json::{PlanDocument, PlanFile, SCHEMA};
 pub use text::PlanText;
 
 use crate::instance::NodeId;
