@@ -1,6 +1,9 @@
 //! Published instances are read as their descriptions say.
 
-use remat_formulations::instance::{Instance, Program, ReadOptions, read_instance};
+use remat_formulations::instance::{
+    Instance, Program, ReadOptions, passing_in_plain_order, read_instance, read_instance_bytes,
+    write_instance,
+};
 use remat_formulations::schedule::CheckmateSchedule;
 use remat_formulations::simulate;
 use remat_tests::{files, shared_data};
@@ -83,6 +86,18 @@ fn benchmark_tables_are_read_for_both_programs() {
             let in_place = json["flags"]["inplace"] == true && raw.get("inplace_on").is_some();
             assert_eq!(node.in_place.is_some(), in_place, "{}", node.name);
         }
+
+        let plain = passing_in_plain_order(a.nodes());
+        assert!(plain.iter().eq(a.nodes().iter().map(|v| &v.passing)));
+        let again = write_instance(&a);
+        assert_eq!(
+            read_instance_bytes("", again.as_bytes(), &ReadOptions::default()).unwrap(),
+            a
+        );
+        assert!(
+            !again.contains("passing"),
+            "the default is what is published"
+        );
 
         let b = read(path, Program::Checkmate);
         let rows = nodes.iter().enumerate().filter(|(_, v)| v["kind"] != "int");

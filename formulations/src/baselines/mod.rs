@@ -18,8 +18,10 @@
 //! (schedules from what is held when), [`max_flow`], [`knapsack`], [`operators`] (what is cheap to recompute).
 
 pub mod articulation;
+pub mod chain;
 pub mod checkpoint_all;
 pub mod chen;
+pub mod hong;
 pub mod knapsack;
 pub mod linearised;
 pub mod max_flow;
@@ -27,6 +29,7 @@ pub mod operators;
 pub mod pytorch;
 pub mod retention;
 pub mod revolve;
+pub mod rotor;
 pub mod rounding;
 pub mod segments;
 pub mod training;
@@ -51,7 +54,7 @@ pub enum NotApplicable {
     NoForwardPass,
     /// The forward pass is not a chain.
     #[error(
-        "the forward pass is not a linear chain: node {node} ({name}) reads {inputs} tensors, or not the one before it"
+        "the forward pass is not a linear chain: node {node} ({name}) reads {inputs} tensors where a chain reads the forward node before it and nothing else"
     )]
     NotAChain {
         /// First node that breaks the chain.
@@ -93,7 +96,7 @@ impl Baseline {
     }
 }
 
-const CHECKMATE: &str = "Jain et al., Checkmate, MLSys 2020, section 5.1";
+const CHECKMATE: &str = "Jain et al., Checkmate, MLSys 2020, table 1";
 const CHEN: &str = "Chen et al., Training deep nets with sublinear memory cost, 2016";
 
 static ALL: [Baseline; 10] = [

@@ -1,5 +1,5 @@
-//! Two-phase rounding of a fractional solution (Checkmate, section 5.3 of the full paper): round the retentions, then
-//! solve for the computations.
+//! Two-phase rounding of a fractional solution (Jain et al., Checkmate, MLSys 2020, section 5): round the retentions,
+//! then solve for the computations.
 //!
 //! Rounding R and S apart breaks dependencies almost surely. Rounding only S and taking the cheapest R for it
 //! ([`CheckmateSchedule::cheapest`]) always gives a schedule that can be executed; whether it fits the budget is left

@@ -38,8 +38,15 @@ pub fn square_root(graph: &TrainingGraph<'_>, candidates: &[NodeId]) -> Vec<Node
 /// Ends a segment at the first candidate at which the segment has more than `segment_bytes` (Chen et al., algorithm 3,
 /// with `b = segment_bytes`). The node before the loss is left out: it ends the last segment.
 pub fn greedy(graph: &TrainingGraph<'_>, candidates: &[NodeId], segment_bytes: u64) -> Vec<NodeId> {
+    cut(graph, candidates, segment_bytes).0
+}
+
+/// [`greedy`], and the largest size of an open segment at a candidate: for every `segment_bytes` from there up to the
+/// given one the checkpoints are the same, below they differ.
+fn cut(graph: &TrainingGraph<'_>, candidates: &[NodeId], segment_bytes: u64) -> (Vec<NodeId>, u64) {
     let mut checkpoints = Vec::new();
     let mut bytes = 0;
+    let mut largest_open = 0;
     let mut rest = candidates;
     for &v in graph.activations() {
         bytes += graph.instance().node(v).output_bytes;
@@ -48,11 +55,13 @@ pub fn greedy(graph: &TrainingGraph<'_>, candidates: &[NodeId], segment_bytes: u
             if bytes > segment_bytes {
                 checkpoints.push(v);
                 bytes = 0;
+            } else {
+                largest_open = largest_open.max(bytes);
             }
         }
     }
     drop_end(graph, &mut checkpoints);
-    checkpoints
+    (checkpoints, largest_open)
 }
 
 fn drop_end(graph: &TrainingGraph<'_>, checkpoints: &mut Vec<NodeId>) {
@@ -61,36 +70,40 @@ fn drop_end(graph: &TrainingGraph<'_>, checkpoints: &mut Vec<NodeId>) {
     }
 }
 
+/// Up to this many activations, the search over the segment size tries every size that makes a difference.
+const EXHAUSTIVE_UP_TO: usize = 128;
+
+/// Every set of checkpoints that [`greedy`] makes, from no checkpoint to all candidates; above
+/// [`EXHAUSTIVE_UP_TO`] activations in steps of the segment size of at least one in 128, some hundreds of sets for 500
+/// activations.
+fn all_cuts(graph: &TrainingGraph<'_>, candidates: &[NodeId]) -> Vec<Vec<NodeId>> {
+    let exhaustive = graph.activations().len() <= EXHAUSTIVE_UP_TO;
+    let mut found: Vec<Vec<NodeId>> = Vec::new();
+    let mut segment_bytes = u64::MAX;
+    loop {
+        let (checkpoints, largest_open) = cut(graph, candidates, segment_bytes);
+        if found.last() != Some(&checkpoints) {
+            found.push(checkpoints);
+        }
+        if largest_open == 0 {
+            return found;
+        }
+        segment_bytes = largest_open - 1;
+        if !exhaustive {
+            segment_bytes -= segment_bytes / 128;
+        }
+    }
+}
+
 /// The best schedule of [`greedy`] over its parameter: the cheapest within the budget, or the one with the least peak.
-///
-/// Segment sizes are the total activation memory over 1, 2, .. segments, in steps of at most a sixteenth of the number,
-/// and 0 (every candidate is a checkpoint): some 80 different ones for 1,000 activations.
 pub fn best_greedy(
     graph: &TrainingGraph<'_>,
     candidates: &[NodeId],
     budget_bytes: u64,
 ) -> CheckmateSchedule {
     let instance = graph.instance();
-    let total: u64 = graph
-        .activations()
-        .iter()
-        .map(|&v| instance.node(v).output_bytes)
-        .sum();
-    let mut tried: Vec<Vec<NodeId>> = Vec::new();
-    let mut segments = 1u64;
-    loop {
-        let last = segments > graph.activations().len() as u64;
-        let segment_bytes = if last { 0 } else { total / segments };
-        let checkpoints = greedy(graph, candidates, segment_bytes);
-        if !tried.contains(&checkpoints) {
-            tried.push(checkpoints);
-        }
-        if last {
-            break;
-        }
-        segments += (segments / 16).max(1);
-    }
-    let schedules = tried.iter().map(|checkpoints| schedule(graph, checkpoints));
+    let cuts = all_cuts(graph, candidates);
+    let schedules = cuts.iter().map(|checkpoints| schedule(graph, checkpoints));
     best(instance, budget_bytes, schedules)
         .unwrap_or_else(|| CheckmateSchedule::checkpoint_all(instance))
 }
@@ -136,4 +149,38 @@ pub fn schedule(graph: &TrainingGraph<'_>, checkpoints: &[NodeId]) -> CheckmateS
     }
     hold_gradients(graph, &mut retained);
     tighten(instance, retained)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::baselines::fixtures::{any_chain, residual};
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_search_tries_every_set_of_checkpoints(
+            instance in any_chain(),
+            picks in prop::collection::vec(any::<bool>(), 24),
+        ) {
+            let graph = TrainingGraph::new(&instance).unwrap();
+            let candidates: Vec<NodeId> =
+                graph.activations().iter().copied().filter(|v| picks[v.index()]).collect();
+            let total = graph.activations().iter().map(|&v| instance.node(v).output_bytes).sum();
+            let mut expected: Vec<Vec<NodeId>> =
+                (0..=total).rev().map(|b| greedy(&graph, &candidates, b)).collect();
+            expected.dedup();
+            prop_assert_eq!(all_cuts(&graph, &candidates), expected);
+        }
+    }
+
+    #[test]
+    fn the_search_of_a_large_graph_stays_small_and_keeps_its_ends() {
+        let instance = residual(500);
+        let graph = TrainingGraph::new(&instance).unwrap();
+        let cuts = all_cuts(&graph, graph.activations());
+        assert!(cuts.len() < 1000, "{}", cuts.len());
+        assert!(cuts[0].is_empty());
+        assert_eq!(cuts[cuts.len() - 1].len(), graph.activations().len() - 1);
+    }
 }

@@ -1,8 +1,6 @@
 //! What holds for every heuristic in the table.
 
-use super::fixtures::{
-    Reads, any_chain, mirrored, residual, small_dag, training_dag, uniform_chain,
-};
+use super::fixtures::{any_chain, mirrored, small_dag, training_dag};
 use super::{NotApplicable, all, by_name};
 use crate::instance::{Instance, NodeId};
 use crate::simulate;
@@ -82,37 +80,4 @@ fn a_skip_connection_is_named_as_what_breaks_the_chain() {
             inputs: 2
         })
     );
-}
-
-/// `cargo test --release -p remat-formulations print_timings -- --ignored --nocapture`
-#[test]
-#[ignore = "prints timings, asserts only that everything replays"]
-fn print_timings() {
-    for (name, instance) in [
-        ("residual, 1001 nodes", residual(500)),
-        ("chain, 1001 nodes", uniform_chain(500, Reads::Both)),
-    ] {
-        let all_bytes = peak_without_recomputation(&instance);
-        for percent in [80, 50, 5] {
-            println!("{name}, budget {percent}% of {all_bytes}");
-            for baseline in all() {
-                let clock = std::time::Instant::now();
-                let found = baseline.run(&instance, all_bytes * percent / 100);
-                let seconds = clock.elapsed().as_secs_f64();
-                match found {
-                    Ok(schedule) => {
-                        let replay = simulate::checkmate(&instance, &schedule).unwrap();
-                        println!(
-                            "  {:18} {:7.3} s  peak {:3}%  overhead {:6.2}%",
-                            baseline.name,
-                            seconds,
-                            replay.peak_bytes * 100 / all_bytes,
-                            replay.overhead_percent()
-                        );
-                    }
-                    Err(problem) => println!("  {:18} {problem}", baseline.name),
-                }
-            }
-        }
-    }
 }

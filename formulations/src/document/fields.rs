@@ -1,5 +1,4 @@
 //! Typed access to the values of a document.
-#![allow(dead_code)]
 
 use super::{Data, Document, ReadError, Value};
 use crate::instance::LARGEST_VALUE;
@@ -53,11 +52,6 @@ impl<'d> Fields<'d> {
                 format!("the fields here are {}", known.join(", ")),
             )),
         }
-    }
-
-    /// All fields in the order of the document.
-    pub(crate) fn entries(&self) -> &'d [(String, Value)] {
-        self.entries
     }
 
     fn names(&self) -> String {

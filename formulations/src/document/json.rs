@@ -213,10 +213,11 @@ impl Parser<'_> {
             return Err(self.not_a_number(start));
         }
         match serde_json::from_str::<serde_json::Number>(token) {
-            Ok(n) => Ok(match (n.as_u64(), n.as_i64(), n.as_f64()) {
-                (Some(u), ..) => Data::Unsigned(u),
-                (_, Some(i), _) => Data::Negative(i),
-                (.., f) => Data::Float(f.unwrap_or(f64::MAX)),
+            Ok(n) => Ok(match (n.as_u64(), n.as_i64()) {
+                (Some(u), _) => Data::Unsigned(u),
+                (_, Some(i)) => Data::Negative(i),
+                // The standard library rounds correctly; what JSON accepts it accepts.
+                _ => Data::Float(token.parse().unwrap_or(f64::MAX)),
             }),
             Err(e) if e.to_string().starts_with("number out of range") => Err(self.fault(
                 start,

@@ -157,9 +157,11 @@ impl Document {
         &self.root
     }
 
-    /// Name for error messages.
-    pub(crate) fn file(&self) -> &str {
-        &self.file
+    /// The file's name without folder and extension, for documents that do not name themselves.
+    pub(crate) fn stem(&self) -> String {
+        let file = self.file.rsplit(['/', '\\']).next().unwrap_or_default();
+        let stem = file.trim_end_matches(".gz").trim_end_matches(".json");
+        stem.to_owned()
     }
 
     /// An error at a value of this document; the value itself is what was found.

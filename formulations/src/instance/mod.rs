@@ -7,14 +7,19 @@
 //! schema (tables for two programs), and NetworkX node-link JSON.
 
 mod benchmark;
+mod native;
 mod node;
 pub mod node_link;
+mod passing;
 mod read;
 mod validate;
 mod view;
 
 pub use crate::document::ReadError as InstanceError;
+pub(crate) use benchmark::ALGORITHM;
+pub use native::write_instance;
 pub use node::{Gradient, Implementation, InPlace, Node, NodeId, NodeKind};
+pub use passing::passing_in_plain_order;
 pub use read::{Program, ReadOptions, read_instance, read_instance_bytes};
 pub use validate::{LARGEST_VALUE, StructureError};
 

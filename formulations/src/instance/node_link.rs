@@ -111,17 +111,7 @@ fn name(top: &Fields<'_>) -> String {
             Data::String(name) if !name.is_empty() => Some(name.clone()),
             _ => None,
         });
-    given.unwrap_or_else(|| {
-        let file = top
-            .document
-            .file()
-            .rsplit(['/', '\\'])
-            .next()
-            .unwrap_or_default();
-        file.trim_end_matches(".gz")
-            .trim_end_matches(".json")
-            .to_owned()
-    })
+    given.unwrap_or_else(|| top.document.stem())
 }
 
 fn check_directed(top: &Fields<'_>) -> Result<(), InstanceError> {

@@ -1,6 +1,6 @@
 //! Reading an instance: which format a document is in, and who reads it.
 
-use super::{Instance, InstanceData, InstanceError, benchmark, node_link};
+use super::{Instance, InstanceData, InstanceError, benchmark, native, node_link};
 use crate::document::{self, Data, Document, Value};
 use std::path::Path;
 
@@ -80,8 +80,7 @@ pub fn read_instance_bytes(
             if top.has("counts") && top.has("flags") {
                 benchmark::read(&top, options.program)?
             } else {
-                let remedy = "give a benchmark file";
-                return Err(document.fail(schema, "not a benchmark file", remedy));
+                native::read(&top)?
             }
         }
         None if top.has("nodes") && (top.has("links") || top.has("edges")) => {

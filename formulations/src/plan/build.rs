@@ -3,7 +3,7 @@
 use super::trace::{Run, Trace};
 use super::{Plan, Semantics, Step};
 use crate::instance::{Instance, NodeId, NodeKind};
-use crate::schedule::{BitMatrix, CheckmateSchedule, MonetSchedule};
+use crate::schedule::{CheckmateSchedule, MonetSchedule};
 use crate::simulate::{self, ReplayError};
 use std::collections::BTreeSet;
 
@@ -39,17 +39,13 @@ impl Plan {
     /// A node computed in place takes over the register of the input that it overwrites.
     ///
     /// # Errors
-    /// - [`ReplayError::NoLoss`] for an instance without a loss;
-    /// - [`ReplayError::Shape`] for matrices or choices of another shape than the instance's;
-    /// - [`ReplayError::NotThere`] where a tensor is stored that the stage before neither stored nor left;
-    /// - what [`simulate::plan`] finds wrong with the plan.
+    /// The [`ReplayError`] of [`simulate::monet`] for a schedule that cannot be executed.
     pub fn from_monet(instance: &Instance, schedule: &MonetSchedule) -> Result<Self, ReplayError> {
+        simulate::monet(instance, schedule)?;
         let (stages, columns) = MonetSchedule::shape(instance).ok_or(ReplayError::NoLoss)?;
-        check_shapes(schedule, stages, columns)?;
         let loss = columns - 1;
         let mut runs = Vec::new();
         for stage in 0..stages {
-            check_stored(instance, schedule, stage)?;
             for i in schedule.computed.ones(stage) {
                 runs.push(Run {
                     node: NodeId::from(i),
@@ -64,23 +60,6 @@ impl Plan {
                     implementation: schedule.backward_choice[stage],
                     in_place: false,
                     stage,
-                });
-            }
-        }
-        for run in &runs {
-            let found = instance.node(run.node).implementations.len();
-            if usize::from(run.implementation) >= found {
-                return Err(ReplayError::NoImplementation {
-                    node: run.node,
-                    node_name: instance.node(run.node).name.clone(),
-                    implementation: run.implementation,
-                    implementations: found,
-                });
-            }
-            if run.in_place && instance.node(run.node).in_place.is_none() {
-                return Err(ReplayError::NotInPlace {
-                    node: run.node,
-                    node_name: instance.node(run.node).name.clone(),
                 });
             }
         }
@@ -126,63 +105,5 @@ impl Plan {
         }
         let trace = Trace::resolve(instance, self.semantics, runs)?;
         Ok(trace.without_dead_runs().emit())
-    }
-}
-
-fn check_shapes(
-    schedule: &MonetSchedule,
-    stages: usize,
-    columns: usize,
-) -> Result<(), ReplayError> {
-    let shape = |what, found_rows, found_columns, rows| {
-        if (found_rows, found_columns) == (rows, columns) {
-            return Ok(());
-        }
-        Err(ReplayError::Shape {
-            what,
-            found_rows,
-            found_columns,
-            rows,
-            columns,
-        })
-    };
-    let matrix =
-        |what, matrix: &BitMatrix, rows| shape(what, matrix.rows(), matrix.columns(), rows);
-    matrix("the computed matrix R", &schedule.computed, stages)?;
-    matrix("the stored matrix S", &schedule.retained, stages + 1)?;
-    matrix("the in-place matrix IP", &schedule.in_place, stages)?;
-    let choices = &schedule.forward_choice;
-    let narrow = choices.iter().map(Vec::len).find(|len| *len != columns);
-    shape(
-        "the table of forward implementations",
-        choices.len(),
-        narrow.unwrap_or(columns),
-        stages,
-    )?;
-    let backward = schedule.backward_choice.len();
-    shape(
-        "the list of backward implementations",
-        backward,
-        columns,
-        stages,
-    )
-}
-
-/// A tensor that is stored at the start of a stage was stored or computed in the stage before.
-fn check_stored(
-    instance: &Instance,
-    schedule: &MonetSchedule,
-    stage: usize,
-) -> Result<(), ReplayError> {
-    let there = |i: usize| {
-        stage > 0 && (schedule.retained.get(stage - 1, i) || schedule.computed.get(stage - 1, i))
-    };
-    match schedule.retained.ones(stage).find(|i| !there(*i)) {
-        None => Ok(()),
-        Some(i) => Err(ReplayError::NotThere {
-            stage,
-            node: NodeId::from(i),
-            node_name: instance.node(NodeId::from(i)).name.clone(),
-        }),
     }
 }

@@ -394,6 +394,10 @@ impl<'a> Machine<'a> {
                 });
             }
         }
-        Ok(self.meter.finish(instance.base_cost()))
+        let base_cost = match self.semantics {
+            Semantics::Checkmate => instance.base_cost(),
+            Semantics::Monet => super::monet::base_cost(instance),
+        };
+        Ok(self.meter.finish(base_cost))
     }
 }
