@@ -61,6 +61,18 @@ pub(crate) fn load(path: &Path) -> Result<Vec<u8>, ReadError> {
     Ok(bytes)
 }
 
+/// The `schema` that a JSON file names, plain or gzipped: what kind of document it is.
+///
+/// # Errors
+/// [`ReadError`] if the file cannot be read, is not JSON, or names something that is not text.
+pub fn schema(path: &Path) -> Result<Option<String>, ReadError> {
+    let document = Document::parse(&path.display().to_string(), &load(path)?)?;
+    let top = document.fields(document.root(), "an object")?;
+    let schema = top.get("schema");
+    let text = schema.map(|value| document.string(value, "the name of a schema"));
+    Ok(text.transpose()?.map(str::to_owned))
+}
+
 fn too_large(file: &str) -> ReadError {
     ReadError::whole(
         file,

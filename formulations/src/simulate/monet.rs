@@ -88,7 +88,7 @@ fn check_shapes(
 }
 
 /// Cost that no schedule avoids: each node once, at its cheapest.
-fn base_cost(instance: &Instance) -> u64 {
+pub(super) fn base_cost(instance: &Instance) -> u64 {
     let mut total = 0;
     for node in instance.nodes() {
         if matches!(node.kind, NodeKind::ByProduct { .. }) {
