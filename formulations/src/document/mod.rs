@@ -7,7 +7,7 @@ mod error;
 mod fields;
 mod json;
 
-pub use error::{Fault, Position, ReadError};
+pub use error::{Fault, FaultKind, Position, ReadError};
 pub(crate) use fields::Fields;
 pub(crate) use json::{Data, Value};
 
@@ -82,6 +82,7 @@ fn too_large(file: &str) -> ReadError {
             remedy: "give a smaller one".into(),
         },
     )
+    .of_kind(FaultKind::TooLarge)
 }
 
 fn decompress(file: &str, bytes: &[u8]) -> Result<Vec<u8>, ReadError> {
@@ -123,7 +124,7 @@ impl Document {
                 found: format!("byte 0x{:02x} at offset {at}", e.as_bytes()[at]),
                 remedy: "save the file as UTF-8".into(),
             };
-            ReadError::at(file, &valid, (at, at), String::new(), fault)
+            ReadError::at(file, &valid, (at, at), String::new(), fault).of_kind(FaultKind::Encoding)
         })?;
         if text.starts_with('\u{feff}') {
             text.drain(..'\u{feff}'.len_utf8());
@@ -142,13 +143,10 @@ impl Document {
                 text,
                 root,
             }),
-            Err(e) => Err(ReadError::at(
-                file,
-                &text,
-                (e.at, e.at + 1),
-                String::new(),
-                e.fault,
-            )),
+            Err(e) => Err(
+                ReadError::at(file, &text, (e.at, e.at + 1), String::new(), e.fault)
+                    .of_kind(e.kind),
+            ),
         }
     }
 
