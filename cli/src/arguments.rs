@@ -33,18 +33,55 @@ Examples:
 
 Exit codes: 0 solved or a plan found, 2 bad usage or input, 3 proven infeasible, 4 limit reached without a plan.";
 
+const SOLVE_ABOUT: &str = "\
+Find a plan of least cost within a memory budget.
+
+The result is a schedule that was replayed (its cost and peak memory are what the replay found, not what the search \
+believes), a lower bound on the cost of every schedule, and the gap between the two. Without a time limit the work is \
+fixed: instance, budget and seed alone decide the answer, on any number of threads. Ctrl-C ends the search; the best \
+plan so far is reported and written as usual.";
+
+const VERIFY_ABOUT: &str = "\
+Replay a plan (remat-plan/1) or a schedule (remat-schedule/1) and check what it claims.
+
+The replay executes every statement: it allocates, computes and frees, and knows nothing of how the plan was found. \
+The cost, peak memory and budget that the file records must agree with it; where they do not, the exit code is 2 and \
+the message says what differs.";
+
+const BASELINES_ABOUT: &str = "\
+Compare the known heuristics at a budget: cost, overhead over computing everything once, peak memory, and whether it \
+fits. Those that fit come first, the cheapest on top.
+
+With --svg or --csv the budget is also swept from the least that any of them needs to the peak without recomputation. \
+The picture has one curve for each heuristic, and one for this program's own search where --search gives it time.";
+
+const SHOW_ABOUT: &str = "\
+Describe an instance or a plan, in words and pictures.
+
+Without a plan, the plan that recomputes nothing is shown. The text names the largest tensors, the moment of the peak \
+and what is in memory then, and which nodes are computed again how often.";
+
+const ZOO_ABOUT: &str = "\
+Training graphs of well-known networks, built from shapes and a roofline model of the device: no framework and no GPU \
+is needed.";
+
 /// The subcommands.
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Find a plan of least cost within a memory budget
+    #[command(long_about = SOLVE_ABOUT)]
     Solve(SolveArguments),
     /// Replay a plan or schedule and check what it claims
+    #[command(long_about = VERIFY_ABOUT)]
     Verify(VerifyArguments),
     /// Compare the known heuristics at a budget, or over a sweep of budgets
+    #[command(long_about = BASELINES_ABOUT)]
     Baselines(BaselinesArguments),
     /// Describe an instance or a plan, in words and pictures
+    #[command(long_about = SHOW_ABOUT)]
     Show(ShowArguments),
     /// List the built-in models, or write one as an instance file
+    #[command(long_about = ZOO_ABOUT)]
     Zoo(ZooArguments),
     /// Write completions for a shell to standard output
     Completions(CompletionsArguments),
@@ -55,7 +92,7 @@ pub enum Command {
 pub enum Formulation {
     /// One implementation of each node, recomputed in any stage (Jain et al., MLSys 2020)
     Checkmate,
-    /// Implementations, masks and in-place operators are chosen too (Shah et al., ICLR 2021)
+    /// Implementations, masks and in-place operators are chosen too (Shah et al., ICLR 2021); not available yet
     Monet,
 }
 
@@ -71,22 +108,15 @@ impl Formulation {
 
 /// `remat-bb solve`
 #[derive(Args, Debug)]
-#[command(long_about = "\
-Find a plan of least cost within a memory budget.
-
-The result is a schedule that was replayed (its cost and peak memory are what the replay found, not what the search \
-believes), a lower bound on the cost of every schedule, and the gap between the two. Without a time limit the work is \
-fixed: instance, budget and seed alone decide the answer, on any number of threads. Ctrl-C ends the search; the best \
-plan so far is reported and written as usual.")]
 #[command(after_long_help = "\
 Examples:
-  remat-bb solve zoo:resnet50?batch=184 --budget 6GiB --time-limit 1m --out plan.json
+  remat-bb solve 'zoo:resnet50?batch=184' --budget 6GiB --time-limit 1m --out plan.json
   remat-bb solve graph.json.gz --budget 60% --json
   remat-bb solve graph.json --budget 5000000000 --gap 1% --seed 7 --quiet
 
-The object that --json prints has the fields status (optimal, feasible, infeasible, limit or interrupted), objective,
-bound, gap, bound_scope (full: the bound holds for every schedule), seconds, nodes, lp_iterations, moves,
-peak_memory_bytes, budget_bytes, base_cost, overhead_percent, instance, formulation, threads, seed and
+The object that --json prints has the fields status (optimal, feasible, infeasible, limit or interrupted), objective, \
+bound, gap, bound_scope (full: the bound holds for every schedule), seconds, nodes, lp_iterations, moves, \
+peak_memory_bytes, budget_bytes, base_cost, overhead_percent, instance, formulation, threads, seed and \
 infeasible_because. What is not known is null.
 
 Exit codes: 0 solved or a plan found, 2 bad usage or input, 3 proven infeasible, 4 limit reached without a plan.")]
@@ -96,7 +126,8 @@ pub struct SolveArguments {
     /// Memory budget, everything included: bytes, an amount (6GiB, 5.5GB), or a share of the peak without recomputation (60%)
     #[arg(short, long, value_name = "B")]
     pub budget: String,
-    /// Integer program to solve [default: monet where the instance offers choices that only it knows, else checkmate]
+    /// Integer program to solve [default: monet where the instance offers choices that only it knows, else checkmate; until
+    /// monet is available, checkmate with a note]
     #[arg(short, long, value_enum, value_name = "F")]
     pub formulation: Option<Formulation>,
     /// End after this time: seconds, or with a unit (90s, 10m, 2h)
@@ -127,12 +158,6 @@ pub struct SolveArguments {
 
 /// `remat-bb verify`
 #[derive(Args, Debug)]
-#[command(long_about = "\
-Replay a plan (remat-plan/1) or a schedule (remat-schedule/1) and check what it claims.
-
-The replay executes every statement: it allocates, computes and frees, and knows nothing of how the plan was found. \
-The cost, peak memory and budget that the file records must agree with it; where they do not, the exit code is 2 and \
-the message says what differs.")]
 #[command(after_long_help = "\
 Examples:
   remat-bb verify zoo:vgg16 plan.json
@@ -152,16 +177,10 @@ pub struct VerifyArguments {
 
 /// `remat-bb baselines`
 #[derive(Args, Debug)]
-#[command(long_about = "\
-Compare the known heuristics at a budget: cost, overhead over computing everything once, peak memory, and whether it \
-fits. Those that fit come first, the cheapest on top.
-
-With --svg or --csv the budget is also swept from the least that any of them needs to the peak without recomputation. \
-The picture has one curve for each heuristic, and one for this program's own search where --search gives it time.")]
 #[command(after_long_help = "\
 Examples:
   remat-bb baselines zoo:unet --budget 60%
-  remat-bb baselines zoo:resnet50?batch=184 --budget 6GiB --svg overhead.svg --points 20 --search 5s")]
+  remat-bb baselines 'zoo:resnet50?batch=184' --budget 6GiB --svg overhead.svg --points 20 --search 5s")]
 pub struct BaselinesArguments {
     /// Instance file, or zoo:MODEL?parameter=value&...
     pub instance: String,
@@ -187,11 +206,6 @@ pub struct BaselinesArguments {
 
 /// `remat-bb show`
 #[derive(Args, Debug)]
-#[command(long_about = "\
-Describe an instance or a plan, in words and pictures.
-
-Without a plan, the plan that recomputes nothing is shown. The text names the largest tensors, the moment of the peak \
-and what is in memory then, and which nodes are computed again how often.")]
 #[command(after_long_help = "\
 Examples:
   remat-bb show zoo:resnet50
@@ -218,9 +232,6 @@ pub struct ShowArguments {
 
 /// `remat-bb zoo`
 #[derive(Args, Debug)]
-#[command(long_about = "\
-Training graphs of well-known networks, built from shapes and a roofline model of the device: no framework and no GPU \
-is needed.")]
 pub struct ZooArguments {
     /// What to do.
     #[command(subcommand)]

@@ -60,6 +60,17 @@ pub enum Failure {
     /// The budget could not be read.
     #[error("--budget: {0}")]
     Budget(BudgetError),
+    /// A schedule of another instance.
+    #[error("{file} was made for the instance {made_for:?}, not for {found:?}")]
+    #[diagnostic(help("name the instance that the file was made for"))]
+    OtherInstance {
+        /// The file.
+        file: String,
+        /// The instance it names.
+        made_for: String,
+        /// The instance at hand.
+        found: String,
+    },
     /// A plan or schedule cannot be executed.
     #[error("{file} cannot be executed: {problem}")]
     #[diagnostic(help(

@@ -190,6 +190,13 @@ fn plan_file(instance_text: &str, path: &Path) -> Result<Replayed, Failure> {
 fn schedule(instance_text: &str, path: &Path) -> Result<Replayed, Failure> {
     let file = ScheduleFile::open(path)?;
     let instance = view(instance_text, file.program())?;
+    if file.instance() != instance.name() {
+        return Err(Failure::OtherInstance {
+            file: path.display().to_string(),
+            made_for: file.instance().into(),
+            found: instance.name().into(),
+        });
+    }
     let document = file.schedule(&instance)?;
     let fail = |e| replay_failure(&path.display().to_string(), e);
     let (plan, replay) = match &document.schedule {

@@ -187,6 +187,11 @@ fn help_and_completions_go_to_standard_output() {
     for sub in ["solve", "verify", "baselines", "show"] {
         let (out, _) = run_to(0, &[sub, "--help"]);
         assert!(out.contains("Examples:"), "{out}");
+        // The first paragraph is the short description, another one explains.
+        assert!(
+            out.split("Usage:").next().unwrap().lines().count() > 4,
+            "{out}"
+        );
     }
     for shell in ["bash", "zsh", "fish"] {
         let (out, _) = run_to(0, &["completions", shell]);

@@ -77,6 +77,13 @@ fn a_solved_plan_verifies_and_the_object_says_what_was_found() {
     }
     let (out, _) = run_to(0, &["verify", text(&graph), text(&plan)]);
     assert!(out.contains("verified: the replay confirms"), "{out}");
+    // Neither belongs to another instance, not even to one of the same shape.
+    let other = folder.path().join("other.json");
+    std::fs::copy(&graph, &other).unwrap();
+    for file in [&plan, &schedule] {
+        let (_, err) = run_to(2, &["verify", text(&other), text(file)]);
+        assert!(err.contains("chain") && err.contains("other"), "{err}");
+    }
     // The same plan does not fit a smaller budget, and says so.
     let (_, err) = run_to(2, &["verify", text(&graph), text(&plan), "--budget", "150"]);
     assert!(
