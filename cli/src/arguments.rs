@@ -53,7 +53,7 @@ Compare the known heuristics at a budget: cost, overhead over computing everythi
 fits. Those that fit come first, the cheapest on top.
 
 With --svg or --csv the budget is also swept from the least that any of them needs to the peak without recomputation. \
-The picture has one curve for each heuristic, and one for this program's own search where --search gives it time.";
+The picture has one curve for each heuristic, and one for this program's own search.";
 
 const SHOW_ABOUT: &str = "\
 Describe an instance or a plan, in words and pictures.
@@ -196,9 +196,9 @@ pub struct BaselinesArguments {
     /// Number of budgets in the sweep
     #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u16).range(2..=1000))]
     pub points: u16,
-    /// Also search with this program's own heuristic, for this time at each budget
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    pub search: Option<Duration>,
+    /// Time for this program's own search at each budget; 0 leaves it out
+    #[arg(long, value_name = "TIME", default_value = "0.5s", value_parser = parse_duration)]
+    pub search: Duration,
     /// Print one JSON object on standard output instead of a table
     #[arg(long)]
     pub json: bool,

@@ -10,7 +10,7 @@ use remat_formulations::baselines::{self, Baseline};
 use remat_formulations::budget::format_bytes;
 use remat_formulations::simulate::{self, Replay};
 use remat_formulations::solve::{self, Settings};
-use remat_formulations::{Instance, budget};
+use remat_formulations::{Instance, bound, budget};
 use serde::Serialize;
 use std::fmt::Write;
 use std::sync::atomic::AtomicBool;
@@ -31,8 +31,9 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
     let plain = source::plain_replay(&instance)?;
     let budget_bytes = source::budget(&arguments.budget, plain.peak_bytes)?;
     let mut at_budget = heuristics(&instance, budget_bytes);
-    if let Some(time) = arguments.search {
-        at_budget.push(search(&instance, budget_bytes, time));
+    let with_ours = !arguments.search.is_zero();
+    if with_ours {
+        at_budget.push(search(&instance, budget_bytes, arguments.search));
     }
     at_budget.sort_by_key(|r| r.rank(budget_bytes));
     files::print(&if arguments.json {
@@ -51,7 +52,7 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
         let title = format!("{}: overhead against memory", instance.name());
         let picture = TradeoffPicture {
             title,
-            curves: curves(&sweep, arguments.search.is_some()),
+            curves: curves(&sweep, with_ours),
             plain_bytes: plain.peak_bytes,
             budget_bytes,
         };
@@ -128,10 +129,10 @@ fn sweep(
         .par_iter()
         .map(|b| (*b, heuristics(instance, *b)))
         .collect();
-    if let Some(time) = arguments.search {
+    if !arguments.search.is_zero() {
         // The search uses all cores itself.
         for (budget_bytes, found) in &mut sweep {
-            found.push(search(instance, *budget_bytes, time));
+            found.push(search(instance, *budget_bytes, arguments.search));
         }
     }
     sweep
@@ -215,6 +216,10 @@ fn table(instance: &Instance, budget_bytes: u64, plain: &Replay, found: &[Found]
         table.row(row);
     }
     text += &table.render("  ");
+    if let Err(too_small) = bound::knapsack_bound(instance, budget_bytes) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "\nNo plan fits: {too_small}.");
+    }
     text
 }
 
