@@ -239,7 +239,7 @@ impl Model {
     /// # Panics
     /// If `x` is shorter than the number of columns.
     pub fn objective(&self, x: &[f64]) -> f64 {
-        let mut sum = crate::certificate::Sum2::new(self.offset);
+        let mut sum = crate::sum2::Sum2::new(self.offset);
         for (j, &c) in self.cost.iter().enumerate() {
             sum.add_product(c, x[j]);
         }
