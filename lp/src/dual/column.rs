@@ -64,6 +64,8 @@ impl Dual<'_> {
             return None;
         }
         // Coarse selection: a step limit within which the slope turns negative, found by multiplying it by ten.
+        // A violation within tolerance is none: the slope need not become negative, just that small.
+        let enough_slope = core.primal_tol;
         let mut start = 0;
         let mut slope = excess.abs();
         let harris = |c: &Candidate| (c.dual + tol) / c.alpha;
@@ -81,12 +83,12 @@ impl Dual<'_> {
                 }
             }
             core.ticks += (cand.len() - start) as u64;
-            if slope < 0.0 {
+            if slope <= enough_slope {
                 break;
             }
             limit = (limit * 10.0).max(next * 1.5);
         }
-        if slope >= 0.0 {
+        if slope > enough_slope {
             // Even with every candidate at its other bound the row stays violated.
             return None;
         }
@@ -108,7 +110,7 @@ impl Dual<'_> {
         let mut begin = 0;
         let mut choice: Option<(usize, usize)> = None;
         let mut fallback: Option<(usize, usize)> = None;
-        while begin < cand.len() && slope >= 0.0 {
+        while begin < cand.len() && slope > enough_slope {
             let mut end = begin;
             let mut best = begin;
             while end < cand.len() && cand[end].dual <= suffix[begin] * cand[end].alpha {
