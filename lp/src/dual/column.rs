@@ -57,7 +57,12 @@ impl Dual<'_> {
             };
             if alpha > least {
                 let range = core.wu[j] - core.wl[j];
-                cand.push(Candidate { var: j as u32, alpha, dual: dual.max(0.0), range });
+                cand.push(Candidate {
+                    var: j as u32,
+                    alpha,
+                    dual: dual.max(0.0),
+                    range,
+                });
             }
         }
         if cand.is_empty() {
@@ -72,7 +77,8 @@ impl Dual<'_> {
         let mut limit = cand.iter().map(harris).fold(f64::INFINITY, f64::min) * 10.0 + 1e-7;
         while start < cand.len() {
             let mut next = f64::INFINITY;
-            for k in start..cand.len() {
+            let mut k = start;
+            while k < cand.len() {
                 let c = cand[k];
                 if c.dual <= limit * c.alpha {
                     cand.swap(start, k);
@@ -81,6 +87,7 @@ impl Dual<'_> {
                 } else {
                     next = next.min(c.dual / c.alpha);
                 }
+                k += 1;
             }
             core.ticks += (cand.len() - start) as u64;
             if slope <= enough_slope {
@@ -94,7 +101,9 @@ impl Dual<'_> {
         }
         cand.truncate(start);
         cand.sort_unstable_by(|a, b| {
-            (a.dual / a.alpha).total_cmp(&(b.dual / b.alpha)).then_with(|| a.var.cmp(&b.var))
+            (a.dual / a.alpha)
+                .total_cmp(&(b.dual / b.alpha))
+                .then_with(|| a.var.cmp(&b.var))
         });
         let suffix = &mut core.dual.suffix;
         suffix.clear();
@@ -139,12 +148,19 @@ impl Dual<'_> {
         }
         let c = cand[best];
         let q = c.var as usize;
-        let orientation = if core.mv[q] != 0 { sign * core.mv[q] as f64 } else { 1.0 };
+        let orientation = if core.mv[q] != 0 {
+            sign * core.mv[q] as f64
+        } else {
+            1.0
+        };
         let alpha_row = if core.mv[q] != 0 {
             orientation * c.alpha
         } else {
             // A free variable: its entry's sign was dropped; look it up.
-            core.packed.iter().find(|&(j, _)| j == q).map_or(c.alpha, |(_, a)| a)
+            core.packed
+                .iter()
+                .find(|&(j, _)| j == q)
+                .map_or(c.alpha, |(_, a)| a)
         };
         // A reduced cost on the wrong side (within tolerance, or shifted there by an earlier Harris step) is shifted to
         // zero, so that the step does not go backwards.
@@ -156,6 +172,10 @@ impl Dual<'_> {
             core.costs_changed = true;
         }
         let theta_dual = core.d[q] / alpha_row;
-        Some(Entering { q, alpha_row, theta_dual })
+        Some(Entering {
+            q,
+            alpha_row,
+            theta_dual,
+        })
     }
 }

@@ -98,22 +98,24 @@ impl Ragged {
     }
 }
 
+/// Eta vectors of a unit triangular matrix: that of pivot row `p` is `begin[p]..end[p]`. Only those in `order` are not empty.
+#[derive(Clone, Debug, Default)]
+struct Etas {
+    order: Vec<u32>,
+    begin: Vec<usize>,
+    end: Vec<usize>,
+    index: Vec<u32>,
+    value: Vec<f64>,
+}
+
 /// The factorised basis. All solves are in the space of rows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Factor {
     m: usize,
-    // L: the eta column of pivot row p is l_index[l_begin[p]..l_end[p]].
-    l_order: Vec<u32>,
-    l_begin: Vec<usize>,
-    l_end: Vec<usize>,
-    l_index: Vec<u32>,
-    l_value: Vec<f64>,
-    // The same by rows: for row i, the pivot rows p whose eta column has an entry in i. Order: reverse of pivoting.
-    lt_order: Vec<u32>,
-    lt_begin: Vec<usize>,
-    lt_end: Vec<usize>,
-    lt_index: Vec<u32>,
-    lt_value: Vec<f64>,
+    /// L by columns, in pivot order.
+    lower: Etas,
+    /// L by rows, in reverse pivot order: for row `i`, the pivot rows whose eta column has an entry in `i`.
+    lower_rows: Etas,
     // U without its diagonal.
     diag: Vec<f64>,
     u_cols: Ragged,
@@ -148,7 +150,11 @@ pub(crate) struct Factor {
 
 impl Factor {
     pub fn new() -> Self {
-        Factor { threshold: 0.1, partial_row: NONE, ..Default::default() }
+        Factor {
+            threshold: 0.1,
+            partial_row: NONE,
+            ..Default::default()
+        }
     }
 
     /// Basis changes since the last build.

@@ -3,7 +3,7 @@
 //! A plain pass walks all pivots and skips zeros. When the right side has few entries and the result is expected to,
 //! a depth-first search first finds the pivots that can be reached, and only those are touched.
 
-use super::{Factor, NONE, Ragged};
+use super::{Etas, Factor, NONE, Ragged};
 use crate::sparse_vec::{GHOST, SparseVec, TINY};
 
 /// Above this share of entries in the current vector, a plain pass is cheaper than a search.
@@ -32,7 +32,12 @@ impl Reach {
 
     /// Fills `found` with everything reachable from `roots`, where node `p` leads to `index[range(p)]`.
     #[inline]
-    fn search(&mut self, roots: &[u32], index: &[u32], range: impl Fn(usize) -> (usize, usize)) -> u64 {
+    fn search(
+        &mut self,
+        roots: &[u32],
+        index: &[u32],
+        range: impl Fn(usize) -> (usize, usize),
+    ) -> u64 {
         let mut ticks = 0;
         self.found.clear();
         for &root in roots {
@@ -71,17 +76,15 @@ impl Reach {
     }
 }
 
-/// A pass with a unit triangular matrix given by eta vectors in `order` (or, when sparse, by reach).
-fn eta_pass(
-    v: &mut SparseVec,
-    reach: &mut Reach,
-    order: &[u32],
-    begin: &[usize],
-    end: &[usize],
-    index: &[u32],
-    value: &[f64],
-    hyper: bool,
-) -> u64 {
+/// A pass with a unit triangular matrix, eta by eta in order, or when sparse by reach.
+fn eta_pass(v: &mut SparseVec, reach: &mut Reach, etas: &Etas, hyper: bool) -> u64 {
+    let Etas {
+        order,
+        begin,
+        end,
+        index,
+        value,
+    } = etas;
     let mut ticks = 0;
     if order.is_empty() {
         return 0;
@@ -205,17 +208,8 @@ impl Factor {
     }
 
     fn ftran_lower(&mut self, v: &mut SparseVec, expected: f64) {
-        let hyper = self.hyper(v, expected) && self.l_order.len() > v.index.len();
-        let mut ticks = eta_pass(
-            v,
-            &mut self.reach,
-            &self.l_order,
-            &self.l_begin,
-            &self.l_end,
-            &self.l_index,
-            &self.l_value,
-            hyper,
-        );
+        let hyper = self.hyper(v, expected) && self.lower.order.len() > v.index.len();
+        let mut ticks = eta_pass(v, &mut self.reach, &self.lower, hyper);
         for (e, &p) in self.r_pivot.iter().enumerate() {
             let (b, end) = (self.r_start[e], self.r_start[e + 1]);
             let mut dot = 0.0;
@@ -233,7 +227,14 @@ impl Factor {
 
     fn ftran_upper(&mut self, v: &mut SparseVec, expected: f64) {
         let hyper = self.hyper(v, expected);
-        let ticks = upper_pass(v, &mut self.reach, self.order.iter().rev(), &self.u_cols, &self.diag, hyper);
+        let ticks = upper_pass(
+            v,
+            &mut self.reach,
+            self.order.iter().rev(),
+            &self.u_cols,
+            &self.diag,
+            hyper,
+        );
         self.ticks += ticks;
         self.solve_ticks += ticks;
     }
@@ -263,7 +264,14 @@ impl Factor {
 
     fn btran_upper(&mut self, v: &mut SparseVec, expected: f64) {
         let hyper = self.hyper(v, expected);
-        let ticks = upper_pass(v, &mut self.reach, self.order.iter(), &self.u_rows, &self.diag, hyper);
+        let ticks = upper_pass(
+            v,
+            &mut self.reach,
+            self.order.iter(),
+            &self.u_rows,
+            &self.diag,
+            hyper,
+        );
         self.ticks += ticks;
         self.solve_ticks += ticks;
     }
@@ -281,17 +289,8 @@ impl Factor {
             }
         }
         ticks += self.r_pivot.len() as u64;
-        let hyper = self.hyper(v, expected) && self.lt_order.len() > v.index.len();
-        ticks += eta_pass(
-            v,
-            &mut self.reach,
-            &self.lt_order,
-            &self.lt_begin,
-            &self.lt_end,
-            &self.lt_index,
-            &self.lt_value,
-            hyper,
-        );
+        let hyper = self.hyper(v, expected) && self.lower_rows.order.len() > v.index.len();
+        ticks += eta_pass(v, &mut self.reach, &self.lower_rows, hyper);
         v.tighten();
         self.ticks += ticks;
         self.solve_ticks += ticks;

@@ -28,8 +28,11 @@ impl Factor {
         }
         self.partial_row = NONE;
         let old = self.diag[p];
-        let spike_at_p =
-            self.spike_index.iter().position(|&i| i == p32).map_or(0.0, |k| self.spike_value[k]);
+        let spike_at_p = self
+            .spike_index
+            .iter()
+            .position(|&i| i == p32)
+            .map_or(0.0, |k| self.spike_value[k]);
         let r_from = self.r_index.len();
         for (&k, &y) in self.partial_index.iter().zip(&self.partial_value) {
             if k != p32 && y.abs() > TINY {
