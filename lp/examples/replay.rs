@@ -7,12 +7,19 @@ use remat_lp::{ColId, LpOutcome, ModelBuilder, NewRow, Sense, Settings, Solver};
 
 fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
-    stat.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).unwrap_or(0.0) * 1e-9
+    stat.split(' ')
+        .next()
+        .and_then(|ns| ns.parse::<f64>().ok())
+        .unwrap_or(0.0)
+        * 1e-9
 }
 
 fn main() {
     let path = std::env::args().nth(1).expect("a file");
-    let only: usize = std::env::args().nth(2).and_then(|a| a.parse().ok()).unwrap_or(usize::MAX);
+    let only: usize = std::env::args()
+        .nth(2)
+        .and_then(|a| a.parse().ok())
+        .unwrap_or(usize::MAX);
     let text = std::fs::read_to_string(path).expect("readable");
     let mut lines = text.lines();
     let mut builder = ModelBuilder::new(Sense::Minimise);
@@ -24,13 +31,19 @@ fn main() {
         match f[0] {
             "C" => {
                 for _ in 0..f[1].parse().unwrap() {
-                    let v: Vec<f64> =
-                        lines.next().unwrap().split(' ').map(|x| x.parse().unwrap()).collect();
+                    let v: Vec<f64> = lines
+                        .next()
+                        .unwrap()
+                        .split(' ')
+                        .map(|x| x.parse().unwrap())
+                        .collect();
                     builder.add_col(v[2], v[0]..=v[1]);
                 }
             }
             "R" => {
-                let entries = f[4..].chunks_exact(2).map(|p| (ColId(p[0].parse().unwrap()), p[1].parse().unwrap()));
+                let entries = f[4..]
+                    .chunks_exact(2)
+                    .map(|p| (ColId(p[0].parse().unwrap()), p[1].parse().unwrap()));
                 let (l, u): (f64, f64) = (f[1].parse().unwrap(), f[2].parse().unwrap());
                 if solver.is_some() {
                     pending.push(NewRow::new(l..=u, entries));
@@ -41,7 +54,10 @@ fn main() {
             _ => {
                 let start = cpu_seconds();
                 let s = solver.get_or_insert_with(|| {
-                    Solver::new(std::mem::take(&mut builder).build().unwrap(), Settings::default())
+                    Solver::new(
+                        std::mem::take(&mut builder).build().unwrap(),
+                        Settings::default(),
+                    )
                 });
                 s.add_rows(&pending).unwrap();
                 let before = s.stats();

@@ -142,9 +142,10 @@ impl Factor {
         basic.copy_from_slice(&w.row_var);
         self.lu = w;
         self.build_ticks = ticks;
-        self.solve_ticks = 0;
         self.ticks += ticks;
         self.updates = 0;
+        self.growth = 0;
+        self.fill = 0;
         deficient
     }
 
@@ -429,8 +430,6 @@ impl Factor {
             self.place[p as usize] = pos as u32;
         }
         *ticks += 4 * w.trip_row.len() as u64 + 2 * self.lower.index.len() as u64;
-        self.u_cols.reset(m);
-        self.u_rows.reset(m);
         refill(&mut w.counts, m, 0);
         for &k in &w.trip_col {
             let p = w.pivot_row[k as usize];

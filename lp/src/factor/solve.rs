@@ -76,8 +76,19 @@ impl Reach {
     }
 }
 
+/// How an eta pass treats the list of nonzeros.
+#[derive(Clone, Copy, PartialEq)]
+enum Mode {
+    /// Only what can be reached is touched.
+    Hyper,
+    /// All etas, keeping the list.
+    Listed,
+    /// All etas; the list is wrong afterwards.
+    Dense,
+}
+
 /// A pass with a unit triangular matrix, eta by eta in order, or when sparse by reach.
-fn eta_pass(v: &mut SparseVec, reach: &mut Reach, etas: &Etas, hyper: bool) -> u64 {
+fn eta_pass(v: &mut SparseVec, reach: &mut Reach, etas: &Etas, mode: Mode) -> u64 {
     let Etas {
         order,
         begin,
@@ -89,7 +100,7 @@ fn eta_pass(v: &mut SparseVec, reach: &mut Reach, etas: &Etas, hyper: bool) -> u
     if order.is_empty() {
         return 0;
     }
-    if hyper {
+    if mode == Mode::Hyper {
         ticks += reach.search(&v.index, index, |p| (begin[p], end[p]));
         v.index.clear();
         for &p in reach.found.iter().rev() {
@@ -105,23 +116,40 @@ fn eta_pass(v: &mut SparseVec, reach: &mut Reach, etas: &Etas, hyper: bool) -> u
         }
         return ticks * 2;
     }
+    let values = &mut v.value[..];
     for &p in order {
-        let x = v.value[p as usize];
-        if x.abs() > TINY {
-            let (b, e) = (begin[p as usize], end[p as usize]);
-            ticks += (e - b) as u64;
-            for (&i, &l) in index[b..e].iter().zip(&value[b..e]) {
-                let i = i as usize;
-                let old = v.value[i];
-                let new = old - x * l;
-                if old == 0.0 {
-                    v.index.push(i as u32);
-                }
-                v.value[i] = if new.abs() < TINY { GHOST } else { new };
+        let x = values[p as usize];
+        if x.abs() <= TINY {
+            continue;
+        }
+        let r = begin[p as usize]..end[p as usize];
+        ticks += r.len() as u64;
+        if mode == Mode::Dense {
+            subtract(values, &index[r.clone()], &value[r], x);
+            continue;
+        }
+        for (&i, &l) in index[r.clone()].iter().zip(&value[r]) {
+            let i = i as usize;
+            let old = values[i];
+            let new = old - x * l;
+            if old == 0.0 {
+                v.index.push(i as u32);
             }
+            values[i] = if new.abs() < TINY { GHOST } else { new };
         }
     }
     ticks + order.len() as u64
+}
+
+/// `values[index] -= x * coefficients`: the innermost loop of every dense pass.
+#[inline(always)]
+fn subtract(values: &mut [f64], index: &[u32], coefficients: &[f64], x: f64) {
+    for (&i, &c) in index.iter().zip(coefficients) {
+        debug_assert!((i as usize) < values.len());
+        // SAFETY: indices stored in L and U are rows of the factorised basis (`Factor::build` and `Factor::update` take
+        // them from the matrix and from listed vectors), and `values` has one entry per row. Measured: 15% of FTRAN.
+        unsafe { *values.get_unchecked_mut(i as usize) -= x * c };
+    }
 }
 
 /// A backward pass with `U` (columns, pivots from last to first) or forward with `U^T` (rows, first to last).
@@ -171,9 +199,7 @@ fn upper_pass<'a>(
             v.index.push(p);
             let (index, value) = lists.list(pu);
             ticks += index.len() as u64;
-            for (&i, &u) in index.iter().zip(value) {
-                v.value[i as usize] -= x * u;
-            }
+            subtract(&mut v.value, index, value, x);
         } else if x != 0.0 {
             v.value[pu] = 0.0;
         }
@@ -188,28 +214,42 @@ impl Factor {
 
     /// Solves `B x = v` in place. `expected` is the expected share of nonzeros in the result.
     pub fn ftran(&mut self, v: &mut SparseVec, expected: f64) {
-        self.ftran_lower(v, expected);
-        self.ftran_upper(v, expected);
+        let listed = self.ftran_lower(v, expected);
+        self.ftran_upper(v, expected, listed);
     }
 
     /// As [`Factor::ftran`], and keeps the half-way vector for the next [`Factor::update`].
     pub fn ftran_entering(&mut self, v: &mut SparseVec, expected: f64) {
-        self.ftran_lower(v, expected);
+        let listed = self.ftran_lower(v, expected);
         self.spike_index.clear();
         self.spike_value.clear();
-        for &i in &v.index {
-            let x = v.value[i as usize];
-            if x.abs() > TINY {
-                self.spike_index.push(i);
-                self.spike_value.push(x);
+        if listed {
+            for &i in &v.index {
+                let x = v.value[i as usize];
+                if x.abs() > TINY {
+                    self.spike_index.push(i);
+                    self.spike_value.push(x);
+                }
+            }
+        } else {
+            for (i, &x) in v.value.iter().enumerate() {
+                if x.abs() > TINY {
+                    self.spike_index.push(i as u32);
+                    self.spike_value.push(x);
+                }
             }
         }
-        self.ftran_upper(v, expected);
+        self.ftran_upper(v, expected, listed);
     }
 
-    fn ftran_lower(&mut self, v: &mut SparseVec, expected: f64) {
-        let hyper = self.hyper(v, expected) && self.lower.order.len() > v.index.len();
-        let mut ticks = eta_pass(v, &mut self.reach, &self.lower, hyper);
+    /// Returns whether the list of nonzeros is right afterwards.
+    fn ftran_lower(&mut self, v: &mut SparseVec, expected: f64) -> bool {
+        let mode = match self.hyper(v, expected) {
+            true if self.lower.order.len() > v.index.len() => Mode::Hyper,
+            true => Mode::Listed,
+            false => Mode::Dense,
+        };
+        let mut ticks = eta_pass(v, &mut self.reach, &self.lower, mode);
         for (e, &p) in self.r_pivot.iter().enumerate() {
             let (b, end) = (self.r_start[e], self.r_start[e + 1]);
             let mut dot = 0.0;
@@ -222,11 +262,11 @@ impl Factor {
         }
         ticks += (self.r_index.len() + self.r_pivot.len()) as u64;
         self.ticks += ticks;
-        self.solve_ticks += ticks;
+        mode != Mode::Dense
     }
 
-    fn ftran_upper(&mut self, v: &mut SparseVec, expected: f64) {
-        let hyper = self.hyper(v, expected);
+    fn ftran_upper(&mut self, v: &mut SparseVec, expected: f64, listed: bool) {
+        let hyper = listed && self.hyper(v, expected);
         let ticks = upper_pass(
             v,
             &mut self.reach,
@@ -236,7 +276,6 @@ impl Factor {
             hyper,
         );
         self.ticks += ticks;
-        self.solve_ticks += ticks;
     }
 
     /// Solves `B^T y = v` in place.
@@ -273,7 +312,6 @@ impl Factor {
             hyper,
         );
         self.ticks += ticks;
-        self.solve_ticks += ticks;
     }
 
     fn btran_lower(&mut self, v: &mut SparseVec, expected: f64) {
@@ -289,10 +327,17 @@ impl Factor {
             }
         }
         ticks += self.r_pivot.len() as u64;
-        let hyper = self.hyper(v, expected) && self.lower_rows.order.len() > v.index.len();
-        ticks += eta_pass(v, &mut self.reach, &self.lower_rows, hyper);
-        v.tighten();
+        let mode = match self.hyper(v, expected) {
+            true if self.lower_rows.order.len() > v.index.len() => Mode::Hyper,
+            true => Mode::Listed,
+            false => Mode::Dense,
+        };
+        ticks += eta_pass(v, &mut self.reach, &self.lower_rows, mode);
+        if mode == Mode::Dense {
+            v.relist();
+        } else {
+            v.tighten();
+        }
         self.ticks += ticks;
-        self.solve_ticks += ticks;
     }
 }

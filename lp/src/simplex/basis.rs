@@ -108,13 +108,14 @@ impl Core {
         replaced.len()
     }
 
-    /// Whether the factorisation has become dear: the average cost of solves since the build has passed the point
-    /// where spreading the build over more pivots no longer pays, or the hard limit is reached.
+    /// Whether the factorisation has become dear: what the updates since the build have cost the solves exceeds what a
+    /// build and fresh values cost (the classic rule that minimises the average cost of an iteration), or the hard limit
+    /// is reached.
     pub fn refactor_due(&self) -> bool {
         let k = self.factor.updates();
-        k >= self.max_updates
-            || (k >= 50
-                && self.factor.solve_ticks > 4 * self.factor.build_ticks + self.m as u64 * 20)
+        let rebuild =
+            3 * self.factor.build_ticks + 2 * self.a.nnz() as u64 + 8 * self.total() as u64;
+        k >= self.max_updates || (k >= 20 && self.factor.growth > rebuild)
     }
 
     /// Variable `q` becomes basic in row `r`; the one there comes to rest at `status` with value `value`.
