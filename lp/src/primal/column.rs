@@ -24,7 +24,7 @@ impl Primal<'_> {
     /// FTRAN of the entering column, and its reduced cost once more from it.
     pub(super) fn solve_column(&mut self, q: usize) -> Option<Reason> {
         let core = &mut *self.core;
-        Core::load_column(&core.a, core.n, q, &mut core.col);
+        core.load_entering(q);
         core.factor.ftran_entering(&mut core.col, core.density.col);
         observe(&mut core.density.col, core.col.density());
         let mut d = if self.phase == Phase::Two {
