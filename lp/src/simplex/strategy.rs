@@ -29,6 +29,7 @@ impl Core {
         self.restore_bounds();
         self.restore_costs();
         self.factor.threshold = 0.1;
+        let started = self.count.iterations();
         let mut primal_turn = match algorithm {
             Algorithm::Dual => false,
             Algorithm::Primal => true,
@@ -95,7 +96,7 @@ impl Core {
                     perturb = false;
                     match (p.count, d.count) {
                         (0, 0) => {
-                            self.polish(budget);
+                            self.polish(budget, started);
                             return CoreEnd::Optimal;
                         }
                         (0, _) => primal_turn = true,
@@ -113,7 +114,7 @@ impl Core {
 
     /// Reduced costs within tolerance can still hide a relative error of the objective that users would see, where
     /// steps are long (Netlib's pilot: 4e-8). If their sum allows for one, the primal goes on with a tighter tolerance.
-    fn polish(&mut self, budget: &Budget) {
+    fn polish(&mut self, budget: &Budget, started: u64) {
         let tol = self.dual_tol;
         if tol <= POLISHED {
             return;
@@ -123,7 +124,7 @@ impl Core {
         let longest = self.xb.iter().fold(1.0f64, |a, x| a.max(x.abs()));
         let objective = self.working_objective().abs().max(1.0);
         if rest.count > 0 && rest.sum * longest > POLISH_GATE * objective {
-            let cap = self.count.iterations() + 200 + self.m as u64 / 4;
+            let cap = self.count.iterations() + 20 + (self.count.iterations() - started) / 10;
             let mut budget = budget.clone();
             budget.iterations = Some(budget.iterations.map_or(cap, |l| l.min(cap)));
             crate::primal::run(self, &budget, false);
