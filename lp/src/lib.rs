@@ -1,6 +1,60 @@
 //! Sparse linear programming for branch and bound.
 //!
-//! This crate is the place of the LP core: a bounded dual simplex (and a primal simplex for column generation) with
-//! warm starts, rows and columns added while it runs, and outcomes that carry their proof. It is not written yet;
-//! nothing in the workspace depends on it so far.
+//! A bounded dual simplex and a primal simplex on one factorised basis, made for warm starts: bounds and costs change,
+//! rows and columns come and go, and the basis, its factorisation and its pricing weights are kept as far as they
+//! are valid. Every outcome carries its proof, and [`certificate`] checks it against the original model without
+//! sharing code with the simplex.
+//!
+//! # The interface in one place
+//!
+//! - [`ModelBuilder`] -> [`Model`]: a valid program, stored by columns and by rows; [`mps::read`]/[`mps::write`].
+//! - [`Solver::new`]`(model, settings)`, [`Solver::solve`] -> [`LpOutcome`].
+//! - Changes, all of which keep what is valid: [`Solver::set_col_bounds`], [`Solver::set_row_bounds`],
+//!   [`Solver::set_cost`], [`Solver::add_rows`], [`Solver::add_cols`], [`Solver::delete_rows`],
+//!   [`Solver::delete_cols`].
+//! - [`Solver::basis`] / [`Solver::set_basis`]: snapshot and restore a [`Basis`].
+//! - [`Limits`]: iterations, ticks, objective cutoff, interrupt flag.
+//! - [`certificate::check`], [`certificate::safe_bound`]: trust nothing.
+//!
+//! ```
+//! use remat_lp::{LpOutcome, ModelBuilder, NewRow, Sense, Settings, Solver};
+//!
+//! // max 3x + 2y, x + y <= 4, x + 3y <= 6, x <= 3
+//! let mut b = ModelBuilder::new(Sense::Maximise);
+//! let x = b.add_col(3.0, 0.0..=3.0);
+//! let y = b.add_col(2.0, 0.0..);
+//! b.add_row(..=4.0, [(x, 1.0), (y, 1.0)]);
+//! b.add_row(..=6.0, [(x, 1.0), (y, 3.0)]);
+//! let mut solver = Solver::new(b.build()?, Settings::default());
+//! let LpOutcome::Optimal(s) = solver.solve() else { panic!() };
+//! assert!((s.objective - 11.0).abs() < 1e-9);
+//!
+//! // A cut arrives: the old basis is dual feasible, a pivot or two repairs it.
+//! solver.add_rows(&[NewRow::new(..=2.5, [(x, 1.0)])])?;
+//! let LpOutcome::Optimal(s) = solver.solve() else { panic!() };
+//! assert!((s.objective - (7.5 + 2.0 * 3.5 / 3.0)).abs() < 1e-9);
+//! # Ok::<(), remat_lp::ModelError>(())
+//! ```
 #![deny(missing_docs)]
+
+pub mod certificate;
+mod dual;
+mod factor;
+mod ids;
+mod matrix;
+mod model;
+pub mod mps;
+mod outcome;
+mod primal;
+mod scaling;
+mod settings;
+mod simplex;
+mod solver;
+mod sparse_vec;
+mod sum2;
+
+pub use ids::{Bounds, ColId, RowId};
+pub use model::{Model, ModelBuilder, ModelError, NewCol, NewRow, Sense};
+pub use outcome::{Basis, FarkasRay, LimitKind, LpOutcome, Ray, Solution, VarStatus};
+pub use settings::{Algorithm, Limits, Settings};
+pub use solver::{Solver, Stats};

@@ -1,0 +1,49 @@
+//! MPS files: fixed and free format, plain or gzipped, in both directions.
+//!
+//! Sections NAME, OBJSENSE, OBJNAME, ROWS, COLUMNS (with integer markers), RHS, RANGES, BOUNDS, ENDATA. Bound types UP, LO,
+//! FX, FR, MI, PL, BV, LI, UI; semi-continuous `SC` is rejected. A right-hand side on the objective row is minus the
+//! objective's offset. An integer column without any bound is binary, as most readers have it.
+
+mod read;
+mod write;
+
+pub use read::{parse, read};
+pub use write::{to_string, write};
+
+use crate::model::ModelError;
+
+/// How the fields of a line are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum MpsFormat {
+    /// Free format; fixed format where free makes no sense (names with spaces).
+    #[default]
+    Auto,
+    /// Fields at fixed positions (2-3, 5-12, 15-22, 25-36, 40-47, 50-61).
+    Fixed,
+    /// Fields separated by white space.
+    Free,
+}
+
+/// Why a file could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum MpsError {
+    /// The file could not be opened, read, unpacked or written.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A line makes no sense.
+    #[error("line {line}: {message}")]
+    Syntax {
+        /// Line number, from 1.
+        line: usize,
+        /// What is wrong, and what would be right.
+        message: String,
+    },
+    /// All lines make sense, the model does not.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+}

@@ -1,0 +1,151 @@
+//! Writing MPS (free format, shortest decimal numbers that read back to the same bits).
+
+use super::MpsError;
+use crate::ids::{ColId, RowId};
+use crate::model::{Model, Sense};
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+
+/// Writes a model to a file, gzipped if its name ends in `.gz`.
+///
+/// # Errors
+/// [`MpsError::Io`].
+pub fn write(model: &Model, path: impl AsRef<Path>) -> Result<(), MpsError> {
+    let path = path.as_ref();
+    let io = |source| MpsError::Io {
+        path: path.display().to_string(),
+        source,
+    };
+    let text = to_string(model);
+    if path.extension().is_some_and(|e| e == "gz") {
+        let file = std::fs::File::create(path).map_err(io)?;
+        let mut gz = flate2::write::GzEncoder::new(file, flate2::Compression::default());
+        gz.write_all(text.as_bytes()).map_err(io)?;
+        gz.finish().map_err(io)?;
+        Ok(())
+    } else {
+        std::fs::write(path, text).map_err(io)
+    }
+}
+
+/// Names that survive a round trip: the given ones if all are usable and distinct, otherwise generated ones.
+fn names(given: Vec<String>, prefix: char) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let usable = given
+        .iter()
+        .all(|n| !n.is_empty() && !n.contains(char::is_whitespace) && seen.insert(n.as_str()));
+    if usable {
+        given
+    } else {
+        (0..given.len()).map(|k| format!("{prefix}{k}")).collect()
+    }
+}
+
+/// The model as the text of a free-format MPS file.
+pub fn to_string(model: &Model) -> String {
+    let mut out = String::new();
+    // Writing to a String cannot fail.
+    let _ = render(model, &mut out);
+    out
+}
+
+fn render(model: &Model, out: &mut String) -> std::fmt::Result {
+    let cols = names(
+        (0..model.num_cols())
+            .map(|j| model.col_name(ColId(j as u32)))
+            .collect(),
+        'x',
+    );
+    let rows = names(
+        (0..model.num_rows())
+            .map(|i| model.row_name(RowId(i as u32)))
+            .collect(),
+        'r',
+    );
+    let objective = (0..)
+        .map(|k| format!("obj{k}"))
+        .find(|n| !rows.contains(n))
+        .unwrap_or_default();
+    writeln!(out, "NAME {}", model.name)?;
+    if model.sense == Sense::Maximise {
+        writeln!(out, "OBJSENSE\n    MAX")?;
+    }
+    writeln!(out, "ROWS\n N {objective}")?;
+    for (i, name) in rows.iter().enumerate() {
+        let (l, u) = (model.row_lower[i], model.row_upper[i]);
+        let kind = match (l == f64::NEG_INFINITY, u == f64::INFINITY) {
+            _ if l == u => 'E',
+            (true, _) => 'L',
+            (false, _) => 'G',
+        };
+        writeln!(out, " {kind} {name}")?;
+    }
+    writeln!(out, "COLUMNS")?;
+    let mut in_integers = false;
+    for (j, name) in cols.iter().enumerate() {
+        if model.integer[j] != in_integers {
+            in_integers = model.integer[j];
+            writeln!(
+                out,
+                " M{j} 'MARKER' '{}'",
+                if in_integers { "INTORG" } else { "INTEND" }
+            )?;
+        }
+        let cost = model.cost[j];
+        if cost != 0.0 || model.cols.vector(j).0.is_empty() {
+            writeln!(out, " {name} {objective} {cost:e}")?;
+        }
+        for (i, v) in model.cols.iter(j) {
+            writeln!(out, " {name} {} {v:e}", rows[i])?;
+        }
+    }
+    if in_integers {
+        writeln!(out, " M 'MARKER' 'INTEND'")?;
+    }
+    writeln!(out, "RHS")?;
+    if model.offset != 0.0 {
+        writeln!(out, " RHS {objective} {:e}", -model.offset)?;
+    }
+    for (i, name) in rows.iter().enumerate() {
+        let (l, u) = (model.row_lower[i], model.row_upper[i]);
+        let rhs = if l == f64::NEG_INFINITY { u } else { l };
+        if rhs == f64::INFINITY {
+            // A free row has no right-hand side; as an L row, infinity says so.
+            writeln!(out, " RHS {name} 1e30")?;
+        } else if rhs != 0.0 {
+            writeln!(out, " RHS {name} {rhs:e}")?;
+        }
+    }
+    writeln!(out, "RANGES")?;
+    for (i, name) in rows.iter().enumerate() {
+        let (l, u) = (model.row_lower[i], model.row_upper[i]);
+        if l.is_finite() && u.is_finite() && l != u {
+            writeln!(out, " RNG {name} {:e}", u - l)?;
+        }
+    }
+    writeln!(out, "BOUNDS")?;
+    for (j, name) in cols.iter().enumerate() {
+        let (l, u) = (model.col_lower[j], model.col_upper[j]);
+        if l == f64::NEG_INFINITY && u == f64::INFINITY {
+            writeln!(out, " FR BND {name}")?;
+            continue;
+        }
+        if l == u {
+            writeln!(out, " FX BND {name} {l:e}")?;
+            continue;
+        }
+        if l == f64::NEG_INFINITY {
+            writeln!(out, " MI BND {name}")?;
+        } else if l != 0.0 {
+            writeln!(out, " LO BND {name} {l:e}")?;
+        }
+        if u.is_finite() {
+            writeln!(out, " UP BND {name} {u:e}")?;
+        } else if model.integer[j] {
+            writeln!(out, " PL BND {name}")?;
+        }
+    }
+    writeln!(out, "ENDATA")
+}
