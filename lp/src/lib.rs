@@ -46,6 +46,7 @@ mod matrix;
 mod model;
 pub mod mps;
 mod outcome;
+pub mod presolve;
 mod primal;
 mod scaling;
 mod settings;
