@@ -1,3 +1,7 @@
-//! Benchmarks: criterion micro-benchmarks under `benches/`, recorded runs under `results/`.
+//! Benchmarks: criterion micro-benchmarks under `benches/`, the binary `remat-bench`, recorded runs under `results/`.
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
+
+#[cfg(feature = "highs")]
+pub mod highs;
+pub mod netlib;
