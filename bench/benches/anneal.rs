@@ -26,6 +26,7 @@ fn moves(c: &mut Criterion) {
                 hot: 0.5,
                 cold: 0.001,
                 target: 0,
+                time: None,
             };
             chain.run(settings, &|| false, watch);
         };
