@@ -204,14 +204,17 @@ pub fn solve(
     Ok(outcome)
 }
 
-/// Nodes up to which every quick baseline takes well under a second.
-const BASELINES_UP_TO: usize = 2000;
-/// Baselines that are quick and may fit: what a short time limit falls back to, and where some annealing runs start.
+/// Nodes up to which a few baselines take seconds at most.
+const BASELINES_UP_TO: usize = 20_000;
+/// Nodes up to which all quick baselines take well under a second.
+const ALL_QUICK_UP_TO: usize = 2_000;
+/// Baselines that are quick and may fit: what a short time limit falls back to, and where some annealing runs start. The
+/// first two serve large graphs, where annealing alone takes long to come down to the budget.
 const QUICK: [&str; 6] = [
+    "linearised-greedy",
+    "linearised-sqrt",
     "chen-greedy",
     "ap-greedy",
-    "linearised-sqrt",
-    "linearised-greedy",
     "pytorch-min-cut",
     "pytorch-budget",
 ];
@@ -221,7 +224,12 @@ fn fitting_baselines(instance: &Instance, budget_bytes: u64) -> Vec<anneal::Foun
     if instance.len() > BASELINES_UP_TO {
         return Vec::new();
     }
-    QUICK
+    let names = if instance.len() > ALL_QUICK_UP_TO {
+        &QUICK[..2]
+    } else {
+        &QUICK[..]
+    };
+    names
         .par_iter()
         .filter_map(|name| {
             let schedule = baselines::by_name(name)?.run(instance, budget_bytes).ok()?;
