@@ -30,6 +30,8 @@ pub(crate) struct Scratch {
     suffix: Vec<f64>,
     flips: Vec<u32>,
     flip_column: SparseVec,
+    /// Entries of `B^-1 rho` where the entering column has some.
+    tau_at: Vec<f64>,
     old_values: Vec<f64>,
 }
 
@@ -48,6 +50,8 @@ impl Scratch {
         self.flips.clear();
         self.flips.reserve(total);
         self.flip_column.resize(m);
+        self.tau_at.clear();
+        self.tau_at.reserve(m);
         self.old_values.resize(m, 0.0);
     }
 }
