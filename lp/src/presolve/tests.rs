@@ -333,6 +333,37 @@ fn nothing_left_is_a_solution() {
     assert_eq!((s.objective, s.y[0]), (3.0, 1.0));
 }
 
+#[test]
+fn limits_reach_the_simplex() {
+    let m = program(
+        &[(-1.0, 0.0, 9.0), (-2.0, 0.0, 9.0), (-3.0, 0.0, 9.0)],
+        &[
+            (-INF, 10.0, &[(0, 1.0), (1, 2.0), (2, 1.0)]),
+            (-INF, 12.0, &[(0, 3.0), (1, 1.0), (2, 2.0)]),
+        ],
+    );
+    let settings = PresolveSettings::default();
+    let with = |limits| solve(&m, &Settings::default(), &limits, Some(&settings));
+    let free = with(Limits::default());
+    assert!(free.stats.iterations() > 0 && free.reduced.is_some());
+    let none = with(Limits {
+        iterations: Some(0),
+        ..Limits::default()
+    });
+    assert!(
+        matches!(none.outcome, LpOutcome::Limit(_)),
+        "{:?}",
+        none.outcome
+    );
+    // A cutoff is about the original's duals: no presolve.
+    let cut = with(Limits {
+        objective_cutoff: Some(-100.0),
+        ..Limits::default()
+    });
+    assert_eq!(cut.reduced, None);
+    certificate::check(&m, &cut.outcome, 1e-9).unwrap();
+}
+
 /// A generator of small whole numbers; ties and exact cancellations are wanted.
 struct Rng(u64);
 
