@@ -84,10 +84,7 @@ fn main() {
                 let s = solver.get_or_insert_with(|| {
                     Solver::new(
                         std::mem::take(&mut builder).build().unwrap(),
-                        Settings {
-                            perturbation: std::env::var_os("NOPERT").is_none(),
-                            ..Default::default()
-                        },
+                        Settings::default(),
                     )
                 });
                 let mut none = 0.0;
