@@ -404,12 +404,13 @@ fn structured(seed: u64) -> Arc<Model> {
     });
     b.set_offset(r.int(-3, 3));
     let boxed = r.below(2) == 0;
+    let inexact = r.below(3) == 0;
     let mut point = Vec::new();
     let mut cost = Vec::new();
     let mut bounds = Vec::new();
     for _ in 0..n {
         let around = r.interval(-4, 6, boxed);
-        let x = r.int(-4, 6).clamp(around.lower, around.upper);
+        let x = (r.int(-4, 6) + if inexact { 0.3 } else { 0.0 }).clamp(around.lower, around.upper);
         point.push(x);
         cost.push(r.int(-4, 4));
         bounds.push(around);
@@ -417,6 +418,12 @@ fn structured(seed: u64) -> Arc<Model> {
     let mut rows: Vec<(Bounds, Vec<(usize, f64)>)> = Vec::new();
     for _ in 0..m {
         let kind = r.below(10);
+        // Thirds and tenths round, so that what ought to be equal is only nearly so.
+        let unit = if inexact {
+            [1.0 / 3.0, 0.1, 0.7][r.below(3) as usize]
+        } else {
+            1.0
+        };
         let len = match kind {
             0 | 1 => 1,
             2 | 3 => 2,
@@ -425,13 +432,13 @@ fn structured(seed: u64) -> Arc<Model> {
         let mut entries: Vec<(usize, f64)> = Vec::new();
         for _ in 0..len {
             let j = r.below(n as u64) as usize;
-            let v = [1.0, -1.0, 2.0, -3.0, 1.0, 0.5][r.below(6) as usize];
+            let v = unit * [1.0, -1.0, 2.0, -3.0, 1.0, 0.5][r.below(6) as usize];
             if entries.iter().all(|e| e.0 != j) {
                 entries.push((j, v));
             }
         }
         if kind == 9 && !rows.is_empty() {
-            let factor = [2.0, -1.0, -0.5][r.below(3) as usize];
+            let factor = [2.0, -1.0, if inexact { 1.0 / 7.0 } else { -0.5 }][r.below(3) as usize];
             let source = r.below(rows.len() as u64) as usize;
             entries = rows[source]
                 .1
