@@ -17,7 +17,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Solve every MPS file of a directory here and in HiGHS (feature `highs`), alternating, one thread each
+    /// Solve every linear program of a directory here and in HiGHS (feature `highs`), alternating, one thread each
     Lp(Lp),
 }
 
@@ -36,7 +36,7 @@ enum Method {
 
 #[derive(clap::Args)]
 struct Lp {
-    /// A directory of .mps and .mps.gz files, or one file
+    /// A directory of .mps and .lp files, plain or gzipped, or one file
     dir: PathBuf,
     /// A table (CSV) with the columns name and objective [default: DIR/reference.csv if it exists]
     #[arg(long)]

@@ -5,7 +5,7 @@
 //! nor passing the model. Every answer is checked by [`remat_lp::certificate`] outside the time.
 
 use remat_lp::presolve::{self, PresolveSettings};
-use remat_lp::{Algorithm, Limits, LpOutcome, Model, Settings, certificate, mps};
+use remat_lp::{Algorithm, Limits, LpOutcome, Model, Settings, certificate, lp_format, mps};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub const SHIFT: Duration = Duration::from_millis(10);
 /// What to run, and how.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// A directory with `.mps` and `.mps.gz` files, or one such file.
+    /// A directory with `.mps` and `.lp` files, plain or gzipped, or one such file.
     pub dir: PathBuf,
     /// A table with columns `name`, `objective` and `status`.
     pub reference: Option<PathBuf>,
@@ -78,14 +78,17 @@ pub enum BenchError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// A model could not be read.
+    /// An MPS file could not be read.
     #[error("{path}: {source}")]
-    Model {
+    Mps {
         /// The file.
         path: String,
         /// What is wrong with it.
         source: mps::MpsError,
     },
+    /// An LP file could not be read.
+    #[error(transparent)]
+    LpFormat(lp_format::LpFormatError),
     /// The table lacks a column that is needed.
     #[error("{path}: the first line must name the columns; `{column}` is missing")]
     Table {
@@ -111,10 +114,7 @@ pub fn run(config: &Config, mut report: impl FnMut(&Line)) -> Result<Vec<Line>, 
         if !config.only.is_empty() && !config.only.iter().any(|o| name.contains(o.as_str())) {
             continue;
         }
-        let model = mps::read(&path).map_err(|source| BenchError::Model {
-            path: path.display().to_string(),
-            source,
-        })?;
+        let model = read(&path)?;
         let line = one(config, name, Arc::new(model), &reference);
         report(&line);
         lines.push(line);
@@ -265,7 +265,10 @@ fn files(dir: &Path) -> Result<Vec<PathBuf>, BenchError> {
             .file_name()
             .map(|n| n.to_string_lossy().to_ascii_lowercase())
             .unwrap_or_default();
-        if name.ends_with(".mps") || name.ends_with(".mps.gz") {
+        if [".mps", ".mps.gz", ".lp", ".lp.gz"]
+            .iter()
+            .any(|e| name.ends_with(e))
+        {
             found.push(path);
         }
     }
@@ -273,12 +276,22 @@ fn files(dir: &Path) -> Result<Vec<PathBuf>, BenchError> {
     Ok(found)
 }
 
+fn read(path: &Path) -> Result<Model, BenchError> {
+    let file = path.display().to_string();
+    if file.ends_with(".lp") || file.ends_with(".lp.gz") {
+        lp_format::read(path).map_err(BenchError::LpFormat)
+    } else {
+        mps::read(path).map_err(|source| BenchError::Mps { path: file, source })
+    }
+}
+
 fn stem(path: &Path) -> String {
     let name = path
         .file_name()
         .map(|n| n.to_string_lossy().into_owned())
         .unwrap_or_default();
-    name.split(".mps").next().unwrap_or_default().to_string()
+    let end = name.find(".mps").or_else(|| name.find(".lp"));
+    end.map_or(name.clone(), |end| name[..end].to_string())
 }
 
 /// Objective of every optimal problem of the table, by name.

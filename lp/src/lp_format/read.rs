@@ -644,4 +644,68 @@ mod tests {
             "{crossed}"
         );
     }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig { cases: 2000, failure_persistence: None, ..Default::default() })]
+
+        /// Whatever the text, the answer is a model or an error; and a model reads back from what is written.
+        #[test]
+        fn any_text_is_read_or_refused(words in proptest::collection::vec(proptest::sample::select(WORDS.to_vec()), 0..60)) {
+            let mut text = String::from("min\n");
+            words.iter().for_each(|w| {
+                text.push_str(w);
+                text.push(' ');
+            });
+            for text in [text.clone(), format!("{text}\nend"), words.concat()] {
+                if let Ok(model) = parse(&text, "t") {
+                    let back = parse(&crate::lp_format::to_string(&model), "t").expect("what is written is right");
+                    proptest::prop_assert_eq!(back.costs(), model.costs());
+                    proptest::prop_assert_eq!(back.num_rows(), model.num_rows());
+                }
+            }
+        }
+    }
+
+    const WORDS: [&str; 40] = [
+        "x",
+        "y",
+        "x1",
+        "3",
+        "-2.5e3",
+        "1e",
+        ".",
+        "e5",
+        "+",
+        "-",
+        "<=",
+        ">=",
+        "=",
+        "<",
+        ":",
+        "::",
+        "->",
+        "[",
+        "]",
+        "^",
+        "*",
+        "/",
+        "\\",
+        "\n",
+        "\nst\n",
+        "\nsubject to\n",
+        "\nbounds\n",
+        "\ngeneral\n",
+        "\nbinary\n",
+        "\nend\n",
+        "free",
+        "inf",
+        "-inf",
+        "1e400",
+        "\nsos\n",
+        "\nsemi-continuous\n",
+        "é",
+        "0",
+        "c:",
+        "\u{0}",
+    ];
 }

@@ -8,24 +8,13 @@ use super::work::{Stop, Work};
 /// Fixes column `j` if its cost and all its rows pull, or at least do not push, the same way. With `>=` a row's dual is
 /// nonnegative, so this is the case of dual bounds known from the rows' signs alone, in which a tie does no harm.
 pub(super) fn col(w: &mut Work, j: usize) -> Result<bool, Stop> {
-    let (mut down, mut up) = (w.cost[j] >= 0.0, w.cost[j] <= 0.0);
-    for (i, a) in w.col_entries(j) {
-        if !(down || up) {
-            return Ok(false);
-        }
-        let (no_lower, no_upper) = (
-            w.row_lower[i as usize] == f64::NEG_INFINITY,
-            w.row_upper[i as usize] == f64::INFINITY,
-        );
-        // Going down lowers the activity if a > 0, which a row without lower bound does not mind.
-        let (falls, rises) = if a > 0.0 {
-            (no_lower, no_upper)
-        } else {
-            (no_upper, no_lower)
-        };
-        down &= falls;
-        up &= rises;
-    }
+    let no_lower = |i: usize| w.row_lower[i] == f64::NEG_INFINITY;
+    let no_upper = |i: usize| w.row_upper[i] == f64::INFINITY;
+    // Going down lowers the activity if a > 0, which a row without lower bound does not mind.
+    let down =
+        w.cost[j] >= 0.0 && w.col_all(j, |i, a| if a > 0.0 { no_lower(i) } else { no_upper(i) });
+    let up =
+        w.cost[j] <= 0.0 && w.col_all(j, |i, a| if a > 0.0 { no_upper(i) } else { no_lower(i) });
     let (l, u) = (w.lower[j], w.upper[j]);
     if down && l.is_finite() {
         fix(w, j, l, Side::Lower.status());

@@ -5,7 +5,7 @@
 use super::duplicate_rows::{WINDOW, candidates, multiple};
 use super::empty::fix;
 use super::stack::{Side, State, Undo};
-use super::work::{Entries, Stop, Work};
+use super::work::{Stop, Work};
 use crate::outcome::VarStatus;
 
 /// Two columns that became `kept + factor * gone`.
@@ -79,13 +79,10 @@ impl Undo for DuplicateCol {
 
 /// Merges or fixes all duplicate columns.
 pub(super) fn all(w: &mut Work) -> Result<(), Stop> {
-    let cols: Vec<(usize, Entries)> = (0..w.num_cols())
+    let cols: Vec<usize> = (0..w.num_cols())
         .filter(|&j| w.col_is_alive(j) && w.col_len(j) > 0)
-        .collect::<Vec<_>>()
-        .into_iter()
-        .map(|j| (j, w.col_entries(j)))
         .collect();
-    for group in candidates(cols) {
+    for group in candidates(&cols, |j, entries| entries.extend(w.col(j))) {
         for k in 0..group.len() {
             for l in k + 1..group.len().min(k + 1 + WINDOW) {
                 let (j, g) = (group[k].0, group[l].0);

@@ -40,27 +40,34 @@ impl Undo for DuplicateRow {
     }
 }
 
-/// Groups of vectors that are likely multiples of one another: sorted entries by vector, in groups of equal hashes.
-pub(super) fn candidates(vectors: Vec<(usize, Entries)>) -> Vec<Vec<(usize, Entries)>> {
-    let mut hashed: Vec<(u64, usize, Entries)> = vectors
-        .into_iter()
-        .map(|(k, mut e)| {
-            e.sort_unstable_by_key(|e| e.0);
-            (hash(&e), k, e)
-        })
-        .collect();
-    hashed.sort_unstable_by_key(|h| (h.0, h.1));
-    let mut groups: Vec<Vec<(usize, Entries)>> = Vec::new();
-    let mut last = None;
-    for (h, k, e) in hashed {
-        match groups.last_mut() {
-            Some(group) if last == Some(h) => group.push((k, e)),
-            _ => groups.push(vec![(k, e)]),
-        }
-        last = Some(h);
+/// Groups of vectors that are likely multiples of one another, with their sorted entries, which `fill` provides.
+pub(super) fn candidates(
+    vectors: &[usize],
+    mut fill: impl FnMut(usize, &mut Entries),
+) -> Vec<Vec<(usize, Entries)>> {
+    let mut buffer = Entries::new();
+    let mut sorted = |k: usize, buffer: &mut Entries| {
+        buffer.clear();
+        fill(k, buffer);
+        buffer.sort_unstable_by_key(|e| e.0);
+    };
+    let mut hashed: Vec<(u64, usize)> = Vec::with_capacity(vectors.len());
+    for &k in vectors {
+        sorted(k, &mut buffer);
+        hashed.push((hash(&buffer), k));
     }
-    groups.retain(|g| g.len() > 1);
-    groups
+    hashed.sort_unstable();
+    hashed
+        .chunk_by(|a, b| a.0 == b.0)
+        .filter(|group| group.len() > 1)
+        .map(|group| {
+            let entries = |&(_, k): &(u64, usize)| {
+                sorted(k, &mut buffer);
+                (k, buffer.clone())
+            };
+            group.iter().map(entries).collect()
+        })
+        .collect()
 }
 
 /// A hash of pattern and ratios; ratios that differ by rounding hash differently only if a rounding border lies between.
@@ -96,13 +103,10 @@ pub(super) const WINDOW: usize = 24;
 
 /// Merges all duplicate rows.
 pub(super) fn all(w: &mut Work) -> Result<(), Stop> {
-    let rows: Vec<(usize, Entries)> = (0..w.num_rows())
+    let rows: Vec<usize> = (0..w.num_rows())
         .filter(|&i| w.row_is_alive(i) && w.row_len(i) > 1)
-        .collect::<Vec<_>>()
-        .into_iter()
-        .map(|i| (i, w.row_entries(i)))
         .collect();
-    for group in candidates(rows) {
+    for group in candidates(&rows, |i, entries| entries.extend(w.row(i))) {
         for k in 0..group.len() {
             for l in k + 1..group.len().min(k + 1 + WINDOW) {
                 let (kept, gone) = (group[k].0, group[l].0);

@@ -60,7 +60,17 @@ impl Undo for ForcingRow {
 /// rest happens if `all`.
 pub(super) fn row(w: &mut Work, i: usize, all: bool) -> Result<bool, Stop> {
     let (lower, upper) = (w.row_lower[i], w.row_upper[i]);
-    let activity = w.activity(i);
+    let tol = w.row_tolerance(i);
+    let rough = w.activity(i);
+    let binds_below = lower.is_finite() && rough.min() < lower - tol;
+    let binds_above = upper.is_finite() && rough.max() > upper + tol;
+    let can_be_left = rough.min() < upper - tol && rough.max() > lower + tol;
+    let one_sided = lower == f64::NEG_INFINITY || upper == f64::INFINITY;
+    if can_be_left && ((binds_below && binds_above) || (one_sided && (binds_below || binds_above)))
+    {
+        return Ok(false);
+    }
+    let activity = w.exact_activity(i);
     let (min, max) = (activity.min(), activity.max());
     if min > upper + w.row_impossible(i) {
         return Err(Stop::Infeasible(vec![(i, -1.0)]));
@@ -68,7 +78,6 @@ pub(super) fn row(w: &mut Work, i: usize, all: bool) -> Result<bool, Stop> {
     if max < lower - w.row_impossible(i) {
         return Err(Stop::Infeasible(vec![(i, 1.0)]));
     }
-    let tol = w.row_tolerance(i);
     let (below, above) = (lower <= min + tol, upper >= max - tol);
     if !all && w.row_len(i) > 0 {
         return Ok(false);

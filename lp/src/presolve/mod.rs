@@ -348,7 +348,9 @@ fn reduce(w: &mut Work, settings: &PresolveSettings) -> Result<(), Stop> {
         if settings.duplicate_cols {
             duplicate_cols::all(w)?;
         }
-        if w.removed == before || w.effort > limit {
+        // A round that finds next to nothing is the last: each costs a sort of the whole matrix.
+        let left = w.num_rows() + w.num_cols() - before;
+        if (w.removed - before) * 200 < left || w.removed == before || w.effort > limit {
             break;
         }
     }
@@ -396,7 +398,11 @@ fn col(w: &mut Work, j: usize, settings: &PresolveSettings) -> Result<bool, Stop
     }
     if settings.slacks && w.col_len(j) == 1 {
         let row = w.col(j).next().map(|e| e.0 as usize);
-        return row.map_or(Ok(false), |i| slack::row(w, i));
+        if let Some(i) = row
+            && (w.cost[j] == 0.0 || w.row_is_equation(i))
+        {
+            return slack::row(w, i);
+        }
     }
     Ok(false)
 }

@@ -333,6 +333,37 @@ fn nothing_left_is_a_solution() {
     assert_eq!((s.objective, s.y[0]), (3.0, 1.0));
 }
 
+#[test]
+fn limits_reach_the_simplex() {
+    let m = program(
+        &[(-1.0, 0.0, 9.0), (-2.0, 0.0, 9.0), (-3.0, 0.0, 9.0)],
+        &[
+            (-INF, 10.0, &[(0, 1.0), (1, 2.0), (2, 1.0)]),
+            (-INF, 12.0, &[(0, 3.0), (1, 1.0), (2, 2.0)]),
+        ],
+    );
+    let settings = PresolveSettings::default();
+    let with = |limits| solve(&m, &Settings::default(), &limits, Some(&settings));
+    let free = with(Limits::default());
+    assert!(free.stats.iterations() > 0 && free.reduced.is_some());
+    let none = with(Limits {
+        iterations: Some(0),
+        ..Limits::default()
+    });
+    assert!(
+        matches!(none.outcome, LpOutcome::Limit(_)),
+        "{:?}",
+        none.outcome
+    );
+    // A cutoff is about the original's duals: no presolve.
+    let cut = with(Limits {
+        objective_cutoff: Some(-100.0),
+        ..Limits::default()
+    });
+    assert_eq!(cut.reduced, None);
+    certificate::check(&m, &cut.outcome, 1e-9).unwrap();
+}
+
 /// A generator of small whole numbers; ties and exact cancellations are wanted.
 struct Rng(u64);
 
@@ -373,12 +404,13 @@ fn structured(seed: u64) -> Arc<Model> {
     });
     b.set_offset(r.int(-3, 3));
     let boxed = r.below(2) == 0;
+    let inexact = r.below(3) == 0;
     let mut point = Vec::new();
     let mut cost = Vec::new();
     let mut bounds = Vec::new();
     for _ in 0..n {
         let around = r.interval(-4, 6, boxed);
-        let x = r.int(-4, 6).clamp(around.lower, around.upper);
+        let x = (r.int(-4, 6) + if inexact { 0.3 } else { 0.0 }).clamp(around.lower, around.upper);
         point.push(x);
         cost.push(r.int(-4, 4));
         bounds.push(around);
@@ -386,6 +418,12 @@ fn structured(seed: u64) -> Arc<Model> {
     let mut rows: Vec<(Bounds, Vec<(usize, f64)>)> = Vec::new();
     for _ in 0..m {
         let kind = r.below(10);
+        // Thirds and tenths round, so that what ought to be equal is only nearly so.
+        let unit = if inexact {
+            [1.0 / 3.0, 0.1, 0.7][r.below(3) as usize]
+        } else {
+            1.0
+        };
         let len = match kind {
             0 | 1 => 1,
             2 | 3 => 2,
@@ -394,13 +432,13 @@ fn structured(seed: u64) -> Arc<Model> {
         let mut entries: Vec<(usize, f64)> = Vec::new();
         for _ in 0..len {
             let j = r.below(n as u64) as usize;
-            let v = [1.0, -1.0, 2.0, -3.0, 1.0, 0.5][r.below(6) as usize];
+            let v = unit * [1.0, -1.0, 2.0, -3.0, 1.0, 0.5][r.below(6) as usize];
             if entries.iter().all(|e| e.0 != j) {
                 entries.push((j, v));
             }
         }
         if kind == 9 && !rows.is_empty() {
-            let factor = [2.0, -1.0, -0.5][r.below(3) as usize];
+            let factor = [2.0, -1.0, if inexact { 1.0 / 7.0 } else { -0.5 }][r.below(3) as usize];
             let source = r.below(rows.len() as u64) as usize;
             entries = rows[source]
                 .1

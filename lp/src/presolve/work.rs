@@ -24,6 +24,8 @@ pub(super) struct Activity {
     max_infinite: u32,
     /// Sum of the magnitudes that went into the finite parts.
     size: f64,
+    /// Whether it has been updated since it was summed up, with the rounding errors that this brings.
+    updated: bool,
 }
 
 impl Activity {
@@ -45,6 +47,25 @@ impl Activity {
         } else {
             self.max_infinite += 1;
         }
+    }
+
+    fn remove(&mut self, a: f64, l: f64, u: f64) {
+        let (low, high) = if a > 0.0 {
+            (a * l, a * u)
+        } else {
+            (a * u, a * l)
+        };
+        if low.is_finite() {
+            self.min -= low;
+        } else {
+            self.min_infinite -= 1;
+        }
+        if high.is_finite() {
+            self.max -= high;
+        } else {
+            self.max_infinite -= 1;
+        }
+        self.updated = true;
     }
 
     pub fn min(&self) -> f64 {
@@ -246,6 +267,14 @@ impl Work {
         col.iter().copied().filter(|e| alive[e.0 as usize])
     }
 
+    /// Whether all live entries of a column have a property. Looks at them without tidying up.
+    pub fn col_all(&self, j: usize, property: impl Fn(usize, f64) -> bool) -> bool {
+        self.cols[j]
+            .iter()
+            .filter(|e| self.row_alive[e.0 as usize])
+            .all(|e| property(e.0 as usize, e.1))
+    }
+
     pub fn row_entries(&mut self, i: usize) -> Entries {
         self.row(i).collect()
     }
@@ -267,7 +296,6 @@ impl Work {
     }
 
     pub fn touch_row(&mut self, i: usize) {
-        self.activity[i] = None;
         self.row_queue.push(i);
     }
 
@@ -292,8 +320,17 @@ impl Work {
         }
     }
 
+    /// The range of a row's activity, good enough to see whether anything can be concluded from it.
     pub fn activity(&mut self, i: usize) -> Activity {
-        if let Some(a) = self.activity[i] {
+        match self.activity[i] {
+            Some(a) => a,
+            None => self.exact_activity(i),
+        }
+    }
+
+    /// The range of a row's activity, summed up afresh if updates have left rounding errors in it.
+    pub fn exact_activity(&mut self, i: usize) -> Activity {
+        if let Some(a) = self.activity[i].filter(|a| !a.updated) {
             return a;
         }
         let Work {
@@ -321,12 +358,20 @@ impl Work {
         if self.lower[j] == l && self.upper[j] == u {
             return;
         }
+        let (old_l, old_u) = (self.lower[j], self.upper[j]);
         self.lower[j] = l;
         self.upper[j] = u;
         self.touch_col(j);
-        for (i, _) in self.col_entries(j) {
-            self.touch_row(i as usize);
+        let entries = std::mem::take(&mut self.cols[j]);
+        for &(i, a) in entries.iter().filter(|e| self.row_alive[e.0 as usize]) {
+            if let Some(activity) = &mut self.activity[i as usize] {
+                activity.remove(a, old_l, old_u);
+                activity.add(a, l, u);
+            }
+            self.row_queue.push(i as usize);
         }
+        self.effort += entries.len() as u64;
+        self.cols[j] = entries;
     }
 
     /// Adds to both bounds of a row.
@@ -341,23 +386,29 @@ impl Work {
 
     /// Takes a row out; what becomes of its dual is the caller's record to say.
     pub fn remove_row(&mut self, i: usize) {
-        for (j, _) in self.row_entries(i) {
+        let entries = std::mem::take(&mut self.rows[i]);
+        for &(j, _) in entries.iter().filter(|e| self.col_alive[e.0 as usize]) {
             self.col_len[j as usize] -= 1;
-            self.touch_col(j as usize);
+            self.col_queue.push(j as usize);
         }
+        self.effort += entries.len() as u64;
         self.row_alive[i] = false;
-        self.rows[i] = Vec::new();
         self.removed += 1;
     }
 
     /// Takes a column out; what becomes of its value is the caller's record to say.
     pub fn remove_col(&mut self, j: usize) {
-        for (i, _) in self.col_entries(j) {
+        let (l, u) = (self.lower[j], self.upper[j]);
+        let entries = std::mem::take(&mut self.cols[j]);
+        for &(i, a) in entries.iter().filter(|e| self.row_alive[e.0 as usize]) {
             self.row_len[i as usize] -= 1;
-            self.touch_row(i as usize);
+            if let Some(activity) = &mut self.activity[i as usize] {
+                activity.remove(a, l, u);
+            }
+            self.row_queue.push(i as usize);
         }
+        self.effort += entries.len() as u64;
         self.col_alive[j] = false;
-        self.cols[j] = Vec::new();
         self.removed += 1;
     }
 
@@ -366,6 +417,7 @@ impl Work {
         if by == 0.0 {
             return;
         }
+        self.activity[i] = None;
         self.touch_row(i);
         self.touch_col(j);
         self.effort += (self.rows[i].len() + self.cols[j].len()) as u64;
