@@ -16,7 +16,7 @@
 //! - [`Limits`]: iterations, ticks, objective cutoff, interrupt flag.
 //! - [`certificate::check`], [`certificate::safe_bound`]: trust nothing.
 //!
-//! ```ignore
+//! ```
 //! use remat_lp::{LpOutcome, ModelBuilder, NewRow, Sense, Settings, Solver};
 //!
 //! // max 3x + 2y, x + y <= 4, x + 3y <= 6, x <= 3
@@ -37,13 +37,19 @@
 //! ```
 #![deny(missing_docs)]
 
+pub mod certificate;
+mod dual;
 mod factor;
 mod ids;
 mod matrix;
 mod model;
 pub mod mps;
 mod outcome;
+mod primal;
+mod scaling;
 mod settings;
+mod simplex;
+mod solver;
 mod sparse_vec;
 mod sum2;
 
@@ -51,3 +57,4 @@ pub use ids::{Bounds, ColId, RowId};
 pub use model::{Model, ModelBuilder, ModelError, NewCol, NewRow, Sense};
 pub use outcome::{Basis, FarkasRay, LimitKind, LpOutcome, Ray, Solution, VarStatus};
 pub use settings::{Algorithm, Limits, Settings};
+pub use solver::{Solver, Stats};

@@ -16,6 +16,11 @@ impl Sum2 {
     #[inline]
     pub fn add(&mut self, v: f64) {
         let sum = self.high + v;
+        if !sum.is_finite() {
+            self.high = sum;
+            self.low = 0.0;
+            return;
+        }
         let part = sum - self.high;
         self.low += (self.high - (sum - part)) + (v - part);
         self.high = sum;
@@ -30,6 +35,12 @@ impl Sum2 {
         if error.is_finite() {
             self.low += error;
         }
+    }
+
+    /// Adds an infinite term: the sum is infinite from then on, and NaN once both infinities met.
+    pub fn add_infinite(&mut self, v: f64) {
+        self.high += v;
+        self.low = 0.0;
     }
 
     /// The sum, rounded once.

@@ -12,6 +12,8 @@
 //! | [`articulation`] | Chen's segments with articulation points as the candidates |
 //! | [`linearised`] | Chen's segments on the topological order |
 //! | [`pytorch`] | the minimum cut and the knapsack of PyTorch's compiler |
+//! | [`rotor`] | optimal persistent checkpointing of a chain of blocks |
+//! | [`hong`] | the checkpoint set of a chain with the least peak in PyTorch |
 //! | [`rounding`] | a fractional retention matrix, rounded (needs a linear program, so not in the table) |
 //!
 //! Shared parts: [`training`] (the shape of a training graph), [`segments`] (checkpoints and segments), [`retention`]
@@ -64,6 +66,21 @@ pub enum NotApplicable {
         /// Number of tensors it reads.
         inputs: usize,
     },
+    /// The forward pass is not a chain of blocks.
+    #[error(transparent)]
+    NotAChainOfBlocks(chain::NoChain),
+    /// The chain is out of range for rotor's dynamic program.
+    #[error(transparent)]
+    Rotor(#[from] rotor::Error),
+}
+
+impl From<chain::NoChain> for NotApplicable {
+    fn from(problem: chain::NoChain) -> Self {
+        match problem {
+            chain::NoChain::NoBackwardPass => NotApplicable::NoBackwardPass,
+            chain::NoChain::NoCut => NotApplicable::NotAChainOfBlocks(problem),
+        }
+    }
 }
 
 /// A heuristic as a function: an instance and a budget in bytes (fixed memory included) to a schedule.
@@ -99,7 +116,7 @@ impl Baseline {
 const CHECKMATE: &str = "Jain et al., Checkmate, MLSys 2020, table 1";
 const CHEN: &str = "Chen et al., Training deep nets with sublinear memory cost, 2016";
 
-static ALL: [Baseline; 10] = [
+static ALL: [Baseline; 12] = [
     Baseline {
         name: "checkpoint-all",
         description: "no recomputation: every tensor is kept until its last use",
@@ -123,6 +140,18 @@ static ALL: [Baseline; 10] = [
         description: "binomial checkpointing of a chain with as many slots as fit",
         source: "Griewank and Walther, Algorithm 799: revolve, ACM TOMS 26(1), 2000",
         heuristic: revolve::run,
+    },
+    Baseline {
+        name: "rotor",
+        description: "optimal persistent checkpointing of a chain of blocks, by dynamic programming",
+        source: "Beaumont et al., Optimal checkpointing for heterogeneous chains, 2019",
+        heuristic: rotor::run,
+    },
+    Baseline {
+        name: "hong",
+        description: "the checkpoint set of a chain with the least peak in PyTorch; ignores the budget",
+        source: "Hong et al., GPU memory usage optimization for backward propagation, Algorithm 6",
+        heuristic: hong::run,
     },
     Baseline {
         name: "ap-sqrt",

@@ -20,6 +20,7 @@
 //! and the budget down, so a schedule never exceeds the budget. The table is filled diagonal by diagonal (`t - s`), each
 //! in parallel, without recursion. No decisions are stored: those on the path are found again afterwards.
 
+use super::NotApplicable;
 use super::chain::{self, Chain, Operation, Stage, TrainingChain};
 use crate::instance::Instance;
 use crate::schedule::CheckmateSchedule;
@@ -125,12 +126,13 @@ pub fn solve(chain: &Chain, budget_bytes: u64, settings: Settings) -> Result<Out
     }))
 }
 
-/// A budget, fixed memory included, with which [`solve`] finds a schedule: the least one, up to rounding to slots of
-/// the memory that saving everything takes.
+/// A budget, fixed memory included, and settings with which [`solve`] finds a schedule: the least one, up to rounding to
+/// slots of the memory that saving everything takes. The slots returned are of the same size, but only as many as the
+/// budget has: finer ones round differently, and might miss it.
 ///
 /// # Errors
 /// As for [`solve`].
-pub fn least_budget(chain: &Chain, settings: Settings) -> Result<u64, Error> {
+pub fn least_budget(chain: &Chain, settings: Settings) -> Result<(u64, Settings), Error> {
     let Some(last) = chain.len().checked_sub(1) else {
         return Err(Error::Empty);
     };
@@ -142,9 +144,10 @@ pub fn least_budget(chain: &Chain, settings: Settings) -> Result<u64, Error> {
     // Sizes are rounded up once per stage, so as many slots more may be needed in the table than in truth.
     let free = chain::replay(chain, &save_all).map_or(0, |r| r.peak_bytes - chain.fixed_bytes);
     let (slot_bytes, slots) = discretise(free, settings.slots);
-    let table = Table::fill(chain, slot_bytes, slots + chain.len());
-    let least = table.feasible_from[last][0] as u64 * slot_bytes;
-    Ok(chain.fixed_bytes + least)
+    let table = Table::fill(chain, slot_bytes, slots + chain.len() + 1);
+    let slots = table.feasible_from[last][0];
+    let budget_bytes = chain.fixed_bytes + slots as u64 * slot_bytes;
+    Ok((budget_bytes, Settings { slots }))
 }
 
 /// Slot size and number of slots: all of them together are at most `free` bytes.
@@ -157,7 +160,7 @@ fn check_size(chain: &Chain, slots: usize) -> Result<(), Error> {
     let stages = chain.len();
     let pairs = stages as u128 * (stages as u128 + 1) / 2;
     // `least_budget` uses up to one slot more per stage.
-    if pairs * (slots as u128 + stages as u128 + 1) > LARGEST_TABLE as u128 {
+    if pairs * (slots as u128 + stages as u128 + 2) > LARGEST_TABLE as u128 {
         return Err(Error::TooLarge {
             stages,
             slots,
@@ -456,23 +459,29 @@ pub fn solve_chain(
 /// fits the budget, that of the least budget for which the dynamic program finds one.
 ///
 /// # Errors
-/// [`TrainingError`] where the graph has no chain.
-pub fn run(instance: &Instance, budget_bytes: u64) -> Result<CheckmateSchedule, TrainingError> {
+/// [`NotApplicable`] where the graph has no chain, or one out of range.
+pub fn run(instance: &Instance, budget_bytes: u64) -> Result<CheckmateSchedule, NotApplicable> {
     let training = chain::extract(instance)?;
     let stages = training.chain().len();
     let room = LARGEST_TABLE / (stages * (stages + 1) / 2);
     let slots = Settings::default()
         .slots
-        .min(room.saturating_sub(stages + 1))
+        .min(room.saturating_sub(stages + 2))
         .max(1);
     let settings = Settings { slots };
-    if let Some(found) = solve_chain(&training, budget_bytes, settings)? {
-        return Ok(found.schedule);
+    let schedule = |solution: Solution| {
+        // The dynamic program's operations can be executed; the fallback is never taken.
+        training
+            .schedule(&solution.operations)
+            .unwrap_or_else(|_| CheckmateSchedule::checkpoint_all(instance))
+    };
+    if let Outcome::Optimal(found) = solve(training.chain(), budget_bytes, settings)? {
+        return Ok(schedule(found));
     }
-    let least = least_budget(training.chain(), settings)?;
-    match solve_chain(&training, least, settings)? {
-        Some(found) => Ok(found.schedule),
-        None => Ok(CheckmateSchedule::checkpoint_all(instance)),
+    let (least, settings) = least_budget(training.chain(), settings)?;
+    match solve(training.chain(), least, settings)? {
+        Outcome::Optimal(found) => Ok(schedule(found)),
+        Outcome::Infeasible { .. } => Ok(CheckmateSchedule::checkpoint_all(instance)),
     }
 }
 

@@ -21,8 +21,8 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoChain {
     /// The graph is not marked as a training graph.
-    #[error("the graph has no loss node, so it has no forward and backward pass to split")]
-    NoLoss,
+    #[error("the graph has no backward pass: it has neither a loss nor a backward node")]
+    NoBackwardPass,
     /// Everything is one block.
     #[error(
         "the forward graph cannot be cut into a chain: at every position two or more tensors are needed later, or backward nodes reach across the cut"
@@ -71,14 +71,16 @@ impl TrainingChain<'_> {
     }
 }
 
-/// Makes a chain of at least two stages from a training graph.
+/// Makes a chain of at least two stages from a training graph. Without a loss, the first backward node stands for it.
 ///
 /// Time is linear in the graph for every cut that is undone.
 ///
 /// # Errors
-/// [`NoChain`] where the graph has no loss or cannot be cut.
+/// [`NoChain`] where the graph has no backward pass or cannot be cut.
 pub fn extract(instance: &Instance) -> Result<TrainingChain<'_>, NoChain> {
-    let loss = instance.loss().ok_or(NoChain::NoLoss)?.index();
+    let first_backward = || instance.nodes().iter().position(|v| v.is_backward());
+    let turn = instance.loss().map(|l| l.index()).or_else(first_backward);
+    let loss = turn.ok_or(NoChain::NoBackwardPass)?;
     let mut cuts = find_cuts(instance, loss);
     loop {
         if cuts.is_empty() {

@@ -20,10 +20,10 @@ pub use dynamic::{dynamic_selection, dynamic_selection_quadratic};
 pub use selection::checkpoint_selection;
 pub use sizes::{CheckpointError, LayerSizes, Selection, SizesError};
 
-use super::chain::{self, HeldTensors, NoChain, TrainingChain};
+use super::chain::{self, HeldTensors, TrainingChain};
+use super::{NotApplicable, best};
 use crate::instance::Instance;
 use crate::schedule::CheckmateSchedule;
-use crate::simulate;
 
 /// Which size stands for a stage of a chain that saves more than its output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,49 +98,27 @@ pub fn schedule(
     Ok(held.finish())
 }
 
-/// Why there is no schedule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TrainingError {
-    /// The graph is not a chain.
-    #[error(transparent)]
-    NoChain(#[from] NoChain),
-    /// The sizes are out of range.
-    #[error(transparent)]
-    Sizes(#[from] SizesError),
-    /// A checkpoint set that is none; this would be a defect of the algorithms.
-    #[error(transparent)]
-    Checkpoints(#[from] CheckpointError),
-}
-
 /// The schedule of the checkpoint set with the least peak under PyTorch's model ([`dynamic_selection`]). The budget
 /// plays no part. On a chain that is not linear, both kinds of [`StageSize`] are tried, and the schedule with the
 /// smaller peak in the replay wins.
 ///
 /// # Errors
-/// [`TrainingError`] where the graph has no chain.
-pub fn run(instance: &Instance, _budget_bytes: u64) -> Result<CheckmateSchedule, TrainingError> {
+/// [`NotApplicable`] where the graph has no chain.
+pub fn run(instance: &Instance, _budget_bytes: u64) -> Result<CheckmateSchedule, NotApplicable> {
     let training = chain::extract(instance)?;
-    let mut best: Option<(u64, CheckmateSchedule)> = None;
     let kinds: &[StageSize] = if training.is_linear() {
         &[StageSize::Output]
     } else {
         &[StageSize::Output, StageSize::Saved]
     };
-    for &kind in kinds {
-        let found = dynamic_selection(&layer_sizes(&training, kind)?);
-        let schedule = schedule(&training, &found.checkpoints)?;
-        if let Ok(replay) = simulate::checkmate(instance, &schedule)
-            && best
-                .as_ref()
-                .is_none_or(|(peak, _)| replay.peak_bytes < *peak)
-        {
-            best = Some((replay.peak_bytes, schedule));
-        }
-    }
-    Ok(match best {
-        Some((_, schedule)) => schedule,
-        None => CheckmateSchedule::checkpoint_all(instance),
-    })
+    let of_kind = |&kind: &StageSize| {
+        // Neither fails: an instance's sizes stay below 2^62 together, and a selection is a checkpoint set.
+        let found = dynamic_selection(&layer_sizes(&training, kind).ok()?);
+        schedule(&training, &found.checkpoints).ok()
+    };
+    // A budget of 0 asks for the least peak.
+    Ok(best(instance, 0, kinds.iter().filter_map(of_kind))
+        .unwrap_or_else(|| CheckmateSchedule::checkpoint_all(instance)))
 }
 
 #[cfg(test)]

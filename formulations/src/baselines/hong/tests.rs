@@ -1,5 +1,6 @@
 use super::*;
 use crate::instance::{CostUnit, InstanceData, Node, NodeId};
+use crate::simulate;
 use proptest::prelude::*;
 
 fn sizes(bytes: &[u64]) -> LayerSizes {

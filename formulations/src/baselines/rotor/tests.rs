@@ -360,7 +360,7 @@ fn budgets_too_small_are_infeasible_and_the_least_one_is_found() {
         .collect();
     let chain = Chain::from_parameters(4, &stages);
     let exact = Settings { slots: 10_000 };
-    let least = least_budget(&chain, exact).unwrap();
+    let (least, _) = least_budget(&chain, exact).unwrap();
     assert!(matches!(
         solve(&chain, least - 1, exact).unwrap(),
         Outcome::Infeasible { slot_bytes: 1 }
@@ -369,6 +369,14 @@ fn budgets_too_small_are_infeasible_and_the_least_one_is_found() {
         solve(&chain, least, exact).unwrap(),
         Outcome::Optimal(_)
     ));
+    for slots in [3, 7, 20, 33] {
+        let (rounded, settings) = least_budget(&chain, Settings { slots }).unwrap();
+        assert!(rounded >= least);
+        assert!(matches!(
+            solve(&chain, rounded, settings).unwrap(),
+            Outcome::Optimal(_)
+        ));
+    }
     assert_eq!(
         solve(&chain, 3, exact).unwrap(),
         Outcome::Infeasible { slot_bytes: 1 }

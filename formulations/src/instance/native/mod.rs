@@ -4,13 +4,16 @@
 //! Made to be written by hand: what has an obvious default may be left out, nodes may be named where they are referred
 //! to, and a field that is not known is an error rather than ignored.
 
-use super::read::INSTANCE_SCHEMA;
+mod write;
+
+pub use write::write_instance;
+
+use super::passing::PlainPassing;
 use super::{
-    CostUnit, Gradient, HostLink, Implementation, InPlace, Instance, InstanceData, InstanceError,
-    Node, NodeId, NodeKind, passing::PlainPassing,
+    CostUnit, Gradient, HostLink, Implementation, InPlace, InstanceData, InstanceError, Node,
+    NodeId, NodeKind,
 };
 use crate::document::{Data, Document, Fields, Value};
-use serde::Serialize;
 use std::collections::BTreeMap;
 
 const TOP: [&str; 7] = [
@@ -57,7 +60,7 @@ const MOST_PASSING: usize = 100_000_000;
 const TIME_UNITS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
 
 /// Reads a native document.
-pub(super) fn read(top: &Fields<'_>) -> Result<InstanceData, InstanceError> {
+pub(in crate::instance) fn read(top: &Fields<'_>) -> Result<InstanceData, InstanceError> {
     let document = top.document;
     top.only(&TOP)?;
     let name = match top.get("name") {
@@ -424,173 +427,62 @@ impl<'d> Reader<'d> {
     }
 }
 
-/// Writes an instance in the native format: one node a line, defaults left out. Reading it back gives an equal instance.
-///
-/// # Example
-/// ```
-/// use remat_formulations::instance::{CostUnit, Instance, InstanceData, Node, NodeId};
-/// use remat_formulations::instance::{ReadOptions, read_instance_bytes, write_instance};
-/// let nodes = vec![Node::forward("a", vec![], 10, 4), Node::forward("b", vec![NodeId(0)], 20, 8)];
-/// let data = InstanceData { name: "two".into(), cost_unit: CostUnit::nanoseconds(), host_link: None, nodes };
-/// let instance = Instance::new(data).unwrap();
-/// let text = write_instance(&instance);
-/// assert!(text.contains(r#"{"name":"b","output_bytes":8,"needs":[0],"cost":20}"#));
-/// let again = read_instance_bytes("two.json", text.as_bytes(), &ReadOptions::default()).unwrap();
-/// assert_eq!(again, instance);
-/// ```
-pub fn write_instance(instance: &Instance) -> String {
-    let mut text = format!("{{\n\"schema\":{INSTANCE_SCHEMA:?},\n");
-    text += &format!("\"name\":{},\n", json(&instance.name()));
-    text += &format!(
-        "\"cost_unit\":{},\n",
-        json(&written_unit(instance.cost_unit()))
-    );
-    if let Some(link) = instance.host_link() {
-        text += &format!(
-            "\"host_link\":{{\"{TO_HOST}\":{},\"{FROM_HOST}\":{}}},\n",
-            link.to_host_bytes_per_second, link.from_host_bytes_per_second
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::instance::{ReadOptions, read_instance_bytes};
+
+    fn keys(schema: &serde_json::Value, pointer: &str) -> Vec<String> {
+        let mut keys: Vec<_> = schema
+            .pointer(pointer)
+            .unwrap()
+            .as_object()
+            .unwrap()
+            .keys()
+            .cloned()
+            .collect();
+        keys.sort();
+        keys
+    }
+
+    #[test]
+    fn the_schema_file_lists_the_fields_that_the_reader_knows() {
+        let text = include_str!("../../../schema/remat-instance-1.schema.json");
+        let schema: serde_json::Value = serde_json::from_str(text).unwrap();
+        let sorted = |names: &[&'static str]| {
+            let mut names = names.to_vec();
+            names.sort();
+            names
+        };
+        assert_eq!(keys(&schema, "/properties"), sorted(&TOP));
+        assert_eq!(keys(&schema, "/$defs/node/properties"), sorted(&NODE));
+        let mut implementation = IMPLEMENTATION.to_vec();
+        implementation.push("name");
+        assert_eq!(
+            keys(&schema, "/$defs/implementation/properties"),
+            sorted(&implementation)
         );
+        let maximum = schema.pointer("/$defs/size/maximum").unwrap();
+        assert_eq!(*maximum, crate::instance::LARGEST_VALUE);
     }
-    let fixed_bytes = instance.nodes()[0].fixed_bytes;
-    if fixed_bytes > 0 {
-        text += &format!("\"fixed_bytes\":{fixed_bytes},\n");
-    }
-    text += "\"nodes\":[\n";
-    let mut plain = PlainPassing::new(instance.nodes());
-    for (i, node) in instance.nodes().iter().enumerate() {
-        if i > 0 {
-            text += ",\n";
-        }
-        text += &json(&written_node(node, fixed_bytes, &plain.next_node()));
-    }
-    text + "\n]\n}\n"
-}
 
-fn json(value: &impl Serialize) -> String {
-    // Only maps with keys that are not strings, and writers, can fail; there is neither.
-    serde_json::to_string(value).expect("plain structures have a JSON text")
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum WrittenUnit<'a> {
-    Name(&'a str),
-    Full {
-        name: &'a str,
-        nanoseconds: Option<f64>,
-    },
-}
-
-fn written_unit(unit: &CostUnit) -> WrittenUnit<'_> {
-    let known = TIME_UNITS.iter().find(|(name, _)| *name == unit.name);
-    if known.map(|(_, nanoseconds)| *nanoseconds) == unit.nanoseconds {
-        return WrittenUnit::Name(&unit.name);
-    }
-    WrittenUnit::Full {
-        name: &unit.name,
-        nanoseconds: unit.nanoseconds,
-    }
-}
-
-#[derive(Serialize)]
-struct WrittenNode<'a> {
-    name: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    kind: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    parent: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    forward: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    gradient: Option<&'static str>,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    op: &'a str,
-    #[serde(skip_serializing_if = "<[u64]>::is_empty")]
-    shape: &'a [u64],
-    output_bytes: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    fixed_bytes: Option<u64>,
-    #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    only: Option<WrittenImplementation<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    implementations: Option<Vec<WrittenImplementation<'a>>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    in_place: Option<WrittenInPlace>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    passing: Option<Vec<u32>>,
-}
-
-#[derive(Serialize)]
-struct WrittenImplementation<'a> {
-    #[serde(skip_serializing_if = "str::is_empty")]
-    name: &'a str,
-    needs: Vec<u32>,
-    cost: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    workspace_bytes: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    recompute_cost: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    recompute_workspace_bytes: Option<i64>,
-}
-
-#[derive(Serialize)]
-struct WrittenInPlace {
-    on: u32,
-    cost_delta: i64,
-    workspace_bytes: i64,
-}
-
-fn ids(list: &[NodeId]) -> Vec<u32> {
-    list.iter().map(|id| id.0).collect()
-}
-
-fn written_implementation(p: &Implementation) -> WrittenImplementation<'_> {
-    let unless = |value: i64, default: i64| (value != default).then_some(value);
-    WrittenImplementation {
-        name: &p.name,
-        needs: ids(&p.needs),
-        cost: p.cost,
-        workspace_bytes: unless(p.workspace_bytes, 0),
-        recompute_cost: (p.recompute_cost != p.cost).then_some(p.recompute_cost),
-        recompute_workspace_bytes: unless(p.recompute_workspace_bytes, p.workspace_bytes),
-    }
-}
-
-fn written_node<'a>(node: &'a Node, fixed_bytes: u64, plain: &[NodeId]) -> WrittenNode<'a> {
-    let (kind, parent, forward, gradient) = match node.kind {
-        NodeKind::Forward => (None, None, None, None),
-        NodeKind::Loss => (Some("loss"), None, None, None),
-        NodeKind::ByProduct { parent } => (Some("by_product"), Some(parent.0), None, None),
-        NodeKind::Backward { forward, gradient } => {
-            let gradient = match gradient {
-                Gradient::All => None,
-                Gradient::Parameters => Some("parameters"),
-                Gradient::Input => Some("input"),
-            };
-            (Some("backward"), None, forward.map(|f| f.0), gradient)
-        }
-    };
-    // A name has no place on the node itself.
-    let alone = node.implementations.len() == 1 && node.implementations[0].name.is_empty();
-    let mut written = node.implementations.iter().map(written_implementation);
-    WrittenNode {
-        name: &node.name,
-        kind,
-        parent,
-        forward,
-        gradient,
-        op: &node.op,
-        shape: &node.shape,
-        output_bytes: node.output_bytes,
-        fixed_bytes: (node.fixed_bytes != fixed_bytes).then_some(node.fixed_bytes),
-        only: if alone { written.next() } else { None },
-        implementations: (!alone).then(|| written.collect()),
-        in_place: node.in_place.as_ref().map(|option| WrittenInPlace {
-            on: option.on.0,
-            cost_delta: option.cost_delta,
-            workspace_bytes: option.workspace_bytes,
-        }),
-        passing: (node.passing != plain).then(|| ids(&node.passing)),
+    #[test]
+    fn the_documented_example_reads_as_documented() {
+        let text = include_str!("../../../../docs/formats.md");
+        let from = text.find("```json\n").unwrap() + 8;
+        let example = &text[from..from + text[from..].find("```").unwrap()];
+        let read = read_instance_bytes("docs", example.as_bytes(), &ReadOptions::default());
+        let instance = read.unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(instance.name(), "two layers");
+        assert_eq!(instance.cost_unit().nanoseconds, Some(1000.0));
+        assert_eq!(instance.loss(), Some(NodeId(3)));
+        assert_eq!(instance.node(NodeId(2)).needs(), [NodeId(1)]);
+        assert_eq!(
+            instance.node(NodeId(4)).implementations[1].needs,
+            [NodeId(2), NodeId(3)]
+        );
+        assert_eq!(instance.node(NodeId(4)).passing, [NodeId(3)]);
+        assert_eq!(instance.node(NodeId(4)).fixed_bytes, 4096);
+        assert_eq!(instance.static_bytes(), 8192);
     }
 }

@@ -1,0 +1,61 @@
+//! Solves MPS files and prints one line each: `cargo run --release -p remat-lp --example solve -- [--no-scale] [--primal]
+//! [--no-perturb] FILE...`.
+
+use remat_lp::{Algorithm, Limits, LpOutcome, Settings, Solver, certificate, mps};
+use std::time::Instant;
+
+fn main() {
+    let mut settings = Settings::default();
+    let mut limits = Limits::default();
+    let mut files = Vec::new();
+    for arg in std::env::args().skip(1) {
+        match arg.as_str() {
+            "--no-scale" => settings.scaling = false,
+            "--no-perturb" => settings.perturbation = false,
+            "--primal" => settings.algorithm = Algorithm::Primal,
+            "--dual" => settings.algorithm = Algorithm::Dual,
+            other => match other.strip_prefix("--iterations=") {
+                Some(n) => limits.iterations = n.parse().ok(),
+                None => files.push(arg),
+            },
+        }
+    }
+    println!("{:<12} {:>22} {:>8} {:>6} {:>8} {:>6} {:>8} {:>6} {:>5} {:>9}  certificate", "name", "objective", "rows", "d1", "d2", "p1", "p2", "flips", "fact", "seconds");
+    for file in files {
+        let model = match mps::read(&file) {
+            Ok(m) => m,
+            Err(e) => {
+                println!("{file}: {e}");
+                continue;
+            }
+        };
+        let start = Instant::now();
+        let mut solver = Solver::new(model, settings.clone());
+        solver.set_limits(limits.clone());
+        let outcome = solver.solve();
+        let seconds = start.elapsed().as_secs_f64();
+        let s = solver.stats();
+        let objective = match &outcome {
+            LpOutcome::Optimal(s) => format!("{:.10e}", s.objective),
+            LpOutcome::Infeasible(_) => "infeasible".into(),
+            LpOutcome::Unbounded(_) => "unbounded".into(),
+            LpOutcome::CutoffReached { bound, .. } => format!("cutoff {bound}"),
+            LpOutcome::Limit(kind) => format!("{kind:?}"),
+        };
+        let check = match certificate::check(solver.model(), &outcome, 1e-6) {
+            Ok(r) => format!("{:.0e} {:.0e} {:.0e}", r.primal_violation, r.dual_violation, r.gap),
+            Err(e) => e.to_string(),
+        };
+        let name = file.rsplit('/').next().unwrap_or(&file).split('.').next().unwrap_or("");
+        println!(
+            "{name:<12} {objective:>22} {:>8} {:>6} {:>8} {:>6} {:>8} {:>6} {:>5} {seconds:>9.4}  {check}",
+            solver.model().num_rows(),
+            s.dual_phase1,
+            s.dual_phase2,
+            s.primal_phase1,
+            s.primal_phase2,
+            s.bound_flips,
+            s.factorisations
+        );
+    }
+}

@@ -1,0 +1,445 @@
+//! Checks outcomes against the model they are about, in the model's own units, sharing no code with the simplex.
+//!
+//! All sums are compensated ([Ogita, Rump & Oishi 2005]: as accurate as if computed with twice the precision).
+//! [`safe_bound`] goes further: its result is a valid bound whatever `y` is, with every rounding error accounted for
+//! (Neumaier & Shcherbina, *Safe bounds in linear and mixed-integer linear programming*, 2004).
+
+use crate::model::{Model, Sense};
+use crate::outcome::{FarkasRay, LpOutcome, Ray, Solution};
+use crate::sum2::Sum2;
+
+/// What a check measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Report {
+    /// Largest violation of a row or column bound.
+    pub primal_violation: f64,
+    /// Largest reduced cost or dual of the wrong sign, over `1 + largest cost`.
+    pub dual_violation: f64,
+    /// `|primal - dual objective| / (1 + |primal objective|)`.
+    pub gap: f64,
+}
+
+/// Why an outcome is not accepted.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum CertificateError {
+    /// A vector does not fit the model.
+    #[error("{what} has {found} entries, the model needs {expected}")]
+    Length {
+        /// Which vector.
+        what: &'static str,
+        /// Its length.
+        found: usize,
+        /// The right length.
+        expected: usize,
+    },
+    /// A bound is violated by more than the tolerance.
+    #[error("{what} {index} is outside its bounds by {violation:e}")]
+    PrimalViolation {
+        /// "row" or "column".
+        what: &'static str,
+        /// Which one.
+        index: usize,
+        /// By how much.
+        violation: f64,
+    },
+    /// A reduced cost or dual has the wrong sign.
+    #[error("the dual of {what} {index} has the wrong sign by {violation:e}")]
+    DualViolation {
+        /// "row" or "column".
+        what: &'static str,
+        /// Which one.
+        index: usize,
+        /// By how much.
+        violation: f64,
+    },
+    /// Primal and dual objective differ.
+    #[error("primal objective {primal} and dual objective {dual} differ")]
+    Gap {
+        /// Objective of `x`.
+        primal: f64,
+        /// Objective of `y`.
+        dual: f64,
+    },
+    /// The multipliers do not combine to a contradiction.
+    #[error("the combined row is possible: it needs [{need_lower:e}, {need_upper:e}], the columns give [{have_lower:e}, {have_upper:e}]")]
+    NoContradiction {
+        /// Least value the rows allow.
+        need_lower: f64,
+        /// Largest value the rows allow.
+        need_upper: f64,
+        /// Least value the columns can give.
+        have_lower: f64,
+        /// Largest value the columns can give.
+        have_upper: f64,
+    },
+    /// The direction does not improve the objective, or leaves the feasible set.
+    #[error("not a ray: {reason}")]
+    NoRay {
+        /// What is wrong.
+        reason: String,
+    },
+    /// The bound claimed is not supported by the multipliers.
+    #[error("the bound {claimed} is not supported: the multipliers prove {proven}")]
+    Bound {
+        /// What was claimed.
+        claimed: f64,
+        /// What is proven.
+        proven: f64,
+    },
+}
+
+/// Checks an outcome with tolerance `tol` (absolute for values near one, relative for larger ones). Limits carry
+/// nothing to check.
+///
+/// # Errors
+/// The first reason found not to accept it.
+pub fn check(model: &Model, outcome: &LpOutcome, tol: f64) -> Result<Report, CertificateError> {
+    match outcome {
+        LpOutcome::Optimal(s) => check_solution(model, s, tol),
+        LpOutcome::Infeasible(ray) => check_farkas(model, ray).map(|()| Report::default()),
+        LpOutcome::Unbounded(ray) => check_ray(model, ray, tol).map(|()| Report::default()),
+        LpOutcome::CutoffReached { bound, y } => {
+            let proven = safe_bound(model, y);
+            let short = model.sense.sign() * (bound - proven);
+            if short <= tol * (1.0 + bound.abs()) {
+                Ok(Report::default())
+            } else {
+                Err(CertificateError::Bound { claimed: *bound, proven })
+            }
+        }
+        LpOutcome::Limit(_) => Ok(Report::default()),
+    }
+}
+
+fn length(what: &'static str, found: usize, expected: usize) -> Result<(), CertificateError> {
+    if found == expected { Ok(()) } else { Err(CertificateError::Length { what, found, expected }) }
+}
+
+/// The row activities of a point.
+fn activities(model: &Model, x: &[f64]) -> Vec<f64> {
+    (0..model.num_rows())
+        .map(|i| {
+            let mut sum = Sum2::default();
+            for (j, v) in model.rows.iter(i) {
+                sum.add_product(v, x[j]);
+            }
+            sum.value()
+        })
+        .collect()
+}
+
+fn outside(v: f64, l: f64, u: f64) -> f64 {
+    (l - v).max(v - u).max(0.0)
+}
+
+fn check_point(model: &Model, x: &[f64], tol: f64) -> Result<f64, CertificateError> {
+    length("x", x.len(), model.num_cols())?;
+    let mut worst = 0.0f64;
+    let columns = x.iter().enumerate().map(|(j, &v)| ("column", j, v, model.col_lower[j], model.col_upper[j]));
+    let rows = activities(model, x);
+    let rows = rows.iter().enumerate().map(|(i, &v)| ("row", i, v, model.row_lower[i], model.row_upper[i]));
+    for (what, index, v, l, u) in columns.chain(rows) {
+        let violation = outside(v, l, u);
+        if violation.is_nan() || violation > tol * (1.0 + v.abs()) {
+            return Err(CertificateError::PrimalViolation { what, index, violation });
+        }
+        worst = worst.max(violation);
+    }
+    Ok(worst)
+}
+
+/// Reduced costs of the minimised program and the magnitude of their terms.
+fn reduced_costs<'a>(model: &'a Model, y: &'a [f64]) -> impl Iterator<Item = (f64, f64)> + 'a {
+    let sign = model.sense.sign();
+    (0..model.num_cols()).map(move |j| {
+        let mut sum = Sum2::new(sign * model.cost[j]);
+        let mut size = model.cost[j].abs();
+        for (i, v) in model.cols.iter(j) {
+            sum.add_product(-v, sign * y[i]);
+            size += (v * y[i]).abs();
+        }
+        (sum.value(), size)
+    })
+}
+
+fn check_solution(model: &Model, s: &Solution, tol: f64) -> Result<Report, CertificateError> {
+    length("y", s.y.len(), model.num_rows())?;
+    let primal_violation = check_point(model, &s.x, tol)?;
+    let sign = model.sense.sign();
+    let scale = 1.0 + model.cost.iter().fold(0.0f64, |a, c| a.max(c.abs()));
+    // The dual objective: every dual times the bound it prices; a dual that prices an infinite bound must vanish.
+    let mut dual = Sum2::new(sign * model.offset);
+    let mut dual_violation = 0.0f64;
+    let mut price = |what, index, d: f64, l: f64, u: f64| {
+        let bound = if d > 0.0 { l } else { u };
+        if bound.is_finite() {
+            dual.add_product(d, bound);
+            return Ok(());
+        }
+        dual_violation = dual_violation.max(d.abs() / scale);
+        if d.is_nan() || d.abs() > tol * scale {
+            return Err(CertificateError::DualViolation { what, index, violation: d.abs() });
+        }
+        Ok(())
+    };
+    for (j, (d, _)) in reduced_costs(model, &s.y).enumerate() {
+        price("column", j, d, model.col_lower[j], model.col_upper[j])?;
+    }
+    for (i, &y) in s.y.iter().enumerate() {
+        price("row", i, sign * y, model.row_lower[i], model.row_upper[i])?;
+    }
+    let primal = model.objective(&s.x);
+    let dual = sign * dual.value();
+    let gap = (primal - dual).abs() / (1.0 + primal.abs());
+    // Tolerances of single values add up in the objectives; a hundred of them is still a proof of optimality.
+    if gap.is_nan() || gap > 100.0 * tol || (s.objective - primal).abs() > tol * (1.0 + primal.abs()) {
+        return Err(CertificateError::Gap { primal, dual });
+    }
+    Ok(Report { primal_violation, dual_violation, gap })
+}
+
+/// Checks that `y^T A x` has no value that rows and columns both allow. A coefficient of the combined row that is noise
+/// beside its terms (1e-9) counts as zero where its column has an infinite bound.
+pub fn check_farkas(model: &Model, ray: &FarkasRay) -> Result<(), CertificateError> {
+    length("y", ray.y.len(), model.num_rows())?;
+    let (mut need_lower, mut need_upper) = (Sum2::default(), Sum2::default());
+    for (i, &y) in ray.y.iter().enumerate() {
+        if y != 0.0 {
+            let (l, u) = (model.row_lower[i], model.row_upper[i]);
+            let (l, u) = if y > 0.0 { (l, u) } else { (u, l) };
+            add_extended(&mut need_lower, y, l);
+            add_extended(&mut need_upper, y, u);
+        }
+    }
+    let (mut have_lower, mut have_upper) = (Sum2::default(), Sum2::default());
+    for j in 0..model.num_cols() {
+        let (mut sum, mut size) = (Sum2::default(), 0.0);
+        for (i, v) in model.cols.iter(j) {
+            sum.add_product(v, ray.y[i]);
+            size += (v * ray.y[i]).abs();
+        }
+        let w = sum.value();
+        let (l, u) = (model.col_lower[j], model.col_upper[j]);
+        let noise = w.abs() <= 1e-9 * size;
+        if w == 0.0 || (noise && !(l.is_finite() && u.is_finite())) {
+            continue;
+        }
+        let (l, u) = if w > 0.0 { (l, u) } else { (u, l) };
+        add_extended(&mut have_lower, w, l);
+        add_extended(&mut have_upper, w, u);
+    }
+    let [need_lower, need_upper, have_lower, have_upper] =
+        [need_lower, need_upper, have_lower, have_upper].map(|s| s.value());
+    let above = have_lower > need_upper && separated(have_lower, need_upper);
+    let below = have_upper < need_lower && separated(need_lower, have_upper);
+    if above || below {
+        Ok(())
+    } else {
+        Err(CertificateError::NoContradiction { need_lower, need_upper, have_lower, have_upper })
+    }
+}
+
+fn separated(high: f64, low: f64) -> bool {
+    high - low > 1e-12 * (high.abs() + low.abs())
+}
+
+fn add_extended(sum: &mut Sum2, a: f64, b: f64) {
+    if b.is_finite() { sum.add_product(a, b) } else { sum.add_infinite(a * b) }
+}
+
+fn check_ray(model: &Model, ray: &Ray, tol: f64) -> Result<(), CertificateError> {
+    check_point(model, &ray.x, tol)?;
+    length("direction", ray.direction.len(), model.num_cols())?;
+    let size = ray.direction.iter().fold(0.0f64, |a, d| a.max(d.abs()));
+    let no = |reason: String| Err(CertificateError::NoRay { reason });
+    if !(size > 0.0 && size.is_finite()) {
+        return no("the direction is zero or not finite".into());
+    }
+    let mut gain = Sum2::default();
+    for (j, &d) in ray.direction.iter().enumerate() {
+        gain.add_product(model.cost[j], d);
+    }
+    if model.sense.sign() * gain.value() >= -1e-9 * size {
+        return no(format!("the objective changes by {} along it", gain.value()));
+    }
+    let moves = activities(model, &ray.direction);
+    let columns = ray.direction.iter().enumerate().map(|(j, &d)| (d, model.col_lower[j], model.col_upper[j]));
+    let rows = moves.iter().enumerate().map(|(i, &d)| (d, model.row_lower[i], model.row_upper[i]));
+    for (k, (d, l, u)) in columns.chain(rows).enumerate() {
+        let d = d / size;
+        if (d > tol && u.is_finite()) || (d < -tol && l.is_finite()) {
+            return no(format!("bound {k} (columns, then rows) is left at rate {d:e}"));
+        }
+    }
+    Ok(())
+}
+
+/// A bound on the optimum that holds whatever `y` is: a lower bound when minimising, an upper bound when maximising.
+/// Infinite if `y` proves nothing. Every rounding error of its own computation is accounted for.
+///
+/// ```
+/// use remat_lp::{certificate::safe_bound, ModelBuilder, Sense};
+/// let mut b = ModelBuilder::new(Sense::Minimise);
+/// let x = b.add_col(2.0, 0.0..=10.0);
+/// b.add_row(3.0.., [(x, 1.0)]);
+/// let model = b.build().unwrap();
+/// let bound = safe_bound(&model, &[2.0]);
+/// assert!(bound <= 6.0 && bound > 6.0 - 1e-12);
+/// assert!(safe_bound(&model, &[7.0]) <= 6.0);
+/// ```
+pub fn safe_bound(model: &Model, y: &[f64]) -> f64 {
+    let sign = model.sense.sign();
+    let worst = -sign * f64::INFINITY;
+    if y.len() != model.num_rows() {
+        return worst;
+    }
+    // In minimised form: y . r + (c - A^T y) . x, least value over the boxes of r and x. Multipliers that price an
+    // infinite side are dropped first, which is allowed: any y gives a bound.
+    let usable: Vec<f64> = y
+        .iter()
+        .enumerate()
+        .map(|(i, &v)| {
+            let side = if sign * v > 0.0 { model.row_lower[i] } else { model.row_upper[i] };
+            if v.is_finite() && side.is_finite() { v } else { 0.0 }
+        })
+        .collect();
+    let mut total = Bounded::new(sign * model.offset);
+    for (i, &v) in usable.iter().enumerate() {
+        if v != 0.0 {
+            let side = if sign * v > 0.0 { model.row_lower[i] } else { model.row_upper[i] };
+            total.add_product(sign * v, side);
+        }
+    }
+    for j in 0..model.num_cols() {
+        let mut d = Bounded::new(sign * model.cost[j]);
+        for (i, v) in model.cols.iter(j) {
+            d.add_product(-v, sign * usable[i]);
+        }
+        let (low, high) = d.interval();
+        let (l, u) = (model.col_lower[j], model.col_upper[j]);
+        // The least of d * x over the four corners; 0 * infinity does not occur unless the interval is exactly zero.
+        if low == 0.0 && high == 0.0 {
+            continue;
+        }
+        if (low < 0.0 && u == f64::INFINITY) || (high > 0.0 && l == f64::NEG_INFINITY) {
+            return worst;
+        }
+        let corners = [(low, l), (low, u), (high, l), (high, u)];
+        let (a, b) = corners
+            .into_iter()
+            .filter(|&(d, x)| x.is_finite() && d.is_finite())
+            .min_by(|p, q| (p.0 * p.1).total_cmp(&(q.0 * q.1)))
+            .unwrap_or((0.0, 0.0));
+        total.add_product(a, b);
+    }
+    let (low, _) = total.interval();
+    match model.sense {
+        Sense::Minimise => low,
+        Sense::Maximise => -low,
+    }
+}
+
+/// A compensated sum with a bound on its error (Ogita, Rump & Oishi 2005, Proposition 5.5, generously rounded up).
+struct Bounded {
+    sum: Sum2,
+    size: f64,
+    terms: f64,
+}
+
+impl Bounded {
+    fn new(start: f64) -> Self {
+        Bounded { sum: Sum2::new(start), size: start.abs(), terms: 1.0 }
+    }
+
+    fn add_product(&mut self, a: f64, b: f64) {
+        self.sum.add_product(a, b);
+        self.size += (a * b).abs();
+        self.terms += 1.0;
+    }
+
+    fn interval(&self) -> (f64, f64) {
+        let v = self.sum.value();
+        let n = 4.0 * self.terms * f64::EPSILON;
+        // The subnormal guard covers products whose error term underflows.
+        let exact = self.terms == 1.0;
+        let error = if exact { 0.0 } else { 2.0 * f64::EPSILON * v.abs() + n * n * self.size + self.terms * 1e-300 };
+        (v - error, v + error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Bounds, ColId, ModelBuilder};
+
+    fn model() -> Model {
+        // max x + y, x + y <= 4, x - y >= -2, 0 <= x, y <= 3
+        let mut b = ModelBuilder::new(Sense::Maximise);
+        let x = b.add_col(1.0, 0.0..=3.0);
+        let y = b.add_col(1.0, 0.0..=3.0);
+        b.add_row(..=4.0, [(x, 1.0), (y, 1.0)]);
+        b.add_row(-2.0.., [(x, 1.0), (y, -1.0)]);
+        b.build().unwrap()
+    }
+
+    fn solution(x: [f64; 2], y: [f64; 2], objective: f64) -> LpOutcome {
+        LpOutcome::Optimal(Solution {
+            objective,
+            x: x.to_vec(),
+            row_activity: vec![x[0] + x[1], x[0] - x[1]],
+            y: y.to_vec(),
+            reduced_costs: vec![0.0; 2],
+            basis: Default::default(),
+        })
+    }
+
+    #[test]
+    fn accepts_the_optimum_and_nothing_else() {
+        let m = model();
+        assert!(check(&m, &solution([2.0, 2.0], [1.0, 0.0], 4.0), 1e-9).is_ok());
+        let e = |o: LpOutcome| check(&m, &o, 1e-9).unwrap_err();
+        assert!(matches!(e(solution([3.0, 2.0], [1.0, 0.0], 5.0)), CertificateError::PrimalViolation { .. }));
+        assert!(matches!(e(solution([2.0, 1.0], [1.0, 0.0], 3.0)), CertificateError::Gap { .. }));
+        assert!(matches!(e(solution([2.0, 2.0], [-1.0, 0.0], 4.0)), CertificateError::DualViolation { .. }));
+        assert!(matches!(e(solution([2.0, 2.0], [1.0, 0.0], 4.5)), CertificateError::Gap { .. }));
+    }
+
+    #[test]
+    fn farkas_and_rays_are_told_from_impostors() {
+        let mut b = ModelBuilder::new(Sense::Minimise);
+        let x = b.add_col(-1.0, 0.0..);
+        let y = b.add_col(0.0, 0.0..);
+        b.add_row(..=1.0, [(x, 1.0), (y, -1.0)]);
+        b.add_row(2.0.., [(x, 1.0), (y, -1.0)]);
+        let m = b.build().unwrap();
+        assert!(check_farkas(&m, &FarkasRay { y: vec![1.0, -1.0] }).is_ok());
+        assert!(check_farkas(&m, &FarkasRay { y: vec![1.0, 1.0] }).is_err());
+        assert!(check_farkas(&m, &FarkasRay { y: vec![0.0, 0.0] }).is_err());
+        let mut b = ModelBuilder::new(Sense::Minimise);
+        let x = b.add_col(-1.0, 0.0..);
+        let y = b.add_col(0.0, 0.0..);
+        b.add_row(..=1.0, [(x, 1.0), (y, -1.0)]);
+        let m = b.build().unwrap();
+        let ray = |d: [f64; 2]| LpOutcome::Unbounded(Ray { x: vec![0.0, 0.0], direction: d.to_vec() });
+        assert!(check(&m, &ray([1.0, 1.0]), 1e-9).is_ok());
+        assert!(check(&m, &ray([1.0, 0.0]), 1e-9).is_err());
+        assert!(check(&m, &ray([0.0, 1.0]), 1e-9).is_err());
+    }
+
+    #[test]
+    fn safe_bounds_hold_for_arbitrary_multipliers() {
+        let m = model();
+        let mut k = 1u64;
+        for _ in 0..1000 {
+            k = k.wrapping_mul(6364136223846793005).wrapping_add(99);
+            let y = [(k >> 40) as f64 / 1e6 - 8.0, (k >> 20 & 0xfffff) as f64 / 1e5 - 5.0];
+            assert!(safe_bound(&m, &y) >= 4.0);
+        }
+        assert!((safe_bound(&m, &[1.0, 0.0]) - 4.0).abs() < 1e-12);
+        // An infinite bound that the multipliers do not cover proves nothing.
+        let mut free = m.clone();
+        free.col_upper[0] = f64::INFINITY;
+        assert_eq!(safe_bound(&free, &[0.0, 0.0]), f64::INFINITY);
+        assert_eq!(free.col_bounds(ColId(0)), Bounds::NONNEGATIVE);
+    }
+}

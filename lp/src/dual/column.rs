@@ -1,0 +1,159 @@
+//! CHUZC: the column that enters, by the bound flipping ratio test with Harris tolerances.
+//!
+//! Breakpoints are passed as long as the dual objective keeps rising: a boxed variable whose reduced cost changes sign is
+//! moved to its other bound (Maros 2003, "long step"). Within a group of breakpoints that are equal up to the dual
+//! tolerance, the largest pivot wins (Harris 1973). Groups are found by sorting, after a coarse selection has thrown out
+//! what is far beyond the step.
+
+use super::Dual;
+use crate::outcome::VarStatus;
+
+/// A breakpoint of the piecewise linear dual objective, oriented so that `alpha > 0` and `dual >= 0` up to tolerance.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Candidate {
+    pub var: u32,
+    pub alpha: f64,
+    pub dual: f64,
+    /// Distance between the bounds.
+    pub range: f64,
+}
+
+/// The entering variable and the dual step.
+pub(super) struct Entering {
+    pub q: usize,
+    /// Its entry in the pivot row, as priced.
+    pub alpha_row: f64,
+    pub theta_dual: f64,
+}
+
+impl Dual<'_> {
+    fn alpha_tolerance(&self) -> f64 {
+        match self.core.factor.updates() {
+            0..10 => 1e-9,
+            10..20 => 3e-8,
+            _ => 1e-6,
+        }
+    }
+
+    /// Chooses from `packed`; fills the list of flips. `None` if nothing blocks.
+    pub(super) fn choose_column(&mut self, excess: f64) -> Option<Entering> {
+        let tol = self.core.dual_tol;
+        let least = self.alpha_tolerance();
+        let core = &mut *self.core;
+        let sign = if excess > 0.0 { 1.0 } else { -1.0 };
+        core.dual.flips.clear();
+        let cand = &mut core.dual.candidates;
+        cand.clear();
+        core.ticks += core.packed.index.len() as u64;
+        for (j, a) in core.packed.iter() {
+            let a = sign * a;
+            let mv = core.mv[j] as f64;
+            let (alpha, dual) = if mv != 0.0 {
+                (a * mv, core.d[j] * mv)
+            } else if core.status[j] == VarStatus::Free {
+                (a.abs(), core.d[j] * a.signum())
+            } else {
+                continue;
+            };
+            if alpha > least {
+                let range = core.wu[j] - core.wl[j];
+                cand.push(Candidate { var: j as u32, alpha, dual: dual.max(0.0), range });
+            }
+        }
+        if cand.is_empty() {
+            return None;
+        }
+        // Coarse selection: a step limit within which the slope turns negative, found by multiplying it by ten.
+        let mut start = 0;
+        let mut slope = excess.abs();
+        let harris = |c: &Candidate| (c.dual + tol) / c.alpha;
+        let mut limit = cand.iter().map(harris).fold(f64::INFINITY, f64::min) * 10.0 + 1e-7;
+        while start < cand.len() {
+            let mut next = f64::INFINITY;
+            for k in start..cand.len() {
+                let c = cand[k];
+                if c.dual <= limit * c.alpha {
+                    cand.swap(start, k);
+                    start += 1;
+                    slope -= c.alpha * c.range;
+                } else {
+                    next = next.min(c.dual / c.alpha);
+                }
+            }
+            core.ticks += (cand.len() - start) as u64;
+            if slope < 0.0 {
+                break;
+            }
+            limit = (limit * 10.0).max(next * 1.5);
+        }
+        if slope >= 0.0 {
+            // Even with every candidate at its other bound the row stays violated.
+            return None;
+        }
+        cand.truncate(start);
+        cand.sort_unstable_by(|a, b| {
+            (a.dual / a.alpha).total_cmp(&(b.dual / b.alpha)).then_with(|| a.var.cmp(&b.var))
+        });
+        let suffix = &mut core.dual.suffix;
+        suffix.clear();
+        suffix.resize(cand.len() + 1, f64::INFINITY);
+        for k in (0..cand.len()).rev() {
+            suffix[k] = suffix[k + 1].min(harris(&cand[k]));
+        }
+        // Groups in order; remember, for each, where it begins and its largest pivot. Only the best choice so far is
+        // kept: a later group replaces an earlier one unless its pivot is much smaller.
+        let largest = cand.iter().fold(0.0f64, |a, c| a.max(c.alpha));
+        let enough = (0.1 * largest).min(1.0);
+        let mut slope = excess.abs();
+        let mut begin = 0;
+        let mut choice: Option<(usize, usize)> = None;
+        let mut fallback: Option<(usize, usize)> = None;
+        while begin < cand.len() && slope >= 0.0 {
+            let mut end = begin;
+            let mut best = begin;
+            while end < cand.len() && cand[end].dual <= suffix[begin] * cand[end].alpha {
+                slope -= cand[end].alpha * cand[end].range;
+                if cand[end].alpha > cand[best].alpha {
+                    best = end;
+                }
+                end += 1;
+            }
+            if end == begin {
+                // Rounding: the first breakpoint itself always belongs to its group.
+                slope -= cand[begin].alpha * cand[begin].range;
+                end = begin + 1;
+            }
+            if cand[best].alpha >= enough {
+                choice = Some((begin, best));
+            }
+            if fallback.is_none_or(|(_, f)| cand[best].alpha > cand[f].alpha) {
+                fallback = Some((begin, best));
+            }
+            begin = end;
+        }
+        let (group, best) = choice.or(fallback)?;
+        for c in &cand[..group] {
+            core.dual.flips.push(c.var);
+        }
+        let c = cand[best];
+        let q = c.var as usize;
+        let orientation = if core.mv[q] != 0 { sign * core.mv[q] as f64 } else { 1.0 };
+        let alpha_row = if core.mv[q] != 0 {
+            orientation * c.alpha
+        } else {
+            // A free variable: its entry's sign was dropped; look it up.
+            core.packed.iter().find(|&(j, _)| j == q).map_or(c.alpha, |(_, a)| a)
+        };
+        // A reduced cost on the wrong side (within tolerance, or shifted there by an earlier Harris step) is shifted to
+        // zero, so that the step does not go backwards.
+        let d = core.d[q];
+        let right_way = d * alpha_row * sign;
+        if right_way < 0.0 {
+            core.wc[q] -= d;
+            core.d[q] = 0.0;
+            core.costs_changed = true;
+        }
+        let theta_dual = core.d[q] / alpha_row;
+        Some(Entering { q, alpha_row, theta_dual })
+    }
+}

@@ -1,0 +1,228 @@
+//! The bounded dual simplex method.
+//!
+//! An iteration is a list of named steps: choose the row (`row.rs`), price it and choose the column (`column.rs`),
+//! update everything (`update.rs`); now and then values are computed afresh, for a typed reason (`rebuild.rs`).
+//! Phase 1 is the same method on the boxed subproblem: every variable gets the bounds [-1000, 1000], [0, 1], [-1, 0] or
+//! [0, 0], depending on which of its own bounds are finite; its optimum is zero exactly if the costs have a dual feasible
+//! basis (Koberstein 2005, section 4.4). Pricing is dual steepest edge (Forrest & Goldfarb 1992).
+
+mod column;
+mod perturb;
+mod rebuild;
+mod row;
+mod update;
+
+use crate::outcome::VarStatus;
+use crate::simplex::{Budget, Core, RunEnd};
+use crate::sparse_vec::SparseVec;
+pub(crate) use column::Candidate;
+use rebuild::Reason;
+
+/// Working memory of the dual, kept in the core so that it is allocated once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scratch {
+    /// Squared bound violation of each row's basic variable.
+    infeasibility: Vec<f64>,
+    /// Rows whose violation may be positive, and who is in that list.
+    list: Vec<u32>,
+    listed: Vec<bool>,
+    candidates: Vec<Candidate>,
+    suffix: Vec<f64>,
+    flips: Vec<u32>,
+    flip_column: SparseVec,
+    old_values: Vec<f64>,
+}
+
+impl Scratch {
+    pub fn resize(&mut self, m: usize, total: usize) {
+        self.infeasibility.clear();
+        self.infeasibility.resize(m, 0.0);
+        self.listed.clear();
+        self.listed.resize(m, false);
+        self.list.clear();
+        self.list.reserve(m);
+        self.candidates.clear();
+        self.candidates.reserve(total);
+        self.suffix.clear();
+        self.suffix.reserve(total + 1);
+        self.flips.clear();
+        self.flips.reserve(total);
+        self.flip_column.resize(m);
+        self.old_values.resize(m, 0.0);
+    }
+}
+
+/// Which program the method is working on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// The boxed subproblem.
+    One,
+    /// The program itself.
+    Two,
+}
+
+/// One run of the dual simplex.
+pub(crate) struct Dual<'a> {
+    core: &'a mut Core,
+    budget: &'a Budget,
+    phase: Phase,
+    /// Working objective, kept up to date in phase 2.
+    objective: f64,
+    /// Reduced cost of the entering variable before the step.
+    entering_dual: f64,
+    /// The iteration from which on the cutoff may be tried again.
+    next_cutoff: u64,
+    /// A row that is passed over until the next pivot, because its pivots proved to be noise.
+    taboo: Vec<u32>,
+    troubles: usize,
+}
+
+/// What one iteration came to.
+enum Step {
+    Pivoted,
+    Rebuild(Reason),
+}
+
+/// Runs the dual simplex from the present basis, with costs perturbed if asked. On [`RunEnd::Done`] the working costs
+/// may differ from the true ones (`costs_changed`).
+pub(crate) fn run(core: &mut Core, budget: &Budget, perturb: bool) -> RunEnd {
+    let mut dual = Dual {
+        core,
+        budget,
+        phase: Phase::Two,
+        objective: 0.0,
+        entering_dual: 0.0,
+        next_cutoff: 0,
+        taboo: Vec::new(),
+        troubles: 0,
+    };
+    dual.run(perturb)
+}
+
+impl Dual<'_> {
+    fn run(&mut self, perturb: bool) -> RunEnd {
+        self.core.restore_bounds();
+        if !self.core.factored {
+            self.core.refactor();
+        }
+        if !self.core.dual_valid {
+            self.core.compute_dual();
+        }
+        self.core.settle_nonbasic();
+        if perturb {
+            self.core.perturb_costs();
+        }
+        self.flip_to_feasibility();
+        for attempt in 0..4 {
+            if self.core.dual_infeasibility().count > 0 {
+                self.phase = Phase::One;
+                self.set_box_bounds();
+                let end = self.solve_phase();
+                self.core.restore_bounds();
+                self.flip_to_feasibility();
+                if end != RunEnd::Done {
+                    return if end == RunEnd::Infeasible { RunEnd::Trouble } else { end };
+                }
+                if self.core.dual_infeasibility().count > 0 {
+                    if !self.core.costs_changed || attempt > 1 {
+                        return RunEnd::OtherMethodNeeded;
+                    }
+                    // Perhaps only the perturbed costs have no dual feasible basis.
+                    self.core.restore_costs();
+                    self.core.compute_dual();
+                    self.flip_to_feasibility();
+                    continue;
+                }
+            }
+            self.phase = Phase::Two;
+            return self.solve_phase();
+        }
+        RunEnd::OtherMethodNeeded
+    }
+
+    /// Puts every boxed nonbasic variable at the bound that suits the sign of its reduced cost.
+    fn flip_to_feasibility(&mut self) {
+        let core = &mut *self.core;
+        for j in 0..core.total() {
+            core.settle(j);
+            let boxed = core.wl[j] > f64::NEG_INFINITY && core.wu[j] < f64::INFINITY;
+            if boxed && core.dual_violation(j) > 0.0 {
+                core.status[j] =
+                    if core.status[j] == VarStatus::AtLower { VarStatus::AtUpper } else { VarStatus::AtLower };
+                core.settle(j);
+                core.count.flips += 1;
+            }
+        }
+        core.primal_valid = false;
+    }
+
+    fn set_box_bounds(&mut self) {
+        let core = &mut *self.core;
+        for j in 0..core.total() {
+            let (l, u) = (core.lower[j], core.upper[j]);
+            (core.wl[j], core.wu[j]) = match (l.is_finite(), u.is_finite()) {
+                (false, false) => (-1000.0, 1000.0),
+                (true, false) => (0.0, 1.0),
+                (false, true) => (-1.0, 0.0),
+                (true, true) => (0.0, 0.0),
+            };
+        }
+        core.bounds_changed = true;
+        self.flip_to_feasibility();
+    }
+
+    fn solve_phase(&mut self) -> RunEnd {
+        let mut reason = Reason::Start;
+        loop {
+            if let Some(end) = self.rebuild(reason) {
+                return end;
+            }
+            reason = loop {
+                match self.iterate() {
+                    Step::Pivoted => {
+                        if self.core.refactor_due() {
+                            break Reason::UpdateLimit;
+                        }
+                        if self.past_cutoff() {
+                            break Reason::Cutoff;
+                        }
+                        if let Some(kind) = self.core.limit_reached(self.budget) {
+                            self.leave();
+                            return RunEnd::Limit(kind);
+                        }
+                    }
+                    Step::Rebuild(reason) => break reason,
+                }
+            };
+        }
+    }
+
+    fn past_cutoff(&self) -> bool {
+        self.phase == Phase::Two
+            && self.budget.cutoff.is_some_and(|c| self.objective > c)
+            && self.core.count.dual_phase2 >= self.next_cutoff
+    }
+
+    fn iterate(&mut self) -> Step {
+        let Some((r, excess)) = self.choose_row() else { return Step::Rebuild(Reason::PossiblyOptimal) };
+        self.core.price();
+        let Some(entering) = self.choose_column(excess) else {
+            return Step::Rebuild(Reason::PossiblyInfeasible(r as u32));
+        };
+        if let Some(reason) = self.solve_column(r, &entering) {
+            return Step::Rebuild(reason);
+        }
+        self.update_duals(r, &entering);
+        self.apply_flips();
+        let theta = self.update_primal(r, excess);
+        self.update_weights(r);
+        self.exchange(r, excess, &entering, theta)
+    }
+
+    /// Leaves the scratch clean when the method is left between rebuilds.
+    fn leave(&mut self) {
+        let s = &mut self.core.dual;
+        s.list.clear();
+        s.listed.fill(false);
+    }
+}

@@ -1,0 +1,66 @@
+//! CHUZR: the row that leaves, by largest infeasibility squared over steepest edge weight.
+
+use super::Dual;
+use crate::simplex::{Core, observe};
+
+/// A stored weight below this share of the true one made the row look better than it is: choose again.
+const ACCEPT_WEIGHT: f64 = 0.25;
+
+impl Core {
+    /// Recomputes the violation of row `i` and lists it if positive.
+    #[inline]
+    pub fn note_infeasibility(&mut self, i: usize) {
+        let v = (self.bl[i] - self.xb[i]).max(self.xb[i] - self.bu[i]);
+        let s = &mut self.dual;
+        if v > self.primal_tol {
+            s.infeasibility[i] = v * v;
+            if !s.listed[i] {
+                s.listed[i] = true;
+                s.list.push(i as u32);
+            }
+        } else {
+            s.infeasibility[i] = 0.0;
+        }
+    }
+}
+
+impl Dual<'_> {
+    /// The leaving row with `rho` filled, and by how much it exceeds its upper (positive) or lower (negative) bound.
+    pub(super) fn choose_row(&mut self) -> Option<(usize, f64)> {
+        loop {
+            let core = &mut *self.core;
+            let s = &mut core.dual;
+            let mut best: Option<usize> = None;
+            let mut best_merit = 0.0;
+            let mut k = 0;
+            core.ticks += s.list.len() as u64;
+            while k < s.list.len() {
+                let i = s.list[k] as usize;
+                let v = s.infeasibility[i];
+                if v == 0.0 {
+                    s.listed[i] = false;
+                    s.list.swap_remove(k);
+                    continue;
+                }
+                // v / w > best, without the division.
+                if v > best_merit * core.dse[i] && !self.taboo.contains(&(i as u32)) {
+                    best_merit = v / core.dse[i];
+                    best = Some(i);
+                }
+                k += 1;
+            }
+            let r = best?;
+            core.factor.btran_unit(r, &mut core.rho, core.density.rho);
+            observe(&mut core.density.rho, core.rho.density());
+            let truth = core.rho.norm2();
+            let stored = core.dse[r];
+            core.dse[r] = truth;
+            if stored < ACCEPT_WEIGHT * truth {
+                continue;
+            }
+            let excess =
+                if core.xb[r] < core.bl[r] { core.xb[r] - core.bl[r] } else { core.xb[r] - core.bu[r] };
+            return Some((r, excess));
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! The primal simplex method for bounded variables.
+//!
+//! Phase 1 minimises the sum of infeasibilities from any basis (composite: costs +1 and -1 on basic variables beyond
+//! their bounds, kept up to date as rows become feasible), with a ratio test that passes breakpoints as long as the sum
+//! falls. Phase 2 uses Harris' two passes. Pricing is devex (Forrest & Goldfarb 1992). New columns arrive primal
+//! feasible, so this is the method of column generation, and the one that cleans up after perturbed costs.
+
+mod column;
+mod perturb;
+mod row;
+mod update;
+
+use crate::outcome::LimitKind;
+use crate::simplex::{Budget, Core, RunEnd};
+use row::Breakpoint;
+
+/// Working memory of the primal, kept in the core so that it is allocated once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scratch {
+    /// Phase 1 cost of each row's basic variable: -1 below its bounds, +1 above, 0 within.
+    sign: Vec<i8>,
+    breakpoints: Vec<Breakpoint>,
+}
+
+impl Scratch {
+    pub fn resize(&mut self, m: usize, _total: usize) {
+        self.sign.clear();
+        self.sign.resize(m, 0);
+        self.breakpoints.clear();
+        self.breakpoints.reserve(2 * m);
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Minimise the sum of infeasibilities.
+    One,
+    /// Minimise the cost.
+    Two,
+}
+
+/// Why values are computed afresh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reason {
+    Start,
+    UpdateLimit,
+    /// No reduced cost is attractive.
+    NoColumn,
+    /// Nothing blocks the entering variable.
+    NoRow(u32),
+    Numerical,
+    /// The last infeasibility is gone.
+    Feasible,
+}
+
+/// One run of the primal simplex.
+pub(crate) struct Primal<'a> {
+    core: &'a mut Core,
+    budget: &'a Budget,
+    phase: Phase,
+    troubles: usize,
+    /// Columns passed over until the next rebuild.
+    taboo: Vec<u32>,
+}
+
+/// Runs the primal simplex from the present basis, with bounds perturbed if asked. On [`RunEnd::Done`] the working
+/// bounds may differ from the true ones (`bounds_changed`).
+pub(crate) fn run(core: &mut Core, budget: &Budget, perturb: bool) -> RunEnd {
+    let mut primal = Primal { core, budget, phase: Phase::Two, troubles: 0, taboo: Vec::new() };
+    primal.run(perturb)
+}
+
+impl Primal<'_> {
+    fn run(&mut self, perturb: bool) -> RunEnd {
+        self.core.restore_bounds();
+        if !self.core.factored {
+            self.core.refactor();
+        }
+        self.core.settle_nonbasic();
+        if perturb {
+            self.core.perturb_bounds();
+        }
+        if !self.core.devex_valid {
+            self.core.devex.fill(1.0);
+            self.core.devex_valid = true;
+        }
+        let mut reason = Reason::Start;
+        loop {
+            if let Some(end) = self.rebuild(reason) {
+                return end;
+            }
+            reason = loop {
+                match self.iterate() {
+                    None => {
+                        if self.core.refactor_due() {
+                            break Reason::UpdateLimit;
+                        }
+                        if let Some(kind) = self.core.limit_reached(self.budget) {
+                            return self.leave(RunEnd::Limit(kind));
+                        }
+                    }
+                    Some(reason) => break reason,
+                }
+            };
+        }
+    }
+
+    /// Phase 1 reduced costs are of no use to anybody else.
+    fn leave(&mut self, end: RunEnd) -> RunEnd {
+        if self.phase == Phase::One {
+            self.core.dual_valid = false;
+        }
+        end
+    }
+
+    fn rebuild(&mut self, reason: Reason) -> Option<RunEnd> {
+        let fresh = self.core.factored && self.core.factor.updates() == 0;
+        let refactor = match reason {
+            Reason::Start | Reason::Feasible => !self.core.factored,
+            // Both ends are claimed from values recomputed with the present factors; rays from fresh ones only.
+            Reason::NoColumn if self.phase == Phase::Two => !self.core.factored,
+            _ => !fresh,
+        };
+        if reason == Reason::Numerical && fresh {
+            self.troubles += 1;
+            if self.troubles > 30 {
+                return Some(self.leave(RunEnd::Trouble));
+            }
+        }
+        let recomputed_before = self.recomputed() && !refactor;
+        if refactor && self.core.refactor() > 0 {
+            self.troubles += 1;
+        }
+        self.core.check_basis();
+        let core = &mut *self.core;
+        core.compute_primal();
+        let mut infeasibility = core.primal_infeasibility();
+        if infeasibility.count == 0 {
+            if self.phase == Phase::One {
+                core.devex.fill(1.0);
+            }
+            self.phase = Phase::Two;
+            core.compute_dual();
+        } else {
+            if self.phase == Phase::Two && reason != Reason::Start {
+                // Lost feasibility by rounding or repair.
+                core.devex.fill(1.0);
+            }
+            self.phase = Phase::One;
+            self.set_signs();
+            self.phase1_duals();
+        }
+        if self.choose_column().is_none() {
+            if !self.taboo.is_empty() {
+                self.taboo.clear();
+                self.troubles += 1;
+                if self.troubles > 30 {
+                    return Some(self.leave(RunEnd::Trouble));
+                }
+            } else if self.phase == Phase::Two {
+                return Some(RunEnd::Done);
+            } else if fresh || refactor {
+                if self.core.bounds_changed {
+                    self.core.restore_bounds();
+                    self.core.compute_primal();
+                    infeasibility = self.core.primal_infeasibility();
+                    if infeasibility.count > 0 {
+                        self.set_signs();
+                        self.phase1_duals();
+                        if self.choose_column().is_none() {
+                            return Some(self.claim_infeasible());
+                        }
+                        return None;
+                    }
+                    return self.rebuild(Reason::Feasible);
+                }
+                return Some(self.claim_infeasible());
+            } else {
+                return self.rebuild(Reason::Numerical);
+            }
+        }
+        if let Reason::NoRow(q) = reason
+            && self.phase == Phase::Two
+            && recomputed_before
+            && self.core.status[q as usize] != crate::outcome::VarStatus::Basic
+        {
+            return Some(RunEnd::Unbounded(q));
+        }
+        self.core.limit_reached(self.budget).map(|kind: LimitKind| self.leave(RunEnd::Limit(kind)))
+    }
+
+    /// Whether values were recomputed with the present factors and nothing happened since.
+    fn recomputed(&self) -> bool {
+        self.core.factored && self.core.factor.updates() == 0
+    }
+
+    /// The phase 1 multipliers `B^-T sign` prove infeasibility; they are left in `rho`.
+    fn claim_infeasible(&mut self) -> RunEnd {
+        self.phase1_multipliers();
+        self.leave(RunEnd::Infeasible)
+    }
+
+    /// One iteration; `None` if all went well.
+    fn iterate(&mut self) -> Option<Reason> {
+        let Some(q) = self.choose_column() else { return Some(Reason::NoColumn) };
+        if let Some(reason) = self.solve_column(q) {
+            return Some(reason);
+        }
+        let Some(step) = self.choose_row(q) else { return Some(Reason::NoRow(q as u32)) };
+        if let Some(reason) = self.price_row(q, &step) {
+            return Some(reason);
+        }
+        self.update(q, &step)
+    }
+}

@@ -1,0 +1,30 @@
+//! Perturbation of bounds.
+
+use crate::outcome::VarStatus;
+use crate::simplex::Core;
+
+/// Relative size of the perturbation.
+const BASE: f64 = 5e-7;
+
+impl Core {
+    /// Widens every bound a little, so that ratio tests have few ties. Fixed variables stay fixed: widening those would
+    /// make nonbasic ones eligible.
+    pub fn perturb_bounds(&mut self) {
+        for j in 0..self.total() {
+            let (l, u) = (self.lower[j], self.upper[j]);
+            if l == u && self.status[j] != VarStatus::Basic {
+                continue;
+            }
+            let r = self.random(j, 3);
+            if l.is_finite() {
+                self.wl[j] = l - BASE * (1.0 + l.abs()) * (1.0 + r);
+            }
+            if u.is_finite() {
+                self.wu[j] = u + BASE * (1.0 + u.abs()) * (1.0 + r);
+            }
+        }
+        self.bounds_changed = true;
+        self.primal_valid = false;
+        self.settle_nonbasic();
+    }
+}

@@ -1,0 +1,194 @@
+//! Rows and columns that come and go, keeping what stays valid of basis, weights and factorisation.
+
+use super::Core;
+use crate::factor::NONE;
+use crate::matrix::Compressed;
+use crate::outcome::VarStatus;
+
+impl Core {
+    /// Appends rows (already scaled) whose bounds have been pushed to `lower` and `upper`. Their logicals are basic. Old
+    /// weights stay exact: the new basis inverse is the old one bordered from below.
+    pub fn add_rows(&mut self, extra: &Compressed) {
+        self.restore_bounds();
+        self.restore_costs();
+        let base = self.m;
+        self.m += extra.outer();
+        let total = self.total();
+        for k in 0..extra.outer() {
+            self.at.push(extra.iter(k).map(|(j, v)| (j as u32, v)));
+        }
+        self.a.append_inner(extra, base);
+        self.cost.resize(total, 0.0);
+        self.wc.resize(total, 0.0);
+        self.wl.extend_from_slice(&self.lower[self.wl.len()..]);
+        self.wu.extend_from_slice(&self.upper[self.wu.len()..]);
+        self.status.resize(total, VarStatus::Basic);
+        self.basic.extend((base..self.m).map(|i| (self.n + i) as u32));
+        let duals = self.dual_valid;
+        self.resize();
+        self.factored = false;
+        self.primal_valid = false;
+        // Costs and duals of new rows are zero.
+        self.dual_valid = duals;
+    }
+
+    /// Appends columns (already scaled), nonbasic at the bound nearest zero.
+    pub fn add_cols(&mut self, extra: &Compressed, lower: &[f64], upper: &[f64], cost: &[f64]) {
+        self.restore_bounds();
+        self.restore_costs();
+        let (old, k) = (self.n, extra.outer());
+        self.n += k;
+        for c in 0..k {
+            self.a.push(extra.iter(c).map(|(i, v)| (i as u32, v)));
+        }
+        self.at.append_inner(extra, old);
+        insert(&mut self.lower, old, lower.iter().copied());
+        insert(&mut self.upper, old, upper.iter().copied());
+        insert(&mut self.cost, old, cost.iter().copied());
+        insert(&mut self.wl, old, lower.iter().copied());
+        insert(&mut self.wu, old, upper.iter().copied());
+        insert(&mut self.wc, old, cost.iter().copied());
+        insert(&mut self.x, old, std::iter::repeat_n(0.0, k));
+        insert(&mut self.d, old, std::iter::repeat_n(0.0, k));
+        insert(&mut self.mv, old, std::iter::repeat_n(0, k));
+        insert(&mut self.devex, old, std::iter::repeat_n(1.0, k));
+        insert(&mut self.status, old, std::iter::repeat_n(VarStatus::AtLower, k));
+        for v in &mut self.basic {
+            if *v as usize >= old {
+                *v += k as u32;
+            }
+        }
+        self.resize();
+        for j in old..old + k {
+            let (l, u) = (self.lower[j], self.upper[j]);
+            if u.is_finite() && (!l.is_finite() || u.abs() < l.abs()) {
+                self.status[j] = VarStatus::AtUpper;
+            }
+            self.settle(j);
+            self.primal_valid &= self.x[j] == 0.0;
+        }
+        self.dual_valid = false;
+    }
+
+    /// Drops rows. Where the row's logical is nonbasic, the variable that pivots in the row leaves the basis with it.
+    pub fn delete_rows(&mut self, keep: &[bool], map: &[u32]) {
+        self.restore_bounds();
+        self.restore_costs();
+        let n = self.n;
+        let mut removed = 0;
+        let mut clean = true;
+        // Pair each deleted row with one basic variable that goes: its own logical if basic, else what pivots there.
+        for i in (0..self.m).filter(|&i| !keep[i]) {
+            let own = n + i;
+            removed += 1;
+            if self.status[own] != VarStatus::Basic {
+                clean = false;
+                let v = self.basic[i] as usize;
+                let deleted_logical = v >= n && !keep[v - n];
+                if !deleted_logical {
+                    self.status[v] = VarStatus::AtLower;
+                    self.settle(v);
+                }
+            }
+        }
+        let weights: Vec<(u32, f64)> = self.basic.iter().copied().zip(self.dse.iter().copied()).collect();
+        self.at.retain_outer(keep);
+        self.a.remap_inner(map);
+        self.m -= removed;
+        let keep_var = |j: usize| j < n || keep[j - n];
+        for v in [&mut self.lower, &mut self.upper, &mut self.cost, &mut self.wl, &mut self.wu, &mut self.wc] {
+            retain_by(v, keep_var);
+        }
+        for v in [&mut self.x, &mut self.d, &mut self.devex] {
+            retain_by(v, keep_var);
+        }
+        retain_by(&mut self.mv, keep_var);
+        retain_by(&mut self.status, keep_var);
+        let new_index = |v: u32| if (v as usize) < n { v } else { shift(map[v as usize - n], n) };
+        self.basis_from_status(weights.into_iter().map(|(v, w)| (new_index(v), w)), clean);
+    }
+
+    /// Drops columns. Where one was basic, a logical takes its place.
+    pub fn delete_cols(&mut self, keep: &[bool], map: &[u32]) {
+        self.restore_bounds();
+        self.restore_costs();
+        let old = self.n;
+        let nonbasic_only = (0..old).all(|j| keep[j] || self.status[j] != VarStatus::Basic);
+        let values_zero = (0..old).all(|j| keep[j] || self.x[j] == 0.0);
+        self.a.retain_outer(keep);
+        self.at.remap_inner(map);
+        self.n = self.a.outer();
+        let keep_var = |j: usize| j >= old || keep[j];
+        for v in [&mut self.lower, &mut self.upper, &mut self.cost, &mut self.wl, &mut self.wu, &mut self.wc] {
+            retain_by(v, keep_var);
+        }
+        for v in [&mut self.x, &mut self.d, &mut self.devex] {
+            retain_by(v, keep_var);
+        }
+        retain_by(&mut self.mv, keep_var);
+        retain_by(&mut self.status, keep_var);
+        let (n, gone) = (self.n, old - self.n);
+        let new_index = |v: u32| if (v as usize) < old { map[v as usize] } else { v - gone as u32 };
+        if nonbasic_only {
+            for v in &mut self.basic {
+                *v = new_index(*v);
+            }
+            self.resize();
+            self.primal_valid &= values_zero;
+        } else {
+            debug_assert!(n <= old);
+            let weights: Vec<(u32, f64)> =
+                self.basic.iter().zip(&self.dse).map(|(&v, &w)| (new_index(v), w)).collect();
+            self.basis_from_status(weights.into_iter(), false);
+        }
+    }
+
+    /// Rebuilds `basic` from the statuses, completing it with logicals, and gives surviving variables their weights.
+    fn basis_from_status(&mut self, weights: impl Iterator<Item = (u32, f64)>, clean: bool) {
+        let total = self.total();
+        let (duals, dse_valid) = (self.dual_valid, self.dse_valid);
+        let status = std::mem::take(&mut self.status);
+        self.by_var.clear();
+        self.by_var.resize(total, 1.0);
+        for (v, w) in weights {
+            if v != NONE {
+                self.by_var[v as usize] = w;
+            }
+        }
+        let by_var = std::mem::take(&mut self.by_var);
+        self.status.resize(total, VarStatus::AtLower);
+        for v in [&mut self.x, &mut self.d, &mut self.devex] {
+            v.truncate(total);
+        }
+        self.mv.truncate(total);
+        for v in [&mut self.xb, &mut self.bl, &mut self.bu, &mut self.dse] {
+            v.truncate(self.m);
+        }
+        self.basic.truncate(self.m);
+        self.by_var = by_var;
+        self.resize();
+        self.install_basis(&status);
+        for i in 0..self.m {
+            self.dse[i] = self.by_var[self.basic[i] as usize];
+        }
+        self.dse_valid = clean && dse_valid;
+        self.dual_valid = clean && duals;
+        self.settle_nonbasic();
+    }
+}
+
+fn shift(mapped: u32, n: usize) -> u32 {
+    if mapped == NONE { NONE } else { mapped + n as u32 }
+}
+
+fn insert<T>(v: &mut Vec<T>, at: usize, items: impl IntoIterator<Item = T>) {
+    v.splice(at..at, items);
+}
+
+fn retain_by<T>(v: &mut Vec<T>, keep: impl Fn(usize) -> bool) {
+    let mut k = 0;
+    v.retain(|_| {
+        k += 1;
+        keep(k - 1)
+    });
+}

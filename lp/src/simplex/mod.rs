@@ -1,0 +1,270 @@
+//! What both simplex methods work on: the scaled program, a basis with its factorisation, values and reduced costs.
+//!
+//! Everything here is in computational form: minimise `c x` subject to `A x + I s = 0` and bounds on `(x, s)`. The logical
+//! of row `i` is variable `n + i` and equals minus the row's activity.
+
+mod basis;
+mod edit;
+mod price;
+mod strategy;
+mod values;
+
+use crate::factor::Factor;
+use crate::matrix::Compressed;
+use crate::outcome::{LimitKind, VarStatus};
+use crate::settings::{Limits, Settings};
+use crate::sparse_vec::SparseVec;
+pub(crate) use price::PackedRow;
+pub(crate) use strategy::CoreEnd;
+use std::sync::atomic::Ordering;
+
+/// How a run of one of the methods ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RunEnd {
+    /// Nothing left to do with the working bounds and costs (which may be perturbed).
+    Done,
+    /// Dual: the row kept in `rho` proves infeasibility.
+    Infeasible,
+    /// Primal: the direction kept in `col`, entering variable given, is a ray.
+    Unbounded(u32),
+    /// Dual: no dual feasible basis was found; primal: no primal feasible basis was found.
+    OtherMethodNeeded,
+    /// The objective passed the cutoff.
+    Cutoff,
+    /// A limit of the call.
+    Limit(LimitKind),
+    /// The factorisation could not be kept sane.
+    Trouble,
+}
+
+/// Running averages of how dense the results of solves are; they steer the choice of kernels.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Densities {
+    pub rho: f64,
+    pub col: f64,
+    pub tau: f64,
+    pub row: f64,
+}
+
+/// Moves a running average towards a new observation.
+pub(crate) fn observe(average: &mut f64, density: f64) {
+    *average = 0.95 * *average + 0.05 * density;
+}
+
+/// Counters since construction.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counters {
+    pub dual_phase1: u64,
+    pub dual_phase2: u64,
+    pub primal_phase1: u64,
+    pub primal_phase2: u64,
+    pub flips: u64,
+    pub factorisations: u64,
+}
+
+impl Counters {
+    pub fn iterations(&self) -> u64 {
+        self.dual_phase1 + self.dual_phase2 + self.primal_phase1 + self.primal_phase2
+    }
+}
+
+/// The limits of one call, turned into absolute counts.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Budget {
+    pub iterations: Option<u64>,
+    pub ticks: Option<u64>,
+    /// In the minimised, scaled objective without offset.
+    pub cutoff: Option<f64>,
+    pub limits: Limits,
+}
+
+/// The working state of the simplex methods.
+pub(crate) struct Core {
+    pub m: usize,
+    pub n: usize,
+    /// Scaled matrix by columns (structurals only) and by rows.
+    pub a: Compressed,
+    pub at: Compressed,
+    /// Bounds and costs of structurals and logicals, scaled and minimised.
+    pub lower: Vec<f64>,
+    pub upper: Vec<f64>,
+    pub cost: Vec<f64>,
+    /// The same as currently worked with: phase 1 boxes, perturbations and shifts live here.
+    pub wl: Vec<f64>,
+    pub wu: Vec<f64>,
+    pub wc: Vec<f64>,
+    pub costs_changed: bool,
+    pub bounds_changed: bool,
+    pub status: Vec<VarStatus>,
+    /// +1, -1: the only direction a nonbasic variable may move; 0: fixed, free or basic.
+    pub mv: Vec<i8>,
+    /// Values of nonbasic variables; those of basic ones are in `xb`.
+    pub x: Vec<f64>,
+    /// Reduced costs; 0 for basic variables.
+    pub d: Vec<f64>,
+    /// Variable of each row.
+    pub basic: Vec<u32>,
+    pub xb: Vec<f64>,
+    pub bl: Vec<f64>,
+    pub bu: Vec<f64>,
+    /// Dual steepest edge weights by row.
+    pub dse: Vec<f64>,
+    pub dse_valid: bool,
+    /// Primal devex weights by variable.
+    pub devex: Vec<f64>,
+    pub devex_valid: bool,
+    pub factor: Factor,
+    /// The factorisation belongs to `basic` (after any number of updates).
+    pub factored: bool,
+    /// `xb` belongs to basis, bounds and `x`; `d` to basis and costs.
+    pub primal_valid: bool,
+    pub dual_valid: bool,
+    pub rho: SparseVec,
+    pub col: SparseVec,
+    pub tau: SparseVec,
+    pub work: SparseVec,
+    /// Structural part of a priced row.
+    pub row: SparseVec,
+    pub packed: PackedRow,
+    pub dual: crate::dual::Scratch,
+    pub primal: crate::primal::Scratch,
+    pub density: Densities,
+    pub count: Counters,
+    pub ticks: u64,
+    pub primal_tol: f64,
+    pub dual_tol: f64,
+    pub seed: u64,
+    pub max_updates: usize,
+    /// Scratch over variables.
+    pub by_var: Vec<f64>,
+}
+
+impl Core {
+    /// A core for a scaled program with the slack basis.
+    pub fn new(a: Compressed, at: Compressed, lower: Vec<f64>, upper: Vec<f64>, cost: Vec<f64>, settings: &Settings) -> Core {
+        let (n, m) = (a.outer(), at.outer());
+        let mut core = Core {
+            m,
+            n,
+            a,
+            at,
+            wl: lower.clone(),
+            wu: upper.clone(),
+            wc: cost.clone(),
+            lower,
+            upper,
+            cost,
+            costs_changed: false,
+            bounds_changed: false,
+            status: Vec::new(),
+            mv: Vec::new(),
+            x: Vec::new(),
+            d: Vec::new(),
+            basic: Vec::new(),
+            xb: Vec::new(),
+            bl: Vec::new(),
+            bu: Vec::new(),
+            dse: Vec::new(),
+            dse_valid: false,
+            devex: Vec::new(),
+            devex_valid: false,
+            factor: Factor::new(),
+            factored: false,
+            primal_valid: false,
+            dual_valid: false,
+            rho: SparseVec::default(),
+            col: SparseVec::default(),
+            tau: SparseVec::default(),
+            work: SparseVec::default(),
+            row: SparseVec::default(),
+            packed: PackedRow::default(),
+            dual: Default::default(),
+            primal: Default::default(),
+            density: Densities::default(),
+            count: Counters::default(),
+            ticks: 0,
+            primal_tol: settings.primal_tolerance,
+            dual_tol: settings.dual_tolerance,
+            seed: settings.seed,
+            max_updates: settings.max_updates,
+            by_var: Vec::new(),
+        };
+        core.resize();
+        core.slack_basis();
+        core
+    }
+
+    /// Number of variables, structural and logical.
+    #[inline]
+    pub fn total(&self) -> usize {
+        self.n + self.m
+    }
+
+    /// Makes all scratch fit the present dimensions. Statuses, basics and weights are the caller's business.
+    pub fn resize(&mut self) {
+        let (m, n, t) = (self.m, self.n, self.total());
+        for v in [&mut self.rho, &mut self.col, &mut self.tau, &mut self.work] {
+            v.resize(m);
+        }
+        self.row.resize(n);
+        self.packed.reserve(t);
+        self.mv.resize(t, 0);
+        self.x.resize(t, 0.0);
+        self.d.resize(t, 0.0);
+        self.status.resize(t, VarStatus::AtLower);
+        self.devex.resize(t, 1.0);
+        self.by_var.resize(t, 0.0);
+        self.basic.resize(m, 0);
+        self.xb.resize(m, 0.0);
+        self.bl.resize(m, 0.0);
+        self.bu.resize(m, 0.0);
+        self.dse.resize(m, 1.0);
+        self.dual.resize(m, t);
+        self.primal.resize(m, t);
+    }
+
+    /// Work done so far.
+    pub fn total_ticks(&self) -> u64 {
+        self.ticks + self.factor.ticks
+    }
+
+    /// The first limit that is reached, if any. Ticks and the interrupt flag are cheap to ask for.
+    pub fn limit_reached(&self, budget: &Budget) -> Option<LimitKind> {
+        if budget.iterations.is_some_and(|l| self.count.iterations() >= l) {
+            return Some(LimitKind::Iterations);
+        }
+        if budget.ticks.is_some_and(|l| self.total_ticks() >= l) {
+            return Some(LimitKind::Ticks);
+        }
+        match &budget.limits.interrupt {
+            Some(flag) if flag.load(Ordering::Relaxed) => Some(LimitKind::Interrupt),
+            _ => None,
+        }
+    }
+
+    /// A number in [0, 1) that depends on the seed and `k` only (splitmix64).
+    pub fn random(&self, k: usize, salt: u64) -> f64 {
+        let mut z = (k as u64)
+            .wrapping_add(self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+            .wrapping_add(salt.wrapping_mul(0xd1b5_4a32_d192_ed03))
+            .wrapping_add(0x9e37_79b9_7f4a_7c15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Loads column `q` (structural or logical) into `v`.
+    pub fn load_column(a: &Compressed, n: usize, q: usize, v: &mut SparseVec) {
+        v.clear();
+        if q < n {
+            let (index, value) = a.vector(q);
+            v.index.extend_from_slice(index);
+            for (&i, &x) in index.iter().zip(value) {
+                v.value[i as usize] = x;
+            }
+        } else {
+            v.index.push((q - n) as u32);
+            v.value[q - n] = 1.0;
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Which method runs when: from a basis and changed data to an end that holds for the true bounds and costs.
+
+use super::{Budget, Core, RunEnd};
+use crate::outcome::LimitKind;
+use crate::settings::Algorithm;
+
+/// How an optimisation ended, with respect to true bounds and costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CoreEnd {
+    Optimal,
+    /// `rho` holds multipliers of the rows that prove it.
+    Infeasible,
+    /// `col` holds `B^-1 a_q` of the entering variable given.
+    Unbounded(u32),
+    Cutoff,
+    Limit(LimitKind),
+}
+
+/// After so many changes of method the problem is given up as numerically hopeless.
+const MAX_ROUNDS: usize = 14;
+
+impl Core {
+    /// Optimises from the present basis.
+    pub fn optimise(&mut self, budget: &Budget, algorithm: Algorithm, perturb: bool) -> CoreEnd {
+        self.restore_bounds();
+        self.restore_costs();
+        self.factor.threshold = 0.1;
+        let mut primal_turn = match algorithm {
+            Algorithm::Dual => false,
+            Algorithm::Primal => true,
+            Algorithm::Auto => self.prefer_primal(),
+        };
+        let mut perturb = perturb;
+        let mut claims = 0;
+        for round in 0..MAX_ROUNDS {
+            let end = if primal_turn {
+                crate::primal::run(self, budget, perturb)
+            } else {
+                crate::dual::run(self, budget, perturb)
+            };
+            match end {
+                RunEnd::Limit(kind) => {
+                    self.restore_costs();
+                    self.restore_bounds();
+                    return CoreEnd::Limit(kind);
+                }
+                RunEnd::Cutoff => return CoreEnd::Cutoff,
+                RunEnd::Infeasible => {
+                    if self.infeasibility_proven() || claims >= 2 {
+                        return CoreEnd::Infeasible;
+                    }
+                    // The multipliers do not prove it: let the other method look, without perturbation.
+                    claims += 1;
+                    perturb = false;
+                    primal_turn = !primal_turn;
+                    self.restore_costs();
+                    self.restore_bounds();
+                }
+                RunEnd::Unbounded(q) => {
+                    if !self.costs_changed && !self.bounds_changed {
+                        return CoreEnd::Unbounded(q);
+                    }
+                    perturb = false;
+                    self.restore_costs();
+                    self.restore_bounds();
+                }
+                RunEnd::OtherMethodNeeded => {
+                    primal_turn = !primal_turn;
+                    perturb = perturb && round < 2;
+                    self.restore_costs();
+                    self.restore_bounds();
+                }
+                RunEnd::Trouble => {
+                    self.factor.threshold = (self.factor.threshold * 2.0).min(0.9);
+                    self.restore_costs();
+                    self.restore_bounds();
+                    self.factored = false;
+                    primal_turn = round % 2 == 0;
+                    perturb = round % 3 == 0;
+                }
+                RunEnd::Done => {
+                    self.restore_costs();
+                    self.restore_bounds();
+                    if !self.primal_valid {
+                        self.compute_primal();
+                    }
+                    if !self.dual_valid {
+                        self.compute_dual();
+                    }
+                    let (p, d) = (self.primal_infeasibility(), self.dual_infeasibility());
+                    perturb = false;
+                    match (p.count, d.count) {
+                        (0, 0) => return CoreEnd::Optimal,
+                        (0, _) => primal_turn = true,
+                        (_, 0) => primal_turn = false,
+                        _ => {
+                            primal_turn = !primal_turn;
+                            perturb = round > 5;
+                        }
+                    }
+                }
+            }
+        }
+        CoreEnd::Limit(LimitKind::Numerical)
+    }
+
+    /// Whether the basis is primal feasible but not dual feasible.
+    fn prefer_primal(&mut self) -> bool {
+        if !self.factored {
+            self.refactor();
+        }
+        self.settle_nonbasic();
+        if !self.dual_valid {
+            self.compute_dual();
+        }
+        let repairable = |j: usize| self.lower[j].is_finite() && self.upper[j].is_finite();
+        let dual_bad = (0..self.total()).any(|j| self.dual_violation(j) > self.dual_tol && !repairable(j));
+        if !dual_bad {
+            return false;
+        }
+        if !self.primal_valid {
+            self.compute_primal();
+        }
+        self.primal_infeasibility().count == 0
+    }
+
+    /// Whether the multipliers in `rho` combine the rows to something the bounds forbid, in the scaled program.
+    fn infeasibility_proven(&self) -> bool {
+        let y = &self.rho.value;
+        // sum_i y_i (A x + s)_i = 0 must be impossible: the smallest or the largest value over the box has a sign.
+        let (mut least, mut most, mut size) = (0.0f64, 0.0f64, 0.0f64);
+        let mut take = |w: f64, noise: f64, l: f64, u: f64| {
+            if w.abs() <= 1e-9 * noise.max(1e-3) && !(l.is_finite() && u.is_finite()) {
+                return;
+            }
+            let (a, b) = if w > 0.0 { (w * l, w * u) } else { (w * u, w * l) };
+            if w != 0.0 {
+                least += a;
+                most += b;
+                size = size.max(if a.is_finite() { a.abs() } else { 0.0 }).max(if b.is_finite() { b.abs() } else { 0.0 });
+            }
+        };
+        for j in 0..self.n {
+            let (mut w, mut noise) = (0.0, 0.0f64);
+            for (i, v) in self.a.iter(j) {
+                w += v * y[i];
+                noise += (v * y[i]).abs();
+            }
+            take(w, noise, self.lower[j], self.upper[j]);
+        }
+        for i in 0..self.m {
+            take(y[i], 0.0, self.lower[self.n + i], self.upper[self.n + i]);
+        }
+        let margin = 1e-10 * size;
+        least > margin || most < -margin
+    }
+}
