@@ -1,0 +1,14 @@
+//! Checkmate's integer program (Jain et al., MLSys 2020, section 4): the forms that are solved, and the inequalities that
+//! close their gap.
+//!
+//! | module | concept |
+//! |---|---|
+//! | [`graph`] | what the program sees of an instance: costs, sizes, readers, lifetimes, capacity |
+//! | [`compact`] | the retention-edge form: one column for each decision, memory rows at once or lazily |
+//!
+//! Every form here has the integer optima of the published program; [`compact`] says why.
+
+pub mod compact;
+pub mod graph;
+
+pub use graph::Graph;
