@@ -5,6 +5,7 @@
 //! not in memory must make room for the rest: a minimum knapsack, whose optimum is a cost that every schedule pays
 //! beyond computing each node once. All arithmetic is in integers, so the bound is safe.
 
+use crate::budget::format_bytes;
 use crate::instance::{Instance, NodeId};
 
 /// Search nodes after which a knapsack is left at its relaxation.
@@ -24,7 +25,9 @@ pub struct CostBound {
 /// Proof that no schedule fits: a node that cannot run even alone.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "node {node} ({name}) needs {needed_bytes} bytes to run (inputs {input_bytes}, output {output_bytes}, workspace {workspace_bytes}, fixed {fixed_bytes}), the budget is {budget_bytes}"
+    "node {node} ({name}) needs {} to run (inputs {}, output {}, workspace {}, fixed {}), the budget is {}",
+    format_bytes(*needed_bytes), format_bytes(*input_bytes), format_bytes(*output_bytes),
+    format_bytes(*workspace_bytes), format_bytes(*fixed_bytes), format_bytes(*budget_bytes)
 )]
 pub struct TooSmall {
     /// The node.

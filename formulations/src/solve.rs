@@ -1,10 +1,11 @@
 //! Solving an instance for a budget: settings, progress, outcome, and the main entry point.
 
 use crate::anneal::{self, Graph, PortfolioSettings, Watch};
-use crate::bound;
 use crate::instance::Instance;
 use crate::schedule::CheckmateSchedule;
 use crate::simulate::{self, Replay, ReplayError};
+use crate::{baselines, bound};
+use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -203,6 +204,38 @@ pub fn solve(
     Ok(outcome)
 }
 
+/// Nodes up to which every quick baseline takes well under a second.
+const BASELINES_UP_TO: usize = 2000;
+/// Baselines that are quick and may fit: what a short time limit falls back to, and where some annealing runs start.
+const QUICK: [&str; 6] = [
+    "chen-greedy",
+    "ap-greedy",
+    "linearised-sqrt",
+    "linearised-greedy",
+    "pytorch-min-cut",
+    "pytorch-budget",
+];
+
+/// The schedules of quick baselines that fit.
+fn fitting_baselines(instance: &Instance, budget_bytes: u64) -> Vec<anneal::Found> {
+    if instance.len() > BASELINES_UP_TO {
+        return Vec::new();
+    }
+    QUICK
+        .par_iter()
+        .filter_map(|name| {
+            let schedule = baselines::by_name(name)?.run(instance, budget_bytes).ok()?;
+            let schedule = CheckmateSchedule::cheapest(instance, schedule.retained);
+            let replay = simulate::checkmate(instance, &schedule).ok()?;
+            let fits = replay.peak_bytes <= budget_bytes;
+            fits.then_some(anneal::Found {
+                cost: replay.cost,
+                retained: schedule.retained,
+            })
+        })
+        .collect()
+}
+
 /// Anneals, and takes over what was found once it has been replayed.
 fn search(
     instance: &Instance,
@@ -253,8 +286,10 @@ fn search(
                 std::thread::park_timeout(Duration::from_millis(200));
             }
         });
-        let found =
-            pool.install(|| anneal::search(&graph, &start.retained, &portfolio, &stop, &watch));
+        let found = pool.install(|| {
+            let known = fitting_baselines(instance, settings.budget_bytes);
+            anneal::search(&graph, &start.retained, known, &portfolio, &stop, &watch)
+        });
         over.store(true, Ordering::Release);
         reporter.thread().unpark();
         found

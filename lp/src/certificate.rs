@@ -61,7 +61,9 @@ pub enum CertificateError {
         dual: f64,
     },
     /// The multipliers do not combine to a contradiction.
-    #[error("the combined row is possible: it needs [{need_lower:e}, {need_upper:e}], the columns give [{have_lower:e}, {have_upper:e}]")]
+    #[error(
+        "the combined row is possible: it needs [{need_lower:e}, {need_upper:e}], the columns give [{have_lower:e}, {have_upper:e}]"
+    )]
     NoContradiction {
         /// Least value the rows allow.
         need_lower: f64,
@@ -104,7 +106,10 @@ pub fn check(model: &Model, outcome: &LpOutcome, tol: f64) -> Result<Report, Cer
             if short <= tol * (1.0 + bound.abs()) {
                 Ok(Report::default())
             } else {
-                Err(CertificateError::Bound { claimed: *bound, proven })
+                Err(CertificateError::Bound {
+                    claimed: *bound,
+                    proven,
+                })
             }
         }
         LpOutcome::Limit(_) => Ok(Report::default()),
@@ -112,7 +117,15 @@ pub fn check(model: &Model, outcome: &LpOutcome, tol: f64) -> Result<Report, Cer
 }
 
 fn length(what: &'static str, found: usize, expected: usize) -> Result<(), CertificateError> {
-    if found == expected { Ok(()) } else { Err(CertificateError::Length { what, found, expected }) }
+    if found == expected {
+        Ok(())
+    } else {
+        Err(CertificateError::Length {
+            what,
+            found,
+            expected,
+        })
+    }
 }
 
 /// The row activities of a point.
@@ -135,13 +148,23 @@ fn outside(v: f64, l: f64, u: f64) -> f64 {
 fn check_point(model: &Model, x: &[f64], tol: f64) -> Result<f64, CertificateError> {
     length("x", x.len(), model.num_cols())?;
     let mut worst = 0.0f64;
-    let columns = x.iter().enumerate().map(|(j, &v)| ("column", j, v, model.col_lower[j], model.col_upper[j]));
+    let columns = x
+        .iter()
+        .enumerate()
+        .map(|(j, &v)| ("column", j, v, model.col_lower[j], model.col_upper[j]));
     let rows = activities(model, x);
-    let rows = rows.iter().enumerate().map(|(i, &v)| ("row", i, v, model.row_lower[i], model.row_upper[i]));
+    let rows = rows
+        .iter()
+        .enumerate()
+        .map(|(i, &v)| ("row", i, v, model.row_lower[i], model.row_upper[i]));
     for (what, index, v, l, u) in columns.chain(rows) {
         let violation = outside(v, l, u);
         if violation.is_nan() || violation > tol * (1.0 + v.abs()) {
-            return Err(CertificateError::PrimalViolation { what, index, violation });
+            return Err(CertificateError::PrimalViolation {
+                what,
+                index,
+                violation,
+            });
         }
         worst = worst.max(violation);
     }
@@ -178,7 +201,11 @@ fn check_solution(model: &Model, s: &Solution, tol: f64) -> Result<Report, Certi
         }
         dual_violation = dual_violation.max(d.abs() / scale);
         if d.is_nan() || d.abs() > tol * scale {
-            return Err(CertificateError::DualViolation { what, index, violation: d.abs() });
+            return Err(CertificateError::DualViolation {
+                what,
+                index,
+                violation: d.abs(),
+            });
         }
         Ok(())
     };
@@ -192,10 +219,17 @@ fn check_solution(model: &Model, s: &Solution, tol: f64) -> Result<Report, Certi
     let dual = sign * dual.value();
     let gap = (primal - dual).abs() / (1.0 + primal.abs());
     // Tolerances of single values add up in the objectives; a hundred of them is still a proof of optimality.
-    if gap.is_nan() || gap > 100.0 * tol || (s.objective - primal).abs() > tol * (1.0 + primal.abs()) {
+    if gap.is_nan()
+        || gap > 100.0 * tol
+        || (s.objective - primal).abs() > tol * (1.0 + primal.abs())
+    {
         return Err(CertificateError::Gap { primal, dual });
     }
-    Ok(Report { primal_violation, dual_violation, gap })
+    Ok(Report {
+        primal_violation,
+        dual_violation,
+        gap,
+    })
 }
 
 /// Checks that `y^T A x` has no value that rows and columns both allow. A coefficient of the combined row that is noise
@@ -235,7 +269,12 @@ pub fn check_farkas(model: &Model, ray: &FarkasRay) -> Result<(), CertificateErr
     if above || below {
         Ok(())
     } else {
-        Err(CertificateError::NoContradiction { need_lower, need_upper, have_lower, have_upper })
+        Err(CertificateError::NoContradiction {
+            need_lower,
+            need_upper,
+            have_lower,
+            have_upper,
+        })
     }
 }
 
@@ -244,7 +283,11 @@ fn separated(high: f64, low: f64) -> bool {
 }
 
 fn add_extended(sum: &mut Sum2, a: f64, b: f64) {
-    if b.is_finite() { sum.add_product(a, b) } else { sum.add_infinite(a * b) }
+    if b.is_finite() {
+        sum.add_product(a, b)
+    } else {
+        sum.add_infinite(a * b)
+    }
 }
 
 fn check_ray(model: &Model, ray: &Ray, tol: f64) -> Result<(), CertificateError> {
@@ -260,15 +303,27 @@ fn check_ray(model: &Model, ray: &Ray, tol: f64) -> Result<(), CertificateError>
         gain.add_product(model.cost[j], d);
     }
     if model.sense.sign() * gain.value() >= -1e-9 * size {
-        return no(format!("the objective changes by {} along it", gain.value()));
+        return no(format!(
+            "the objective changes by {} along it",
+            gain.value()
+        ));
     }
     let moves = activities(model, &ray.direction);
-    let columns = ray.direction.iter().enumerate().map(|(j, &d)| (d, model.col_lower[j], model.col_upper[j]));
-    let rows = moves.iter().enumerate().map(|(i, &d)| (d, model.row_lower[i], model.row_upper[i]));
+    let columns = ray
+        .direction
+        .iter()
+        .enumerate()
+        .map(|(j, &d)| (d, model.col_lower[j], model.col_upper[j]));
+    let rows = moves
+        .iter()
+        .enumerate()
+        .map(|(i, &d)| (d, model.row_lower[i], model.row_upper[i]));
     for (k, (d, l, u)) in columns.chain(rows).enumerate() {
         let d = d / size;
         if (d > tol && u.is_finite()) || (d < -tol && l.is_finite()) {
-            return no(format!("bound {k} (columns, then rows) is left at rate {d:e}"));
+            return no(format!(
+                "bound {k} (columns, then rows) is left at rate {d:e}"
+            ));
         }
     }
     Ok(())
@@ -299,14 +354,26 @@ pub fn safe_bound(model: &Model, y: &[f64]) -> f64 {
         .iter()
         .enumerate()
         .map(|(i, &v)| {
-            let side = if sign * v > 0.0 { model.row_lower[i] } else { model.row_upper[i] };
-            if v.is_finite() && side.is_finite() { v } else { 0.0 }
+            let side = if sign * v > 0.0 {
+                model.row_lower[i]
+            } else {
+                model.row_upper[i]
+            };
+            if v.is_finite() && side.is_finite() {
+                v
+            } else {
+                0.0
+            }
         })
         .collect();
     let mut total = Bounded::new(sign * model.offset);
     for (i, &v) in usable.iter().enumerate() {
         if v != 0.0 {
-            let side = if sign * v > 0.0 { model.row_lower[i] } else { model.row_upper[i] };
+            let side = if sign * v > 0.0 {
+                model.row_lower[i]
+            } else {
+                model.row_upper[i]
+            };
             total.add_product(sign * v, side);
         }
     }
@@ -348,7 +415,11 @@ struct Bounded {
 
 impl Bounded {
     fn new(start: f64) -> Self {
-        Bounded { sum: Sum2::new(start), size: start.abs(), terms: 1.0 }
+        Bounded {
+            sum: Sum2::new(start),
+            size: start.abs(),
+            terms: 1.0,
+        }
     }
 
     fn add_product(&mut self, a: f64, b: f64) {
@@ -362,7 +433,11 @@ impl Bounded {
         let n = 4.0 * self.terms * f64::EPSILON;
         // The subnormal guard covers products whose error term underflows.
         let exact = self.terms == 1.0;
-        let error = if exact { 0.0 } else { 2.0 * f64::EPSILON * v.abs() + n * n * self.size + self.terms * 1e-300 };
+        let error = if exact {
+            0.0
+        } else {
+            2.0 * f64::EPSILON * v.abs() + n * n * self.size + self.terms * 1e-300
+        };
         (v - error, v + error)
     }
 }
@@ -398,10 +473,22 @@ mod tests {
         let m = model();
         assert!(check(&m, &solution([2.0, 2.0], [1.0, 0.0], 4.0), 1e-9).is_ok());
         let e = |o: LpOutcome| check(&m, &o, 1e-9).unwrap_err();
-        assert!(matches!(e(solution([3.0, 2.0], [1.0, 0.0], 5.0)), CertificateError::PrimalViolation { .. }));
-        assert!(matches!(e(solution([2.0, 1.0], [1.0, 0.0], 3.0)), CertificateError::Gap { .. }));
-        assert!(matches!(e(solution([2.0, 2.0], [-1.0, 0.0], 4.0)), CertificateError::DualViolation { .. }));
-        assert!(matches!(e(solution([2.0, 2.0], [1.0, 0.0], 4.5)), CertificateError::Gap { .. }));
+        assert!(matches!(
+            e(solution([3.0, 2.0], [1.0, 0.0], 5.0)),
+            CertificateError::PrimalViolation { .. }
+        ));
+        assert!(matches!(
+            e(solution([2.0, 1.0], [1.0, 0.0], 3.0)),
+            CertificateError::Gap { .. }
+        ));
+        assert!(matches!(
+            e(solution([2.0, 2.0], [-1.0, 0.0], 4.0)),
+            CertificateError::DualViolation { .. }
+        ));
+        assert!(matches!(
+            e(solution([2.0, 2.0], [1.0, 0.0], 4.5)),
+            CertificateError::Gap { .. }
+        ));
     }
 
     #[test]
@@ -420,7 +507,12 @@ mod tests {
         let y = b.add_col(0.0, 0.0..);
         b.add_row(..=1.0, [(x, 1.0), (y, -1.0)]);
         let m = b.build().unwrap();
-        let ray = |d: [f64; 2]| LpOutcome::Unbounded(Ray { x: vec![0.0, 0.0], direction: d.to_vec() });
+        let ray = |d: [f64; 2]| {
+            LpOutcome::Unbounded(Ray {
+                x: vec![0.0, 0.0],
+                direction: d.to_vec(),
+            })
+        };
         assert!(check(&m, &ray([1.0, 1.0]), 1e-9).is_ok());
         assert!(check(&m, &ray([1.0, 0.0]), 1e-9).is_err());
         assert!(check(&m, &ray([0.0, 1.0]), 1e-9).is_err());
@@ -432,7 +524,10 @@ mod tests {
         let mut k = 1u64;
         for _ in 0..1000 {
             k = k.wrapping_mul(6364136223846793005).wrapping_add(99);
-            let y = [(k >> 40) as f64 / 1e6 - 8.0, (k >> 20 & 0xfffff) as f64 / 1e5 - 5.0];
+            let y = [
+                (k >> 40) as f64 / 1e6 - 8.0,
+                (k >> 20 & 0xfffff) as f64 / 1e5 - 5.0,
+            ];
             assert!(safe_bound(&m, &y) >= 4.0);
         }
         assert!((safe_bound(&m, &[1.0, 0.0]) - 4.0).abs() < 1e-12);

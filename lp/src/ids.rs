@@ -44,9 +44,15 @@ pub struct Bounds {
 
 impl Bounds {
     /// No bound on either side.
-    pub const FREE: Bounds = Bounds { lower: f64::NEG_INFINITY, upper: f64::INFINITY };
+    pub const FREE: Bounds = Bounds {
+        lower: f64::NEG_INFINITY,
+        upper: f64::INFINITY,
+    };
     /// The usual bounds of a variable: zero and up.
-    pub const NONNEGATIVE: Bounds = Bounds { lower: 0.0, upper: f64::INFINITY };
+    pub const NONNEGATIVE: Bounds = Bounds {
+        lower: 0.0,
+        upper: f64::INFINITY,
+    };
 
     /// An interval from its two ends; whether they cross is checked when a model is built.
     pub const fn new(lower: f64, upper: f64) -> Self {
@@ -61,19 +67,28 @@ impl Bounds {
 
 impl From<RangeInclusive<f64>> for Bounds {
     fn from(r: RangeInclusive<f64>) -> Self {
-        Bounds { lower: *r.start(), upper: *r.end() }
+        Bounds {
+            lower: *r.start(),
+            upper: *r.end(),
+        }
     }
 }
 
 impl From<RangeFrom<f64>> for Bounds {
     fn from(r: RangeFrom<f64>) -> Self {
-        Bounds { lower: r.start, upper: f64::INFINITY }
+        Bounds {
+            lower: r.start,
+            upper: f64::INFINITY,
+        }
     }
 }
 
 impl From<RangeToInclusive<f64>> for Bounds {
     fn from(r: RangeToInclusive<f64>) -> Self {
-        Bounds { lower: f64::NEG_INFINITY, upper: r.end }
+        Bounds {
+            lower: f64::NEG_INFINITY,
+            upper: r.end,
+        }
     }
 }
 

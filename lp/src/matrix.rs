@@ -14,16 +14,15 @@ pub(crate) struct Compressed {
 
 impl Default for Compressed {
     fn default() -> Self {
-        Compressed { start: vec![0], index: Vec::new(), value: Vec::new() }
+        Compressed {
+            start: vec![0],
+            index: Vec::new(),
+            value: Vec::new(),
+        }
     }
 }
 
 impl Compressed {
-    /// A matrix of `outer` empty vectors.
-    pub fn with_outer(outer: usize) -> Self {
-        Compressed { start: vec![0; outer + 1], index: Vec::new(), value: Vec::new() }
-    }
-
     /// Number of compressed vectors.
     #[inline]
     pub fn outer(&self) -> usize {
@@ -79,7 +78,11 @@ impl Compressed {
                 value[at] = v;
             }
         }
-        Compressed { start, index, value }
+        Compressed {
+            start,
+            index,
+            value,
+        }
     }
 
     /// Appends, at the end of this matrix's vectors, the entries of `extra`, a matrix of the other orientation whose

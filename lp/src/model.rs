@@ -36,7 +36,9 @@ pub enum ModelError {
         value: f64,
     },
     /// A bound is NaN, or the wrong infinity for its side.
-    #[error("bounds of {what} are [{lower}, {upper}]: neither side may be NaN, the lower +inf or the upper -inf")]
+    #[error(
+        "bounds of {what} are [{lower}, {upper}]: neither side may be NaN, the lower +inf or the upper -inf"
+    )]
     BadBound {
         /// Where it was found.
         what: String,
@@ -197,7 +199,9 @@ impl Model {
     /// # Panics
     /// If the model has no such column.
     pub fn col(&self, col: ColId) -> impl Iterator<Item = (RowId, f64)> + '_ {
-        self.cols.iter(col.index()).map(|(i, v)| (RowId(i as u32), v))
+        self.cols
+            .iter(col.index())
+            .map(|(i, v)| (RowId(i as u32), v))
     }
 
     /// The entries of a row as (column, coefficient).
@@ -205,7 +209,9 @@ impl Model {
     /// # Panics
     /// If the model has no such row.
     pub fn row(&self, row: RowId) -> impl Iterator<Item = (ColId, f64)> + '_ {
-        self.rows.iter(row.index()).map(|(j, v)| (ColId(j as u32), v))
+        self.rows
+            .iter(row.index())
+            .map(|(j, v)| (ColId(j as u32), v))
     }
 
     /// The matrix by columns, as a `sprs` view.
@@ -252,12 +258,17 @@ impl Model {
         let mut extra = Compressed::default();
         for (k, row) in rows.iter().enumerate() {
             check_bounds(&format!("new row {k}"), row.bounds)?;
-            let entries = checked_entries(&row.entries, self.num_cols(), "column", |c, v| ModelError::NotFinite {
-                what: format!("coefficient of column {c} in new row {k}"),
-                value: v,
+            let entries = checked_entries(&row.entries, self.num_cols(), "column", |c, v| {
+                ModelError::NotFinite {
+                    what: format!("coefficient of column {c} in new row {k}"),
+                    value: v,
+                }
             })?;
             if let Err(c) = entries {
-                return Err(ModelError::Duplicate { row: base + k, col: c });
+                return Err(ModelError::Duplicate {
+                    row: base + k,
+                    col: c,
+                });
             }
             extra.push(entries.unwrap_or_default());
         }
@@ -280,14 +291,22 @@ impl Model {
         for (k, col) in cols.iter().enumerate() {
             check_bounds(&format!("new column {k}"), col.bounds)?;
             if !col.cost.is_finite() {
-                return Err(ModelError::NotFinite { what: format!("cost of new column {k}"), value: col.cost });
+                return Err(ModelError::NotFinite {
+                    what: format!("cost of new column {k}"),
+                    value: col.cost,
+                });
             }
-            let entries = checked_entries(&col.entries, self.num_rows(), "row", |r, v| ModelError::NotFinite {
-                what: format!("coefficient of row {r} in new column {k}"),
-                value: v,
+            let entries = checked_entries(&col.entries, self.num_rows(), "row", |r, v| {
+                ModelError::NotFinite {
+                    what: format!("coefficient of row {r} in new column {k}"),
+                    value: v,
+                }
             })?;
             if let Err(r) = entries {
-                return Err(ModelError::Duplicate { row: r, col: base + k });
+                return Err(ModelError::Duplicate {
+                    row: r,
+                    col: base + k,
+                });
             }
             extra.push(entries.unwrap_or_default());
         }
@@ -318,7 +337,10 @@ pub struct NewRow {
 impl NewRow {
     /// A row from bounds and entries.
     pub fn new(bounds: impl Into<Bounds>, entries: impl IntoIterator<Item = (ColId, f64)>) -> Self {
-        NewRow { bounds: bounds.into(), entries: entries.into_iter().collect() }
+        NewRow {
+            bounds: bounds.into(),
+            entries: entries.into_iter().collect(),
+        }
     }
 }
 
@@ -335,8 +357,16 @@ pub struct NewCol {
 
 impl NewCol {
     /// A column from cost, bounds and entries.
-    pub fn new(cost: f64, bounds: impl Into<Bounds>, entries: impl IntoIterator<Item = (RowId, f64)>) -> Self {
-        NewCol { cost, bounds: bounds.into(), entries: entries.into_iter().collect() }
+    pub fn new(
+        cost: f64,
+        bounds: impl Into<Bounds>,
+        entries: impl IntoIterator<Item = (RowId, f64)>,
+    ) -> Self {
+        NewCol {
+            cost,
+            bounds: bounds.into(),
+            entries: entries.into_iter().collect(),
+        }
     }
 }
 
@@ -366,7 +396,11 @@ fn checked_entries<I: Id>(
     for &(id, v) in entries {
         let k = id.position();
         if k >= len {
-            return Err(ModelError::OutOfRange { what, index: k, len });
+            return Err(ModelError::OutOfRange {
+                what,
+                index: k,
+                len,
+            });
         }
         if !v.is_finite() {
             return Err(not_finite(k, v));
@@ -382,11 +416,23 @@ fn checked_entries<I: Id>(
 }
 
 pub(crate) fn check_bounds(what: &str, b: Bounds) -> Result<(), ModelError> {
-    if b.lower.is_nan() || b.upper.is_nan() || b.lower == f64::INFINITY || b.upper == f64::NEG_INFINITY {
-        return Err(ModelError::BadBound { what: what.to_string(), lower: b.lower, upper: b.upper });
+    if b.lower.is_nan()
+        || b.upper.is_nan()
+        || b.lower == f64::INFINITY
+        || b.upper == f64::NEG_INFINITY
+    {
+        return Err(ModelError::BadBound {
+            what: what.to_string(),
+            lower: b.lower,
+            upper: b.upper,
+        });
     }
     if b.lower > b.upper {
-        return Err(ModelError::CrossedBounds { what: what.to_string(), lower: b.lower, upper: b.upper });
+        return Err(ModelError::CrossedBounds {
+            what: what.to_string(),
+            lower: b.lower,
+            upper: b.upper,
+        });
     }
     Ok(())
 }
@@ -419,7 +465,10 @@ pub struct ModelBuilder {
 impl ModelBuilder {
     /// An empty model.
     pub fn new(sense: Sense) -> Self {
-        ModelBuilder { sense, ..Default::default() }
+        ModelBuilder {
+            sense,
+            ..Default::default()
+        }
     }
 
     /// Names the model.
@@ -456,7 +505,11 @@ impl ModelBuilder {
     }
 
     /// Adds a row with its entries.
-    pub fn add_row(&mut self, bounds: impl Into<Bounds>, entries: impl IntoIterator<Item = (ColId, f64)>) -> RowId {
+    pub fn add_row(
+        &mut self,
+        bounds: impl Into<Bounds>,
+        entries: impl IntoIterator<Item = (ColId, f64)>,
+    ) -> RowId {
         let row = RowId(self.row_bounds.len() as u32);
         self.row_bounds.push(bounds.into());
         for (c, v) in entries {
@@ -546,11 +599,17 @@ impl ModelBuilder {
             }
         }
         if !self.offset.is_finite() {
-            return Err(ModelError::NotFinite { what: "objective offset".into(), value: self.offset });
+            return Err(ModelError::NotFinite {
+                what: "objective offset".into(),
+                value: self.offset,
+            });
         }
         for (j, &c) in self.cost.iter().enumerate() {
             if !c.is_finite() {
-                return Err(ModelError::NotFinite { what: format!("cost of column {j}"), value: c });
+                return Err(ModelError::NotFinite {
+                    what: format!("cost of column {j}"),
+                    value: c,
+                });
             }
         }
         for (j, &b) in self.col_bounds.iter().enumerate() {
@@ -563,13 +622,24 @@ impl ModelBuilder {
         for &(i, j, v) in &self.entries {
             let (i, j) = (i as usize, j as usize);
             if i >= m {
-                return Err(ModelError::OutOfRange { what: "row", index: i, len: m });
+                return Err(ModelError::OutOfRange {
+                    what: "row",
+                    index: i,
+                    len: m,
+                });
             }
             if j >= n {
-                return Err(ModelError::OutOfRange { what: "column", index: j, len: n });
+                return Err(ModelError::OutOfRange {
+                    what: "column",
+                    index: j,
+                    len: n,
+                });
             }
             if !v.is_finite() {
-                return Err(ModelError::NotFinite { what: format!("coefficient in row {i}, column {j}"), value: v });
+                return Err(ModelError::NotFinite {
+                    what: format!("coefficient in row {i}, column {j}"),
+                    value: v,
+                });
             }
             counts[i + 1] += 1;
         }
@@ -593,13 +663,20 @@ impl ModelBuilder {
         for j in 0..n {
             let (index, _) = cols.vector(j);
             if let Some(w) = index.windows(2).find(|w| w[0] == w[1]) {
-                return Err(ModelError::Duplicate { row: w[0] as usize, col: j });
+                return Err(ModelError::Duplicate {
+                    row: w[0] as usize,
+                    col: j,
+                });
             }
         }
         if cols.value.contains(&0.0) {
             let mut clean = Compressed::default();
             for j in 0..n {
-                clean.push(cols.iter(j).filter(|e| e.1 != 0.0).map(|(i, v)| (i as u32, v)));
+                clean.push(
+                    cols.iter(j)
+                        .filter(|e| e.1 != 0.0)
+                        .map(|(i, v)| (i as u32, v)),
+                );
             }
             cols = clean;
         }
@@ -641,12 +718,30 @@ mod tests {
             f(&mut b);
             b.build().unwrap_err()
         };
-        assert!(matches!(with(&|b| b.set_cost(ColId(0), f64::NAN)), ModelError::NotFinite { .. }));
-        assert!(matches!(with(&|b| b.set_col_bounds(ColId(0), 2.0..=1.0)), ModelError::CrossedBounds { .. }));
-        assert!(matches!(with(&|b| b.set_row_bounds(RowId(0), f64::INFINITY)), ModelError::BadBound { .. }));
-        assert!(matches!(with(&|b| b.add_entry(RowId(0), ColId(0), 2.0)), ModelError::Duplicate { row: 0, col: 0 }));
-        assert!(matches!(with(&|b| b.add_entry(RowId(3), ColId(0), 2.0)), ModelError::OutOfRange { index: 3, .. }));
-        assert!(matches!(with(&|b| b.add_entry(RowId(0), ColId(7), 2.0)), ModelError::OutOfRange { index: 7, .. }));
+        assert!(matches!(
+            with(&|b| b.set_cost(ColId(0), f64::NAN)),
+            ModelError::NotFinite { .. }
+        ));
+        assert!(matches!(
+            with(&|b| b.set_col_bounds(ColId(0), 2.0..=1.0)),
+            ModelError::CrossedBounds { .. }
+        ));
+        assert!(matches!(
+            with(&|b| b.set_row_bounds(RowId(0), f64::INFINITY)),
+            ModelError::BadBound { .. }
+        ));
+        assert!(matches!(
+            with(&|b| b.add_entry(RowId(0), ColId(0), 2.0)),
+            ModelError::Duplicate { row: 0, col: 0 }
+        ));
+        assert!(matches!(
+            with(&|b| b.add_entry(RowId(3), ColId(0), 2.0)),
+            ModelError::OutOfRange { index: 3, .. }
+        ));
+        assert!(matches!(
+            with(&|b| b.add_entry(RowId(0), ColId(7), 2.0)),
+            ModelError::OutOfRange { index: 7, .. }
+        ));
     }
 
     #[test]
@@ -656,8 +751,16 @@ mod tests {
         let y = b.add_col(2.0, 0.0..);
         b.add_row(1.0.., [(x, 1.0), (y, 1.0)]);
         let mut grown = b.clone().build().unwrap();
-        grown.append_rows(&[NewRow::new(..=4.0, [(y, 3.0)])]).unwrap();
-        grown.append_cols(&[NewCol::new(5.0, 0.0..=1.0, [(RowId(1), 7.0), (RowId(0), 6.0)])]).unwrap();
+        grown
+            .append_rows(&[NewRow::new(..=4.0, [(y, 3.0)])])
+            .unwrap();
+        grown
+            .append_cols(&[NewCol::new(
+                5.0,
+                0.0..=1.0,
+                [(RowId(1), 7.0), (RowId(0), 6.0)],
+            )])
+            .unwrap();
         let z = b.add_col(5.0, 0.0..=1.0);
         b.add_entry(RowId(0), z, 6.0);
         b.add_row(..=4.0, [(z, 7.0), (y, 3.0)]);

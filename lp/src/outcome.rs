@@ -38,14 +38,23 @@ impl Basis {
             }
         };
         Basis {
-            cols: model.col_lower.iter().zip(&model.col_upper).map(|(&l, &u)| rest(l, u)).collect(),
+            cols: model
+                .col_lower
+                .iter()
+                .zip(&model.col_upper)
+                .map(|(&l, &u)| rest(l, u))
+                .collect(),
             rows: vec![VarStatus::Basic; model.num_rows()],
         }
     }
 
     /// How many columns and rows are basic; a complete basis has as many as the model has rows.
     pub fn num_basic(&self) -> usize {
-        self.cols.iter().chain(&self.rows).filter(|&&s| s == VarStatus::Basic).count()
+        self.cols
+            .iter()
+            .chain(&self.rows)
+            .filter(|&&s| s == VarStatus::Basic)
+            .count()
     }
 }
 

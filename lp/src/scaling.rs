@@ -14,7 +14,11 @@ pub(crate) struct Scaling {
 
 /// The power of two nearest to `v` in the logarithm.
 pub(crate) fn power_of_two(v: f64) -> f64 {
-    if v > 0.0 && v.is_finite() { v.log2().round().clamp(-100.0, 100.0).exp2() } else { 1.0 }
+    if v > 0.0 && v.is_finite() {
+        v.log2().round().clamp(-100.0, 100.0).exp2()
+    } else {
+        1.0
+    }
 }
 
 /// Smallest and largest magnitude of entries times the factors of the other side.
@@ -30,14 +34,22 @@ fn extremes(entries: impl Iterator<Item = (usize, f64)>, other: &[f64]) -> Optio
 impl Scaling {
     /// No scaling.
     pub fn identity(m: usize, n: usize) -> Self {
-        Scaling { row: vec![1.0; m], col: vec![1.0; n] }
+        Scaling {
+            row: vec![1.0; m],
+            col: vec![1.0; n],
+        }
     }
 
     /// Factors for a matrix given by columns and by rows.
     pub fn geometric(cols: &Compressed, rows: &Compressed) -> Self {
         let (n, m) = (cols.outer(), rows.outer());
         let mut s = Scaling::identity(m, n);
-        let overall = cols.value.iter().fold((f64::INFINITY, 0.0f64), |(lo, hi), v| (lo.min(v.abs()), hi.max(v.abs())));
+        let overall = cols
+            .value
+            .iter()
+            .fold((f64::INFINITY, 0.0f64), |(lo, hi), v| {
+                (lo.min(v.abs()), hi.max(v.abs()))
+            });
         if overall.0 >= 0.2 && overall.1 <= 5.0 {
             return s;
         }

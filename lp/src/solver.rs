@@ -66,7 +66,13 @@ impl Solver {
             Scaling::identity(model.num_rows(), model.num_cols())
         };
         let core = build_core(&model, &scaling, &settings);
-        Solver { model, settings, limits: Limits::default(), scaling, core }
+        Solver {
+            model,
+            settings,
+            limits: Limits::default(),
+            scaling,
+            core,
+        }
     }
 
     /// The model as it stands after all changes.
@@ -117,8 +123,10 @@ impl Solver {
                     let solution = self.solution();
                     let (primal, dual) = self.unscaled_violation(&solution);
                     attempt += 1;
-                    let (primal_goal, dual_goal) =
-                        (self.settings.primal_tolerance * 1.001, self.settings.dual_tolerance * 1.001);
+                    let (primal_goal, dual_goal) = (
+                        self.settings.primal_tolerance * 1.001,
+                        self.settings.dual_tolerance * 1.001,
+                    );
                     if (primal <= primal_goal && dual <= dual_goal) || attempt > 3 {
                         return LpOutcome::Optimal(solution);
                     }
@@ -129,10 +137,12 @@ impl Solver {
                     self.core.primal_valid = false;
                     self.core.dual_valid = false;
                     if primal > primal_goal {
-                        self.core.primal_tol = (self.core.primal_tol * (primal_goal / primal).max(0.01)).max(1e-9);
+                        self.core.primal_tol =
+                            (self.core.primal_tol * (primal_goal / primal).max(0.01)).max(1e-9);
                     }
                     if dual > dual_goal {
-                        self.core.dual_tol = (self.core.dual_tol * (dual_goal / dual).max(0.01)).max(1e-9);
+                        self.core.dual_tol =
+                            (self.core.dual_tol * (dual_goal / dual).max(0.01)).max(1e-9);
                     }
                     algorithm = Algorithm::Auto;
                     perturb = false;
@@ -155,8 +165,14 @@ impl Solver {
     fn budget(&self) -> Budget {
         let sign = self.model.sense.sign();
         Budget {
-            iterations: self.limits.iterations.map(|l| l.saturating_add(self.core.count.iterations())),
-            ticks: self.limits.ticks.map(|l| l.saturating_add(self.core.total_ticks())),
+            iterations: self
+                .limits
+                .iterations
+                .map(|l| l.saturating_add(self.core.count.iterations())),
+            ticks: self
+                .limits
+                .ticks
+                .map(|l| l.saturating_add(self.core.total_ticks())),
             cutoff: self.limits.objective_cutoff.map(|c| {
                 let c = sign * (c - self.model.offset);
                 c + 1e-9 * (1.0 + c.abs())
@@ -168,14 +184,13 @@ impl Solver {
     /// Values, duals and basis in the model's units.
     fn solution(&mut self) -> Solution {
         let (m, n) = (self.core.m, self.core.n);
-        let mut x = vec![0.0; n];
-        for j in 0..n {
-            x[j] = match self.core.status[j] {
+        let mut x: Vec<f64> = (0..n)
+            .map(|j| match self.core.status[j] {
                 VarStatus::AtLower => self.model.col_lower[j],
                 VarStatus::AtUpper => self.model.col_upper[j],
                 _ => 0.0,
-            };
-        }
+            })
+            .collect();
         for i in 0..m {
             let j = self.core.basic[i] as usize;
             if j < n {
@@ -197,9 +212,18 @@ impl Solver {
             *v *= sign * self.scaling.row[i];
         }
         let reduced_costs = (0..n)
-            .map(|j| self.model.cost[j] - self.model.cols.iter(j).map(|(i, a)| a * y[i]).sum::<f64>())
+            .map(|j| {
+                self.model.cost[j] - self.model.cols.iter(j).map(|(i, a)| a * y[i]).sum::<f64>()
+            })
             .collect();
-        Solution { objective: self.model.objective(&x), x, row_activity, y, reduced_costs, basis: self.basis() }
+        Solution {
+            objective: self.model.objective(&x),
+            x,
+            row_activity,
+            y,
+            reduced_costs,
+            basis: self.basis(),
+        }
     }
 
     /// Largest violation of a bound, and of the sign of a reduced cost, in the model's units; costs relative to the
@@ -230,17 +254,33 @@ impl Solver {
         };
         let largest = model.cost.iter().fold(1.0f64, |a, c| a.max(c.abs()));
         for (j, &d) in s.reduced_costs.iter().enumerate() {
-            check(s.basis.cols[j], d / largest.sqrt(), model.col_lower[j], model.col_upper[j]);
+            check(
+                s.basis.cols[j],
+                d / largest.sqrt(),
+                model.col_lower[j],
+                model.col_upper[j],
+            );
         }
         for (i, &y) in s.y.iter().enumerate() {
-            check(s.basis.rows[i], y / largest.sqrt(), model.row_lower[i], model.row_upper[i]);
+            check(
+                s.basis.rows[i],
+                y / largest.sqrt(),
+                model.row_lower[i],
+                model.row_upper[i],
+            );
         }
         (primal, dual)
     }
 
     fn infeasible(&self) -> LpOutcome {
-        let mut y: Vec<f64> =
-            self.core.rho.value.iter().zip(&self.scaling.row).map(|(v, r)| v * r).collect();
+        let mut y: Vec<f64> = self
+            .core
+            .rho
+            .value
+            .iter()
+            .zip(&self.scaling.row)
+            .map(|(v, r)| v * r)
+            .collect();
         let largest = y.iter().fold(0.0f64, |a, v| a.max(v.abs()));
         if largest > 0.0 {
             let factor = crate::scaling::power_of_two(1.0 / largest);
@@ -292,7 +332,10 @@ impl Solver {
                 other => *other,
             })
             .collect();
-        Basis { cols: core.status[..core.n].to_vec(), rows }
+        Basis {
+            cols: core.status[..core.n].to_vec(),
+            rows,
+        }
     }
 
     /// Goes to another basis. One that is incomplete or singular is completed with row variables.
@@ -301,11 +344,16 @@ impl Solver {
     /// [`ModelError::Length`] if it belongs to a model of another size.
     pub fn set_basis(&mut self, basis: &Basis) -> Result<(), ModelError> {
         let core = &mut self.core;
-        for (what, expected, found) in
-            [("basis columns", core.n, basis.cols.len()), ("basis rows", core.m, basis.rows.len())]
-        {
+        for (what, expected, found) in [
+            ("basis columns", core.n, basis.cols.len()),
+            ("basis rows", core.m, basis.rows.len()),
+        ] {
             if expected != found {
-                return Err(ModelError::Length { what, expected, found });
+                return Err(ModelError::Length {
+                    what,
+                    expected,
+                    found,
+                });
             }
         }
         let flipped = basis.rows.iter().map(|s| match s {
@@ -318,8 +366,10 @@ impl Solver {
             return Ok(());
         }
         core.restore_bounds();
-        let same_basics =
-            status.iter().zip(&core.status).all(|(a, b)| (*a == VarStatus::Basic) == (*b == VarStatus::Basic));
+        let same_basics = status
+            .iter()
+            .zip(&core.status)
+            .all(|(a, b)| (*a == VarStatus::Basic) == (*b == VarStatus::Basic));
         if same_basics {
             // Only bounds differ: factorisation and weights stay.
             core.status.copy_from_slice(&status);
@@ -335,7 +385,11 @@ impl Solver {
     ///
     /// # Errors
     /// Bounds that are crossed or NaN, or a column that does not exist.
-    pub fn set_col_bounds(&mut self, col: ColId, bounds: impl Into<Bounds>) -> Result<(), ModelError> {
+    pub fn set_col_bounds(
+        &mut self,
+        col: ColId,
+        bounds: impl Into<Bounds>,
+    ) -> Result<(), ModelError> {
         let bounds = bounds.into();
         let j = col.index();
         self.in_range("column", j, self.core.n)?;
@@ -355,7 +409,11 @@ impl Solver {
     ///
     /// # Errors
     /// Bounds that are crossed or NaN, or a row that does not exist.
-    pub fn set_row_bounds(&mut self, row: RowId, bounds: impl Into<Bounds>) -> Result<(), ModelError> {
+    pub fn set_row_bounds(
+        &mut self,
+        row: RowId,
+        bounds: impl Into<Bounds>,
+    ) -> Result<(), ModelError> {
         let bounds = bounds.into();
         let i = row.index();
         self.in_range("row", i, self.core.m)?;
@@ -389,7 +447,10 @@ impl Solver {
         let j = col.index();
         self.in_range("column", j, self.core.n)?;
         if !cost.is_finite() {
-            return Err(ModelError::NotFinite { what: format!("cost of column {j}"), value: cost });
+            return Err(ModelError::NotFinite {
+                what: format!("cost of column {j}"),
+                value: cost,
+            });
         }
         Arc::make_mut(&mut self.model).cost[j] = cost;
         let c = self.model.sense.sign() * cost * self.scaling.col[j];
@@ -400,7 +461,11 @@ impl Solver {
     }
 
     fn in_range(&self, what: &'static str, index: usize, len: usize) -> Result<(), ModelError> {
-        if index < len { Ok(()) } else { Err(ModelError::OutOfRange { what, index, len }) }
+        if index < len {
+            Ok(())
+        } else {
+            Err(ModelError::OutOfRange { what, index, len })
+        }
     }
 
     /// Adds rows, whose variables become basic: a dual feasible basis stays dual feasible. Returns the first new id;
@@ -414,7 +479,11 @@ impl Solver {
         let model = &self.model;
         let mut extra = crate::matrix::Compressed::default();
         for i in base..model.num_rows() {
-            let r = if self.settings.scaling { self.scaling.fit_row(model.rows.iter(i)) } else { 1.0 };
+            let r = if self.settings.scaling {
+                self.scaling.fit_row(model.rows.iter(i))
+            } else {
+                1.0
+            };
             self.scaling.row.push(r);
             let col = &self.scaling.col;
             extra.push(model.rows.iter(i).map(|(j, v)| (j as u32, r * v * col[j])));
@@ -438,7 +507,11 @@ impl Solver {
         let mut extra = crate::matrix::Compressed::default();
         let (mut lower, mut upper, mut cost) = (Vec::new(), Vec::new(), Vec::new());
         for j in base..model.num_cols() {
-            let c = if self.settings.scaling { self.scaling.fit_col(model.cols.iter(j)) } else { 1.0 };
+            let c = if self.settings.scaling {
+                self.scaling.fit_col(model.cols.iter(j))
+            } else {
+                1.0
+            };
             self.scaling.col.push(c);
             let row = &self.scaling.row;
             extra.push(model.cols.iter(j).map(|(i, v)| (i as u32, row[i] * v * c)));
@@ -548,11 +621,17 @@ fn build_core(model: &Model, scaling: &Scaling, settings: &Settings) -> Core {
             at.value[pos] *= scaling.row[i] * scaling.col[at.index[pos] as usize];
         }
     }
-    let mut lower: Vec<f64> = (0..n).map(|j| model.col_lower[j] / scaling.col[j]).collect();
-    let mut upper: Vec<f64> = (0..n).map(|j| model.col_upper[j] / scaling.col[j]).collect();
+    let mut lower: Vec<f64> = (0..n)
+        .map(|j| model.col_lower[j] / scaling.col[j])
+        .collect();
+    let mut upper: Vec<f64> = (0..n)
+        .map(|j| model.col_upper[j] / scaling.col[j])
+        .collect();
     lower.extend((0..m).map(|i| -model.row_upper[i] * scaling.row[i]));
     upper.extend((0..m).map(|i| -model.row_lower[i] * scaling.row[i]));
-    let mut cost: Vec<f64> = (0..n).map(|j| sign * model.cost[j] * scaling.col[j]).collect();
+    let mut cost: Vec<f64> = (0..n)
+        .map(|j| sign * model.cost[j] * scaling.col[j])
+        .collect();
     cost.resize(n + m, 0.0);
     Core::new(a, at, lower, upper, cost, settings)
 }

@@ -13,8 +13,12 @@ pub(crate) struct SparseVec {
 }
 
 impl SparseVec {
+    #[cfg(test)]
     pub fn new(len: usize) -> Self {
-        SparseVec { value: vec![0.0; len], index: Vec::with_capacity(len) }
+        SparseVec {
+            value: vec![0.0; len],
+            index: Vec::with_capacity(len),
+        }
     }
 
     pub fn resize(&mut self, len: usize) {
@@ -80,11 +84,18 @@ impl SparseVec {
 
     /// Share of entries that may be nonzero.
     pub fn density(&self) -> f64 {
-        if self.value.is_empty() { 0.0 } else { self.index.len() as f64 / self.value.len() as f64 }
+        if self.value.is_empty() {
+            0.0
+        } else {
+            self.index.len() as f64 / self.value.len() as f64
+        }
     }
 
     /// Sum of squares.
     pub fn norm2(&self) -> f64 {
-        self.index.iter().map(|&i| self.value[i as usize] * self.value[i as usize]).sum()
+        self.index
+            .iter()
+            .map(|&i| self.value[i as usize] * self.value[i as usize])
+            .sum()
     }
 }

@@ -9,7 +9,10 @@ pub(crate) struct Sum2 {
 
 impl Sum2 {
     pub fn new(start: f64) -> Self {
-        Sum2 { high: start, low: 0.0 }
+        Sum2 {
+            high: start,
+            low: 0.0,
+        }
     }
 
     /// Adds a number (Knuth's two-sum).

@@ -1,6 +1,8 @@
 //! Malformed documents: each error names the file, the place, the value found, and what would be right.
 
 use flate2::{Compression, write::GzEncoder};
+use miette::{GraphicalReportHandler, GraphicalTheme};
+use remat_formulations::document::FaultKind;
 use remat_formulations::instance::{Program, ReadOptions, read_instance, read_instance_bytes};
 use remat_formulations::schedule::ScheduleFile;
 use std::io::Write;
@@ -718,5 +720,59 @@ fn malformed_schedules() {
                 "{to}: {part:?} is not in\n{message}"
             );
         }
+    }
+}
+
+#[test]
+fn errors_say_what_kind_of_thing_is_wrong() {
+    let table: &[(&str, FaultKind)] = &[
+        ("", FaultKind::File),
+        ("{", FaultKind::Syntax),
+        ("{\"a\": 1, \"a\": 2}", FaultKind::Duplicate),
+        ("{\"a\": 1}", FaultKind::Format),
+        ("7", FaultKind::Type),
+        (
+            "{\"nodes\": [{\"cost\": 1}], \"links\": []}",
+            FaultKind::Missing,
+        ),
+        (
+            "{\"schema\": \"remat-instance/1\", \"node\": []}",
+            FaultKind::Unknown,
+        ),
+        (
+            "{\"nodes\": [{\"id\": 1, \"cost\": -1, \"mem\": 1}], \"links\": []}",
+            FaultKind::Value,
+        ),
+        (
+            "{\"nodes\": [], \"links\": [{\"source\": 1, \"target\": 2}]}",
+            FaultKind::Reference,
+        ),
+    ];
+    for (text, kind) in table {
+        let read = read_instance_bytes("file", text.as_bytes(), &ReadOptions::default());
+        assert_eq!(read.unwrap_err().kind(), *kind, "{text}");
+    }
+    let cycle = GRAPH.replace("\"y\", \"target\": 7", "\"y\", \"target\": \"x\"");
+    let error = read_instance_bytes("file", cycle.as_bytes(), &ReadOptions::default()).unwrap_err();
+    assert_eq!((error.kind(), error.path()), (FaultKind::Order, "links[1]"));
+    assert_eq!(error.fault().found, "x -> y -> x");
+    assert_eq!(error.position().map(|p| (p.line, p.column)), Some((3, 43)));
+}
+
+#[test]
+fn the_place_is_shown_under_its_own_line_number() {
+    let text = NATIVE.replace("\"cost\": 20", "\"cost\": \"20 ns\"");
+    let read = read_instance_bytes("net.json", text.as_bytes(), &ReadOptions::default());
+    let mut shown = String::new();
+    let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor());
+    handler
+        .render_report(&mut shown, &read.unwrap_err())
+        .unwrap();
+    for part in [
+        "net.json:7:42: nodes[1].cost: a string stands where a number belongs",
+        "╭─[net.json:7:42]",
+        "7 │ {\"name\": \"b\", \"output_bytes\": 8, \"cost\": \"20 ns\"",
+    ] {
+        assert!(shown.contains(part), "{part:?} is not in\n{shown}");
     }
 }

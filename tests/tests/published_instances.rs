@@ -5,7 +5,7 @@ use remat_formulations::instance::{
     write_instance,
 };
 use remat_formulations::schedule::CheckmateSchedule;
-use remat_formulations::simulate;
+use remat_formulations::{simulate, zoo};
 use remat_tests::{files, shared_data};
 use serde_json::Value;
 use std::path::Path;
@@ -135,4 +135,23 @@ fn benchmark_tables_are_read_for_both_programs() {
     }
     println!("{} benchmark instances", paths.len());
     assert!(!paths.is_empty());
+}
+
+/// Every model of the zoo, with its defaults, survives the native format; its `passing` lists are the default there.
+#[test]
+fn zoo_models_survive_the_native_format() {
+    let models = zoo::list();
+    assert!(models.len() > 10);
+    for model in models {
+        let instance = zoo::build(&zoo::ModelSpec::new(model.name).unwrap()).unwrap();
+        let text = write_instance(&instance);
+        let again = read_instance_bytes(model.name, text.as_bytes(), &ReadOptions::default());
+        assert_eq!(again.unwrap(), instance, "{}", model.name);
+        let plain = passing_in_plain_order(instance.nodes());
+        assert!(
+            plain.iter().eq(instance.nodes().iter().map(|v| &v.passing)),
+            "{}",
+            model.name
+        );
+    }
 }

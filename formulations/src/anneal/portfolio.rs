@@ -46,13 +46,14 @@ pub struct PortfolioOutcome {
     pub rounds: u32,
 }
 
-/// Anneals in rounds, from `start` (retained sets, shape `n x n`).
+/// Anneals in rounds, from `start` (retained sets, shape `n x n`) and from `known` schedules that fit.
 ///
 /// A round runs `LANES` runs in the current rayon pool and ends when all have ended; what they found is merged in lane
 /// order. `stop` is asked often; `watch` shows moves and best cost meanwhile.
 pub fn search(
     graph: &Graph,
     start: &BitMatrix,
+    known: Vec<Found>,
     settings: &PortfolioSettings,
     stop: &(dyn Fn() -> bool + Sync),
     watch: &Watch,
@@ -64,10 +65,12 @@ pub fn search(
             .is_some_and(|limit| clock.elapsed() >= limit)
     };
     let mut elite: Vec<Found> = Vec::new();
+    known.into_iter().for_each(|found| admit(&mut elite, found));
     let mut outcome = PortfolioOutcome {
-        best: None,
+        best: elite.first().cloned(),
         rounds: 0,
     };
+    watch.report(0, outcome.best.as_ref().map(|b| b.cost));
     let mut round_moves = FIRST_MOVES_PER_NODE * graph.n as u64;
     let mut idle_rounds = 0;
     let mut last_round = Duration::ZERO;

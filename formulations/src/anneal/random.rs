@@ -18,7 +18,7 @@ impl Random {
     /// Uniform in `0..bound`; 0 for a bound of 0.
     #[inline]
     pub fn below(&mut self, bound: u32) -> u32 {
-        ((self.0.next_u64() >> 32) * bound as u64 >> 32) as u32
+        (((self.0.next_u64() >> 32) * bound as u64) >> 32) as u32
     }
 
     /// True once in `k` draws on average.

@@ -15,25 +15,33 @@ pub struct StageValue {
 #[derive(Clone)]
 pub struct StageScratch {
     need: Vec<u64>,
+    /// Tensors computed or read, as words of bits.
+    touched: Vec<u64>,
     read: Vec<u64>,
     /// Computations in descending node order, with the bytes that are freed once each has run.
-    pub computed: Vec<(u32, f64)>,
+    computed: Vec<(u32, f64)>,
 }
 
 impl StageScratch {
     /// Scratch for a graph.
     pub fn new(graph: &Graph) -> Self {
-        let (need, read) = (vec![0; graph.words], vec![0; graph.words]);
+        let words = || vec![0; graph.words];
         StageScratch {
-            need,
-            read,
+            need: words(),
+            touched: words(),
+            read: words(),
             computed: Vec::with_capacity(graph.n),
         }
     }
 
-    /// Nodes whose tensors were read in the stage evaluated last, as words of bits.
-    pub fn read(&self) -> &[u64] {
-        &self.read
+    /// Tensors that the stage evaluated last, `t`, computes or reads, as words of bits up to that of `t`.
+    pub fn touched(&mut self, t: usize) -> &[u64] {
+        let touched = &mut self.touched[..=t / 64];
+        touched.copy_from_slice(&self.read[..=t / 64]);
+        for &(k, _) in &self.computed {
+            touched[k as usize / 64] |= 1 << (k % 64);
+        }
+        touched
     }
 }
 

@@ -266,16 +266,13 @@ impl<'g> State<'g> {
         }
         let list = &mut self.touched[t];
         list.clear();
-        list.extend(self.scratch.computed.iter().map(|&(k, _)| k));
-        for (w, &word) in self.scratch.read().iter().enumerate().take(tw + 1) {
+        for (w, &word) in self.scratch.touched(t).iter().enumerate() {
             let mut rest = word;
             while rest != 0 {
                 list.push((w * 64) as u32 + rest.trailing_zeros());
                 rest &= rest - 1;
             }
         }
-        list.sort_unstable();
-        list.dedup();
         for &i in list.iter() {
             self.touch[i as usize * words + tw] |= tb;
         }

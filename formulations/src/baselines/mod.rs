@@ -56,7 +56,7 @@ pub enum NotApplicable {
     NoForwardPass,
     /// The forward pass is not a chain.
     #[error(
-        "the forward pass is not a linear chain: node {node} ({name}) reads {inputs} tensors where a chain reads the forward node before it and nothing else"
+        "not a linear chain: {name} (node {node}) reads {inputs} inputs, or not the one before"
     )]
     NotAChain {
         /// First node that breaks the chain.

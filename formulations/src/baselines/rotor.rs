@@ -92,6 +92,9 @@ pub enum Error {
 /// Largest number of table entries, 8 bytes each.
 pub const LARGEST_TABLE: usize = 1 << 28;
 
+/// Slots that are looked at together.
+const BLOCK: usize = 32;
+
 /// Larger than any cost, small enough that three of them do not overflow.
 const IMPOSSIBLE: u64 = u64::MAX / 4;
 
@@ -190,6 +193,8 @@ struct Table<'a> {
     stages: &'a [Stage],
     slot_bytes: u64,
     slots: usize,
+    /// `saving[k]`: the least cost to have stages `0 .. k` saved or closed, each in a further run.
+    saving: Vec<u64>,
     /// `diagonals[t - s]` holds the subproblems one after the other by `s`, `slots + 1` entries each.
     diagonals: Vec<Vec<u64>>,
     /// `feasible_from[t - s][s]`: the least `m` with a schedule (`slots + 1` where there is none).
@@ -205,10 +210,15 @@ enum Choice {
 impl<'a> Table<'a> {
     fn fill(chain: &'a Chain, slot_bytes: u64, slots: usize) -> Self {
         let n = chain.len();
+        let mut saving = vec![0];
+        for k in &chain.stages {
+            saving.push(saving[saving.len() - 1] + k.save_cost.min(k.pass_cost + k.close_cost));
+        }
         let mut table = Table {
             stages: &chain.stages,
             slot_bytes,
             slots,
+            saving,
             diagonals: Vec::with_capacity(n),
             feasible_from: Vec::with_capacity(n),
         };
@@ -266,19 +276,30 @@ impl<'a> Table<'a> {
         for next in s + 1..=t {
             let (least, cost) = walk.advance(next);
             let shift = self.in_slots(self.stages[next - 1].output_bytes);
-            let from = least
-                .max(shift.saturating_add(self.feasible_from[t - next][next]))
-                .max(self.feasible_from[next - 1 - s][s]);
             if least >= enough {
                 break;
             }
+            let from = least
+                .max(shift.saturating_add(self.feasible_from[t - next][next]))
+                .max(self.feasible_from[next - 1 - s][s]);
             if from >= enough {
                 continue;
             }
             let right = &self.at(next, t)[from - shift..enough - shift];
             let left = &self.at(s, next - 1)[from..enough];
-            for ((best, r), l) in costs[from..enough].iter_mut().zip(right).zip(left) {
-                *best = (*best).min(cost + r + l);
+            let best = &mut costs[from..enough];
+            // All three fall with the memory: in a block of slots the candidate costs no less than at its end, and what
+            // is known no more than at its start. Most blocks need no look inside: on random chains of 350 stages that
+            // saves 30 to 40% of the time. Narrowing the whole range by bisection, again and again, looks inside even
+            // less, and takes twice as long.
+            for from in (0..best.len()).step_by(BLOCK) {
+                let end = (from + BLOCK).min(best.len());
+                if cost + right[end - 1] + left[end - 1] < best[from] {
+                    let sources = right[from..end].iter().zip(&left[from..end]);
+                    for (best, (r, l)) in best[from..end].iter_mut().zip(sources) {
+                        *best = (*best).min(cost + r + l);
+                    }
+                }
             }
         }
     }
@@ -312,11 +333,7 @@ impl<'a> Table<'a> {
         if self.is_first_pass(t) {
             return 0;
         }
-        let before: u64 = self.stages[s..t]
-            .iter()
-            .map(|k| k.save_cost.min(k.pass_cost + k.close_cost))
-            .sum();
-        before + self.stages[t].close_cost
+        self.saving[t] - self.saving[s] + self.stages[t].close_cost
     }
 
     /// The first best way to start `C(s, t, m)`, which must be feasible, with `s < t`.

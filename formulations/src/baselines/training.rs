@@ -24,9 +24,10 @@ impl<'a> TrainingGraph<'a> {
             (None, Some(first)) => first,
             (None, None) => return Err(NotApplicable::NoBackwardPass),
         };
+        let made_from_nothing = |i: NodeId| i.index() > 0 && instance.needs(i).is_empty();
         let activations: Vec<NodeId> = instance
             .ids()
-            .filter(|&i| instance.node(i).kind == NodeKind::Forward)
+            .filter(|&i| instance.node(i).kind == NodeKind::Forward && !made_from_nothing(i))
             .collect();
         if activations.is_empty() {
             return Err(NotApplicable::NoForwardPass);
@@ -43,7 +44,8 @@ impl<'a> TrainingGraph<'a> {
         self.instance
     }
 
-    /// The forward nodes in execution order, without by-products and without the loss.
+    /// The forward nodes in execution order, without by-products, without the loss, and without nodes beyond the first
+    /// that read nothing: a dropout mask or a table of positions can be made anew at any time and ends no segment.
     pub fn activations(&self) -> &[NodeId] {
         &self.activations
     }
@@ -54,14 +56,16 @@ impl<'a> TrainingGraph<'a> {
     }
 
     /// Checks that the forward pass is a chain: the first node reads nothing, each further one and the loss read
-    /// exactly the forward node before. By-products hang off the chain and do not break it.
+    /// exactly the forward node before. By-products hang off the chain and do not break it, nor do masks and other
+    /// nodes that read nothing.
     ///
     /// # Errors
     /// [`NotApplicable::NotAChain`] names the first node that breaks it.
     pub fn require_chain(&self) -> Result<(), NotApplicable> {
         let mut before: Option<NodeId> = None;
         for node in self.activations.iter().copied().chain(self.instance.loss()) {
-            let needs = self.instance.needs(node);
+            let mut needs = self.instance.needs(node).to_vec();
+            needs.retain(|d| self.activations.binary_search(d).is_ok());
             if needs != before.as_slice() {
                 return Err(NotApplicable::NotAChain {
                     node,

@@ -1,6 +1,8 @@
 //! What is wrong with a document, where, and what would be right.
 
-use miette::{Diagnostic, LabeledSpan, SourceCode};
+use miette::{
+    Diagnostic, LabeledSpan, MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents,
+};
 use std::fmt;
 
 /// What is wrong with a value, what it is, and what would be right.
@@ -18,6 +20,36 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, found {}; {}", self.problem, self.found, self.remedy)
     }
+}
+
+/// What kind of thing is wrong, for programs that act on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FaultKind {
+    /// The file cannot be opened, read or decompressed, or is empty.
+    File,
+    /// The document, or what it describes, is larger than what is read.
+    TooLarge,
+    /// The text is not UTF-8.
+    Encoding,
+    /// The text is not JSON.
+    Syntax,
+    /// The format or its version is not known, or the file is of another kind.
+    Format,
+    /// A value has the wrong type.
+    Type,
+    /// A field is missing.
+    Missing,
+    /// A field is not known.
+    Unknown,
+    /// A value is out of range, in the wrong unit, or contradicts another.
+    Value,
+    /// A reference leads nowhere.
+    Reference,
+    /// References go round, or against the order of the nodes.
+    Order,
+    /// Something stands twice that may stand once.
+    Duplicate,
 }
 
 /// A position in a text file.
@@ -42,6 +74,7 @@ struct Details {
     file: String,
     position: Option<Position>,
     path: String,
+    kind: FaultKind,
     fault: Fault,
     /// The text around the fault, and the fault's place in it.
     excerpt: String,
@@ -72,6 +105,7 @@ impl ReadError {
             file: file.into(),
             position: None,
             path: String::new(),
+            kind: FaultKind::File,
             fault,
             excerpt: String::new(),
             span: (0, 0),
@@ -101,10 +135,22 @@ impl ReadError {
             file: file.into(),
             position: Some(position),
             path,
+            kind: FaultKind::Value,
             fault,
             excerpt: text[from..to].into(),
             span: (start - from, length),
         }))
+    }
+
+    /// The same error as one of another kind.
+    pub(crate) fn of_kind(mut self, kind: FaultKind) -> Self {
+        self.0.kind = kind;
+        self
+    }
+
+    /// What kind of thing is wrong.
+    pub fn kind(&self) -> FaultKind {
+        self.0.kind
     }
 
     /// Name of the file.
@@ -136,17 +182,36 @@ fn boundary(text: &str, mut at: usize) -> usize {
     at
 }
 
+/// The excerpt, under the file's name and with the file's line numbers.
+impl SourceCode for ReadError {
+    fn read_span<'a>(
+        &'a self,
+        span: &SourceSpan,
+        before: usize,
+        after: usize,
+    ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
+        let contents = self.0.excerpt.read_span(span, before, after)?;
+        let line = self.0.position.map_or(0, |at| at.line - 1);
+        let column = self.0.position.map_or(0, |at| at.column - 1);
+        Ok(Box::new(MietteSpanContents::new_named(
+            self.0.file.clone(),
+            contents.data(),
+            *contents.span(),
+            line + contents.line(),
+            column,
+            contents.line_count(),
+        )))
+    }
+}
+
+/// The message says the remedy already, so that there is no separate help.
 impl Diagnostic for ReadError {
     fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         Some(Box::new("remat::read"))
     }
 
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new(&self.0.fault.remedy))
-    }
-
     fn source_code(&self) -> Option<&dyn SourceCode> {
-        (!self.0.excerpt.is_empty()).then_some(&self.0.excerpt as &dyn SourceCode)
+        (!self.0.excerpt.is_empty()).then_some(self as &dyn SourceCode)
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {

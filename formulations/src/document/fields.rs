@@ -1,6 +1,6 @@
 //! Typed access to the values of a document.
 
-use super::{Data, Document, ReadError, Value};
+use super::{Data, Document, FaultKind, ReadError, Value};
 use crate::instance::LARGEST_VALUE;
 
 /// The fields of an object.
@@ -20,20 +20,17 @@ impl<'d> Fields<'d> {
         (value.data != Data::Null).then_some(value)
     }
 
-    /// Whether a field stands here, `null` or not.
-    pub(crate) fn has(&self, key: &str) -> bool {
-        self.entries.iter().any(|(k, _)| k == key)
-    }
-
     /// A field that must be there; `what` says what it holds.
     pub(crate) fn need(&self, key: &str, what: &str) -> Result<&'d Value, ReadError> {
         self.get(key).ok_or_else(|| {
-            self.document.fail_found(
-                self.value,
-                format!("the field `{key}` is missing"),
-                self.names(),
-                format!("add `{key}`: {what}"),
-            )
+            self.document
+                .fail_found(
+                    self.value,
+                    format!("the field `{key}` is missing"),
+                    self.names(),
+                    format!("add `{key}`: {what}"),
+                )
+                .of_kind(FaultKind::Missing)
         })
     }
 
@@ -45,12 +42,15 @@ impl<'d> Fields<'d> {
             .find(|(k, _)| !known.contains(&k.as_str()))
         {
             None => Ok(()),
-            Some((key, value)) => Err(self.document.fail_found(
-                value,
-                format!("the field {key:?} is unknown"),
-                format!("{key:?}"),
-                format!("the fields here are {}", known.join(", ")),
-            )),
+            Some((key, value)) => Err(self
+                .document
+                .fail_found(
+                    value,
+                    format!("the field {key:?} is unknown"),
+                    format!("{key:?}"),
+                    format!("the fields here are {}", known.join(", ")),
+                )
+                .of_kind(FaultKind::Unknown)),
         }
     }
 
@@ -144,11 +144,13 @@ impl Document {
                 format!("give {what} as an integer"),
             )),
             Data::Unsigned(_) | Data::Negative(_) => Err(too_large()),
-            Data::String(_) => Err(self.fail(
-                value,
-                "a string stands where a number belongs",
-                format!("give {what} as a plain integer, without quotes or unit"),
-            )),
+            Data::String(_) => Err(self
+                .fail(
+                    value,
+                    "a string stands where a number belongs",
+                    format!("give {what} as a plain integer, without quotes or unit"),
+                )
+                .of_kind(FaultKind::Type)),
             _ => Err(self.wrong_type(value, what)),
         }
     }
@@ -174,15 +176,17 @@ impl Document {
         if index < count {
             return Ok(index);
         }
-        Err(self.fail(
-            value,
-            format!("there is no {what} with this number"),
-            if count == 0 {
-                "there is none at all".to_owned()
-            } else {
-                format!("numbers go from 0 to {}", count - 1)
-            },
-        ))
+        Err(self
+            .fail(
+                value,
+                format!("there is no {what} with this number"),
+                if count == 0 {
+                    "there is none at all".to_owned()
+                } else {
+                    format!("numbers go from 0 to {}", count - 1)
+                },
+            )
+            .of_kind(FaultKind::Reference))
     }
 
     /// An error about the type of a value.
@@ -192,5 +196,6 @@ impl Document {
             format!("{} stands here", value.kind()),
             format!("give {what}"),
         )
+        .of_kind(FaultKind::Type)
     }
 }

@@ -4,7 +4,7 @@
 //! again from the position, once it is wanted. Strings and numbers are decoded by `serde_json`, token by token; what
 //! is ours is the structure: positions, repeated keys, depth and size limits, and words for the usual mistakes.
 
-use super::error::Fault;
+use super::error::{Fault, FaultKind};
 
 /// Deepest nesting that is read; no format here needs more than 10.
 pub(crate) const DEEPEST: usize = 100;
@@ -53,7 +53,15 @@ impl Value {
 /// Where reading stopped, and why.
 pub(crate) struct SyntaxFault {
     pub at: usize,
+    pub kind: FaultKind,
     pub fault: Fault,
+}
+
+impl SyntaxFault {
+    fn of_kind(mut self, kind: FaultKind) -> Self {
+        self.kind = kind;
+        self
+    }
 }
 
 /// Reads a whole text as one JSON value.
@@ -96,6 +104,7 @@ impl Parser<'_> {
     ) -> SyntaxFault {
         SyntaxFault {
             at,
+            kind: FaultKind::Syntax,
             fault: Fault {
                 problem: problem.into(),
                 found: found.into(),
@@ -144,21 +153,25 @@ impl Parser<'_> {
 
     fn value(&mut self, depth: usize) -> Result<Value, SyntaxFault> {
         if depth > DEEPEST {
-            return Err(self.fault(
-                self.at,
-                "values are nested too deeply",
-                format!("level {depth}"),
-                format!("nest at most {DEEPEST} levels"),
-            ));
+            return Err(self
+                .fault(
+                    self.at,
+                    "values are nested too deeply",
+                    format!("level {depth}"),
+                    format!("nest at most {DEEPEST} levels"),
+                )
+                .of_kind(FaultKind::TooLarge));
         }
         self.values += 1;
         if self.values > MOST_VALUES {
-            return Err(self.fault(
-                self.at,
-                "the document holds too many values",
-                format!("more than {MOST_VALUES}"),
-                "split or shrink it",
-            ));
+            return Err(self
+                .fault(
+                    self.at,
+                    "the document holds too many values",
+                    format!("more than {MOST_VALUES}"),
+                    "split or shrink it",
+                )
+                .of_kind(FaultKind::TooLarge));
         }
         let start = self.at;
         let data = match self.bytes.get(self.at) {
@@ -324,12 +337,14 @@ impl Parser<'_> {
         }
         self.at += 1;
         if let Some(k) = repeated(&entries) {
-            return Err(self.fault(
-                starts[k],
-                "the key stands twice in one object",
-                format!("{:?}", entries[k].0),
-                "keep one of the two",
-            ));
+            return Err(self
+                .fault(
+                    starts[k],
+                    "the key stands twice in one object",
+                    format!("{:?}", entries[k].0),
+                    "keep one of the two",
+                )
+                .of_kind(FaultKind::Duplicate));
         }
         Ok(Data::Object(entries))
     }

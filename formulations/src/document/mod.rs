@@ -1,13 +1,13 @@
 //! Documents: JSON files, plain or gzipped, and errors that point into them.
 //!
-//! Everything that is read from a file (instances, schedules, plans) goes through a [`Document`]: it bounds what is
+//! Everything that is read from a file (instances, schedules, plans) goes through a `Document`: it bounds what is
 //! taken into memory, and turns a value that is wrong into a [`ReadError`] with line, column and path.
 
 mod error;
 mod fields;
 mod json;
 
-pub use error::{Fault, Position, ReadError};
+pub use error::{Fault, FaultKind, Position, ReadError};
 pub(crate) use fields::Fields;
 pub(crate) use json::{Data, Value};
 
@@ -61,6 +61,18 @@ pub(crate) fn load(path: &Path) -> Result<Vec<u8>, ReadError> {
     Ok(bytes)
 }
 
+/// The `schema` that a JSON file names, plain or gzipped: what kind of document it is.
+///
+/// # Errors
+/// [`ReadError`] if the file cannot be read, is not JSON, or names something that is not text.
+pub fn schema(path: &Path) -> Result<Option<String>, ReadError> {
+    let document = Document::parse(&path.display().to_string(), &load(path)?)?;
+    let top = document.fields(document.root(), "an object")?;
+    let schema = top.get("schema");
+    let text = schema.map(|value| document.string(value, "the name of a schema"));
+    Ok(text.transpose()?.map(str::to_owned))
+}
+
 fn too_large(file: &str) -> ReadError {
     ReadError::whole(
         file,
@@ -70,6 +82,7 @@ fn too_large(file: &str) -> ReadError {
             remedy: "give a smaller one".into(),
         },
     )
+    .of_kind(FaultKind::TooLarge)
 }
 
 fn decompress(file: &str, bytes: &[u8]) -> Result<Vec<u8>, ReadError> {
@@ -111,7 +124,7 @@ impl Document {
                 found: format!("byte 0x{:02x} at offset {at}", e.as_bytes()[at]),
                 remedy: "save the file as UTF-8".into(),
             };
-            ReadError::at(file, &valid, (at, at), String::new(), fault)
+            ReadError::at(file, &valid, (at, at), String::new(), fault).of_kind(FaultKind::Encoding)
         })?;
         if text.starts_with('\u{feff}') {
             text.drain(..'\u{feff}'.len_utf8());
@@ -130,13 +143,10 @@ impl Document {
                 text,
                 root,
             }),
-            Err(e) => Err(ReadError::at(
-                file,
-                &text,
-                (e.at, e.at + 1),
-                String::new(),
-                e.fault,
-            )),
+            Err(e) => Err(
+                ReadError::at(file, &text, (e.at, e.at + 1), String::new(), e.fault)
+                    .of_kind(e.kind),
+            ),
         }
     }
 

@@ -8,7 +8,7 @@ use super::{
     CostUnit, Gradient, Implementation, InPlace, InstanceData, InstanceError, Node, NodeId,
     NodeKind, view,
 };
-use crate::document::{Data, Document, Fields, Value};
+use crate::document::{Data, Document, FaultKind, Fields, Value};
 
 const KIB: u64 = 1024;
 
@@ -113,7 +113,8 @@ impl Reader<'_> {
             let problem = "ids are positions in execution order: this one is repeated or misplaced";
             return Err(self
                 .document
-                .fail(id, problem, format!("this node's id is {i}")));
+                .fail(id, problem, format!("this node's id is {i}"))
+                .of_kind(FaultKind::Duplicate));
         }
         let op = match fields.get("op") {
             Some(op) => self.document.string(op, "the operator's name")?,
@@ -209,7 +210,10 @@ impl Reader<'_> {
             "node {i} refers to a node that does not come before it (a cycle, or a wrong order)"
         );
         let remedy = format!("list the nodes in execution order: inputs of node {i} are below {i}");
-        Err(self.document.fail(value, problem, remedy))
+        Err(self
+            .document
+            .fail(value, problem, remedy)
+            .of_kind(FaultKind::Order))
     }
 
     fn earlier_list(&self, i: usize, value: &Value) -> Result<Vec<NodeId>, InstanceError> {
@@ -283,7 +287,7 @@ impl Reader<'_> {
         node.fixed_bytes = self.kib(fields, &table, "fixed", "fixed_bytes")?;
         let what = "a cost in 0.01 ms";
         let value = table.need("cost", what)?;
-        let cost = if self.conv_choice && fields.has("conv_slot") && is_negative(value) {
+        let cost = if self.conv_choice && fields.get("conv_slot").is_some() && is_negative(value) {
             let table = self.table(fields, "A")?;
             let costs = table.need("cost", "a list of integers")?;
             let mut listed = self.document.list(costs, "a list of integers")?.iter();
@@ -328,7 +332,7 @@ impl Reader<'_> {
             cost_again: variant("cost_re", cost)?,
             workspace_again: variant("ws_re", workspace)?,
         };
-        if self.conv_choice && fields.has("conv_slot") {
+        if self.conv_choice && fields.get("conv_slot").is_some() {
             // The algorithm's cost has no recomputation variant in the published program, its workspace has.
             for c in 0..cost.len() {
                 if let Some(algorithm) = columns.algorithm(c, &needs[0])? {
@@ -390,7 +394,9 @@ impl Columns<'_> {
             let problem = format!("a column of the table has no entry {p}");
             let found = format!("{} entries", column.len());
             let remedy = "give one entry for each implementation or algorithm";
-            document.fail_found(self.value, problem, found, remedy)
+            document
+                .fail_found(self.value, problem, found, remedy)
+                .of_kind(FaultKind::Missing)
         })
     }
 

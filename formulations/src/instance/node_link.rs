@@ -5,7 +5,7 @@
 //! kinds follow them as far as a forward and a backward pass can be told apart; no replay depends on the kinds.
 
 use super::{CostUnit, Implementation, InstanceData, InstanceError, Node, NodeId, NodeKind};
-use crate::document::{Data, Document, Fields, Value};
+use crate::document::{Data, Document, FaultKind, Fields, Value};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -56,16 +56,16 @@ pub(super) fn read(top: &Fields<'_>) -> Result<InstanceData, InstanceError> {
                 .copied()
                 .ok_or_else(|| {
                     let remedy = "add the node, or remove the edge";
-                    document.fail(value, "there is no node with this id", remedy)
+                    document
+                        .fail(value, "there is no node with this id", remedy)
+                        .of_kind(FaultKind::Reference)
                 })
         };
         let (source, target) = (end("source")?, end("target")?);
         if source == target {
-            return Err(document.fail(
-                edge,
-                "a node is its own input (a cycle)",
-                "remove the edge",
-            ));
+            return Err(document
+                .fail(edge, "a node is its own input (a cycle)", "remove the edge")
+                .of_kind(FaultKind::Order));
         }
         needs[target].push((source, edge));
     }
@@ -130,7 +130,10 @@ fn edges<'d>(top: &Fields<'d>) -> Result<(&'static str, &'d [Value]), InstanceEr
     match (top.get("links"), top.get("edges")) {
         (Some(_), Some(edges)) => {
             let problem = "`links` and `edges` both stand here";
-            Err(top.document.fail(edges, problem, "keep one of the two"))
+            Err(top
+                .document
+                .fail(edges, problem, "keep one of the two")
+                .of_kind(FaultKind::Duplicate))
         }
         (Some(links), None) => Ok(("links", top.document.list(links, "a list of edges")?)),
         (None, Some(edges)) => Ok(("edges", top.document.list(edges, "a list of edges")?)),
@@ -170,7 +173,9 @@ fn positions<'d>(
         let key = key(document, id)?;
         if let Some(first) = position.insert(key.clone(), i) {
             let problem = format!("nodes[{first}] has the same id");
-            return Err(document.fail(id, problem, "give every node an id of its own"));
+            return Err(document
+                .fail(id, problem, "give every node an id of its own")
+                .of_kind(FaultKind::Duplicate));
         }
         keys.push(key);
     }
@@ -231,7 +236,9 @@ fn order(
     let edge = walk.get(from).map_or(document.root(), |(_, edge)| edge);
     let found = names.join(" -> ");
     let remedy = "a computation graph has none: remove one of these edges";
-    Err(document.fail_found(edge, "the graph has a cycle", found, remedy))
+    Err(document
+        .fail_found(edge, "the graph has a cycle", found, remedy)
+        .of_kind(FaultKind::Order))
 }
 
 /// Names for users: `name` or `label` where every node has one of its own, else the ids.

@@ -1,7 +1,7 @@
 //! Reading an instance: which format a document is in, and who reads it.
 
 use super::{Instance, InstanceData, InstanceError, benchmark, native, node_link};
-use crate::document::{self, Data, Document, Value};
+use crate::document::{self, Data, Document, FaultKind, Value};
 use std::path::Path;
 
 /// The integer program an instance is read for.
@@ -71,19 +71,25 @@ pub fn read_instance_bytes(
             let found = document.string(schema, &wanted)?;
             if found.starts_with("remat-schedule/") || found.starts_with("remat-plan/") {
                 let remedy = "name an instance file; schedules and plans are read with `verify`";
-                return Err(document.fail(schema, "this file is not an instance", remedy));
+                return Err(document
+                    .fail(schema, "this file is not an instance", remedy)
+                    .of_kind(FaultKind::Format));
             }
             if found != INSTANCE_SCHEMA {
                 let remedy = format!("the known schema is {wanted}");
-                return Err(document.fail(schema, "the schema is unknown", remedy));
+                return Err(document
+                    .fail(schema, "the schema is unknown", remedy)
+                    .of_kind(FaultKind::Format));
             }
-            if top.has("counts") && top.has("flags") {
+            if top.get("counts").is_some() && top.get("flags").is_some() {
                 benchmark::read(&top, options.program)?
             } else {
                 native::read(&top)?
             }
         }
-        None if top.has("nodes") && (top.has("links") || top.has("edges")) => {
+        None if top.get("nodes").is_some()
+            && (top.get("links").is_some() || top.get("edges").is_some()) =>
+        {
             node_link::read(&top)?
         }
         None => {
@@ -91,7 +97,9 @@ pub fn read_instance_bytes(
                 "give `\"schema\": {INSTANCE_SCHEMA:?}`, or a NetworkX node-link graph (`nodes` and `links` or `edges`)"
             );
             let problem = "the format is not recognised: there is no `schema`";
-            return Err(document.fail(document.root(), problem, remedy));
+            return Err(document
+                .fail(document.root(), problem, remedy)
+                .of_kind(FaultKind::Format));
         }
     };
     validated(&document, data)

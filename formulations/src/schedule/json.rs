@@ -1,7 +1,7 @@
 //! Schedule files, `remat-schedule/1`: the published ones and our own. Described in `docs/formats.md`.
 
 use super::{BitMatrix, CheckmateSchedule, MonetSchedule};
-use crate::document::{self, Document, Fields, ReadError, Value};
+use crate::document::{self, Document, FaultKind, Fields, ReadError, Value};
 use crate::instance::{ALGORITHM, Instance, NodeId, Program};
 use std::path::Path;
 
@@ -129,7 +129,9 @@ fn header(document: &Document) -> Result<(String, Program), ReadError> {
     let schema = top.need("schema", &wanted)?;
     if document.string(schema, &wanted)? != SCHEDULE_SCHEMA {
         let remedy = format!("a schedule file has the schema {wanted}");
-        return Err(document.fail(schema, "this file is not a schedule", remedy));
+        return Err(document
+            .fail(schema, "this file is not a schedule", remedy)
+            .of_kind(FaultKind::Format));
     }
     top.only(&KNOWN)?;
     let instance = top.need("instance", "the name of the instance")?;
@@ -188,7 +190,9 @@ fn matrix(
     }
     if rows as u128 * columns as u128 > LARGEST_MATRIX {
         let problem = "the matrix is too large";
-        return Err(document.fail(shape, problem, "give a schedule for a smaller instance"));
+        return Err(document
+            .fail(shape, problem, "give a schedule for a smaller instance")
+            .of_kind(FaultKind::TooLarge));
     }
     let what = "a list of row ranges for each column";
     let value = fields.need("cols", what)?;
@@ -341,14 +345,18 @@ fn algorithms_of(
             let problem = format!("node {id} ({}) has no such algorithm", node.name);
             let numbers = node.implementations.iter().map(|p| p.name.as_str());
             let remedy = format!("it has {}", numbers.collect::<Vec<_>>().join(", "));
-            return Err(document.fail(algorithm, problem, remedy));
+            return Err(document
+                .fail(algorithm, problem, remedy)
+                .of_kind(FaultKind::Reference));
         };
         if chosen.get(t, k) {
             let problem = format!(
                 "node {id} ({}) has an algorithm in this stage already",
                 node.name
             );
-            return Err(document.fail(triple, problem, "keep one of them"));
+            return Err(document
+                .fail(triple, problem, "keep one of them")
+                .of_kind(FaultKind::Duplicate));
         }
         chosen.set(t, k, true);
         let runs = if id.index() < columns {
@@ -374,7 +382,9 @@ fn algorithms_of(
             if runs && !chosen.get(t, k) {
                 let name = &instance.node(*id).name;
                 let problem = format!("node {id} ({name}) runs in stage {t} without an algorithm");
-                return Err(document.fail(value, problem, format!("add [{t}, {k}, algorithm]")));
+                return Err(document
+                    .fail(value, problem, format!("add [{t}, {k}, algorithm]"))
+                    .of_kind(FaultKind::Missing));
             }
         }
     }
@@ -431,28 +441,39 @@ pub fn write_schedule(document: &ScheduleDocument, instance: &Instance) -> Strin
     text + "}\n"
 }
 
+/// Row by row, since rows are words: a column's run begins and ends where a row differs from the one before.
 fn written_matrix(matrix: &BitMatrix) -> String {
     let mut columns = vec![String::new(); matrix.columns()];
-    for (c, text) in columns.iter_mut().enumerate() {
-        let mut row = 0;
-        while row < matrix.rows() {
-            if !matrix.get(row, c) {
-                row += 1;
-                continue;
+    let nothing = vec![0; matrix.words_per_row()];
+    for row in 0..=matrix.rows() {
+        let before = if row > 0 {
+            matrix.row(row - 1)
+        } else {
+            &nothing
+        };
+        let now = if row < matrix.rows() {
+            matrix.row(row)
+        } else {
+            &nothing
+        };
+        for (w, (now, before)) in now.iter().zip(before).enumerate() {
+            let mut changed = now ^ before;
+            while changed != 0 {
+                let bit = changed.trailing_zeros() as usize;
+                changed &= changed - 1;
+                let text = &mut columns[w * 64 + bit];
+                if now >> bit & 1 == 0 {
+                    *text += &format!(",{}", row - 1);
+                } else {
+                    let comma = if text.is_empty() { "" } else { "," };
+                    *text += &format!("{comma}{row}");
+                }
             }
-            let first = row;
-            while row < matrix.rows() && matrix.get(row, c) {
-                row += 1;
-            }
-            let comma = if text.is_empty() { "" } else { "," };
-            *text += &format!("{comma}{first},{}", row - 1);
         }
     }
     let (rows, count) = (matrix.rows(), matrix.columns());
-    format!(
-        "{{\"shape\":[{rows},{count}],\"cols\":[[{}]]}}",
-        columns.join("],[")
-    )
+    let columns = columns.join("],[");
+    format!("{{\"shape\":[{rows},{count}],\"cols\":[[{columns}]]}}")
 }
 
 fn written_choices(schedule: &MonetSchedule, instance: &Instance) -> String {

@@ -8,11 +8,14 @@
 
 mod checkmate;
 mod monet;
+mod plan;
 
 pub use checkmate::checkmate;
 pub use monet::monet;
+pub use plan::{StepFault, plan};
 
 use crate::instance::NodeId;
+use crate::plan::Register;
 
 /// What a replay found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -217,6 +220,34 @@ pub enum ReplayError {
         missing: NodeId,
         /// Its name.
         missing_name: String,
+    },
+    /// A statement of a plan cannot be executed.
+    #[error("statement {step}: {fault}")]
+    Step {
+        /// Position of the statement in the plan, from 0.
+        step: usize,
+        /// What is wrong with it.
+        fault: Box<StepFault>,
+    },
+    /// A plan that never computes a node.
+    #[error("node {node} ({node_name}) is never computed")]
+    NeverComputed {
+        /// The node.
+        node: NodeId,
+        /// Its name.
+        node_name: String,
+    },
+    /// A plan that ends with a register allocated that no output needs.
+    #[error(
+        "{register} with node {node} ({node_name}) is never freed; only outputs that no node reads may stay"
+    )]
+    NeverFreed {
+        /// The register.
+        register: Register,
+        /// The node.
+        node: NodeId,
+        /// Its name.
+        node_name: String,
     },
 }
 

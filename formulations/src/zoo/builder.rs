@@ -78,6 +78,7 @@ pub struct Network {
     pub(super) operations: Vec<Operation>,
     /// Elements of each parameter.
     pub(super) parameters: Vec<u64>,
+    parameter_total: u64,
     /// Running statistics and the like, in bytes.
     pub(super) buffer_bytes: u64,
     /// The input batch, in bytes.
@@ -97,6 +98,7 @@ impl Network {
             values: Vec::new(),
             operations: Vec::new(),
             parameters: Vec::new(),
+            parameter_total: 0,
             buffer_bytes: 0,
             input_bytes: 0,
         }
@@ -109,7 +111,7 @@ impl Network {
 
     /// Number of parameters (elements), shared ones once.
     pub fn parameter_count(&self) -> u64 {
-        self.parameters.iter().sum()
+        self.parameter_total
     }
 
     pub(super) fn value(&self, x: Tensor) -> &Value {
@@ -204,8 +206,9 @@ impl Network {
             what: "number of parameters",
         };
         let count = elements(shape).ok_or_else(too_large)?;
-        let total = self.parameter_count().checked_add(count);
-        total
+        self.parameter_total = self
+            .parameter_total
+            .checked_add(count)
             .filter(|total| *total <= LARGEST_VALUE / 8)
             .ok_or_else(too_large)?;
         self.parameters.push(count);

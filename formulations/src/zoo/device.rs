@@ -61,7 +61,7 @@ const GB: u64 = 1_000_000_000;
 pub const DEVICE_NAMES: [&str; 6] = ["p100", "v100", "a100", "h100", "h200", "cpu"];
 
 impl Device {
-    /// NVIDIA Tesla P100 SXM2, 16 GB. Its shares are fitted to the profiles published with MONeT (see [`super::cost`]).
+    /// NVIDIA Tesla P100 SXM2, 16 GB. Its shares are fitted to the profiles published with MONeT (see [`super::KernelClass`]).
     pub fn p100() -> Self {
         Device {
             name: "p100",

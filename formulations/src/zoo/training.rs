@@ -4,9 +4,9 @@ use super::builder::{Network, Storage, Tensor};
 use super::cost::{Kernel, KernelClass, total_nanoseconds};
 use super::device::Device;
 use super::op::{Op, Operation};
-use super::passing::passing_tensors;
 use super::work::{BackwardNode, BackwardStyle};
 use super::{ZooError, misfit};
+use crate::instance::passing_in_plain_order;
 use crate::instance::{
     CostUnit, Gradient, HostLink, Implementation, Instance, InstanceData, LARGEST_VALUE, Node,
     NodeId, NodeKind,
@@ -144,7 +144,7 @@ pub(super) fn finish(
     if 2 * (sum(|node| node.output_bytes) + sum(|node| node.fixed_bytes)) > largest {
         return too_large("total size");
     }
-    let passing = passing_tensors(&nodes);
+    let passing = passing_in_plain_order(&nodes);
     for (node, passing) in nodes.iter_mut().zip(passing) {
         node.passing = passing;
     }

@@ -57,20 +57,28 @@ impl Dual<'_> {
             };
             if alpha > least {
                 let range = core.wu[j] - core.wl[j];
-                cand.push(Candidate { var: j as u32, alpha, dual: dual.max(0.0), range });
+                cand.push(Candidate {
+                    var: j as u32,
+                    alpha,
+                    dual: dual.max(0.0),
+                    range,
+                });
             }
         }
         if cand.is_empty() {
             return None;
         }
         // Coarse selection: a step limit within which the slope turns negative, found by multiplying it by ten.
+        // A violation within tolerance is none: the slope need not become negative, just that small.
+        let enough_slope = core.primal_tol;
         let mut start = 0;
         let mut slope = excess.abs();
         let harris = |c: &Candidate| (c.dual + tol) / c.alpha;
         let mut limit = cand.iter().map(harris).fold(f64::INFINITY, f64::min) * 10.0 + 1e-7;
         while start < cand.len() {
             let mut next = f64::INFINITY;
-            for k in start..cand.len() {
+            let mut k = start;
+            while k < cand.len() {
                 let c = cand[k];
                 if c.dual <= limit * c.alpha {
                     cand.swap(start, k);
@@ -79,20 +87,23 @@ impl Dual<'_> {
                 } else {
                     next = next.min(c.dual / c.alpha);
                 }
+                k += 1;
             }
             core.ticks += (cand.len() - start) as u64;
-            if slope < 0.0 {
+            if slope <= enough_slope {
                 break;
             }
             limit = (limit * 10.0).max(next * 1.5);
         }
-        if slope >= 0.0 {
+        if slope > enough_slope {
             // Even with every candidate at its other bound the row stays violated.
             return None;
         }
         cand.truncate(start);
         cand.sort_unstable_by(|a, b| {
-            (a.dual / a.alpha).total_cmp(&(b.dual / b.alpha)).then_with(|| a.var.cmp(&b.var))
+            (a.dual / a.alpha)
+                .total_cmp(&(b.dual / b.alpha))
+                .then_with(|| a.var.cmp(&b.var))
         });
         let suffix = &mut core.dual.suffix;
         suffix.clear();
@@ -108,7 +119,7 @@ impl Dual<'_> {
         let mut begin = 0;
         let mut choice: Option<(usize, usize)> = None;
         let mut fallback: Option<(usize, usize)> = None;
-        while begin < cand.len() && slope >= 0.0 {
+        while begin < cand.len() && slope > enough_slope {
             let mut end = begin;
             let mut best = begin;
             while end < cand.len() && cand[end].dual <= suffix[begin] * cand[end].alpha {
@@ -137,12 +148,19 @@ impl Dual<'_> {
         }
         let c = cand[best];
         let q = c.var as usize;
-        let orientation = if core.mv[q] != 0 { sign * core.mv[q] as f64 } else { 1.0 };
+        let orientation = if core.mv[q] != 0 {
+            sign * core.mv[q] as f64
+        } else {
+            1.0
+        };
         let alpha_row = if core.mv[q] != 0 {
             orientation * c.alpha
         } else {
             // A free variable: its entry's sign was dropped; look it up.
-            core.packed.iter().find(|&(j, _)| j == q).map_or(c.alpha, |(_, a)| a)
+            core.packed
+                .iter()
+                .find(|&(j, _)| j == q)
+                .map_or(c.alpha, |(_, a)| a)
         };
         // A reduced cost on the wrong side (within tolerance, or shifted there by an earlier Harris step) is shifted to
         // zero, so that the step does not go backwards.
@@ -154,6 +172,10 @@ impl Dual<'_> {
             core.costs_changed = true;
         }
         let theta_dual = core.d[q] / alpha_row;
-        Some(Entering { q, alpha_row, theta_dual })
+        Some(Entering {
+            q,
+            alpha_row,
+            theta_dual,
+        })
     }
 }

@@ -121,7 +121,11 @@ impl Dual<'_> {
                 self.core.restore_bounds();
                 self.flip_to_feasibility();
                 if end != RunEnd::Done {
-                    return if end == RunEnd::Infeasible { RunEnd::Trouble } else { end };
+                    return if end == RunEnd::Infeasible {
+                        RunEnd::Trouble
+                    } else {
+                        end
+                    };
                 }
                 if self.core.dual_infeasibility().count > 0 {
                     if !self.core.costs_changed || attempt > 1 {
@@ -146,9 +150,12 @@ impl Dual<'_> {
         for j in 0..core.total() {
             core.settle(j);
             let boxed = core.wl[j] > f64::NEG_INFINITY && core.wu[j] < f64::INFINITY;
-            if boxed && core.dual_violation(j) > 0.0 {
-                core.status[j] =
-                    if core.status[j] == VarStatus::AtLower { VarStatus::AtUpper } else { VarStatus::AtLower };
+            if boxed && core.dual_violation(j) > core.dual_tol {
+                core.status[j] = if core.status[j] == VarStatus::AtLower {
+                    VarStatus::AtUpper
+                } else {
+                    VarStatus::AtLower
+                };
                 core.settle(j);
                 core.count.flips += 1;
             }
@@ -204,7 +211,9 @@ impl Dual<'_> {
     }
 
     fn iterate(&mut self) -> Step {
-        let Some((r, excess)) = self.choose_row() else { return Step::Rebuild(Reason::PossiblyOptimal) };
+        let Some((r, excess)) = self.choose_row() else {
+            return Step::Rebuild(Reason::PossiblyOptimal);
+        };
         self.core.price();
         let Some(entering) = self.choose_column(excess) else {
             return Step::Rebuild(Reason::PossiblyInfeasible(r as u32));

@@ -11,8 +11,14 @@ impl Core {
     /// have few ties. `d` is kept in step for nonbasic variables; those of basic ones are recomputed.
     pub fn perturb_costs(&mut self) {
         let largest = self.cost.iter().fold(0.0f64, |a, c| a.max(c.abs()));
-        let mut scale = if largest > 100.0 { largest.sqrt().sqrt() } else { largest };
-        let boxed = (0..self.n).filter(|&j| self.upper[j] - self.lower[j] < 1e30).count();
+        let mut scale = if largest > 100.0 {
+            largest.sqrt().sqrt()
+        } else {
+            largest
+        };
+        let boxed = (0..self.n)
+            .filter(|&j| self.upper[j] - self.lower[j] < 1e30)
+            .count();
         if (boxed as f64) < 0.01 * self.n as f64 {
             scale = scale.min(1.0);
         }
@@ -28,7 +34,11 @@ impl Core {
                 (true, false) => size,
                 (false, true) => -size,
                 (true, true) if l != u => {
-                    let toward = if self.status[j] == VarStatus::Basic { self.cost[j] } else { self.d[j] };
+                    let toward = if self.status[j] == VarStatus::Basic {
+                        self.cost[j]
+                    } else {
+                        self.d[j]
+                    };
                     if toward >= 0.0 { size } else { -size }
                 }
                 _ => 0.0,

@@ -118,8 +118,11 @@ impl Dual<'_> {
                 continue;
             }
             if core.wl[j].is_finite() && core.wu[j].is_finite() {
-                core.status[j] =
-                    if core.status[j] == VarStatus::AtLower { VarStatus::AtUpper } else { VarStatus::AtLower };
+                core.status[j] = if core.status[j] == VarStatus::AtLower {
+                    VarStatus::AtUpper
+                } else {
+                    VarStatus::AtLower
+                };
                 core.settle(j);
                 core.count.flips += 1;
             } else if self.phase == Phase::Two {

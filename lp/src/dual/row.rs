@@ -58,8 +58,11 @@ impl Dual<'_> {
             if stored < ACCEPT_WEIGHT * truth {
                 continue;
             }
-            let excess =
-                if core.xb[r] < core.bl[r] { core.xb[r] - core.bl[r] } else { core.xb[r] - core.bu[r] };
+            let excess = if core.xb[r] < core.bl[r] {
+                core.xb[r] - core.bl[r]
+            } else {
+                core.xb[r] - core.bu[r]
+            };
             return Some((r, excess));
         }
     }

@@ -131,11 +131,25 @@ impl Dual<'_> {
     }
 
     /// The pivot itself.
-    pub(super) fn exchange(&mut self, r: usize, excess: f64, entering: &Entering, theta: f64) -> Step {
+    pub(super) fn exchange(
+        &mut self,
+        r: usize,
+        excess: f64,
+        entering: &Entering,
+        theta: f64,
+    ) -> Step {
         let core = &mut *self.core;
         let q = entering.q;
         let value = core.x[q] + theta;
-        core.exchange(r, q, if excess < 0.0 { VarStatus::AtLower } else { VarStatus::AtUpper });
+        core.exchange(
+            r,
+            q,
+            if excess < 0.0 {
+                VarStatus::AtLower
+            } else {
+                VarStatus::AtUpper
+            },
+        );
         core.xb[r] = value;
         core.note_infeasibility(r);
         match self.phase {

@@ -142,18 +142,19 @@ impl Factor {
         basic.copy_from_slice(&w.row_var);
         self.lu = w;
         self.build_ticks = ticks;
-        self.solve_ticks = 0;
         self.ticks += ticks;
         self.updates = 0;
+        self.growth = 0;
+        self.fill = 0;
         deficient
     }
 
     fn reset(&mut self, m: usize) {
-        self.l_order.clear();
-        self.l_index.clear();
-        self.l_value.clear();
-        refill(&mut self.l_begin, m, 0);
-        refill(&mut self.l_end, m, 0);
+        self.lower.order.clear();
+        self.lower.index.clear();
+        self.lower.value.clear();
+        refill(&mut self.lower.begin, m, 0);
+        refill(&mut self.lower.end, m, 0);
         refill(&mut self.diag, m, 0.0);
         self.order.clear();
         refill(&mut self.place, m, NONE);
@@ -204,7 +205,8 @@ impl Factor {
             }
         }
         w.queue.clear();
-        w.queue.extend((0..ncols as u32).filter(|&k| w.col_count[k as usize] == 1));
+        w.queue
+            .extend((0..ncols as u32).filter(|&k| w.col_count[k as usize] == 1));
         let mut at = 0;
         while at < w.queue.len() {
             let k = w.queue[at] as usize;
@@ -212,7 +214,12 @@ impl Factor {
             if w.col_count[k] != 1 {
                 continue;
             }
-            let Some((i, v)) = a.iter(w.vars[k] as usize).find(|&(i, _)| w.row_var[i] == NONE) else { continue };
+            let Some((i, v)) = a
+                .iter(w.vars[k] as usize)
+                .find(|&(i, _)| w.row_var[i] == NONE)
+            else {
+                continue;
+            };
             if v.abs() < PIVOT_TINY {
                 continue;
             }
@@ -239,7 +246,10 @@ impl Factor {
             }
         }
         w.queue.clear();
-        w.queue.extend((0..m as u32).filter(|&i| w.row_var[i as usize] == NONE && w.row_count[i as usize] == 1));
+        w.queue.extend(
+            (0..m as u32)
+                .filter(|&i| w.row_var[i as usize] == NONE && w.row_count[i as usize] == 1),
+        );
         let mut at = 0;
         while at < w.queue.len() {
             let i = w.queue[at] as usize;
@@ -248,9 +258,13 @@ impl Factor {
                 continue;
             }
             let list = &w.row_cols[w.row_start[i]..w.row_start[i + 1]];
-            let Some(&k) = list.iter().find(|&&k| w.pivot_row[k as usize] == NONE) else { continue };
+            let Some(&k) = list.iter().find(|&&k| w.pivot_row[k as usize] == NONE) else {
+                continue;
+            };
             let var = w.vars[k as usize];
-            let Some((_, pivot)) = a.iter(var as usize).find(|&(r, _)| r == i) else { continue };
+            let Some((_, pivot)) = a.iter(var as usize).find(|&(r, _)| r == i) else {
+                continue;
+            };
             if pivot.abs() < PIVOT_TINY {
                 continue;
             }
@@ -258,20 +272,20 @@ impl Factor {
             w.row_var[i] = var;
             self.diag[i] = pivot;
             self.order.push(i as u32);
-            self.l_begin[i] = self.l_index.len();
+            self.lower.begin[i] = self.lower.index.len();
             for (r, v) in a.iter(var as usize) {
                 if w.row_var[r] == NONE {
-                    self.l_index.push(r as u32);
-                    self.l_value.push(v / pivot);
+                    self.lower.index.push(r as u32);
+                    self.lower.value.push(v / pivot);
                     w.row_count[r] -= 1;
                     if w.row_count[r] == 1 {
                         w.queue.push(r as u32);
                     }
                 }
             }
-            self.l_end[i] = self.l_index.len();
-            if self.l_end[i] > self.l_begin[i] {
-                self.l_order.push(i as u32);
+            self.lower.end[i] = self.lower.index.len();
+            if self.lower.end[i] > self.lower.begin[i] {
+                self.lower.order.push(i as u32);
             }
         }
     }
@@ -363,8 +377,8 @@ impl Factor {
             let pivot = w.kernel.eliminate(
                 i,
                 k,
-                &mut self.l_index,
-                &mut self.l_value,
+                &mut self.lower.index,
+                &mut self.lower.value,
                 (&mut w.trip_row, &mut w.trip_col, &mut w.trip_value),
                 ticks,
             );
@@ -373,10 +387,14 @@ impl Factor {
             w.row_var[row] = w.vars[k as usize];
             self.diag[row] = pivot;
             self.order.push(i);
-            self.l_begin[row] = self.l_order.last().map_or(0, |&p| self.l_end[p as usize]);
-            self.l_end[row] = self.l_index.len();
-            if self.l_end[row] > self.l_begin[row] {
-                self.l_order.push(i);
+            self.lower.begin[row] = self
+                .lower
+                .order
+                .last()
+                .map_or(0, |&p| self.lower.end[p as usize]);
+            self.lower.end[row] = self.lower.index.len();
+            if self.lower.end[row] > self.lower.begin[row] {
+                self.lower.order.push(i);
             }
         }
     }
@@ -388,15 +406,18 @@ impl Factor {
         if self.order.len() == self.m {
             return dependent;
         }
-        let mut rows = (0..self.m as u32).filter(|&i| w.row_var[i as usize] == NONE).collect::<Vec<_>>().into_iter();
+        let mut rows = (0..self.m as u32)
+            .filter(|&i| w.row_var[i as usize] == NONE)
+            .collect::<Vec<_>>()
+            .into_iter();
         for k in 0..w.vars.len() {
-            if w.pivot_row[k] == NONE {
-                if let Some(i) = rows.next() {
-                    dependent.push((w.vars[k], i));
-                    w.row_var[i as usize] = (n + i as usize) as u32;
-                    self.diag[i as usize] = 1.0;
-                    self.order.push(i);
-                }
+            if w.pivot_row[k] == NONE
+                && let Some(i) = rows.next()
+            {
+                dependent.push((w.vars[k], i));
+                w.row_var[i as usize] = (n + i as usize) as u32;
+                self.diag[i as usize] = 1.0;
+                self.order.push(i);
             }
         }
         dependent
@@ -408,9 +429,7 @@ impl Factor {
         for (pos, &p) in self.order.iter().enumerate() {
             self.place[p as usize] = pos as u32;
         }
-        *ticks += 4 * w.trip_row.len() as u64 + 2 * self.l_index.len() as u64;
-        self.u_cols.reset(m);
-        self.u_rows.reset(m);
+        *ticks += 4 * w.trip_row.len() as u64 + 2 * self.lower.index.len() as u64;
         refill(&mut w.counts, m, 0);
         for &k in &w.trip_col {
             let p = w.pivot_row[k as usize];
@@ -434,32 +453,37 @@ impl Factor {
             }
         }
         // L by rows.
-        refill(&mut self.lt_begin, m, 0);
-        refill(&mut self.lt_end, m, 0);
-        for &i in &self.l_index {
-            self.lt_end[i as usize] += 1;
+        refill(&mut self.lower_rows.begin, m, 0);
+        refill(&mut self.lower_rows.end, m, 0);
+        for &i in &self.lower.index {
+            self.lower_rows.end[i as usize] += 1;
         }
         let mut at = 0;
         for i in 0..m {
-            let c = self.lt_end[i];
-            self.lt_begin[i] = at;
-            self.lt_end[i] = at;
+            let c = self.lower_rows.end[i];
+            self.lower_rows.begin[i] = at;
+            self.lower_rows.end[i] = at;
             at += c;
         }
-        refill(&mut self.lt_index, at, 0);
-        refill(&mut self.lt_value, at, 0.0);
-        for &p in &self.l_order {
-            for pos in self.l_begin[p as usize]..self.l_end[p as usize] {
-                let i = self.l_index[pos] as usize;
-                let to = self.lt_end[i];
-                self.lt_end[i] += 1;
-                self.lt_index[to] = p;
-                self.lt_value[to] = self.l_value[pos];
+        refill(&mut self.lower_rows.index, at, 0);
+        refill(&mut self.lower_rows.value, at, 0.0);
+        for &p in &self.lower.order {
+            for pos in self.lower.begin[p as usize]..self.lower.end[p as usize] {
+                let i = self.lower.index[pos] as usize;
+                let to = self.lower_rows.end[i];
+                self.lower_rows.end[i] += 1;
+                self.lower_rows.index[to] = p;
+                self.lower_rows.value[to] = self.lower.value[pos];
             }
         }
-        self.lt_order.clear();
-        let (begin, end) = (&self.lt_begin, &self.lt_end);
-        self.lt_order.extend(self.order.iter().rev().filter(|&&i| end[i as usize] > begin[i as usize]));
+        self.lower_rows.order.clear();
+        let (begin, end) = (&self.lower_rows.begin, &self.lower_rows.end);
+        self.lower_rows.order.extend(
+            self.order
+                .iter()
+                .rev()
+                .filter(|&&i| end[i as usize] > begin[i as usize]),
+        );
     }
 }
 
@@ -487,7 +511,9 @@ impl Kernel {
                 let next = self.cols.next[k as usize];
                 let range = self.col(k);
                 *ticks += range.len() as u64;
-                let largest = self.col_value[range.clone()].iter().fold(0.0f64, |a, v| a.max(v.abs()));
+                let largest = self.col_value[range.clone()]
+                    .iter()
+                    .fold(0.0f64, |a, v| a.max(v.abs()));
                 if largest < PIVOT_TINY {
                     self.bury(k);
                     k = next;
@@ -504,7 +530,9 @@ impl Kernel {
                     }
                 }
                 searched += 1;
-                if best_cost <= ((c - 1) * (c - 1)) as u64 || (best.is_some() && searched >= SEARCH_LIMIT) {
+                if best_cost <= ((c - 1) * (c - 1)) as u64
+                    || (best.is_some() && searched >= SEARCH_LIMIT)
+                {
                     return best;
                 }
                 k = next;
@@ -532,7 +560,8 @@ impl Kernel {
                     }
                 }
                 searched += 1;
-                if best_cost <= (c * (c - 1)) as u64 || (best.is_some() && searched >= SEARCH_LIMIT) {
+                if best_cost <= (c * (c - 1)) as u64 || (best.is_some() && searched >= SEARCH_LIMIT)
+                {
                     return best;
                 }
                 i = self.rows.next[i as usize];
@@ -610,8 +639,10 @@ impl Kernel {
         self.cols.unlink(kp);
         self.rows.unlink(ip);
         let col = self.col(kp);
-        let pivot =
-            col.clone().find(|&pos| self.col_index[pos] == ip).map_or(1.0, |pos| self.col_value[pos]);
+        let pivot = col
+            .clone()
+            .find(|&pos| self.col_index[pos] == ip)
+            .map_or(1.0, |pos| self.col_value[pos]);
         let l_from = l_index.len();
         for pos in col {
             let i = self.col_index[pos];
@@ -631,7 +662,9 @@ impl Kernel {
             self.cols.unlink(k);
             let col = self.col(k);
             *ticks += 2 * (col.len() + l_len) as u64;
-            let Some(pos) = col.clone().find(|&pos| self.col_index[pos] == ip) else { continue };
+            let Some(pos) = col.clone().find(|&pos| self.col_index[pos] == ip) else {
+                continue;
+            };
             let u = self.col_value[pos];
             self.col_index.swap(pos, col.end - 1);
             self.col_value.swap(pos, col.end - 1);

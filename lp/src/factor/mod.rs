@@ -19,47 +19,45 @@ pub(crate) use update::UpdateCheck;
 /// "No such index".
 pub(crate) const NONE: u32 = u32::MAX;
 
+/// Where a list of [`Ragged`] lies. One cache line holds everything a pass asks for.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    begin: u32,
+    len: u32,
+    cap: u32,
+}
+
 /// Lists of (index, value) that grow and shrink in one arena; a list that outgrows its place moves to the end.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ragged {
-    begin: Vec<usize>,
-    len: Vec<u32>,
-    cap: Vec<u32>,
+    lists: Vec<Place>,
     index: Vec<u32>,
     value: Vec<f64>,
 }
 
 impl Ragged {
-    fn reset(&mut self, lists: usize) {
-        self.begin.clear();
-        self.begin.resize(lists, 0);
-        self.len.clear();
-        self.len.resize(lists, 0);
-        self.cap.clear();
-        self.cap.resize(lists, 0);
-        self.index.clear();
-        self.value.clear();
-    }
-
     /// Makes room for `counts[k] + spare` entries in list `k`, all lists empty.
     fn layout(&mut self, counts: &[u32], spare: u32) {
+        self.lists.clear();
         let mut at = 0;
-        for (k, &c) in counts.iter().enumerate() {
-            self.begin[k] = at;
-            self.len[k] = 0;
-            self.cap[k] = c + spare;
-            at += (c + spare) as usize;
+        for &c in counts {
+            self.lists.push(Place {
+                begin: at,
+                len: 0,
+                cap: c + spare,
+            });
+            at += c + spare;
         }
         self.index.clear();
-        self.index.resize(at, 0);
+        self.index.resize(at as usize, 0);
         self.value.clear();
-        self.value.resize(at, 0.0);
+        self.value.resize(at as usize, 0.0);
     }
 
     #[inline]
     fn range(&self, k: usize) -> std::ops::Range<usize> {
-        let b = self.begin[k];
-        b..b + self.len[k] as usize
+        let p = self.lists[k];
+        p.begin as usize..(p.begin + p.len) as usize
     }
 
     #[inline]
@@ -68,22 +66,40 @@ impl Ragged {
         (&self.index[r.clone()], &self.value[r])
     }
 
+    /// Empties list `k` and makes sure that it has room for `need` entries.
+    fn clear_list(&mut self, k: usize, need: u32) {
+        let p = &mut self.lists[k];
+        p.len = 0;
+        if p.cap < need {
+            *p = Place {
+                begin: self.index.len() as u32,
+                len: 0,
+                cap: need,
+            };
+            self.index.resize(self.index.len() + need as usize, 0);
+            self.value.resize(self.value.len() + need as usize, 0.0);
+        }
+    }
+
+    #[inline]
     fn push(&mut self, k: usize, i: u32, v: f64) {
-        if self.len[k] == self.cap[k] {
+        let p = self.lists[k];
+        if p.len == p.cap {
             let r = self.range(k);
             let begin = self.index.len();
-            let cap = 2 * self.cap[k] + 4;
+            let cap = 2 * p.cap + 4;
             self.index.extend_from_within(r.clone());
             self.value.extend_from_within(r);
             self.index.resize(begin + cap as usize, 0);
             self.value.resize(begin + cap as usize, 0.0);
-            self.begin[k] = begin;
-            self.cap[k] = cap;
+            self.lists[k].begin = begin as u32;
+            self.lists[k].cap = cap;
         }
-        let at = self.begin[k] + self.len[k] as usize;
+        let p = &mut self.lists[k];
+        let at = (p.begin + p.len) as usize;
+        p.len += 1;
         self.index[at] = i;
         self.value[at] = v;
-        self.len[k] += 1;
     }
 
     /// Removes the entry with this index from list `k`, if it is there.
@@ -93,27 +109,29 @@ impl Ragged {
             let last = r.end - 1;
             self.index.swap(r.start + pos, last);
             self.value.swap(r.start + pos, last);
-            self.len[k] -= 1;
+            self.lists[k].len -= 1;
         }
     }
+}
+
+/// Eta vectors of a unit triangular matrix: that of pivot row `p` is `begin[p]..end[p]`. Only those in `order` are not empty.
+#[derive(Clone, Debug, Default)]
+struct Etas {
+    order: Vec<u32>,
+    begin: Vec<usize>,
+    end: Vec<usize>,
+    index: Vec<u32>,
+    value: Vec<f64>,
 }
 
 /// The factorised basis. All solves are in the space of rows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Factor {
     m: usize,
-    // L: the eta column of pivot row p is l_index[l_begin[p]..l_end[p]].
-    l_order: Vec<u32>,
-    l_begin: Vec<usize>,
-    l_end: Vec<usize>,
-    l_index: Vec<u32>,
-    l_value: Vec<f64>,
-    // The same by rows: for row i, the pivot rows p whose eta column has an entry in i. Order: reverse of pivoting.
-    lt_order: Vec<u32>,
-    lt_begin: Vec<usize>,
-    lt_end: Vec<usize>,
-    lt_index: Vec<u32>,
-    lt_value: Vec<f64>,
+    /// L by columns, in pivot order.
+    lower: Etas,
+    /// L by rows, in reverse pivot order: for row `i`, the pivot rows whose eta column has an entry in `i`.
+    lower_rows: Etas,
     // U without its diagonal.
     diag: Vec<f64>,
     u_cols: Ragged,
@@ -138,17 +156,24 @@ pub(crate) struct Factor {
     lu: lu::Workspace,
     /// Entries touched since construction: the deterministic clock.
     pub ticks: u64,
-    /// Ticks of the last build, and of solves since then.
+    /// Ticks of the last build.
     pub build_ticks: u64,
-    pub solve_ticks: u64,
     updates: usize,
+    /// Entries by which the updates have made solves dearer, summed over the updates since the build.
+    pub growth: u64,
+    /// Net entries that updates have brought into U.
+    fill: i64,
     /// Threshold of pivoting in (0, 1): larger is stabler, smaller is sparser.
     pub threshold: f64,
 }
 
 impl Factor {
     pub fn new() -> Self {
-        Factor { threshold: 0.1, partial_row: NONE, ..Default::default() }
+        Factor {
+            threshold: 0.1,
+            partial_row: NONE,
+            ..Default::default()
+        }
     }
 
     /// Basis changes since the last build.

@@ -3,7 +3,7 @@
 //! A plain pass walks all pivots and skips zeros. When the right side has few entries and the result is expected to,
 //! a depth-first search first finds the pivots that can be reached, and only those are touched.
 
-use super::{Factor, NONE, Ragged};
+use super::{Etas, Factor, NONE, Ragged};
 use crate::sparse_vec::{GHOST, SparseVec, TINY};
 
 /// Above this share of entries in the current vector, a plain pass is cheaper than a search.
@@ -32,7 +32,12 @@ impl Reach {
 
     /// Fills `found` with everything reachable from `roots`, where node `p` leads to `index[range(p)]`.
     #[inline]
-    fn search(&mut self, roots: &[u32], index: &[u32], range: impl Fn(usize) -> (usize, usize)) -> u64 {
+    fn search(
+        &mut self,
+        roots: &[u32],
+        index: &[u32],
+        range: impl Fn(usize) -> (usize, usize),
+    ) -> u64 {
         let mut ticks = 0;
         self.found.clear();
         for &root in roots {
@@ -71,22 +76,31 @@ impl Reach {
     }
 }
 
-/// A pass with a unit triangular matrix given by eta vectors in `order` (or, when sparse, by reach).
-fn eta_pass(
-    v: &mut SparseVec,
-    reach: &mut Reach,
-    order: &[u32],
-    begin: &[usize],
-    end: &[usize],
-    index: &[u32],
-    value: &[f64],
-    hyper: bool,
-) -> u64 {
+/// How an eta pass treats the list of nonzeros.
+#[derive(Clone, Copy, PartialEq)]
+enum Mode {
+    /// Only what can be reached is touched.
+    Hyper,
+    /// All etas, keeping the list.
+    Listed,
+    /// All etas; the list is wrong afterwards.
+    Dense,
+}
+
+/// A pass with a unit triangular matrix, eta by eta in order, or when sparse by reach.
+fn eta_pass(v: &mut SparseVec, reach: &mut Reach, etas: &Etas, mode: Mode) -> u64 {
+    let Etas {
+        order,
+        begin,
+        end,
+        index,
+        value,
+    } = etas;
     let mut ticks = 0;
     if order.is_empty() {
         return 0;
     }
-    if hyper {
+    if mode == Mode::Hyper {
         ticks += reach.search(&v.index, index, |p| (begin[p], end[p]));
         v.index.clear();
         for &p in reach.found.iter().rev() {
@@ -102,23 +116,40 @@ fn eta_pass(
         }
         return ticks * 2;
     }
+    let values = &mut v.value[..];
     for &p in order {
-        let x = v.value[p as usize];
-        if x.abs() > TINY {
-            let (b, e) = (begin[p as usize], end[p as usize]);
-            ticks += (e - b) as u64;
-            for (&i, &l) in index[b..e].iter().zip(&value[b..e]) {
-                let i = i as usize;
-                let old = v.value[i];
-                let new = old - x * l;
-                if old == 0.0 {
-                    v.index.push(i as u32);
-                }
-                v.value[i] = if new.abs() < TINY { GHOST } else { new };
+        let x = values[p as usize];
+        if x.abs() <= TINY {
+            continue;
+        }
+        let r = begin[p as usize]..end[p as usize];
+        ticks += r.len() as u64;
+        if mode == Mode::Dense {
+            subtract(values, &index[r.clone()], &value[r], x);
+            continue;
+        }
+        for (&i, &l) in index[r.clone()].iter().zip(&value[r]) {
+            let i = i as usize;
+            let old = values[i];
+            let new = old - x * l;
+            if old == 0.0 {
+                v.index.push(i as u32);
             }
+            values[i] = if new.abs() < TINY { GHOST } else { new };
         }
     }
     ticks + order.len() as u64
+}
+
+/// `values[index] -= x * coefficients`: the innermost loop of every dense pass.
+#[inline(always)]
+fn subtract(values: &mut [f64], index: &[u32], coefficients: &[f64], x: f64) {
+    for (&i, &c) in index.iter().zip(coefficients) {
+        debug_assert!((i as usize) < values.len());
+        // SAFETY: indices stored in L and U are rows of the factorised basis (`Factor::build` and `Factor::update` take
+        // them from the matrix and from listed vectors), and `values` has one entry per row. Measured: 15% of FTRAN.
+        unsafe { *values.get_unchecked_mut(i as usize) -= x * c };
+    }
 }
 
 /// A backward pass with `U` (columns, pivots from last to first) or forward with `U^T` (rows, first to last).
@@ -168,9 +199,7 @@ fn upper_pass<'a>(
             v.index.push(p);
             let (index, value) = lists.list(pu);
             ticks += index.len() as u64;
-            for (&i, &u) in index.iter().zip(value) {
-                v.value[i as usize] -= x * u;
-            }
+            subtract(&mut v.value, index, value, x);
         } else if x != 0.0 {
             v.value[pu] = 0.0;
         }
@@ -185,37 +214,42 @@ impl Factor {
 
     /// Solves `B x = v` in place. `expected` is the expected share of nonzeros in the result.
     pub fn ftran(&mut self, v: &mut SparseVec, expected: f64) {
-        self.ftran_lower(v, expected);
-        self.ftran_upper(v, expected);
+        let listed = self.ftran_lower(v, expected);
+        self.ftran_upper(v, expected, listed);
     }
 
     /// As [`Factor::ftran`], and keeps the half-way vector for the next [`Factor::update`].
     pub fn ftran_entering(&mut self, v: &mut SparseVec, expected: f64) {
-        self.ftran_lower(v, expected);
+        let listed = self.ftran_lower(v, expected);
         self.spike_index.clear();
         self.spike_value.clear();
-        for &i in &v.index {
-            let x = v.value[i as usize];
-            if x.abs() > TINY {
-                self.spike_index.push(i);
-                self.spike_value.push(x);
+        if listed {
+            for &i in &v.index {
+                let x = v.value[i as usize];
+                if x.abs() > TINY {
+                    self.spike_index.push(i);
+                    self.spike_value.push(x);
+                }
+            }
+        } else {
+            for (i, &x) in v.value.iter().enumerate() {
+                if x.abs() > TINY {
+                    self.spike_index.push(i as u32);
+                    self.spike_value.push(x);
+                }
             }
         }
-        self.ftran_upper(v, expected);
+        self.ftran_upper(v, expected, listed);
     }
 
-    fn ftran_lower(&mut self, v: &mut SparseVec, expected: f64) {
-        let hyper = self.hyper(v, expected) && self.l_order.len() > v.index.len();
-        let mut ticks = eta_pass(
-            v,
-            &mut self.reach,
-            &self.l_order,
-            &self.l_begin,
-            &self.l_end,
-            &self.l_index,
-            &self.l_value,
-            hyper,
-        );
+    /// Returns whether the list of nonzeros is right afterwards.
+    fn ftran_lower(&mut self, v: &mut SparseVec, expected: f64) -> bool {
+        let mode = match self.hyper(v, expected) {
+            true if self.lower.order.len() > v.index.len() => Mode::Hyper,
+            true => Mode::Listed,
+            false => Mode::Dense,
+        };
+        let mut ticks = eta_pass(v, &mut self.reach, &self.lower, mode);
         for (e, &p) in self.r_pivot.iter().enumerate() {
             let (b, end) = (self.r_start[e], self.r_start[e + 1]);
             let mut dot = 0.0;
@@ -228,14 +262,20 @@ impl Factor {
         }
         ticks += (self.r_index.len() + self.r_pivot.len()) as u64;
         self.ticks += ticks;
-        self.solve_ticks += ticks;
+        mode != Mode::Dense
     }
 
-    fn ftran_upper(&mut self, v: &mut SparseVec, expected: f64) {
-        let hyper = self.hyper(v, expected);
-        let ticks = upper_pass(v, &mut self.reach, self.order.iter().rev(), &self.u_cols, &self.diag, hyper);
+    fn ftran_upper(&mut self, v: &mut SparseVec, expected: f64, listed: bool) {
+        let hyper = listed && self.hyper(v, expected);
+        let ticks = upper_pass(
+            v,
+            &mut self.reach,
+            self.order.iter().rev(),
+            &self.u_cols,
+            &self.diag,
+            hyper,
+        );
         self.ticks += ticks;
-        self.solve_ticks += ticks;
     }
 
     /// Solves `B^T y = v` in place.
@@ -263,9 +303,15 @@ impl Factor {
 
     fn btran_upper(&mut self, v: &mut SparseVec, expected: f64) {
         let hyper = self.hyper(v, expected);
-        let ticks = upper_pass(v, &mut self.reach, self.order.iter(), &self.u_rows, &self.diag, hyper);
+        let ticks = upper_pass(
+            v,
+            &mut self.reach,
+            self.order.iter(),
+            &self.u_rows,
+            &self.diag,
+            hyper,
+        );
         self.ticks += ticks;
-        self.solve_ticks += ticks;
     }
 
     fn btran_lower(&mut self, v: &mut SparseVec, expected: f64) {
@@ -281,19 +327,17 @@ impl Factor {
             }
         }
         ticks += self.r_pivot.len() as u64;
-        let hyper = self.hyper(v, expected) && self.lt_order.len() > v.index.len();
-        ticks += eta_pass(
-            v,
-            &mut self.reach,
-            &self.lt_order,
-            &self.lt_begin,
-            &self.lt_end,
-            &self.lt_index,
-            &self.lt_value,
-            hyper,
-        );
-        v.tighten();
+        let mode = match self.hyper(v, expected) {
+            true if self.lower_rows.order.len() > v.index.len() => Mode::Hyper,
+            true => Mode::Listed,
+            false => Mode::Dense,
+        };
+        ticks += eta_pass(v, &mut self.reach, &self.lower_rows, mode);
+        if mode == Mode::Dense {
+            v.relist();
+        } else {
+            v.tighten();
+        }
         self.ticks += ticks;
-        self.solve_ticks += ticks;
     }
 }

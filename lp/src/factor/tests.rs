@@ -6,7 +6,10 @@ use crate::sparse_vec::SparseVec;
 struct Lcg(u64);
 impl Lcg {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        self.0 = self
+            .0
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
         self.0 >> 33
     }
     fn below(&mut self, n: usize) -> usize {
@@ -23,13 +26,21 @@ fn random_matrix(rng: &mut Lcg, m: usize, n: usize, per_col: usize) -> Compresse
         let mut rows: Vec<u32> = (0..per_col).map(|_| rng.below(m) as u32).collect();
         rows.sort_unstable();
         rows.dedup();
-        a.push(rows.into_iter().map(|i| (i, rng.value())).collect::<Vec<_>>());
+        a.push(
+            rows.into_iter()
+                .map(|i| (i, rng.value()))
+                .collect::<Vec<_>>(),
+        );
     }
     a
 }
 
 fn column(a: &Compressed, n: usize, var: u32) -> Vec<(usize, f64)> {
-    if (var as usize) < n { a.iter(var as usize).collect() } else { vec![(var as usize - n, 1.0)] }
+    if (var as usize) < n {
+        a.iter(var as usize).collect()
+    } else {
+        vec![(var as usize - n, 1.0)]
+    }
 }
 
 /// The largest residual of FTRAN and BTRAN on random right sides, sparse and dense.
@@ -111,7 +122,9 @@ fn factorise_update_and_solve_random_bases() {
             }
             f.ftran_entering(&mut v, 0.0);
             let Some(&p) = v.index.iter().max_by(|&&x, &&y| {
-                v.value[x as usize].abs().total_cmp(&v.value[y as usize].abs())
+                v.value[x as usize]
+                    .abs()
+                    .total_cmp(&v.value[y as usize].abs())
             }) else {
                 continue;
             };
@@ -121,7 +134,9 @@ fn factorise_update_and_solve_random_bases() {
             }
             let mut rho = SparseVec::new(m);
             f.btran_unit(p as usize, &mut rho, 0.0);
-            let UpdateCheck::Accurate(error) = f.update(p as usize, alpha) else { panic!("unusable") };
+            let UpdateCheck::Accurate(error) = f.update(p as usize, alpha) else {
+                panic!("unusable")
+            };
             assert!(error < 1e-6, "error {error}");
             basic[p as usize] = q;
         }

@@ -28,8 +28,11 @@ impl Factor {
         }
         self.partial_row = NONE;
         let old = self.diag[p];
-        let spike_at_p =
-            self.spike_index.iter().position(|&i| i == p32).map_or(0.0, |k| self.spike_value[k]);
+        let spike_at_p = self
+            .spike_index
+            .iter()
+            .position(|&i| i == p32)
+            .map_or(0.0, |k| self.spike_value[k]);
         let r_from = self.r_index.len();
         for (&k, &y) in self.partial_index.iter().zip(&self.partial_value) {
             if k != p32 && y.abs() > TINY {
@@ -47,17 +50,12 @@ impl Factor {
             let j = self.u_rows.index[pos];
             self.u_cols.remove(j as usize, p32);
         }
-        self.u_cols.len[p] = 0;
-        self.u_rows.len[p] = 0;
-        // The spike enters. A new place at the end of the arena if the old one is too small.
-        let need = self.spike_index.len() as u32;
-        if self.u_cols.cap[p] < need {
-            let begin = self.u_cols.index.len();
-            self.u_cols.index.resize(begin + need as usize, 0);
-            self.u_cols.value.resize(begin + need as usize, 0.0);
-            self.u_cols.begin[p] = begin;
-            self.u_cols.cap[p] = need;
-        }
+        // Net fill: what U gains now, and the row eta that every solve will meet.
+        self.fill += self.spike_index.len() as i64
+            - self.u_cols.lists[p].len as i64
+            - self.u_rows.lists[p].len as i64;
+        self.u_rows.lists[p].len = 0;
+        self.u_cols.clear_list(p, self.spike_index.len() as u32);
         let mut check = spike_at_p;
         for k in 0..self.spike_index.len() {
             let (i, v) = (self.spike_index[k], self.spike_value[k]);
@@ -88,6 +86,8 @@ impl Factor {
         self.place[p] = self.order.len() as u32;
         self.order.push(p32);
         self.updates += 1;
+        // Each of some three solves an iteration walks all of R and, densities permitting, much of the new U.
+        self.growth += 3 * self.r_index.len() as u64 + self.fill.max(0) as u64;
         self.ticks += (self.spike_index.len() + self.partial_index.len()) as u64 * 2;
         if fresh.abs() < 1e-14 || !fresh.is_finite() {
             return UpdateCheck::Unusable;

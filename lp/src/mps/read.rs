@@ -13,11 +13,16 @@ use std::path::Path;
 /// [`MpsError::Io`], or whatever [`parse`] finds.
 pub fn read(path: impl AsRef<Path>) -> Result<Model, MpsError> {
     let path = path.as_ref();
-    let io = |source| MpsError::Io { path: path.display().to_string(), source };
+    let io = |source| MpsError::Io {
+        path: path.display().to_string(),
+        source,
+    };
     let mut bytes = std::fs::read(path).map_err(io)?;
     if bytes.starts_with(&[0x1f, 0x8b]) {
         let mut plain = Vec::new();
-        flate2::read::MultiGzDecoder::new(&bytes[..]).read_to_end(&mut plain).map_err(io)?;
+        flate2::read::MultiGzDecoder::new(&bytes[..])
+            .read_to_end(&mut plain)
+            .map_err(io)?;
         bytes = plain;
     }
     parse(&String::from_utf8_lossy(&bytes), MpsFormat::Auto)
@@ -39,9 +44,9 @@ pub fn parse(text: &str, format: MpsFormat) -> Result<Model, MpsError> {
     match format {
         MpsFormat::Free => Reader::default().run(text, false),
         MpsFormat::Fixed => Reader::default().run(text, true),
-        MpsFormat::Auto => {
-            Reader::default().run(text, false).or_else(|e| Reader::default().run(text, true).map_err(|_| e))
-        }
+        MpsFormat::Auto => Reader::default()
+            .run(text, false)
+            .or_else(|e| Reader::default().run(text, true).map_err(|_| e)),
     }
 }
 
@@ -94,7 +99,10 @@ impl Reader {
             if line.starts_with('*') || line.trim().is_empty() {
                 continue;
             }
-            let at = |message: String| MpsError::Syntax { line: k + 1, message };
+            let at = |message: String| MpsError::Syntax {
+                line: k + 1,
+                message,
+            };
             if !line.starts_with([' ', '\t']) {
                 section = self.header(line).map_err(at)?;
                 if section == Section::End {
@@ -104,7 +112,13 @@ impl Reader {
             }
             fields.clear();
             let marker = section == Section::Columns && line.contains("'MARKER'");
-            if fixed && !marker && matches!(section, Section::Columns | Section::Rhs | Section::Ranges | Section::Bounds) {
+            if fixed
+                && !marker
+                && matches!(
+                    section,
+                    Section::Columns | Section::Rhs | Section::Ranges | Section::Bounds
+                )
+            {
                 split_fixed(line, section, &mut fields);
             } else {
                 fields.extend(line.split_whitespace());
@@ -164,7 +178,11 @@ impl Reader {
                 self.sense(word)?;
                 Section::ObjSense
             }
-            other => return Err(format!("section {other} is not supported (linear programs only)")),
+            other => {
+                return Err(format!(
+                    "section {other} is not supported (linear programs only)"
+                ));
+            }
         })
     }
 
@@ -253,7 +271,10 @@ impl Reader {
     }
 
     fn row_ref(&self, name: &str) -> Result<RowRef, String> {
-        self.rows.get(name).copied().ok_or_else(|| format!("row {name} was not declared in ROWS"))
+        self.rows
+            .get(name)
+            .copied()
+            .ok_or_else(|| format!("row {name} was not declared in ROWS"))
     }
 
     /// The (name, value) pairs of an RHS or RANGES line, whose set name may be missing.
@@ -295,9 +316,17 @@ impl Reader {
             (true, 3) => (fields[1], Some(number(fields[2])?)),
             (false, 3 | 4) if self.cols.contains_key(fields[2]) => (fields[2], None),
             (false, 2 | 3) => (fields[1], None),
-            _ => return Err(format!("a bound of type {kind} is: type, set name, column{}", ", value")),
+            _ => {
+                return Err(format!(
+                    "a bound of type {kind} is: type, set name, column{}",
+                    ", value"
+                ));
+            }
         };
-        let col = *self.cols.get(name).ok_or_else(|| format!("column {name} was not declared in COLUMNS"))?;
+        let col = *self
+            .cols
+            .get(name)
+            .ok_or_else(|| format!("column {name} was not declared in COLUMNS"))?;
         let mut b = self.builder.col_bounds(col);
         let v = value.unwrap_or(0.0);
         let first = !self.bounded[col.index()];
@@ -319,9 +348,15 @@ impl Reader {
             "PL" => b.upper = f64::INFINITY,
             "BV" => b = Bounds::new(0.0, 1.0),
             "SC" => {
-                return Err(format!("column {name} is semi-continuous (SC): not a linear program, not supported"));
+                return Err(format!(
+                    "column {name} is semi-continuous (SC): not a linear program, not supported"
+                ));
             }
-            other => return Err(format!("bound type {other}: UP, LO, FX, FR, MI, PL, BV, LI or UI expected")),
+            other => {
+                return Err(format!(
+                    "bound type {other}: UP, LO, FX, FR, MI, PL, BV, LI or UI expected"
+                ));
+            }
         }
         if matches!(kind.as_str(), "BV" | "LI" | "UI") {
             self.builder.set_integer(col, true);
@@ -348,7 +383,8 @@ impl Reader {
                 (_, Some(w)) if w < 0.0 => Bounds::new(r + w, r),
                 (_, Some(w)) => Bounds::new(r, r + w),
             };
-            self.builder.set_row_bounds(RowId(i as u32), clip_infinite(b));
+            self.builder
+                .set_row_bounds(RowId(i as u32), clip_infinite(b));
         }
         for (j, &bounded) in self.bounded.iter().enumerate() {
             let col = ColId(j as u32);
@@ -363,13 +399,23 @@ impl Reader {
 /// By convention 1e20 and beyond (some files: 1e30, 1e31) mean infinity.
 fn clip_infinite(b: Bounds) -> Bounds {
     Bounds::new(
-        if b.lower <= -1e20 { f64::NEG_INFINITY } else { b.lower },
-        if b.upper >= 1e20 { f64::INFINITY } else { b.upper },
+        if b.lower <= -1e20 {
+            f64::NEG_INFINITY
+        } else {
+            b.lower
+        },
+        if b.upper >= 1e20 {
+            f64::INFINITY
+        } else {
+            b.upper
+        },
     )
 }
 
 fn number(s: &str) -> Result<f64, String> {
-    let parsed = s.parse::<f64>().or_else(|_| s.replace(['d', 'D'], "e").parse::<f64>());
+    let parsed = s
+        .parse::<f64>()
+        .or_else(|_| s.replace(['d', 'D'], "e").parse::<f64>());
     match parsed {
         Ok(v) if !v.is_nan() => Ok(v),
         _ => Err(format!("{s} is not a number")),
@@ -379,7 +425,11 @@ fn number(s: &str) -> Result<f64, String> {
 /// Bytes `from..to` of a line, as far as they exist (names are ASCII in fixed format; others yield an empty field).
 fn slice(line: &str, from: usize, to: usize) -> &str {
     let to = to.min(line.len());
-    if from >= to { "" } else { line.get(from..to).unwrap_or("") }
+    if from >= to {
+        ""
+    } else {
+        line.get(from..to).unwrap_or("")
+    }
 }
 
 fn split_fixed<'a>(line: &'a str, section: Section, fields: &mut Vec<&'a str>) {
@@ -443,8 +493,20 @@ ENDATA
             assert_eq!(m.offset(), 7.5);
             assert_eq!(m.row_lower(), [1.5, 1.0, 2.0, 2.0]);
             assert_eq!(m.row_upper(), [4.0, 6.0, 3.0, 3.0]);
-            assert_eq!(m.col_lower(), [f64::NEG_INFINITY, 2.0, 0.0, f64::NEG_INFINITY, f64::NEG_INFINITY]);
-            assert_eq!(m.col_upper(), [-3.0, f64::INFINITY, 1.0, f64::INFINITY, 8.0]);
+            assert_eq!(
+                m.col_lower(),
+                [
+                    f64::NEG_INFINITY,
+                    2.0,
+                    0.0,
+                    f64::NEG_INFINITY,
+                    f64::NEG_INFINITY
+                ]
+            );
+            assert_eq!(
+                m.col_upper(),
+                [-3.0, f64::INFINITY, 1.0, f64::INFINITY, 8.0]
+            );
             let ints: Vec<bool> = (0..5).map(|j| m.is_integer(ColId(j))).collect();
             assert_eq!(ints, [false, true, true, false, false]);
             let again = parse(&crate::mps::to_string(&m), MpsFormat::Free).unwrap();
@@ -476,9 +538,16 @@ ENDATA
         let base = "NAME\nROWS\n N c\n L r\nCOLUMNS\n x c 1 r 1\nRHS\nBOUNDS\n SC b x 3\nENDATA\n";
         let e = parse(base, MpsFormat::Free).unwrap_err().to_string();
         assert!(e.contains("line 9") && e.contains("semi-continuous"), "{e}");
-        let e = parse("ROWS\n N c\nCOLUMNS\n x r 1\nENDATA\n", MpsFormat::Free).unwrap_err().to_string();
+        let e = parse("ROWS\n N c\nCOLUMNS\n x r 1\nENDATA\n", MpsFormat::Free)
+            .unwrap_err()
+            .to_string();
         assert!(e.contains("line 4") && e.contains("not declared"), "{e}");
-        assert!(parse("ROWS\n N c\n", MpsFormat::Free).unwrap_err().to_string().contains("ENDATA"));
+        assert!(
+            parse("ROWS\n N c\n", MpsFormat::Free)
+                .unwrap_err()
+                .to_string()
+                .contains("ENDATA")
+        );
         assert!(parse("QUADOBJ\n", MpsFormat::Free).is_err());
     }
 }

@@ -14,7 +14,10 @@ use std::path::Path;
 /// [`MpsError::Io`].
 pub fn write(model: &Model, path: impl AsRef<Path>) -> Result<(), MpsError> {
     let path = path.as_ref();
-    let io = |source| MpsError::Io { path: path.display().to_string(), source };
+    let io = |source| MpsError::Io {
+        path: path.display().to_string(),
+        source,
+    };
     let text = to_string(model);
     if path.extension().is_some_and(|e| e == "gz") {
         let file = std::fs::File::create(path).map_err(io)?;
@@ -30,8 +33,14 @@ pub fn write(model: &Model, path: impl AsRef<Path>) -> Result<(), MpsError> {
 /// Names that survive a round trip: the given ones if all are usable and distinct, otherwise generated ones.
 fn names(given: Vec<String>, prefix: char) -> Vec<String> {
     let mut seen = HashSet::new();
-    let usable = given.iter().all(|n| !n.is_empty() && !n.contains(char::is_whitespace) && seen.insert(n.as_str()));
-    if usable { given } else { (0..given.len()).map(|k| format!("{prefix}{k}")).collect() }
+    let usable = given
+        .iter()
+        .all(|n| !n.is_empty() && !n.contains(char::is_whitespace) && seen.insert(n.as_str()));
+    if usable {
+        given
+    } else {
+        (0..given.len()).map(|k| format!("{prefix}{k}")).collect()
+    }
 }
 
 /// The model as the text of a free-format MPS file.
@@ -43,9 +52,22 @@ pub fn to_string(model: &Model) -> String {
 }
 
 fn render(model: &Model, out: &mut String) -> std::fmt::Result {
-    let cols = names((0..model.num_cols()).map(|j| model.col_name(ColId(j as u32))).collect(), 'x');
-    let rows = names((0..model.num_rows()).map(|i| model.row_name(RowId(i as u32))).collect(), 'r');
-    let objective = (0..).map(|k| format!("obj{k}")).find(|n| !rows.contains(n)).unwrap_or_default();
+    let cols = names(
+        (0..model.num_cols())
+            .map(|j| model.col_name(ColId(j as u32)))
+            .collect(),
+        'x',
+    );
+    let rows = names(
+        (0..model.num_rows())
+            .map(|i| model.row_name(RowId(i as u32)))
+            .collect(),
+        'r',
+    );
+    let objective = (0..)
+        .map(|k| format!("obj{k}"))
+        .find(|n| !rows.contains(n))
+        .unwrap_or_default();
     writeln!(out, "NAME {}", model.name)?;
     if model.sense == Sense::Maximise {
         writeln!(out, "OBJSENSE\n    MAX")?;
@@ -65,7 +87,11 @@ fn render(model: &Model, out: &mut String) -> std::fmt::Result {
     for (j, name) in cols.iter().enumerate() {
         if model.integer[j] != in_integers {
             in_integers = model.integer[j];
-            writeln!(out, " M{j} 'MARKER' '{}'", if in_integers { "INTORG" } else { "INTEND" })?;
+            writeln!(
+                out,
+                " M{j} 'MARKER' '{}'",
+                if in_integers { "INTORG" } else { "INTEND" }
+            )?;
         }
         let cost = model.cost[j];
         if cost != 0.0 || model.cols.vector(j).0.is_empty() {

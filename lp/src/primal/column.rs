@@ -27,7 +27,11 @@ impl Primal<'_> {
         Core::load_column(&core.a, core.n, q, &mut core.col);
         core.factor.ftran_entering(&mut core.col, core.density.col);
         observe(&mut core.density.col, core.col.density());
-        let mut d = if self.phase == Phase::Two { core.wc[q] } else { 0.0 };
+        let mut d = if self.phase == Phase::Two {
+            core.wc[q]
+        } else {
+            0.0
+        };
         let mut size = 1.0f64;
         for &i in &core.col.index {
             let i = i as usize;
@@ -72,7 +76,11 @@ impl Primal<'_> {
                 core.rho.add(i, core.primal.sign[i] as f64);
             }
         }
-        let expected = if core.rho.density() < 0.02 { core.density.rho } else { 1.0 };
+        let expected = if core.rho.density() < 0.02 {
+            core.density.rho
+        } else {
+            1.0
+        };
         core.factor.btran(&mut core.rho, expected);
     }
 

@@ -66,7 +66,13 @@ pub(crate) struct Primal<'a> {
 /// Runs the primal simplex from the present basis, with bounds perturbed if asked. On [`RunEnd::Done`] the working
 /// bounds may differ from the true ones (`bounds_changed`).
 pub(crate) fn run(core: &mut Core, budget: &Budget, perturb: bool) -> RunEnd {
-    let mut primal = Primal { core, budget, phase: Phase::Two, troubles: 0, taboo: Vec::new() };
+    let mut primal = Primal {
+        core,
+        budget,
+        phase: Phase::Two,
+        troubles: 0,
+        taboo: Vec::new(),
+    };
     primal.run(perturb)
 }
 
@@ -186,7 +192,9 @@ impl Primal<'_> {
         {
             return Some(RunEnd::Unbounded(q));
         }
-        self.core.limit_reached(self.budget).map(|kind: LimitKind| self.leave(RunEnd::Limit(kind)))
+        self.core
+            .limit_reached(self.budget)
+            .map(|kind: LimitKind| self.leave(RunEnd::Limit(kind)))
     }
 
     /// Whether values were recomputed with the present factors and nothing happened since.
@@ -202,11 +210,15 @@ impl Primal<'_> {
 
     /// One iteration; `None` if all went well.
     fn iterate(&mut self) -> Option<Reason> {
-        let Some(q) = self.choose_column() else { return Some(Reason::NoColumn) };
+        let Some(q) = self.choose_column() else {
+            return Some(Reason::NoColumn);
+        };
         if let Some(reason) = self.solve_column(q) {
             return Some(reason);
         }
-        let Some(step) = self.choose_row(q) else { return Some(Reason::NoRow(q as u32)) };
+        let Some(step) = self.choose_row(q) else {
+            return Some(Reason::NoRow(q as u32));
+        };
         if let Some(reason) = self.price_row(q, &step) {
             return Some(reason);
         }

@@ -39,9 +39,18 @@ impl Primal<'_> {
             Phase::Two => self.harris(direction),
         };
         match blocking {
-            Some((_, theta, _)) if range <= theta => Some(Step { leaving: None, theta: direction * range }),
-            Some((row, theta, status)) => Some(Step { leaving: Some((row, status)), theta: direction * theta }),
-            None if range.is_finite() => Some(Step { leaving: None, theta: direction * range }),
+            Some((_, theta, _)) if range <= theta => Some(Step {
+                leaving: None,
+                theta: direction * range,
+            }),
+            Some((row, theta, status)) => Some(Step {
+                leaving: Some((row, status)),
+                theta: direction * theta,
+            }),
+            None if range.is_finite() => Some(Step {
+                leaving: None,
+                theta: direction * range,
+            }),
             None => None,
         }
     }
@@ -116,13 +125,26 @@ impl Primal<'_> {
             let (x, l, u) = (core.xb[iu], core.bl[iu], core.bu[iu]);
             let size = alpha.abs();
             // Distances, along the movement, to the bound that makes it feasible and to the one that ends that.
-            let (enter, enter_upper, exit, exit_upper) =
-                if alpha > 0.0 { (x - u, true, x - l, false) } else { (l - x, false, u - x, true) };
+            let (enter, enter_upper, exit, exit_upper) = if alpha > 0.0 {
+                (x - u, true, x - l, false)
+            } else {
+                (l - x, false, u - x, true)
+            };
             if enter > tol {
-                points.push(Breakpoint { ratio: enter / size, row: i, alpha: size, at_upper: enter_upper });
+                points.push(Breakpoint {
+                    ratio: enter / size,
+                    row: i,
+                    alpha: size,
+                    at_upper: enter_upper,
+                });
             }
             if exit >= -tol && exit.is_finite() {
-                points.push(Breakpoint { ratio: exit.max(0.0) / size, row: i, alpha: size, at_upper: exit_upper });
+                points.push(Breakpoint {
+                    ratio: exit.max(0.0) / size,
+                    row: i,
+                    alpha: size,
+                    at_upper: exit_upper,
+                });
             }
         }
         points.sort_unstable_by(|a, b| a.ratio.total_cmp(&b.ratio).then_with(|| a.row.cmp(&b.row)));
@@ -137,8 +159,20 @@ impl Primal<'_> {
                 break;
             }
         }
-        let k = (0..=last).rev().find(|&k| points.get(k).is_some_and(|p| p.alpha >= (0.1 * largest).min(1.0)))?;
+        let k = (0..=last).rev().find(|&k| {
+            points
+                .get(k)
+                .is_some_and(|p| p.alpha >= (0.1 * largest).min(1.0))
+        })?;
         let p = points[k];
-        Some((p.row as usize, p.ratio, if p.at_upper { VarStatus::AtUpper } else { VarStatus::AtLower }))
+        Some((
+            p.row as usize,
+            p.ratio,
+            if p.at_upper {
+                VarStatus::AtUpper
+            } else {
+                VarStatus::AtLower
+            },
+        ))
     }
 }

@@ -15,14 +15,17 @@ const LARGEST_WEIGHT: f64 = 1e9;
 impl Primal<'_> {
     /// BTRAN and PRICE of the leaving row, and the check that both ways of computing the pivot agree.
     pub(super) fn price_row(&mut self, q: usize, step: &Step) -> Option<Reason> {
-        let Some((r, _)) = step.leaving else { return None };
+        let (r, _) = step.leaving?;
         let core = &mut *self.core;
         core.factor.btran_unit(r, &mut core.rho, core.density.rho);
         observe(&mut core.density.rho, core.rho.density());
         core.price();
         let by_col = core.col.value[r];
         let by_row = if q < core.n {
-            core.a.iter(q).map(|(i, v)| core.rho.value[i] * v).sum::<f64>()
+            core.a
+                .iter(q)
+                .map(|(i, v)| core.rho.value[i] * v)
+                .sum::<f64>()
         } else {
             core.rho.value[q - core.n]
         };
@@ -54,10 +57,17 @@ impl Primal<'_> {
         };
         let Some((r, status)) = step.leaving else {
             core.count.flips += 1;
-            core.status[q] =
-                if core.status[q] == VarStatus::AtLower { VarStatus::AtUpper } else { VarStatus::AtLower };
+            core.status[q] = if core.status[q] == VarStatus::AtLower {
+                VarStatus::AtUpper
+            } else {
+                VarStatus::AtLower
+            };
             core.settle(q);
-            return if self.phase == Phase::One { self.update_signs(None) } else { None };
+            return if self.phase == Phase::One {
+                self.update_signs(None)
+            } else {
+                None
+            };
         };
         *counter += 1;
         let alpha = core.col.value[r];
@@ -100,7 +110,11 @@ impl Primal<'_> {
                 return Some(Reason::Numerical);
             }
         }
-        if self.phase == Phase::One { self.update_signs(Some(r)) } else { None }
+        if self.phase == Phase::One {
+            self.update_signs(Some(r))
+        } else {
+            None
+        }
     }
 
     /// Brings phase 1 costs in line with the new values and reduced costs in line with the new phase 1 costs.
@@ -126,6 +140,10 @@ impl Primal<'_> {
             delta = shift_phase1_duals(core, delta);
         }
         core.tau = delta;
-        if core.primal.sign.iter().all(|&s| s == 0) { Some(Reason::Feasible) } else { None }
+        if core.primal.sign.iter().all(|&s| s == 0) {
+            Some(Reason::Feasible)
+        } else {
+            None
+        }
     }
 }

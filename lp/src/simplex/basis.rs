@@ -31,7 +31,11 @@ impl Core {
     pub fn install_basis(&mut self, status: &[VarStatus]) {
         self.status.copy_from_slice(status);
         // Surplus basics go first among the structurals with the highest index; missing ones are logicals.
-        let mut count = self.status.iter().filter(|&&s| s == VarStatus::Basic).count();
+        let mut count = self
+            .status
+            .iter()
+            .filter(|&&s| s == VarStatus::Basic)
+            .count();
         for j in (0..self.total()).rev() {
             if count <= self.m {
                 break;
@@ -104,11 +108,14 @@ impl Core {
         replaced.len()
     }
 
-    /// Whether the factorisation has become dear: the average cost of solves since the build has passed the point
-    /// where spreading the build over more pivots no longer pays, or the hard limit is reached.
+    /// Whether the factorisation has become dear: what the updates since the build have cost the solves exceeds what a
+    /// build and fresh values cost (the classic rule that minimises the average cost of an iteration), or the hard limit
+    /// is reached.
     pub fn refactor_due(&self) -> bool {
         let k = self.factor.updates();
-        k >= self.max_updates || (k >= 50 && self.factor.solve_ticks > 4 * self.factor.build_ticks + self.m as u64 * 20)
+        let rebuild =
+            3 * self.factor.build_ticks + 2 * self.a.nnz() as u64 + 8 * self.total() as u64;
+        k >= self.max_updates || (k >= 20 && self.factor.growth > rebuild)
     }
 
     /// Variable `q` becomes basic in row `r`; the one there comes to rest at `status` with value `value`.
@@ -133,8 +140,18 @@ impl Core {
 
     /// Every invariant of the basis that is cheap enough to check at each rebuild in debug builds.
     pub fn check_basis(&self) {
-        debug_assert_eq!(self.status.iter().filter(|&&s| s == VarStatus::Basic).count(), self.m);
-        debug_assert!(self.basic.iter().all(|&v| v != NONE && self.status[v as usize] == VarStatus::Basic));
+        debug_assert_eq!(
+            self.status
+                .iter()
+                .filter(|&&s| s == VarStatus::Basic)
+                .count(),
+            self.m
+        );
+        debug_assert!(
+            self.basic
+                .iter()
+                .all(|&v| v != NONE && self.status[v as usize] == VarStatus::Basic)
+        );
         debug_assert!((0..self.total()).all(|j| match self.status[j] {
             VarStatus::Basic => self.mv[j] == 0,
             VarStatus::AtLower => self.x[j] == self.wl[j] && self.mv[j] >= 0,

@@ -23,7 +23,8 @@ impl Core {
         self.wl.extend_from_slice(&self.lower[self.wl.len()..]);
         self.wu.extend_from_slice(&self.upper[self.wu.len()..]);
         self.status.resize(total, VarStatus::Basic);
-        self.basic.extend((base..self.m).map(|i| (self.n + i) as u32));
+        self.basic
+            .extend((base..self.m).map(|i| (self.n + i) as u32));
         let duals = self.dual_valid;
         self.resize();
         self.factored = false;
@@ -52,7 +53,11 @@ impl Core {
         insert(&mut self.d, old, std::iter::repeat_n(0.0, k));
         insert(&mut self.mv, old, std::iter::repeat_n(0, k));
         insert(&mut self.devex, old, std::iter::repeat_n(1.0, k));
-        insert(&mut self.status, old, std::iter::repeat_n(VarStatus::AtLower, k));
+        insert(
+            &mut self.status,
+            old,
+            std::iter::repeat_n(VarStatus::AtLower, k),
+        );
         for v in &mut self.basic {
             if *v as usize >= old {
                 *v += k as u32;
@@ -91,12 +96,24 @@ impl Core {
                 }
             }
         }
-        let weights: Vec<(u32, f64)> = self.basic.iter().copied().zip(self.dse.iter().copied()).collect();
+        let weights: Vec<(u32, f64)> = self
+            .basic
+            .iter()
+            .copied()
+            .zip(self.dse.iter().copied())
+            .collect();
         self.at.retain_outer(keep);
         self.a.remap_inner(map);
         self.m -= removed;
         let keep_var = |j: usize| j < n || keep[j - n];
-        for v in [&mut self.lower, &mut self.upper, &mut self.cost, &mut self.wl, &mut self.wu, &mut self.wc] {
+        for v in [
+            &mut self.lower,
+            &mut self.upper,
+            &mut self.cost,
+            &mut self.wl,
+            &mut self.wu,
+            &mut self.wc,
+        ] {
             retain_by(v, keep_var);
         }
         for v in [&mut self.x, &mut self.d, &mut self.devex] {
@@ -104,7 +121,13 @@ impl Core {
         }
         retain_by(&mut self.mv, keep_var);
         retain_by(&mut self.status, keep_var);
-        let new_index = |v: u32| if (v as usize) < n { v } else { shift(map[v as usize - n], n) };
+        let new_index = |v: u32| {
+            if (v as usize) < n {
+                v
+            } else {
+                shift(map[v as usize - n], n)
+            }
+        };
         self.basis_from_status(weights.into_iter().map(|(v, w)| (new_index(v), w)), clean);
     }
 
@@ -119,7 +142,14 @@ impl Core {
         self.at.remap_inner(map);
         self.n = self.a.outer();
         let keep_var = |j: usize| j >= old || keep[j];
-        for v in [&mut self.lower, &mut self.upper, &mut self.cost, &mut self.wl, &mut self.wu, &mut self.wc] {
+        for v in [
+            &mut self.lower,
+            &mut self.upper,
+            &mut self.cost,
+            &mut self.wl,
+            &mut self.wu,
+            &mut self.wc,
+        ] {
             retain_by(v, keep_var);
         }
         for v in [&mut self.x, &mut self.d, &mut self.devex] {
@@ -128,7 +158,13 @@ impl Core {
         retain_by(&mut self.mv, keep_var);
         retain_by(&mut self.status, keep_var);
         let (n, gone) = (self.n, old - self.n);
-        let new_index = |v: u32| if (v as usize) < old { map[v as usize] } else { v - gone as u32 };
+        let new_index = |v: u32| {
+            if (v as usize) < old {
+                map[v as usize]
+            } else {
+                v - gone as u32
+            }
+        };
         if nonbasic_only {
             for v in &mut self.basic {
                 *v = new_index(*v);
@@ -137,8 +173,12 @@ impl Core {
             self.primal_valid &= values_zero;
         } else {
             debug_assert!(n <= old);
-            let weights: Vec<(u32, f64)> =
-                self.basic.iter().zip(&self.dse).map(|(&v, &w)| (new_index(v), w)).collect();
+            let weights: Vec<(u32, f64)> = self
+                .basic
+                .iter()
+                .zip(&self.dse)
+                .map(|(&v, &w)| (new_index(v), w))
+                .collect();
             self.basis_from_status(weights.into_iter(), false);
         }
     }
@@ -178,7 +218,11 @@ impl Core {
 }
 
 fn shift(mapped: u32, n: usize) -> u32 {
-    if mapped == NONE { NONE } else { mapped + n as u32 }
+    if mapped == NONE {
+        NONE
+    } else {
+        mapped + n as u32
+    }
 }
 
 fn insert<T>(v: &mut Vec<T>, at: usize, items: impl IntoIterator<Item = T>) {

@@ -15,8 +15,8 @@ use crate::outcome::{LimitKind, VarStatus};
 use crate::settings::{Limits, Settings};
 use crate::sparse_vec::SparseVec;
 pub(crate) use price::PackedRow;
-pub(crate) use strategy::CoreEnd;
 use std::sync::atomic::Ordering;
+pub(crate) use strategy::CoreEnd;
 
 /// How a run of one of the methods ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,7 +141,14 @@ pub(crate) struct Core {
 
 impl Core {
     /// A core for a scaled program with the slack basis.
-    pub fn new(a: Compressed, at: Compressed, lower: Vec<f64>, upper: Vec<f64>, cost: Vec<f64>, settings: &Settings) -> Core {
+    pub fn new(
+        a: Compressed,
+        at: Compressed,
+        lower: Vec<f64>,
+        upper: Vec<f64>,
+        cost: Vec<f64>,
+        settings: &Settings,
+    ) -> Core {
         let (n, m) = (a.outer(), at.outer());
         let mut core = Core {
             m,
@@ -230,7 +237,10 @@ impl Core {
 
     /// The first limit that is reached, if any. Ticks and the interrupt flag are cheap to ask for.
     pub fn limit_reached(&self, budget: &Budget) -> Option<LimitKind> {
-        if budget.iterations.is_some_and(|l| self.count.iterations() >= l) {
+        if budget
+            .iterations
+            .is_some_and(|l| self.count.iterations() >= l)
+        {
             return Some(LimitKind::Iterations);
         }
         if budget.ticks.is_some_and(|l| self.total_ticks() >= l) {

@@ -33,7 +33,10 @@ impl PackedRow {
     /// Pairs of variable and entry.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
-        self.index.iter().zip(&self.value).map(|(&j, &v)| (j as usize, v))
+        self.index
+            .iter()
+            .zip(&self.value)
+            .map(|(&j, &v)| (j as usize, v))
     }
 }
 
@@ -107,7 +110,10 @@ impl Core {
             }
         }
         if n > 0 {
-            observe(&mut self.density.row, self.packed.index.len() as f64 / n as f64);
+            observe(
+                &mut self.density.row,
+                self.packed.index.len() as f64 / n as f64,
+            );
         }
         for &i in &self.rho.index {
             let v = self.rho.value[i as usize];

@@ -114,7 +114,8 @@ impl Core {
             self.compute_dual();
         }
         let repairable = |j: usize| self.lower[j].is_finite() && self.upper[j].is_finite();
-        let dual_bad = (0..self.total()).any(|j| self.dual_violation(j) > self.dual_tol && !repairable(j));
+        let dual_bad =
+            (0..self.total()).any(|j| self.dual_violation(j) > self.dual_tol && !repairable(j));
         if !dual_bad {
             return false;
         }
@@ -133,11 +134,17 @@ impl Core {
             if w.abs() <= 1e-9 * noise.max(1e-3) && !(l.is_finite() && u.is_finite()) {
                 return;
             }
-            let (a, b) = if w > 0.0 { (w * l, w * u) } else { (w * u, w * l) };
+            let (a, b) = if w > 0.0 {
+                (w * l, w * u)
+            } else {
+                (w * u, w * l)
+            };
             if w != 0.0 {
                 least += a;
                 most += b;
-                size = size.max(if a.is_finite() { a.abs() } else { 0.0 }).max(if b.is_finite() { b.abs() } else { 0.0 });
+                size = size
+                    .max(if a.is_finite() { a.abs() } else { 0.0 })
+                    .max(if b.is_finite() { b.abs() } else { 0.0 });
             }
         };
         for j in 0..self.n {
@@ -148,8 +155,8 @@ impl Core {
             }
             take(w, noise, self.lower[j], self.upper[j]);
         }
-        for i in 0..self.m {
-            take(y[i], 0.0, self.lower[self.n + i], self.upper[self.n + i]);
+        for (i, &yi) in y.iter().enumerate() {
+            take(yi, 0.0, self.lower[self.n + i], self.upper[self.n + i]);
         }
         let margin = 1e-10 * size;
         least > margin || most < -margin

@@ -37,7 +37,11 @@ impl Core {
         }
         let (l, u) = (self.wl[j], self.wu[j]);
         let status = if l == u {
-            if self.status[j] == VarStatus::AtUpper { VarStatus::AtUpper } else { VarStatus::AtLower }
+            if self.status[j] == VarStatus::AtUpper {
+                VarStatus::AtUpper
+            } else {
+                VarStatus::AtLower
+            }
         } else if l == f64::NEG_INFINITY && u == f64::INFINITY {
             VarStatus::Free
         } else if l == f64::NEG_INFINITY {
@@ -45,7 +49,11 @@ impl Core {
         } else if u == f64::INFINITY {
             VarStatus::AtLower
         } else if self.status[j] == VarStatus::Free {
-            if u.abs() < l.abs() { VarStatus::AtUpper } else { VarStatus::AtLower }
+            if u.abs() < l.abs() {
+                VarStatus::AtUpper
+            } else {
+                VarStatus::AtLower
+            }
         } else {
             self.status[j]
         };
@@ -106,7 +114,11 @@ impl Core {
             self.work.value[i] = if true_costs { self.cost[j] } else { self.wc[j] };
         }
         self.work.relist();
-        let expected = if self.work.density() < 0.02 { self.work.density() } else { 1.0 };
+        let expected = if self.work.density() < 0.02 {
+            self.work.density()
+        } else {
+            1.0
+        };
         self.factor.btran(&mut self.work, expected);
     }
 
@@ -185,7 +197,10 @@ impl Core {
     pub fn primal_infeasibility(&self) -> Infeasibility {
         let mut sum = Infeasibility::default();
         for i in 0..self.m {
-            sum.add((self.bl[i] - self.xb[i]).max(self.xb[i] - self.bu[i]), self.primal_tol);
+            sum.add(
+                (self.bl[i] - self.xb[i]).max(self.xb[i] - self.bu[i]),
+                self.primal_tol,
+            );
         }
         sum
     }

@@ -13,7 +13,7 @@ use super::{
     CostUnit, Gradient, HostLink, Implementation, InPlace, InstanceData, InstanceError, Node,
     NodeId, NodeKind,
 };
-use crate::document::{Data, Document, Fields, Value};
+use crate::document::{Data, Document, FaultKind, Fields, Value};
 use std::collections::BTreeMap;
 
 const TOP: [&str; 7] = [
@@ -88,7 +88,7 @@ pub(in crate::instance) fn read(top: &Fields<'_>) -> Result<InstanceData, Instan
         let fields = document.fields(value, "a node: an object")?;
         let name = reader.nodes[i].name.clone();
         reader.nodes[i] = reader.node(i, name, &fields)?;
-        says_passing.push(fields.has("passing"));
+        says_passing.push(fields.get("passing").is_some());
     }
     let mut nodes = reader.nodes;
     let mut plain = PlainPassing::new(&nodes);
@@ -101,7 +101,9 @@ pub(in crate::instance) fn read(top: &Fields<'_>) -> Result<InstanceData, Instan
             let problem = "too many tensors pass over too many nodes";
             let found = format!("more than {MOST_PASSING} pairs");
             let remedy = "give a smaller graph, or list `passing` yourself";
-            return Err(document.fail_found(&list[i], problem, found, remedy));
+            return Err(document
+                .fail_found(&list[i], problem, found, remedy)
+                .of_kind(FaultKind::TooLarge));
         }
         passing.push((!said).then_some(list_now));
     }
@@ -192,7 +194,8 @@ impl<'d> Reader<'d> {
                 let remedy = "give every node a name of its own";
                 return Err(self
                     .document
-                    .fail_found(place, problem, format!("{name:?}"), remedy));
+                    .fail_found(place, problem, format!("{name:?}"), remedy)
+                    .of_kind(FaultKind::Duplicate));
             }
             self.nodes.push(Node {
                 name,
@@ -209,6 +212,7 @@ impl<'d> Reader<'d> {
                 let remedy = "name a node of this file, or give its position in `nodes`, from 0";
                 self.document
                     .fail(value, "there is no node with this name", remedy)
+                    .of_kind(FaultKind::Reference)
             })?,
             _ => self.document.index(value, self.nodes.len(), "node")?,
         };
@@ -219,7 +223,10 @@ impl<'d> Reader<'d> {
             "node {i} refers to node {other}, which does not come before it (a cycle, or a wrong order)"
         );
         let remedy = "list the nodes in an order in which every input comes first";
-        Err(self.document.fail(value, problem, remedy))
+        Err(self
+            .document
+            .fail(value, problem, remedy)
+            .of_kind(FaultKind::Order))
     }
 
     fn earlier_list(&self, i: usize, value: &Value) -> Result<Vec<NodeId>, InstanceError> {
@@ -353,7 +360,9 @@ impl<'d> Reader<'d> {
             if let Some(misplaced) = fields.get(key) {
                 let problem = format!("`{key}` stands beside `implementations`");
                 let remedy = "move it into the implementations";
-                return Err(document.fail(misplaced, problem, remedy));
+                return Err(document
+                    .fail(misplaced, problem, remedy)
+                    .of_kind(FaultKind::Duplicate));
             }
         }
         let list = document.list(value, "a list of implementations")?;

@@ -28,20 +28,15 @@ pub(super) const CHAIN: Model = Model {
 /// the layer's input. The last node makes only parameter gradients: its output is empty. There is no fixed memory.
 fn chain(spec: &ModelSpec) -> Result<Instance, ZooError> {
     let n = spec.integer("n") as usize;
-    let bytes = spec.integer("bytes");
+    let [bytes, cost, backward_cost] =
+        ["bytes", "cost", "backward_cost"].map(|name| spec.integer(name));
     let mut nodes = Vec::with_capacity(2 * n + 1);
-    let layer = |node: Node| Node {
-        op: "layer".into(),
-        ..node
-    };
     for i in 0..n {
         let needs = i.checked_sub(1).map(NodeId::from).into_iter().collect();
-        nodes.push(layer(Node::forward(
-            format!("layer{i}"),
-            needs,
-            spec.integer("cost"),
-            bytes,
-        )));
+        nodes.push(Node {
+            op: "layer".into(),
+            ..Node::forward(format!("layer{i}"), needs, cost, bytes)
+        });
     }
     nodes.push(Node::loss("loss", vec![NodeId::from(n - 1)], 0, bytes));
     for i in (0..n).rev() {
@@ -53,7 +48,7 @@ fn chain(spec: &ModelSpec) -> Result<Instance, ZooError> {
                 format!("layer{i}.grad"),
                 Some(NodeId::from(i)),
                 input.into_iter().chain([gradient]).collect(),
-                spec.integer("backward_cost"),
+                backward_cost,
                 if i > 0 { bytes } else { 0 },
             )
         });

@@ -46,15 +46,16 @@ fn segnet(spec: &ModelSpec) -> Result<Network, ZooError> {
         levels.push((spatial, positions));
         x = pooled;
     }
-    for (block, channels) in DECODER.into_iter().enumerate() {
+    for (block, widths) in DECODER.into_iter().enumerate() {
         let level = 5 - block;
         let (spatial, positions) = &levels[level - 1];
         x = match positions {
             Some(positions) => net.unpool(&format!("unpool{level}"), x, *positions, spatial)?,
             None => net.upsample(&format!("upsample{level}"), x, spatial)?,
         };
-        for (k, &channels) in channels.iter().enumerate() {
-            let at = format!("{level}_{}d", channels_left(k, level));
+        for (k, &channels) in widths.iter().enumerate() {
+            // Numbered like their mirror images: downwards.
+            let at = format!("{level}_{}d", widths.len() - k);
             if channels == 0 {
                 let last = Convolution::new(spec.integer("classes"), 3).padding(1);
                 x = net.conv(&format!("conv{at}"), x, last)?;
@@ -68,9 +69,4 @@ fn segnet(spec: &ModelSpec) -> Result<Network, ZooError> {
     }
     net.cross_entropy("loss", &[x])?;
     Ok(net)
-}
-
-/// Decoder convolutions are numbered like their mirror images: downwards.
-fn channels_left(k: usize, level: usize) -> usize {
-    DECODER[5 - level].len() - k
 }

@@ -79,11 +79,10 @@ pub(super) fn fused_attention(
     heads: Heads,
     dropout: bool,
 ) -> Result<Tensor, ZooError> {
-    let [batch, positions, triple] = match net.shape(qkv) {
-        &[batch, positions, triple] => [batch, positions, triple],
-        _ => return Err(spec.conflict("the projection has no three axes", "report this")),
-    };
-    let third = [batch, positions, triple / 3];
+    let mut third = net.shape(qkv).to_vec();
+    if let Some(features) = third.last_mut() {
+        *features /= 3;
+    }
     let query = net.slice(&format!("{at}.query"), qkv, &third)?;
     let key = net.slice(&format!("{at}.key"), qkv, &third)?;
     let value = net.slice(&format!("{at}.value"), qkv, &third)?;
