@@ -1,3 +1,4 @@
 //! Benchmarks: criterion micro-benchmarks under `benches/`, recorded runs under `results/`.
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
+pub mod remat_lp;
