@@ -3,12 +3,13 @@
 //!
 //! ```text
 //! remat-lp compact  GRAPH BUDGET [--all] [--full] [--cuts ROUNDS] [--per-round CUTS] [--record FILE]
-//! remat-lp interval GRAPH BUDGET [--cuts ROUNDS] [--seconds S] [--verbose]
+//! remat-lp interval GRAPH BUDGET [--cuts ROUNDS] [--per-round CUTS] [--no-memory-cuts] [--alternate] [--purge AGE] [--seconds S] [--verbose]
 //! ```
 //!
 //! `GRAPH` is a file, `BUDGET` as in the command line tool (`6GiB`, or a percentage of the peak without recomputation).
 
 mod compact;
+mod interval;
 mod record;
 
 use remat_formulations::checkmate::Graph;
@@ -34,6 +35,7 @@ pub fn run(args: &[String]) -> Result<(), Failure> {
     let (instance, graph) = load(graph, budget)?;
     match form.as_str() {
         "compact" => compact::run(&instance, graph, &options),
+        "interval" => interval::run(&instance, graph, &options),
         _ => Err(usage.into()),
     }
 }
@@ -42,6 +44,9 @@ struct Options {
     all: bool,
     full: bool,
     verbose: bool,
+    alternate: bool,
+    memory_cuts: bool,
+    purge: u32,
     cuts: usize,
     per_round: usize,
     seconds: f64,
@@ -54,6 +59,9 @@ impl Options {
             all: false,
             full: false,
             verbose: false,
+            alternate: false,
+            memory_cuts: true,
+            purge: 0,
             cuts: 0,
             per_round: 300,
             seconds: 300.0,
@@ -66,6 +74,9 @@ impl Options {
                 "--all" => out.all = true,
                 "--full" => out.full = true,
                 "--verbose" => out.verbose = true,
+                "--alternate" => out.alternate = true,
+                "--no-memory-cuts" => out.memory_cuts = false,
+                "--purge" => out.purge = value()?.parse()?,
                 "--cuts" => out.cuts = value()?.parse()?,
                 "--per-round" => out.per_round = value()?.parse()?,
                 "--seconds" => out.seconds = value()?.parse()?,

@@ -25,9 +25,11 @@
 //! the rest. `d` does not depend on `b`, so one walk serves all readers of `q`.
 
 mod compact;
+mod memory;
 mod walk;
 
 pub use compact::{memory_cut_row, path_cut_row, point_of, separate_memory_cuts};
+pub use memory::walk_memory;
 pub use walk::separate;
 
 use super::Graph;
