@@ -16,6 +16,7 @@ pub(super) fn run(instance: &Instance, graph: Graph, options: &Options) -> Resul
         },
         memory_cuts: options.memory_cuts,
         alternate: options.alternate,
+        eager_cuts: options.eager,
         purge_age: options.purge,
         time_limit: Some(Duration::from_secs_f64(options.seconds)),
         verbose: options.verbose,

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! remat-lp compact  GRAPH BUDGET [--all] [--full] [--cuts ROUNDS] [--per-round CUTS] [--record FILE]
-//! remat-lp interval GRAPH BUDGET [--cuts ROUNDS] [--per-round CUTS] [--no-memory-cuts] [--alternate] [--purge AGE] [--seconds S] [--verbose]
+//! remat-lp interval GRAPH BUDGET [--cuts ROUNDS] [--per-round CUTS] [--no-memory-cuts] [--alternate] [--purge AGE] [--eager SHARE] [--seconds S] [--verbose]
 //! ```
 //!
 //! `GRAPH` is a file, `BUDGET` as in the command line tool (`6GiB`, or a percentage of the peak without recomputation).
@@ -47,6 +47,7 @@ struct Options {
     alternate: bool,
     memory_cuts: bool,
     purge: u32,
+    eager: f64,
     cuts: usize,
     per_round: usize,
     seconds: f64,
@@ -61,7 +62,8 @@ impl Options {
             verbose: false,
             alternate: false,
             memory_cuts: true,
-            purge: 0,
+            purge: 10,
+            eager: 1e-4,
             cuts: 0,
             per_round: 300,
             seconds: 300.0,
@@ -76,6 +78,7 @@ impl Options {
                 "--verbose" => out.verbose = true,
                 "--alternate" => out.alternate = true,
                 "--no-memory-cuts" => out.memory_cuts = false,
+                "--eager" => out.eager = value()?.parse()?,
                 "--purge" => out.purge = value()?.parse()?,
                 "--cuts" => out.cuts = value()?.parse()?,
                 "--per-round" => out.per_round = value()?.parse()?,

@@ -36,6 +36,9 @@ pub struct RootSettings {
     pub idle_rounds: usize,
     /// Stop soon after this much time: for benchmarks. The answer then depends on the machine.
     pub time_limit: Option<Duration>,
+    /// Cuts are separated as soon as the value has moved by less than this share of it in each of three rounds; 0 to wait
+    /// until nothing is violated and nothing pays. The last rounds always wait.
+    pub eager_cuts: f64,
     /// Print a line for every round.
     pub verbose: bool,
 }
@@ -51,11 +54,12 @@ impl Default for RootSettings {
             columns_per_tensor: 2,
             memory_rows_per_stage: 2,
             memory_rows_per_round: 200,
-            purge_age: 0,
+            purge_age: 10,
             alternate: false,
             least_progress: 1e-6,
             idle_rounds: 10,
             time_limit: None,
+            eager_cuts: 1e-4,
             verbose: false,
         }
     }
@@ -189,7 +193,8 @@ impl<'a> Root<'a> {
     }
 
     fn run(&mut self) -> Result<(), RootError> {
-        self.converge()?;
+        let mut eager = self.settings.cut_rounds > 0 && self.settings.eager_cuts > 0.0;
+        self.converge(eager)?;
         self.out.plain_bound = self.out.safe_bound;
         let mut idle = 0;
         for round in 0..self.settings.cut_rounds {
@@ -198,10 +203,10 @@ impl<'a> Root<'a> {
             }
             let before = self.out.lp_value;
             let added = self.cut_round()?;
-            if added == 0 {
+            if added == 0 && !eager {
                 return Ok(());
             }
-            self.converge()?;
+            self.converge(eager)?;
             if self.settings.verbose {
                 println!(
                     "cut round {round}: {added} cuts, {:.2}, bound {}, {} rows, {} columns, lp {:.2} s, pricing {:.2} s, separation {:.2} s",
@@ -215,14 +220,17 @@ impl<'a> Root<'a> {
                 );
             }
             let progress = (self.out.lp_value - before) / before.max(1.0);
-            idle = if progress < self.settings.least_progress {
-                idle + 1
-            } else {
-                0
-            };
-            if idle >= self.settings.idle_rounds {
-                return Ok(());
+            idle = if progress < self.settings.least_progress { idle + 1 } else { 0 };
+            if eager && (added == 0 || idle >= 3) {
+                // What is left is in the tail: from here on every relaxation is solved to its end.
+                eager = false;
+                idle = 0;
+            } else if idle >= self.settings.idle_rounds {
+                break;
             }
+        }
+        if eager && self.out.status == RootStatus::Converged {
+            self.converge(false)?;
         }
         Ok(())
     }
@@ -248,9 +256,12 @@ impl<'a> Root<'a> {
         Ok(added)
     }
 
-    /// Solves with rows and columns coming in until nothing is violated and nothing pays.
-    fn converge(&mut self) -> Result<(), RootError> {
+    /// Solves with rows and columns coming in until nothing is violated and nothing pays; if `eager`, until the value has
+    /// hardly moved for some rounds.
+    fn converge(&mut self, eager: bool) -> Result<(), RootError> {
         let mut algorithm = Algorithm::Auto;
+        let mut last_value = f64::INFINITY;
+        let mut calm = 0;
         loop {
             let clock = Instant::now();
             let outcome = self.master.solve(algorithm);
@@ -264,11 +275,15 @@ impl<'a> Root<'a> {
                 .settings
                 .time_limit
                 .is_some_and(|l| self.begin.elapsed() > l);
+            let moved = (solution.objective - last_value).abs() / solution.objective.abs().max(1.0);
+            last_value = solution.objective;
+            calm = if moved < self.settings.eager_cuts { calm + 1 } else { 0 };
+            let enough = eager && calm >= 3 && self.master.overflow(&solution) <= 1e-6;
             let rows = self.separate_rows(&solution);
             let mut columns = Vec::new();
-            if !self.settings.alternate || rows.is_empty() {
+            if !self.settings.alternate || rows.is_empty() || enough {
                 columns = self.price(&solution);
-                let last = late || (rows.is_empty() && columns.is_empty());
+                let last = late || enough || (rows.is_empty() && columns.is_empty());
                 if last || self.out.rounds.is_multiple_of(BOUND_EVERY) {
                     self.prove(&solution);
                 }
@@ -298,7 +313,7 @@ impl<'a> Root<'a> {
                 (false, true) => Algorithm::Primal,
                 _ => Algorithm::Auto,
             };
-            if added_rows + added_columns > 0 && !late {
+            if added_rows + added_columns > 0 && !late && !enough {
                 continue;
             }
             self.out.lp_value = solution.objective;

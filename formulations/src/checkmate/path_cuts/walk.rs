@@ -165,7 +165,10 @@ pub fn separate(
                 let distances = &walk.distances(k)[..b + 1 - first];
                 for (z, d) in distances.iter().enumerate() {
                     let violation = 1.0 - d - (upto - made[first + z]);
-                    if violation > worst {
+                    // The latest of equals: before memory is tight a tensor is held a stage longer for nothing, so that
+                    // cuts with earlier windows are met without effect, one after the other (measured: ResNet-50 6 GiB
+                    // stalls at 110701 with the earliest and goes beyond 112900 with the latest).
+                    if violation >= worst - 1e-9 {
                         (worst, at) = (violation, Some(first + z));
                     }
                 }
