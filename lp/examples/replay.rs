@@ -65,7 +65,9 @@ fn main() {
                 }
             }
             "A" => {
-                let entries = f[5..].chunks_exact(2).map(|p| (RowId(p[0].parse().unwrap()), p[1].parse().unwrap()));
+                let entries = f[5..]
+                    .chunks_exact(2)
+                    .map(|p| (RowId(p[0].parse().unwrap()), p[1].parse().unwrap()));
                 let v: Vec<f64> = f[1..4].iter().map(|x| x.parse().unwrap()).collect();
                 if let Some(s) = &mut solver {
                     if !pending.is_empty() {

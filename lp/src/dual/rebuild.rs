@@ -17,6 +17,8 @@ pub(crate) enum Reason {
     PossiblyInfeasible(u32),
     /// Two ways of computing the same number disagree.
     Numerical,
+    /// Costs have been perturbed.
+    Perturbed,
     /// The objective has passed the cutoff.
     Cutoff,
 }

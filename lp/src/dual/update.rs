@@ -5,7 +5,7 @@ use super::rebuild::Reason;
 use super::{Dual, Phase, Step};
 use crate::factor::UpdateCheck;
 use crate::outcome::VarStatus;
-use crate::simplex::{Core, observe};
+use crate::simplex::observe;
 
 /// Relative difference between the pivot computed by row and by column that counts as trouble.
 const PIVOT_MISMATCH: f64 = 1e-7;
@@ -19,7 +19,7 @@ impl Dual<'_> {
     /// FTRAN of the entering column, and the check that both ways of computing the pivot agree.
     pub(super) fn solve_column(&mut self, r: usize, entering: &Entering) -> Option<Reason> {
         let core = &mut *self.core;
-        Core::load_column(&core.a, core.n, entering.q, &mut core.col);
+        core.load_entering(entering.q);
         core.factor.ftran_entering(&mut core.col, core.density.col);
         observe(&mut core.density.col, core.col.density());
         let (by_row, by_col) = (entering.alpha_row, core.col.value[r]);
@@ -79,10 +79,10 @@ impl Dual<'_> {
             core.count.flips += 1;
             if j < core.n {
                 for (i, v) in core.a.iter(j) {
-                    column.add(i, v * change);
+                    column.add(core.factor.position(i), v * change);
                 }
             } else {
-                column.add(j - core.n, change);
+                column.add(core.factor.position(j - core.n), change);
             }
         }
         core.factor.ftran(&mut column, core.density.col);
@@ -116,18 +116,24 @@ impl Dual<'_> {
     pub(super) fn update_weights(&mut self, r: usize) {
         let core = &mut *self.core;
         core.tau.copy_from(&core.rho);
-        core.factor.ftran(&mut core.tau, core.density.tau);
-        observe(&mut core.density.tau, core.tau.density());
+        let mut tau = std::mem::take(&mut core.dual.tau_at);
+        core.factor.ftran_at(
+            &mut core.tau,
+            &core.col.index,
+            &mut core.density.tau,
+            &mut tau,
+        );
         let alpha = core.col.value[r];
         let w_r = core.dse[r] / (alpha * alpha);
         core.ticks += core.col.index.len() as u64;
-        for &i in &core.col.index {
+        for (&i, &t) in core.col.index.iter().zip(&tau) {
             let i = i as usize;
             let a = core.col.value[i];
-            let w = core.dse[i] + a * (w_r * a - 2.0 / alpha * core.tau.value[i]);
+            let w = core.dse[i] + a * (w_r * a - 2.0 / alpha * t);
             core.dse[i] = w.max(LEAST_WEIGHT.max(a * a * w_r * 1e-3));
         }
         core.dse[r] = w_r.max(LEAST_WEIGHT);
+        core.dual.tau_at = tau;
     }
 
     /// The pivot itself.
