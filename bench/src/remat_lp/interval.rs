@@ -1,9 +1,10 @@
 //! The interval form's loop of columns, rows and cuts.
 
+use super::record::Recorder;
 use super::{Failure, Options};
 use remat_formulations::Instance;
 use remat_formulations::checkmate::Graph;
-use remat_formulations::checkmate::interval::{RootSettings, root_bound};
+use remat_formulations::checkmate::interval::{Journal, RootSettings, root_bound_recorded};
 use remat_formulations::checkmate::path_cuts::SeparationSettings;
 use std::time::{Duration, Instant};
 
@@ -17,14 +18,23 @@ pub(super) fn run(instance: &Instance, graph: Graph, options: &Options) -> Resul
         memory_cuts: options.memory_cuts,
         alternate: options.alternate,
         eager_cuts: options.eager,
-        purge_age: options.purge,
+        // The recorded format knows no deletions.
+        purge_age: if options.record.is_some() {
+            0
+        } else {
+            options.purge
+        },
         time_limit: Some(Duration::from_secs_f64(options.seconds)),
         verbose: options.verbose,
         ..Default::default()
     };
     let clock = Instant::now();
     let budget = graph.capacity + instance.static_bytes();
-    let root = root_bound(instance, budget, &settings)?;
+    let journal = match &options.record {
+        Some(path) => Some(Box::new(Recorder::new(Some(path))?) as Box<dyn Journal>),
+        None => None,
+    };
+    let root = root_bound_recorded(instance, budget, &settings, journal)?;
     println!(
         "{:?}: {:.2}, proven {} ({} before cuts), {} cuts; {} rows, {} columns, {} rounds, {} pivots",
         root.status,

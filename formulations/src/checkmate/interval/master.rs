@@ -7,6 +7,16 @@ use remat_lp::{
 };
 use std::collections::BTreeSet;
 
+/// Follows the changes of a program and its solves, to replay them elsewhere. Purging is not reported.
+pub trait Journal {
+    /// Rows were added.
+    fn rows(&mut self, rows: &[NewRow]);
+    /// Columns were added.
+    fn cols(&mut self, cols: &[NewCol]);
+    /// The program was solved: objective without offset, wall-clock seconds, simplex iterations.
+    fn solved(&mut self, objective: f64, seconds: f64, iterations: u64);
+}
+
 /// The restricted master program. Memory rows share one overflow column, whose cost rises until it is not needed.
 pub struct Master {
     graph: Graph,
@@ -24,24 +34,34 @@ pub struct Master {
     memory_rows: Vec<u32>,
     columns_of: Vec<Vec<u32>>,
     penalty: f64,
+    journal: Option<Box<dyn Journal>>,
 }
 
 const OVERFLOW: ColId = ColId(0);
 
 impl Master {
     /// The program with a row for every need, and for every need the interval from the first computation and the one
-    /// that is recomputed for it alone.
+    /// that is recomputed for it alone. Column 0 is the overflow, as the journal, if there is one, must know.
     ///
     /// # Errors
     /// [`ModelError`] if the solver refuses the program, which would be a defect here.
-    pub fn new(graph: Graph, settings: Settings) -> Result<Master, ModelError> {
+    pub fn new(
+        graph: Graph,
+        settings: Settings,
+        journal: Option<Box<dyn Journal>>,
+    ) -> Result<Master, ModelError> {
         let n = graph.len();
         let penalty = 2.0 * graph.base_cost().max(1) as f64 * graph.memory_unit()
             / graph.capacity.max(1) as f64;
         let mut lp = ModelBuilder::new(Sense::Minimise);
         lp.set_name("intervals");
         lp.set_offset(graph.base_cost() as f64);
-        lp.add_col(penalty, 0.0..);
+        let overflow = NewCol::new(penalty, 0.0.., []);
+        lp.add_col(overflow.cost, overflow.bounds);
+        let mut journal = journal;
+        if let Some(journal) = &mut journal {
+            journal.cols(&[overflow]);
+        }
         let mut master = Master {
             solver: Solver::new(lp.build()?, settings),
             rows: Vec::new(),
@@ -54,6 +74,7 @@ impl Master {
             memory_rows: Vec::new(),
             columns_of: vec![Vec::new(); n],
             penalty,
+            journal,
             graph,
         };
         let needs = || {
@@ -113,7 +134,15 @@ impl Master {
 
     /// Solves from the present basis.
     pub fn solve(&mut self, algorithm: Algorithm) -> LpOutcome {
-        self.solver.solve_with(algorithm)
+        let clock = std::time::Instant::now();
+        let before = self.solver.stats().iterations();
+        let outcome = self.solver.solve_with(algorithm);
+        if let (Some(journal), LpOutcome::Optimal(solution)) = (&mut self.journal, &outcome) {
+            let objective = solution.objective - self.solver.model().offset();
+            let iterations = self.solver.stats().iterations() - before;
+            journal.solved(objective, clock.elapsed().as_secs_f64(), iterations);
+        }
+        outcome
     }
 
     /// The intervals of a solution.
@@ -190,6 +219,9 @@ impl Master {
             self.rows.push(row);
             self.row_age.push(0);
         }
+        if let Some(journal) = &mut self.journal {
+            journal.rows(&new);
+        }
         self.solver.add_rows(&new)?;
         Ok(new.len())
     }
@@ -239,6 +271,9 @@ impl Master {
             self.columns_of[c.node as usize].push(self.columns.len() as u32);
             self.columns.push(c);
             self.column_age.push(0);
+        }
+        if let Some(journal) = &mut self.journal {
+            journal.cols(&new);
         }
         self.solver.add_cols(&new)?;
         Ok(new.len())

@@ -28,10 +28,10 @@ mod price;
 mod root;
 
 pub use bound::lagrangian_bound;
-pub use master::Master;
+pub use master::{Journal, Master};
 pub use point::IntervalPoint;
 pub use price::{Candidate, Pricing};
-pub use root::{RootBound, RootError, RootSettings, RootStatus, root_bound};
+pub use root::{RootBound, RootError, RootSettings, RootStatus, root_bound, root_bound_recorded};
 
 use super::Graph;
 use super::path_cuts::{PathCut, PathMemoryCut};

@@ -1,6 +1,6 @@
 //! The root: columns and rows until nothing is violated and nothing pays, cuts, and again.
 
-use super::{Graph, Interval, IntervalPoint, Master, Row, lagrangian_bound};
+use super::{Graph, Interval, IntervalPoint, Journal, Master, Row, lagrangian_bound};
 use crate::bound::TooSmall;
 use crate::checkmate::path_cuts::{SeparationSettings, separate};
 use crate::instance::Instance;
@@ -131,8 +131,21 @@ pub fn root_bound(
     budget_bytes: u64,
     settings: &RootSettings,
 ) -> Result<RootBound, RootError> {
+    root_bound_recorded(instance, budget_bytes, settings, None)
+}
+
+/// As [`root_bound`], with a journal of the changes of the program and of its solves.
+///
+/// # Errors
+/// As [`root_bound`].
+pub fn root_bound_recorded(
+    instance: &Instance,
+    budget_bytes: u64,
+    settings: &RootSettings,
+    journal: Option<Box<dyn Journal>>,
+) -> Result<RootBound, RootError> {
     let graph = Graph::new(instance, budget_bytes)?;
-    let mut root = Root::new(graph, settings)?;
+    let mut root = Root::new(graph, settings, journal)?;
     root.run()?;
     Ok(root.finish())
 }
@@ -159,11 +172,15 @@ struct Root<'a> {
 }
 
 impl<'a> Root<'a> {
-    fn new(graph: Graph, settings: &'a RootSettings) -> Result<Self, RootError> {
+    fn new(
+        graph: Graph,
+        settings: &'a RootSettings,
+        journal: Option<Box<dyn Journal>>,
+    ) -> Result<Self, RootError> {
         let base = graph.base_cost();
         Ok(Root {
             settings,
-            master: Master::new(graph, settings.lp.clone())?,
+            master: Master::new(graph, settings.lp.clone(), journal)?,
             out: RootBound {
                 status: RootStatus::Converged,
                 lp_value: base as f64,
@@ -220,7 +237,11 @@ impl<'a> Root<'a> {
                 );
             }
             let progress = (self.out.lp_value - before) / before.max(1.0);
-            idle = if progress < self.settings.least_progress { idle + 1 } else { 0 };
+            idle = if progress < self.settings.least_progress {
+                idle + 1
+            } else {
+                0
+            };
             if eager && (added == 0 || idle >= 3) {
                 // What is left is in the tail: from here on every relaxation is solved to its end.
                 eager = false;
@@ -277,7 +298,11 @@ impl<'a> Root<'a> {
                 .is_some_and(|l| self.begin.elapsed() > l);
             let moved = (solution.objective - last_value).abs() / solution.objective.abs().max(1.0);
             last_value = solution.objective;
-            calm = if moved < self.settings.eager_cuts { calm + 1 } else { 0 };
+            calm = if moved < self.settings.eager_cuts {
+                calm + 1
+            } else {
+                0
+            };
             let enough = eager && calm >= 3 && self.master.overflow(&solution) <= 1e-6;
             let rows = self.separate_rows(&solution);
             let mut columns = Vec::new();
