@@ -11,6 +11,7 @@
 //! | [`plan`] | a schedule as a program of `allocate`, `compute`, `deallocate` |
 //! | [`baselines`] | the known ways to get a schedule without an integer program |
 //! | [`anneal`] | our own primal heuristic: annealing over the retained sets |
+//! | [`checkmate`] | Checkmate's integer program: the forms that are solved, and their cuts |
 //! | [`bound`] | combinatorial dual bounds that need no linear program |
 //!
 //! Arrows point one way: [`simulate`] judges what the others make and borrows nothing from them.
@@ -21,6 +22,7 @@ pub mod anneal;
 pub mod baselines;
 pub mod bound;
 pub mod budget;
+pub mod checkmate;
 pub mod document;
 pub mod instance;
 pub mod plan;

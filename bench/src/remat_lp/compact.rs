@@ -1,0 +1,156 @@
+//! The retention-edge form: cold with all memory rows, lazily from "keep everything", and rounds of path cuts.
+
+use super::record::Recorder;
+use super::{Failure, Options};
+use remat_formulations::Instance;
+use remat_formulations::checkmate::Graph;
+use remat_formulations::checkmate::compact::{Compact, MemoryRow, Space};
+use remat_formulations::checkmate::path_cuts::{
+    SeparationSettings, path_cut_row, point_of, separate,
+};
+use remat_lp::certificate::safe_bound;
+use remat_lp::{LpOutcome, NewRow, Settings, Solution, Solver};
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+pub(super) fn run(_: &Instance, graph: Graph, options: &Options) -> Result<(), Failure> {
+    let space = if options.full {
+        Space::Full
+    } else {
+        Space::Rectangular
+    };
+    let start = Instant::now();
+    let form = Compact::new(graph, space);
+    println!(
+        "{:?} space: {} columns, {} rows, {} memory rows left out; built in {:.2} s",
+        form.space(),
+        form.model().num_cols(),
+        form.model().num_rows(),
+        form.memory_rows().count(),
+        start.elapsed().as_secs_f64()
+    );
+    let mut run = Run {
+        solver: Solver::new(form.model().clone(), Settings::default()),
+        recorder: Recorder::new(options.record.as_deref())?,
+        inside: BTreeSet::new(),
+        seconds: 0.0,
+        form: &form,
+        verbose: options.verbose,
+    };
+    run.recorder.model(form.model())?;
+    if options.all {
+        let rows: Vec<NewRow> = form
+            .memory_rows()
+            .filter_map(|p| form.memory_row(p))
+            .collect();
+        run.inside.extend(form.memory_rows());
+        run.add(&rows)?;
+    } else {
+        run.solver.set_basis(&form.keep_everything())?;
+    }
+    let mut solution = run.lazily()?;
+    run.report("relaxation", &solution);
+    let limits = SeparationSettings {
+        limit: options.per_round,
+        ..Default::default()
+    };
+    let first = match form.space() {
+        Space::Rectangular => form.graph().first_backward.unwrap_or(0) as usize,
+        Space::Full => 0,
+    };
+    for round in 1..=options.cuts {
+        let clock = Instant::now();
+        let cuts = separate(form.graph(), &point_of(&form, &solution.x), first, &limits);
+        let seconds = clock.elapsed().as_secs_f64();
+        if cuts.is_empty() {
+            break;
+        }
+        let rows: Vec<NewRow> = cuts.iter().map(|f| path_cut_row(&form, &f.cut)).collect();
+        run.add(&rows)?;
+        solution = run.lazily()?;
+        run.report(
+            &format!(
+                "round {round}, {} cuts, separated in {seconds:.3} s",
+                rows.len()
+            ),
+            &solution,
+        );
+    }
+    Ok(())
+}
+
+struct Run<'a> {
+    form: &'a Compact,
+    solver: Solver,
+    recorder: Recorder,
+    inside: BTreeSet<MemoryRow>,
+    seconds: f64,
+    verbose: bool,
+}
+
+impl Run<'_> {
+    fn add(&mut self, rows: &[NewRow]) -> Result<(), Failure> {
+        self.recorder.rows(rows)?;
+        let clock = Instant::now();
+        self.solver.add_rows(rows)?;
+        self.seconds += clock.elapsed().as_secs_f64();
+        Ok(())
+    }
+
+    fn lazily(&mut self) -> Result<Solution, Failure> {
+        loop {
+            let before = self.solver.stats().iterations();
+            let clock = Instant::now();
+            let outcome = self.solver.solve();
+            let seconds = clock.elapsed().as_secs_f64();
+            self.seconds += seconds;
+            let iterations = self.solver.stats().iterations() - before;
+            let LpOutcome::Optimal(solution) = outcome else {
+                return Err(format!("the relaxation is not solved: {outcome:?}").into());
+            };
+            self.recorder.solve(
+                solution.objective - self.form.model().offset(),
+                seconds,
+                iterations,
+            )?;
+            let mut places = Vec::new();
+            let mut rows = Vec::new();
+            for (place, _) in self.form.violated_memory(&solution.x, 1e-7) {
+                if rows.len() >= 500 {
+                    break;
+                }
+                if let Some(row) = self
+                    .form
+                    .memory_row(place)
+                    .filter(|_| !self.inside.contains(&place))
+                {
+                    places.push(place);
+                    rows.push(row);
+                }
+            }
+            if self.verbose {
+                println!(
+                    "    {:.2} after {iterations} pivots, {seconds:.3} s; {} memory rows violated",
+                    solution.objective,
+                    rows.len()
+                );
+            }
+            if rows.is_empty() {
+                return Ok(solution);
+            }
+            self.inside.extend(places);
+            self.add(&rows)?;
+        }
+    }
+
+    fn report(&self, what: &str, solution: &Solution) {
+        let bound = safe_bound(self.solver.model(), &solution.y);
+        println!(
+            "{:.2} (proven {bound:.2}), LP {:.2} s, {} pivots, {} memory rows: {what}",
+            solution.objective,
+            self.seconds,
+            self.solver.stats().iterations(),
+            self.inside.len()
+        );
+    }
+}

@@ -1,0 +1,58 @@
+//! The interval form's loop of columns, rows and cuts.
+
+use super::record::Recorder;
+use super::{Failure, Options};
+use remat_formulations::Instance;
+use remat_formulations::checkmate::Graph;
+use remat_formulations::checkmate::interval::{Journal, RootSettings, root_bound_recorded};
+use remat_formulations::checkmate::path_cuts::SeparationSettings;
+use std::time::{Duration, Instant};
+
+pub(super) fn run(instance: &Instance, graph: Graph, options: &Options) -> Result<(), Failure> {
+    let settings = RootSettings {
+        cut_rounds: options.cuts,
+        separation: SeparationSettings {
+            limit: options.per_round,
+            ..Default::default()
+        },
+        memory_cuts: options.memory_cuts,
+        alternate: options.alternate,
+        eager_cuts: options.eager,
+        // The recorded format knows no deletions.
+        purge_age: if options.record.is_some() {
+            0
+        } else {
+            options.purge
+        },
+        time_limit: Some(Duration::from_secs_f64(options.seconds)),
+        verbose: options.verbose,
+        ..Default::default()
+    };
+    let clock = Instant::now();
+    let budget = graph.capacity + instance.static_bytes();
+    let journal = match &options.record {
+        Some(path) => Some(Box::new(Recorder::new(Some(path))?) as Box<dyn Journal>),
+        None => None,
+    };
+    let root = root_bound_recorded(instance, budget, &settings, journal)?;
+    println!(
+        "{:?}: {:.2}, proven {} ({} before cuts), {} cuts; {} rows, {} columns, {} rounds, {} pivots",
+        root.status,
+        root.lp_value,
+        root.safe_bound,
+        root.plain_bound,
+        root.cuts,
+        root.rows,
+        root.cols,
+        root.rounds,
+        root.iterations
+    );
+    println!(
+        "seconds: LP {:.2}, pricing {:.2}, separation {:.2}, all {:.2}",
+        root.lp_seconds,
+        root.pricing_seconds,
+        root.separation_seconds,
+        clock.elapsed().as_secs_f64()
+    );
+    Ok(())
+}

@@ -1,0 +1,108 @@
+//! Linear relaxations of Checkmate's program, solved by our LP core: the compact form with memory rows at once and
+//! lazily, rounds of path cuts on it, and the interval form's column-and-row generation.
+//!
+//! ```text
+//! remat-lp compact  GRAPH BUDGET [--all] [--full] [--cuts ROUNDS] [--per-round CUTS] [--record FILE]
+//! remat-lp interval GRAPH BUDGET [--cuts ROUNDS] [--per-round CUTS] [--no-memory-cuts] [--alternate] [--purge AGE] [--eager SHARE] [--seconds S] [--verbose]
+//! ```
+//!
+//! `GRAPH` is a file, `BUDGET` as in the command line tool (`6GiB`, or a percentage of the peak without recomputation).
+
+mod compact;
+mod interval;
+mod record;
+
+use remat_formulations::checkmate::Graph;
+use remat_formulations::instance::{ReadOptions, read_instance};
+use remat_formulations::schedule::CheckmateSchedule;
+use remat_formulations::{Budget, Instance, simulate};
+use std::error::Error;
+use std::path::Path;
+
+/// Why a run failed, as a message.
+pub type Failure = Box<dyn Error>;
+
+/// Runs one benchmark by its arguments (without the program's name).
+///
+/// # Errors
+/// Unknown arguments, unreadable files, a budget that is too small, or a defect of the solver.
+pub fn run(args: &[String]) -> Result<(), Failure> {
+    let usage = "usage: remat-lp compact|interval GRAPH BUDGET [options]";
+    let [form, graph, budget, rest @ ..] = args else {
+        return Err(usage.into());
+    };
+    let options = Options::parse(rest)?;
+    let (instance, graph) = load(graph, budget)?;
+    match form.as_str() {
+        "compact" => compact::run(&instance, graph, &options),
+        "interval" => interval::run(&instance, graph, &options),
+        _ => Err(usage.into()),
+    }
+}
+
+struct Options {
+    all: bool,
+    full: bool,
+    verbose: bool,
+    alternate: bool,
+    memory_cuts: bool,
+    purge: u32,
+    eager: f64,
+    cuts: usize,
+    per_round: usize,
+    seconds: f64,
+    record: Option<String>,
+}
+
+impl Options {
+    fn parse(args: &[String]) -> Result<Options, Failure> {
+        let mut out = Options {
+            all: false,
+            full: false,
+            verbose: false,
+            alternate: false,
+            memory_cuts: true,
+            purge: 10,
+            eager: 1e-4,
+            cuts: 0,
+            per_round: 300,
+            seconds: 300.0,
+            record: None,
+        };
+        let mut rest = args.iter();
+        while let Some(arg) = rest.next() {
+            let mut value = || rest.next().ok_or(format!("{arg} needs a value"));
+            match arg.as_str() {
+                "--all" => out.all = true,
+                "--full" => out.full = true,
+                "--verbose" => out.verbose = true,
+                "--alternate" => out.alternate = true,
+                "--no-memory-cuts" => out.memory_cuts = false,
+                "--eager" => out.eager = value()?.parse()?,
+                "--purge" => out.purge = value()?.parse()?,
+                "--cuts" => out.cuts = value()?.parse()?,
+                "--per-round" => out.per_round = value()?.parse()?,
+                "--seconds" => out.seconds = value()?.parse()?,
+                "--record" => out.record = Some(value()?.clone()),
+                _ => return Err(format!("unknown option {arg}").into()),
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// Reads an instance; percentages of the budget count the peak of the run without recomputation.
+fn load(path: &str, budget: &str) -> Result<(Instance, Graph), Failure> {
+    let instance = read_instance(Path::new(path), &ReadOptions::default())?;
+    let plain = CheckmateSchedule::checkpoint_all(&instance);
+    let peak = simulate::checkmate(&instance, &plain)?.peak_bytes;
+    let bytes = budget.parse::<Budget>()?.bytes(peak);
+    let graph = Graph::new(&instance, bytes)?;
+    println!(
+        "{}: {} nodes, capacity {} of peak {peak} bytes",
+        instance.name(),
+        graph.len(),
+        graph.capacity
+    );
+    Ok((instance, graph))
+}

@@ -1,0 +1,126 @@
+//! A sequence of solves as a text file, so that another solver can replay it: bounds, costs, rows, columns in the order
+//! in which they came. The format is that of the `replay` example of the LP crate.
+
+use remat_formulations::checkmate::interval::Journal;
+use remat_lp::{Model, NewCol, NewRow, RowId};
+use std::fs::File;
+use std::io::{BufWriter, Result, Write};
+
+/// Writes events to a file, or nowhere. Times are those of the processor, from the last change to the end of the solve, so
+/// that a busy machine does not distort them.
+pub struct Recorder(Option<BufWriter<File>>, f64);
+
+/// Processor time of this thread in seconds; 0 where the system does not tell.
+fn processor_seconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split(' ')
+        .next()
+        .and_then(|ns| ns.parse().ok())
+        .map_or(0.0, |ns: f64| ns * 1e-9)
+}
+
+impl Recorder {
+    /// A recorder into `path`, if there is one.
+    pub fn new(path: Option<&str>) -> Result<Self> {
+        let file = path.map(File::create).transpose()?;
+        Ok(Recorder(file.map(BufWriter::new), processor_seconds()))
+    }
+
+    /// The program before the first solve.
+    pub fn model(&mut self, model: &Model) -> Result<()> {
+        let Some(out) = &mut self.0 else {
+            return Ok(());
+        };
+        writeln!(out, "C {}", model.num_cols())?;
+        for j in 0..model.num_cols() {
+            writeln!(
+                out,
+                "{} {} {}",
+                model.col_lower()[j],
+                model.col_upper()[j],
+                model.costs()[j]
+            )?;
+        }
+        for r in 0..model.num_rows() {
+            let row = RowId(r as u32);
+            let entries = model.row(row).map(|(c, v)| (c.0, v));
+            line(out, "R", model.row_bounds(row), entries.collect())?;
+        }
+        Ok(())
+    }
+
+    /// Rows that were added.
+    pub fn rows(&mut self, rows: &[NewRow]) -> Result<()> {
+        let Some(out) = &mut self.0 else {
+            return Ok(());
+        };
+        for row in rows {
+            line(
+                out,
+                "R",
+                row.bounds,
+                row.entries.iter().map(|&(c, v)| (c.0, v)).collect(),
+            )?;
+        }
+        self.1 = processor_seconds();
+        Ok(())
+    }
+
+    /// Columns that were added.
+    pub fn cols(&mut self, cols: &[NewCol]) -> Result<()> {
+        let Some(out) = &mut self.0 else {
+            return Ok(());
+        };
+        for col in cols {
+            let entries = col.entries.iter().map(|&(r, v)| (r.0, v)).collect();
+            line(out, &format!("A {}", col.cost), col.bounds, entries)?;
+        }
+        self.1 = processor_seconds();
+        Ok(())
+    }
+
+    /// A solve and what it gave; `objective` without the model's offset, `seconds` by the clock (not recorded).
+    pub fn solve(&mut self, objective: f64, _seconds: f64, iterations: u64) -> Result<()> {
+        let Some(out) = &mut self.0 else {
+            return Ok(());
+        };
+        let seconds = processor_seconds() - self.1;
+        writeln!(out, "S {objective} {seconds} {iterations}")?;
+        self.1 = processor_seconds();
+        Ok(())
+    }
+}
+
+fn line(
+    out: &mut impl Write,
+    head: &str,
+    bounds: remat_lp::Bounds,
+    entries: Vec<(u32, f64)>,
+) -> Result<()> {
+    write!(
+        out,
+        "{head} {} {} {}",
+        bounds.lower,
+        bounds.upper,
+        entries.len()
+    )?;
+    for (index, value) in entries {
+        write!(out, " {index} {value}")?;
+    }
+    writeln!(out)
+}
+
+/// Errors of writing show as a file that ends early.
+impl Journal for Recorder {
+    fn rows(&mut self, rows: &[NewRow]) {
+        let _ = Recorder::rows(self, rows);
+    }
+
+    fn cols(&mut self, cols: &[NewCol]) {
+        let _ = Recorder::cols(self, cols);
+    }
+
+    fn solved(&mut self, objective: f64, seconds: f64, iterations: u64) {
+        let _ = Recorder::solve(self, objective, seconds, iterations);
+    }
+}

@@ -1,0 +1,131 @@
+//! What Checkmate's program sees of an instance, in arrays.
+
+use crate::bound::{TooSmall, smallest_budget};
+use crate::instance::{Instance, NodeId};
+use crate::schedule::{BitMatrix, CheckmateSchedule};
+
+/// Costs, sizes and readers of a computation graph, and the memory its tensors may take together.
+///
+/// Nodes are numbered `0..len` in execution order; stage `t` is the stretch that computes node `t` for the first time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Graph {
+    /// Cost of one computation, in the instance's unit.
+    pub cost: Vec<u64>,
+    /// Size of the output, in bytes.
+    pub bytes: Vec<u64>,
+    /// Scratch memory while the node runs, in bytes.
+    pub workspace: Vec<u64>,
+    /// Distinct inputs, ascending.
+    pub needs: Vec<Vec<u32>>,
+    /// Distinct readers, ascending.
+    pub users: Vec<Vec<u32>>,
+    /// The last stage in which the tensor can be of use: the last stage in which a reader runs, directly or because
+    /// something that is of use then is recomputed from it.
+    pub last_stage: Vec<u32>,
+    /// The first backward node, where the graph has a loss with nothing but backward nodes behind it.
+    pub first_backward: Option<u32>,
+    /// Bytes for outputs and workspaces: the budget without the fixed memory.
+    pub capacity: u64,
+}
+
+impl Graph {
+    /// The graph of an instance under a budget in bytes (fixed memory included).
+    ///
+    /// # Errors
+    /// [`TooSmall`] where a node cannot run within the budget at all.
+    pub fn new(instance: &Instance, budget_bytes: u64) -> Result<Graph, TooSmall> {
+        let smallest = smallest_budget(instance);
+        if smallest.needed_bytes > budget_bytes {
+            return Err(TooSmall {
+                budget_bytes,
+                ..smallest
+            });
+        }
+        let n = instance.len();
+        let list = |ids: &[NodeId]| ids.iter().map(|d| d.0).collect::<Vec<u32>>();
+        let users: Vec<Vec<u32>> = instance.ids().map(|i| list(instance.users(i))).collect();
+        let mut last_stage: Vec<u32> = (0..n as u32).collect();
+        for i in (0..n).rev() {
+            for &q in &users[i] {
+                last_stage[i] = last_stage[i].max(last_stage[q as usize]);
+            }
+        }
+        let first_backward = instance.loss().map(|l| l.0 + 1).filter(|&f| {
+            let behind = &instance.nodes()[f as usize..];
+            !behind.is_empty() && behind.iter().all(|v| v.is_backward())
+        });
+        Ok(Graph {
+            cost: instance.nodes().iter().map(|v| v.cost()).collect(),
+            bytes: instance.nodes().iter().map(|v| v.output_bytes).collect(),
+            workspace: instance
+                .nodes()
+                .iter()
+                .map(|v| v.workspace_bytes())
+                .collect(),
+            needs: instance.ids().map(|i| list(instance.needs(i))).collect(),
+            users,
+            last_stage,
+            first_backward,
+            capacity: budget_bytes - instance.static_bytes(),
+        })
+    }
+
+    /// Number of nodes, which is also the number of stages.
+    pub fn len(&self) -> usize {
+        self.cost.len()
+    }
+
+    /// Whether there is no node.
+    pub fn is_empty(&self) -> bool {
+        self.cost.is_empty()
+    }
+
+    /// Cost of computing every node once.
+    pub fn base_cost(&self) -> u64 {
+        self.cost.iter().sum()
+    }
+
+    /// Bytes without which a node cannot run: its inputs, its output, its workspace.
+    pub fn need_bytes(&self, node: usize) -> u64 {
+        let inputs: u64 = self.needs[node]
+            .iter()
+            .map(|&j| self.bytes[j as usize])
+            .sum();
+        inputs + self.bytes[node] + self.workspace[node]
+    }
+
+    /// The unit in which programs count memory, in bytes: a power of two near a thousandth of the capacity, so that
+    /// coefficients are moderate and the conversion of any size to it is exact.
+    pub fn memory_unit(&self) -> f64 {
+        let thousandth = (self.capacity / 1000).max(1);
+        thousandth.next_power_of_two() as f64
+    }
+
+    /// The schedule without what is of no use: a tensor is retained only if it is read or retained for a later reading
+    /// before it is computed again, and recomputed only if it is not there. Cost and memory do not rise.
+    ///
+    /// The schedule must be one that executes; shapes are `len x len`.
+    pub fn cleaned(&self, schedule: &CheckmateSchedule) -> CheckmateSchedule {
+        let n = self.len();
+        let mut computed = BitMatrix::new(n, n);
+        let mut retained = BitMatrix::new(n, n);
+        for t in (0..n).rev() {
+            computed.set(t, t, true);
+            for k in (0..t).rev() {
+                let kept_on = t + 1 < n && retained.get(t + 1, k);
+                let read = self.users[k]
+                    .iter()
+                    .take_while(|&&q| q as usize <= t)
+                    .any(|&q| computed.get(t, q as usize));
+                if kept_on || read {
+                    if schedule.retained.get(t, k) {
+                        retained.set(t, k, true);
+                    } else {
+                        computed.set(t, k, true);
+                    }
+                }
+            }
+        }
+        CheckmateSchedule { computed, retained }
+    }
+}

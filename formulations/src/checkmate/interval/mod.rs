@@ -1,0 +1,229 @@
+//! The interval form of Checkmate's program: one column for each stretch of time that a tensor spends in memory.
+//!
+//! An *event* `(t,k)` is node `k`'s turn in stage `t`. A column is an interval of tensor `i`: it starts when `i` is first
+//! computed, or when it is recomputed in some stage `a` (which costs `c_i`), and it ends at the event that reads it last.
+//! In a schedule without useless retention ([`Graph::cleaned`]) every tensor's time in memory is such a set of
+//! intervals, no two of one tensor in the same stage, so the form has the integer optima of the whole program. Rows:
+//!
+//! ```text
+//! need (i,b)      intervals of i that cover event (b,b)                                         >=  1
+//! input (t,u,j)   intervals of j that cover (t,u)  -  intervals of u that start in stage t      >=  0      lazily
+//! memory (t,k)    sum m_i over intervals that cover (t,k)  +  workspace of a start there        <=  capacity - constants, lazily
+//! path cuts       intervals crossing the start of a, of tensors of the path,
+//!                 + intervals of j that start in [a, b]                                         >=  1      lazily
+//! path memory     sum over J of m_k (covers (b,j) - starts behind (a,j), up to (b,j))
+//!                 - need_j (intervals of path tensors crossing the start of a)                  <=  capacity - need_j, lazily
+//! ```
+//!
+//! The last is stronger than in the compact form: what is read last in stage `b` itself behind the turn of `j` counts as
+//! staying. Every dual is a price on an event, a stage boundary or a start, so the best interval of a tensor is found in one
+//! sweep over its stages and readers ([`price`]), over *all* intervals, those whose rows are not in the program yet too.
+//! The cheapest set of disjoint intervals of each tensor gives the Lagrangian bound ([`bound`]), in integers and safe
+//! before convergence.
+
+mod bound;
+mod master;
+mod point;
+mod price;
+mod root;
+
+pub use bound::lagrangian_bound;
+pub use master::{Journal, Master};
+pub use point::IntervalPoint;
+pub use price::{Candidate, Pricing};
+pub use root::{RootBound, RootError, RootSettings, RootStatus, root_bound, root_bound_recorded};
+
+use super::Graph;
+use super::path_cuts::{PathCut, PathMemoryCut};
+use crate::schedule::CheckmateSchedule;
+
+/// A stretch of time that a tensor spends in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Interval {
+    /// The tensor.
+    pub node: u32,
+    /// The stage in which it is computed; `node` itself for the first computation.
+    pub start: u32,
+    /// The stage in which it is read last.
+    pub end: u32,
+    /// The node that reads it last, `node < reader <= end`.
+    pub reader: u32,
+}
+
+/// The number of an event: node `node`'s turn in stage `stage`.
+#[inline]
+pub(crate) fn event(len: usize, stage: u32, node: u32) -> u32 {
+    stage * len as u32 + node
+}
+
+impl Interval {
+    /// The intervals of a schedule that executes, after cleaning, by tensor and start.
+    pub fn of_schedule(graph: &Graph, schedule: &CheckmateSchedule) -> Vec<Interval> {
+        let n = graph.len();
+        let clean = graph.cleaned(schedule);
+        let mut out = Vec::new();
+        for i in 0..n {
+            let starts = (i..n).filter(|&t| clean.computed.get(t, i));
+            for start in starts {
+                let mut end = start;
+                while end + 1 < n && clean.retained.get(end + 1, i) {
+                    end += 1;
+                }
+                // Cleaned: in the last stage it is there somebody reads it, unless nobody ever does.
+                let readers = graph.users[i].iter().rev();
+                let reader = readers
+                    .copied()
+                    .find(|&q| q as usize <= end && clean.computed.get(end, q as usize));
+                if let Some(reader) = reader {
+                    out.push(Interval {
+                        node: i as u32,
+                        start: start as u32,
+                        end: end as u32,
+                        reader,
+                    });
+                }
+            }
+        }
+        out
+    }
+
+    /// Whether it begins with a recomputation rather than the first computation.
+    pub fn is_recomputed(&self) -> bool {
+        self.start > self.node
+    }
+
+    /// The first event at which its memory is charged to it. A first computation's own event is not: it happens in
+    /// every schedule.
+    pub(crate) fn first_event(&self, len: usize) -> u32 {
+        event(len, self.start, self.node) + u32::from(!self.is_recomputed())
+    }
+
+    /// The event that reads it last.
+    pub(crate) fn last_event(&self, len: usize) -> u32 {
+        event(len, self.end, self.reader)
+    }
+
+    /// Whether it is in memory at an event.
+    pub fn covers(&self, len: usize, stage: u32, node: u32) -> bool {
+        let e = event(len, stage, node);
+        self.first_event(len) <= e && e <= self.last_event(len)
+    }
+
+    /// Whether it is in memory when a stage starts.
+    pub fn crosses(&self, stage: u32) -> bool {
+        self.start < stage && stage <= self.end
+    }
+}
+
+/// A row of the form.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Row {
+    /// `node` is there when the node of stage `reader` reads it for the first time.
+    Need {
+        /// The tensor.
+        node: u32,
+        /// Its reader, which is also the stage.
+        reader: u32,
+    },
+    /// `input` is there when `node` is recomputed in `stage`.
+    Input {
+        /// The stage.
+        stage: u32,
+        /// The node that is recomputed.
+        node: u32,
+        /// Its input.
+        input: u32,
+    },
+    /// Memory at an event.
+    Memory {
+        /// The stage.
+        stage: u32,
+        /// The node whose turn it is.
+        node: u32,
+    },
+    /// A path cut.
+    Path(PathCut),
+    /// A path memory cut, with `other_bytes` 0.
+    PathMemory(PathMemoryCut),
+}
+
+/// The window of start stages of tensor `k` behind event `(a,j)`, up to event `(b,j)`.
+fn starts_between(k: u32, j: u32, a: u32, b: u32) -> std::ops::RangeInclusive<u32> {
+    if k < j {
+        a + 1..=b
+    } else {
+        a..=b.saturating_sub(1)
+    }
+}
+
+impl Row {
+    /// Coefficient of an interval: a count, or bytes for memory rows.
+    pub fn coefficient(&self, graph: &Graph, c: &Interval) -> i64 {
+        let n = graph.len();
+        let bytes = |k: u32| graph.bytes[k as usize] as i64;
+        match self {
+            Row::Need { node, reader } => {
+                i64::from(c.node == *node && c.covers(n, *reader, *reader))
+            }
+            Row::Input { stage, node, input } => {
+                let covers = c.node == *input && c.covers(n, *stage, *node);
+                let starts = c.node == *node && c.is_recomputed() && c.start == *stage;
+                i64::from(covers) - i64::from(starts)
+            }
+            Row::Memory { stage, node } => {
+                let starts = c.node == *node && c.start == *stage && c.is_recomputed();
+                let held = if c.covers(n, *stage, *node) {
+                    bytes(c.node)
+                } else {
+                    0
+                };
+                let scratch = if starts {
+                    graph.workspace[*node as usize] as i64
+                } else {
+                    0
+                };
+                held + scratch
+            }
+            Row::Path(cut) => {
+                let held = c.crosses(cut.from) && cut.path.contains(&c.node);
+                let made = c.node == cut.source()
+                    && c.is_recomputed()
+                    && (cut.from..=cut.reader).contains(&c.start);
+                i64::from(held) + i64::from(made)
+            }
+            Row::PathMemory(cut) => {
+                let (a, b, j) = (cut.path.from, cut.path.reader, cut.path.source());
+                let mut value = 0;
+                if cut.staying.binary_search(&c.node).is_ok() {
+                    let kept = i64::from(c.covers(n, b, j));
+                    let made = i64::from(starts_between(c.node, j, a, b).contains(&c.start));
+                    value += bytes(c.node) * (kept - made);
+                }
+                if c.crosses(a) && cut.path.path.contains(&c.node) {
+                    value -= graph.need_bytes(j as usize) as i64;
+                }
+                value
+            }
+        }
+    }
+
+    /// The right side: at least this for counts, at most this (in bytes) for memory.
+    pub fn right_side(&self, graph: &Graph) -> i64 {
+        let capacity = graph.capacity as i64;
+        match self {
+            Row::Need { .. } | Row::Path(_) => 1,
+            Row::Input { .. } => 0,
+            Row::Memory { stage, node } if stage == node => {
+                let k = *node as usize;
+                capacity - (graph.bytes[k] + graph.workspace[k]) as i64
+            }
+            Row::Memory { .. } => capacity,
+            Row::PathMemory(cut) => capacity - graph.need_bytes(cut.path.source() as usize) as i64,
+        }
+    }
+
+    /// Whether it is a memory row: at most, in bytes.
+    pub fn is_memory(&self) -> bool {
+        matches!(self, Row::Memory { .. } | Row::PathMemory(_))
+    }
+}

@@ -1,0 +1,197 @@
+//! A fractional solution of the interval form, and the rows it violates.
+
+use super::{Graph, Interval, Row, event, starts_between};
+use crate::checkmate::path_cuts::walk_memory;
+use crate::checkmate::path_cuts::{FractionalPoint, PathCut, PathMemoryCut, SeparationSettings};
+
+/// Intervals with their values.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct IntervalPoint {
+    /// Intervals with positive values, by tensor.
+    pub intervals: Vec<(Interval, f64)>,
+}
+
+/// Values below count as 0.
+const ZERO: f64 = 1e-9;
+
+impl IntervalPoint {
+    /// The point of an LP solution.
+    pub fn new(columns: impl Iterator<Item = (Interval, f64)>) -> Self {
+        let mut intervals: Vec<_> = columns.filter(|c| c.1 > ZERO).collect();
+        intervals.sort_by_key(|c| c.0);
+        IntervalPoint { intervals }
+    }
+
+    /// `R` and `S` of the point.
+    pub fn fractional(&self, graph: &Graph) -> FractionalPoint {
+        let mut point = FractionalPoint::new(graph.len());
+        for &(c, x) in &self.intervals {
+            point.add_retained(c.node as usize, c.start as usize + 1..c.end as usize + 1, x);
+            if c.is_recomputed() {
+                point.add_recomputed(c.node as usize, c.start as usize, x);
+            }
+        }
+        point.finish();
+        point
+    }
+
+    /// The intervals of each tensor, as ranges into `intervals`.
+    fn by_tensor(&self, graph: &Graph) -> Vec<std::ops::Range<usize>> {
+        let mut out = vec![0..0; graph.len()];
+        let mut at = 0;
+        for group in self.intervals.chunk_by(|a, b| a.0.node == b.0.node) {
+            out[group[0].0.node as usize] = at..at + group.len();
+            at += group.len();
+        }
+        out
+    }
+
+    /// Rows of recomputations whose inputs are not all there, by more than `tolerance`.
+    pub fn violated_inputs(&self, graph: &Graph, tolerance: f64) -> Vec<Row> {
+        let n = graph.len();
+        let tensors = self.by_tensor(graph);
+        let mut found = Vec::new();
+        for range in &tensors {
+            let own = &self.intervals[range.clone()];
+            for starts in own.chunk_by(|a, b| a.0.start == b.0.start) {
+                let c = starts[0].0;
+                if !c.is_recomputed() {
+                    continue;
+                }
+                let made: f64 = starts.iter().map(|s| s.1).sum();
+                for &j in &graph.needs[c.node as usize] {
+                    let there: f64 = self.intervals[tensors[j as usize].clone()]
+                        .iter()
+                        .filter(|(d, _)| d.covers(n, c.start, c.node))
+                        .map(|d| d.1)
+                        .sum();
+                    if there < made - tolerance {
+                        found.push(Row::Input {
+                            stage: c.start,
+                            node: c.node,
+                            input: j,
+                        });
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// Events at which the memory exceeds `limit_bytes`, worst first, at most `per_stage` in a stage, apart from those
+    /// that are `known`.
+    pub fn violated_memory(
+        &self,
+        graph: &Graph,
+        limit_bytes: f64,
+        per_stage: usize,
+        known: impl Fn(&Row) -> bool,
+    ) -> Vec<Row> {
+        let n = graph.len();
+        let mut change = vec![0.0; n * n + 1];
+        let mut scratch = Vec::new();
+        for &(c, x) in &self.intervals {
+            let bytes = graph.bytes[c.node as usize] as f64 * x;
+            change[c.first_event(n) as usize] += bytes;
+            change[c.last_event(n) as usize + 1] -= bytes;
+            let workspace = graph.workspace[c.node as usize];
+            if c.is_recomputed() && workspace > 0 {
+                scratch.push((event(n, c.start, c.node), workspace as f64 * x));
+            }
+        }
+        scratch.sort_by_key(|s| s.0);
+        let mut scratch = scratch.into_iter().peekable();
+        let mut found: Vec<(f64, u32, u32)> = Vec::new();
+        let mut load = 0.0;
+        let mut stage = Vec::new();
+        for t in 0..n as u32 {
+            stage.clear();
+            for k in 0..n as u32 {
+                let e = event(n, t, k);
+                load += change[e as usize];
+                let mut here = load;
+                while let Some((_, w)) = scratch.next_if(|s| s.0 == e) {
+                    here += w;
+                }
+                if k == t {
+                    here += (graph.bytes[k as usize] + graph.workspace[k as usize]) as f64;
+                }
+                let over = k <= t && here > limit_bytes;
+                if over && !known(&Row::Memory { stage: t, node: k }) {
+                    stage.push((here, t, k));
+                }
+            }
+            stage.sort_by(|a: &(f64, u32, u32), b| b.0.total_cmp(&a.0).then(a.2.cmp(&b.2)));
+            found.extend(stage.iter().take(per_stage));
+        }
+        found.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+        found
+            .into_iter()
+            .map(|(_, stage, node)| Row::Memory { stage, node })
+            .collect()
+    }
+
+    /// The cut with the tensors that stay through its window most, and its violation as a share of `need_j`.
+    fn memory_cut(
+        &self,
+        graph: &Graph,
+        path: PathCut,
+        held: f64,
+        tensors: &[std::ops::Range<usize>],
+    ) -> (f64, PathMemoryCut) {
+        let n = graph.len();
+        let (a, b, j) = (path.from, path.reader, path.source());
+        let mut staying = Vec::new();
+        let mut load = 0.0;
+        for k in 0..b {
+            let range = tensors[k as usize].clone();
+            if k == j || range.is_empty() || graph.needs[j as usize].contains(&k) {
+                continue;
+            }
+            let window = starts_between(k, j, a, b);
+            let stays: f64 = self.intervals[range]
+                .iter()
+                .map(|(c, x)| {
+                    let kept = c.covers(n, b, j);
+                    x * (f64::from(u8::from(kept)) - f64::from(u8::from(window.contains(&c.start))))
+                })
+                .sum();
+            if stays > 1e-6 {
+                staying.push(k);
+                load += stays * graph.bytes[k as usize] as f64;
+            }
+        }
+        let need = graph.need_bytes(j as usize) as f64;
+        let share = (load + need * (1.0 - held) - graph.capacity as f64) / need;
+        (
+            share,
+            PathMemoryCut {
+                path,
+                staying,
+                other_bytes: 0,
+            },
+        )
+    }
+
+    /// Violated path memory cuts, most violated first.
+    pub fn violated_path_memory(
+        &self,
+        graph: &Graph,
+        settings: &SeparationSettings,
+    ) -> Vec<PathMemoryCut> {
+        let tensors = self.by_tensor(graph);
+        let point = self.fractional(graph);
+        let mut found = Vec::new();
+        for (path, held) in walk_memory(graph, &point, settings) {
+            let (share, cut) = self.memory_cut(graph, path, held, &tensors);
+            if share > settings.violation {
+                found.push((share, cut));
+            }
+        }
+        found.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        let mut seen = std::collections::BTreeSet::new();
+        found.retain(|(_, c)| seen.insert((c.path.reader, c.path.source())));
+        found.truncate(settings.memory_limit);
+        found.into_iter().map(|f| f.1).collect()
+    }
+}

@@ -1,0 +1,328 @@
+//! Prices from duals, and the cheapest intervals of each tensor under them.
+
+use super::{Graph, Interval, Row, event, starts_between};
+use std::ops::{Add, Neg, Sub};
+
+/// A number that prices are made of: `f64` to find columns, `i128` to prove bounds.
+pub(super) trait Number:
+    Copy + PartialOrd + Add<Output = Self> + Sub<Output = Self> + Neg<Output = Self>
+{
+    const ZERO: Self;
+    fn times(self, factor: i64) -> Self;
+}
+
+impl Number for f64 {
+    const ZERO: f64 = 0.0;
+    #[inline]
+    fn times(self, factor: i64) -> f64 {
+        self * factor as f64
+    }
+}
+
+impl Number for i128 {
+    const ZERO: i128 = 0;
+    #[inline]
+    fn times(self, factor: i64) -> i128 {
+        self * i128::from(factor)
+    }
+}
+
+/// What the duals say about the intervals of one tensor.
+#[derive(Clone, Debug)]
+struct TensorPrices<T> {
+    /// Paid to an interval that covers an event.
+    cover: Vec<(u32, T)>,
+    /// Paid to an interval that crosses the start of a stage.
+    cross: Vec<(u32, T)>,
+    /// Paid to an interval that starts in a stage of the range (first, last).
+    start: Vec<(u32, u32, T)>,
+}
+
+/// Prices on events, stage boundaries and starts.
+#[derive(Clone, Debug)]
+pub(super) struct Prices<T> {
+    /// Price of a byte at all events before each event.
+    memory_before: Vec<T>,
+    tensors: Vec<TensorPrices<T>>,
+}
+
+impl<T: Number> Prices<T> {
+    /// Prices of rows with duals. The dual of a count is at least 0; that of a memory row is given as its price of a
+    /// byte, at least 0.
+    pub fn new<'a>(graph: &Graph, rows: impl Iterator<Item = (&'a Row, T)>) -> Self {
+        let n = graph.len();
+        let mut memory = vec![T::ZERO; n * n + 1];
+        let empty = TensorPrices {
+            cover: Vec::new(),
+            cross: Vec::new(),
+            start: Vec::new(),
+        };
+        let mut tensors = vec![empty; n];
+        for (row, y) in rows {
+            if y == T::ZERO {
+                continue;
+            }
+            match row {
+                Row::Need { node, reader } => {
+                    tensors[*node as usize]
+                        .cover
+                        .push((event(n, *reader, *reader), y));
+                }
+                Row::Input { stage, node, input } => {
+                    tensors[*input as usize]
+                        .cover
+                        .push((event(n, *stage, *node), y));
+                    tensors[*node as usize].start.push((*stage, *stage, -y));
+                }
+                Row::Memory { stage, node } => {
+                    let e = event(n, *stage, *node) as usize;
+                    memory[e + 1] = memory[e + 1] + y;
+                    let scratch = graph.workspace[*node as usize] as i64;
+                    if scratch > 0 && stage > node {
+                        tensors[*node as usize]
+                            .start
+                            .push((*stage, *stage, -y.times(scratch)));
+                    }
+                }
+                Row::Path(cut) => {
+                    for &i in &cut.path {
+                        tensors[i as usize].cross.push((cut.from, y));
+                    }
+                    tensors[cut.source() as usize]
+                        .start
+                        .push((cut.from, cut.reader, y));
+                }
+                Row::PathMemory(cut) => {
+                    let (a, b, j) = (cut.path.from, cut.path.reader, cut.path.source());
+                    for &k in &cut.staying {
+                        let worth = y.times(graph.bytes[k as usize] as i64);
+                        tensors[k as usize].cover.push((event(n, b, j), -worth));
+                        let window = starts_between(k, j, a, b);
+                        if !window.is_empty() {
+                            tensors[k as usize]
+                                .start
+                                .push((*window.start(), *window.end(), worth));
+                        }
+                    }
+                    let need = y.times(graph.need_bytes(j as usize) as i64);
+                    for &i in &cut.path.path {
+                        tensors[i as usize].cross.push((a, need));
+                    }
+                }
+            }
+        }
+        let mut sum = T::ZERO;
+        for v in &mut memory {
+            sum = sum + *v;
+            *v = sum;
+        }
+        for t in &mut tensors {
+            t.cover.sort_unstable_by_key(|e| e.0);
+            t.cross.sort_unstable_by_key(|e| e.0);
+        }
+        Prices {
+            memory_before: memory,
+            tensors,
+        }
+    }
+
+    /// Sweeps the stages of tensor `i` from the last to the first. `found` is told, for every start stage, the cheapest
+    /// reduced cost of an interval that starts there and where it ends. Returns the least total reduced cost of a set of
+    /// disjoint intervals.
+    pub fn sweep(
+        &self,
+        graph: &Graph,
+        i: usize,
+        scratch: &mut SweepScratch<T>,
+        mut found: impl FnMut(T, Interval),
+    ) -> T {
+        let n = graph.len();
+        let users = &graph.users[i];
+        if users.is_empty() {
+            return T::ZERO;
+        }
+        let p = &self.tensors[i];
+        let bytes = graph.bytes[i] as i64;
+        let last = graph.last_stage[i];
+        let width = (last as usize + 2) - i;
+        // What a start in each stage is paid, by differences.
+        let start = &mut scratch.start;
+        start.clear();
+        start.resize(width, T::ZERO);
+        for &(from, to, y) in &p.start {
+            let from = (from as usize).max(i);
+            let to = (to as usize).min(last as usize);
+            if from <= to {
+                start[from - i] = start[from - i] + y;
+                start[to + 1 - i] = start[to + 1 - i] - y;
+            }
+        }
+        let mut sum = T::ZERO;
+        for v in start.iter_mut() {
+            sum = sum + *v;
+            *v = sum;
+        }
+        // best_set[s - i]: least total of disjoint intervals that start in stage s or later.
+        let best_set = &mut scratch.best_set;
+        best_set.clear();
+        best_set.resize(width, T::ZERO);
+        // Payments up to the point of the sweep: all, less those behind.
+        let mut cover = p.cover.len();
+        let mut covered = p.cover.iter().fold(T::ZERO, |s, e| s + e.1);
+        let mut cross = p.cross.len();
+        let mut crossed = p.cross.iter().fold(T::ZERO, |s, e| s + e.1);
+        let mut end: Option<(T, u32, u32)> = None;
+        let mut end_then: Option<T> = None;
+        for a in (i as u32..=last).rev() {
+            // Crossings of the starts of stages up to a.
+            while cross > 0 && p.cross[cross - 1].0 > a {
+                cross -= 1;
+                crossed = crossed - p.cross[cross].1;
+            }
+            let then = best_set[a as usize + 1 - i];
+            for &u in users.iter().rev() {
+                if u > a || a > u.max(graph.last_stage[u as usize]) {
+                    continue;
+                }
+                let e = event(n, a, u);
+                while cover > 0 && p.cover[cover - 1].0 > e {
+                    cover -= 1;
+                    covered = covered - p.cover[cover].1;
+                }
+                let g = self.memory_before[e as usize + 1].times(bytes) - covered - crossed;
+                if end.is_none_or(|(best, _, _)| g <= best) {
+                    end = Some((g, a, u));
+                }
+                let total = g + then;
+                if end_then.is_none_or(|best| total < best) {
+                    end_then = Some(total);
+                }
+            }
+            let slot = a as usize - i;
+            best_set[slot] = then;
+            let (Some((g, stage, reader)), Some(g_then)) = (end, end_then) else {
+                continue;
+            };
+            let recomputed = a > i as u32;
+            let first = event(n, a, i as u32) + u32::from(!recomputed);
+            while cover > 0 && p.cover[cover - 1].0 >= first {
+                cover -= 1;
+                covered = covered - p.cover[cover].1;
+            }
+            let cost = if recomputed {
+                self.unit_cost(graph, i, scratch.one)
+            } else {
+                T::ZERO
+            };
+            let f = cost - start[slot] - self.memory_before[first as usize].times(bytes)
+                + covered
+                + crossed;
+            let interval = Interval {
+                node: i as u32,
+                start: a,
+                end: stage,
+                reader,
+            };
+            found(f + g, interval);
+            let with = f + g_then;
+            if with < then {
+                best_set[slot] = with;
+            }
+        }
+        best_set[0]
+    }
+
+    fn unit_cost(&self, graph: &Graph, i: usize, one: T) -> T {
+        one.times(graph.cost[i] as i64)
+    }
+}
+
+/// Working memory of a sweep.
+#[derive(Clone, Debug)]
+pub(super) struct SweepScratch<T> {
+    /// One unit of cost.
+    pub one: T,
+    start: Vec<T>,
+    best_set: Vec<T>,
+}
+
+impl<T: Number> SweepScratch<T> {
+    pub fn new(one: T) -> Self {
+        SweepScratch {
+            one,
+            start: Vec::new(),
+            best_set: Vec::new(),
+        }
+    }
+}
+
+/// An interval that pays, and by how much.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Candidate {
+    /// Reduced cost, negative.
+    pub reduced_cost: f64,
+    /// The interval.
+    pub interval: Interval,
+}
+
+/// The outcome of pricing.
+#[derive(Clone, Debug, Default)]
+pub struct Pricing {
+    /// Intervals with negative reduced cost, the best of some start stages of each tensor, most negative first.
+    pub candidates: Vec<Candidate>,
+    /// Sum over tensors of the least total reduced cost of disjoint intervals: the objective of the relaxation plus this
+    /// is the Lagrangian bound, up to rounding.
+    pub lagrangian_change: f64,
+}
+
+/// Prices all intervals of all tensors. `duals` are as the LP has them, memory rows in units of
+/// [`Graph::memory_unit`] and with duals at most 0. For each tensor at most `per_tensor` recomputed intervals and the one
+/// from the first computation are returned.
+pub(super) fn price(
+    graph: &Graph,
+    rows: &[Row],
+    duals: &[f64],
+    per_tensor: usize,
+    tolerance: f64,
+) -> Pricing {
+    let unit = graph.memory_unit();
+    let priced = rows
+        .iter()
+        .zip(duals)
+        .map(|(row, &y)| match row.is_memory() {
+            true => (row, (-y).max(0.0) / unit),
+            false => (row, y.max(0.0)),
+        });
+    let prices = Prices::new(graph, priced);
+    let mut scratch = SweepScratch::new(1.0);
+    let mut out = Pricing::default();
+    let mut own: Vec<Candidate> = Vec::new();
+    for i in 0..graph.len() {
+        own.clear();
+        let least = prices.sweep(graph, i, &mut scratch, |reduced_cost, interval| {
+            if reduced_cost < -tolerance {
+                own.push(Candidate {
+                    reduced_cost,
+                    interval,
+                });
+            }
+        });
+        out.lagrangian_change += least;
+        own.sort_by(order);
+        let mut left = per_tensor;
+        out.candidates.extend(own.iter().filter(|c| {
+            let first = !c.interval.is_recomputed();
+            let take = first || left > 0;
+            left -= usize::from(take && !first);
+            take
+        }));
+    }
+    out.candidates.sort_by(order);
+    out
+}
+
+fn order(a: &Candidate, b: &Candidate) -> std::cmp::Ordering {
+    a.reduced_cost
+        .total_cmp(&b.reduced_cost)
+        .then(a.interval.cmp(&b.interval))
+}

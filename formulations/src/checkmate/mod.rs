@@ -1,0 +1,18 @@
+//! Checkmate's integer program (Jain et al., MLSys 2020, section 4): the forms that are solved, and the inequalities that
+//! close their gap.
+//!
+//! | module | concept |
+//! |---|---|
+//! | [`graph`] | what the program sees of an instance: costs, sizes, readers, lifetimes, capacity |
+//! | [`compact`] | the retention-edge form: one column for each decision, memory rows at once or lazily |
+//! | [`interval`] | the interval form: columns priced over the whole space, rows and cuts lazily, safe bounds |
+//! | [`path_cuts`] | path cuts and path memory cuts, and their separation |
+//!
+//! Every form here has the integer optima of the published program; [`compact`] says why.
+
+pub mod compact;
+pub mod graph;
+pub mod interval;
+pub mod path_cuts;
+
+pub use graph::Graph;

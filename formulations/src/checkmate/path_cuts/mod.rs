@@ -1,0 +1,231 @@
+//! Path cuts and path memory cuts: what a schedule must pay for making a tensor anew, whole.
+//!
+//! A node `q` is read in stage `b` (by the node of stage `b`). Take any stage `a <= b` behind the first computation of `q`,
+//! and any path `j = p_0 -> p_1 -> .. -> p_k = q` of the graph. If none of the `p_l` is held when stage `a` starts, `q` is
+//! recomputed in some stage of `[a, b]`; its input `p_{k-1}` is there then, and as it was not held at `a` it was recomputed
+//! in the window as well; and so on to `j`. Hence for every schedule, whatever else it does,
+//!
+//! ```text
+//! path cut:         sum_l S[a,p_l] + sum_{t=a..b} R[t,j]  >=  1
+//! ```
+//!
+//! Moreover `j` is computed *whole* at one moment of the window, with its inputs, its output and its workspace in memory
+//! (`need_j` bytes together), beside everything that stays in memory throughout. `D_k = S[b+1,k] - sum_{t=a..b} R[t,k]`
+//! is at most 1 for `k < a`, and 1 only if `k` stays throughout; so for any set `J` of such tensors, apart from `j` and its
+//! inputs, with `g` bytes of other tensors that are there in every stage of the window,
+//!
+//! ```text
+//! path memory cut:  sum_{k in J} m_k D_k + need_j (1 - sum_l S[a,p_l])  <=  capacity - g
+//! ```
+//!
+//! (If some `p_l` is held, the second term is at most 0 and the row says that the tensors of `J` that stay fit, which they do.)
+//!
+//! Separation is a shortest path: for fixed `q`, walk backwards from `q` through the inputs with
+//! `d_i(a) = S[a,i] + min over users of i on the way`, for all `a` at once; stop where `d` is near 1. Prefix sums of `R` give
+//! the rest. `d` does not depend on `b`, so one walk serves all readers of `q`.
+
+mod compact;
+mod memory;
+mod walk;
+
+pub use compact::{memory_cut_row, path_cut_row, point_of, separate_memory_cuts};
+pub use memory::walk_memory;
+pub use walk::separate;
+
+use super::Graph;
+use crate::schedule::CheckmateSchedule;
+
+/// A path cut. Ordered, so that sets of cuts are deterministic.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PathCut {
+    /// The stage `b` whose node reads the end of the path.
+    pub reader: u32,
+    /// The stage `a` at whose start something of the path is held, or else its first node is recomputed from there on.
+    pub from: u32,
+    /// The path, `j` first, `q` last; at least one node, all numbered below `from`.
+    pub path: Vec<u32>,
+}
+
+impl PathCut {
+    /// `j`, the first node of the path.
+    pub fn source(&self) -> u32 {
+        self.path[0]
+    }
+
+    /// Whether the cut is one: an edge between neighbours of the path, a reader, and stages in order.
+    pub fn is_valid(&self, graph: &Graph) -> bool {
+        let edge = |u: u32, v: u32| graph.needs[v as usize].contains(&u);
+        let Some(&needed) = self.path.last() else {
+            return false;
+        };
+        self.path.windows(2).all(|w| edge(w[0], w[1]))
+            && edge(needed, self.reader)
+            && needed < self.from
+            && self.from <= self.reader
+    }
+
+    /// The left side at a schedule: at least 1 at every schedule that executes.
+    pub fn activity(&self, schedule: &CheckmateSchedule) -> usize {
+        let (a, b, j) = (
+            self.from as usize,
+            self.reader as usize,
+            self.source() as usize,
+        );
+        let held = self
+            .path
+            .iter()
+            .filter(|&&p| schedule.retained.get(a, p as usize))
+            .count();
+        held + (a..=b).filter(|&t| schedule.computed.get(t, j)).count()
+    }
+}
+
+/// A path memory cut: the path, and the tensors whose stay through the window is charged.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PathMemoryCut {
+    /// Need, window and path.
+    pub path: PathCut,
+    /// `J`: tensors numbered below `path.from`, neither `j` nor its inputs, ascending.
+    pub staying: Vec<u32>,
+    /// `g`: bytes that are in memory in every stage of the window apart from the tensors of `J`, `j` and its inputs.
+    pub other_bytes: u64,
+}
+
+impl PathMemoryCut {
+    /// Capacity less the left side at a schedule, in bytes: at least 0 at every schedule that fits and in which
+    /// `other_bytes` are there.
+    pub fn slack(&self, graph: &Graph, schedule: &CheckmateSchedule) -> i128 {
+        let (a, b) = (self.path.from as usize, self.path.reader as usize);
+        let n = graph.len();
+        let stay = |k: usize| {
+            let kept = b + 1 < n && schedule.retained.get(b + 1, k);
+            let made = (a..=b).filter(|&t| schedule.computed.get(t, k)).count();
+            i128::from(kept) - made as i128
+        };
+        let staying: i128 = self
+            .staying
+            .iter()
+            .map(|&k| i128::from(graph.bytes[k as usize]) * stay(k as usize))
+            .sum();
+        let held = |p: &&u32| schedule.retained.get(a, **p as usize);
+        let held = self.path.path.iter().filter(held).count() as i128;
+        let need = i128::from(graph.need_bytes(self.path.source() as usize));
+        i128::from(graph.capacity) - i128::from(self.other_bytes) - staying - need * (1 - held)
+    }
+}
+
+/// A fractional schedule: what separation looks at.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FractionalPoint {
+    len: usize,
+    /// `S[t,i]` at `i * (len + 1) + t`.
+    retained: Vec<f64>,
+    /// Recomputations of `i` in stages before `t`, at `i * (len + 1) + t`; the first computation does not count.
+    recomputed_before: Vec<f64>,
+}
+
+impl FractionalPoint {
+    /// A point of `len` nodes with nothing retained and nothing recomputed.
+    pub fn new(len: usize) -> Self {
+        FractionalPoint {
+            len,
+            retained: vec![0.0; len * (len + 1)],
+            recomputed_before: vec![0.0; len * (len + 1)],
+        }
+    }
+
+    /// Number of nodes.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is no node.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// `S[stage, node]`; `stage` up to `len`, where it is 0.
+    #[inline]
+    pub fn retained(&self, stage: usize, node: usize) -> f64 {
+        self.retained[node * (self.len + 1) + stage]
+    }
+
+    /// `S[., node]` by stages.
+    #[inline]
+    pub fn retained_of(&self, node: usize) -> &[f64] {
+        &self.retained[node * (self.len + 1)..(node + 1) * (self.len + 1)]
+    }
+
+    /// Entry `t`: how often `node` is recomputed in stages before `t`.
+    #[inline]
+    pub fn recomputed_before(&self, node: usize) -> &[f64] {
+        &self.recomputed_before[node * (self.len + 1)..(node + 1) * (self.len + 1)]
+    }
+
+    /// Adds to `S[stage, node]` for all stages of a range.
+    pub fn add_retained(&mut self, node: usize, stages: std::ops::Range<usize>, value: f64) {
+        let base = node * (self.len + 1);
+        for v in &mut self.retained[base + stages.start..base + stages.end] {
+            *v += value;
+        }
+    }
+
+    /// Adds to `R[stage, node]`. All additions precede [`FractionalPoint::finish`].
+    pub fn add_recomputed(&mut self, node: usize, stage: usize, value: f64) {
+        self.recomputed_before[node * (self.len + 1) + stage + 1] += value;
+    }
+
+    /// Turns the recomputations that were added into prefix sums.
+    pub fn finish(&mut self) {
+        for row in self.recomputed_before.chunks_exact_mut(self.len + 1) {
+            let mut sum = 0.0;
+            for v in row {
+                sum += *v;
+                *v = sum;
+            }
+        }
+    }
+
+    /// The left side of a path cut.
+    pub fn path_activity(&self, cut: &PathCut) -> f64 {
+        let (a, b) = (cut.from as usize, cut.reader as usize);
+        let made = self.recomputed_before(cut.source() as usize);
+        let held: f64 = cut.path.iter().map(|&p| self.retained(a, p as usize)).sum();
+        held + made[b + 1] - made[a]
+    }
+}
+
+/// What a separation round looks for and how much of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SeparationSettings {
+    /// Violation below which a cut is left alone.
+    pub violation: f64,
+    /// Cuts for each need (node, reader) in a round.
+    pub per_need: usize,
+    /// Path cuts in a round.
+    pub limit: usize,
+    /// Path memory cuts in a round.
+    pub memory_limit: usize,
+}
+
+impl Default for SeparationSettings {
+    fn default() -> Self {
+        SeparationSettings {
+            violation: 0.03,
+            per_need: 4,
+            limit: 400,
+            memory_limit: 80,
+        }
+    }
+}
+
+/// A violated cut, how much it is violated, and how much it promises.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found<C> {
+    /// The cut.
+    pub cut: C,
+    /// Violation: 1 less the activity for path cuts, the excess as a share of `need_j` for path memory cuts.
+    pub violation: f64,
+    /// Violation weighted by the cost of what must be recomputed.
+    pub score: f64,
+}

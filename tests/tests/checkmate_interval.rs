@@ -1,0 +1,280 @@
+//! The interval form: its rows hold at every schedule, its bounds are below every optimum and reach the known values.
+
+use remat_formulations::Instance;
+use remat_formulations::checkmate::graph::Graph;
+use remat_formulations::checkmate::interval::{
+    Interval, IntervalPoint, RootSettings, RootStatus, Row, lagrangian_bound, root_bound,
+};
+use remat_formulations::checkmate::path_cuts::{SeparationSettings, separate};
+use remat_formulations::instance::{ReadOptions, read_instance};
+use remat_formulations::schedule::{BitMatrix, CheckmateSchedule};
+use remat_formulations::simulate;
+use remat_tests::graphs::{Numbers, general, training};
+use remat_tests::{brute, shared_data};
+
+fn random_instance(round: usize, numbers: &mut Numbers) -> Instance {
+    match round % 2 {
+        0 => general(4 + round % 5, numbers),
+        _ => training(2 + round % 3, numbers),
+    }
+}
+
+fn random_schedule(instance: &Instance, numbers: &mut Numbers) -> CheckmateSchedule {
+    let n = instance.len();
+    let mut retained = BitMatrix::new(n, n);
+    let share = 1 + numbers.below(4);
+    for t in 0..n {
+        for i in 0..t {
+            retained.set(t, i, numbers.below(5) < share);
+        }
+    }
+    CheckmateSchedule::cheapest(instance, retained)
+}
+
+/// All rows of a graph but cuts.
+fn all_rows(graph: &Graph) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for t in 0..graph.len() as u32 {
+        for k in 0..=t {
+            rows.push(Row::Memory { stage: t, node: k });
+            for &input in &graph.needs[k as usize] {
+                rows.push(if k == t {
+                    Row::Need {
+                        node: input,
+                        reader: t,
+                    }
+                } else {
+                    Row::Input {
+                        stage: t,
+                        node: k,
+                        input,
+                    }
+                });
+            }
+        }
+    }
+    rows
+}
+
+/// A combination of schedules with most intervals thinned out, so that it is no schedule's neighbour.
+fn thinned(graph: &Graph, schedules: &[CheckmateSchedule], numbers: &mut Numbers) -> IntervalPoint {
+    let mut all: Vec<Interval> = schedules
+        .iter()
+        .flat_map(|s| Interval::of_schedule(graph, s))
+        .collect();
+    all.sort();
+    let share = 1.0 / schedules.len() as f64;
+    let stay = numbers.below(3);
+    let groups = all.chunk_by(|a, b| a == b).map(|g| {
+        let spared = !g[0].is_recomputed() && numbers.below(3) < stay;
+        let factor = if spared {
+            2.0
+        } else {
+            numbers.below(10) as f64 / 12.0
+        };
+        (g[0], (g.len() as f64 * share * factor).min(1.0))
+    });
+    IntervalPoint::new(groups.collect::<Vec<_>>().into_iter())
+}
+
+#[test]
+fn rows_and_cuts_hold_at_every_schedule_that_fits() {
+    let mut numbers = Numbers::new(3);
+    let (mut checks, mut cuts, mut memory_cuts) = (0, 0, 0);
+    for round in 0..400 {
+        let instance = random_instance(round, &mut numbers);
+        let schedules: Vec<_> = (0..12)
+            .map(|_| random_schedule(&instance, &mut numbers))
+            .collect();
+        let peak = |s: &CheckmateSchedule| simulate::checkmate(&instance, s).unwrap().peak_bytes;
+        let mut peaks: Vec<u64> = schedules.iter().map(&peak).collect();
+        peaks.sort_unstable();
+        let budget = peaks[3];
+        let Ok(graph) = Graph::new(&instance, budget) else {
+            continue;
+        };
+        let mut rows = all_rows(&graph);
+        // Cuts of a point that no schedule is near to.
+        let point = thinned(&graph, &schedules, &mut numbers);
+        let limits = SeparationSettings {
+            violation: 0.01,
+            per_need: 9,
+            limit: 200,
+            memory_limit: 200,
+        };
+        let found = separate(&graph, &point.fractional(&graph), 0, &limits);
+        cuts += found.len();
+        rows.extend(found.into_iter().map(|f| Row::Path(f.cut)));
+        let found = point.violated_path_memory(&graph, &limits);
+        memory_cuts += found.len();
+        rows.extend(found.into_iter().map(Row::PathMemory));
+        for schedule in &schedules {
+            let fits = peak(&graph.cleaned(schedule)) <= budget;
+            let intervals = Interval::of_schedule(&graph, schedule);
+            let cost: u64 = intervals
+                .iter()
+                .filter(|c| c.is_recomputed())
+                .map(|c| graph.cost[c.node as usize])
+                .sum();
+            let replayed = simulate::checkmate(&instance, &graph.cleaned(schedule))
+                .unwrap()
+                .cost;
+            assert_eq!(cost + graph.base_cost(), replayed);
+            let mut exceeded = false;
+            for row in &rows {
+                let left: i64 = intervals.iter().map(|c| row.coefficient(&graph, c)).sum();
+                let right = row.right_side(&graph);
+                let holds = if row.is_memory() {
+                    left <= right
+                } else {
+                    left >= right
+                };
+                exceeded |= matches!(row, Row::Memory { .. }) && !holds;
+                assert!(
+                    holds || (row.is_memory() && !fits),
+                    "round {round}: {row:?} {left} {right}"
+                );
+                checks += 1;
+            }
+            assert_eq!(
+                exceeded, !fits,
+                "round {round}: memory rows say what the replay says"
+            );
+        }
+    }
+    println!("{checks} checks, {cuts} path cuts, {memory_cuts} path memory cuts");
+    assert!(checks > 100_000 && cuts > 100 && memory_cuts > 0);
+}
+
+#[test]
+fn lagrangian_bounds_hold_for_any_duals() {
+    let mut numbers = Numbers::new(77);
+    let mut above_base = 0;
+    for round in 0..150 {
+        let instance = random_instance(round, &mut numbers);
+        if instance.len() > 8 {
+            continue;
+        }
+        let least = remat_formulations::bound::smallest_budget(&instance).needed_bytes;
+        let budget = least + numbers.below(8);
+        let Some(optimum) = brute::optimum(&instance, budget) else {
+            continue;
+        };
+        let graph = Graph::new(&instance, budget).unwrap();
+        let root = root_bound(&instance, budget, &RootSettings::default()).unwrap();
+        let (rows, best): (Vec<Row>, Vec<f64>) = root.proof.into_iter().unzip();
+        assert_eq!(lagrangian_bound(&graph, &rows, &best), root.safe_bound);
+        for k in 0..20 {
+            // The best duals with noise, large and small, on all rows.
+            let noise = [0.01, 0.1, 0.5, 2.0][k % 4];
+            let duals: Vec<f64> = best
+                .iter()
+                .map(|y| y * (1.0 + noise * (numbers.below(200) as f64 / 100.0 - 1.0)))
+                .collect();
+            let bound = lagrangian_bound(&graph, &rows, &duals);
+            assert!(bound <= optimum, "round {round}: {bound} {optimum}");
+            above_base += usize::from(bound > graph.base_cost());
+        }
+    }
+    println!("{above_base} bounds above the base cost");
+    assert!(above_base > 20);
+}
+
+#[test]
+fn root_bounds_are_below_the_optimum_of_small_graphs_with_and_without_cuts() {
+    let mut numbers = Numbers::new(8);
+    let (mut solved, mut closed, mut closed_plain) = (0, 0, 0);
+    for round in 0..300 {
+        let instance = random_instance(round, &mut numbers);
+        if instance.len() > 8 {
+            continue;
+        }
+        let least = remat_formulations::bound::smallest_budget(&instance).needed_bytes;
+        let budget = least + numbers.below(10);
+        let optimum = brute::optimum(&instance, budget);
+        let purge_age = [0, 1, 3][round % 3];
+        let settings = RootSettings {
+            purge_age,
+            alternate: round % 4 == 0,
+            ..Default::default()
+        };
+        let root = root_bound(&instance, budget, &settings).unwrap();
+        let Some(optimum) = optimum else {
+            assert!(matches!(
+                root.status,
+                RootStatus::Infeasible | RootStatus::Converged
+            ));
+            continue;
+        };
+        assert_eq!(root.status, RootStatus::Converged, "round {round}");
+        assert!(
+            root.safe_bound <= optimum,
+            "round {round}: {} {optimum}",
+            root.safe_bound
+        );
+        assert!(
+            root.safe_bound as f64 >= root.lp_value - 1e-3,
+            "round {round}"
+        );
+        solved += 1;
+        closed += usize::from(root.safe_bound == optimum);
+        closed_plain += usize::from(root.plain_bound == optimum);
+    }
+    println!("{solved} solved, {closed} closed at the root, {closed_plain} of them without cuts");
+    assert!(solved > 100 && closed >= closed_plain && closed * 10 > solved * 7);
+}
+
+fn bound(
+    folder: &str,
+    name: &str,
+    budget: impl Fn(&Instance) -> u64,
+    cut_rounds: usize,
+) -> Option<(f64, u64)> {
+    let path = shared_data(folder)?.join(name);
+    let instance = read_instance(&path, &ReadOptions::default()).unwrap();
+    let settings = RootSettings {
+        cut_rounds,
+        purge_age: 10,
+        ..Default::default()
+    };
+    let root = root_bound(&instance, budget(&instance), &settings).unwrap();
+    assert_eq!(root.status, RootStatus::Converged);
+    println!(
+        "{name}: {:.2}, proven {}, {} rows, {} columns",
+        root.lp_value, root.safe_bound, root.rows, root.cols
+    );
+    Some((root.lp_value, root.safe_bound))
+}
+
+#[test]
+fn published_instances_have_the_known_bounds() {
+    // The plain relaxation of the full space has the value of the rectangular one.
+    for (name, gib, value) in [
+        ("unet_11", 5u64, 201824.8),
+        ("unet_11", 6, 196937.8),
+        ("vgg16_176", 8, 253755.4),
+    ] {
+        let file = format!("graphs/{name}_normal.json");
+        let Some((lp, safe)) = bound("zoo", &file, |_| gib << 30, 0) else {
+            return;
+        };
+        assert!(
+            (lp - value).abs() < 0.1 && (safe as f64 - value).abs() < 1.1,
+            "{name} {gib}: {lp} {safe}"
+        );
+    }
+    let (_, safe) = bound("zoo", "graphs/unet_11_normal.json", |_| 6 << 30, 25).unwrap();
+    assert!((198_500..=199_613).contains(&safe));
+    let share = |percent: u64| {
+        move |instance: &Instance| {
+            let plain = CheckmateSchedule::checkpoint_all(instance);
+            let peak = simulate::checkmate(instance, &plain).unwrap().peak_bytes;
+            (peak * percent).div_ceil(100)
+        }
+    };
+    // No backward pass: any node may be recomputed in any stage. The best known plans cost 48146 and 48866.
+    let (lp, safe) = bound("moccasin", "random_layered_100.json", share(90), 25).unwrap();
+    assert!(lp >= 47990.0 && safe <= 48146);
+    let (lp, safe) = bound("moccasin", "random_layered_100.json", share(80), 25).unwrap();
+    assert!(lp >= 48655.0 && safe <= 48866);
+}
