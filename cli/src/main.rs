@@ -1,4 +1,6 @@
-//! The `remat-bb` binary.
+//! The `remat-bb` binary: see the library of this package.
 #![forbid(unsafe_code)]
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    remat_bb::run(std::env::args_os())
+}

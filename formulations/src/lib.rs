@@ -5,6 +5,7 @@
 //! | [`instance`] | a training graph with costs and sizes; its readers and writers |
 //! | [`zoo`] | training graphs of well-known networks, built by code from shapes and a roofline model |
 //! | [`budget`] | memory budgets and their units |
+//! | [`document`] | JSON files, and errors that point into them |
 //! | [`schedule`] | which node is computed, and which tensor is kept, in which stage |
 //! | [`simulate`] | the judge: replays a schedule or a plan, step by step |
 //! | [`plan`] | a schedule as a program of `allocate`, `compute`, `deallocate` |
@@ -20,6 +21,7 @@ pub mod anneal;
 pub mod baselines;
 pub mod bound;
 pub mod budget;
+pub mod document;
 pub mod instance;
 pub mod plan;
 pub mod schedule;

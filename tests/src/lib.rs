@@ -3,3 +3,34 @@
 //! The tests stand in `tests/tests/`; this library holds what they share.
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
+
+pub mod brute;
+pub mod graphs;
+
+use std::path::{Path, PathBuf};
+
+/// A folder of the shared data, or `None` (and a printed reason) where the data are not there.
+///
+/// The data stand beside the repository, in `../shared/data`; they are not part of it.
+pub fn shared_data(folder: &str) -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let path = root.join("shared/data").join(folder);
+    if path.is_dir() {
+        return Some(path);
+    }
+    println!("skipped: {} is not there", path.display());
+    None
+}
+
+/// The files of a folder with an extension, sorted by name.
+pub fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let mut files: Vec<_> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|e| e == extension))
+        .collect();
+    files.sort();
+    files
+}

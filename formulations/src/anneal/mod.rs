@@ -1,1 +1,17 @@
 //! A primal heuristic: simulated annealing over the retained sets, with incremental evaluation of stages.
+
+mod chain;
+mod graph;
+mod moves;
+mod portfolio;
+mod random;
+mod stage;
+mod state;
+mod watch;
+
+pub use chain::{Chain, ChainSettings, Found};
+pub use graph::Graph;
+pub use portfolio::{PortfolioOutcome, PortfolioSettings, search};
+pub use random::Random;
+pub use state::{Delta, Flip, State};
+pub use watch::Watch;

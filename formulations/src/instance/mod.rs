@@ -6,10 +6,21 @@
 //! Readers: [`read_instance`] recognises the project's own `remat-instance/1` JSON, the benchmark flavour of the same
 //! schema (tables for two programs), and NetworkX node-link JSON.
 
+mod benchmark;
+mod native;
 mod node;
+pub mod node_link;
+mod passing;
+mod read;
 mod validate;
+mod view;
 
+pub use crate::document::ReadError as InstanceError;
+pub(crate) use benchmark::ALGORITHM;
+pub use native::write_instance;
 pub use node::{Gradient, Implementation, InPlace, Node, NodeId, NodeKind};
+pub use passing::passing_in_plain_order;
+pub use read::{Program, ReadOptions, read_instance, read_instance_bytes};
 pub use validate::{LARGEST_VALUE, StructureError};
 
 /// What one unit of cost means.
@@ -188,7 +199,11 @@ impl Instance {
     ///
     /// By-products count once as well, as far as a first implementation reads them.
     pub fn base_cost(&self) -> u64 {
-        self.ids().map(|i| self.node(i).cost()).sum()
+        let unread = |i: &NodeId| {
+            matches!(self.node(*i).kind, NodeKind::ByProduct { .. }) && self.users(*i).is_empty()
+        };
+        let read = self.ids().filter(|i| !unread(i));
+        read.map(|i| self.node(i).cost()).sum()
     }
 
     /// Memory that is resident whatever the schedule says, in bytes: the largest `fixed_bytes` of any node.

@@ -63,6 +63,16 @@ pub(super) fn check(data: &InstanceData) -> Result<(), StructureError> {
             "give the unit's length in nanoseconds, for example 10000",
         );
     }
+    if let Some(link) = &data.host_link {
+        in_range(
+            "host_link.to_host_bytes_per_second".into(),
+            link.to_host_bytes_per_second,
+        )?;
+        in_range(
+            "host_link.from_host_bytes_per_second".into(),
+            link.from_host_bytes_per_second,
+        )?;
+    }
     let mut names = BTreeMap::new();
     let mut order = Order::default();
     for (i, node) in data.nodes.iter().enumerate() {
@@ -84,11 +94,10 @@ fn check_totals(nodes: &[Node]) -> Result<(), StructureError> {
     let largest = i64::MAX as u128;
     let n = nodes.len() as u128;
     let dearest = |v: &Node| {
-        v.implementations
-            .iter()
-            .map(|p| p.cost.max(p.recompute_cost))
-            .max()
-            .unwrap_or(0)
+        let costs = v.implementations.iter();
+        let dearest = costs.map(|p| p.cost.max(p.recompute_cost)).max();
+        let in_place = v.in_place.as_ref().map_or(0, |option| option.cost_delta);
+        dearest.unwrap_or(0) + in_place.max(0) as u64
     };
     let cost = nodes.iter().map(|v| dearest(v) as u128).sum::<u128>() * n;
     if cost > largest {
@@ -119,6 +128,9 @@ fn check_node(nodes: &[Node], i: usize, node: &Node) -> Result<(), StructureErro
     let at = |field: &str| format!("nodes[{i}].{field}");
     in_range(at("output_bytes"), node.output_bytes)?;
     in_range(at("fixed_bytes"), node.fixed_bytes)?;
+    for (k, extent) in node.shape.iter().enumerate() {
+        in_range(at(&format!("shape[{k}]")), *extent)?;
+    }
     if node.implementations.is_empty() {
         return error(
             at("implementations"),

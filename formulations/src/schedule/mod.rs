@@ -1,9 +1,11 @@
 //! Schedules: which node is computed, and which tensor is kept, in which stage.
 
 mod bits;
+mod json;
 mod monet;
 
 pub use bits::BitMatrix;
+pub use json::{Schedule, ScheduleDocument, ScheduleFile, write_schedule};
 pub use monet::MonetSchedule;
 
 use crate::instance::{Instance, NodeId};

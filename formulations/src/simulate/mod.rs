@@ -7,10 +7,15 @@
 //! - [`plan`]: a [`crate::plan::Plan`], register by register.
 
 mod checkmate;
+mod monet;
+mod plan;
 
 pub use checkmate::checkmate;
+pub use monet::monet;
+pub use plan::{StepFault, plan};
 
 use crate::instance::NodeId;
+use crate::plan::Register;
 
 /// What a replay found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,6 +136,119 @@ pub enum ReplayError {
         /// `computed` or `retained`.
         verb: &'static str,
     },
+    /// MONeT's program needs to know where the forward pass ends.
+    #[error(
+        "the instance has no loss: MONeT's program needs a forward pass, a loss and a backward pass"
+    )]
+    NoLoss,
+    /// The chosen implementation does not exist.
+    #[error(
+        "stage {stage}: node {node} ({node_name}) runs implementation {choice}, but it has only {available} (from 0)"
+    )]
+    NoChoice {
+        /// Stage.
+        stage: usize,
+        /// The node.
+        node: NodeId,
+        /// Its name.
+        node_name: String,
+        /// The implementation that does not exist.
+        choice: usize,
+        /// Number of implementations.
+        available: usize,
+    },
+    /// A node is computed in place that has no such option, or is not computed at all.
+    #[error(
+        "stage {stage}: node {node} ({node_name}) is marked in place, but is not computed or cannot be in place"
+    )]
+    NotInPlace {
+        /// Stage.
+        stage: usize,
+        /// The node.
+        node: NodeId,
+        /// Its name.
+        node_name: String,
+    },
+    /// A by-product is computed without its parent, or not in the parent's way.
+    #[error(
+        "stage {stage}: by-product {node} ({node_name}) is computed, but its parent {parent} ({parent_name}) is not {how}"
+    )]
+    ByProductAlone {
+        /// Stage.
+        stage: usize,
+        /// The by-product.
+        node: NodeId,
+        /// Its name.
+        node_name: String,
+        /// Its parent.
+        parent: NodeId,
+        /// The parent's name.
+        parent_name: String,
+        /// What the parent is not.
+        how: &'static str,
+    },
+    /// A tensor is used after another node was computed into its buffer.
+    #[error(
+        "stage {stage}: node {node} ({node_name}) is overwritten in place by node {writer} ({writer_name}), but {use_of}"
+    )]
+    Overwritten {
+        /// Stage.
+        stage: usize,
+        /// The overwritten node.
+        node: NodeId,
+        /// Its name.
+        node_name: String,
+        /// The node in its buffer.
+        writer: NodeId,
+        /// That node's name.
+        writer_name: String,
+        /// Who uses it afterwards.
+        use_of: String,
+    },
+    /// A backward node reads a tensor whose storage ends with the stage before.
+    #[error(
+        "stage {stage}: node {node} ({node_name}) reads node {missing} ({missing_name}), which is neither computed in this stage nor stored beyond it"
+    )]
+    NotHeld {
+        /// Stage.
+        stage: usize,
+        /// The backward node.
+        node: NodeId,
+        /// Its name.
+        node_name: String,
+        /// The tensor.
+        missing: NodeId,
+        /// Its name.
+        missing_name: String,
+    },
+    /// A statement of a plan cannot be executed.
+    #[error("statement {step}: {fault}")]
+    Step {
+        /// Position of the statement in the plan, from 0.
+        step: usize,
+        /// What is wrong with it.
+        fault: Box<StepFault>,
+    },
+    /// A plan that never computes a node.
+    #[error("node {node} ({node_name}) is never computed")]
+    NeverComputed {
+        /// The node.
+        node: NodeId,
+        /// Its name.
+        node_name: String,
+    },
+    /// A plan that ends with a register allocated that no output needs.
+    #[error(
+        "{register} with node {node} ({node_name}) is never freed; only outputs that no node reads may stay"
+    )]
+    NeverFreed {
+        /// The register.
+        register: Register,
+        /// The node.
+        node: NodeId,
+        /// Its name.
+        node_name: String,
+    },
 }
 
 /// Follows cost and memory through a replay.
@@ -157,13 +275,19 @@ impl Meter {
         }
     }
 
-    /// Records the memory in use at a moment.
-    fn sample(&mut self, stage: usize, node: Option<NodeId>, bytes: u64) {
+    /// Takes the memory in use into account for the peak alone.
+    fn glance(&mut self, stage: usize, node: Option<NodeId>, bytes: u64) -> Moment {
         let at = Moment { stage, node };
         if bytes > self.peak_bytes {
             self.peak_bytes = bytes;
             self.peak_at = at;
         }
+        at
+    }
+
+    /// Records the memory in use at a moment.
+    fn sample(&mut self, stage: usize, node: Option<NodeId>, bytes: u64) {
+        let at = self.glance(stage, node, bytes);
         self.timeline.push(TimelinePoint {
             at,
             bytes,

@@ -1,1 +1,90 @@
 //! Training graphs of well-known networks, built from shapes and a roofline cost model.
+//!
+//! ```
+//! use remat_formulations::zoo;
+//! let instance = zoo::build(&"resnet50?batch=184&device=p100".parse()?)?;
+//! assert_eq!(instance.node(0.into()).name, "conv1");
+//! assert_eq!(instance.node(0.into()).shape, [184, 64, 112, 112]);
+//! # Ok::<(), zoo::ZooError>(())
+//! ```
+//!
+//! | file | concept |
+//! |---|---|
+//! | `spec` | a model and its parameters as text; parsing, listing |
+//! | `models` | the networks |
+//! | `builder`, `sequence`, `op` | a forward network, operator by operator, with shape inference |
+//! | `work` | kernels of each operator, forward and backward, and what its backward pass reads |
+//! | `training` | the training graph: loss, reverse-mode differentiation, fixed memory |
+//! | `cost`, `device` | how long a kernel takes |
+//! | `passing` | tensors alive around each node of any graph (MONeT's `local`) |
+//!
+//! `docs/zoo.md` says what is counted and what is not. Implementation sets (several algorithms for an operator) have
+//! their place in `work`: one list of kernels and reads for each of them.
+
+mod builder;
+mod cost;
+mod device;
+mod error;
+mod models;
+mod op;
+mod passing;
+mod sequence;
+mod spec;
+mod tensor;
+mod training;
+mod work;
+
+#[cfg(test)]
+mod tests;
+
+pub use builder::{Network, SharedParameter, Tensor};
+pub use cost::{Kernel, KernelClass};
+pub use device::{DEVICE_NAMES, Device, MatrixRate};
+pub use error::ZooError;
+pub use op::{Activation, Convolution, Heads, Pooling};
+pub use passing::passing_tensors;
+pub use spec::{ModelInfo, ModelSpec, ParameterInfo, ParameterKind};
+pub use tensor::{DType, Precision};
+pub use training::TrainingOptions;
+
+use crate::instance::Instance;
+use models::Builder;
+use op::misfit;
+
+/// All models with their parameters and defaults.
+pub fn list() -> Vec<ModelInfo> {
+    models::MODELS
+        .iter()
+        .map(|model| ModelInfo {
+            name: model.name,
+            description: model.description,
+            parameters: model.parameters(),
+        })
+        .collect()
+}
+
+/// The training graph of a model, costs in nanoseconds.
+///
+/// # Errors
+/// [`ZooError`]: a layer that does not fit its input (an image that shrinks below one pixel), parameters that do not go
+/// together, or sizes beyond 2^53 - 1.
+pub fn build(spec: &ModelSpec) -> Result<Instance, ZooError> {
+    match spec.definition().builder {
+        Builder::Network(network) => {
+            network(spec)?.training_instance(&spec.device(), &spec.options())
+        }
+        Builder::Graph(graph) => graph(spec),
+    }
+}
+
+/// The forward network of a model, for its parameter count and multiply-adds; `None` for a model that is a bare graph
+/// (`chain`).
+///
+/// # Errors
+/// As [`build`].
+pub fn network(spec: &ModelSpec) -> Result<Option<Network>, ZooError> {
+    match spec.definition().builder {
+        Builder::Network(network) => network(spec).map(Some),
+        Builder::Graph(_) => Ok(None),
+    }
+}

@@ -1,0 +1,345 @@
+//! What may be written on the command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The command line.
+#[derive(Parser, Debug)]
+#[command(name = "remat-bb", version, about, long_about = LONG_ABOUT, after_long_help = EXAMPLES)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const LONG_ABOUT: &str = "\
+Rematerialization plans for training neural networks in less memory.
+
+A training step keeps activations until the backward pass needs them. With less memory than that, some are dropped and \
+computed again. remat-bb finds which, and when, at the least cost: it reads a training graph with costs and sizes, \
+takes a memory budget, and writes an executable plan with a proven bound on how much better any other plan could be.
+
+INSTANCE is everywhere a JSON file (remat-instance/1 or a NetworkX node-link graph, plain or gzipped), or a model of \
+the built-in zoo such as zoo:resnet50?batch=184&device=v100 (quote it: & means something to a shell).";
+
+const EXAMPLES: &str = "\
+Examples:
+  remat-bb zoo list
+  remat-bb solve zoo:vgg16 --budget 60% --time-limit 30s --out plan.json
+  remat-bb verify zoo:vgg16 plan.json
+  remat-bb baselines zoo:unet --budget 8GiB --svg overhead.svg
+  remat-bb show zoo:vgg16 plan.json --svg-memory memory.svg
+
+Exit codes: 0 solved or a plan found, 2 bad usage or input, 3 proven infeasible, 4 limit reached without a plan.";
+
+/// The subcommands.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Find a plan of least cost within a memory budget
+    Solve(SolveArguments),
+    /// Replay a plan or schedule and check what it claims
+    Verify(VerifyArguments),
+    /// Compare the known heuristics at a budget, or over a sweep of budgets
+    Baselines(BaselinesArguments),
+    /// Describe an instance or a plan, in words and pictures
+    Show(ShowArguments),
+    /// List the built-in models, or write one as an instance file
+    Zoo(ZooArguments),
+    /// Write completions for a shell to standard output
+    Completions(CompletionsArguments),
+}
+
+/// The integer programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Formulation {
+    /// One implementation of each node, recomputed in any stage (Jain et al., MLSys 2020)
+    Checkmate,
+    /// Implementations, masks and in-place operators are chosen too (Shah et al., ICLR 2021)
+    Monet,
+}
+
+impl Formulation {
+    /// The name as on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Formulation::Checkmate => "checkmate",
+            Formulation::Monet => "monet",
+        }
+    }
+}
+
+/// `remat-bb solve`
+#[derive(Args, Debug)]
+#[command(long_about = "\
+Find a plan of least cost within a memory budget.
+
+The result is a schedule that was replayed (its cost and peak memory are what the replay found, not what the search \
+believes), a lower bound on the cost of every schedule, and the gap between the two. Without a time limit the work is \
+fixed: instance, budget and seed alone decide the answer, on any number of threads. Ctrl-C ends the search; the best \
+plan so far is reported and written as usual.")]
+#[command(after_long_help = "\
+Examples:
+  remat-bb solve zoo:resnet50?batch=184 --budget 6GiB --time-limit 1m --out plan.json
+  remat-bb solve graph.json.gz --budget 60% --json
+  remat-bb solve graph.json --budget 5000000000 --gap 1% --seed 7 --quiet
+
+The object that --json prints has the fields status (optimal, feasible, infeasible, limit or interrupted), objective,
+bound, gap, bound_scope (full: the bound holds for every schedule), seconds, nodes, lp_iterations, moves,
+peak_memory_bytes, budget_bytes, base_cost, overhead_percent, instance, formulation, threads, seed and
+infeasible_because. What is not known is null.
+
+Exit codes: 0 solved or a plan found, 2 bad usage or input, 3 proven infeasible, 4 limit reached without a plan.")]
+pub struct SolveArguments {
+    /// Instance file, or zoo:MODEL?parameter=value&...
+    pub instance: String,
+    /// Memory budget, everything included: bytes, an amount (6GiB, 5.5GB), or a share of the peak without recomputation (60%)
+    #[arg(short, long, value_name = "B")]
+    pub budget: String,
+    /// Integer program to solve [default: monet where the instance offers choices that only it knows, else checkmate]
+    #[arg(short, long, value_enum, value_name = "F")]
+    pub formulation: Option<Formulation>,
+    /// End after this time: seconds, or with a unit (90s, 10m, 2h)
+    #[arg(short, long, value_name = "TIME", value_parser = parse_duration)]
+    pub time_limit: Option<Duration>,
+    /// Relative gap between cost and bound that counts as optimal: a fraction or a percentage
+    #[arg(short, long, value_name = "GAP", default_value = "0.01%", value_parser = parse_gap)]
+    pub gap: f64,
+    /// Worker threads; 0 for one per core
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
+    pub threads: u16,
+    /// Seed of all random choices
+    #[arg(long, value_name = "K", default_value_t = 0)]
+    pub seed: u64,
+    /// Write the plan here, as remat-plan/1 JSON
+    #[arg(short, long, value_name = "PLAN.json")]
+    pub out: Option<PathBuf>,
+    /// Write the schedule (the matrices R and S) here, as remat-schedule/1 JSON
+    #[arg(long, value_name = "SCHEDULE.json")]
+    pub schedule_out: Option<PathBuf>,
+    /// Print one JSON object on standard output instead of a summary
+    #[arg(long)]
+    pub json: bool,
+    /// No progress and no notes on standard error
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// `remat-bb verify`
+#[derive(Args, Debug)]
+#[command(long_about = "\
+Replay a plan (remat-plan/1) or a schedule (remat-schedule/1) and check what it claims.
+
+The replay executes every statement: it allocates, computes and frees, and knows nothing of how the plan was found. \
+The cost, peak memory and budget that the file records must agree with it; where they do not, the exit code is 2 and \
+the message says what differs.")]
+#[command(after_long_help = "\
+Examples:
+  remat-bb verify zoo:vgg16 plan.json
+  remat-bb verify graph.json schedule.json --budget 5GiB --json")]
+pub struct VerifyArguments {
+    /// Instance file, or zoo:MODEL?parameter=value&...
+    pub instance: String,
+    /// Plan or schedule file, plain or gzipped; which of the two is seen from its content
+    pub plan: PathBuf,
+    /// Budget to check against, in place of the one that the file records
+    #[arg(short, long, value_name = "B")]
+    pub budget: Option<String>,
+    /// Print one JSON object on standard output instead of a summary
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `remat-bb baselines`
+#[derive(Args, Debug)]
+#[command(long_about = "\
+Compare the known heuristics at a budget: cost, overhead over computing everything once, peak memory, and whether it \
+fits. Those that fit come first, the cheapest on top.
+
+With --svg or --csv the budget is also swept from the least that any of them needs to the peak without recomputation. \
+The picture has one curve for each heuristic, and one for this program's own search where --search gives it time.")]
+#[command(after_long_help = "\
+Examples:
+  remat-bb baselines zoo:unet --budget 60%
+  remat-bb baselines zoo:resnet50?batch=184 --budget 6GiB --svg overhead.svg --points 20 --search 5s")]
+pub struct BaselinesArguments {
+    /// Instance file, or zoo:MODEL?parameter=value&...
+    pub instance: String,
+    /// Memory budget, as for `solve`
+    #[arg(short, long, value_name = "B")]
+    pub budget: String,
+    /// Draw overhead against memory for all heuristics here
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Write all results of the sweep here
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+    /// Number of budgets in the sweep
+    #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u16).range(2..=1000))]
+    pub points: u16,
+    /// Also search with this program's own heuristic, for this time at each budget
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub search: Option<Duration>,
+    /// Print one JSON object on standard output instead of a table
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `remat-bb show`
+#[derive(Args, Debug)]
+#[command(long_about = "\
+Describe an instance or a plan, in words and pictures.
+
+Without a plan, the plan that recomputes nothing is shown. The text names the largest tensors, the moment of the peak \
+and what is in memory then, and which nodes are computed again how often.")]
+#[command(after_long_help = "\
+Examples:
+  remat-bb show zoo:resnet50
+  remat-bb show zoo:resnet50 plan.json --svg-schedule schedule.svg --svg-memory memory.svg
+  remat-bb show zoo:resnet50 plan.json --statements | less")]
+pub struct ShowArguments {
+    /// Instance file, or zoo:MODEL?parameter=value&...
+    pub instance: String,
+    /// Plan or schedule file
+    pub plan: Option<PathBuf>,
+    /// Budget to draw and compare with, in place of the one that the plan records
+    #[arg(short, long, value_name = "B")]
+    pub budget: Option<String>,
+    /// Draw what is computed and kept in which stage here
+    #[arg(long, value_name = "FILE")]
+    pub svg_schedule: Option<PathBuf>,
+    /// Draw memory over time here
+    #[arg(long, value_name = "FILE")]
+    pub svg_memory: Option<PathBuf>,
+    /// Print the plan's statements instead of the description
+    #[arg(long)]
+    pub statements: bool,
+}
+
+/// `remat-bb zoo`
+#[derive(Args, Debug)]
+#[command(long_about = "\
+Training graphs of well-known networks, built from shapes and a roofline model of the device: no framework and no GPU \
+is needed.")]
+pub struct ZooArguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: ZooCommand,
+}
+
+/// The subcommands of `remat-bb zoo`.
+#[derive(Subcommand, Debug)]
+pub enum ZooCommand {
+    /// List the models, or the parameters of one model
+    List(ZooListArguments),
+    /// Write a model as an instance file (remat-instance/1)
+    Export(ZooExportArguments),
+}
+
+/// `remat-bb zoo list`
+#[derive(Args, Debug)]
+pub struct ZooListArguments {
+    /// Show the parameters of this model
+    pub model: Option<String>,
+}
+
+/// `remat-bb zoo export`
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  remat-bb zoo export resnet50 --batch 184 --device v100 --out resnet50.json
+  remat-bb zoo export unet --set size=416x608 --set dtype=fp16 --out unet.json")]
+pub struct ZooExportArguments {
+    /// Model, with or without parameters: resnet50, or resnet50?batch=184
+    pub model: String,
+    /// Batch size
+    #[arg(long, value_name = "N")]
+    pub batch: Option<u64>,
+    /// Device whose speed the costs are for
+    #[arg(long, value_name = "D")]
+    pub device: Option<String>,
+    /// Any parameter of the model; may be given several times
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting)]
+    pub set: Vec<(String, String)>,
+    /// Write the instance here
+    #[arg(short, long, value_name = "FILE")]
+    pub out: PathBuf,
+}
+
+/// `remat-bb completions`
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Example, for bash:
+  remat-bb completions bash > ~/.local/share/bash-completion/completions/remat-bb")]
+pub struct CompletionsArguments {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// A duration: seconds, or an amount with a unit (ms, s, m, h).
+///
+/// # Errors
+/// What is wrong, in words.
+///
+/// ```
+/// use remat_bb::arguments::parse_duration;
+/// use std::time::Duration;
+/// assert_eq!(parse_duration("1.5"), Ok(Duration::from_millis(1500)));
+/// assert_eq!(parse_duration("10m"), Ok(Duration::from_secs(600)));
+/// assert!(parse_duration("soon").is_err());
+/// ```
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    let text = text.trim();
+    let split = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let scale = match text[split..].trim() {
+        "" | "s" | "sec" => 1.0,
+        "ms" => 1e-3,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        unit => return Err(format!("unknown unit {unit:?}; use ms, s, m or h")),
+    };
+    let amount: f64 = text[..split]
+        .parse()
+        .map_err(|_| "not a time; write seconds, or an amount with a unit such as 90s, 10m, 2h")?;
+    Duration::try_from_secs_f64(amount * scale).map_err(|e| e.to_string())
+}
+
+/// A relative gap: a fraction from 0 to below 1, or a percentage.
+///
+/// # Errors
+/// What is wrong, in words.
+///
+/// ```
+/// use remat_bb::arguments::parse_gap;
+/// assert_eq!(parse_gap("0.01"), Ok(0.01));
+/// assert_eq!(parse_gap("1%"), Ok(0.01));
+/// assert!(parse_gap("-1").is_err());
+/// ```
+pub fn parse_gap(text: &str) -> Result<f64, String> {
+    let (number, scale) = match text.trim().strip_suffix('%') {
+        Some(number) => (number.trim(), 100.0),
+        None => (text.trim(), 1.0),
+    };
+    match number.parse::<f64>() {
+        Ok(value) if (0.0..1.0).contains(&(value / scale)) => Ok(value / scale),
+        _ => {
+            Err("write a fraction from 0 to below 1 or a percentage, for example 0.01 or 1%".into())
+        }
+    }
+}
+
+/// A setting `name=value`.
+///
+/// # Errors
+/// What is wrong, in words.
+pub fn parse_setting(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => {
+            Ok((name.trim().into(), value.trim().into()))
+        }
+        _ => Err("write NAME=VALUE, for example batch=64".into()),
+    }
+}

@@ -1,0 +1,270 @@
+//! `remat-bb baselines`
+
+use crate::arguments::BaselinesArguments;
+use crate::draw::tradeoff::{self, Curve, TradeoffPicture};
+use crate::failure::{Exit, Failure};
+use crate::report::{self, Table};
+use crate::{files, source};
+use rayon::prelude::*;
+use remat_formulations::baselines::{self, Baseline};
+use remat_formulations::budget::format_bytes;
+use remat_formulations::simulate::{self, Replay};
+use remat_formulations::solve::{self, Settings};
+use remat_formulations::{Instance, budget};
+use serde::Serialize;
+use std::fmt::Write;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Name of this program's own search in tables and pictures.
+const OURS: &str = "remat-bb";
+
+/// Runs all heuristics at the budget, and over the sweep where files are asked for.
+///
+/// # Errors
+/// [`Failure`] for bad input and files that cannot be written.
+pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
+    for path in [&arguments.svg, &arguments.csv].into_iter().flatten() {
+        files::check_writable(path)?;
+    }
+    let instance = source::checkmate_view(&arguments.instance)?;
+    let plain = source::plain_replay(&instance)?;
+    let budget_bytes = source::budget(&arguments.budget, plain.peak_bytes)?;
+    let mut at_budget = heuristics(&instance, budget_bytes);
+    if let Some(time) = arguments.search {
+        at_budget.push(search(&instance, budget_bytes, time));
+    }
+    at_budget.sort_by_key(|r| r.rank(budget_bytes));
+    files::print(&if arguments.json {
+        json(&instance, budget_bytes, &plain, &at_budget)
+    } else {
+        table(&instance, budget_bytes, &plain, &at_budget)
+    })?;
+    if arguments.svg.is_none() && arguments.csv.is_none() {
+        return Ok(Exit::Done);
+    }
+    let sweep = sweep(&instance, plain.peak_bytes, arguments);
+    if let Some(path) = &arguments.csv {
+        files::write(path, &csv(&sweep))?;
+    }
+    if let Some(path) = &arguments.svg {
+        let title = format!("{}: overhead against memory", instance.name());
+        let picture = TradeoffPicture {
+            title,
+            curves: curves(&sweep, arguments.search.is_some()),
+            plain_bytes: plain.peak_bytes,
+            budget_bytes,
+        };
+        files::write(path, &tradeoff::draw(&picture)?)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// What a strategy made of a budget.
+struct Found {
+    name: &'static str,
+    result: Result<Replay, String>,
+}
+
+impl Found {
+    fn fits(&self, budget_bytes: u64) -> Option<bool> {
+        let replay = self.result.as_ref().ok()?;
+        Some(replay.peak_bytes <= budget_bytes)
+    }
+
+    /// Those that fit by cost, then those that do not by peak, then those that do not apply.
+    fn rank(&self, budget_bytes: u64) -> (u8, u64, u64) {
+        match (&self.result, self.fits(budget_bytes)) {
+            (Ok(replay), Some(true)) => (0, replay.cost, replay.peak_bytes),
+            (Ok(replay), _) => (1, replay.peak_bytes, replay.cost),
+            (Err(_), _) => (2, 0, 0),
+        }
+    }
+}
+
+fn heuristics(instance: &Instance, budget_bytes: u64) -> Vec<Found> {
+    let one = |baseline: &Baseline| Found {
+        name: baseline.name,
+        result: baseline
+            .run(instance, budget_bytes)
+            .map_err(|e| e.to_string())
+            .and_then(|s| simulate::checkmate(instance, &s).map_err(|e| e.to_string())),
+    };
+    // The order of the results is that of the list, whoever finishes first.
+    baselines::all().par_iter().map(one).collect()
+}
+
+fn search(instance: &Instance, budget_bytes: u64, time: Duration) -> Found {
+    let settings = Settings {
+        time_limit: Some(time),
+        ..Settings::new(budget_bytes)
+    };
+    let outcome = solve::solve(instance, &settings, &AtomicBool::new(false), &|_| {});
+    let result = match outcome {
+        Ok(outcome) => outcome.replay.ok_or_else(|| {
+            let reason = outcome.infeasible_because;
+            reason.unwrap_or_else(|| "no plan was found in this time".into())
+        }),
+        Err(error) => Err(error.to_string()),
+    };
+    Found { name: OURS, result }
+}
+
+/// Results at each budget, from the least that any heuristic reaches to the peak without recomputation.
+fn sweep(
+    instance: &Instance,
+    plain_bytes: u64,
+    arguments: &BaselinesArguments,
+) -> Vec<(u64, Vec<Found>)> {
+    let least = heuristics(instance, 0);
+    let least = least.iter().filter_map(|r| r.result.as_ref().ok());
+    let least = least.map(|r| r.peak_bytes).min().unwrap_or(0);
+    let last = u64::from(arguments.points) - 1;
+    let span = plain_bytes.saturating_sub(least);
+    let budgets: Vec<u64> = (0..=last)
+        .map(|k| least + (u128::from(span) * u128::from(k) / u128::from(last.max(1))) as u64)
+        .collect();
+    let mut sweep: Vec<(u64, Vec<Found>)> = budgets
+        .par_iter()
+        .map(|b| (*b, heuristics(instance, *b)))
+        .collect();
+    if let Some(time) = arguments.search {
+        // The search uses all cores itself.
+        for (budget_bytes, found) in &mut sweep {
+            found.push(search(instance, *budget_bytes, time));
+        }
+    }
+    sweep
+}
+
+fn curves(sweep: &[(u64, Vec<Found>)], with_ours: bool) -> Vec<Curve> {
+    let names = baselines::all().iter().map(|b| b.name);
+    let applies = |name: &str| {
+        let mut all = sweep.iter().flat_map(|(_, found)| found);
+        all.any(|f| f.name == name && f.result.is_ok())
+    };
+    let curve = |name: &'static str| Curve {
+        name: name.into(),
+        ours: name == OURS,
+        points: sweep
+            .iter()
+            .flat_map(|(budget, found)| found.iter().map(move |f| (*budget, f)))
+            .filter(|(budget, f)| f.name == name && f.fits(*budget) == Some(true))
+            .filter_map(|(_, f)| f.result.as_ref().ok())
+            .map(|r| (r.peak_bytes, r.overhead_percent()))
+            .collect(),
+        without: if applies(name) { "never fits" } else { "n/a" },
+    };
+    names.chain(with_ours.then_some(OURS)).map(curve).collect()
+}
+
+fn csv(sweep: &[(u64, Vec<Found>)]) -> String {
+    let mut text = String::from("budget_bytes,name,fits,cost,overhead_percent,peak_bytes\n");
+    for (budget_bytes, found) in sweep {
+        for one in found {
+            // Writing to a string cannot fail.
+            let _ = match &one.result {
+                Ok(r) => writeln!(
+                    text,
+                    "{budget_bytes},{},{},{},{:.4},{}",
+                    one.name,
+                    r.peak_bytes <= *budget_bytes,
+                    r.cost,
+                    r.overhead_percent(),
+                    r.peak_bytes
+                ),
+                Err(_) => writeln!(text, "{budget_bytes},{},false,,,", one.name),
+            };
+        }
+    }
+    text
+}
+
+fn table(instance: &Instance, budget_bytes: u64, plain: &Replay, found: &[Found]) -> String {
+    let mut text = format!(
+        "{}: {} nodes, budget {} ({:.1}% of the {} without recomputation)\n\n",
+        instance.name(),
+        instance.len(),
+        format_bytes(budget_bytes),
+        budget_bytes as f64 / plain.peak_bytes.max(1) as f64 * 100.0,
+        format_bytes(plain.peak_bytes)
+    );
+    let mut table = Table::new(&[
+        ("strategy", false),
+        ("fits", false),
+        ("overhead", true),
+        ("cost", true),
+        ("peak", true),
+        ("", false),
+    ]);
+    for one in found {
+        let mut row = vec![one.name.to_owned()];
+        match &one.result {
+            Ok(r) => {
+                let fits = one.fits(budget_bytes) == Some(true);
+                row.push(if fits { "yes" } else { "no" }.into());
+                row.push(format!("{:.2}%", r.overhead_percent()));
+                row.push(report::cost(r.cost, instance.cost_unit()));
+                row.push(budget::format_bytes(r.peak_bytes));
+            }
+            Err(reason) => {
+                row.extend(["-", "", "", ""].map(String::from));
+                row.push(reason.clone());
+            }
+        }
+        table.row(row);
+    }
+    text += &table.render("  ");
+    text
+}
+
+#[derive(Serialize)]
+struct Json<'a> {
+    instance: &'a str,
+    budget_bytes: u64,
+    plain_peak_bytes: u64,
+    base_cost: u64,
+    cost_unit: &'a str,
+    strategies: Vec<JsonStrategy<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonStrategy<'a> {
+    name: &'a str,
+    fits: bool,
+    cost: Option<u64>,
+    overhead_percent: Option<f64>,
+    peak_memory_bytes: Option<u64>,
+    not_applicable_because: Option<&'a str>,
+}
+
+fn json(instance: &Instance, budget_bytes: u64, plain: &Replay, found: &[Found]) -> String {
+    let strategy = |one: &'_ Found| {
+        let replay = one.result.as_ref().ok();
+        (
+            one.fits(budget_bytes) == Some(true),
+            replay.map(|r| r.cost),
+            replay.map(Replay::overhead_percent),
+            replay.map(|r| r.peak_bytes),
+        )
+    };
+    let strategies = found.iter().map(|one| {
+        let (fits, cost, overhead_percent, peak_memory_bytes) = strategy(one);
+        JsonStrategy {
+            name: one.name,
+            fits,
+            cost,
+            overhead_percent,
+            peak_memory_bytes,
+            not_applicable_because: one.result.as_ref().err().map(String::as_str),
+        }
+    });
+    report::json(&Json {
+        instance: instance.name(),
+        budget_bytes,
+        plain_peak_bytes: plain.peak_bytes,
+        base_cost: instance.base_cost(),
+        cost_unit: &instance.cost_unit().name,
+        strategies: strategies.collect(),
+    })
+}

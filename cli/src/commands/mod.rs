@@ -1,0 +1,8 @@
+//! The subcommands, one file each.
+
+pub mod baselines;
+pub mod completions;
+pub mod show;
+pub mod solve;
+pub mod verify;
+pub mod zoo;

@@ -1,0 +1,257 @@
+//! `remat-bb solve`
+
+use crate::arguments::SolveArguments;
+use crate::failure::{Exit, Failure, note};
+use crate::progress::Reporter;
+use crate::source::{self, Problem};
+use crate::{files, report};
+use remat_formulations::Instance;
+use remat_formulations::budget::format_bytes;
+use remat_formulations::plan::{Plan, PlanDocument};
+use remat_formulations::schedule::{Schedule, ScheduleDocument, write_schedule};
+use remat_formulations::simulate::{self, Replay};
+use remat_formulations::solve::{self, Outcome, Settings, Status};
+use serde::Serialize;
+use std::fmt::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Set by the first Ctrl-C.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Solves, writes the files that were asked for, and reports.
+///
+/// # Errors
+/// [`Failure`] for bad input, or files that cannot be written.
+pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
+    let outputs = [&arguments.out, &arguments.schedule_out];
+    for path in outputs.into_iter().flatten() {
+        files::check_writable(path)?;
+    }
+    let problem = source::problem(&arguments.instance, arguments.formulation)?;
+    if let Some(text) = &problem.note {
+        note(text, arguments.quiet);
+    }
+    let instance = &problem.instance;
+    let plain = source::plain_replay(instance)?;
+    let budget_bytes = source::budget(&arguments.budget, plain.peak_bytes)?;
+    let settings = Settings {
+        time_limit: arguments.time_limit,
+        gap: arguments.gap,
+        threads: usize::from(arguments.threads),
+        seed: arguments.seed,
+        ..Settings::new(budget_bytes)
+    };
+    catch_interrupts(arguments.quiet);
+    let reporter = Reporter::new(
+        arguments.quiet,
+        instance.cost_unit().clone(),
+        instance.base_cost(),
+        arguments.time_limit,
+    );
+    let outcome = solve::solve(instance, &settings, &INTERRUPTED, &|p| reporter.update(p));
+    reporter.finish();
+    let outcome = outcome.map_err(|e| Failure::Solve(Box::new(e)))?;
+    let written = write_files(arguments, instance, &settings, &outcome);
+    // The result is shown even where it could not be written to the files.
+    files::print(&if arguments.json {
+        json(&problem, &settings, &outcome)
+    } else {
+        let written = written.as_deref().unwrap_or_default();
+        summary(&problem, &settings, &outcome, &plain, written)
+    })?;
+    written?;
+    Ok(match outcome.status {
+        Status::Infeasible => Exit::Infeasible,
+        _ if outcome.schedule.is_some() => Exit::Done,
+        _ => Exit::NoPlan,
+    })
+}
+
+/// The first Ctrl-C (or SIGTERM) ends the search, the second the program.
+fn catch_interrupts(quiet: bool) {
+    let handler = move || {
+        if INTERRUPTED.swap(true, Ordering::SeqCst) {
+            std::process::exit(130);
+        }
+        note(
+            "ending with the best plan so far; once more to end at once",
+            quiet,
+        );
+    };
+    if let Err(error) = ctrlc::set_handler(handler) {
+        note(
+            &format!("Ctrl-C will end the program at once: {error}"),
+            quiet,
+        );
+    }
+}
+
+/// Writes plan and schedule, and says what was written.
+fn write_files(
+    arguments: &SolveArguments,
+    instance: &Instance,
+    settings: &Settings,
+    outcome: &Outcome,
+) -> Result<Vec<String>, Failure> {
+    let (Some(schedule), Some(objective)) = (&outcome.schedule, outcome.objective) else {
+        return Ok(Vec::new());
+    };
+    let mut written = Vec::new();
+    if let Some(path) = &arguments.out {
+        let fail = |e| source::replay_failure("the schedule that was found", e);
+        let plan = Plan::from_checkmate(instance, schedule).map_err(fail)?;
+        let plan = plan.optimised(instance).map_err(fail)?;
+        let replay = simulate::plan(instance, &plan).map_err(fail)?;
+        let document = PlanDocument {
+            plan,
+            budget_bytes: Some(settings.budget_bytes),
+            objective: replay.cost,
+            peak_bytes: replay.peak_bytes,
+        };
+        files::write(path, &document.write(instance))?;
+        written.push(format!(
+            "plan      {}: {} statements, peak {}",
+            path.display(),
+            document.plan.steps.len(),
+            format_bytes(replay.peak_bytes)
+        ));
+    }
+    if let Some(path) = &arguments.schedule_out {
+        let document = ScheduleDocument {
+            instance: instance.name().into(),
+            budget_bytes: Some(settings.budget_bytes),
+            objective,
+            schedule: Schedule::Checkmate(schedule.clone()),
+        };
+        files::write(path, &write_schedule(&document, instance))?;
+        written.push(format!("schedule  {}", path.display()));
+    }
+    Ok(written)
+}
+
+/// The object that `--json` prints. What is not known is null.
+#[derive(Serialize)]
+struct Json<'a> {
+    status: &'a str,
+    instance: &'a str,
+    formulation: &'a str,
+    objective: Option<u64>,
+    bound: Option<u64>,
+    gap: Option<f64>,
+    bound_scope: &'a str,
+    base_cost: u64,
+    overhead_percent: Option<f64>,
+    cost_unit: &'a str,
+    peak_memory_bytes: Option<u64>,
+    budget_bytes: u64,
+    seconds: f64,
+    nodes: u64,
+    lp_iterations: u64,
+    moves: u64,
+    threads: usize,
+    seed: u64,
+    infeasible_because: Option<&'a str>,
+}
+
+fn json(problem: &Problem, settings: &Settings, outcome: &Outcome) -> String {
+    let instance = &problem.instance;
+    let may_fit = outcome.status != Status::Infeasible;
+    report::json(&Json {
+        status: outcome.status.as_str(),
+        instance: instance.name(),
+        formulation: problem.formulation.as_str(),
+        objective: outcome.objective,
+        bound: may_fit.then_some(outcome.bound),
+        gap: outcome.gap,
+        bound_scope: outcome.bound_scope,
+        base_cost: instance.base_cost(),
+        overhead_percent: outcome.replay.as_ref().map(Replay::overhead_percent),
+        cost_unit: &instance.cost_unit().name,
+        peak_memory_bytes: outcome.replay.as_ref().map(|r| r.peak_bytes),
+        budget_bytes: settings.budget_bytes,
+        seconds: outcome.seconds,
+        nodes: outcome.nodes,
+        lp_iterations: outcome.lp_iterations,
+        moves: outcome.moves,
+        threads: threads(settings),
+        seed: settings.seed,
+        infeasible_because: outcome.infeasible_because.as_deref(),
+    })
+}
+
+fn threads(settings: &Settings) -> usize {
+    match settings.threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        n => n,
+    }
+}
+
+fn summary(
+    problem: &Problem,
+    settings: &Settings,
+    outcome: &Outcome,
+    plain: &Replay,
+    written: &[String],
+) -> String {
+    let instance = &problem.instance;
+    let unit = instance.cost_unit();
+    let budget = format_bytes(settings.budget_bytes);
+    let share = settings.budget_bytes as f64 / plain.peak_bytes.max(1) as f64 * 100.0;
+    let mut out = format!(
+        "{}: {} nodes, budget {budget} ({share:.1}% of the {} without recomputation)\n",
+        instance.name(),
+        instance.len(),
+        format_bytes(plain.peak_bytes)
+    );
+    // Writing to a string cannot fail.
+    let status = outcome.status.as_str();
+    let _ = writeln!(out, "  status    {status}: {}", verdict(outcome));
+    if let (Some(replay), Some(objective)) = (&outcome.replay, outcome.objective) {
+        let again = outcome.schedule.as_ref().map_or(0, |s| s.recomputations());
+        let _ = writeln!(
+            out,
+            "  cost      {}, {:.2}% over no recomputation ({again} recomputations)\n  memory    peak {} at {}",
+            report::cost(objective, unit),
+            replay.overhead_percent(),
+            format_bytes(replay.peak_bytes),
+            report::moment(instance, replay),
+        );
+    }
+    if outcome.status != Status::Infeasible {
+        let scope = match outcome.bound_scope {
+            "full" => "no schedule costs less",
+            _ => "no schedule of the restricted program costs less",
+        };
+        let gap = outcome
+            .gap
+            .map_or(String::new(), |g| format!(", gap {:.2}%", g * 100.0));
+        let bound = report::cost(outcome.bound, unit);
+        let _ = writeln!(out, "  bound     {bound}: {scope}{gap}");
+    }
+    let _ = writeln!(
+        out,
+        "  search    {:.1} s, {:.1} M moves, {} nodes, {} LP iterations, {} threads, seed {}",
+        outcome.seconds,
+        outcome.moves as f64 / 1e6,
+        outcome.nodes,
+        outcome.lp_iterations,
+        threads(settings),
+        settings.seed
+    );
+    for line in written {
+        let _ = writeln!(out, "  {line}");
+    }
+    out
+}
+
+fn verdict(outcome: &Outcome) -> String {
+    let found = outcome.schedule.is_some();
+    match (outcome.status, &outcome.infeasible_because) {
+        (Status::Infeasible, Some(reason)) => reason.clone(),
+        (Status::Infeasible, None) => "no schedule fits the budget".into(),
+        (Status::Optimal, _) => "proven best within the gap".into(),
+        (Status::Feasible, _) => "the best plan that was found".into(),
+        (Status::Interrupted, _) if found => "the best plan so far".into(),
+        _ => "no plan was found; give more time or more memory".into(),
+    }
+}

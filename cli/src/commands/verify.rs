@@ -1,0 +1,145 @@
+//! `remat-bb verify`
+
+use crate::arguments::VerifyArguments;
+use crate::failure::{Exit, Failure};
+use crate::source::{self, Replayed};
+use crate::{files, report};
+use remat_formulations::budget::format_bytes;
+use remat_formulations::plan::Semantics;
+use serde::Serialize;
+
+/// Replays, reports, and compares with what the file claims.
+///
+/// # Errors
+/// [`Failure`] for bad input, a plan that cannot be executed, or one whose claims are not true.
+pub fn run(arguments: &VerifyArguments) -> Result<Exit, Failure> {
+    let found = source::replayed(&arguments.instance, &arguments.plan)?;
+    let budget_bytes = match &arguments.budget {
+        Some(text) => {
+            let plain = source::plain_replay(&found.instance)?;
+            Some(source::budget(text, plain.peak_bytes)?)
+        }
+        None => found.budget_bytes,
+    };
+    let differences = differences(&found, budget_bytes, arguments.budget.is_some());
+    let file = arguments.plan.display().to_string();
+    files::print(&if arguments.json {
+        json(&found, &file, budget_bytes, &differences)
+    } else {
+        summary(&found, &file, budget_bytes, differences.is_empty())
+    })?;
+    if differences.is_empty() {
+        Ok(Exit::Done)
+    } else {
+        Err(Failure::Mismatch { file, differences })
+    }
+}
+
+/// What the file claims and the replay does not confirm.
+fn differences(found: &Replayed, budget_bytes: Option<u64>, given: bool) -> Vec<String> {
+    let mut list = Vec::new();
+    let replay = &found.replay;
+    if found.objective != replay.cost {
+        list.push(format!(
+            "it records a cost of {}, the replay costs {}",
+            found.objective, replay.cost
+        ));
+    }
+    if let Some(peak) = found.peak_bytes.filter(|p| *p != replay.peak_bytes) {
+        list.push(format!(
+            "it records a peak of {peak} bytes, the replay needs {}",
+            replay.peak_bytes
+        ));
+    }
+    if let Some(budget) = budget_bytes.filter(|b| replay.peak_bytes > *b) {
+        let whose = if given {
+            "the given budget is"
+        } else {
+            "it records a budget of"
+        };
+        list.push(format!(
+            "{whose} {budget} bytes, the replay needs {}",
+            replay.peak_bytes
+        ));
+    }
+    list
+}
+
+#[derive(Serialize)]
+struct Json<'a> {
+    verified: bool,
+    instance: &'a str,
+    file: &'a str,
+    kind: &'a str,
+    semantics: &'a str,
+    cost: u64,
+    base_cost: u64,
+    overhead_percent: f64,
+    cost_unit: &'a str,
+    computations: usize,
+    peak_memory_bytes: u64,
+    peak_at: String,
+    budget_bytes: Option<u64>,
+    recorded_objective: u64,
+    recorded_peak_bytes: Option<u64>,
+    recorded_budget_bytes: Option<u64>,
+    differences: &'a [String],
+}
+
+fn semantics(found: &Replayed) -> &'static str {
+    match found.plan.semantics {
+        Semantics::Checkmate => "checkmate",
+        Semantics::Monet => "monet",
+    }
+}
+
+fn json(found: &Replayed, file: &str, budget_bytes: Option<u64>, differences: &[String]) -> String {
+    report::json(&Json {
+        verified: differences.is_empty(),
+        instance: found.instance.name(),
+        file,
+        kind: found.kind.as_str(),
+        semantics: semantics(found),
+        cost: found.replay.cost,
+        base_cost: found.replay.base_cost,
+        overhead_percent: found.replay.overhead_percent(),
+        cost_unit: &found.instance.cost_unit().name,
+        computations: found.replay.computations,
+        peak_memory_bytes: found.replay.peak_bytes,
+        peak_at: report::moment(&found.instance, &found.replay),
+        budget_bytes,
+        recorded_objective: found.objective,
+        recorded_peak_bytes: found.peak_bytes,
+        recorded_budget_bytes: found.budget_bytes,
+        differences,
+    })
+}
+
+fn summary(found: &Replayed, file: &str, budget_bytes: Option<u64>, agrees: bool) -> String {
+    let replay = &found.replay;
+    let unit = found.instance.cost_unit();
+    let budget = match budget_bytes {
+        Some(budget) if replay.peak_bytes <= budget => {
+            format!(", within the budget of {}", format_bytes(budget))
+        }
+        Some(budget) => format!(", above the budget of {}", format_bytes(budget)),
+        None => String::new(),
+    };
+    format!(
+        "{file}: {} for {} ({} semantics)\n  cost      {}, {:.2}% over no recomputation ({} computations of {} nodes)\n  memory    peak {} at {}{budget}\n  {}\n",
+        found.kind.as_str(),
+        found.instance.name(),
+        semantics(found),
+        report::cost(replay.cost, unit),
+        replay.overhead_percent(),
+        replay.computations,
+        found.instance.len(),
+        format_bytes(replay.peak_bytes),
+        report::moment(&found.instance, replay),
+        if agrees {
+            "verified: the replay confirms what the file records"
+        } else {
+            "refuted: the replay does not confirm what the file records"
+        }
+    )
+}

@@ -1,0 +1,339 @@
+//! Memory over the time of one training step, with the budget and, for comparison, the step without recomputation.
+
+use super::style::{self, Area, Frame, GREY, INK, PALETTE, failed, label};
+use crate::failure::Failure;
+use crate::report;
+use plotters::prelude::*;
+use plotters::style::text_anchor::HPos;
+use remat_formulations::instance::{CostUnit, Instance, NodeId};
+use remat_formulations::plan::Semantics;
+use remat_formulations::simulate::{Replay, TimelinePoint};
+
+/// What is drawn.
+pub struct MemoryPicture<'a> {
+    /// The instance, for names.
+    pub instance: &'a Instance,
+    /// Semantics of the plan.
+    pub semantics: Semantics,
+    /// The replay of the plan.
+    pub replay: &'a Replay,
+    /// The replay of the plan without recomputation, where it is another one.
+    pub plain: Option<&'a Replay>,
+    /// The budget in bytes.
+    pub budget_bytes: Option<u64>,
+    /// Heading.
+    pub title: String,
+}
+
+const SIZE: (u32, u32) = (1180, 560);
+
+/// The picture as SVG text.
+///
+/// # Errors
+/// [`Failure::Draw`].
+pub fn draw(picture: &MemoryPicture<'_>) -> Result<String, Failure> {
+    let replay = picture.replay;
+    let unit = picture.instance.cost_unit();
+    let longest = picture
+        .plain
+        .map_or(replay.cost, |p| p.cost.max(replay.cost));
+    let (scale, unit_name) = time_axis(longest, unit);
+    let highest = picture.plain.map_or(0, |p| p.peak_bytes);
+    let highest = highest
+        .max(replay.peak_bytes)
+        .max(picture.budget_bytes.unwrap_or(0));
+    let frame = Frame {
+        pixels: (84, 110, SIZE.0 as i32 - 30, SIZE.1 as i32 - 66),
+        x: (0.0, (longest as f64 / scale).max(f64::MIN_POSITIVE)),
+        y: (0.0, (report::gib(highest) * 1.08).max(f64::MIN_POSITIVE)),
+        root: false,
+    };
+    let explanation = format!(
+        "peak {} at {}, {:+.2}% cost over no recomputation",
+        remat_formulations::budget::format_bytes(replay.peak_bytes),
+        report::moment(picture.instance, replay),
+        replay.overhead_percent()
+    );
+    style::picture(SIZE, |area| {
+        style::title(area, &picture.title, &explanation)?;
+        frame.axes(
+            area,
+            &format!("time in the training step ({unit_name})"),
+            "memory (GiB)",
+        )?;
+        let fixed = fixed_timeline(picture);
+        band(area, &frame, &replay.timeline, scale, PALETTE[4].mix(0.55))?;
+        band(
+            area,
+            &frame,
+            &fixed,
+            scale,
+            RGBColor(173, 181, 189).filled().color,
+        )?;
+        recomputations(area, &frame, replay, scale, picture.instance)?;
+        if let Some(plain) = picture.plain {
+            outline(area, &frame, &plain.timeline, scale, GREY, 1)?;
+        }
+        outline(area, &frame, &replay.timeline, scale, PALETTE[0], 2)?;
+        loss_line(area, &frame, picture, scale)?;
+        if let Some(budget) = picture.budget_bytes {
+            budget_line(area, &frame, budget)?;
+        }
+        peak(area, &frame, replay, scale)?;
+        legend(area, picture)
+    })
+}
+
+/// How many cost units one unit of the axis has, and its name.
+pub(super) fn time_axis(longest: u64, unit: &CostUnit) -> (f64, String) {
+    match unit.nanoseconds {
+        Some(each) => {
+            let (scale, name) = report::time_unit(longest as f64 * each);
+            (scale / each, name.into())
+        }
+        None => (1.0, unit.name.clone()),
+    }
+}
+
+/// Fixed memory over time, by the plan's semantics.
+fn fixed_timeline(picture: &MemoryPicture<'_>) -> Vec<TimelinePoint> {
+    let instance = picture.instance;
+    let mut seen = vec![false; instance.len()];
+    let mut frontier = 0;
+    let fixed = |point: &TimelinePoint| {
+        if let Some(id) = point.at.node
+            && !std::mem::replace(&mut seen[id.index()], true)
+        {
+            frontier = instance.node(id).fixed_bytes;
+        }
+        let bytes = match picture.semantics {
+            Semantics::Checkmate => instance.static_bytes(),
+            Semantics::Monet => frontier,
+        };
+        TimelinePoint { bytes, ..*point }
+    };
+    picture.replay.timeline.iter().map(fixed).collect()
+}
+
+/// The staircase of a timeline: memory stays at a point's value while its node runs.
+fn stairs(frame: &Frame, timeline: &[TimelinePoint], scale: f64) -> Vec<(i32, i32)> {
+    let mut points: Vec<(i32, i32)> = Vec::with_capacity(2 * timeline.len() + 2);
+    let mut before = frame.across(0.0);
+    for point in timeline {
+        let (x, y) = (
+            frame.across(point.cost as f64 / scale),
+            frame.up(report::gib(point.bytes)),
+        );
+        points.push((before, y));
+        points.push((x, y));
+        before = x;
+    }
+    thin(points)
+}
+
+/// Within one column of pixels only the first, highest, lowest and last point are seen.
+fn thin(points: Vec<(i32, i32)>) -> Vec<(i32, i32)> {
+    let mut out: Vec<(i32, i32)> = Vec::new();
+    for column in points.chunk_by(|a, b| a.0 == b.0) {
+        let low = column.iter().map(|p| p.1).max();
+        let high = column.iter().map(|p| p.1).min();
+        if let (Some(first), Some(last), Some(low), Some(high)) =
+            (column.first(), column.last(), low, high)
+        {
+            let mut kept = vec![*first, (first.0, high), (first.0, low), *last];
+            kept.dedup();
+            out.extend(kept);
+        }
+    }
+    out
+}
+
+fn outline(
+    area: &Area<'_>,
+    frame: &Frame,
+    timeline: &[TimelinePoint],
+    scale: f64,
+    colour: RGBColor,
+    width: u32,
+) -> Result<(), Failure> {
+    let points = stairs(frame, timeline, scale);
+    area.draw(&PathElement::new(points, colour.stroke_width(width)))
+        .map_err(failed)
+}
+
+fn band(
+    area: &Area<'_>,
+    frame: &Frame,
+    timeline: &[TimelinePoint],
+    scale: f64,
+    colour: RGBAColor,
+) -> Result<(), Failure> {
+    let mut points = stairs(frame, timeline, scale);
+    let (Some(first), Some(last)) = (points.first().copied(), points.last().copied()) else {
+        return Ok(());
+    };
+    let floor = frame.up(0.0);
+    points.push((last.0, floor));
+    points.push((first.0, floor));
+    area.draw(&Polygon::new(points, colour.filled()))
+        .map_err(failed)
+}
+
+/// Marks under the axis line where nodes are computed again.
+fn recomputations(
+    area: &Area<'_>,
+    frame: &Frame,
+    replay: &Replay,
+    scale: f64,
+    instance: &Instance,
+) -> Result<(), Failure> {
+    let floor = frame.up(0.0);
+    let mut seen = vec![false; instance.len()];
+    let mut before = 0;
+    for point in &replay.timeline {
+        let Some(NodeId(node)) = point.at.node else {
+            continue;
+        };
+        let again = std::mem::replace(&mut seen[node as usize], true);
+        if again {
+            let from = frame.across(before as f64 / scale);
+            let to = frame.across(point.cost as f64 / scale).max(from + 2);
+            let corners = [(from, floor - 12), (to, floor)];
+            area.draw(&Rectangle::new(corners, PALETTE[1].filled()))
+                .map_err(failed)?;
+        }
+        before = point.cost;
+    }
+    Ok(())
+}
+
+fn dashes(
+    area: &Area<'_>,
+    from: (i32, i32),
+    to: (i32, i32),
+    colour: RGBColor,
+) -> Result<(), Failure> {
+    let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+    let length = f64::from(dx).hypot(f64::from(dy));
+    let mut at = 0.0;
+    while at < length {
+        let point = |s: f64| {
+            let share = (s / length).min(1.0);
+            (
+                from.0 + (f64::from(dx) * share) as i32,
+                from.1 + (f64::from(dy) * share) as i32,
+            )
+        };
+        let dash = vec![point(at), point(at + 7.0)];
+        area.draw(&PathElement::new(dash, colour.stroke_width(2)))
+            .map_err(failed)?;
+        at += 12.0;
+    }
+    Ok(())
+}
+
+fn budget_line(area: &Area<'_>, frame: &Frame, budget: u64) -> Result<(), Failure> {
+    let y = frame.up(report::gib(budget));
+    let (left, _, right, _) = frame.pixels;
+    dashes(area, (left, y), (right, y), PALETTE[1])
+}
+
+/// Where the loss is computed, the backward pass begins.
+fn loss_line(
+    area: &Area<'_>,
+    frame: &Frame,
+    picture: &MemoryPicture<'_>,
+    scale: f64,
+) -> Result<(), Failure> {
+    let Some(loss) = picture.instance.loss() else {
+        return Ok(());
+    };
+    let timeline = &picture.replay.timeline;
+    let Some(point) = timeline.iter().find(|p| p.at.node == Some(loss)) else {
+        return Ok(());
+    };
+    let x = frame.across(point.cost as f64 / scale);
+    let (left, top, right, _) = frame.pixels;
+    let floor = frame.up(0.0);
+    dashes(area, (x, floor), (x, top), GREY)?;
+    for (name, place, at, room) in [
+        ("forward", x - 8, HPos::Right, x - left),
+        ("backward", x + 8, HPos::Left, right - x),
+    ] {
+        if room > style::width(name, 15) + 10 {
+            label(area, name, (place, top + 8), 15, GREY, at)?;
+        }
+    }
+    Ok(())
+}
+
+fn peak(area: &Area<'_>, frame: &Frame, replay: &Replay, scale: f64) -> Result<(), Failure> {
+    let at = replay
+        .timeline
+        .iter()
+        .find(|p| p.bytes == replay.peak_bytes);
+    let Some(point) = at else { return Ok(()) };
+    let place = (
+        frame.across(point.cost as f64 / scale),
+        frame.up(report::gib(point.bytes)),
+    );
+    area.draw(&Circle::new(place, 5, WHITE.filled()))
+        .map_err(failed)?;
+    area.draw(&Circle::new(place, 5, INK.stroke_width(2)))
+        .map_err(failed)
+}
+
+fn legend(area: &Area<'_>, picture: &MemoryPicture<'_>) -> Result<(), Failure> {
+    let mut x = 84;
+    let y = 80;
+    let mut entry = |name: &str, paint: &dyn Fn(i32) -> Result<(), Failure>| {
+        paint(x)?;
+        label(area, name, (x + 30, y), 15, INK, HPos::Left)?;
+        x += 30 + style::width(name, 15) + 26;
+        Ok::<(), Failure>(())
+    };
+    let square = |colour: RGBAColor| {
+        move |x: i32| {
+            area.draw(&Rectangle::new(
+                [(x, y - 7), (x + 22, y + 7)],
+                colour.filled(),
+            ))
+            .map_err(failed)
+        }
+    };
+    let line = |colour: RGBColor, width: u32| {
+        move |x: i32| {
+            let points = vec![(x, y), (x + 22, y)];
+            area.draw(&PathElement::new(points, colour.stroke_width(width)))
+                .map_err(failed)
+        }
+    };
+    let tensors = |x: i32| {
+        square(PALETTE[4].mix(0.55))(x)?;
+        area.draw(&PathElement::new(
+            vec![(x, y - 7), (x + 22, y - 7)],
+            PALETTE[0].stroke_width(2),
+        ))
+        .map_err(failed)
+    };
+    entry("activations and gradients", &tensors)?;
+    entry("fixed memory", &square(RGBColor(173, 181, 189).mix(1.0)))?;
+    entry("recomputing", &square(PALETTE[1].mix(1.0)))?;
+    entry("peak", &|x: i32| {
+        area.draw(&Circle::new((x + 11, y), 5, INK.stroke_width(2)))
+            .map_err(failed)
+    })?;
+    if let Some(budget) = picture.budget_bytes {
+        let name = format!(
+            "budget {}",
+            remat_formulations::budget::format_bytes(budget)
+        );
+        entry(&name, &|x: i32| {
+            dashes(area, (x, y), (x + 22, y), PALETTE[1])
+        })?;
+    }
+    if picture.plain.is_some() {
+        entry("without recomputation", &line(GREY, 1))?;
+    }
+    Ok(())
+}

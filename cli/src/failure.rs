@@ -1,0 +1,138 @@
+//! What can go wrong, how it is shown, and the exit codes.
+
+use miette::Diagnostic;
+use remat_formulations::budget::BudgetError;
+use remat_formulations::instance::InstanceError;
+use remat_formulations::simulate::ReplayError;
+use remat_formulations::solve::SolveError;
+use remat_formulations::zoo::ZooError;
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Exit codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// Solved, a plan was found, or the command did what it was asked.
+    Done = 0,
+    /// Bad usage or input, or a file that claims what its replay does not confirm.
+    BadInput = 2,
+    /// Proven: no plan fits the budget.
+    Infeasible = 3,
+    /// A limit was reached, or the search interrupted, before a plan was found.
+    NoPlan = 4,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit as u8)
+    }
+}
+
+/// Why a command ended without a result. All of these end with [`Exit::BadInput`].
+#[derive(Debug, thiserror::Error, Diagnostic)]
+pub enum Failure {
+    /// An instance, a plan or a schedule could not be read.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Read(#[from] InstanceError),
+    /// A file is not there or cannot be opened.
+    #[error("{file}: {problem}")]
+    Open {
+        /// The file.
+        file: String,
+        /// What the system says.
+        problem: String,
+        /// What may have been meant.
+        #[help]
+        remedy: Option<String>,
+    },
+    /// A model of the zoo could not be built.
+    #[error("{source_text}: {problem}")]
+    #[diagnostic(help("`remat-bb zoo list` shows all models and their parameters"))]
+    Zoo {
+        /// The model as written.
+        source_text: String,
+        /// Why not.
+        problem: Box<ZooError>,
+    },
+    /// The budget could not be read.
+    #[error("--budget: {0}")]
+    Budget(BudgetError),
+    /// A plan or schedule cannot be executed.
+    #[error("{file} cannot be executed: {problem}")]
+    #[diagnostic(help(
+        "check that the file belongs to this instance, and that nothing was cut out of it"
+    ))]
+    Replay {
+        /// The file.
+        file: String,
+        /// Why not.
+        problem: Box<ReplayError>,
+    },
+    /// The solver failed.
+    #[error("{0}")]
+    Solve(Box<SolveError>),
+    /// A file could not be written.
+    #[error("cannot write {}: {problem}", .file.display())]
+    Write {
+        /// The file.
+        file: PathBuf,
+        /// Why not.
+        problem: String,
+        /// What would do.
+        #[help]
+        remedy: Option<String>,
+    },
+    /// A file's claims differ from its replay.
+    #[error("{file} is not what it says: {}", .differences.join("; "))]
+    #[diagnostic(help(
+        "the replay is the judge: write the file again, or give the instance and budget it was made for"
+    ))]
+    Mismatch {
+        /// The file.
+        file: String,
+        /// What differs.
+        differences: Vec<String>,
+    },
+    /// Something that the program cannot do yet, or arguments that do not go together.
+    #[error("{problem}")]
+    Usage {
+        /// What is wrong.
+        problem: String,
+        /// What would be right.
+        #[help]
+        remedy: String,
+    },
+    /// A picture could not be drawn.
+    #[error("cannot draw the picture: {0}")]
+    Draw(String),
+}
+
+/// Sets how errors look: graphical with colours on a terminal, unbroken lines where a program reads them.
+pub fn install_handler() {
+    // It fails only where a handler is set already, and then that one serves.
+    let _ = miette::set_hook(Box::new(|_| {
+        let options = miette::MietteHandlerOpts::new().break_words(false);
+        let options = if std::io::stderr().is_terminal() {
+            options
+        } else {
+            options.width(4000).color(false).unicode(false)
+        };
+        Box::new(options.build())
+    }));
+}
+
+/// Shows a failure on standard error.
+pub fn show(failure: Failure) {
+    let report = miette::Report::new(failure);
+    let _ = writeln!(std::io::stderr(), "{report:?}");
+}
+
+/// Shows a note on standard error, unless `quiet`.
+pub fn note(text: &str, quiet: bool) {
+    if !quiet {
+        let _ = writeln!(std::io::stderr(), "note: {text}");
+    }
+}

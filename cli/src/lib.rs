@@ -1,0 +1,65 @@
+//! The command line of remat-bb. Thin: everything it shows comes from `remat-formulations`.
+//!
+//! | module | concept |
+//! |---|---|
+//! | [`arguments`] | what may be written on the command line |
+//! | [`source`] | instances, plans and schedules by path or model name |
+//! | [`commands`] | one file a subcommand |
+//! | [`draw`] | one file a picture |
+//! | [`report`] | costs, sizes and tables as text |
+//! | [`progress`] | a solve in progress, on a terminal or as lines |
+//! | [`failure`] | what can go wrong, and the exit codes |
+//!
+//! Standard output carries results alone; progress, notes and errors go to standard error.
+#![deny(missing_docs)]
+#![forbid(unsafe_code)]
+
+pub mod arguments;
+pub mod commands;
+pub mod draw;
+pub mod failure;
+pub mod files;
+pub mod progress;
+pub mod report;
+pub mod source;
+
+use arguments::{Arguments, Command};
+use clap::Parser;
+use failure::{Exit, Failure};
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Runs the program with its arguments, the program's name first, and returns its exit code ([`Exit`]).
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    failure::install_handler();
+    let parsed = match Arguments::try_parse_from(arguments) {
+        Ok(parsed) => parsed,
+        Err(error) => {
+            // Help and version are asked for and go to standard output. A reader that went away is no failure.
+            let _ = error.print();
+            return if error.use_stderr() {
+                Exit::BadInput.into()
+            } else {
+                Exit::Done.into()
+            };
+        }
+    };
+    match execute(&parsed.command) {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            failure::show(failure);
+            Exit::BadInput.into()
+        }
+    }
+}
+
+fn execute(command: &Command) -> Result<Exit, Failure> {
+    match command {
+        Command::Solve(arguments) => commands::solve::run(arguments),
+        Command::Verify(arguments) => commands::verify::run(arguments),
+        Command::Baselines(arguments) => commands::baselines::run(arguments),
+        Command::Show(arguments) => commands::show::run(arguments),
+        Command::Zoo(arguments) => commands::zoo::run(arguments),
+        Command::Completions(arguments) => commands::completions::run(arguments),
+    }
+}

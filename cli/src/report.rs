@@ -1,0 +1,133 @@
+//! Costs, sizes and tables as text.
+
+use remat_formulations::Instance;
+use remat_formulations::instance::CostUnit;
+use remat_formulations::simulate::Replay;
+use serde::Serialize;
+
+/// A cost as text: as a time where the unit is one, for example `1.228 s`, otherwise with the unit's name.
+///
+/// ```
+/// use remat_bb::report::cost;
+/// use remat_formulations::instance::CostUnit;
+/// assert_eq!(cost(2_500_000, &CostUnit::nanoseconds()), "2.500 ms");
+/// assert_eq!(cost(1, &CostUnit::arbitrary()), "1 unit");
+/// ```
+pub fn cost(cost: u64, unit: &CostUnit) -> String {
+    match unit.nanoseconds {
+        None => format!("{cost} {}", unit.name),
+        Some(each) => {
+            let (scale, name) = time_unit(cost as f64 * each);
+            format!("{:.3} {name}", cost as f64 * each / scale)
+        }
+    }
+}
+
+/// The unit in which a time of so many nanoseconds reads best: nanoseconds in it, and its name.
+pub fn time_unit(nanoseconds: f64) -> (f64, &'static str) {
+    match nanoseconds {
+        t if t >= 1e9 => (1e9, "s"),
+        t if t >= 1e6 => (1e6, "ms"),
+        t if t >= 1e3 => (1e3, "µs"),
+        _ => (1.0, "ns"),
+    }
+}
+
+/// Bytes as GiB.
+pub fn gib(bytes: u64) -> f64 {
+    bytes as f64 / (1u64 << 30) as f64
+}
+
+/// The moment of a replay's peak, by name.
+pub fn moment(instance: &Instance, replay: &Replay) -> String {
+    match replay.peak_at.node {
+        Some(node) => instance.node(node).name.clone(),
+        None => format!("the start of stage {}", replay.peak_at.stage),
+    }
+}
+
+/// An object as JSON with a line break at its end.
+pub fn json(object: &impl Serialize) -> String {
+    // Plain structs with text keys and finite numbers (others become null) always have a JSON form.
+    let mut text =
+        serde_json::to_string(object).unwrap_or_else(|e| format!("{{\"error\": \"{e}\"}}"));
+    text.push('\n');
+    text
+}
+
+/// A table: columns as wide as their widest entry, numbers (columns marked `true`) to the right.
+pub struct Table {
+    right: Vec<bool>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table with a header; each column with its title and whether it is set to the right.
+    pub fn new(columns: &[(&str, bool)]) -> Self {
+        Table {
+            right: columns.iter().map(|c| c.1).collect(),
+            rows: vec![columns.iter().map(|c| c.0.to_owned()).collect()],
+        }
+    }
+
+    /// Adds a row; what is missing at its end stays empty.
+    pub fn row(&mut self, entries: Vec<String>) {
+        self.rows.push(entries);
+    }
+
+    /// The table as lines, each ended by a line break and begun by `indent`.
+    pub fn render(&self, indent: &str) -> String {
+        let width = |c: usize| {
+            let entries = self.rows.iter().filter_map(|row| row.get(c));
+            entries.map(|e| e.chars().count()).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..self.right.len()).map(width).collect();
+        let mut text = String::new();
+        for row in &self.rows {
+            let mut line = String::from(indent);
+            for (c, entry) in row.iter().enumerate() {
+                let padding = " ".repeat(widths[c] - entry.chars().count());
+                if c > 0 {
+                    line.push_str("  ");
+                }
+                if self.right[c] {
+                    line.push_str(&padding);
+                    line.push_str(entry);
+                } else {
+                    line.push_str(entry);
+                    line.push_str(&padding);
+                }
+            }
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_align_their_columns() {
+        let mut table = Table::new(&[("name", false), ("cost", true)]);
+        table.row(vec!["a".into(), "1".into()]);
+        table.row(vec!["longer".into(), "12345".into()]);
+        assert_eq!(
+            table.render("  "),
+            "  name     cost\n  a           1\n  longer  12345\n"
+        );
+    }
+
+    #[test]
+    fn times_take_the_unit_that_reads_best() {
+        let hundredths = CostUnit {
+            name: "0.01 ms".into(),
+            nanoseconds: Some(1e4),
+        };
+        assert_eq!(cost(122812, &hundredths), "1.228 s");
+        assert_eq!(cost(3, &hundredths), "30.000 µs");
+        assert_eq!(cost(0, &CostUnit::nanoseconds()), "0.000 ns");
+    }
+}

@@ -1,0 +1,79 @@
+//! What the end-to-end tests share: running the binary, and small instances.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The binary with arguments.
+pub fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_remat-bb"));
+    command.args(arguments);
+    command
+}
+
+/// Runs the binary to its end.
+pub fn run(arguments: &[&str]) -> Output {
+    command(arguments).output().expect("the binary starts")
+}
+
+/// Runs the binary and expects an exit code.
+pub fn run_to(code: i32, arguments: &[&str]) -> (String, String) {
+    let output = run(arguments);
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("output is UTF-8");
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(
+        output.status.code(),
+        Some(code),
+        "{arguments:?}\n{out}\n{err}"
+    );
+    (out, err)
+}
+
+/// The one JSON object that standard output must be.
+pub fn object(out: &str) -> Value {
+    let value: Value = serde_json::from_str(out).expect("standard output is one JSON value");
+    assert!(value.is_object(), "{out}");
+    value
+}
+
+/// A path as an argument.
+pub fn text(path: &Path) -> &str {
+    path.to_str().expect("test paths are UTF-8")
+}
+
+/// Writes a training graph of a chain of `n` layers as a NetworkX node-link file: forward f0.., then b0.. which read
+/// the gradient before and the activation of their layer.
+pub fn chain(folder: &Path, n: usize) -> PathBuf {
+    let mut nodes = Vec::new();
+    let mut links = Vec::new();
+    for i in 0..n {
+        nodes.push(format!(r#"{{"id": "f{i}", "time": 10, "size": 100}}"#));
+        if i > 0 {
+            links.push((format!("f{}", i - 1), format!("f{i}")));
+        }
+    }
+    for i in (0..n).rev() {
+        nodes.push(format!(r#"{{"id": "b{i}", "time": 20, "size": 1}}"#));
+        let before = if i + 1 < n {
+            format!("b{}", i + 1)
+        } else {
+            format!("f{i}")
+        };
+        links.push((before, format!("b{i}")));
+        if i > 0 {
+            links.push((format!("f{}", i - 1), format!("b{i}")));
+        }
+    }
+    let links: Vec<String> = links
+        .iter()
+        .map(|(from, to)| format!(r#"{{"source": "{from}", "target": "{to}"}}"#))
+        .collect();
+    let graph = format!(
+        "{{\"directed\": true, \"nodes\": [{}], \"links\": [{}]}}",
+        nodes.join(", "),
+        links.join(", ")
+    );
+    let path = folder.join("chain.json");
+    std::fs::write(&path, graph).expect("the temporary folder can be written");
+    path
+}

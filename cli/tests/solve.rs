@@ -1,0 +1,271 @@
+//! `remat-bb solve` and `verify`, end to end: exit codes, the JSON object, files, and Ctrl-C.
+
+mod common;
+
+use common::{chain, command, object, run_to, text};
+use remat_formulations::instance::{
+    CostUnit, Implementation, Instance, InstanceData, Node, NodeId, write_instance,
+};
+use serde_json::Value;
+use std::process::Stdio;
+
+const KEYS: [&str; 19] = [
+    "status",
+    "instance",
+    "formulation",
+    "objective",
+    "bound",
+    "gap",
+    "bound_scope",
+    "base_cost",
+    "overhead_percent",
+    "cost_unit",
+    "peak_memory_bytes",
+    "budget_bytes",
+    "seconds",
+    "nodes",
+    "lp_iterations",
+    "moves",
+    "threads",
+    "seed",
+    "infeasible_because",
+];
+
+#[test]
+fn a_solved_plan_verifies_and_the_object_says_what_was_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = chain(folder.path(), 8);
+    let (plan, schedule) = (
+        folder.path().join("plan.json"),
+        folder.path().join("s.json"),
+    );
+    let (out, err) = run_to(
+        0,
+        &[
+            "solve",
+            text(&graph),
+            "--budget",
+            "600",
+            "--time-limit",
+            "1",
+            "--json",
+            "--out",
+            text(&plan),
+            "--schedule-out",
+            text(&schedule),
+        ],
+    );
+    let found = object(&out);
+    let keys: Vec<&String> = found.as_object().unwrap().keys().collect();
+    assert_eq!(keys.len(), KEYS.len(), "{keys:?}");
+    assert!(KEYS.iter().all(|key| found.get(key).is_some()), "{found}");
+    assert!(!err.contains('{'), "{err}");
+    let number = |value: &Value, key: &str| value[key].as_u64().unwrap();
+    assert_eq!(number(&found, "base_cost"), 240);
+    assert_eq!(number(&found, "budget_bytes"), 600);
+    assert!(number(&found, "peak_memory_bytes") <= 600);
+    // Eight tensors of 100 do not fit, so something is computed again.
+    assert!(number(&found, "objective") > 240);
+    assert!(number(&found, "bound") <= number(&found, "objective"));
+
+    for file in [&plan, &schedule] {
+        let (out, _) = run_to(0, &["verify", text(&graph), text(file), "--json"]);
+        let verified = object(&out);
+        assert_eq!(verified["verified"], true);
+        assert_eq!(verified["cost"], found["objective"]);
+        assert!(number(&verified, "peak_memory_bytes") <= 600);
+    }
+    let (out, _) = run_to(0, &["verify", text(&graph), text(&plan)]);
+    assert!(out.contains("verified: the replay confirms"), "{out}");
+    // The same plan does not fit a smaller budget, and says so.
+    let (_, err) = run_to(2, &["verify", text(&graph), text(&plan), "--budget", "150"]);
+    assert!(
+        err.contains("plan.json") && err.contains("150 bytes"),
+        "{err}"
+    );
+}
+
+#[test]
+fn an_embedded_model_is_solved_and_verified() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = folder.path().join("plan.json");
+    let model = "zoo:unet?size=64";
+    let (out, err) = run_to(
+        0,
+        &[
+            "solve",
+            model,
+            "--budget",
+            "75%",
+            "--time-limit",
+            "1s",
+            "--quiet",
+            "--out",
+            text(&plan),
+        ],
+    );
+    assert!(out.contains("cost") && out.contains("bound"), "{out}");
+    assert_eq!(err, "", "--quiet says nothing");
+    run_to(0, &["verify", model, text(&plan)]);
+    let (statements, _) = run_to(0, &["show", model, text(&plan), "--statements"]);
+    assert!(statements.starts_with("%0 = allocate "), "{statements}");
+}
+
+#[test]
+fn a_budget_that_nothing_fits_is_proven_infeasible() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = chain(folder.path(), 8);
+    let plan = folder.path().join("plan.json");
+    let arguments = [
+        "solve",
+        text(&graph),
+        "--budget",
+        "50",
+        "--json",
+        "--out",
+        text(&plan),
+    ];
+    let (out, _) = run_to(3, &arguments);
+    let found = object(&out);
+    assert_eq!(found["status"], "infeasible");
+    assert!(found["objective"].is_null() && found["bound"].is_null());
+    assert!(found["infeasible_because"].as_str().unwrap().len() > 10);
+    assert!(!plan.exists());
+}
+
+#[test]
+fn the_formulation_that_is_missing_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = chain(folder.path(), 3);
+    let (out, err) = run_to(
+        2,
+        &[
+            "solve",
+            text(&graph),
+            "--budget",
+            "90%",
+            "--formulation",
+            "monet",
+        ],
+    );
+    assert_eq!(out, "");
+    assert!(err.contains("monet is not available yet"), "{err}");
+}
+
+#[test]
+fn choices_that_only_monet_knows_are_left_out_with_a_note() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut nodes = vec![
+        Node::forward("a", vec![], 10, 100),
+        Node::forward("b", vec![NodeId(0)], 10, 100),
+    ];
+    nodes[1]
+        .implementations
+        .push(Implementation::new(vec![], 5, 0));
+    let instance = Instance::new(InstanceData {
+        name: "choices".into(),
+        cost_unit: CostUnit::arbitrary(),
+        host_link: None,
+        nodes,
+    })
+    .unwrap();
+    let graph = folder.path().join("choices.json");
+    std::fs::write(&graph, write_instance(&instance)).unwrap();
+    let solve = ["solve", text(&graph), "--budget", "100%", "--json"];
+    let (out, err) = run_to(0, &solve);
+    assert!(err.contains("note: ") && err.contains("monet"), "{err}");
+    let found = object(&out);
+    assert_eq!(
+        (&found["formulation"], &found["objective"]),
+        (&"checkmate".into(), &20.into())
+    );
+    let (_, err) = run_to(0, &[&solve[..], &["--formulation", "checkmate"]].concat());
+    assert!(!err.contains("note: "), "{err}");
+}
+
+#[test]
+fn tampered_plans_are_refuted_with_what_differs() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = chain(folder.path(), 4);
+    let plan = folder.path().join("plan.json");
+    run_to(
+        0,
+        &[
+            "solve",
+            text(&graph),
+            "--budget",
+            "100%",
+            "--out",
+            text(&plan),
+        ],
+    );
+    let good = std::fs::read_to_string(&plan).unwrap();
+    let tampered = |from: &str, to: &str, words: &[&str]| {
+        assert!(good.contains(from), "{from} in {good}");
+        let path = folder.path().join("tampered.json");
+        std::fs::write(&path, good.replacen(from, to, 1)).unwrap();
+        let (_, err) = run_to(2, &["verify", text(&graph), text(&path)]);
+        assert!(err.contains("tampered.json"), "{err}");
+        assert!(words.iter().all(|word| err.contains(word)), "{err}");
+    };
+    tampered("\"objective\": 120", "\"objective\": 119", &["119", "120"]);
+    tampered(
+        "\"peak_bytes\": 4",
+        "\"peak_bytes\": 3",
+        &["records a peak"],
+    );
+    tampered(
+        "[\"compute\", \"f0\", 0],",
+        "",
+        &["cannot be executed", "f1"],
+    );
+    tampered("\"f0\"", "\"f9\"", &["no such node", "f9"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_the_search_with_the_best_plan_so_far() {
+    use std::io::{BufRead, BufReader, Read};
+    let folder = tempfile::tempdir().unwrap();
+    let plan = folder.path().join("plan.json");
+    let model = "zoo:unet?size=64";
+    let mut child = command(&[
+        "solve",
+        model,
+        "--budget",
+        "70%",
+        "--time-limit",
+        "10m",
+        "--json",
+        "--out",
+        text(&plan),
+    ])
+    .stdout(Stdio::piped())
+    .stderr(Stdio::piped())
+    .spawn()
+    .unwrap();
+    // Wait until the search reports a plan; the handler is in place by then.
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let seen = lines
+        .by_ref()
+        .map_while(Result::ok)
+        .any(|line| line.contains("best "));
+    assert!(seen, "the search ended before it reported a plan");
+    let signal = std::process::Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(signal.success());
+    let rest = std::thread::spawn(move || lines.map_while(Result::ok).count());
+    let mut out = String::new();
+    child
+        .stdout
+        .take()
+        .unwrap()
+        .read_to_string(&mut out)
+        .unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{out}");
+    rest.join().unwrap();
+    assert_eq!(object(&out)["status"], "interrupted");
+    run_to(0, &["verify", model, text(&plan)]);
+}

@@ -1,0 +1,213 @@
+//! One annealing run: a temperature that falls, a price on excess memory that adapts, and the best schedule that fits.
+
+use super::graph::Graph;
+use super::moves::Proposer;
+use super::random::Random;
+use super::state::{Delta, Flip, State};
+use super::watch::Watch;
+use crate::schedule::BitMatrix;
+
+/// Moves between two adjustments of temperature and price.
+const BLOCK: u64 = 1024;
+/// Factor on the price of excess while the search stays above capacity, and while it stays below. Faster changes (1.15
+/// and 0.93, 1.5 and 0.8) gave worse medians on U-Net at 5 GiB and on general graphs.
+const DEARER: f64 = 1.03;
+const CHEAPER: f64 = 0.98;
+/// Blocks in a row on one side before the price changes.
+const PATIENCE: i32 = 4;
+/// One in so many rejected flips is tried again together with a second one. Fewer (16) loses 2% on U-Net at 5 GiB.
+const COMPOUND: u32 = 2;
+
+/// What a run found.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Cost of the best schedule that fits.
+    pub cost: u64,
+    /// Its retained sets.
+    pub retained: BitMatrix,
+}
+
+/// How to run.
+#[derive(Clone, Copy, Debug)]
+pub struct ChainSettings {
+    /// Moves to propose, rounded up to whole blocks of 1024.
+    pub moves: u64,
+    /// First temperature, in units of the mean cost of a node.
+    pub hot: f64,
+    /// Last temperature, in units of the mean cost of a node.
+    pub cold: f64,
+    /// A cost that cannot be beaten: the run ends when it is met.
+    pub target: u64,
+}
+
+/// A run in progress.
+pub struct Chain<'g> {
+    graph: &'g Graph,
+    proposer: Proposer<'g>,
+    state: State<'g>,
+    random: Random,
+    /// Cost units per byte of excess.
+    price: f64,
+    /// What a byte is worth on this graph.
+    typical_price: f64,
+    /// Blocks in a row that ended with (positive) or without (negative) excess.
+    pressure: i32,
+    evaluated: u64,
+    best: Option<Found>,
+    /// Cost of the current state when it is the best so far and not copied yet.
+    unsaved: Option<u64>,
+}
+
+impl<'g> Chain<'g> {
+    /// A run that starts from given retained sets.
+    pub fn new(graph: &'g Graph, start: &BitMatrix, random: Random) -> Self {
+        let state = State::new(graph, start);
+        let typical_price = typical_price(graph);
+        let mut chain = Chain {
+            graph,
+            proposer: Proposer::new(graph),
+            state,
+            random,
+            price: typical_price,
+            typical_price,
+            pressure: 0,
+            evaluated: 0,
+            best: None,
+            unsaved: None,
+        };
+        chain.notice();
+        chain
+    }
+
+    /// Runs the temperature down once; `stop` is asked once a block, and `watch` told of what was done and found.
+    pub fn run(&mut self, settings: ChainSettings, stop: &dyn Fn() -> bool, watch: &Watch) {
+        let scale = self.graph.cost.iter().sum::<f64>() / self.graph.n as f64;
+        let mut done = 0;
+        while done < settings.moves && !stop() {
+            let progress = done as f64 / settings.moves as f64;
+            let temperature = scale * settings.hot * (settings.cold / settings.hot).powf(progress);
+            for _ in 0..BLOCK {
+                self.step(temperature);
+            }
+            done += BLOCK;
+            self.state.resum();
+            self.adjust_price();
+            watch.report(std::mem::take(&mut self.evaluated), self.best_cost());
+            if self.best_cost().is_some_and(|cost| cost <= settings.target) {
+                break;
+            }
+        }
+        self.save();
+    }
+
+    /// Cost of the best schedule that fits, copied or not.
+    fn best_cost(&self) -> Option<u64> {
+        self.unsaved.or(self.best.as_ref().map(|b| b.cost))
+    }
+
+    /// The best schedule that fits.
+    pub fn best(&self) -> Option<&Found> {
+        self.best.as_ref()
+    }
+
+    fn step(&mut self, temperature: f64) {
+        let threshold = -temperature * self.random.unit().ln();
+        let Some(flip) = self.proposer.anywhere(&self.state, &mut self.random) else {
+            return;
+        };
+        let delta = self.state.evaluate(flip);
+        self.evaluated += 1;
+        if self.energy(delta) <= threshold {
+            self.leave();
+            self.state.apply(flip);
+            self.notice();
+        } else if self.random.one_in(COMPOUND) {
+            self.compound(flip, delta, threshold);
+        }
+    }
+
+    /// Tries a rejected flip again together with a second one: beside it in the graph, or during it in time.
+    fn compound(&mut self, first: Flip, delta: Delta, threshold: f64) {
+        self.leave();
+        self.state.apply(first);
+        let second = if self.random.one_in(2) {
+            self.proposer.beside(&self.state, first, &mut self.random)
+        } else {
+            self.proposer.during(&self.state, first, &mut self.random)
+        };
+        if let Some(second) = second.filter(|s| *s != first.inverse()) {
+            let more = self.state.evaluate(second);
+            self.evaluated += 1;
+            let both = Delta {
+                cost: delta.cost + more.cost,
+                excess: delta.excess + more.excess,
+            };
+            if self.energy(both) <= threshold {
+                self.state.apply(second);
+                self.notice();
+                return;
+            }
+        }
+        self.state.apply(first.inverse());
+    }
+
+    #[inline]
+    fn energy(&self, delta: Delta) -> f64 {
+        delta.cost + self.price * delta.excess
+    }
+
+    /// Excess gets dearer while the search stays above capacity and cheaper while it stays below, so that the search
+    /// runs along the border.
+    fn adjust_price(&mut self) {
+        let above = self.state.excess() > 0.0;
+        self.pressure = if above {
+            self.pressure.max(0) + 1
+        } else {
+            self.pressure.min(0) - 1
+        };
+        if self.pressure.abs() >= PATIENCE {
+            self.price *= if above { DEARER } else { CHEAPER };
+            self.price = self
+                .price
+                .clamp(self.typical_price * 1e-3, self.typical_price * 1e5);
+        }
+    }
+
+    /// Marks the state as best where it is.
+    #[inline]
+    fn notice(&mut self) {
+        if self.state.excess() == 0.0 {
+            let cost = self.state.cost() as u64;
+            if self.best_cost().is_none_or(|best| cost < best) {
+                self.unsaved = Some(cost);
+            }
+        }
+    }
+
+    /// Copies a best state before it is left.
+    #[inline]
+    fn leave(&mut self) {
+        if self.unsaved.is_some() {
+            self.save();
+        }
+    }
+
+    fn save(&mut self) {
+        if let Some(cost) = self.unsaved.take() {
+            self.best = Some(Found {
+                cost,
+                retained: self.state.retained(),
+            });
+        }
+    }
+}
+
+/// Median cost per byte of the nodes that have both: what a byte is worth.
+fn typical_price(graph: &Graph) -> f64 {
+    let mut ratio: Vec<f64> = (0..graph.n)
+        .filter(|&i| graph.bytes[i] > 0.0 && graph.cost[i] > 0.0)
+        .map(|i| graph.cost[i] / graph.bytes[i])
+        .collect();
+    ratio.sort_by(f64::total_cmp);
+    ratio.get(ratio.len() / 2).copied().unwrap_or(1.0)
+}

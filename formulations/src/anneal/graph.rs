@@ -1,0 +1,67 @@
+//! The instance as flat arrays, laid out for the inner loop.
+
+use crate::instance::{Instance, NodeId};
+
+/// What the search reads of an instance: inputs, users, sizes and costs, one array each.
+///
+/// Sizes and costs are `f64`: every value and every sum is an integer below 2^53 (the instance promises it), so the
+/// arithmetic is exact, and sums of excess vectorise.
+pub struct Graph {
+    /// Number of nodes, and of stages.
+    pub n: usize,
+    /// Words of one row of bits over the nodes.
+    pub words: usize,
+    need_start: Vec<u32>,
+    needs: Vec<u32>,
+    user_start: Vec<u32>,
+    users: Vec<u32>,
+    /// Output size in bytes.
+    pub bytes: Vec<f64>,
+    /// Workspace in bytes.
+    pub workspace: Vec<f64>,
+    /// Cost in the instance's unit.
+    pub cost: Vec<f64>,
+    /// Memory for activations: the budget less the fixed memory, in bytes. Negative where nothing fits.
+    pub capacity: f64,
+}
+
+impl Graph {
+    /// Flattens `instance` for a budget in bytes.
+    pub fn new(instance: &Instance, budget_bytes: u64) -> Self {
+        let n = instance.len();
+        let (mut need_start, mut needs) = (vec![0u32], Vec::new());
+        let (mut user_start, mut users) = (vec![0u32], Vec::new());
+        for i in instance.ids() {
+            needs.extend(instance.needs(i).iter().map(|d| d.0));
+            need_start.push(needs.len() as u32);
+            users.extend(instance.users(i).iter().map(|d| d.0));
+            user_start.push(users.len() as u32);
+        }
+        let of =
+            |f: &dyn Fn(NodeId) -> u64| instance.ids().map(|i| f(i) as f64).collect::<Vec<f64>>();
+        Graph {
+            n,
+            words: n.div_ceil(64),
+            need_start,
+            needs,
+            user_start,
+            users,
+            bytes: of(&|i| instance.node(i).output_bytes),
+            workspace: of(&|i| instance.node(i).workspace_bytes()),
+            cost: of(&|i| instance.node(i).cost()),
+            capacity: budget_bytes as f64 - instance.static_bytes() as f64,
+        }
+    }
+
+    /// Inputs of a node.
+    #[inline]
+    pub fn needs(&self, k: usize) -> &[u32] {
+        &self.needs[self.need_start[k] as usize..self.need_start[k + 1] as usize]
+    }
+
+    /// Users of a node.
+    #[inline]
+    pub fn users(&self, k: usize) -> &[u32] {
+        &self.users[self.user_start[k] as usize..self.user_start[k + 1] as usize]
+    }
+}

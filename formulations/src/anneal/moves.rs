@@ -1,0 +1,105 @@
+//! Proposals: which tensor to keep or drop, over which stages.
+
+use super::graph::Graph;
+use super::random::Random;
+use super::state::{Flip, State};
+
+/// Draws flips. The stages between two touches of a tensor (computations or reads) form a gap; inside a gap a tensor
+/// is either held throughout or useless, so flips go by gaps, whole or in part.
+pub struct Proposer<'g> {
+    graph: &'g Graph,
+    /// Stages in which a retention can matter: those after the first node.
+    stages: u32,
+}
+
+impl<'g> Proposer<'g> {
+    /// A proposer for a graph of at least two nodes.
+    pub fn new(graph: &'g Graph) -> Self {
+        Proposer {
+            graph,
+            stages: graph.n as u32 - 1,
+        }
+    }
+
+    /// A flip anywhere.
+    ///
+    /// Half of the draws choose a moment and a tensor that a stage touches there, which finds the short gaps; the
+    /// others choose a moment and any tensor, which finds the long ones.
+    pub fn anywhere(&self, state: &State<'_>, random: &mut Random) -> Option<Flip> {
+        let stage = 1 + random.below(self.stages) as usize;
+        let tensor = if random.one_in(2) {
+            let touched = state.touched(stage);
+            touched[random.below(touched.len() as u32) as usize] as usize
+        } else {
+            random.below(stage as u32) as usize
+        };
+        let stage = if random.one_in(2) { stage } else { stage + 1 };
+        self.at(state, tensor, stage, random)
+    }
+
+    /// A flip of an input or user of a flip's tensor, near one of its ends.
+    pub fn beside(&self, state: &State<'_>, flip: Flip, random: &mut Random) -> Option<Flip> {
+        let (needs, users) = (
+            self.graph.needs(flip.tensor as usize),
+            self.graph.users(flip.tensor as usize),
+        );
+        let pick = random.below((needs.len() + users.len()).max(1) as u32) as usize;
+        let tensor = if pick < needs.len() {
+            *needs.get(pick)?
+        } else {
+            *users.get(pick - needs.len())?
+        } as usize;
+        let stage =
+            if random.one_in(2) { flip.from } else { flip.to } as usize + random.below(2) as usize;
+        self.at(state, tensor, stage, random)
+    }
+
+    /// A flip of any tensor somewhere in the stages of another flip.
+    pub fn during(&self, state: &State<'_>, flip: Flip, random: &mut Random) -> Option<Flip> {
+        let stage = flip.from + random.below(flip.to - flip.from + 1);
+        let tensor = random.below(stage);
+        self.at(state, tensor as usize, stage as usize, random)
+    }
+
+    /// A flip of `tensor` in the gap that holds `stage`, or `None` where there is nothing to flip.
+    fn at(
+        &self,
+        state: &State<'_>,
+        tensor: usize,
+        stage: usize,
+        random: &mut Random,
+    ) -> Option<Flip> {
+        if stage <= tensor || stage >= self.graph.n {
+            return None;
+        }
+        let before = state.previous_touch(tensor, stage - 1);
+        let after = state.next_touch(tensor, stage);
+        let keep = !state.is_kept(tensor, before + 1);
+        let (mut from, mut to) = if keep {
+            (before + 1, after?)
+        } else {
+            let mut end = after.unwrap_or(self.graph.n - 1);
+            while !state.is_kept(tensor, end) {
+                end -= 1;
+            }
+            (before + 1, end)
+        };
+        if to > from && random.one_in(3) {
+            // Part of the gap: a later end of a drop is an earlier recomputation, a later start of a keep likewise.
+            let span = (to - from) as u32;
+            let near = if random.one_in(2) { span.min(4) } else { span };
+            let cut = random.below(near) as usize;
+            if keep {
+                from = to - cut
+            } else {
+                to = from + (span as usize - 1 - cut)
+            }
+        }
+        Some(Flip {
+            tensor: tensor as u32,
+            from: from as u32,
+            to: to as u32,
+            keep,
+        })
+    }
+}

@@ -1,0 +1,149 @@
+//! Rounds of annealing runs side by side: some start afresh, some from the best schedules found so far.
+
+use super::chain::{Chain, ChainSettings, Found};
+use super::graph::Graph;
+use super::random::Random;
+use super::watch::Watch;
+use crate::schedule::BitMatrix;
+use rayon::prelude::*;
+use std::time::{Duration, Instant};
+
+/// Runs in a round: fixed, so that the answer does not depend on the number of threads.
+const LANES: usize = 8;
+/// Moves of a run in the first round for each node of the graph; each round doubles it.
+const FIRST_MOVES_PER_NODE: u64 = 1 << 10;
+/// Schedules that later rounds start from.
+const ELITE: usize = 4;
+/// First temperatures of runs that start afresh, in mean node costs.
+const FRESH_HOT: [f64; LANES] = [1.0, 0.3, 3.0, 0.5, 0.7, 0.2, 2.0, 0.4];
+/// First temperatures of runs that start from a good schedule.
+const ELITE_HOT: [f64; LANES / 2] = [0.1, 0.05, 0.2, 0.02];
+/// Last temperature of every run.
+const COLD: f64 = 0.001;
+
+/// When to end.
+#[derive(Clone, Copy, Debug)]
+pub struct PortfolioSettings {
+    /// Seed of all random choices.
+    pub seed: u64,
+    /// Rounds at most.
+    pub rounds: u32,
+    /// End after this many rounds in a row that found nothing better.
+    pub idle_rounds: u32,
+    /// End after this time. The answer is then as good as the machine is fast; without it, it depends on the seed and
+    /// the number of rounds alone.
+    pub time_limit: Option<Duration>,
+    /// A cost that cannot be beaten: the search ends when it is met.
+    pub target: u64,
+}
+
+/// What the search did.
+#[derive(Clone, Debug)]
+pub struct PortfolioOutcome {
+    /// The best schedule that fits, if any was found.
+    pub best: Option<Found>,
+    /// Rounds that were finished.
+    pub rounds: u32,
+}
+
+/// Anneals in rounds, from `start` (retained sets, shape `n x n`).
+///
+/// A round runs `LANES` runs in the current rayon pool and ends when all have ended; what they found is merged in lane
+/// order. `stop` is asked often; `watch` shows moves and best cost meanwhile.
+pub fn search(
+    graph: &Graph,
+    start: &BitMatrix,
+    settings: &PortfolioSettings,
+    stop: &(dyn Fn() -> bool + Sync),
+    watch: &Watch,
+) -> PortfolioOutcome {
+    let clock = Instant::now();
+    let over_time = || {
+        settings
+            .time_limit
+            .is_some_and(|limit| clock.elapsed() >= limit)
+    };
+    let mut elite: Vec<Found> = Vec::new();
+    let mut outcome = PortfolioOutcome {
+        best: None,
+        rounds: 0,
+    };
+    let mut round_moves = FIRST_MOVES_PER_NODE * graph.n as u64;
+    let mut idle_rounds = 0;
+    let mut last_round = Duration::ZERO;
+    while outcome.rounds < settings.rounds && !stop() && !over_time() {
+        let planned = match settings.time_limit {
+            Some(limit) if outcome.rounds > 0 => fit(
+                round_moves,
+                last_round,
+                limit.saturating_sub(clock.elapsed()),
+            ),
+            _ => round_moves,
+        };
+        let begin = Instant::now();
+        let found: Vec<Option<Found>> = (0..LANES)
+            .into_par_iter()
+            .map(|lane| {
+                let random = Random::new(
+                    settings.seed,
+                    outcome.rounds as u64 * LANES as u64 + lane as u64,
+                );
+                let (start, hot) = match elite.get(lane / 2 % ELITE.min(elite.len()).max(1)) {
+                    Some(found) if lane % 2 == 1 => (&found.retained, ELITE_HOT[lane / 2]),
+                    _ => (start, FRESH_HOT[(lane + outcome.rounds as usize) % LANES]),
+                };
+                let mut chain = Chain::new(graph, start, random);
+                let halt = || stop() || over_time();
+                let run = ChainSettings {
+                    moves: planned,
+                    hot,
+                    cold: COLD,
+                    target: settings.target,
+                };
+                chain.run(run, &halt, watch);
+                chain.best().cloned()
+            })
+            .collect();
+        last_round = begin.elapsed();
+        idle_rounds += 1;
+        for found in found.into_iter().flatten() {
+            if outcome.best.as_ref().is_none_or(|b| found.cost < b.cost) {
+                outcome.best = Some(found.clone());
+                idle_rounds = 0;
+            }
+            admit(&mut elite, found);
+        }
+        outcome.rounds += 1;
+        round_moves *= 2;
+        if outcome
+            .best
+            .as_ref()
+            .is_some_and(|b| b.cost <= settings.target)
+            || idle_rounds >= settings.idle_rounds
+        {
+            break;
+        }
+    }
+    outcome
+}
+
+/// Moves for the next round such that no time is left over: the doubled number, or what still fits when there would be
+/// no room for a further doubling. The last round took `last` for half of `moves`.
+fn fit(moves: u64, last: Duration, left: Duration) -> u64 {
+    let expected = last.as_secs_f64() * 2.0;
+    let left = left.as_secs_f64();
+    if left > 3.0 * expected || expected == 0.0 {
+        return moves;
+    }
+    // Temperatures must get down before time is over: aim a little short.
+    ((moves as f64 * 0.93 * left / expected) as u64).max(1)
+}
+
+/// Puts a schedule among the best few of different cost.
+fn admit(elite: &mut Vec<Found>, found: Found) {
+    let at = elite.partition_point(|e| e.cost < found.cost);
+    if elite.get(at).is_none_or(|e| e.cost > found.cost) {
+        elite.insert(at, found);
+        elite.truncate(ELITE);
+    }
+}

@@ -1,0 +1,106 @@
+//! Evaluation of one stage: what must be computed for given retained sets, its cost and its peak memory.
+
+use super::graph::Graph;
+
+/// Cost and peak memory of one stage.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StageValue {
+    /// Cost of all computations of the stage.
+    pub cost: f64,
+    /// Largest memory in the stage in bytes, without fixed memory.
+    pub peak: f64,
+}
+
+/// Scratch of [`evaluate`], reused from call to call.
+#[derive(Clone)]
+pub struct StageScratch {
+    need: Vec<u64>,
+    /// Tensors computed or read, as words of bits.
+    touched: Vec<u64>,
+    read: Vec<u64>,
+    /// Computations in descending node order, with the bytes that are freed once each has run.
+    computed: Vec<(u32, f64)>,
+}
+
+impl StageScratch {
+    /// Scratch for a graph.
+    pub fn new(graph: &Graph) -> Self {
+        let words = || vec![0; graph.words];
+        StageScratch {
+            need: words(),
+            touched: words(),
+            read: words(),
+            computed: Vec::with_capacity(graph.n),
+        }
+    }
+
+    /// Tensors that the stage evaluated last, `t`, computes or reads, as words of bits up to that of `t`.
+    pub fn touched(&mut self, t: usize) -> &[u64] {
+        let touched = &mut self.touched[..=t / 64];
+        touched.copy_from_slice(&self.read[..=t / 64]);
+        for &(k, _) in &self.computed {
+            touched[k as usize / 64] |= 1 << (k % 64);
+        }
+        touched
+    }
+}
+
+/// Evaluates stage `t` for the retained sets at its start (`now`, of total size `held_bytes`) and at its end (`next`).
+///
+/// The computations are the cheapest possible: the stage's node, whatever `next` retains and `now` does not, and all
+/// their inputs that are not held (min-R). One descending scan finds them and each tensor's last reader; one ascending
+/// pass follows the memory. The result equals [`crate::simulate::checkmate`] on the same stage.
+#[inline]
+pub fn evaluate(
+    graph: &Graph,
+    t: usize,
+    now: &[u64],
+    next: &[u64],
+    held_bytes: f64,
+    scratch: &mut StageScratch,
+) -> StageValue {
+    let top = t / 64;
+    let (now, next) = (&now[..=top], &next[..=top]);
+    let need = &mut scratch.need[..=top];
+    let read = &mut scratch.read[..=top];
+    for w in 0..=top {
+        need[w] = next[w] & !now[w];
+        read[w] = 0;
+    }
+    need[top] |= 1 << (t % 64);
+    scratch.computed.clear();
+    let mut w = top as isize;
+    while w >= 0 {
+        let word = need[w as usize];
+        if word == 0 {
+            w -= 1;
+            continue;
+        }
+        let bit = 63 - word.leading_zeros() as usize;
+        need[w as usize] = word ^ (1 << bit);
+        let k = w as usize * 64 + bit;
+        let mut freed = 0.0;
+        for &d in graph.needs(k) {
+            let (dw, db) = (d as usize / 64, 1u64 << (d % 64));
+            need[dw] |= db & !now[dw];
+            if (read[dw] | next[dw]) & db == 0 {
+                freed += graph.bytes[d as usize];
+            }
+            read[dw] |= db;
+        }
+        scratch.computed.push((k as u32, freed));
+    }
+    let mut bytes = held_bytes;
+    let mut value = StageValue {
+        cost: 0.0,
+        peak: held_bytes,
+    };
+    for &(k, freed) in scratch.computed.iter().rev() {
+        let k = k as usize;
+        bytes += graph.bytes[k];
+        value.peak = value.peak.max(bytes + graph.workspace[k]);
+        bytes -= freed;
+        value.cost += graph.cost[k];
+    }
+    value
+}

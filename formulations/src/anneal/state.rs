@@ -1,0 +1,303 @@
+//! The state of the search: retained sets, and for each stage its cost, peak memory and the tensors it touches.
+
+use super::graph::Graph;
+use super::stage::{StageScratch, StageValue, evaluate};
+use crate::schedule::BitMatrix;
+
+/// Keeping (or dropping) one tensor at the start of each stage of a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flip {
+    /// The tensor.
+    pub tensor: u32,
+    /// First stage whose start is concerned; later than the stage that first computes the tensor.
+    pub from: u32,
+    /// Last stage whose start is concerned.
+    pub to: u32,
+    /// Whether the tensor is kept afterwards; before, it is the opposite in the whole range.
+    pub keep: bool,
+}
+
+impl Flip {
+    /// The flip that takes this one back.
+    pub fn inverse(self) -> Flip {
+        Flip {
+            keep: !self.keep,
+            ..self
+        }
+    }
+}
+
+/// Change of the two parts of the objective.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Delta {
+    /// Change of the total cost.
+    pub cost: f64,
+    /// Change of the total excess: bytes above capacity, summed over stages.
+    pub excess: f64,
+}
+
+/// Retained sets with everything that follows from them.
+///
+/// A flip touches few stages in full: the one before the range (the tensor must be made, or is not made any more), the
+/// last one, and those in between that compute or read the tensor. In all others the peak moves by the tensor's size.
+#[derive(Clone)]
+pub struct State<'g> {
+    graph: &'g Graph,
+    /// `(n + 1) x words` bits: tensor retained at the start of a stage. The last row is empty.
+    kept: Vec<u64>,
+    held_bytes: Vec<f64>,
+    cost: Vec<f64>,
+    peak: Vec<f64>,
+    /// For each tensor, the stages that compute or read it, as bits.
+    touch: Vec<u64>,
+    /// For each stage, the tensors it computes or reads, ascending.
+    touched: Vec<Vec<u32>>,
+    total_cost: f64,
+    total_excess: f64,
+    scratch: StageScratch,
+}
+
+impl<'g> State<'g> {
+    /// The state for given retained sets (shape `n x n`).
+    pub fn new(graph: &'g Graph, retained: &BitMatrix) -> Self {
+        let (n, words) = (graph.n, graph.words);
+        let mut state = State {
+            graph,
+            kept: vec![0; (n + 1) * words],
+            held_bytes: vec![0.0; n + 1],
+            cost: vec![0.0; n],
+            peak: vec![0.0; n],
+            touch: vec![0; n * words],
+            touched: vec![Vec::new(); n],
+            total_cost: 0.0,
+            total_excess: 0.0,
+            scratch: StageScratch::new(graph),
+        };
+        for t in 0..n {
+            state.kept[t * words..(t + 1) * words].copy_from_slice(retained.row(t));
+            state.held_bytes[t] = retained.ones(t).map(|i| graph.bytes[i]).sum();
+        }
+        for t in 0..n {
+            let value = state.stage(t);
+            state.total_excess += excess(value.peak, graph.capacity);
+            state.total_cost += value.cost;
+            (state.cost[t], state.peak[t]) = (value.cost, value.peak);
+            state.refresh_touches(t);
+        }
+        state
+    }
+
+    /// Total cost of all computations.
+    pub fn cost(&self) -> f64 {
+        self.total_cost
+    }
+
+    /// Bytes above capacity, summed over stages; 0 for a schedule that fits.
+    pub fn excess(&self) -> f64 {
+        self.total_excess
+    }
+
+    /// The retained sets, shape `n x n`.
+    pub fn retained(&self) -> BitMatrix {
+        let mut matrix = BitMatrix::new(self.graph.n, self.graph.n);
+        for t in 0..self.graph.n {
+            matrix.row_mut(t).copy_from_slice(self.row(t));
+        }
+        matrix
+    }
+
+    /// Whether a tensor is retained at the start of a stage.
+    #[inline]
+    pub fn is_kept(&self, tensor: usize, stage: usize) -> bool {
+        self.kept[stage * self.graph.words + tensor / 64] >> (tensor % 64) & 1 != 0
+    }
+
+    /// Tensors that a stage computes or reads, ascending.
+    #[inline]
+    pub fn touched(&self, stage: usize) -> &[u32] {
+        &self.touched[stage]
+    }
+
+    /// Peak memory of a stage in bytes, without fixed memory.
+    #[inline]
+    pub fn peak(&self, stage: usize) -> f64 {
+        self.peak[stage]
+    }
+
+    /// First stage from `stage` on that computes or reads `tensor`.
+    #[inline]
+    pub fn next_touch(&self, tensor: usize, stage: usize) -> Option<usize> {
+        let row = &self.touch[tensor * self.graph.words..(tensor + 1) * self.graph.words];
+        let mut w = stage / 64;
+        let mut word = *row.get(w)? & (!0 << (stage % 64));
+        while word == 0 {
+            w += 1;
+            word = *row.get(w)?;
+        }
+        Some(w * 64 + word.trailing_zeros() as usize)
+    }
+
+    /// Last stage up to `stage` that computes or reads `tensor`. A tensor is computed in its own stage, so there is
+    /// one for every `stage >= tensor`.
+    #[inline]
+    pub fn previous_touch(&self, tensor: usize, stage: usize) -> usize {
+        let row = &self.touch[tensor * self.graph.words..(tensor + 1) * self.graph.words];
+        let mut w = stage / 64;
+        let mut word = row[w] & (!0 >> (63 - stage % 64));
+        while word == 0 {
+            w -= 1;
+            word = row[w];
+        }
+        w * 64 + 63 - word.leading_zeros() as usize
+    }
+
+    /// What a flip would change. Exact: all quantities are integers.
+    pub fn evaluate(&mut self, flip: Flip) -> Delta {
+        let (i, from, to) = (flip.tensor as usize, flip.from as usize, flip.to as usize);
+        let shift = if flip.keep {
+            self.graph.bytes[i]
+        } else {
+            -self.graph.bytes[i]
+        };
+        let mut delta = Delta::default();
+        self.evaluate_stage(flip, from - 1, 0.0, &mut delta);
+        let mut t = from;
+        while t < to {
+            let next = self.next_touch(i, t).map_or(to, |s| s.min(to));
+            delta.excess += excess_change(&self.peak[t..next], shift, self.graph.capacity);
+            if next < to {
+                self.evaluate_stage(flip, next, shift, &mut delta);
+            }
+            t = next + 1;
+        }
+        self.evaluate_stage(flip, to, shift, &mut delta);
+        delta
+    }
+
+    /// Adds what the flip changes in one stage that must be evaluated in full.
+    #[inline]
+    fn evaluate_stage(&mut self, flip: Flip, t: usize, shift: f64, delta: &mut Delta) {
+        let words = self.graph.words;
+        let (w, bit) = (flip.tensor as usize / 64, 1u64 << (flip.tensor % 64));
+        let (now, next) = (t * words + w, (t + 1) * words + w);
+        let old = (self.kept[now], self.kept[next]);
+        if t >= flip.from as usize {
+            self.kept[now] ^= bit;
+        }
+        if t < flip.to as usize {
+            self.kept[next] ^= bit;
+        }
+        let value = self.stage_with(t, self.held_bytes[t] + shift);
+        (self.kept[now], self.kept[next]) = old;
+        delta.cost += value.cost - self.cost[t];
+        delta.excess +=
+            excess(value.peak, self.graph.capacity) - excess(self.peak[t], self.graph.capacity);
+    }
+
+    /// Carries out a flip.
+    pub fn apply(&mut self, flip: Flip) {
+        let (i, from, to) = (flip.tensor as usize, flip.from as usize, flip.to as usize);
+        let (words, capacity) = (self.graph.words, self.graph.capacity);
+        let shift = if flip.keep {
+            self.graph.bytes[i]
+        } else {
+            -self.graph.bytes[i]
+        };
+        for t in from..=to {
+            self.kept[t * words + i / 64] ^= 1 << (i % 64);
+            self.held_bytes[t] += shift;
+        }
+        self.refresh(from - 1);
+        let mut t = from;
+        while t < to {
+            let next = self.next_touch(i, t).map_or(to, |s| s.min(to));
+            self.total_excess += excess_change(&self.peak[t..next], shift, capacity);
+            self.peak[t..next].iter_mut().for_each(|p| *p += shift);
+            if next < to {
+                self.refresh(next);
+            }
+            t = next + 1;
+        }
+        self.refresh(to);
+    }
+
+    /// Sums cost and excess anew. Sums beyond 2^53 would drift; the values of a stage never do.
+    pub fn resum(&mut self) {
+        self.total_cost = self.cost.iter().sum();
+        self.total_excess = self
+            .peak
+            .iter()
+            .map(|p| excess(*p, self.graph.capacity))
+            .sum();
+    }
+
+    #[inline]
+    fn row(&self, t: usize) -> &[u64] {
+        &self.kept[t * self.graph.words..(t + 1) * self.graph.words]
+    }
+
+    fn stage(&mut self, t: usize) -> StageValue {
+        self.stage_with(t, self.held_bytes[t])
+    }
+
+    #[inline]
+    fn stage_with(&mut self, t: usize, held_bytes: f64) -> StageValue {
+        let words = self.graph.words;
+        let (now, next) = self.kept[t * words..(t + 2) * words].split_at(words);
+        evaluate(self.graph, t, now, next, held_bytes, &mut self.scratch)
+    }
+
+    /// Evaluates a stage anew after its retained sets changed.
+    fn refresh(&mut self, t: usize) {
+        let value = self.stage(t);
+        self.total_cost += value.cost - self.cost[t];
+        self.total_excess +=
+            excess(value.peak, self.graph.capacity) - excess(self.peak[t], self.graph.capacity);
+        (self.cost[t], self.peak[t]) = (value.cost, value.peak);
+        self.refresh_touches(t);
+    }
+
+    /// Takes over the touched tensors of the stage evaluated last, which is `t`.
+    fn refresh_touches(&mut self, t: usize) {
+        let words = self.graph.words;
+        let (tw, tb) = (t / 64, 1u64 << (t % 64));
+        for &i in &self.touched[t] {
+            self.touch[i as usize * words + tw] &= !tb;
+        }
+        let list = &mut self.touched[t];
+        list.clear();
+        for (w, &word) in self.scratch.touched(t).iter().enumerate() {
+            let mut rest = word;
+            while rest != 0 {
+                list.push((w * 64) as u32 + rest.trailing_zeros());
+                rest &= rest - 1;
+            }
+        }
+        for &i in list.iter() {
+            self.touch[i as usize * words + tw] |= tb;
+        }
+    }
+}
+
+#[inline]
+fn excess(peak: f64, capacity: f64) -> f64 {
+    (peak - capacity).max(0.0)
+}
+
+/// Change of the summed excess when every peak moves by `shift`. Four lanes, so that it vectorises.
+#[inline]
+fn excess_change(peaks: &[f64], shift: f64, capacity: f64) -> f64 {
+    let mut lanes = [0.0f64; 4];
+    let chunks = peaks.chunks_exact(4);
+    let rest = chunks.remainder();
+    for chunk in chunks {
+        for (lane, p) in lanes.iter_mut().zip(chunk) {
+            *lane += (p + shift - capacity).max(0.0) - (p - capacity).max(0.0);
+        }
+    }
+    let tail: f64 = rest
+        .iter()
+        .map(|p| (p + shift - capacity).max(0.0) - (p - capacity).max(0.0))
+        .sum();
+    lanes.iter().sum::<f64>() + tail
+}

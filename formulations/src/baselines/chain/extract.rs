@@ -1,0 +1,391 @@
+//! From a training graph to a chain.
+//!
+//! A forward graph is cut after every node position where exactly one tensor is still read by later forward nodes (an
+//! articulation point of the data flow); what lies between two cuts is a block and becomes a stage, as rotor does with
+//! the blocks of a ResNet. The loss and the backward nodes are split into one contiguous stretch per block, in reverse.
+//!
+//! A cut is undone where the chain model would not describe the graph:
+//! - a backward node reads forward tensors of blocks that are too far apart, or out of order;
+//! - the tensor at the cut is read by no backward node (a convolution's output before a ReLU): as a checkpoint it is no
+//!   better than the tensor after it, and the model would hold it longer than Checkmate does;
+//! - a block's output does not depend on its input, or its backward step needs nothing of the forward pass: a
+//!   recomputation charged to it would not be needed.
+//!
+//! A plain linear network stays a chain of single nodes, as far as its backward nodes read every output.
+
+use super::{Chain, ForwardPeaks, Stage};
+use crate::instance::{Instance, NodeId, NodeKind};
+use std::ops::Range;
+
+/// Why a graph has no chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoChain {
+    /// The graph is not marked as a training graph.
+    #[error("the graph has no backward pass: it has neither a loss nor a backward node")]
+    NoBackwardPass,
+    /// Everything is one block.
+    #[error(
+        "the forward graph cannot be cut into a chain: at every position two or more tensors are needed later, or backward nodes reach across the cut"
+    )]
+    NoCut,
+}
+
+/// The nodes behind one stage.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Block {
+    /// Forward nodes; may be empty for the last block.
+    pub forward: Range<usize>,
+    /// The tensor that later blocks read; `None` for the last block.
+    pub output: Option<NodeId>,
+    /// Forward tensors of this block that its backward nodes read, ascending.
+    pub saved: Vec<NodeId>,
+    /// Backward nodes; the last block's stretch starts with the loss. Never empty.
+    pub backward: Range<usize>,
+}
+
+/// A chain and the training graph it was made from.
+#[derive(Clone, Debug)]
+pub struct TrainingChain<'a> {
+    pub(super) instance: &'a Instance,
+    chain: Chain,
+    blocks: Vec<Block>,
+}
+
+impl TrainingChain<'_> {
+    /// The chain. Its fixed memory is [`Instance::static_bytes`].
+    pub fn chain(&self) -> &Chain {
+        &self.chain
+    }
+
+    /// The nodes behind each stage.
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    /// Whether every stage keeps for its backward step nothing but its own output: a linear network.
+    pub fn is_linear(&self) -> bool {
+        self.chain
+            .stages
+            .iter()
+            .all(|s| s.saved_bytes == s.output_bytes)
+    }
+}
+
+/// Makes a chain of at least two stages from a training graph. Without a loss, the first backward node stands for it.
+///
+/// Time is linear in the graph for every cut that is undone.
+///
+/// # Errors
+/// [`NoChain`] where the graph has no backward pass or cannot be cut.
+pub fn extract(instance: &Instance) -> Result<TrainingChain<'_>, NoChain> {
+    let first_backward = || instance.nodes().iter().position(|v| v.is_backward());
+    let turn = instance.loss().map(|l| l.index()).or_else(first_backward);
+    let loss = turn.ok_or(NoChain::NoBackwardPass)?;
+    let mut cuts = find_cuts(instance, loss);
+    loop {
+        if cuts.is_empty() {
+            return Err(NoChain::NoCut);
+        }
+        match split(instance, loss, &cuts) {
+            Ok(blocks) => {
+                let stages = (0..blocks.len())
+                    .map(|l| measure(instance, &blocks, l))
+                    .collect();
+                let chain = Chain {
+                    stages,
+                    fixed_bytes: instance.static_bytes(),
+                };
+                return Ok(TrainingChain {
+                    instance,
+                    chain,
+                    blocks,
+                });
+            }
+            Err(wrong) => {
+                cuts.remove(wrong);
+            }
+        }
+    }
+}
+
+/// A cut after the node at a position, and the one tensor that crosses it.
+#[derive(Clone, Copy)]
+struct Cut {
+    after: usize,
+    tensor: NodeId,
+}
+
+fn find_cuts(instance: &Instance, loss: usize) -> Vec<Cut> {
+    // Tensors that cross a position, and the sum of their ids: with one tensor the sum is its id.
+    let mut count = vec![0i64; loss + 2];
+    let mut sum = vec![0i64; loss + 2];
+    for i in 0..loss {
+        let users = instance.users(NodeId::from(i));
+        if let Some(last) = users.iter().rev().find(|u| u.index() <= loss) {
+            count[i] += 1;
+            sum[i] += i as i64;
+            count[last.index()] -= 1;
+            sum[last.index()] -= i as i64;
+        }
+    }
+    let mut cuts: Vec<Cut> = Vec::new();
+    let (mut crossing, mut ids) = (0, 0);
+    for after in 0..loss {
+        crossing += count[after];
+        ids += sum[after];
+        if crossing != 1 {
+            continue;
+        }
+        let tensor = NodeId::from(ids as usize);
+        let read_back = instance.users(tensor).iter().any(|u| u.index() >= loss);
+        if read_back && cuts.last().is_none_or(|c| tensor.index() > c.after) {
+            cuts.push(Cut { after, tensor });
+        }
+    }
+    cuts
+}
+
+/// The blocks between cuts, or the cut that has to go.
+fn split(instance: &Instance, loss: usize, cuts: &[Cut]) -> Result<Vec<Block>, usize> {
+    let last = cuts.len();
+    let block_of = |node: NodeId| cuts.partition_point(|c| c.after < node.index());
+    let n = instance.len();
+    // The blocks from which each backward node can take its forward inputs.
+    let (mut lowest, mut highest) = (vec![0; n - loss], vec![last; n - loss]);
+    for b in loss..n {
+        for need in instance.needs(NodeId::from(b)) {
+            if need.index() < loss {
+                let k = block_of(*need);
+                let is_output = k < last && cuts[k].tensor == *need;
+                lowest[b - loss] = lowest[b - loss].max(k);
+                let top = if is_output { k + 1 } else { k };
+                highest[b - loss] = highest[b - loss].min(top);
+            }
+        }
+    }
+    for b in 1..n - loss {
+        highest[b] = highest[b].min(highest[b - 1]);
+    }
+    for b in (1..n - loss).rev() {
+        lowest[b - 1] = lowest[b - 1].max(lowest[b]);
+    }
+    if let Some(b) = (0..n - loss).find(|&b| lowest[b] > highest[b]) {
+        return Err(highest[b]);
+    }
+    let mut blocks: Vec<Block> = (0..=last)
+        .map(|k| Block {
+            forward: if k == 0 { 0 } else { cuts[k - 1].after + 1 }..if k == last {
+                loss
+            } else {
+                cuts[k].after + 1
+            },
+            output: (k < last).then(|| cuts[k].tensor),
+            saved: Vec::new(),
+            backward: 0..0,
+        })
+        .collect();
+    assign(instance, loss, &lowest, &highest, block_of, &mut blocks);
+    for (k, block) in blocks.iter_mut().enumerate() {
+        if block.backward.is_empty() {
+            return Err(k.min(last - 1));
+        }
+        collect_saved(instance, block);
+    }
+    for k in 1..=last {
+        if !depends_on_input(instance, &blocks[k], cuts[k - 1].tensor) {
+            return Err(k - 1);
+        }
+    }
+    Ok(blocks)
+}
+
+/// Gives each backward node to the block of its forward twin, as far as order and inputs allow.
+fn assign(
+    instance: &Instance,
+    loss: usize,
+    lowest: &[usize],
+    highest: &[usize],
+    block_of: impl Fn(NodeId) -> usize,
+    blocks: &mut [Block],
+) {
+    let mut before = blocks.len() - 1;
+    for b in loss..instance.len() {
+        let wanted = match instance.node(NodeId::from(b)).kind {
+            NodeKind::Backward {
+                forward: Some(twin),
+                ..
+            } if twin.index() < loss => block_of(twin),
+            _ => before,
+        };
+        let k = wanted
+            .min(highest[b - loss])
+            .min(before)
+            .max(lowest[b - loss]);
+        let stretch = &mut blocks[k].backward;
+        *stretch = if stretch.start == stretch.end {
+            b
+        } else {
+            stretch.start
+        }..b + 1;
+        before = k;
+    }
+}
+
+fn collect_saved(instance: &Instance, block: &mut Block) {
+    let mut saved: Vec<NodeId> = block
+        .backward
+        .clone()
+        .flat_map(|b| instance.needs(NodeId::from(b)).iter().copied())
+        .filter(|need| block.forward.contains(&need.index()))
+        .collect();
+    saved.sort_unstable();
+    saved.dedup();
+    block.saved = saved;
+}
+
+/// Whether the block's output and its backward step both need the block's input.
+fn depends_on_input(instance: &Instance, block: &Block, input: NodeId) -> bool {
+    let reads = |nodes: &[usize]| {
+        nodes
+            .iter()
+            .any(|&i| instance.needs(NodeId::from(i)).contains(&input))
+    };
+    let backward: Vec<usize> = block.backward.clone().collect();
+    let output_does = block
+        .output
+        .is_none_or(|x| reads(&closure(instance, block, &[x])));
+    output_does && (reads(&backward) || reads(&closure(instance, block, &block.saved)))
+}
+
+/// The nodes of a block that have to run so that `wanted` is there, given the block's input, in execution order.
+pub(super) fn closure(instance: &Instance, block: &Block, wanted: &[NodeId]) -> Vec<usize> {
+    let start = block.forward.start;
+    let mut needed = vec![false; block.forward.len()];
+    for id in wanted {
+        needed[id.index() - start] = true;
+    }
+    for i in block.forward.clone().rev() {
+        if needed[i - start] {
+            for need in instance.needs(NodeId::from(i)) {
+                if block.forward.contains(&need.index()) {
+                    needed[need.index() - start] = true;
+                }
+            }
+        }
+    }
+    block
+        .forward
+        .clone()
+        .filter(|i| needed[i - start])
+        .collect()
+}
+
+/// Peak of running `nodes` in order as Checkmate's replay does: `held` is there at the start, an input is freed after
+/// its last read unless kept, an output that nobody reads directly after its node. Tensors that are read but neither
+/// held nor computed are somebody else's and are not counted.
+fn peak(
+    instance: &Instance,
+    nodes: &[usize],
+    held: &[NodeId],
+    keep: impl Fn(NodeId) -> bool,
+) -> u64 {
+    let mut reads_left = vec![0u32; instance.len()];
+    let mut there = vec![false; instance.len()];
+    for &v in nodes {
+        for need in instance.needs(NodeId::from(v)) {
+            reads_left[need.index()] += 1;
+        }
+    }
+    let size = |id: NodeId| instance.node(id).output_bytes;
+    let mut bytes: u64 = held.iter().map(|&i| size(i)).sum();
+    for id in held {
+        there[id.index()] = true;
+    }
+    let mut largest = bytes;
+    for &v in nodes {
+        let id = NodeId::from(v);
+        bytes += size(id);
+        there[v] = true;
+        largest = largest.max(bytes + instance.node(id).workspace_bytes());
+        for &need in instance.needs(id) {
+            reads_left[need.index()] -= 1;
+        }
+        for &i in instance.needs(id).iter().chain([&id]) {
+            if reads_left[i.index()] == 0 && there[i.index()] && !keep(i) {
+                there[i.index()] = false;
+                bytes -= size(i);
+            }
+        }
+    }
+    largest
+}
+
+/// Sizes, costs and peaks of the stage behind block `l`.
+fn measure(instance: &Instance, blocks: &[Block], l: usize) -> Stage {
+    let block = &blocks[l];
+    let cost = |nodes: &[usize]| -> u64 {
+        nodes
+            .iter()
+            .map(|&i| instance.node(NodeId::from(i)).cost())
+            .sum()
+    };
+    let total =
+        |ids: &[NodeId]| -> u64 { ids.iter().map(|&i| instance.node(i).output_bytes).sum() };
+    let output: Vec<NodeId> = block.output.into_iter().collect();
+    let input: Vec<NodeId> = l
+        .checked_sub(1)
+        .and_then(|k| blocks[k].output)
+        .into_iter()
+        .collect();
+    let mut kept = block.saved.clone();
+    if let Some(x) = block.output
+        && let Err(at) = kept.binary_search(&x)
+    {
+        kept.insert(at, x);
+    }
+    let forward: Vec<usize> = block.forward.clone().collect();
+    let backward: Vec<usize> = block.backward.clone().collect();
+    let pass = closure(instance, block, &output);
+    let save = closure(instance, block, &kept);
+    let close = closure(instance, block, &block.saved);
+    let peaks = |pass: &[usize], save: &[usize]| ForwardPeaks {
+        pass_bytes: peak(instance, pass, &[], |i| output.contains(&i)),
+        stream_bytes: peak(instance, pass, &input, |i| output.contains(&i)),
+        save_bytes: peak(instance, save, &[], |i| kept.binary_search(&i).is_ok()),
+    };
+    // Tensors of the backward pass (and the loss) that are alive where this block's stretch begins.
+    let loss = blocks[blocks.len() - 1].backward.start;
+    let start = block.backward.start;
+    let gradients: Vec<NodeId> = (loss..start)
+        .map(NodeId::from)
+        .filter(|&g| instance.users(g).last().is_some_and(|u| u.index() >= start))
+        .collect();
+    let outlives = |i: NodeId| {
+        i.index() >= loss
+            && instance
+                .users(i)
+                .last()
+                .is_some_and(|u| u.index() >= block.backward.end)
+    };
+    let is_last = l + 1 == blocks.len();
+    let closing: Vec<usize> = if is_last { &forward } else { &close }
+        .iter()
+        .chain(&backward)
+        .copied()
+        .collect();
+    let saved_and_gradients: Vec<NodeId> = block.saved.iter().chain(&gradients).copied().collect();
+    Stage {
+        output_bytes: total(&output),
+        saved_bytes: total(&kept),
+        gradient_bytes: total(&gradients),
+        forward_cost: cost(&forward),
+        backward_cost: cost(&backward),
+        pass_cost: cost(&pass),
+        save_cost: cost(&save),
+        close_cost: cost(&close),
+        first: peaks(&forward, &forward),
+        again: peaks(&pass, &save),
+        close_bytes: peak(instance, &closing, &gradients, outlives),
+        backward_bytes: peak(instance, &backward, &saved_and_gradients, outlives),
+    }
+}

@@ -1,0 +1,188 @@
+//! From operations on a chain to a schedule of the training graph.
+//!
+//! A schedule is frontier-advancing: everything recomputed between two backward steps belongs to the stage of the node
+//! that is computed next for the first time, the first node of the coming backward stretch. A persistent sequence runs
+//! a contiguous ascending run of stages there (`F^s .. F^t`, then `B^t`), hence no node twice in a stage: the dynamic
+//! program for stages `s..=t` starts with `F^s` and goes on, in either case, with the program for `s'..=t`, `s' > s`.
+//!
+//! Only what is *held* is taken from the operations (the retained matrix S); the computations are the cheapest for it
+//! ([`CheckmateSchedule::cheapest`]). A sequence that runs a stage twice between two backward steps, which is not
+//! persistent, becomes a schedule that runs it once and holds the output in between: it costs no more than the
+//! sequence, and its peak is for the replay to tell.
+
+use super::{ChainState, Operation, OperationError, TrainingChain};
+use crate::instance::{Instance, NodeId};
+use crate::schedule::{BitMatrix, CheckmateSchedule};
+
+impl TrainingChain<'_> {
+    /// The schedule of a sequence of operations.
+    ///
+    /// For a persistent sequence its cost is that of [`super::replay`], and its peak is at most the one found there.
+    ///
+    /// # Errors
+    /// [`OperationError`] where the sequence cannot be executed.
+    pub fn schedule(&self, operations: &[Operation]) -> Result<CheckmateSchedule, OperationError> {
+        let chain = self.chain();
+        let mut held = HeldTensors::new(self);
+        let mut state = ChainState::new(chain);
+        let mut first = vec![true; chain.len()];
+        for (at, &operation) in operations.iter().enumerate() {
+            let l = operation.stage();
+            let before = state.clone();
+            state.apply(chain, at, operation, false)?;
+            let Some(next) = before.next_backward else {
+                continue;
+            };
+            match operation {
+                Operation::SaveAll(_) | Operation::KeepInput(_) => {
+                    held.keep_input(l);
+                    held.run_forward(l, first[l], next);
+                    if matches!(operation, Operation::SaveAll(_)) {
+                        held.save(l);
+                    }
+                }
+                Operation::DropInput(_) => {
+                    if !first[l] {
+                        held.use_input(l, next);
+                    }
+                    held.run_forward(l, first[l], next);
+                }
+                Operation::Backward(_) => {}
+            }
+            if !matches!(operation, Operation::Backward(_)) {
+                first[l] = false;
+            }
+        }
+        if let Some(stage) = state.next_backward {
+            return Err(OperationError::Unfinished { stage });
+        }
+        Ok(held.finish())
+    }
+}
+
+/// Builds the retained matrix of a chain's instance. Stages of the chain are called blocks here.
+pub(in crate::baselines) struct HeldTensors<'a> {
+    instance: &'a Instance,
+    chain: &'a TrainingChain<'a>,
+    retained: BitMatrix,
+    /// Stage in which each block was run forward last, where that was one stage; a first run has one per node.
+    run_at: Vec<Option<usize>>,
+}
+
+impl<'a> HeldTensors<'a> {
+    /// Nothing held but gradients, the loss, and, inside each block's first run, what later nodes of the block read.
+    pub(in crate::baselines) fn new(chain: &'a TrainingChain<'a>) -> Self {
+        let instance = chain.instance;
+        let n = instance.len();
+        let mut held = HeldTensors {
+            instance,
+            chain,
+            retained: BitMatrix::new(n, n),
+            run_at: vec![None; chain.blocks().len()],
+        };
+        let blocks = chain.blocks();
+        let loss = blocks[blocks.len() - 1].backward.start;
+        for i in 0..n {
+            let users = instance.users(NodeId::from(i));
+            let last = if i < loss {
+                users.iter().rev().find(|u| u.index() <= loss)
+            } else {
+                users.last()
+            };
+            if let Some(last) = last {
+                held.hold(i, i + 1, last.index());
+            }
+        }
+        held
+    }
+
+    fn hold(&mut self, tensor: usize, from: usize, to: usize) {
+        for t in from..=to {
+            self.retained.set(t, tensor, true);
+        }
+    }
+
+    /// The stage after the one in which a tensor of block `l` was computed last.
+    fn since(&self, l: usize, tensor: NodeId) -> usize {
+        self.run_at[l].unwrap_or(tensor.index()) + 1
+    }
+
+    /// Block `l` runs forward, for the first time or before the backward stretch of block `next`.
+    pub(in crate::baselines) fn run_forward(&mut self, l: usize, first: bool, next: usize) {
+        self.run_at[l] = (!first).then(|| self.chain.blocks()[next].backward.start);
+    }
+
+    /// The input of block `l` is held until the block's backward stretch is over.
+    pub(in crate::baselines) fn keep_input(&mut self, l: usize) {
+        if let Some(before) = l.checked_sub(1)
+            && let Some(x) = self.chain.blocks()[before].output
+        {
+            let end = self.chain.blocks()[l].backward.end;
+            self.hold(x.index(), self.since(before, x), end - 1);
+        }
+    }
+
+    /// The input of block `l` is held until the recomputations before the backward stretch of block `next`.
+    fn use_input(&mut self, l: usize, next: usize) {
+        if let Some(before) = l.checked_sub(1)
+            && let Some(x) = self.chain.blocks()[before].output
+        {
+            let to = self.chain.blocks()[next].backward.start;
+            self.hold(x.index(), self.since(before, x), to);
+        }
+    }
+
+    /// Everything that the backward stretch of block `l` reads of it is held until that is over.
+    pub(in crate::baselines) fn save(&mut self, l: usize) {
+        let block = &self.chain.blocks()[l];
+        for &id in &block.saved {
+            self.hold(id.index(), self.since(l, id), block.backward.end - 1);
+        }
+    }
+
+    /// As [`Self::save`], apart from the block's output.
+    pub(in crate::baselines) fn save_inner(&mut self, l: usize) {
+        let block = &self.chain.blocks()[l];
+        for &id in block.saved.iter().filter(|&&id| Some(id) != block.output) {
+            self.hold(id.index(), self.since(l, id), block.backward.end - 1);
+        }
+    }
+
+    /// The output of block `l` is held until the block's backward stretch is over.
+    pub(in crate::baselines) fn keep_output(&mut self, l: usize) {
+        let block = &self.chain.blocks()[l];
+        if let Some(x) = block.output {
+            self.hold(x.index(), self.since(l, x), block.backward.end - 1);
+        }
+    }
+
+    /// The cheapest schedule, without retentions that nothing reads.
+    pub(in crate::baselines) fn finish(self) -> CheckmateSchedule {
+        let mut schedule = CheckmateSchedule::cheapest(self.instance, self.retained);
+        prune(self.instance, &mut schedule);
+        schedule
+    }
+}
+
+/// Ends every retention with its last read.
+fn prune(instance: &Instance, schedule: &mut CheckmateSchedule) {
+    let n = instance.len();
+    let mut read = vec![false; n];
+    for t in (0..n).rev() {
+        for k in schedule.computed.ones(t) {
+            for need in instance.needs(NodeId::from(k)) {
+                read[need.index()] = true;
+            }
+        }
+        let needed_later = |i: usize| t + 1 < n && schedule.retained.get(t + 1, i);
+        let unused: Vec<usize> = schedule
+            .retained
+            .ones(t)
+            .filter(|&i| !(read[i] || needed_later(i)))
+            .collect();
+        for i in unused {
+            schedule.retained.set(t, i, false);
+        }
+        read.fill(false);
+    }
+}

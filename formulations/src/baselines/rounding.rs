@@ -1,0 +1,206 @@
+//! Two-phase rounding of a fractional solution (Jain et al., Checkmate, MLSys 2020, section 5): round the retentions,
+//! then solve for the computations.
+//!
+//! Rounding R and S apart breaks dependencies almost surely. Rounding only S and taking the cheapest R for it
+//! ([`CheckmateSchedule::cheapest`]) always gives a schedule that can be executed; whether it fits the budget is left
+//! to chance, so a linear program is usually solved for a little less memory, and several roundings are tried.
+
+use super::best;
+use crate::instance::Instance;
+use crate::schedule::{BitMatrix, CheckmateSchedule};
+
+/// A fractional retention matrix that does not belong to the instance.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum RoundingError {
+    /// Wrong number of entries.
+    #[error("the fractional S has {found} entries, the instance needs {nodes} x {nodes}")]
+    Shape {
+        /// Entries found.
+        found: usize,
+        /// Nodes of the instance.
+        nodes: usize,
+    },
+    /// An entry is not a number.
+    #[error("entry S[{stage}, {node}] of the fractional S is not a number")]
+    NotANumber {
+        /// Stage.
+        stage: usize,
+        /// Node.
+        node: usize,
+    },
+}
+
+/// Deterministic two-phase rounding: retained is what is held to more than `threshold` (0.5 in the paper).
+///
+/// `fractional[t * n + i]` is `S[t, i]`; entries with `i >= t` are ignored.
+///
+/// # Errors
+/// [`RoundingError`] where the matrix has the wrong shape or an entry that is not a number.
+pub fn deterministic(
+    instance: &Instance,
+    fractional: &[f64],
+    threshold: f64,
+) -> Result<CheckmateSchedule, RoundingError> {
+    round(instance, fractional, |value| value > threshold)
+}
+
+/// Randomised two-phase rounding: each tensor is retained in each stage with its fractional value as the probability,
+/// independently. Equal seeds give equal schedules.
+///
+/// # Errors
+/// As [`deterministic`].
+pub fn randomised(
+    instance: &Instance,
+    fractional: &[f64],
+    seed: u64,
+) -> Result<CheckmateSchedule, RoundingError> {
+    let mut random = SplitMix(seed);
+    round(instance, fractional, |value| random.unit() < value)
+}
+
+/// The best of deterministic roundings at the thresholds 0.1, 0.2, .., 0.9 and of `samples` randomised ones: the
+/// cheapest within the budget, or the one with the least peak.
+///
+/// # Errors
+/// As [`deterministic`].
+pub fn best_of(
+    instance: &Instance,
+    fractional: &[f64],
+    budget_bytes: u64,
+    samples: u64,
+    seed: u64,
+) -> Result<CheckmateSchedule, RoundingError> {
+    let first = deterministic(instance, fractional, 0.5)?;
+    let thresholds = (1..=9)
+        .filter(|&k| k != 5)
+        .filter_map(|k| deterministic(instance, fractional, k as f64 / 10.0).ok());
+    let random =
+        (0..samples).filter_map(|k| randomised(instance, fractional, seed.wrapping_add(k)).ok());
+    let candidates = std::iter::once(first.clone())
+        .chain(thresholds)
+        .chain(random);
+    Ok(best(instance, budget_bytes, candidates).unwrap_or(first))
+}
+
+fn round(
+    instance: &Instance,
+    fractional: &[f64],
+    mut keeps: impl FnMut(f64) -> bool,
+) -> Result<CheckmateSchedule, RoundingError> {
+    let n = instance.len();
+    if n.checked_mul(n) != Some(fractional.len()) {
+        return Err(RoundingError::Shape {
+            found: fractional.len(),
+            nodes: n,
+        });
+    }
+    let mut retained = BitMatrix::new(n, n);
+    for t in 0..n {
+        for i in 0..t {
+            let value = fractional[t * n + i];
+            if value.is_nan() {
+                return Err(RoundingError::NotANumber { stage: t, node: i });
+            }
+            if keeps(value) {
+                retained.set(t, i, true);
+            }
+        }
+    }
+    Ok(CheckmateSchedule::cheapest(instance, retained))
+}
+
+/// SplitMix64 (Steele, Lea and Flood, 2014): small, seeded, the same everywhere.
+struct SplitMix(u64);
+
+impl SplitMix {
+    /// A number in [0, 1), a multiple of 2^-53.
+    fn unit(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::baselines::fixtures::training_dag;
+    use crate::simulate;
+    use proptest::prelude::*;
+
+    fn as_fractional(matrix: &BitMatrix) -> Vec<f64> {
+        let n = matrix.columns();
+        let entry = |k: usize| f64::from(u8::from(matrix.get(k / n, k % n)));
+        (0..matrix.rows() * n).map(entry).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn integral_retentions_are_left_as_they_are(
+            instance in training_dag(),
+            bits in prop::collection::vec(any::<bool>(), 625),
+            seed in any::<u64>(),
+        ) {
+            let n = instance.len();
+            let mut retained = BitMatrix::new(n, n);
+            for t in 0..n {
+                for i in 0..t {
+                    retained.set(t, i, bits[t * 25 + i]);
+                }
+            }
+            let expected = CheckmateSchedule::cheapest(&instance, retained.clone());
+            let fractional = as_fractional(&retained);
+            prop_assert_eq!(&deterministic(&instance, &fractional, 0.5).unwrap(), &expected);
+            prop_assert_eq!(&randomised(&instance, &fractional, seed).unwrap(), &expected);
+        }
+
+        #[test]
+        fn every_rounding_can_be_executed_and_the_best_is_no_worse(
+            instance in training_dag(),
+            values in prop::collection::vec(0.0f64..1.0, 625),
+            seed in any::<u64>(),
+            percent in 50u64..120,
+        ) {
+            let n = instance.len();
+            let fractional = &values[..n * n];
+            let peak = |s: &CheckmateSchedule| simulate::checkmate(&instance, s).unwrap().peak_bytes;
+            let one = deterministic(&instance, fractional, 0.5).unwrap();
+            let other = randomised(&instance, fractional, seed).unwrap();
+            prop_assert_eq!(&randomised(&instance, fractional, seed).unwrap(), &other);
+            let budget = peak(&CheckmateSchedule::checkpoint_all(&instance)) * percent / 100;
+            let found = best_of(&instance, fractional, budget, 4, seed).unwrap();
+            let fits = |s: &CheckmateSchedule| peak(s) <= budget;
+            prop_assert!(fits(&found) || !fits(&one) && !fits(&other));
+            if !fits(&found) {
+                prop_assert!(peak(&found) <= peak(&one).min(peak(&other)));
+            }
+        }
+    }
+
+    #[test]
+    fn wrong_shapes_and_missing_numbers_are_named() {
+        let instance = crate::baselines::fixtures::mirrored(&[vec![], vec![0]]);
+        assert_eq!(
+            deterministic(&instance, &[0.0; 24], 0.5),
+            Err(RoundingError::Shape {
+                found: 24,
+                nodes: 5
+            })
+        );
+        let mut fractional = [0.0; 25];
+        fractional[5 * 3 + 1] = f64::NAN;
+        assert_eq!(
+            randomised(&instance, &fractional, 1),
+            Err(RoundingError::NotANumber { stage: 3, node: 1 })
+        );
+    }
+
+    #[test]
+    fn frequencies_follow_the_fractional_values() {
+        let mut random = SplitMix(7);
+        let below = (0..10_000).filter(|_| random.unit() < 0.3).count();
+        assert!((2_850..3_150).contains(&below), "{below}");
+    }
+}

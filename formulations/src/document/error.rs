@@ -1,0 +1,225 @@
+//! What is wrong with a document, where, and what would be right.
+
+use miette::{
+    Diagnostic, LabeledSpan, MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents,
+};
+use std::fmt;
+
+/// What is wrong with a value, what it is, and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// What is wrong.
+    pub problem: String,
+    /// The offending value as it stands in the document, shortened.
+    pub found: String,
+    /// What would be right.
+    pub remedy: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, found {}; {}", self.problem, self.found, self.remedy)
+    }
+}
+
+/// What kind of thing is wrong, for programs that act on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FaultKind {
+    /// The file cannot be opened, read or decompressed, or is empty.
+    File,
+    /// The document, or what it describes, is larger than what is read.
+    TooLarge,
+    /// The text is not UTF-8.
+    Encoding,
+    /// The text is not JSON.
+    Syntax,
+    /// The format or its version is not known, or the file is of another kind.
+    Format,
+    /// A value has the wrong type.
+    Type,
+    /// A field is missing.
+    Missing,
+    /// A field is not known.
+    Unknown,
+    /// A value is out of range, in the wrong unit, or contradicts another.
+    Value,
+    /// A reference leads nowhere.
+    Reference,
+    /// References go round, or against the order of the nodes.
+    Order,
+    /// Something stands twice that may stand once.
+    Duplicate,
+}
+
+/// A position in a text file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+}
+
+/// Why a document (an instance, a schedule, a plan) could not be read.
+///
+/// The message names the file, line and column, the path in the document (`nodes[3].B.mem`), the value found there
+/// and what would be right. As a [`Diagnostic`] it also shows the place in the text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.message())]
+pub struct ReadError(Box<Details>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Details {
+    file: String,
+    position: Option<Position>,
+    path: String,
+    kind: FaultKind,
+    fault: Fault,
+    /// The text around the fault, and the fault's place in it.
+    excerpt: String,
+    span: (usize, usize),
+}
+
+impl Details {
+    fn message(&self) -> String {
+        let mut message = self.file.clone();
+        if let Some(at) = self.position {
+            message += &format!(":{}:{}", at.line, at.column);
+        }
+        message += ": ";
+        if !self.path.is_empty() {
+            message += &format!("{}: ", self.path);
+        }
+        message + &self.fault.to_string()
+    }
+}
+
+/// Most bytes of the text that are shown on either side of a fault.
+const AROUND: usize = 60;
+
+impl ReadError {
+    /// A fault of the file as a whole.
+    pub(crate) fn whole(file: &str, fault: Fault) -> Self {
+        ReadError(Box::new(Details {
+            file: file.into(),
+            position: None,
+            path: String::new(),
+            kind: FaultKind::File,
+            fault,
+            excerpt: String::new(),
+            span: (0, 0),
+        }))
+    }
+
+    /// A fault at the bytes `start..end` of a text.
+    pub(crate) fn at(
+        file: &str,
+        text: &str,
+        (start, end): (usize, usize),
+        path: String,
+        fault: Fault,
+    ) -> Self {
+        let start = boundary(text, start.min(text.len()));
+        let before = &text[..start];
+        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
+        let position = Position {
+            line: before.matches('\n').count() + 1,
+            column: text[line_start..start].chars().count() + 1,
+        };
+        let from = boundary(text, line_start.max(start.saturating_sub(AROUND)));
+        let line_end = text[start..].find('\n').map_or(text.len(), |i| start + i);
+        let to = boundary(text, line_end.min(start + AROUND));
+        let length = boundary(text, end.clamp(start, to.max(start))) - start;
+        ReadError(Box::new(Details {
+            file: file.into(),
+            position: Some(position),
+            path,
+            kind: FaultKind::Value,
+            fault,
+            excerpt: text[from..to].into(),
+            span: (start - from, length),
+        }))
+    }
+
+    /// The same error as one of another kind.
+    pub(crate) fn of_kind(mut self, kind: FaultKind) -> Self {
+        self.0.kind = kind;
+        self
+    }
+
+    /// What kind of thing is wrong.
+    pub fn kind(&self) -> FaultKind {
+        self.0.kind
+    }
+
+    /// Name of the file.
+    pub fn file(&self) -> &str {
+        &self.0.file
+    }
+
+    /// Line and column, where the fault has a place in the text.
+    pub fn position(&self) -> Option<Position> {
+        self.0.position
+    }
+
+    /// Path of the offending value in the document, for example `nodes[3].B.mem`; empty for the document itself.
+    pub fn path(&self) -> &str {
+        &self.0.path
+    }
+
+    /// What is wrong, what was found, what would be right.
+    pub fn fault(&self) -> &Fault {
+        &self.0.fault
+    }
+}
+
+/// The character boundary at or before a byte.
+fn boundary(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+/// The excerpt, under the file's name and with the file's line numbers.
+impl SourceCode for ReadError {
+    fn read_span<'a>(
+        &'a self,
+        span: &SourceSpan,
+        before: usize,
+        after: usize,
+    ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
+        let contents = self.0.excerpt.read_span(span, before, after)?;
+        let line = self.0.position.map_or(0, |at| at.line - 1);
+        let column = self.0.position.map_or(0, |at| at.column - 1);
+        Ok(Box::new(MietteSpanContents::new_named(
+            self.0.file.clone(),
+            contents.data(),
+            *contents.span(),
+            line + contents.line(),
+            column,
+            contents.line_count(),
+        )))
+    }
+}
+
+/// The message says the remedy already, so that there is no separate help.
+impl Diagnostic for ReadError {
+    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Some(Box::new("remat::read"))
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        (!self.0.excerpt.is_empty()).then_some(self as &dyn SourceCode)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        if self.0.excerpt.is_empty() {
+            return None;
+        }
+        let (offset, length) = self.0.span;
+        let label = LabeledSpan::new(Some(self.0.fault.problem.clone()), offset, length);
+        Some(Box::new(std::iter::once(label)))
+    }
+}

@@ -1,0 +1,456 @@
+//! A JSON reader that remembers where every value stands.
+//!
+//! Errors about a value can then point at it, and its path in the document need not be carried along: it is found
+//! again from the position, once it is wanted. Strings and numbers are decoded by `serde_json`, token by token; what
+//! is ours is the structure: positions, repeated keys, depth and size limits, and words for the usual mistakes.
+
+use super::error::{Fault, FaultKind};
+
+/// Deepest nesting that is read; no format here needs more than 10.
+pub(crate) const DEEPEST: usize = 100;
+/// Most values that are read: about a gigabyte once in memory, some thousand times what the largest network needs.
+pub(crate) const MOST_VALUES: usize = 20_000_000;
+
+/// A value and the bytes `start..end` of the text that it was read from.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Value {
+    pub start: u32,
+    pub end: u32,
+    pub data: Data,
+}
+
+/// What a value holds.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Data {
+    Null,
+    Bool(bool),
+    /// An integer from 0.
+    Unsigned(u64),
+    /// An integer below 0.
+    Negative(i64),
+    /// Any other number.
+    Float(f64),
+    String(String),
+    Array(Vec<Value>),
+    Object(Vec<(String, Value)>),
+}
+
+impl Value {
+    /// The kind of value as a user would say it.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self.data {
+            Data::Null => "null",
+            Data::Bool(_) => "a truth value",
+            Data::Unsigned(_) | Data::Negative(_) => "an integer",
+            Data::Float(_) => "a number",
+            Data::String(_) => "a string",
+            Data::Array(_) => "a list",
+            Data::Object(_) => "an object",
+        }
+    }
+}
+
+/// Where reading stopped, and why.
+pub(crate) struct SyntaxFault {
+    pub at: usize,
+    pub kind: FaultKind,
+    pub fault: Fault,
+}
+
+impl SyntaxFault {
+    fn of_kind(mut self, kind: FaultKind) -> Self {
+        self.kind = kind;
+        self
+    }
+}
+
+/// Reads a whole text as one JSON value.
+pub(crate) fn parse(text: &str) -> Result<Value, SyntaxFault> {
+    let mut parser = Parser {
+        text,
+        bytes: text.as_bytes(),
+        at: 0,
+        values: 0,
+    };
+    parser.blank();
+    let value = parser.value(0)?;
+    parser.blank();
+    if parser.at < parser.bytes.len() {
+        let found = parser.glimpse(parser.at);
+        return Err(parser.fault(
+            parser.at,
+            "the document goes on after its end",
+            found,
+            "one file holds one JSON value; remove what follows",
+        ));
+    }
+    Ok(value)
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+    values: usize,
+}
+
+impl Parser<'_> {
+    fn fault(
+        &self,
+        at: usize,
+        problem: impl Into<String>,
+        found: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> SyntaxFault {
+        SyntaxFault {
+            at,
+            kind: FaultKind::Syntax,
+            fault: Fault {
+                problem: problem.into(),
+                found: found.into(),
+                remedy: remedy.into(),
+            },
+        }
+    }
+
+    fn blank(&mut self) {
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.bytes.get(self.at) {
+            self.at += 1;
+        }
+    }
+
+    /// The token at a position, shortened, as a reader would quote it.
+    fn glimpse(&self, at: usize) -> String {
+        let Some(first) = self.text[at..].chars().next() else {
+            return "the end of the file".into();
+        };
+        let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '+' | '.');
+        let taken: String = if word(first) {
+            self.text[at..]
+                .chars()
+                .take_while(|c| word(*c))
+                .take(24)
+                .collect()
+        } else {
+            first.to_string()
+        };
+        format!("`{}`", taken.escape_debug())
+    }
+
+    fn unexpected(&self, wanted: &str) -> SyntaxFault {
+        let remedy = if self.at >= self.bytes.len() {
+            "the file is cut short: write or fetch it again"
+        } else {
+            "correct the JSON here"
+        };
+        self.fault(
+            self.at,
+            format!("not JSON: expected {wanted}"),
+            self.glimpse(self.at),
+            remedy,
+        )
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Value, SyntaxFault> {
+        if depth > DEEPEST {
+            return Err(self
+                .fault(
+                    self.at,
+                    "values are nested too deeply",
+                    format!("level {depth}"),
+                    format!("nest at most {DEEPEST} levels"),
+                )
+                .of_kind(FaultKind::TooLarge));
+        }
+        self.values += 1;
+        if self.values > MOST_VALUES {
+            return Err(self
+                .fault(
+                    self.at,
+                    "the document holds too many values",
+                    format!("more than {MOST_VALUES}"),
+                    "split or shrink it",
+                )
+                .of_kind(FaultKind::TooLarge));
+        }
+        let start = self.at;
+        let data = match self.bytes.get(self.at) {
+            Some(b'{') => self.object(depth)?,
+            Some(b'[') => self.array(depth)?,
+            Some(b'"') => Data::String(self.string()?),
+            Some(b'-' | b'0'..=b'9') => self.number()?,
+            Some(c) if c.is_ascii_alphabetic() => self.word()?,
+            _ => return Err(self.unexpected("a value")),
+        };
+        Ok(Value {
+            start: start as u32,
+            end: self.at as u32,
+            data,
+        })
+    }
+
+    fn word(&mut self) -> Result<Data, SyntaxFault> {
+        for (word, data) in [
+            ("true", Data::Bool(true)),
+            ("false", Data::Bool(false)),
+            ("null", Data::Null),
+        ] {
+            if self.text[self.at..].starts_with(word) {
+                self.at += word.len();
+                return Ok(data);
+            }
+        }
+        if self.text[self.at..].starts_with("NaN") || self.text[self.at..].starts_with("Inf") {
+            return Err(self.not_a_number(self.at));
+        }
+        Err(self.unexpected("a value"))
+    }
+
+    fn not_a_number(&self, at: usize) -> SyntaxFault {
+        self.fault(
+            at,
+            "not a finite number, and not JSON",
+            self.glimpse(at),
+            "write a finite number",
+        )
+    }
+
+    fn number(&mut self) -> Result<Data, SyntaxFault> {
+        let start = self.at;
+        let part = |b: &u8| matches!(b, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9');
+        while self.bytes.get(self.at).is_some_and(part) {
+            self.at += 1;
+        }
+        let token = &self.text[start..self.at];
+        if token == "-" && self.text[self.at..].starts_with("Inf") {
+            return Err(self.not_a_number(start));
+        }
+        match serde_json::from_str::<serde_json::Number>(token) {
+            Ok(n) => Ok(match (n.as_u64(), n.as_i64()) {
+                (Some(u), _) => Data::Unsigned(u),
+                (_, Some(i)) => Data::Negative(i),
+                // The standard library rounds correctly; what JSON accepts it accepts.
+                _ => Data::Float(token.parse().unwrap_or(f64::MAX)),
+            }),
+            Err(e) if e.to_string().starts_with("number out of range") => Err(self.fault(
+                start,
+                "the number is beyond double precision",
+                self.glimpse(start),
+                "write a number up to 2^53 - 1",
+            )),
+            Err(_) => Err(self.fault(
+                start,
+                "not JSON: a malformed number",
+                self.glimpse(start),
+                "write a number such as 12, -3 or 4.5e6",
+            )),
+        }
+    }
+
+    fn string(&mut self) -> Result<String, SyntaxFault> {
+        let start = self.at;
+        self.at += 1;
+        loop {
+            match self.bytes.get(self.at) {
+                Some(b'"') => break,
+                // A character after a backslash is ASCII in valid JSON; a longer one is refused below.
+                Some(b'\\') => self.at += 2,
+                Some(_) => self.at += 1,
+                None => {
+                    self.at = self.bytes.len();
+                    return Err(self.fault(
+                        start,
+                        "not JSON: a string without an end",
+                        "the end of the file",
+                        "the file is cut short, or a closing quote is missing",
+                    ));
+                }
+            }
+        }
+        self.at += 1;
+        let token = &self.bytes[start..self.at];
+        serde_json::from_slice(token).map_err(|e| {
+            let reason = e.to_string();
+            let reason = reason.split(" at line").next().unwrap_or_default();
+            self.fault(
+                start,
+                "not JSON: a malformed string",
+                reason,
+                "escape control characters, quotes and backslashes",
+            )
+        })
+    }
+
+    fn array(&mut self, depth: usize) -> Result<Data, SyntaxFault> {
+        let mut values = Vec::new();
+        self.at += 1;
+        self.blank();
+        if self.bytes.get(self.at) == Some(&b']') {
+            self.at += 1;
+            return Ok(Data::Array(values));
+        }
+        loop {
+            self.blank();
+            values.push(self.value(depth + 1)?);
+            self.blank();
+            match self.bytes.get(self.at) {
+                Some(b',') => self.at += 1,
+                Some(b']') => break,
+                _ => return Err(self.unexpected("`,` or `]`")),
+            }
+        }
+        self.at += 1;
+        values.shrink_to_fit();
+        Ok(Data::Array(values))
+    }
+
+    fn object(&mut self, depth: usize) -> Result<Data, SyntaxFault> {
+        let mut entries: Vec<(String, Value)> = Vec::new();
+        let mut starts = Vec::new();
+        self.at += 1;
+        self.blank();
+        if self.bytes.get(self.at) == Some(&b'}') {
+            self.at += 1;
+            return Ok(Data::Object(entries));
+        }
+        loop {
+            self.blank();
+            if self.bytes.get(self.at) != Some(&b'"') {
+                return Err(self.unexpected("a key in quotes"));
+            }
+            starts.push(self.at);
+            let key = self.string()?;
+            self.blank();
+            if self.bytes.get(self.at) != Some(&b':') {
+                return Err(self.unexpected("`:`"));
+            }
+            self.at += 1;
+            self.blank();
+            let value = self.value(depth + 1)?;
+            entries.push((key, value));
+            self.blank();
+            match self.bytes.get(self.at) {
+                Some(b',') => self.at += 1,
+                Some(b'}') => break,
+                _ => return Err(self.unexpected("`,` or `}`")),
+            }
+        }
+        self.at += 1;
+        if let Some(k) = repeated(&entries) {
+            return Err(self
+                .fault(
+                    starts[k],
+                    "the key stands twice in one object",
+                    format!("{:?}", entries[k].0),
+                    "keep one of the two",
+                )
+                .of_kind(FaultKind::Duplicate));
+        }
+        Ok(Data::Object(entries))
+    }
+}
+
+/// The first entry whose key stood before.
+fn repeated(entries: &[(String, Value)]) -> Option<usize> {
+    if entries.len() <= 16 {
+        return (1..entries.len()).find(|&k| entries[..k].iter().any(|e| e.0 == entries[k].0));
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    entries.iter().position(|e| !seen.insert(e.0.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn plain(value: &Value) -> serde_json::Value {
+        match &value.data {
+            Data::Null => serde_json::Value::Null,
+            Data::Bool(b) => (*b).into(),
+            Data::Unsigned(u) => (*u).into(),
+            Data::Negative(i) => (*i).into(),
+            Data::Float(f) => (*f).into(),
+            Data::String(s) => s.clone().into(),
+            Data::Array(a) => a.iter().map(plain).collect(),
+            Data::Object(o) => o.iter().map(|(k, v)| (k.clone(), plain(v))).collect(),
+        }
+    }
+
+    fn same(text: &str) {
+        let ours = parse(text);
+        match serde_json::from_str::<serde_json::Value>(text) {
+            Ok(theirs) => {
+                if let Ok(ours) = ours {
+                    assert_eq!(plain(&ours), theirs, "{text}");
+                } else {
+                    // The only texts that serde_json takes and we do not: repeated keys (and depth, not made here).
+                    let fault = ours.err().map(|f| f.fault.problem).unwrap_or_default();
+                    assert!(fault.contains("twice"), "{text}: {fault}");
+                }
+            }
+            Err(e) => assert!(ours.is_err(), "{text}: serde_json says {e}"),
+        }
+    }
+
+    #[test]
+    fn agrees_with_serde_json_on_hand_picked_texts() {
+        for text in [
+            "",
+            " ",
+            "nul",
+            "null",
+            "truefalse",
+            "[1,2,]",
+            "[,1]",
+            "{}",
+            "{\"a\":1,}",
+            "{\"a\" 1}",
+            "01",
+            "-",
+            "-0",
+            "1.",
+            ".5",
+            "1e5",
+            "1e400",
+            "-1e400",
+            "18446744073709551616",
+            "-9223372036854775809",
+            "\"\\u00e9\"",
+            "\"\\ud800\"",
+            "\"\\ud83d\\ude00\"",
+            "\"\\",
+            "\"\\é\"",
+            "\"a\nb\"",
+            "[[]]",
+            "[1 2]",
+            "\u{feff}1",
+            "1 1",
+            "NaN",
+            "-Infinity",
+            "{\"a\":{\"b\":[null,true,false,\"x\",-1.5e-7]}}",
+        ] {
+            same(text);
+        }
+    }
+
+    #[test]
+    fn depth_and_repeated_keys_are_refused() {
+        let deep = "[".repeat(100_000);
+        assert!(
+            parse(&deep)
+                .err()
+                .is_some_and(|f| f.fault.problem.contains("deeply"))
+        );
+        let twice = parse("{\"a\": 1, \"b\": 2, \"a\": 3}").err().map(|f| f.at);
+        assert_eq!(twice, Some(17));
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_serde_json(tokens in prop::collection::vec(
+            prop::sample::select(vec!["{", "}", "[", "]", ",", ":", "\"a\"", "\"b\\n\"", "1", "-2.5", "1e9", "null", "true", " ", "\"", "\\", "é", "0", "e", "."]), 0..12)) {
+            same(&tokens.concat());
+        }
+    }
+}

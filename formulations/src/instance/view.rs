@@ -1,0 +1,84 @@
+//! Simpler views of an instance.
+
+use super::{Instance, InstanceData, NodeId, NodeKind};
+
+impl Instance {
+    /// The view with one implementation of each node, the first: what Checkmate's program sees.
+    ///
+    /// In-place options go, and so do by-products that no first implementation reads. Returns the view and, for each of
+    /// its nodes, the id in this instance.
+    pub fn single_implementation(&self) -> (Instance, Vec<NodeId>) {
+        let mut data = self.data().clone();
+        for node in &mut data.nodes {
+            node.implementations.truncate(1);
+            node.in_place = None;
+        }
+        let kept = read_or_proper(&data);
+        let data = select(data, &kept);
+        // Every check of nodes, order and totals holds for a part of the nodes that is closed under references.
+        let view = Instance::new(data).expect("a part of a valid instance is valid");
+        (view, kept)
+    }
+}
+
+/// Drops the by-products that no first implementation reads.
+pub(super) fn without_unread_by_products(data: InstanceData) -> InstanceData {
+    let kept = read_or_proper(&data);
+    select(data, &kept)
+}
+
+/// All nodes but the by-products that no first implementation reads.
+fn read_or_proper(data: &InstanceData) -> Vec<NodeId> {
+    let mut read = vec![false; data.nodes.len()];
+    for node in &data.nodes {
+        for need in node.needs() {
+            if let Some(read) = read.get_mut(need.index()) {
+                *read = true;
+            }
+        }
+    }
+    let proper = |i: usize| !matches!(data.nodes[i].kind, NodeKind::ByProduct { .. });
+    let kept = (0..data.nodes.len()).filter(|&i| read[i] || proper(i));
+    kept.map(NodeId::from).collect()
+}
+
+/// The nodes `kept`, ascending, renumbered; references to others are dropped.
+fn select(mut data: InstanceData, kept: &[NodeId]) -> InstanceData {
+    if kept.len() == data.nodes.len() {
+        return data;
+    }
+    let mut new_id = vec![None; data.nodes.len()];
+    for (k, id) in kept.iter().enumerate() {
+        new_id[id.index()] = Some(NodeId::from(k));
+    }
+    let map = |list: &mut Vec<NodeId>| {
+        *list = list.iter().filter_map(|id| new_id[id.index()]).collect();
+    };
+    let mut i = 0;
+    data.nodes.retain(|_| {
+        i += 1;
+        new_id[i - 1].is_some()
+    });
+    for node in &mut data.nodes {
+        map(&mut node.passing);
+        for implementation in &mut node.implementations {
+            map(&mut implementation.needs);
+        }
+        node.in_place = node.in_place.take().and_then(|mut option| {
+            option.on = new_id[option.on.index()]?;
+            Some(option)
+        });
+        node.kind = match node.kind {
+            NodeKind::ByProduct { parent } => match new_id[parent.index()] {
+                Some(parent) => NodeKind::ByProduct { parent },
+                None => NodeKind::Forward,
+            },
+            NodeKind::Backward { forward, gradient } => NodeKind::Backward {
+                forward: forward.and_then(|f| new_id[f.index()]),
+                gradient,
+            },
+            kind => kind,
+        };
+    }
+    data
+}

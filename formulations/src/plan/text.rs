@@ -1,0 +1,82 @@
+//! Plans as text, one statement a line, as the paper writes them.
+
+use super::{Plan, Semantics, Step};
+use crate::instance::{Instance, NodeId};
+use std::fmt;
+
+/// A plan as text; made by [`Plan::display`].
+#[derive(Clone, Copy, Debug)]
+pub struct PlanText<'a> {
+    plan: &'a Plan,
+    instance: &'a Instance,
+}
+
+impl Plan {
+    /// The plan as text, one statement a line: `%3 = allocate conv1`, `compute conv1 -> %3`, `deallocate %3`.
+    ///
+    /// A computation that overwrites its input ends in `in place`; an implementation other than the first is given in
+    /// brackets, by name where it has one.
+    pub fn display<'a>(&'a self, instance: &'a Instance) -> PlanText<'a> {
+        PlanText {
+            plan: self,
+            instance,
+        }
+    }
+}
+
+impl PlanText<'_> {
+    fn name(&self, node: NodeId) -> String {
+        match self.instance.nodes().get(node.index()) {
+            Some(known) => known.name.clone(),
+            None => format!("(unknown node {node})"),
+        }
+    }
+
+    fn implementation(&self, node: NodeId, implementation: u16) -> String {
+        if implementation == 0 {
+            return String::new();
+        }
+        let known = self.instance.nodes().get(node.index());
+        let name = known
+            .and_then(|v| v.implementations.get(usize::from(implementation)))
+            .map_or("", |p| p.name.as_str());
+        if name.is_empty() {
+            format!(" [{implementation}]")
+        } else {
+            format!(" [{name}]")
+        }
+    }
+}
+
+impl fmt::Display for PlanText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut holds = std::collections::BTreeSet::new();
+        for step in &self.plan.steps {
+            match *step {
+                Step::Allocate { register, node } => {
+                    writeln!(f, "{register} = allocate {}", self.name(node))?;
+                }
+                Step::Compute {
+                    node,
+                    register,
+                    implementation,
+                } => {
+                    let name = self.name(node);
+                    let variant = self.implementation(node, implementation);
+                    let full = !holds.insert(register);
+                    let place = if full && self.plan.semantics == Semantics::Monet {
+                        " in place"
+                    } else {
+                        ""
+                    };
+                    writeln!(f, "compute {name}{variant} -> {register}{place}")?;
+                }
+                Step::Deallocate { register } => {
+                    holds.remove(&register);
+                    writeln!(f, "deallocate {register}")?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,191 @@
+//! What the makers of plans share: a run of computations with resolved reads, and its statements.
+
+use super::{Plan, Register, Semantics, Step};
+use crate::instance::{Instance, NodeId, NodeKind};
+use crate::simulate::ReplayError;
+
+/// One computation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Run {
+    pub node: NodeId,
+    pub implementation: u16,
+    /// Into the buffer of the node's in-place input.
+    pub in_place: bool,
+    /// Stage of the schedule, for errors.
+    pub stage: usize,
+}
+
+/// Computations in order, with the computation whose value each of them reads.
+pub(super) struct Trace<'a> {
+    instance: &'a Instance,
+    semantics: Semantics,
+    runs: Vec<Run>,
+    /// Runs whose values a run reads, in the order of its needs; the in-place source comes last where it is no need.
+    reads: Vec<Vec<u32>>,
+    /// The run whose buffer a run overwrites.
+    source: Vec<Option<u32>>,
+    /// The run of the parent, for a by-product.
+    parent: Vec<Option<u32>>,
+}
+
+impl<'a> Trace<'a> {
+    /// Resolves every read to the newest value of the node that is read.
+    ///
+    /// # Errors
+    /// [`ReplayError::MissingInput`] where an input was never computed, or was overwritten in place.
+    pub fn resolve(
+        instance: &'a Instance,
+        semantics: Semantics,
+        runs: Vec<Run>,
+    ) -> Result<Self, ReplayError> {
+        let n = instance.len();
+        // The runs of each node whose values nothing overwrote, oldest first; a read takes the newest.
+        let mut intact: Vec<Vec<u32>> = vec![Vec::new(); n];
+        let mut latest: Vec<Option<u32>> = vec![None; n];
+        let mut reads = Vec::with_capacity(runs.len());
+        let mut source = Vec::with_capacity(runs.len());
+        let mut parent = Vec::with_capacity(runs.len());
+        for (k, run) in runs.iter().enumerate() {
+            let node = instance.node(run.node);
+            let missing = |input: NodeId| ReplayError::MissingInput {
+                stage: run.stage,
+                node: run.node,
+                node_name: node.name.clone(),
+                missing: input,
+                missing_name: instance.node(input).name.clone(),
+            };
+            let find = |input: NodeId| {
+                let newest = intact[input.index()].last().copied();
+                newest.ok_or_else(|| missing(input))
+            };
+            let needs = &node.implementations[usize::from(run.implementation)].needs;
+            let mut list = Vec::with_capacity(needs.len());
+            for need in needs {
+                list.push(find(*need)?);
+            }
+            let over = match &node.in_place {
+                Some(option) if run.in_place => Some((option.on, find(option.on)?)),
+                _ => None,
+            };
+            if let Some((on, value)) = over {
+                intact[on.index()].pop();
+                if !list.contains(&value) {
+                    list.push(value);
+                }
+            }
+            reads.push(list);
+            source.push(over.map(|(_, value)| value));
+            parent.push(match (semantics, node.kind) {
+                (Semantics::Monet, NodeKind::ByProduct { parent }) => latest[parent.index()],
+                _ => None,
+            });
+            latest[run.node.index()] = Some(k as u32);
+            intact[run.node.index()].push(k as u32);
+        }
+        Ok(Trace {
+            instance,
+            semantics,
+            runs,
+            reads,
+            source,
+            parent,
+        })
+    }
+
+    /// Drops runs whose value no later run reads, apart from the first run of each node.
+    ///
+    /// Reads point backwards, so one pass from the end is the fixpoint.
+    pub fn without_dead_runs(self) -> Self {
+        let mut first = vec![true; self.instance.len()];
+        let mut live: Vec<bool> = self
+            .runs
+            .iter()
+            .map(|run| std::mem::replace(&mut first[run.node.index()], false))
+            .collect();
+        for k in (0..self.runs.len()).rev() {
+            if live[k] {
+                let held = self.reads[k].iter().copied().chain(self.parent[k]);
+                held.for_each(|r| live[r as usize] = true);
+            }
+        }
+        // Where a run goes; the runs that are read are all live.
+        let mut target = Vec::with_capacity(live.len());
+        let mut kept = 0u32;
+        for alive in &live {
+            target.push(kept);
+            kept += u32::from(*alive);
+        }
+        let moved = |r: u32| target[r as usize];
+        let alive = |k: &usize| live[*k];
+        let all = 0..self.runs.len();
+        Trace {
+            instance: self.instance,
+            semantics: self.semantics,
+            reads: all
+                .clone()
+                .filter(alive)
+                .map(|k| self.reads[k].iter().map(|r| moved(*r)).collect())
+                .collect(),
+            source: all
+                .clone()
+                .filter(alive)
+                .map(|k| self.source[k].map(moved))
+                .collect(),
+            parent: all
+                .clone()
+                .filter(alive)
+                .map(|k| self.parent[k].map(moved))
+                .collect(),
+            runs: all.filter(alive).map(|k| self.runs[k]).collect(),
+        }
+    }
+
+    /// The statements: every register freed right after the last read of its value.
+    pub fn emit(&self) -> Plan {
+        let mut last_read: Vec<Option<usize>> = vec![None; self.runs.len()];
+        for (k, reads) in self.reads.iter().enumerate() {
+            for r in reads {
+                last_read[*r as usize] = Some(k);
+            }
+        }
+        let mut register = Vec::with_capacity(self.runs.len());
+        let mut registers = 0u32;
+        let mut steps = Vec::with_capacity(3 * self.runs.len());
+        for (k, run) in self.runs.iter().enumerate() {
+            let source = self.source[k];
+            let mine = match source {
+                Some(r) => register[r as usize],
+                None => {
+                    let fresh = Register(registers);
+                    registers += 1;
+                    steps.push(Step::Allocate {
+                        register: fresh,
+                        node: run.node,
+                    });
+                    fresh
+                }
+            };
+            register.push(mine);
+            steps.push(Step::Compute {
+                node: run.node,
+                register: mine,
+                implementation: run.implementation,
+            });
+            for r in &self.reads[k] {
+                if last_read[*r as usize] == Some(k) && Some(*r) != source {
+                    steps.push(Step::Deallocate {
+                        register: register[*r as usize],
+                    });
+                }
+            }
+            if last_read[k].is_none() {
+                steps.push(Step::Deallocate { register: mine });
+            }
+        }
+        Plan {
+            instance: self.instance.name().into(),
+            semantics: self.semantics,
+            steps,
+        }
+    }
+}

@@ -1,0 +1,620 @@
+//! MONeT's memory semantics: Shah et al., ICLR 2021, section 4, as written out in "Program A" of the benchmark
+//! description; its row numbers stand in brackets below.
+
+use super::{Meter, Replay, ReplayError};
+use crate::instance::{Instance, NodeId, NodeKind};
+use crate::schedule::{BitMatrix, MonetSchedule};
+
+/// Replays a schedule of MONeT's program.
+///
+/// Stage 0 runs the forward pass, stage `t > 0` recomputes forward nodes and then runs one backward node. Within a stage
+/// the turns of the forward nodes come in order, computed or not. Charged at every moment:
+/// - fixed memory of the frontier, and from stage 1 on everything that passes over the backward node;
+/// - what is *waiting*: tensors stored at the start of the stage whose turn has not come;
+/// - what is *kept*: tensors whose turn is over and which the next stage stores;
+/// - what is *held*: tensors whose turn is over, which the backward node of the stage reads and the next stage does not
+///   store.
+///
+/// While a node runs (17) its output, its workspace and all of its `passing` list come on top, and what is on that list
+/// is not charged as kept. This charge is the published program's, quirks included: held tensors on the passing list are
+/// charged twice, and a passing tensor is charged whether or not it is there. The backward node (18) is charged with
+/// its output, workspace, passing list, inputs, and everything the next stage stores.
+///
+/// # Errors
+/// [`ReplayError`] names the first stage, node and tensor that make the schedule impossible to execute in these terms:
+/// an input that is missing or was overwritten, a by-product without its parent, a choice that does not exist, a tensor
+/// stored or read after it was overwritten. As in the published program (6), what a backward node reads must be computed
+/// in its stage or be stored beyond it.
+pub fn monet(instance: &Instance, schedule: &MonetSchedule) -> Result<Replay, ReplayError> {
+    let (stages, columns) = MonetSchedule::shape(instance).ok_or(ReplayError::NoLoss)?;
+    check_shapes(schedule, stages, columns)?;
+    let mut run = Run {
+        instance,
+        schedule,
+        loss: columns - 1,
+        meter: Meter::new(),
+        memory: Memory::new(instance, columns),
+    };
+    if let Some(i) = schedule.retained.ones(0).next() {
+        return Err(
+            run.error_at(0, i, |stage, node, node_name| ReplayError::NotThere {
+                stage,
+                node,
+                node_name,
+            }),
+        );
+    }
+    for t in 0..stages {
+        run.stage(t)?;
+    }
+    let base_cost = base_cost(instance);
+    Ok(run.meter.finish(base_cost))
+}
+
+fn check_shapes(
+    schedule: &MonetSchedule,
+    stages: usize,
+    columns: usize,
+) -> Result<(), ReplayError> {
+    let same = |what, found: (usize, usize), wanted: (usize, usize)| {
+        if found == wanted {
+            return Ok(());
+        }
+        Err(ReplayError::Shape {
+            what,
+            found_rows: found.0,
+            found_columns: found.1,
+            rows: wanted.0,
+            columns: wanted.1,
+        })
+    };
+    let size = |matrix: &BitMatrix| (matrix.rows(), matrix.columns());
+    let computed = size(&schedule.computed);
+    same("the computed matrix R", computed, (stages, columns))?;
+    let retained = size(&schedule.retained);
+    same("the retained matrix S", retained, (stages + 1, columns))?;
+    let in_place = size(&schedule.in_place);
+    same("the in-place matrix IP", in_place, (stages, columns))?;
+    let choices = schedule.forward_choice.iter();
+    let width = choices.map(Vec::len).find(|w| *w != columns);
+    let found = (schedule.forward_choice.len(), width.unwrap_or(columns));
+    same(
+        "the choice of forward implementations",
+        found,
+        (stages, columns),
+    )?;
+    let found = (schedule.backward_choice.len(), 1);
+    same("the choice of backward implementations", found, (stages, 1))
+}
+
+/// Cost that no schedule avoids: each node once, at its cheapest.
+pub(super) fn base_cost(instance: &Instance) -> u64 {
+    let mut total = 0;
+    for node in instance.nodes() {
+        if matches!(node.kind, NodeKind::ByProduct { .. }) {
+            continue;
+        }
+        let cheapest = node
+            .implementations
+            .iter()
+            .map(|p| p.cost)
+            .min()
+            .unwrap_or(0);
+        let saved = match &node.in_place {
+            Some(option) => option.cost_delta.min(0).unsigned_abs(),
+            None => 0,
+        };
+        total += cheapest - saved.min(cheapest);
+    }
+    total
+}
+
+/// Why a tensor is charged.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Charge {
+    /// Not charged by itself.
+    None,
+    /// Stored at the start of the stage, its turn to come.
+    Waiting,
+    /// Its turn is over; the next stage stores it.
+    Kept,
+    /// Its turn is over; the backward node of this stage reads it.
+    Held,
+}
+
+/// What has become of a tensor in a stage.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Absent,
+    Present,
+    /// Another node was computed into its buffer.
+    OverwrittenBy(usize),
+}
+
+/// The tensors of a stage: which are there, which are charged, and their sum.
+struct Memory {
+    sizes: Vec<u64>,
+    charges: Vec<Charge>,
+    states: Vec<State>,
+    bytes: u64,
+}
+
+impl Memory {
+    fn new(instance: &Instance, columns: usize) -> Self {
+        let sizes = instance.nodes()[..columns].iter().map(|v| v.output_bytes);
+        Memory {
+            sizes: sizes.collect(),
+            charges: vec![Charge::None; columns],
+            states: vec![State::Absent; columns],
+            bytes: 0,
+        }
+    }
+
+    /// Frees the tensor of its old charge and allocates it under the new one.
+    fn charge(&mut self, i: usize, charge: Charge) {
+        let counted = |c: Charge| c != Charge::None;
+        match (counted(self.charges[i]), counted(charge)) {
+            (false, true) => self.bytes += self.sizes[i],
+            (true, false) => self.bytes -= self.sizes[i],
+            _ => {}
+        }
+        self.charges[i] = charge;
+    }
+}
+
+struct Run<'a> {
+    instance: &'a Instance,
+    schedule: &'a MonetSchedule,
+    loss: usize,
+    meter: Meter,
+    memory: Memory,
+}
+
+impl Run<'_> {
+    fn error_at(
+        &self,
+        stage: usize,
+        i: usize,
+        make: impl FnOnce(usize, NodeId, String) -> ReplayError,
+    ) -> ReplayError {
+        let id = NodeId::from(i);
+        make(stage, id, self.instance.node(id).name.clone())
+    }
+
+    fn name(&self, i: usize) -> String {
+        self.instance.node(NodeId::from(i)).name.clone()
+    }
+
+    fn passing_bytes(&self, i: usize) -> u64 {
+        let passing = &self.instance.node(NodeId::from(i)).passing;
+        passing
+            .iter()
+            .map(|u| self.instance.node(*u).output_bytes)
+            .sum()
+    }
+
+    /// Forward tensors that the backward node of a stage reads (K in the description); the loss reads its inputs.
+    fn read_by_backward(&self, t: usize) -> Result<&[NodeId], ReplayError> {
+        let id = NodeId::from(self.loss + t);
+        let node = self.instance.node(id);
+        let choice = self.schedule.backward_choice[t] as usize;
+        let Some(implementation) = node.implementations.get(choice) else {
+            return Err(self.no_choice(t, id.index(), choice));
+        };
+        let needs = &implementation.needs;
+        Ok(&needs[..needs.partition_point(|u| u.index() <= self.loss)])
+    }
+
+    fn no_choice(&self, stage: usize, i: usize, choice: usize) -> ReplayError {
+        self.error_at(stage, i, |stage, node, node_name| ReplayError::NoChoice {
+            stage,
+            node,
+            node_name,
+            choice,
+            available: self.instance.node(node).implementations.len(),
+        })
+    }
+
+    fn stage(&mut self, t: usize) -> Result<(), ReplayError> {
+        let schedule = self.schedule;
+        let reads = self.read_by_backward(t)?.to_vec();
+        let mut read = vec![false; self.loss + 1];
+        for need in &reads {
+            read[need.index()] = true;
+        }
+        for i in 0..=self.loss {
+            self.memory.charge(i, Charge::None);
+            self.memory.states[i] = State::Absent;
+        }
+        for i in schedule.retained.ones(t) {
+            self.memory.charge(i, Charge::Waiting);
+            self.memory.states[i] = State::Present;
+        }
+        let frontier = NodeId::from((self.loss + t).saturating_sub(1));
+        let mut always = self.instance.node(frontier).fixed_bytes;
+        if t > 0 {
+            always += self.passing_bytes(self.loss + t);
+        }
+        self.meter.sample(t, None, always + self.memory.bytes);
+        for (j, read) in read.iter().enumerate() {
+            // (16): the moment before each turn.
+            self.meter.glance(t, None, always + self.memory.bytes);
+            if schedule.computed.get(t, j) {
+                self.compute(t, j, always)?;
+            } else {
+                self.check_idle(t, j)?;
+            }
+            let charge = match (schedule.retained.get(t + 1, j), read) {
+                (true, _) => Charge::Kept,
+                (false, true) => Charge::Held,
+                (false, false) => Charge::None,
+            };
+            self.memory.charge(j, charge);
+        }
+        self.check_stored(t)?;
+        self.backward(t, &reads)
+    }
+
+    /// A node that is not computed has no in-place step, and in stage 0 only by-products may be left out.
+    fn check_idle(&self, t: usize, j: usize) -> Result<(), ReplayError> {
+        if self.schedule.in_place.get(t, j) {
+            return Err(
+                self.error_at(t, j, |stage, node, node_name| ReplayError::NotInPlace {
+                    stage,
+                    node,
+                    node_name,
+                }),
+            );
+        }
+        let by_product = matches!(
+            self.instance.node(NodeId::from(j)).kind,
+            NodeKind::ByProduct { .. }
+        );
+        if t > 0 || by_product {
+            return Ok(());
+        }
+        Err(
+            self.error_at(t, j, |stage, node, node_name| ReplayError::NotComputed {
+                stage,
+                node,
+                node_name,
+            }),
+        )
+    }
+
+    /// Computes a forward node, in its turn (17).
+    fn compute(&mut self, t: usize, j: usize, always: u64) -> Result<(), ReplayError> {
+        let id = NodeId::from(j);
+        let node = self.instance.node(id);
+        let choice = self.schedule.forward_choice[t][j] as usize;
+        let Some(implementation) = node.implementations.get(choice) else {
+            return Err(self.no_choice(t, j, choice));
+        };
+        for need in &implementation.needs {
+            self.check_present(t, j, need.index())?;
+        }
+        if let NodeKind::ByProduct { parent } = node.kind {
+            self.check_parent(t, j, parent)?;
+        }
+        let (mut cost, mut workspace) = if t == 0 {
+            (implementation.cost, implementation.workspace_bytes)
+        } else {
+            (
+                implementation.recompute_cost,
+                implementation.recompute_workspace_bytes,
+            )
+        };
+        let in_place = self.schedule.in_place.get(t, j);
+        if in_place {
+            let Some(option) = &node.in_place else {
+                return Err(self.error_at(t, j, |stage, node, node_name| {
+                    ReplayError::NotInPlace {
+                        stage,
+                        node,
+                        node_name,
+                    }
+                }));
+            };
+            cost = cost.saturating_add_signed(option.cost_delta);
+            workspace = option.workspace_bytes;
+            // A by-product of an in-place node is made in the same breath; the buffer was overwritten by its parent.
+            if !matches!(node.kind, NodeKind::ByProduct { .. }) {
+                self.check_present(t, j, option.on.index())?;
+                self.memory.states[option.on.index()] = State::OverwrittenBy(j);
+            }
+        }
+        // Its old copy, if one was stored, gives way to the new one; the passing list is charged in full by itself.
+        let mut bytes = always + self.memory.bytes;
+        if self.memory.charges[j] == Charge::Waiting {
+            bytes -= node.output_bytes;
+        }
+        for u in &node.passing {
+            if self.memory.charges[u.index()] == Charge::Kept {
+                bytes -= self.instance.node(*u).output_bytes;
+            }
+        }
+        bytes += node.output_bytes + self.passing_bytes(j);
+        let bytes = bytes.saturating_add_signed(workspace);
+        self.memory.states[j] = State::Present;
+        self.meter.cost += cost;
+        self.meter.computations += 1;
+        self.meter.sample(t, Some(id), bytes);
+        Ok(())
+    }
+
+    fn check_present(&self, t: usize, reader: usize, i: usize) -> Result<(), ReplayError> {
+        match self.memory.states[i] {
+            State::Present => Ok(()),
+            State::Absent => Err(ReplayError::MissingInput {
+                stage: t,
+                node: NodeId::from(reader),
+                node_name: self.name(reader),
+                missing: NodeId::from(i),
+                missing_name: self.name(i),
+            }),
+            State::OverwrittenBy(writer) => Err(ReplayError::Overwritten {
+                stage: t,
+                node: NodeId::from(i),
+                node_name: self.name(i),
+                writer: NodeId::from(writer),
+                writer_name: self.name(writer),
+                use_of: format!("node {reader} ({}) reads it", self.name(reader)),
+            }),
+        }
+    }
+
+    /// A by-product is made together with its parent (8), and in place if and only if the parent is (12).
+    fn check_parent(&self, t: usize, j: usize, parent: NodeId) -> Result<(), ReplayError> {
+        let matrix = &self.schedule.in_place;
+        let together = self.schedule.computed.get(t, parent.index());
+        let option = self.instance.node(parent).in_place.is_some();
+        let alike = matrix.get(t, j) == matrix.get(t, parent.index()) || !option;
+        if together && alike {
+            return Ok(());
+        }
+        Err(ReplayError::ByProductAlone {
+            stage: t,
+            node: NodeId::from(j),
+            node_name: self.name(j),
+            parent,
+            parent_name: self.name(parent.index()),
+            how: if together {
+                "in place as its parent is, or not"
+            } else {
+                "computed"
+            },
+        })
+    }
+
+    /// What the next stage stores was held or computed in this one, and is not overwritten (4, 11).
+    fn check_stored(&self, t: usize) -> Result<(), ReplayError> {
+        for i in self.schedule.retained.ones(t + 1) {
+            match self.memory.states[i] {
+                State::Present => {}
+                State::Absent => {
+                    let make = |stage, node, node_name| ReplayError::NotThere {
+                        stage,
+                        node,
+                        node_name,
+                    };
+                    return Err(self.error_at(t + 1, i, make));
+                }
+                State::OverwrittenBy(writer) => {
+                    return Err(ReplayError::Overwritten {
+                        stage: t,
+                        node: NodeId::from(i),
+                        node_name: self.name(i),
+                        writer: NodeId::from(writer),
+                        writer_name: self.name(writer),
+                        use_of: format!("stage {} stores it", t + 1),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs the backward node of a stage (18). Stage 0 ends with the loss, which ran in its turn.
+    fn backward(&mut self, t: usize, reads: &[NodeId]) -> Result<(), ReplayError> {
+        if t == 0 {
+            return Ok(());
+        }
+        let id = NodeId::from(self.loss + t);
+        let node = self.instance.node(id);
+        for need in reads {
+            let i = need.index();
+            self.check_present(t, id.index(), i)?;
+            if !self.schedule.computed.get(t, i) && !self.schedule.retained.get(t + 1, i) {
+                return Err(ReplayError::NotHeld {
+                    stage: t,
+                    node: id,
+                    node_name: node.name.clone(),
+                    missing: *need,
+                    missing_name: self.name(i),
+                });
+            }
+        }
+        // All turns are over: what is charged now are the inputs and what the next stage stores.
+        let choice = self.schedule.backward_choice[t] as usize;
+        let implementation = &node.implementations[choice];
+        let bytes = self.memory.bytes
+            + node.fixed_bytes
+            + node.output_bytes
+            + self.passing_bytes(id.index());
+        let bytes = bytes.saturating_add_signed(implementation.workspace_bytes);
+        self.meter.cost += implementation.cost;
+        self.meter.computations += 1;
+        self.meter.sample(t, Some(id), bytes);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::instance::{
+        CostUnit, Gradient, InPlace, InstanceData, Node, passing_in_plain_order,
+    };
+
+    /// conv, relu (in place on conv), its mask, loss, backward of relu, backward of conv; sizes are powers of two.
+    fn instance() -> Instance {
+        let mut nodes = vec![
+            Node::forward("conv", vec![], 10, 1),
+            Node::forward("relu", vec![NodeId(0)], 20, 2),
+            Node::forward("mask", vec![NodeId(1)], 5, 4),
+            Node::loss("loss", vec![NodeId(1)], 1, 8),
+            Node::backward("drelu", Some(NodeId(1)), vec![NodeId(2), NodeId(3)], 30, 16),
+            Node::backward("dconv", Some(NodeId(0)), vec![NodeId(0), NodeId(4)], 40, 32),
+        ];
+        nodes[2].kind = NodeKind::ByProduct { parent: NodeId(1) };
+        nodes[1].in_place = Some(InPlace {
+            on: NodeId(0),
+            cost_delta: -3,
+            workspace_bytes: -1,
+        });
+        nodes[5].kind = NodeKind::Backward {
+            forward: None,
+            gradient: Gradient::Input,
+        };
+        for (i, passing) in passing_in_plain_order(&nodes).into_iter().enumerate() {
+            nodes[i].passing = passing;
+            nodes[i].fixed_bytes = 64 * i as u64;
+        }
+        let data = InstanceData {
+            name: "small".into(),
+            cost_unit: CostUnit::arbitrary(),
+            host_link: None,
+            nodes,
+        };
+        Instance::new(data).unwrap()
+    }
+
+    /// Everything is computed in stage 0; conv and mask are stored as long as they are read.
+    fn schedule() -> MonetSchedule {
+        let mut s = MonetSchedule {
+            computed: BitMatrix::new(3, 4),
+            retained: BitMatrix::new(4, 4),
+            in_place: BitMatrix::new(3, 4),
+            forward_choice: vec![vec![0; 4]; 3],
+            backward_choice: vec![0; 3],
+        };
+        for i in 0..4 {
+            s.computed.set(0, i, true);
+        }
+        for (t, i) in [(1, 0), (2, 0), (3, 0), (1, 2), (2, 2), (1, 3), (2, 3)] {
+            s.retained.set(t, i, true);
+        }
+        s
+    }
+
+    #[test]
+    fn memory_and_cost_are_those_worked_out_by_hand() {
+        let replay = monet(&instance(), &schedule()).unwrap();
+        assert_eq!(replay.cost, 10 + 20 + 5 + 1 + 30 + 40);
+        assert_eq!(replay.base_cost, 10 + 17 + 1 + 30 + 40);
+        assert_eq!(replay.computations, 6);
+        let timeline = replay.timeline.iter().map(|p| p.bytes);
+        // Stage 0: fixed 128 of the node before the loss. relu (2) and its passing conv (1, instead of the kept conv);
+        // the mask (4) and relu, which passes, and the kept conv; the loss (8), relu passes and is held as well, conv
+        // and mask are kept. Stage 1: fixed 192 before drelu, whose passing list is the loss (8); then fixed 256, its
+        // output 16, passing 8, and what is stored: 1 + 4 + 8. Stage 2 likewise.
+        let stage0 = [
+            128,
+            128 + 1,
+            128 + 2 + 1,
+            128 + 4 + 2 + 1 + 2,
+            128 + 8 + 2 + 2 + 1 + 4,
+        ];
+        let stage1 = [192 + 8 + 13, 256 + 16 + 8 + 13];
+        let stage2 = [256 + 16 + 13, 320 + 32 + 16 + 1];
+        let wanted = stage0.into_iter().chain(stage1).chain(stage2);
+        assert_eq!(timeline.collect::<Vec<_>>(), wanted.collect::<Vec<_>>());
+        assert_eq!(replay.peak_bytes, 320 + 32 + 16 + 1);
+        assert_eq!(replay.peak_at.node, Some(NodeId(5)));
+    }
+
+    #[test]
+    fn what_cannot_be_executed_is_named() {
+        type Change = fn(&mut MonetSchedule);
+        let table: [(Change, &str); 14] = [
+            (
+                |s| s.retained.set(0, 1, true),
+                "stage 0 starts with node 1 (relu)",
+            ),
+            (
+                |s| s.computed.set(0, 1, false),
+                "stage 0: node 1 (relu) must be computed",
+            ),
+            (|s| s.computed.set(1, 1, true), ""),
+            (
+                |s| s.retained.set(2, 1, true),
+                "stage 2 starts with node 1 (relu) retained, but stage 1",
+            ),
+            (
+                |s| s.computed.set(2, 2, true),
+                "stage 2: node 2 (mask) runs, but its input 1 (relu)",
+            ),
+            (
+                |s| {
+                    s.retained.set(2, 1, true);
+                    s.retained.set(1, 1, true);
+                    s.computed.set(2, 2, true)
+                },
+                "by-product 2 (mask) is computed, but its parent 1 (relu) is not computed",
+            ),
+            (
+                |s| s.in_place.set(0, 1, true),
+                "by-product 2 (mask) is computed, but its parent 1 (relu) is not in place",
+            ),
+            (
+                |s| {
+                    s.in_place.set(0, 1, true);
+                    s.computed.set(0, 2, false)
+                },
+                "node 0 (conv) is overwritten in place by node 1 (relu), but stage 1 stores it",
+            ),
+            (
+                |s| s.in_place.set(0, 0, true),
+                "node 0 (conv) is marked in place",
+            ),
+            (
+                |s| s.in_place.set(1, 1, true),
+                "node 1 (relu) is marked in place",
+            ),
+            (
+                |s| s.forward_choice[0][1] = 1,
+                "node 1 (relu) runs implementation 1, but it has only 1",
+            ),
+            (
+                |s| s.backward_choice[2] = 7,
+                "node 5 (dconv) runs implementation 7",
+            ),
+            (
+                |s| s.retained.set(3, 0, false),
+                "node 5 (dconv) reads node 0 (conv), which is neither",
+            ),
+            (
+                |s| s.backward_choice.truncate(2),
+                "backward implementations is 2 x 1",
+            ),
+        ];
+        for (change, wanted) in table {
+            let mut changed = schedule();
+            change(&mut changed);
+            match monet(&instance(), &changed) {
+                Ok(_) => assert_eq!(wanted, "", "executed, but should not be"),
+                Err(e) => assert!(
+                    !wanted.is_empty() && e.to_string().contains(wanted),
+                    "{wanted:?}: {e}"
+                ),
+            }
+        }
+        let forward = vec![Node::forward("only", vec![], 1, 1)];
+        let data = InstanceData {
+            nodes: forward,
+            ..instance().data().clone()
+        };
+        let error = monet(&Instance::new(data).unwrap(), &schedule());
+        assert_eq!(error, Err(ReplayError::NoLoss));
+    }
+}

@@ -1,0 +1,403 @@
+//! Replays a plan, register by register.
+
+use super::{Meter, Replay, ReplayError};
+use crate::instance::{Implementation, Instance, Node, NodeId, NodeKind};
+use crate::plan::{Plan, Register, Semantics, Step};
+use std::collections::BTreeMap;
+
+/// What is wrong with one statement of a plan.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StepFault {
+    /// A node that the instance does not have.
+    #[error("node {node} does not exist, the instance has {nodes} nodes")]
+    UnknownNode {
+        /// The node.
+        node: NodeId,
+        /// Number of nodes of the instance.
+        nodes: usize,
+    },
+    /// An implementation that the node does not have, or that the semantics does not offer.
+    #[error("{node_name} has no implementation {implementation} here, only 0 to {last}", last = implementations - 1)]
+    UnknownImplementation {
+        /// Name of the node.
+        node_name: String,
+        /// The implementation.
+        implementation: u16,
+        /// Number of implementations that may be chosen.
+        implementations: usize,
+    },
+    /// A register that is allocated twice without being freed in between.
+    #[error("{register} is allocated, but is in use for {node_name}: free it first")]
+    AllocatedTwice {
+        /// The register.
+        register: Register,
+        /// What it was allocated for.
+        node_name: String,
+    },
+    /// A register that is used or freed while it is not allocated.
+    #[error("{register} is not allocated here")]
+    NotAllocated {
+        /// The register.
+        register: Register,
+    },
+    /// A register that was allocated for another node.
+    #[error("{node_name} is computed into {register}, which was allocated for {other_name}")]
+    WrongRegister {
+        /// The register.
+        register: Register,
+        /// Name of the node that runs.
+        node_name: String,
+        /// Name of the node it was allocated for.
+        other_name: String,
+    },
+    /// A computation into a register that holds a tensor which the node must not overwrite.
+    #[error(
+        "{node_name} is computed into {register}, which holds {held_name}: it cannot overwrite that in place"
+    )]
+    CannotOverwrite {
+        /// The register.
+        register: Register,
+        /// Name of the node that runs.
+        node_name: String,
+        /// Name of the node whose output the register holds.
+        held_name: String,
+    },
+    /// An input that no register holds.
+    #[error("{node_name} runs, but its input {missing} ({missing_name}) is in no register")]
+    MissingInput {
+        /// Name of the node that runs.
+        node_name: String,
+        /// The input.
+        missing: NodeId,
+        /// Name of the input.
+        missing_name: String,
+    },
+    /// A by-product computed without its parent.
+    #[error(
+        "{node_name} is a by-product of {parent_name}, which has not run since it was made last: it comes only with a run of its parent"
+    )]
+    ParentDidNotRun {
+        /// Name of the by-product.
+        node_name: String,
+        /// Name of its parent.
+        parent_name: String,
+    },
+    /// A register that is freed before anything was computed into it.
+    #[error(
+        "{register} is freed, but nothing was computed into it since it was allocated for {node_name}"
+    )]
+    NeverFilled {
+        /// The register.
+        register: Register,
+        /// What it was allocated for.
+        node_name: String,
+    },
+}
+
+/// Replays a plan statement by statement.
+///
+/// Memory is what the allocated registers hold plus fixed memory; it is sampled at every computation, with that node's
+/// workspace. Under [`Semantics::Checkmate`] fixed memory is [`Instance::static_bytes`] throughout, every node runs its
+/// first implementation at its first cost, and by-products are nodes like all others. Under [`Semantics::Monet`]
+/// fixed memory is that of the frontier, a recomputation has its own cost and workspace, workspaces may be negative
+/// (the operator releases memory it was charged for), and a by-product runs only after a run of its parent, in its
+/// mode: recomputed where the parent was recomputed, in place where the parent was.
+///
+/// While a node runs in place, both tensors are charged and its in-place workspace (which is negative by the size of
+/// the input where that is released) is added, as MONeT's program does (ICLR 2021, section 4; constraint 17 of the
+/// written-out form); afterwards the register has the size of the new tensor.
+///
+/// # Errors
+/// [`ReplayError::Step`] names the first statement that cannot be executed, [`ReplayError::NeverComputed`] a node that
+/// never runs, [`ReplayError::NeverFreed`] a register that is still allocated at the end although it holds a tensor
+/// that some node reads. Outputs (nodes that nobody reads) may stay.
+pub fn plan(instance: &Instance, plan: &Plan) -> Result<Replay, ReplayError> {
+    let mut machine = Machine::new(instance, plan.semantics);
+    for (at, step) in plan.steps.iter().enumerate() {
+        machine.execute(*step).map_err(|fault| ReplayError::Step {
+            step: at,
+            fault: Box::new(fault),
+        })?;
+    }
+    machine.finish()
+}
+
+/// An allocated register.
+struct Slot {
+    /// What it was allocated for, or, computed in place, what it holds.
+    node: NodeId,
+    filled: bool,
+}
+
+/// The latest run of a node.
+#[derive(Clone, Copy)]
+struct Run {
+    /// Number of computations before it.
+    serial: usize,
+    recomputed: bool,
+    in_place: bool,
+}
+
+struct Machine<'a> {
+    instance: &'a Instance,
+    semantics: Semantics,
+    meter: Meter,
+    slots: BTreeMap<Register, Slot>,
+    /// Sizes of all allocated registers.
+    bytes: u64,
+    fixed_bytes: u64,
+    /// Number of registers that hold each node's output.
+    holders: Vec<u32>,
+    last_run: Vec<Option<Run>>,
+    /// Number of nodes computed at least once.
+    advanced: usize,
+}
+
+impl<'a> Machine<'a> {
+    fn new(instance: &'a Instance, semantics: Semantics) -> Self {
+        Machine {
+            instance,
+            semantics,
+            meter: Meter::new(),
+            slots: BTreeMap::new(),
+            bytes: 0,
+            fixed_bytes: match semantics {
+                Semantics::Checkmate => instance.static_bytes(),
+                Semantics::Monet => 0,
+            },
+            holders: vec![0; instance.len()],
+            last_run: vec![None; instance.len()],
+            advanced: 0,
+        }
+    }
+
+    fn name(&self, id: NodeId) -> String {
+        self.instance.node(id).name.clone()
+    }
+
+    fn execute(&mut self, step: Step) -> Result<(), StepFault> {
+        match step {
+            Step::Allocate { register, node } => self.allocate(register, node),
+            Step::Compute {
+                node,
+                register,
+                implementation,
+            } => self.compute(node, register, implementation),
+            Step::Deallocate { register } => self.deallocate(register),
+        }
+    }
+
+    fn known(&self, node: NodeId) -> Result<(), StepFault> {
+        if node.index() < self.instance.len() {
+            return Ok(());
+        }
+        Err(StepFault::UnknownNode {
+            node,
+            nodes: self.instance.len(),
+        })
+    }
+
+    fn allocate(&mut self, register: Register, node: NodeId) -> Result<(), StepFault> {
+        self.known(node)?;
+        if let Some(slot) = self.slots.get(&register) {
+            return Err(StepFault::AllocatedTwice {
+                register,
+                node_name: self.name(slot.node),
+            });
+        }
+        let filled = false;
+        self.slots.insert(register, Slot { node, filled });
+        self.bytes += self.instance.node(node).output_bytes;
+        Ok(())
+    }
+
+    fn deallocate(&mut self, register: Register) -> Result<(), StepFault> {
+        let slot = self
+            .slots
+            .remove(&register)
+            .ok_or(StepFault::NotAllocated { register })?;
+        if !slot.filled {
+            return Err(StepFault::NeverFilled {
+                register,
+                node_name: self.name(slot.node),
+            });
+        }
+        self.holders[slot.node.index()] -= 1;
+        self.bytes -= self.instance.node(slot.node).output_bytes;
+        Ok(())
+    }
+
+    fn compute(
+        &mut self,
+        id: NodeId,
+        register: Register,
+        implementation: u16,
+    ) -> Result<(), StepFault> {
+        self.known(id)?;
+        let node = self.instance.node(id);
+        let chosen = self.implementation(node, implementation)?;
+        let over = self.overwritten(id, register)?;
+        if let Some(missing) = chosen
+            .needs
+            .iter()
+            .find(|need| self.holders[need.index()] == 0)
+        {
+            return Err(StepFault::MissingInput {
+                node_name: node.name.clone(),
+                missing: *missing,
+                missing_name: self.name(*missing),
+            });
+        }
+        let run = self.run(id, over.is_some())?;
+        let first = self.last_run[id.index()].replace(run).is_none();
+        if first && self.semantics == Semantics::Monet {
+            self.fixed_bytes = node.fixed_bytes;
+        }
+        if over.is_some() {
+            self.bytes += node.output_bytes;
+        }
+        let (cost, workspace) = self.charge(node, chosen, run);
+        let held = (self.fixed_bytes + self.bytes) as i64;
+        self.meter.cost += cost;
+        self.meter.computations += 1;
+        let bytes = held.saturating_add(workspace).max(0) as u64;
+        self.meter.sample(self.advanced, Some(id), bytes);
+        if let Some(gone) = over {
+            self.bytes -= self.instance.node(gone).output_bytes;
+            self.holders[gone.index()] -= 1;
+        }
+        let (node, filled) = (id, true);
+        self.slots.insert(register, Slot { node, filled });
+        self.holders[id.index()] += 1;
+        self.advanced += usize::from(first);
+        Ok(())
+    }
+
+    fn implementation(
+        &self,
+        node: &'a Node,
+        implementation: u16,
+    ) -> Result<&'a Implementation, StepFault> {
+        let offered = match self.semantics {
+            Semantics::Checkmate => &node.implementations[..1],
+            Semantics::Monet => &node.implementations[..],
+        };
+        offered
+            .get(usize::from(implementation))
+            .ok_or_else(|| StepFault::UnknownImplementation {
+                node_name: node.name.clone(),
+                implementation,
+                implementations: offered.len(),
+            })
+    }
+
+    /// The tensor that a computation into `register` overwrites.
+    fn overwritten(&self, id: NodeId, register: Register) -> Result<Option<NodeId>, StepFault> {
+        let slot = self
+            .slots
+            .get(&register)
+            .ok_or(StepFault::NotAllocated { register })?;
+        if !slot.filled && slot.node == id {
+            return Ok(None);
+        }
+        if !slot.filled {
+            return Err(StepFault::WrongRegister {
+                register,
+                node_name: self.name(id),
+                other_name: self.name(slot.node),
+            });
+        }
+        let node = self.instance.node(id);
+        let may = self.semantics == Semantics::Monet
+            && !matches!(node.kind, NodeKind::ByProduct { .. })
+            && node.in_place.as_ref().is_some_and(|p| p.on == slot.node);
+        if !may {
+            return Err(StepFault::CannotOverwrite {
+                register,
+                node_name: self.name(id),
+                held_name: self.name(slot.node),
+            });
+        }
+        Ok(Some(slot.node))
+    }
+
+    /// The mode of the coming run of a node.
+    fn run(&self, id: NodeId, in_place: bool) -> Result<Run, StepFault> {
+        let serial = self.meter.computations;
+        let before = self.last_run[id.index()];
+        let node = self.instance.node(id);
+        let parent = match node.kind {
+            NodeKind::ByProduct { parent } if self.semantics == Semantics::Monet => parent,
+            _ => {
+                return Ok(Run {
+                    serial,
+                    recomputed: before.is_some(),
+                    in_place,
+                });
+            }
+        };
+        match self.last_run[parent.index()] {
+            Some(its) if before.is_none_or(|mine| mine.serial < its.serial) => Ok(Run {
+                serial,
+                recomputed: its.recomputed,
+                in_place: its.in_place && node.in_place.is_some(),
+            }),
+            _ => Err(StepFault::ParentDidNotRun {
+                node_name: node.name.clone(),
+                parent_name: self.name(parent),
+            }),
+        }
+    }
+
+    /// Cost and workspace in bytes of a run.
+    fn charge(&self, node: &Node, chosen: &Implementation, run: Run) -> (u64, i64) {
+        if self.semantics == Semantics::Checkmate {
+            return (node.cost(), node.workspace_bytes() as i64);
+        }
+        let (cost, workspace) = if run.recomputed {
+            (chosen.recompute_cost, chosen.recompute_workspace_bytes)
+        } else {
+            (chosen.cost, chosen.workspace_bytes)
+        };
+        match &node.in_place {
+            Some(option) if run.in_place => (
+                cost.saturating_add_signed(option.cost_delta),
+                option.workspace_bytes,
+            ),
+            _ => (cost, workspace),
+        }
+    }
+
+    fn finish(self) -> Result<Replay, ReplayError> {
+        let instance = self.instance;
+        for id in instance.ids() {
+            let node = instance.node(id);
+            let optional = self.semantics == Semantics::Monet
+                && matches!(node.kind, NodeKind::ByProduct { .. });
+            if self.last_run[id.index()].is_none() && !optional {
+                return Err(ReplayError::NeverComputed {
+                    node: id,
+                    node_name: node.name.clone(),
+                });
+            }
+        }
+        for (register, slot) in &self.slots {
+            let read = instance.nodes().iter().any(|v| {
+                let lists = v.implementations.iter().map(|p| &p.needs);
+                lists.into_iter().any(|needs| needs.contains(&slot.node))
+            });
+            if read || !slot.filled {
+                return Err(ReplayError::NeverFreed {
+                    register: *register,
+                    node: slot.node,
+                    node_name: self.name(slot.node),
+                });
+            }
+        }
+        let base_cost = match self.semantics {
+            Semantics::Checkmate => instance.base_cost(),
+            Semantics::Monet => super::monet::base_cost(instance),
+        };
+        Ok(self.meter.finish(base_cost))
+    }
+}

@@ -1,0 +1,109 @@
+//! Llama-style decoder (Touvron et al., "LLaMA", 2023, and "Llama 2", 2023): RMS norm, rotary positions, SwiGLU, grouped
+//! queries.
+
+use super::transformer::{d_model, ffn, heads, layers, residual, seq, shape, vocab};
+use super::{Builder, Model, flash};
+use crate::zoo::spec::{FLAG, integer, parameter};
+use crate::zoo::{Activation, Heads, ModelSpec, Network, Tensor, ZooError};
+
+pub(super) const LLAMA: Model = Model {
+    name: "llama",
+    description: "Llama-style decoder, Llama-2-7B by default (Touvron et al., 2023); Llama-3-8B is kv_heads=8&ffn=14336&vocab=128256",
+    own: &[
+        layers("32"),
+        d_model("4096"),
+        heads("32"),
+        integer(
+            "kv_heads",
+            [0, 1 << 16],
+            "0",
+            "key and value heads, a divisor of heads; 0 for as many as heads",
+        ),
+        ffn("11008"),
+        seq("2048"),
+        vocab("32000"),
+        flash("flash"),
+        parameter(
+            "tied",
+            FLAG,
+            "false",
+            "output projection shares the token embeddings",
+        ),
+    ],
+    defaults: &[("batch", "1"), ("dtype", "bf16"), ("device", "a100")],
+    builder: Builder::Network(llama),
+};
+
+fn llama(spec: &ModelSpec) -> Result<Network, ZooError> {
+    let [batch, seq, d] = shape(spec, None)?;
+    let query = spec.integer("heads");
+    let key_value = match spec.integer("kv_heads") {
+        0 => query,
+        given => given,
+    };
+    if !query.is_multiple_of(key_value) {
+        return Err(spec.conflict(
+            format!("kv_heads={key_value} does not divide heads={query}"),
+            "choose a divisor of heads",
+        ));
+    }
+    let heads = Heads {
+        query,
+        key_value,
+        causal: true,
+    };
+    let vocab = spec.integer("vocab");
+    let mut net = Network::new(spec.to_string(), spec.precision());
+    let ids = net.integer_input("ids", &[batch, seq])?;
+    let table = net.parameter("embed_tokens", &[vocab, d])?;
+    let mut x = net.embedding("embed_tokens", ids, table, d)?;
+    for k in 0..spec.integer("layers") {
+        x = block(&mut net, spec, &format!("layers.{k}"), x, heads)?;
+    }
+    x = net.rms_norm("norm", x)?;
+    x = match spec.flag("tied") {
+        true => net.linear_shared("lm_head", x, vocab, table, false)?,
+        false => net.linear("lm_head", x, vocab, false)?,
+    };
+    net.cross_entropy("loss", &[x])?;
+    Ok(net)
+}
+
+fn block(
+    net: &mut Network,
+    spec: &ModelSpec,
+    at: &str,
+    stream: Tensor,
+    heads: Heads,
+) -> Result<Tensor, ZooError> {
+    let d = spec.integer("d_model");
+    let narrow = d / heads.query * heads.key_value;
+    let x = net.rms_norm(&format!("{at}.input_norm"), stream)?;
+    let query = net.linear(&format!("{at}.attn.q_proj"), x, d, false)?;
+    let key = net.linear(&format!("{at}.attn.k_proj"), x, narrow, false)?;
+    let value = net.linear(&format!("{at}.attn.v_proj"), x, narrow, false)?;
+    let query = net.rotary(&format!("{at}.attn.q_rotary"), query)?;
+    let key = net.rotary(&format!("{at}.attn.k_rotary"), key)?;
+    let flash = spec.choice("attention") == "flash";
+    let x = net.attention(
+        &format!("{at}.attn"),
+        [query, key, value],
+        heads,
+        flash,
+        false,
+    )?;
+    let x = net.linear(&format!("{at}.attn.o_proj"), x, d, false)?;
+    let stream = residual(net, &format!("{at}.attn.resid"), stream, x, false)?;
+    let x = net.rms_norm(&format!("{at}.post_norm"), stream)?;
+    let gate = net.linear(
+        &format!("{at}.mlp.gate_proj"),
+        x,
+        spec.integer("ffn"),
+        false,
+    )?;
+    let gate = net.activation(&format!("{at}.mlp.silu"), gate, Activation::Silu)?;
+    let up = net.linear(&format!("{at}.mlp.up_proj"), x, spec.integer("ffn"), false)?;
+    let x = net.multiply(&format!("{at}.mlp.mul"), gate, up)?;
+    let x = net.linear(&format!("{at}.mlp.down_proj"), x, d, false)?;
+    residual(net, &format!("{at}.mlp.resid"), stream, x, false)
+}

@@ -1,0 +1,419 @@
+//! From a network to an instance: forward nodes, loss, and the backward pass by reverse-mode differentiation.
+
+use super::builder::{Network, Storage, Tensor};
+use super::cost::{Kernel, KernelClass, total_nanoseconds};
+use super::device::Device;
+use super::op::{Op, Operation};
+use super::passing::passing_tensors;
+use super::work::{BackwardNode, BackwardStyle};
+use super::{ZooError, misfit};
+use crate::instance::{
+    CostUnit, Gradient, HostLink, Implementation, Instance, InstanceData, LARGEST_VALUE, Node,
+    NodeId, NodeKind,
+};
+
+/// How a training graph is laid out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TrainingOptions {
+    /// Whether there are a loss and a backward pass at all; without, the graph is the forward pass.
+    pub backward: bool,
+    /// Whether the parameters' and the input's gradient of a convolution or linear layer are two nodes (as in the
+    /// published profiles), the first with an empty output: the activation can go before the input's gradient comes.
+    pub split_gradients: bool,
+    /// Whether gradients of a tensor with several users are summed in nodes of their own (`grad_add`); otherwise the
+    /// backward node of its producer reads all of them (as in the published profiles).
+    pub explicit_sums: bool,
+    /// Whether a ReLU's gradient reads the ReLU's input (as in the published profiles) in place of its output.
+    pub relu_reads_input: bool,
+}
+
+impl Default for TrainingOptions {
+    /// Backward pass with one node an operator, explicit sums, ReLU gradients from outputs.
+    fn default() -> Self {
+        TrainingOptions {
+            backward: true,
+            split_gradients: false,
+            explicit_sums: true,
+            relu_reads_input: false,
+        }
+    }
+}
+
+/// What has arrived of one tensor's gradient.
+#[derive(Clone, Default)]
+struct Pending {
+    /// Nodes that hold (in whole or at some place of their output) a summand of the full gradient.
+    full: Vec<NodeId>,
+    /// Nodes that hold the gradient of a part, with that part's elements.
+    parts: Vec<(NodeId, u64)>,
+    sums: usize,
+}
+
+struct Emitter<'a> {
+    network: &'a Network,
+    device: &'a Device,
+    options: TrainingOptions,
+    nodes: Vec<Node>,
+    /// Node of each operation; views have none.
+    node_of: Vec<Option<NodeId>>,
+    gradients: Vec<Pending>,
+    /// Parameters whose gradient is in memory already.
+    has_gradient: Vec<bool>,
+    fixed_bytes: u64,
+}
+
+impl Network {
+    /// The training graph as an instance, costs in nanoseconds on a device.
+    ///
+    /// Forward nodes in the order they were added, the loss, then for every operator, in reverse, its backward nodes.
+    /// `fixed_bytes` holds parameters, running statistics, the input batch, and the parameter gradients made so far.
+    /// There is no workspace. See `docs/zoo.md` for what each backward node reads.
+    ///
+    /// # Errors
+    /// [`ZooError::TooLarge`] where a size or cost exceeds what an instance holds, [`ZooError::Layer`] where the last operator is no
+    /// loss although a backward pass is wanted, [`ZooError::Structure`] for repeated names.
+    pub fn training_instance(
+        &self,
+        device: &Device,
+        options: &TrainingOptions,
+    ) -> Result<Instance, ZooError> {
+        let ends_in_loss = matches!(
+            self.operations.last(),
+            Some(Operation {
+                op: Op::CrossEntropy,
+                ..
+            })
+        );
+        if options.backward && !ends_in_loss {
+            return Err(misfit(
+                &self.name,
+                &[],
+                "the last operator is no loss",
+                "end the network with cross_entropy, or ask for the forward pass only",
+            ));
+        }
+        let fixed = self
+            .parameter_count()
+            .checked_mul(self.precision.parameters.bytes())
+            .and_then(|bytes| bytes.checked_add(self.buffer_bytes))
+            .and_then(|bytes| bytes.checked_add(self.input_bytes))
+            .filter(|bytes| *bytes <= LARGEST_VALUE)
+            .ok_or_else(|| ZooError::TooLarge {
+                at: self.name.clone(),
+                what: "fixed memory",
+            })?;
+        let mut emitter = Emitter {
+            network: self,
+            device,
+            options: *options,
+            nodes: Vec::new(),
+            node_of: Vec::with_capacity(self.operations.len()),
+            gradients: vec![Pending::default(); self.values.len()],
+            has_gradient: vec![false; self.parameters.len()],
+            fixed_bytes: fixed,
+        };
+        emitter.forward()?;
+        if options.backward {
+            emitter.backward()?;
+        }
+        finish(&self.name, device.host_link.clone(), emitter.nodes)
+    }
+}
+
+/// Fills in the passing tensors and validates, costs in nanoseconds.
+///
+/// # Errors
+/// [`ZooError::TooLarge`] where the sums leave 64 bits, [`ZooError::Structure`] for repeated names.
+pub(super) fn finish(
+    name: &str,
+    host_link: Option<HostLink>,
+    mut nodes: Vec<Node>,
+) -> Result<Instance, ZooError> {
+    let sum = |of: fn(&Node) -> u64| nodes.iter().map(|node| of(node) as u128).sum::<u128>();
+    let too_large = |what| {
+        Err(ZooError::TooLarge {
+            at: name.into(),
+            what,
+        })
+    };
+    // The bounds of an instance, whose own message would ask for a coarser unit.
+    let largest = i64::MAX as u128;
+    if sum(Node::cost) * nodes.len() as u128 > largest {
+        return too_large("total cost, once for every node,");
+    }
+    if 2 * (sum(|node| node.output_bytes) + sum(|node| node.fixed_bytes)) > largest {
+        return too_large("total size");
+    }
+    let passing = passing_tensors(&nodes);
+    for (node, passing) in nodes.iter_mut().zip(passing) {
+        node.passing = passing;
+    }
+    Ok(Instance::new(InstanceData {
+        name: name.into(),
+        cost_unit: CostUnit::nanoseconds(),
+        host_link,
+        nodes,
+    })?)
+}
+
+impl Emitter<'_> {
+    fn forward(&mut self) -> Result<(), ZooError> {
+        for operation in &self.network.operations {
+            let is_loss = operation.op == Op::CrossEntropy;
+            if operation.op.is_view() || (is_loss && !self.options.backward) {
+                self.node_of.push(None);
+                continue;
+            }
+            let needs = operation
+                .inputs
+                .iter()
+                .filter_map(|x| self.holder(*x))
+                .collect();
+            let out = self.network.value(operation.output);
+            let kernels = self.network.forward_kernels(operation);
+            let node = Node {
+                name: operation.name.clone(),
+                op: operation.op.name(out.shape.len()),
+                shape: out.shape.clone(),
+                kind: if is_loss {
+                    NodeKind::Loss
+                } else {
+                    NodeKind::Forward
+                },
+                output_bytes: out.bytes,
+                ..Node::default()
+            };
+            let id = self.push(node, needs, &kernels)?;
+            self.node_of.push(Some(id));
+        }
+        Ok(())
+    }
+
+    /// Node whose output holds a tensor; `None` for the input batch.
+    fn holder(&self, x: Tensor) -> Option<NodeId> {
+        match self.network.value(x).storage {
+            Storage::Batch => None,
+            Storage::Operation(k) => self.node_of[k],
+        }
+    }
+
+    fn push(
+        &mut self,
+        mut node: Node,
+        mut needs: Vec<NodeId>,
+        kernels: &[Kernel],
+    ) -> Result<NodeId, ZooError> {
+        needs.sort();
+        needs.dedup();
+        let dtype = self.network.precision.activations;
+        let cost = total_nanoseconds(kernels, self.device, dtype)
+            .filter(|ns| *ns <= LARGEST_VALUE)
+            .ok_or_else(|| ZooError::TooLarge {
+                at: node.name.clone(),
+                what: "cost in nanoseconds",
+            })?;
+        node.fixed_bytes = self.fixed_bytes;
+        node.implementations = vec![Implementation::new(needs, cost, 0)];
+        let id = u32::try_from(self.nodes.len()).map_err(|_| ZooError::TooLarge {
+            at: node.name.clone(),
+            what: "number of nodes",
+        })?;
+        self.nodes.push(node);
+        Ok(NodeId(id))
+    }
+
+    fn backward(&mut self) -> Result<(), ZooError> {
+        let style = BackwardStyle {
+            split: self.options.split_gradients,
+            relu_reads_input: self.options.relu_reads_input,
+        };
+        let network = self.network;
+        for (k, operation) in network.operations.iter().enumerate().rev() {
+            if operation.op == Op::CrossEntropy {
+                if let Some(loss) = self.node_of[k] {
+                    for x in &operation.inputs {
+                        self.arrive(*x, loss)?;
+                    }
+                }
+                continue;
+            }
+            let gradient = self.gather(operation)?;
+            if gradient.is_empty() {
+                continue;
+            }
+            let plan = network.backward_plan(operation, style);
+            for node in &plan.nodes {
+                let id = self.push_backward(k, operation, node, &gradient)?;
+                for input in &node.feeds {
+                    self.arrive(operation.inputs[*input], id)?;
+                }
+            }
+            let elements = network.value(operation.output).elements;
+            for input in &plan.pass_through {
+                for id in &gradient {
+                    let x = operation.inputs[*input];
+                    match plan.part {
+                        true => self.gradients[x.0 as usize].parts.push((*id, elements)),
+                        false => self.arrive(x, *id)?,
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn push_backward(
+        &mut self,
+        k: usize,
+        operation: &Operation,
+        plan: &BackwardNode,
+        gradient: &[NodeId],
+    ) -> Result<NodeId, ZooError> {
+        let network = self.network;
+        let mut needs = gradient.to_vec();
+        for input in &plan.reads_inputs {
+            needs.extend(self.holder(operation.inputs[*input]));
+        }
+        if plan.reads_output {
+            needs.extend(self.node_of[k]);
+        }
+        let too_large = |what| ZooError::TooLarge {
+            at: operation.name.clone(),
+            what,
+        };
+        if plan.parameters {
+            for p in &operation.parameters {
+                if !std::mem::replace(&mut self.has_gradient[*p], true) {
+                    self.fixed_bytes = network.parameters[*p]
+                        .checked_mul(network.precision.gradients.bytes())
+                        .and_then(|bytes| bytes.checked_add(self.fixed_bytes))
+                        .filter(|bytes| *bytes <= LARGEST_VALUE)
+                        .ok_or_else(|| too_large("fixed memory"))?;
+                }
+            }
+        }
+        let mut elements = 0u64;
+        for input in &plan.feeds {
+            elements = elements.saturating_add(network.value(operation.inputs[*input]).elements);
+        }
+        let shape = match plan.feeds.as_slice() {
+            [one] => network.value(operation.inputs[*one]).shape.clone(),
+            [] => Vec::new(),
+            _ => vec![elements],
+        };
+        let node = Node {
+            name: format!("{}{}", operation.name, plan.suffix),
+            op: format!(
+                "{}_backward",
+                operation
+                    .op
+                    .name(network.value(operation.output).shape.len())
+            ),
+            shape,
+            kind: NodeKind::Backward {
+                forward: self.node_of[k],
+                gradient: plan.gradient,
+            },
+            output_bytes: elements
+                .checked_mul(network.precision.activations.bytes())
+                .ok_or_else(|| too_large("gradient"))?,
+            ..Node::default()
+        };
+        self.push(node, needs, &plan.kernels)
+    }
+
+    /// A summand of a tensor's gradient has arrived at `id`; with explicit sums it is added at once, so that no two
+    /// wait side by side.
+    fn arrive(&mut self, x: Tensor, id: NodeId) -> Result<(), ZooError> {
+        let pending = &mut self.gradients[x.0 as usize];
+        pending.full.push(id);
+        if !self.options.explicit_sums || pending.full.len() < 2 {
+            return Ok(());
+        }
+        pending.sums += 1;
+        let suffix = match pending.sums {
+            1 => ".grad_add".to_string(),
+            sums => format!(".grad_add{sums}"),
+        };
+        let summands = std::mem::take(&mut pending.full);
+        let bytes = self.gradient_bytes(x)?;
+        let count = self.network.value(x).elements as u128;
+        let kernel = Kernel {
+            class: KernelClass::Elementwise,
+            flops: count,
+            bytes: 3 * bytes as u128,
+        };
+        let sum = self.push_glue(x, &suffix, "grad_add", summands, kernel)?;
+        self.gradients[x.0 as usize].full = vec![sum];
+        Ok(())
+    }
+
+    fn gradient_bytes(&self, x: Tensor) -> Result<u64, ZooError> {
+        self.network
+            .value(x)
+            .elements
+            .checked_mul(self.network.precision.activations.bytes())
+            .ok_or_else(|| ZooError::TooLarge {
+                at: self.network.name.clone(),
+                what: "gradient",
+            })
+    }
+
+    /// A node that adds or assembles gradients of a tensor, named after the tensor's operator.
+    fn push_glue(
+        &mut self,
+        x: Tensor,
+        suffix: &str,
+        op: &str,
+        needs: Vec<NodeId>,
+        kernel: Kernel,
+    ) -> Result<NodeId, ZooError> {
+        let network = self.network;
+        let name = match network.value(x).producer {
+            Some(k) => network.operations[k].name.as_str(),
+            None => network.name.as_str(),
+        };
+        let node = Node {
+            name: format!("{name}{suffix}"),
+            op: op.into(),
+            shape: network.value(x).shape.clone(),
+            kind: NodeKind::Backward {
+                forward: None,
+                gradient: Gradient::All,
+            },
+            output_bytes: self.gradient_bytes(x)?,
+            ..Node::default()
+        };
+        self.push(node, needs, &[kernel])
+    }
+
+    /// The complete gradient of an operator's output: the nodes that hold its summands (one with explicit sums, none
+    /// where no gradient arrives).
+    fn gather(&mut self, operation: &Operation) -> Result<Vec<NodeId>, ZooError> {
+        let x = operation.output;
+        let Pending { full, parts, .. } = std::mem::take(&mut self.gradients[x.0 as usize]);
+        if parts.is_empty() {
+            return Ok(full);
+        }
+        let mut ids: Vec<NodeId> = parts.iter().map(|(id, _)| *id).collect();
+        ids.dedup();
+        let covered: u64 = parts.iter().map(|(_, elements)| *elements).sum();
+        let whole = covered == self.network.value(x).elements;
+        // Parts that one kernel wrote side by side are the whole; nothing is copied.
+        if ids.len() == 1 && whole && full.is_empty() {
+            return Ok(ids);
+        }
+        if !self.options.explicit_sums && whole {
+            return Ok([full, ids].concat());
+        }
+        let bytes = self.gradient_bytes(x)? as u128;
+        let kernel = Kernel {
+            class: KernelClass::Copy,
+            flops: 0,
+            bytes: (2 + full.len() as u128) * bytes,
+        };
+        let assembled =
+            self.push_glue(x, ".grad_cat", "grad_concat", [full, ids].concat(), kernel)?;
+        Ok(vec![assembled])
+    }
+}

@@ -1,0 +1,75 @@
+//! The optimum of Checkmate's program by enumeration, for small graphs. Shares no code with what it checks.
+
+use remat_formulations::{Instance, NodeId};
+
+/// Least cost of a schedule within a budget, or `None` where none fits.
+///
+/// A table over all subsets of nodes that may be retained at the start of a stage, stage by stage: `O(n 4^n)` stage
+/// evaluations for `n` nodes, so for `n` up to about 10.
+pub fn optimum(instance: &Instance, budget_bytes: u64) -> Option<u64> {
+    let n = instance.len();
+    assert!(n <= 12, "enumeration over {n} nodes takes too long");
+    let mut best: Vec<Option<u64>> = vec![Some(0)];
+    for t in 0..n {
+        let last = t + 1 == n;
+        let mut next = vec![None; if last { 1 } else { 1 << (t + 1) }];
+        for (held, cost) in best
+            .iter()
+            .enumerate()
+            .filter_map(|(s, c)| Some((s as u32, (*c)?)))
+        {
+            for (kept, slot) in next.iter_mut().enumerate() {
+                if let Some(stage) = stage_cost(instance, budget_bytes, t, held, kept as u32) {
+                    let total = cost + stage;
+                    if slot.is_none_or(|s| total < s) {
+                        *slot = Some(total);
+                    }
+                }
+            }
+        }
+        best = next;
+    }
+    best[0]
+}
+
+/// Cost of stage `t` from `held` to `kept`, or `None` where it does not fit.
+fn stage_cost(
+    instance: &Instance,
+    budget_bytes: u64,
+    t: usize,
+    held: u32,
+    kept: u32,
+) -> Option<u64> {
+    let bytes = |i: usize| instance.node(NodeId::from(i)).output_bytes;
+    let needs = |k: usize| instance.needs(NodeId::from(k)).iter().map(|d| d.index());
+    let mut run = 1u32 << t | (kept & !held);
+    for k in (0..=t).rev().filter(|k| *k <= t) {
+        if run >> k & 1 != 0 {
+            for d in needs(k) {
+                if held >> d & 1 == 0 {
+                    run |= 1 << d;
+                }
+            }
+        }
+    }
+    let mut there: Vec<usize> = (0..=t).filter(|i| held >> i & 1 != 0).collect();
+    let mut cost = 0;
+    let fits = |there: &[usize], workspace: u64| {
+        there.iter().map(|i| bytes(*i)).sum::<u64>() + workspace + instance.static_bytes()
+            <= budget_bytes
+    };
+    if !fits(&there, 0) {
+        return None;
+    }
+    for k in (0..=t).filter(|k| run >> k & 1 != 0) {
+        there.push(k);
+        if !fits(&there, instance.node(NodeId::from(k)).workspace_bytes()) {
+            return None;
+        }
+        cost += instance.node(NodeId::from(k)).cost();
+        // Inputs go once nobody in this stage reads them any more and the next stage does not hold them.
+        let wanted = |i: usize| (k + 1..=t).any(|j| run >> j & 1 != 0 && needs(j).any(|d| d == i));
+        there.retain(|i| !needs(k).any(|d| d == *i) || kept >> i & 1 != 0 || wanted(*i));
+    }
+    Some(cost)
+}

@@ -1,0 +1,156 @@
+//! The annealing against the simulator and against enumeration.
+
+use remat_formulations::anneal::{Flip, Graph, State};
+use remat_formulations::bound;
+use remat_formulations::schedule::{BitMatrix, CheckmateSchedule};
+use remat_formulations::simulate;
+use remat_formulations::solve::{Settings, Status, solve};
+use remat_tests::brute;
+use remat_tests::graphs::{self, Numbers};
+use std::sync::atomic::AtomicBool;
+
+fn run(
+    instance: &remat_formulations::Instance,
+    settings: &Settings,
+) -> remat_formulations::solve::Outcome {
+    solve(instance, settings, &AtomicBool::new(false), &|_| ()).expect("solve")
+}
+
+/// Flips anywhere, in ranges of any kind, keep the incremental state equal to a replay of the whole schedule.
+#[test]
+fn incremental_state_equals_the_replay() {
+    for seed in 0..60 {
+        let mut numbers = Numbers::new(seed);
+        let instance = if seed % 2 == 0 {
+            graphs::training(3 + (seed as usize % 30), &mut numbers)
+        } else {
+            graphs::general(5 + (seed as usize * 7 % 90), &mut numbers)
+        };
+        let n = instance.len() as u64;
+        let graph = Graph::new(&instance, 40 + numbers.below(100));
+        let mut state = State::new(
+            &graph,
+            &CheckmateSchedule::checkpoint_all(&instance).retained,
+        );
+        for _ in 0..150 {
+            let to = 1 + numbers.below(n - 1);
+            let tensor = numbers.below(to);
+            let keep = !state.is_kept(tensor as usize, to as usize);
+            let mut from = to;
+            while from > tensor + 1
+                && numbers.below(8) > 0
+                && state.is_kept(tensor as usize, from as usize - 1) != keep
+            {
+                from -= 1;
+            }
+            let flip = Flip {
+                tensor: tensor as u32,
+                from: from as u32,
+                to: to as u32,
+                keep,
+            };
+            let before = (state.cost(), state.excess());
+            let delta = state.evaluate(flip);
+            state.apply(flip);
+            assert_eq!(
+                (state.cost(), state.excess()),
+                (before.0 + delta.cost, before.1 + delta.excess),
+                "seed {seed}"
+            );
+            let schedule = CheckmateSchedule::cheapest(&instance, state.retained());
+            let replay = simulate::checkmate(&instance, &schedule).expect("executable");
+            assert_eq!(state.cost() as u64, replay.cost, "seed {seed}");
+            let peak = (0..instance.len())
+                .map(|t| state.peak(t))
+                .fold(0.0, f64::max);
+            assert_eq!(
+                peak as u64 + instance.static_bytes(),
+                replay.peak_bytes,
+                "seed {seed}"
+            );
+        }
+    }
+}
+
+/// On small graphs the search finds the optimum, says infeasible or nothing where nothing fits, and its bound holds.
+#[test]
+fn small_graphs_are_solved_to_the_optimum() {
+    let (mut feasible, mut tight) = (0, 0);
+    for seed in 0..160 {
+        let mut numbers = Numbers::new(1000 + seed);
+        let instance = if seed % 2 == 0 {
+            graphs::training(2 + numbers.below(3) as usize, &mut numbers)
+        } else {
+            graphs::general(3 + numbers.below(6) as usize, &mut numbers)
+        };
+        let all = CheckmateSchedule::checkpoint_all(&instance);
+        let peak = simulate::checkmate(&instance, &all)
+            .expect("executable")
+            .peak_bytes;
+        let smallest = bound::smallest_budget(&instance).needed_bytes;
+        let budget = smallest.saturating_sub(1) + numbers.below(peak - smallest.min(peak) + 2);
+        let best = brute::optimum(&instance, budget);
+        let settings = Settings {
+            threads: 1,
+            rounds: 2,
+            seed,
+            ..Settings::new(budget)
+        };
+        let outcome = run(&instance, &settings);
+        assert_eq!(
+            outcome.objective, best,
+            "seed {seed}, budget {budget} of {peak}"
+        );
+        match best {
+            Some(cost) => {
+                assert!(
+                    outcome.bound <= cost,
+                    "seed {seed}: bound {} above the optimum {cost}",
+                    outcome.bound
+                );
+                feasible += 1;
+                tight += (cost > instance.base_cost()) as u32;
+            }
+            None => assert!(
+                matches!(outcome.status, Status::Infeasible | Status::Limit),
+                "seed {seed}"
+            ),
+        }
+    }
+    assert!(
+        feasible > 80 && tight > 30,
+        "the cases are too easy: {feasible} feasible, {tight} with recomputation"
+    );
+}
+
+/// The same seed gives the same schedule on any number of threads.
+#[test]
+fn threads_do_not_change_the_answer() {
+    let instance = graphs::training(24, &mut Numbers::new(5));
+    let all = CheckmateSchedule::checkpoint_all(&instance);
+    let peak = simulate::checkmate(&instance, &all)
+        .expect("executable")
+        .peak_bytes;
+    let outcomes: Vec<(Option<u64>, BitMatrix, u64)> = [1, 2, 8]
+        .into_iter()
+        .map(|threads| {
+            let outcome = run(
+                &instance,
+                &Settings {
+                    threads,
+                    rounds: 3,
+                    seed: 3,
+                    ..Settings::new(peak * 6 / 10)
+                },
+            );
+            (
+                outcome.objective,
+                outcome.schedule.expect("a schedule").retained,
+                outcome.moves,
+            )
+        })
+        .collect();
+    assert!(outcomes[0].0 > Some(instance.base_cost()));
+    assert_eq!(outcomes[0], outcomes[1]);
+    assert_eq!(outcomes[0], outcomes[2]);
+}
