@@ -1,9 +1,9 @@
 //! Replays a recorded sequence of solves with rows added in between: `replay FILE`.
 //!
-//! Lines: `C n` and n lines `lower upper cost`; `R lower upper k (col value)*`; `S objective seconds iterations` solves and
+//! Lines: `A cost lower upper k (row value)*` adds a column; `C n` and n lines `lower upper cost`; `R lower upper k (col value)*`; `S objective seconds iterations` solves and
 //! compares.
 
-use remat_lp::{ColId, LpOutcome, ModelBuilder, NewRow, Sense, Settings, Solver};
+use remat_lp::{ColId, LpOutcome, ModelBuilder, NewCol, NewRow, RowId, Sense, Settings, Solver};
 
 fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
@@ -12,6 +12,15 @@ fn cpu_seconds() -> f64 {
         .and_then(|ns| ns.parse::<f64>().ok())
         .unwrap_or(0.0)
         * 1e-9
+}
+
+fn flush(s: &mut Solver, rows: &mut Vec<NewRow>, cols: &mut Vec<NewCol>, clock: &mut f64) {
+    let start = cpu_seconds();
+    s.add_rows(rows).unwrap();
+    s.add_cols(cols).unwrap();
+    rows.clear();
+    cols.clear();
+    *clock += cpu_seconds() - start;
 }
 
 fn main() {
@@ -25,6 +34,7 @@ fn main() {
     let mut builder = ModelBuilder::new(Sense::Minimise);
     let mut solver: Option<Solver> = None;
     let mut pending = Vec::new();
+    let mut pending_cols = Vec::new();
     let (mut ours, mut theirs, mut solves) = (0.0, 0.0, 0);
     while let Some(line) = lines.next() {
         let f: Vec<&str> = line.split(' ').collect();
@@ -45,10 +55,28 @@ fn main() {
                     .chunks_exact(2)
                     .map(|p| (ColId(p[0].parse().unwrap()), p[1].parse().unwrap()));
                 let (l, u): (f64, f64) = (f[1].parse().unwrap(), f[2].parse().unwrap());
-                if solver.is_some() {
+                if let Some(s) = &mut solver {
+                    if !pending_cols.is_empty() {
+                        flush(s, &mut pending, &mut pending_cols, &mut ours);
+                    }
                     pending.push(NewRow::new(l..=u, entries));
                 } else {
                     builder.add_row(l..=u, entries);
+                }
+            }
+            "A" => {
+                let entries = f[5..]
+                    .chunks_exact(2)
+                    .map(|p| (RowId(p[0].parse().unwrap()), p[1].parse().unwrap()));
+                let v: Vec<f64> = f[1..4].iter().map(|x| x.parse().unwrap()).collect();
+                if let Some(s) = &mut solver {
+                    if !pending.is_empty() {
+                        flush(s, &mut pending, &mut pending_cols, &mut ours);
+                    }
+                    pending_cols.push(NewCol::new(v[0], v[1]..=v[2], entries));
+                } else {
+                    let c = builder.add_col(v[0], v[1]..=v[2]);
+                    entries.for_each(|(r, a)| builder.add_entry(r, c, a));
                 }
             }
             _ => {
@@ -59,7 +87,8 @@ fn main() {
                         Settings::default(),
                     )
                 });
-                s.add_rows(&pending).unwrap();
+                let mut none = 0.0;
+                flush(s, &mut pending, &mut pending_cols, &mut none);
                 let before = s.stats();
                 let outcome = s.solve();
                 let seconds = cpu_seconds() - start;
@@ -75,9 +104,9 @@ fn main() {
                 ours += seconds;
                 theirs += their;
                 println!(
-                    "rows {:>6} (+{:>4})  {objective:>14.6} {:>9.1e}  d1 {} d2 {} p1 {} p2 {} flips {} fact {} ({} pivots)  {seconds:.3} s ({their} s)",
+                    "rows {:>6} cols {:>6}  {objective:>14.6} {:>9.1e}  d1 {} d2 {} p1 {} p2 {} flips {} fact {} ({} pivots)  {seconds:.3} s ({their} s)",
                     s.model().num_rows(),
-                    pending.len(),
+                    s.model().num_cols(),
                     (objective - reference).abs() / reference.abs().max(1.0),
                     after.dual_phase1 - before.dual_phase1,
                     after.dual_phase2 - before.dual_phase2,
@@ -87,7 +116,6 @@ fn main() {
                     after.factorisations - before.factorisations,
                     f[3],
                 );
-                pending.clear();
                 solves += 1;
                 if solves >= only {
                     break;

@@ -273,13 +273,8 @@ impl Solver {
     }
 
     fn infeasible(&self) -> LpOutcome {
-        let mut y: Vec<f64> = self
-            .core
-            .rho
-            .value
-            .iter()
-            .zip(&self.scaling.row)
-            .map(|(v, r)| v * r)
+        let mut y: Vec<f64> = (0..self.core.m)
+            .map(|i| self.core.rho.value[self.core.factor.position(i)] * self.scaling.row[i])
             .collect();
         let largest = y.iter().fold(0.0f64, |a, v| a.max(v.abs()));
         if largest > 0.0 {

@@ -5,7 +5,7 @@ use super::rebuild::Reason;
 use super::{Dual, Phase, Step};
 use crate::factor::UpdateCheck;
 use crate::outcome::VarStatus;
-use crate::simplex::{Core, observe};
+use crate::simplex::observe;
 
 /// Relative difference between the pivot computed by row and by column that counts as trouble.
 const PIVOT_MISMATCH: f64 = 1e-7;
@@ -19,7 +19,7 @@ impl Dual<'_> {
     /// FTRAN of the entering column, and the check that both ways of computing the pivot agree.
     pub(super) fn solve_column(&mut self, r: usize, entering: &Entering) -> Option<Reason> {
         let core = &mut *self.core;
-        Core::load_column(&core.a, core.n, entering.q, &mut core.col);
+        core.load_entering(entering.q);
         core.factor.ftran_entering(&mut core.col, core.density.col);
         observe(&mut core.density.col, core.col.density());
         let (by_row, by_col) = (entering.alpha_row, core.col.value[r]);
@@ -79,10 +79,10 @@ impl Dual<'_> {
             core.count.flips += 1;
             if j < core.n {
                 for (i, v) in core.a.iter(j) {
-                    column.add(i, v * change);
+                    column.add(core.factor.position(i), v * change);
                 }
             } else {
-                column.add(j - core.n, change);
+                column.add(core.factor.position(j - core.n), change);
             }
         }
         core.factor.ftran(&mut column, core.density.col);

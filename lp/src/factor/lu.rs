@@ -28,6 +28,9 @@ pub(super) struct Workspace {
     trip_value: Vec<f64>,
     kernel: Kernel,
     counts: Vec<u32>,
+    scratch_a: Vec<usize>,
+    scratch_b: Vec<usize>,
+    scratch_value: Vec<f64>,
 }
 
 /// The active submatrix: columns with values, rows with indices only, both in lists by count.
@@ -104,7 +107,7 @@ fn refill<T: Clone>(v: &mut Vec<T>, len: usize, value: T) {
 
 impl Factor {
     /// Factorises the basis made of the variables `basic` (structural `j < n` is column `j` of `a`, logical `n + i` the
-    /// unit column of row `i`), and reorders `basic` so that `basic[i]` is the variable that pivots in row `i`.
+    /// unit column of row `i`), and reorders `basic` by position: `basic[p]` pivots in row `row(p)`.
     ///
     /// If the basis is singular, dependent variables are replaced by the logicals of rows without a pivot; the
     /// replaced ones are returned as (variable, row).
@@ -139,7 +142,9 @@ impl Factor {
         }
         let deficient = self.repair(&mut w, n);
         self.assemble(&mut w, &mut ticks);
-        basic.copy_from_slice(&w.row_var);
+        for (p, b) in basic.iter_mut().enumerate() {
+            *b = w.row_var[self.row_of[p] as usize];
+        }
         self.lu = w;
         self.build_ticks = ticks;
         self.ticks += ticks;
@@ -423,13 +428,46 @@ impl Factor {
         dependent
     }
 
+    /// Numbers positions by elimination order and renames everything recorded by row so far.
+    fn number_positions(&mut self, w: &mut Workspace) {
+        let m = self.m;
+        self.row_of.clear();
+        self.row_of.extend_from_slice(&self.order);
+        refill(&mut self.position_of, m, NONE);
+        for (p, &row) in self.order.iter().enumerate() {
+            self.position_of[row as usize] = p as u32;
+        }
+        let position = &self.position_of;
+        let renamed = self.lower.order.iter_mut().chain(&mut self.lower.index);
+        renamed.for_each(|i| *i = position[*i as usize]);
+        let lower = &mut self.lower;
+        for (from, to) in [
+            (&mut lower.begin, &mut w.scratch_a),
+            (&mut lower.end, &mut w.scratch_b),
+        ] {
+            to.clear();
+            to.extend(self.row_of.iter().map(|&row| from[row as usize]));
+            std::mem::swap(from, to);
+        }
+        w.scratch_value.clear();
+        w.scratch_value
+            .extend(self.row_of.iter().map(|&row| self.diag[row as usize]));
+        std::mem::swap(&mut self.diag, &mut w.scratch_value);
+        self.order.clear();
+        self.order.extend(0..m as u32);
+        self.place.clear();
+        self.place.extend(0..m as u32);
+    }
+
     /// Lays out U both ways and L by rows.
     fn assemble(&mut self, w: &mut Workspace, ticks: &mut u64) {
         let m = self.m;
-        for (pos, &p) in self.order.iter().enumerate() {
-            self.place[p as usize] = pos as u32;
-        }
+        self.number_positions(w);
+        let position = &self.position_of;
         *ticks += 4 * w.trip_row.len() as u64 + 2 * self.lower.index.len() as u64;
+        for p in w.pivot_row.iter_mut().filter(|p| **p != NONE) {
+            *p = position[*p as usize];
+        }
         refill(&mut w.counts, m, 0);
         for &k in &w.trip_col {
             let p = w.pivot_row[k as usize];
@@ -439,9 +477,10 @@ impl Factor {
         }
         self.u_cols.layout(&w.counts, 0);
         refill(&mut w.counts, m, 0);
-        for (t, &i) in w.trip_row.iter().enumerate() {
+        for (t, i) in w.trip_row.iter_mut().enumerate() {
+            *i = position[*i as usize];
             if w.pivot_row[w.trip_col[t] as usize] != NONE {
-                w.counts[i as usize] += 1;
+                w.counts[*i as usize] += 1;
             }
         }
         self.u_rows.layout(&w.counts, 2);

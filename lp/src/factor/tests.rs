@@ -55,9 +55,11 @@ fn worst_residual(f: &mut Factor, a: &Compressed, n: usize, basic: &[u32], rng: 
                 let i = rng.below(m);
                 if b[i] == 0.0 {
                     b[i] = rng.value();
-                    v.add(i, b[i]);
+                    v.add(f.position(i), b[i]);
                 }
             }
+            // The same numbers as costs of positions.
+            let costs = v.value.clone();
             let mut y = v.clone();
             f.ftran(&mut v, expected);
             let mut residual = b.clone();
@@ -81,8 +83,11 @@ fn worst_residual(f: &mut Factor, a: &Compressed, n: usize, basic: &[u32], rng: 
             }
             let size = y.value.iter().fold(1.0f64, |s, v| s.max(v.abs()));
             for (r, &var) in basic.iter().enumerate() {
-                let dot: f64 = column(a, n, var).iter().map(|&(i, c)| c * y.value[i]).sum();
-                worst = worst.max((dot - b[r]).abs() / size);
+                let dot: f64 = column(a, n, var)
+                    .iter()
+                    .map(|&(i, c)| c * y.value[f.position(i)])
+                    .sum();
+                worst = worst.max((dot - costs[r]).abs() / size);
             }
         }
     }
@@ -107,7 +112,7 @@ fn factorise_update_and_solve_random_bases() {
         assert_eq!(f.size(), m);
         for (var, row) in dependent {
             assert!(!basic.contains(&var));
-            assert_eq!(basic[row as usize], (n + row as usize) as u32);
+            assert_eq!(basic[f.position(row as usize)], (n + row as usize) as u32);
         }
         assert!(worst_residual(&mut f, &a, n, &basic, &mut rng) < 1e-7);
         // Replace columns by Forrest-Tomlin; the pivot may be any entry that is not small.
@@ -118,7 +123,7 @@ fn factorise_update_and_solve_random_bases() {
             }
             let mut v = SparseVec::new(m);
             for (i, c) in column(&a, n, q) {
-                v.add(i, c);
+                v.add(f.position(i), c);
             }
             f.ftran_entering(&mut v, 0.0);
             let Some(&p) = v.index.iter().max_by(|&&x, &&y| {

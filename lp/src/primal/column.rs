@@ -4,6 +4,16 @@ use super::{Phase, Primal, Reason};
 use crate::simplex::{Core, observe};
 use crate::sparse_vec::SparseVec;
 
+/// What the FTRAN of a chosen column says about it.
+pub(super) enum Verdict {
+    /// Its reduced cost is real.
+    Enter,
+    /// Its reduced cost was rounding noise and has been corrected.
+    Skip,
+    /// Reduced costs have drifted.
+    Rebuild(Reason),
+}
+
 impl Primal<'_> {
     pub(super) fn choose_column(&mut self) -> Option<usize> {
         let core = &mut *self.core;
@@ -22,9 +32,9 @@ impl Primal<'_> {
     }
 
     /// FTRAN of the entering column, and its reduced cost once more from it.
-    pub(super) fn solve_column(&mut self, q: usize) -> Option<Reason> {
+    pub(super) fn solve_column(&mut self, q: usize) -> Verdict {
         let core = &mut *self.core;
-        Core::load_column(&core.a, core.n, q, &mut core.col);
+        core.load_entering(q);
         core.factor.ftran_entering(&mut core.col, core.density.col);
         observe(&mut core.density.col, core.col.density());
         let mut d = if self.phase == Phase::Two {
@@ -47,16 +57,11 @@ impl Primal<'_> {
         let old = core.d[q];
         core.d[q] = d;
         let error = (d - old).abs() / size;
-        if core.dual_violation(q) <= core.dual_tol * 0.5 || error > 1e-5 {
-            if core.factor.updates() > 0 && error > 1e-9 {
-                return Some(Reason::Numerical);
-            }
-            if core.dual_violation(q) <= core.dual_tol {
-                self.taboo.push(q as u32);
-                return Some(Reason::NoColumn);
-            }
+        let real = core.dual_violation(q) > core.dual_tol;
+        if (error > 1e-5 || (!real && error > 1e-9)) && core.factor.updates() > 0 {
+            return Verdict::Rebuild(Reason::Numerical);
         }
-        None
+        if real { Verdict::Enter } else { Verdict::Skip }
     }
 
     /// Phase 1 costs of the basic variables.

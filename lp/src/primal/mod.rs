@@ -12,6 +12,7 @@ mod update;
 
 use crate::outcome::LimitKind;
 use crate::simplex::{Budget, Core, RunEnd};
+use column::Verdict;
 use row::Breakpoint;
 
 /// Working memory of the primal, kept in the core so that it is allocated once.
@@ -59,8 +60,10 @@ pub(crate) struct Primal<'a> {
     budget: &'a Budget,
     phase: Phase,
     troubles: usize,
-    /// Columns passed over until the next rebuild.
+    /// Columns passed over until the next pivot.
     taboo: Vec<u32>,
+    /// Pivots and flips since values were last computed afresh.
+    steps: u64,
 }
 
 /// Runs the primal simplex from the present basis, with bounds perturbed if asked. On [`RunEnd::Done`] the working
@@ -72,6 +75,7 @@ pub(crate) fn run(core: &mut Core, budget: &Budget, perturb: bool) -> RunEnd {
         phase: Phase::Two,
         troubles: 0,
         taboo: Vec::new(),
+        steps: 0,
     };
     primal.run(perturb)
 }
@@ -156,6 +160,13 @@ impl Primal<'_> {
             self.set_signs();
             self.phase1_duals();
         }
+        // Columns that only rounding makes attractive are found out by their FTRAN, which corrects their reduced costs;
+        // recomputing all reduced costs would only bring them back.
+        let exhausted = reason == Reason::NoColumn && self.steps == 0 && self.phase == Phase::Two;
+        self.steps = 0;
+        if exhausted && self.taboo.is_empty() {
+            return Some(RunEnd::Done);
+        }
         if self.choose_column().is_none() {
             if !self.taboo.is_empty() {
                 self.taboo.clear();
@@ -210,18 +221,23 @@ impl Primal<'_> {
 
     /// One iteration; `None` if all went well.
     fn iterate(&mut self) -> Option<Reason> {
-        let Some(q) = self.choose_column() else {
-            return Some(Reason::NoColumn);
+        let q = loop {
+            let Some(q) = self.choose_column() else {
+                return Some(Reason::NoColumn);
+            };
+            match self.solve_column(q) {
+                Verdict::Enter => break q,
+                Verdict::Skip => {}
+                Verdict::Rebuild(reason) => return Some(reason),
+            }
         };
-        if let Some(reason) = self.solve_column(q) {
-            return Some(reason);
-        }
         let Some(step) = self.choose_row(q) else {
             return Some(Reason::NoRow(q as u32));
         };
         if let Some(reason) = self.price_row(q, &step) {
             return Some(reason);
         }
+        self.steps += 1;
         self.update(q, &step)
     }
 }

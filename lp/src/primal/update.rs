@@ -24,10 +24,10 @@ impl Primal<'_> {
         let by_row = if q < core.n {
             core.a
                 .iter(q)
-                .map(|(i, v)| core.rho.value[i] * v)
+                .map(|(i, v)| core.rho.value[core.factor.position(i)] * v)
                 .sum::<f64>()
         } else {
-            core.rho.value[q - core.n]
+            core.rho.value[core.factor.position(q - core.n)]
         };
         let mismatch = (by_row - by_col).abs() / by_row.abs().min(by_col.abs()).max(1e-12);
         if mismatch > PIVOT_MISMATCH {

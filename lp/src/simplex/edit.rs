@@ -88,7 +88,12 @@ impl Core {
             removed += 1;
             if self.status[own] != VarStatus::Basic {
                 clean = false;
-                let v = self.basic[i] as usize;
+                let at = if self.factored {
+                    self.factor.position(i)
+                } else {
+                    i
+                };
+                let v = self.basic[at] as usize;
                 let deleted_logical = v >= n && !keep[v - n];
                 if !deleted_logical {
                     self.status[v] = VarStatus::AtLower;

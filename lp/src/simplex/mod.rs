@@ -102,12 +102,13 @@ pub(crate) struct Core {
     pub x: Vec<f64>,
     /// Reduced costs; 0 for basic variables.
     pub d: Vec<f64>,
-    /// Variable of each row.
+    /// Variable of each position (see [`crate::factor`]). `xb`, `bl`, `bu`, `dse` and all vectors that go through the
+    /// factorisation are by position, too.
     pub basic: Vec<u32>,
     pub xb: Vec<f64>,
     pub bl: Vec<f64>,
     pub bu: Vec<f64>,
-    /// Dual steepest edge weights by row.
+    /// Dual steepest edge weights.
     pub dse: Vec<f64>,
     pub dse_valid: bool,
     /// Primal devex weights by variable.
@@ -137,6 +138,8 @@ pub(crate) struct Core {
     pub max_updates: usize,
     /// Scratch over variables.
     pub by_var: Vec<f64>,
+    /// Scratch over rows.
+    pub by_row: Vec<f64>,
 }
 
 impl Core {
@@ -195,6 +198,7 @@ impl Core {
             seed: settings.seed,
             max_updates: settings.max_updates,
             by_var: Vec::new(),
+            by_row: Vec::new(),
         };
         core.resize();
         core.slack_basis();
@@ -222,6 +226,7 @@ impl Core {
         self.devex.resize(t, 1.0);
         self.by_var.resize(t, 0.0);
         self.basic.resize(m, 0);
+        self.by_row.resize(m, 0.0);
         self.xb.resize(m, 0.0);
         self.bl.resize(m, 0.0);
         self.bu.resize(m, 0.0);
@@ -263,18 +268,20 @@ impl Core {
         ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Loads column `q` (structural or logical) into `v`.
-    pub fn load_column(a: &Compressed, n: usize, q: usize, v: &mut SparseVec) {
+    /// Loads column `q` (structural or logical) into `col`, by position.
+    pub fn load_entering(&mut self, q: usize) {
+        let v = &mut self.col;
         v.clear();
-        if q < n {
-            let (index, value) = a.vector(q);
-            v.index.extend_from_slice(index);
-            for (&i, &x) in index.iter().zip(value) {
-                v.value[i as usize] = x;
+        if q < self.n {
+            for (i, x) in self.a.iter(q) {
+                let p = self.factor.position(i);
+                v.index.push(p as u32);
+                v.value[p] = x;
             }
         } else {
-            v.index.push((q - n) as u32);
-            v.value[q - n] = 1.0;
+            let p = self.factor.position(q - self.n);
+            v.index.push(p as u32);
+            v.value[p] = 1.0;
         }
     }
 }

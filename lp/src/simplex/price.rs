@@ -49,6 +49,9 @@ impl Core {
         let density = self.rho.density();
         if density > COLUMN_WISE {
             self.ticks += self.a.nnz() as u64;
+            for (i, y) in self.by_row.iter_mut().enumerate() {
+                *y = self.rho.value[self.factor.position(i)];
+            }
             for j in 0..n {
                 if self.status[j] == VarStatus::Basic {
                     continue;
@@ -56,7 +59,7 @@ impl Core {
                 let (index, value) = self.a.vector(j);
                 let mut dot = 0.0;
                 for (&i, &v) in index.iter().zip(value) {
-                    dot += self.rho.value[i as usize] * v;
+                    dot += self.by_row[i as usize] * v;
                 }
                 if dot.abs() > ALPHA_TINY {
                     self.packed.push(j as u32, dot);
@@ -69,7 +72,7 @@ impl Core {
             let mut ticks = 0;
             for &i in &self.rho.index {
                 let r = self.rho.value[i as usize];
-                let (index, value) = self.at.vector(i as usize);
+                let (index, value) = self.at.vector(self.factor.row(i as usize));
                 ticks += index.len() as u64;
                 if listed {
                     for (&j, &v) in index.iter().zip(value) {
@@ -117,7 +120,7 @@ impl Core {
         }
         for &i in &self.rho.index {
             let v = self.rho.value[i as usize];
-            let j = n + i as usize;
+            let j = n + self.factor.row(i as usize);
             if v.abs() > TINY.max(ALPHA_TINY) && self.status[j] != VarStatus::Basic {
                 self.packed.push(j as u32, v);
             }

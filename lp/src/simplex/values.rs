@@ -87,12 +87,12 @@ impl Core {
                 let (index, value) = self.a.vector(j);
                 ticks += index.len() as u64;
                 for (&i, &v) in index.iter().zip(value) {
-                    work[i as usize] -= v * x;
+                    work[self.factor.position(i as usize)] -= v * x;
                 }
             }
         }
-        for (i, w) in work.iter_mut().enumerate() {
-            let j = self.n + i;
+        for (p, w) in work.iter_mut().enumerate() {
+            let j = self.n + self.factor.row(p);
             if self.status[j] != VarStatus::Basic {
                 *w -= self.x[j];
             }
@@ -129,27 +129,31 @@ impl Core {
         let n = self.n;
         if y.density() < 0.1 {
             self.d.copy_from_slice(&self.wc);
-            for &i in &y.index {
-                let yi = y.value[i as usize];
-                let (index, value) = self.at.vector(i as usize);
+            for &p in &y.index {
+                let yi = y.value[p as usize];
+                let i = self.factor.row(p as usize);
+                let (index, value) = self.at.vector(i);
                 self.ticks += index.len() as u64;
                 for (&j, &v) in index.iter().zip(value) {
                     self.d[j as usize] -= yi * v;
                 }
-                self.d[n + i as usize] -= yi;
+                self.d[n + i] -= yi;
             }
         } else {
             self.ticks += self.a.nnz() as u64;
+            for (i, v) in self.by_row.iter_mut().enumerate() {
+                *v = y.value[self.factor.position(i)];
+            }
             for j in 0..n {
                 let (index, value) = self.a.vector(j);
                 let mut dot = 0.0;
                 for (&i, &v) in index.iter().zip(value) {
-                    dot += y.value[i as usize] * v;
+                    dot += self.by_row[i as usize] * v;
                 }
                 self.d[j] = self.wc[j] - dot;
             }
             for i in 0..self.m {
-                self.d[n + i] = self.wc[n + i] - y.value[i];
+                self.d[n + i] = self.wc[n + i] - self.by_row[i];
             }
         }
         self.ticks += self.total() as u64;
@@ -164,7 +168,7 @@ impl Core {
     pub fn true_dual_vector(&mut self, out: &mut Vec<f64>) {
         self.dual_vector(true);
         out.clear();
-        out.extend_from_slice(&self.work.value);
+        out.extend((0..self.m).map(|i| self.work.value[self.factor.position(i)]));
         self.work.clear();
     }
 
@@ -172,7 +176,7 @@ impl Core {
     pub fn working_dual_vector(&mut self, out: &mut Vec<f64>) {
         self.dual_vector(false);
         out.clear();
-        out.extend_from_slice(&self.work.value);
+        out.extend((0..self.m).map(|i| self.work.value[self.factor.position(i)]));
         self.work.clear();
     }
 
