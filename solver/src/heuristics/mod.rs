@@ -1,0 +1,5 @@
+//! Primal heuristics.
+
+mod diving;
+pub(crate) mod neighbourhood;
+mod rounding;
