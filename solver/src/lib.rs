@@ -11,6 +11,7 @@
 
 mod branching;
 mod check;
+mod cuts;
 mod domain;
 mod extend;
 mod heuristics;

@@ -44,8 +44,8 @@ pub(crate) enum Relaxed {
     /// Optimal; `.1` is a valid lower bound.
     Solved(Solution, f64),
     Infeasible,
-    /// No point below the cutoff; the bound proven.
-    Cutoff(f64),
+    /// No point below the cutoff.
+    Cutoff,
     Unbounded,
     /// No answer that can be trusted, or a limit.
     Failed,
@@ -100,24 +100,9 @@ impl Relaxation {
         &self.extra
     }
 
-    pub fn set_bounds(&mut self, lower: &[f64], upper: &[f64]) -> Result<(), ModelError> {
-        for j in 0..lower.len() {
-            let (l, u) = (self.lp.model().col_lower()[j], self.lp.model().col_upper()[j]);
-            if l != lower[j] || u != upper[j] {
-                self.lp
-                    .set_col_bounds(ColId(j as u32), Bounds::new(lower[j], upper[j]))?;
-            }
-        }
-        Ok(())
-    }
-
     pub fn set_col(&mut self, j: usize, lower: f64, upper: f64) -> Result<(), ModelError> {
         self.lp
             .set_col_bounds(ColId(j as u32), Bounds::new(lower, upper))
-    }
-
-    pub fn set_cost(&mut self, j: usize, cost: f64) -> Result<(), ModelError> {
-        self.lp.set_cost(ColId(j as u32), cost)
     }
 
     pub fn snapshot(&self) -> BasisSnapshot {
@@ -245,7 +230,7 @@ impl Relaxation {
             LpOutcome::Optimal(s) => {
                 let bound = self.bound(&s, domain);
                 Some(if bound >= cutoff {
-                    Relaxed::Cutoff(bound)
+                    Relaxed::Cutoff
                 } else {
                     Relaxed::Solved(s, bound)
                 })
@@ -256,7 +241,7 @@ impl Relaxation {
                     || safe::farkas_holds(self.lp.model(), &ray.y, &domain.lower, &domain.upper);
                 proven.then_some(Relaxed::Infeasible)
             }
-            LpOutcome::CutoffReached { bound, .. } => (bound >= cutoff).then_some(Relaxed::Cutoff(bound)),
+            LpOutcome::CutoffReached { bound, .. } => (bound >= cutoff).then_some(Relaxed::Cutoff),
             LpOutcome::Unbounded(_) => Some(Relaxed::Unbounded),
             LpOutcome::Limit(_) => None,
         }

@@ -87,7 +87,7 @@ impl Default for Settings {
     fn default() -> Self {
         Settings {
             limits: Limits::default(),
-            relative_gap: 1e-6,
+            relative_gap: 1e-7,
             absolute_gap: 1e-9,
             feasibility_tolerance: 1e-6,
             integrality_tolerance: 1e-6,

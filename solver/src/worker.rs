@@ -152,7 +152,7 @@ impl Worker {
     }
 
     /// A number no other node or row of the search has.
-    fn fresh_id(&mut self) -> u64 {
+    pub fn fresh_id(&mut self) -> u64 {
         self.serial += 1;
         (self.serial << 8) | (self.slot & 0xff)
     }
@@ -282,7 +282,7 @@ impl Worker {
             let (l, u) = if p.integer[j] {
                 (self.domain.lower[j], self.domain.upper[j])
             } else {
-                (shared.lower[j], shared.upper[j])
+                (p.lower[j], p.upper[j])
             };
             let m = self.relax.model();
             if m.col_lower()[j] != l || m.col_upper()[j] != u {
@@ -361,7 +361,7 @@ impl Worker {
             self.node_iterations += self.relax.iterations() - before;
             self.node_solves += 1;
             let (s, lp_bound) = match relaxed {
-                Relaxed::Infeasible | Relaxed::Cutoff(_) => return Ok(Processed::Closed),
+                Relaxed::Infeasible | Relaxed::Cutoff => return Ok(Processed::Closed),
                 // A bounded root has no unbounded nodes: numerical trouble.
                 Relaxed::Unbounded | Relaxed::Failed => {
                     if shared.stopped() {

@@ -197,7 +197,7 @@ impl Worker {
         self.domain.undo(mark);
         self.relax.set_col(j, self.domain.lower[j], self.domain.upper[j])?;
         Ok(match result {
-            Relaxed::Infeasible | Relaxed::Cutoff(_) => Side::Closed,
+            Relaxed::Infeasible | Relaxed::Cutoff => Side::Closed,
             Relaxed::Solved(s, bound) => Side::Open {
                 bound,
                 gain: (s.objective - objective).max(0.0),

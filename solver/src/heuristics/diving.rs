@@ -111,7 +111,7 @@ impl Worker {
             self.sync_bounds(shared)?;
             match self.relax.probe(self.cutoff, limit, &self.domain) {
                 Relaxed::Solved(s, _) => x = s.x,
-                Relaxed::Infeasible | Relaxed::Cutoff(_) => {
+                Relaxed::Infeasible | Relaxed::Cutoff => {
                     // Once the other way for the first column.
                     self.domain.undo(before);
                     let (_, j, up) = order[0];
