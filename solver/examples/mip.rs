@@ -4,6 +4,16 @@
 use remat_solver::{Settings, Solver};
 use std::path::Path;
 
+/// Processor time of the main thread so far (Linux), in seconds: the machine may be busy with other things.
+fn cpu_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    stat.split(' ')
+        .next()
+        .and_then(|ns| ns.parse::<f64>().ok())
+        .unwrap_or(0.0)
+        * 1e-9
+}
+
 fn main() {
     let mut settings = Settings::default();
     let mut files = Vec::new();
@@ -27,8 +37,19 @@ fn main() {
         }
     }
     println!(
-        "{:<12} {:<11} {:>20} {:>20} {:>8} {:>8} {:>9} {:>5} {:>5} {:>5} {:>8}  reference",
-        "name", "status", "objective", "bound", "gap %", "nodes", "LP it", "cuts", "unpr", "ref", "seconds"
+        "{:<12} {:<11} {:>20} {:>20} {:>8} {:>8} {:>9} {:>5} {:>5} {:>5} {:>8} {:>7}  reference",
+        "name",
+        "status",
+        "objective",
+        "bound",
+        "gap %",
+        "nodes",
+        "LP it",
+        "cuts",
+        "unpr",
+        "ref",
+        "seconds",
+        "cpu"
     );
     for file in files {
         let model = match remat_lp::mps::read(&file) {
@@ -42,8 +63,11 @@ fn main() {
             .file_name()
             .map(|n| n.to_string_lossy().replace(".mps", "").replace(".gz", ""))
             .unwrap_or_default();
-        let line = reference.lines().find(|l| l.starts_with(&format!("{name},")));
+        let line = reference
+            .lines()
+            .find(|l| l.starts_with(&format!("{name},")));
         let known: Vec<&str> = line.map(|l| l.split(',').collect()).unwrap_or_default();
+        let start = cpu_seconds();
         let result = match Solver::new(model, settings.clone()).run() {
             Ok(r) => r,
             Err(e) => {
@@ -57,7 +81,7 @@ fn main() {
             .as_ref()
             .map_or("-".to_string(), |s| format!("{:.9}", s.objective));
         println!(
-            "{name:<12} {:<11} {objective:>20} {:>20.9} {:>8.3} {:>8} {:>9} {:>5} {:>5} {:>5} {:>8.2}  {} {}",
+            "{name:<12} {:<11} {objective:>20} {:>20.9} {:>8.3} {:>8} {:>9} {:>5} {:>5} {:>5} {:>8.2} {:>7.2}  {} {}",
             format!("{:?}", result.status),
             result.dual_bound,
             100.0 * result.gap(),
@@ -67,6 +91,7 @@ fn main() {
             i.unproven_bounds,
             i.refused,
             i.seconds,
+            cpu_seconds() - start,
             known.get(5).unwrap_or(&""),
             known.get(6).unwrap_or(&""),
         );

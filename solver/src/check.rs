@@ -87,7 +87,13 @@ pub fn check_point(model: &Model, x: &[f64], tolerance: f64) -> Result<f64, Refu
     };
     // An integer against an integral side is exact; a fractional side may carry its own rounding.
     let outside_exactly = |v: f64, l: f64, u: f64| {
-        let slack = |side: f64| if side.fract() == 0.0 { 0.0 } else { 1e-9 * side.abs().max(1.0) };
+        let slack = |side: f64| {
+            if side.fract() == 0.0 {
+                0.0
+            } else {
+                1e-9 * side.abs().max(1.0)
+            }
+        };
         v < l - slack(l) || v > u + slack(u)
     };
     for (col, &value) in x.iter().enumerate() {
@@ -113,7 +119,9 @@ pub fn check_point(model: &Model, x: &[f64], tolerance: f64) -> Result<f64, Refu
             if !model.is_integer(j) {
                 return None;
             }
-            as_integer(a)?.checked_mul(as_integer(x[j.index()])?)?.checked_add(sum)
+            as_integer(a)?
+                .checked_mul(as_integer(x[j.index()])?)?
+                .checked_add(sum)
         });
         let (activity, out) = match exact {
             Some(sum) if sum.unsigned_abs() < (1 << 53) => {
@@ -146,6 +154,9 @@ mod tests {
         b.add_row(1e9..=1e9, [(x, 1.0), (y, 1.0)]);
         let m = b.build().unwrap();
         assert_eq!(check_point(&m, &[1e9, 0.0], 1e-6), Ok(1e9));
-        assert!(matches!(check_point(&m, &[1e9, 1.0], 1e-6), Err(Refusal::Row { row: 0, .. })));
+        assert!(matches!(
+            check_point(&m, &[1e9, 1.0], 1e-6),
+            Err(Refusal::Row { row: 0, .. })
+        ));
     }
 }

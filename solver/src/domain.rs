@@ -73,7 +73,11 @@ impl Domain {
     pub fn undo(&mut self, mark: usize) {
         while self.trail.len() > mark {
             let Some(c) = self.trail.pop() else { break };
-            let side = if c.upper { &mut self.upper } else { &mut self.lower };
+            let side = if c.upper {
+                &mut self.upper
+            } else {
+                &mut self.lower
+            };
             side[c.col as usize] = c.old;
         }
         self.infeasible = false;
@@ -142,7 +146,11 @@ impl Domain {
     }
 
     pub fn tighten_upper(&mut self, p: &Problem, j: usize, value: f64) -> bool {
-        let value = if p.integer[j] { floor_tol(value) } else { value };
+        let value = if p.integer[j] {
+            floor_tol(value)
+        } else {
+            value
+        };
         let (l, u) = (self.lower[j], self.upper[j]);
         if value >= u || value.is_nan() {
             return false;
@@ -205,7 +213,11 @@ impl Domain {
         let (mut min, mut max, mut min_inf, mut max_inf, mut size) = (0.0, 0.0, 0u32, 0u32, 0.0f64);
         for (&j, &a) in index.iter().zip(value) {
             let (l, u) = (self.lower[j as usize], self.upper[j as usize]);
-            let (low, high) = if a > 0.0 { (a * l, a * u) } else { (a * u, a * l) };
+            let (low, high) = if a > 0.0 {
+                (a * l, a * u)
+            } else {
+                (a * u, a * l)
+            };
             if low.is_finite() {
                 min += low;
                 size = size.max(low.abs());
@@ -223,12 +235,17 @@ impl Domain {
         // Summation error of the activities; what is derived has to be worse than that.
         let noise = 1e-13 * size * index.len() as f64;
         let tol = |side: f64| 1e-6 * side.abs().max(1.0) + noise;
-        if (min_inf == 0 && min > row_u + tol(row_u)) || (max_inf == 0 && max < row_l - tol(row_l)) {
+        if (min_inf == 0 && min > row_u + tol(row_u)) || (max_inf == 0 && max < row_l - tol(row_l))
+        {
             self.infeasible = true;
             return;
         }
-        let need_upper = row_u.is_finite() && min_inf <= 1 && (max_inf > 0 || max > row_u + 1e-9 * row_u.abs().max(1.0));
-        let need_lower = row_l.is_finite() && max_inf <= 1 && (min_inf > 0 || min < row_l - 1e-9 * row_l.abs().max(1.0));
+        let need_upper = row_u.is_finite()
+            && min_inf <= 1
+            && (max_inf > 0 || max > row_u + 1e-9 * row_u.abs().max(1.0));
+        let need_lower = row_l.is_finite()
+            && max_inf <= 1
+            && (min_inf > 0 || min < row_l - 1e-9 * row_l.abs().max(1.0));
         if !need_upper && !need_lower {
             return;
         }
@@ -239,7 +256,11 @@ impl Domain {
             if l == u {
                 continue;
             }
-            let (low, high) = if a > 0.0 { (a * l, a * u) } else { (a * u, a * l) };
+            let (low, high) = if a > 0.0 {
+                (a * l, a * u)
+            } else {
+                (a * u, a * l)
+            };
             if need_upper && (min_inf == 0 || !low.is_finite()) {
                 let rest = if low.is_finite() { min - low } else { min };
                 self.derive(p, j, (row_u - rest + noise) / a, a > 0.0, (l, u));
@@ -274,7 +295,11 @@ impl Domain {
             return;
         }
         let margin = 1e-7 * value.abs().max(1.0);
-        let range = if (u - l).is_finite() { u - l } else { f64::INFINITY };
+        let range = if (u - l).is_finite() {
+            u - l
+        } else {
+            f64::INFINITY
+        };
         let worth = |gain: f64| !gain.is_finite() || gain > 0.02 * range.min(1e6) + 1e-4;
         if upper {
             if value + margin < u && worth(u - value) {
@@ -314,7 +339,10 @@ mod tests {
         // Nothing else fits beside item 0, but one of the others is needed.
         assert!(!d.propagate(&p));
         d.undo(mark);
-        assert_eq!((d.lower.clone(), d.upper.clone()), (vec![0.0; 3], vec![1.0; 3]));
+        assert_eq!(
+            (d.lower.clone(), d.upper.clone()),
+            (vec![0.0; 3], vec![1.0; 3])
+        );
         d.fix(&p, 1, 0.0);
         assert!(d.propagate(&p));
         assert_eq!(d.lower, vec![0.0, 0.0, 1.0]);

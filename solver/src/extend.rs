@@ -52,7 +52,11 @@ pub struct CutSink {
 
 impl CutSink {
     /// Hands in a row.
-    pub fn add(&mut self, bounds: impl Into<Bounds>, entries: impl IntoIterator<Item = (ColId, f64)>) {
+    pub fn add(
+        &mut self,
+        bounds: impl Into<Bounds>,
+        entries: impl IntoIterator<Item = (ColId, f64)>,
+    ) {
         self.rows.push(CutRow {
             bounds: bounds.into(),
             entries: entries.into_iter().collect(),

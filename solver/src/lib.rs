@@ -29,8 +29,8 @@ mod worker;
 pub use branching::Decision;
 pub use check::{Refusal, check_point};
 pub use extend::{
-    BestBound, BestEstimate, BranchingRule, CutRow, CutSink, DepthFirst, Heuristic, NodeSelector, NodeSummary,
-    NodeView, Propagator, Separator, SolutionSink,
+    BestBound, BestEstimate, BranchingRule, CutRow, CutSink, DepthFirst, Heuristic, NodeSelector,
+    NodeSummary, NodeView, Propagator, Separator, SolutionSink,
 };
 pub use outcome::{Info, Solution, SolveError, SolveResult, SolveStatus};
 pub use search::Solver;

@@ -119,11 +119,7 @@ impl Problem {
         let sign = model.sense().sign();
         let mut rows = Sparse::new();
         for i in 0..model.num_rows() {
-            rows.push(
-                model
-                    .row(remat_lp::RowId(i as u32))
-                    .map(|(j, v)| (j.0, v)),
-            );
+            rows.push(model.row(remat_lp::RowId(i as u32)).map(|(j, v)| (j.0, v)));
         }
         let integer: Vec<bool> = (0..n).map(|j| model.is_integer(ColId(j as u32))).collect();
         let mut lower: Vec<f64> = model.col_lower().iter().map(|&v| clip(v)).collect();
@@ -221,7 +217,9 @@ pub(crate) fn objective_step(cost: &[f64], integer: &[bool]) -> f64 {
     if used.is_empty() || used.iter().any(|c| c.is_nan()) {
         return 0.0;
     }
-    for scale in [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0, 100.0, 1e3, 1e4, 1e5, 1e6] {
+    for scale in [
+        1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0, 100.0, 1e3, 1e4, 1e5, 1e6,
+    ] {
         if used.iter().all(|c| {
             let v = c * scale;
             v < 1e11 && (v - v.round()).abs() <= 1e-12 * v && v.round() >= 1.0
@@ -233,7 +231,9 @@ pub(crate) fn objective_step(cost: &[f64], integer: &[bool]) -> f64 {
     if scale_found == 0.0 {
         return 0.0;
     }
-    let g = used.iter().fold(0u64, |g, c| gcd(g, (c * scale_found).round() as u64));
+    let g = used
+        .iter()
+        .fold(0u64, |g, c| gcd(g, (c * scale_found).round() as u64));
     g as f64 / scale_found
 }
 
@@ -254,7 +254,10 @@ mod tests {
         assert_eq!(objective_step(&[0.5, 0.25], &[true, true]), 0.25);
         assert!((objective_step(&[0.1, 0.3], &[true, true]) - 0.1).abs() < 1e-15);
         assert_eq!(objective_step(&[1.0, 1.0], &[true, false]), 0.0);
-        assert_eq!(objective_step(&[1.0, std::f64::consts::PI], &[true, true]), 0.0);
+        assert_eq!(
+            objective_step(&[1.0, std::f64::consts::PI], &[true, true]),
+            0.0
+        );
         assert_eq!(objective_step(&[], &[]), 0.0);
     }
 }

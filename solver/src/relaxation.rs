@@ -6,8 +6,8 @@ use crate::problem::Problem;
 use crate::safe;
 use crate::settings::Settings;
 use remat_lp::{
-    Basis, Bounds, ColId, Limits, LpOutcome, ModelError, NewRow, RowId, Solution, Solver, VarStatus,
-    certificate,
+    Basis, Bounds, ColId, Limits, LpOutcome, ModelError, NewRow, RowId, Solution, Solver,
+    VarStatus, certificate,
 };
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -152,7 +152,10 @@ impl Relaxation {
     }
 
     /// Keeps the extra rows for which `keep` holds (position, row).
-    pub fn retain_rows(&mut self, mut keep: impl FnMut(usize, &ExtraRow) -> bool) -> Result<(), ModelError> {
+    pub fn retain_rows(
+        &mut self,
+        mut keep: impl FnMut(usize, &ExtraRow) -> bool,
+    ) -> Result<(), ModelError> {
         let base = self.problem.num_rows();
         let mut gone = Vec::new();
         let mut k = 0;
@@ -193,7 +196,7 @@ impl Relaxation {
     pub fn solve(&mut self, cutoff: f64, domain: &Domain) -> Result<Relaxed, ModelError> {
         self.limits(cutoff, None);
         let outcome = self.lp.solve();
-        if let Some(r) = self.accept(outcome, cutoff, domain) {
+        if let Some(r) = self.accept(outcome, cutoff, domain, true) {
             return Ok(r);
         }
         if self.interrupted() {
@@ -209,7 +212,9 @@ impl Relaxation {
         self.lp = Solver::new(self.lp.model().clone(), settings);
         self.limits(f64::INFINITY, None);
         let outcome = self.lp.solve();
-        Ok(self.accept(outcome, cutoff, domain).unwrap_or(Relaxed::Failed))
+        Ok(self
+            .accept(outcome, cutoff, domain, true)
+            .unwrap_or(Relaxed::Failed))
     }
 
     fn interrupted(&self) -> bool {
@@ -218,16 +223,28 @@ impl Relaxation {
             .is_some_and(|i| i.load(std::sync::atomic::Ordering::Relaxed))
     }
 
-    /// Solves with an iteration limit and without a second try: for strong branching and dives.
+    /// Solves with an iteration limit and without a second try: for strong branching and dives. A solution below the
+    /// cutoff comes without a bound.
     pub fn probe(&mut self, cutoff: f64, iterations: u64, domain: &Domain) -> Relaxed {
         self.limits(cutoff, Some(iterations));
         let outcome = self.lp.solve();
-        self.accept(outcome, cutoff, domain).unwrap_or(Relaxed::Failed)
+        self.accept(outcome, cutoff, domain, false)
+            .unwrap_or(Relaxed::Failed)
     }
 
-    fn accept(&mut self, outcome: LpOutcome, cutoff: f64, domain: &Domain) -> Option<Relaxed> {
+    fn accept(
+        &mut self,
+        outcome: LpOutcome,
+        cutoff: f64,
+        domain: &Domain,
+        need_bound: bool,
+    ) -> Option<Relaxed> {
         match outcome {
             LpOutcome::Optimal(s) => {
+                // Probes that end below the cutoff prove nothing and need no proof.
+                if !need_bound && s.objective < cutoff {
+                    return Some(Relaxed::Solved(s, f64::NEG_INFINITY));
+                }
                 let bound = self.bound(&s, domain);
                 Some(if bound >= cutoff {
                     Relaxed::Cutoff

@@ -31,7 +31,13 @@ impl RootData {
     pub fn tighten(&self, shared: &mut Shared) {
         let mut domain = Domain::new(&shared.problem);
         domain.reset(&shared.lower, &shared.upper);
-        reduced_cost_fixing(&mut domain, &shared.problem, &self.solution, self.lp_bound, shared.cutoff);
+        reduced_cost_fixing(
+            &mut domain,
+            &shared.problem,
+            &self.solution,
+            self.lp_bound,
+            shared.cutoff,
+        );
         if !domain.infeasible && domain.propagate(&shared.problem) {
             shared.lower.copy_from_slice(&domain.lower);
             shared.upper.copy_from_slice(&domain.upper);

@@ -108,7 +108,10 @@ mod tests {
         b.add_row(2.0.., [(x, 1.0), (y, 1.0)]);
         let m = b.build().unwrap();
         let inf = [f64::INFINITY; 2];
-        assert_eq!(bound(&m, &[1.0 + 1e-12], &[0.0; 2], &inf), f64::NEG_INFINITY);
+        assert_eq!(
+            bound(&m, &[1.0 + 1e-12], &[0.0; 2], &inf),
+            f64::NEG_INFINITY
+        );
         let v = bound(&m, &[1.0 + 1e-12], &[0.0; 2], &[10.0; 2]);
         assert!(v <= 2.0 && v > 2.0 - 1e-9);
     }

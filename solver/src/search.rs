@@ -2,12 +2,13 @@
 
 use crate::branching::pseudocost::PseudoCosts;
 use crate::extend::{
-    BestBound, BestEstimate, BranchingRule, DepthFirst, Heuristic, NodeSelector, Propagator, Separator,
+    BestBound, BestEstimate, BranchingRule, DepthFirst, Heuristic, NodeSelector, Propagator,
+    Separator,
 };
 use crate::outcome::{Info, Solution, SolveError, SolveResult, SolveStatus};
 use crate::presolve::{self, Presolved};
 use crate::problem::Problem;
-use crate::root::{self, RootEnd, RootData};
+use crate::root::{self, RootData, RootEnd};
 use crate::settings::{NodeSelection, Settings};
 use crate::tree::{Node, NodeQueue};
 use crate::worker::{Incumbent, Report, Shared, Worker};
@@ -145,7 +146,10 @@ impl Solver {
                 expected,
             })
         };
-        for (name, v) in [("relative_gap", s.relative_gap), ("absolute_gap", s.absolute_gap)] {
+        for (name, v) in [
+            ("relative_gap", s.relative_gap),
+            ("absolute_gap", s.absolute_gap),
+        ] {
             if v.is_nan() || v < 0.0 {
                 return bad(name, v, "a number not below 0");
             }
@@ -159,7 +163,11 @@ impl Solver {
             }
         }
         if s.round_width == 0 || s.round_width > 255 {
-            return bad("round_width", s.round_width as f64, "a number between 1 and 255");
+            return bad(
+                "round_width",
+                s.round_width as f64,
+                "a number between 1 and 255",
+            );
         }
         Ok(())
     }
@@ -221,17 +229,21 @@ impl Search {
         info: Info,
     ) -> Result<Search, SolveError> {
         let settings = solver.settings.clone();
-        let selector: Arc<dyn NodeSelector> = match (&solver.extensions.selector, settings.node_selection) {
-            (Some(s), _) => s.clone(),
-            (None, NodeSelection::BestBound) => Arc::new(BestBound),
-            (None, NodeSelection::BestEstimate) => Arc::new(BestEstimate),
-            (None, NodeSelection::DepthFirst) => Arc::new(DepthFirst),
-        };
+        let selector: Arc<dyn NodeSelector> =
+            match (&solver.extensions.selector, settings.node_selection) {
+                (Some(s), _) => s.clone(),
+                (None, NodeSelection::BestBound) => Arc::new(BestBound),
+                (None, NodeSelection::BestEstimate) => Arc::new(BestEstimate),
+                (None, NodeSelection::DepthFirst) => Arc::new(DepthFirst),
+            };
         let n = problem.num_cols();
         let sense = solver.model.sense();
         let base_cutoff = settings.cutoff.map_or(f64::INFINITY, |c| sense.sign() * c);
         let pool = if settings.threads > 1 {
-            rayon::ThreadPoolBuilder::new().num_threads(settings.threads).build().ok()
+            rayon::ThreadPoolBuilder::new()
+                .num_threads(settings.threads)
+                .build()
+                .ok()
         } else {
             None
         };
@@ -408,8 +420,14 @@ impl Search {
         } else if l.ticks.is_some_and(|t| ticks >= t) {
             Some(SolveStatus::TickLimit)
         } else if self.shared.stopped() {
-            let late = l.seconds.is_some_and(|s| self.start.elapsed().as_secs_f64() >= s);
-            Some(if late { SolveStatus::TimeLimit } else { SolveStatus::Interrupted })
+            let late = l
+                .seconds
+                .is_some_and(|s| self.start.elapsed().as_secs_f64() >= s);
+            Some(if late {
+                SolveStatus::TimeLimit
+            } else {
+                SolveStatus::Interrupted
+            })
         } else {
             None
         }
@@ -430,7 +448,8 @@ impl Search {
     /// Every node to a worker of its own; results are merged in order, so the number of threads does not matter.
     fn solve_round(&mut self, round: Vec<Node>) -> Result<(), SolveError> {
         while self.workers.len() < round.len() {
-            self.workers.push(Worker::new(&self.shared, self.workers.len() as u64)?);
+            self.workers
+                .push(Worker::new(&self.shared, self.workers.len() as u64)?);
         }
         let limit = self.shared.settings.limits.nodes.map_or(PLUNGE, |n| {
             PLUNGE.min((n.saturating_sub(self.info.nodes) / round.len() as u64).max(1))
@@ -440,7 +459,11 @@ impl Search {
         let reports: Vec<Result<Report, remat_lp::ModelError>> = match &self.pool {
             Some(pool) => {
                 let jobs: Vec<_> = jobs.collect();
-                pool.install(|| jobs.into_par_iter().map(|(w, n)| w.run(shared, n, limit)).collect())
+                pool.install(|| {
+                    jobs.into_par_iter()
+                        .map(|(w, n)| w.run(shared, n, limit))
+                        .collect()
+                })
             }
             None => jobs.map(|(w, n)| w.run(shared, n, limit)).collect(),
         };
@@ -478,7 +501,12 @@ impl Search {
     }
 
     fn accept(&mut self, s: Incumbent) -> bool {
-        if self.shared.incumbent.as_ref().is_some_and(|i| i.objective <= s.objective) {
+        if self
+            .shared
+            .incumbent
+            .as_ref()
+            .is_some_and(|i| i.objective <= s.objective)
+        {
             return false;
         }
         self.shared.cutoff = self.shared.cutoff.min(self.shared.cutoff_for(s.objective));
@@ -489,14 +517,19 @@ impl Search {
 
     fn sub_mip_is_due(&self) -> bool {
         let s = &self.shared.settings;
-        s.heuristics && s.sub_mips && self.info.nodes >= self.next_sub_mip && !self.queue.is_empty()
+        s.heuristics
+            && s.sub_mips
+            && self.info.nodes >= self.next_sub_mip
+            && !self.queue.is_empty()
             && !self.shared.stopped()
             && !self.shared.extensions.need_columns()
     }
 
     fn run_sub_mip(&mut self) -> Result<(), SolveError> {
         self.next_sub_mip = self.info.nodes + 100 + self.info.nodes / 4;
-        let Some(root) = &self.root else { return Ok(()) };
+        let Some(root) = &self.root else {
+            return Ok(());
+        };
         let turn = self.sub_mip_turn;
         self.sub_mip_turn += 1;
         let main = self.ticks() - self.side_ticks;
@@ -554,7 +587,10 @@ impl Search {
             self.last_line,
             self.info.nodes,
             self.queue.len(),
-            self.workers.iter().map(|w| w.relax.iterations()).sum::<u64>(),
+            self.workers
+                .iter()
+                .map(|w| w.relax.iterations())
+                .sum::<u64>(),
             self.sense.sign() * self.bound(),
             self.sense.sign() * best,
         );
@@ -563,13 +599,19 @@ impl Search {
     fn result(mut self) -> SolveResult {
         let sign = self.sense.sign();
         self.info.ticks = self.ticks();
-        self.info.lp_iterations =
-            self.side_iterations + self.workers.iter().map(|w| w.relax.iterations()).sum::<u64>();
+        self.info.lp_iterations = self.side_iterations
+            + self
+                .workers
+                .iter()
+                .map(|w| w.relax.iterations())
+                .sum::<u64>();
         self.info.unproven_bounds = self.workers.iter().map(|w| w.relax.unproven).sum();
         self.info.seconds = self.start.elapsed().as_secs_f64();
         let bound = self.bound();
         let status = match (self.status, &self.shared.incumbent) {
-            (SolveStatus::Optimal, _) if self.unresolved_bound < self.shared.cutoff => SolveStatus::Unresolved,
+            (SolveStatus::Optimal, _) if self.unresolved_bound < self.shared.cutoff => {
+                SolveStatus::Unresolved
+            }
             (SolveStatus::Optimal, None) => SolveStatus::Infeasible,
             (status, _) => status,
         };

@@ -123,7 +123,11 @@ impl NodeQueue {
         self.picks += 1;
         let period = self.selector.best_bound_period();
         let by_bound = period > 0 && self.picks.is_multiple_of(period);
-        let set = if by_bound { &self.by_bound } else { &self.by_key };
+        let set = if by_bound {
+            &self.by_bound
+        } else {
+            &self.by_key
+        };
         let id = set.first()?.1;
         self.remove(id)
     }
@@ -162,7 +166,12 @@ mod tests {
     #[test]
     fn selectors_order_the_queue_and_pruning_drops_the_rest() {
         let fill = |q: &mut NodeQueue| {
-            for n in [node(0, 3.0, 1), node(1, 1.0, 2), node(2, 2.0, 5), node(3, 9.0, 0)] {
+            for n in [
+                node(0, 3.0, 1),
+                node(1, 1.0, 2),
+                node(2, 2.0, 5),
+                node(3, 9.0, 0),
+            ] {
                 q.push(n);
             }
         };

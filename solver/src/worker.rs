@@ -166,7 +166,12 @@ impl Worker {
     }
 
     /// Plunges from a node; at most `max_nodes` nodes.
-    pub fn run(&mut self, shared: &Shared, node: Node, max_nodes: u64) -> Result<Report, ModelError> {
+    pub fn run(
+        &mut self,
+        shared: &Shared,
+        node: Node,
+        max_nodes: u64,
+    ) -> Result<Report, ModelError> {
         self.begin(shared);
         self.activate(shared, &node)?;
         let mut node = node;
@@ -216,16 +221,15 @@ impl Worker {
                             branched: c.branched,
                         });
                     }
-                    nodes.retain(|n| {
-                        n.bound < self.cutoff
-                    });
+                    nodes.retain(|n| n.bound < self.cutoff);
                     if nodes.is_empty() {
                         break;
                     }
                     let next = nodes.remove(0);
                     self.report.open.append(&mut nodes);
                     let far = self.cutoff.is_finite()
-                        && next.bound > shared.lower_bound + 0.7 * (self.cutoff - shared.lower_bound);
+                        && next.bound
+                            > shared.lower_bound + 0.7 * (self.cutoff - shared.lower_bound);
                     if count >= max_nodes || far || shared.stopped() {
                         self.report.open.push(next);
                         break;
@@ -320,11 +324,21 @@ impl Worker {
     pub fn fractional(&self, shared: &Shared, x: &[f64]) -> Vec<usize> {
         let tol = shared.settings.integrality_tolerance;
         (0..x.len())
-            .filter(|&j| shared.problem.integer[j] && (x[j] - x[j].round()).abs() > tol && !self.domain.is_fixed(j))
+            .filter(|&j| {
+                shared.problem.integer[j]
+                    && (x[j] - x[j].round()).abs() > tol
+                    && !self.domain.is_fixed(j)
+            })
             .collect()
     }
 
-    fn view<'a>(&'a self, shared: &'a Shared, s: &'a Solution, bound: f64, depth: u32) -> NodeView<'a> {
+    fn view<'a>(
+        &'a self,
+        shared: &'a Shared,
+        s: &'a Solution,
+        bound: f64,
+        depth: u32,
+    ) -> NodeView<'a> {
         NodeView {
             x: &s.x,
             reduced_costs: &s.reduced_costs,
@@ -382,7 +396,9 @@ impl Worker {
                 return Ok(Processed::Closed);
             }
             rounds += 1;
-            if shared.settings.reduced_cost_fixing && self.fix_by_reduced_costs(shared, &s, lp_bound) {
+            if shared.settings.reduced_cost_fixing
+                && self.fix_by_reduced_costs(shared, &s, lp_bound)
+            {
                 if !self.propagate(shared) {
                     return Ok(Processed::Closed);
                 }
@@ -391,7 +407,9 @@ impl Worker {
                 }
             }
             let fractional = self.fractional(shared, &s.x);
-            if rounds < 100 && self.separate(shared, &s, bound, node.depth, fractional.is_empty())? {
+            if rounds < 100
+                && self.separate(shared, &s, bound, node.depth, fractional.is_empty())?
+            {
                 continue;
             }
             if fractional.is_empty() {
@@ -503,7 +521,8 @@ impl Worker {
     /// Whether a point violates bounds of the domain of integer columns.
     fn outside(&self, shared: &Shared, x: &[f64]) -> bool {
         (0..x.len()).any(|j| {
-            shared.problem.integer[j] && (x[j] < self.domain.lower[j] - 1e-6 || x[j] > self.domain.upper[j] + 1e-6)
+            shared.problem.integer[j]
+                && (x[j] < self.domain.lower[j] - 1e-6 || x[j] > self.domain.upper[j] + 1e-6)
         })
     }
 
@@ -555,9 +574,18 @@ impl Worker {
     }
 
     /// Hands a point to the checks; whether it is feasible (it need not be better than what is known).
-    pub fn offer(&mut self, shared: &Shared, x: &[f64], found_by: &'static str) -> Result<bool, ModelError> {
+    pub fn offer(
+        &mut self,
+        shared: &Shared,
+        x: &[f64],
+        found_by: &'static str,
+    ) -> Result<bool, ModelError> {
         let original = shared.postsolve.restore(x);
-        let Ok(objective) = check_point(&shared.original, &original, shared.settings.feasibility_tolerance) else {
+        let Ok(objective) = check_point(
+            &shared.original,
+            &original,
+            shared.settings.feasibility_tolerance,
+        ) else {
             self.report.refused += 1;
             return Ok(false);
         };
@@ -584,7 +612,13 @@ impl Worker {
         }
         let objective = shared.original.sense().sign() * objective;
         let better = self.best.as_ref().is_none_or(|b| objective < b.objective);
-        if better && objective < shared.settings.cutoff.map_or(f64::INFINITY, |c| shared.original.sense().sign() * c) {
+        if better
+            && objective
+                < shared
+                    .settings
+                    .cutoff
+                    .map_or(f64::INFINITY, |c| shared.original.sense().sign() * c)
+        {
             let found = Incumbent {
                 objective,
                 x: x.to_vec(),
@@ -600,12 +634,19 @@ impl Worker {
 
     /// Rounds the integer columns of a point that is integral within tolerances and hands it in; with continuous columns
     /// and a refusal, the linear program over these is solved for the integer values.
-    pub fn try_integral(&mut self, shared: &Shared, x: &[f64], found_by: &'static str) -> Result<bool, ModelError> {
+    pub fn try_integral(
+        &mut self,
+        shared: &Shared,
+        x: &[f64],
+        found_by: &'static str,
+    ) -> Result<bool, ModelError> {
         let p = shared.problem.clone();
         let mut rounded = x.to_vec();
         for j in 0..x.len() {
             if p.integer[j] {
-                rounded[j] = x[j].round().clamp(self.domain.lower[j], self.domain.upper[j]);
+                rounded[j] = x[j]
+                    .round()
+                    .clamp(self.domain.lower[j], self.domain.upper[j]);
             } else {
                 rounded[j] = x[j].clamp(p.lower[j], p.upper[j]);
             }
@@ -645,10 +686,20 @@ impl Worker {
         Ok(accepted)
     }
 
-    fn heuristics(&mut self, shared: &Shared, s: &Solution, bound: f64, depth: u32) -> Result<(), ModelError> {
+    fn heuristics(
+        &mut self,
+        shared: &Shared,
+        s: &Solution,
+        bound: f64,
+        depth: u32,
+    ) -> Result<(), ModelError> {
         for h in &shared.extensions.heuristics {
             let mut sink = SolutionSink::default();
-            let ticks = h.run(&self.view(shared, s, bound, depth), 10 * (self.ticks() / 100 + 10_000), &mut sink);
+            let ticks = h.run(
+                &self.view(shared, s, bound, depth),
+                10 * (self.ticks() / 100 + 10_000),
+                &mut sink,
+            );
             self.domain.ticks += ticks;
             for x in sink.points {
                 if x.len() == shared.problem.num_cols() {
@@ -675,7 +726,13 @@ fn violation(r: &crate::extend::CutRow, x: &[f64]) -> f64 {
 }
 
 /// Tightens integer columns that sit at a bound and are too dear to move.
-pub(crate) fn reduced_cost_fixing(domain: &mut Domain, p: &Problem, s: &Solution, bound: f64, cutoff: f64) {
+pub(crate) fn reduced_cost_fixing(
+    domain: &mut Domain,
+    p: &Problem,
+    s: &Solution,
+    bound: f64,
+    cutoff: f64,
+) {
     let room = (cutoff - bound).max(0.0);
     for j in 0..p.num_cols() {
         let (l, u) = (domain.lower[j], domain.upper[j]);

@@ -19,12 +19,24 @@ impl Dice {
 
 /// A model whose integer columns have finite small bounds.
 fn random_model(dice: &mut Dice) -> (Model, &'static str) {
-    let sense = if dice.chance(50) { Sense::Minimise } else { Sense::Maximise };
+    let sense = if dice.chance(50) {
+        Sense::Minimise
+    } else {
+        Sense::Maximise
+    };
     let mut b = ModelBuilder::new(sense);
     if dice.chance(30) {
         b.set_offset(dice.range(-20, 20) as f64 / 2.0);
     }
-    let kinds = ["knapsack", "cover", "general", "equality", "packing", "mixed", "fractional"];
+    let kinds = [
+        "knapsack",
+        "cover",
+        "general",
+        "equality",
+        "packing",
+        "mixed",
+        "fractional",
+    ];
     let kind = kinds[dice.range(0, kinds.len() as i64 - 1) as usize];
     match kind {
         "knapsack" | "equality" => {
@@ -38,7 +50,10 @@ fn random_model(dice: &mut Dice) -> (Model, &'static str) {
                 })
                 .collect();
             for _ in 0..dice.range(1, 3) {
-                let entries: Vec<_> = cols.iter().map(|&c| (c, dice.range(1, 40) as f64)).collect();
+                let entries: Vec<_> = cols
+                    .iter()
+                    .map(|&c| (c, dice.range(1, 40) as f64))
+                    .collect();
                 let total: f64 = entries.iter().map(|e| e.1).sum();
                 let side = (total * dice.range(20, 80) as f64 / 100.0).floor();
                 if kind == "equality" {
@@ -81,7 +96,10 @@ fn random_model(dice: &mut Dice) -> (Model, &'static str) {
             for _ in 0..n {
                 let l = dice.range(-4, 2);
                 let u = l + dice.range(0, 5);
-                let c = b.add_col(dice.range(-9, 9) as f64 / scale, Bounds::new(l as f64, u as f64));
+                let c = b.add_col(
+                    dice.range(-9, 9) as f64 / scale,
+                    Bounds::new(l as f64, u as f64),
+                );
                 b.set_integer(c, true);
                 cols.push(c);
             }
@@ -130,7 +148,9 @@ enum Truth {
 fn enumerate(model: &Model) -> Truth {
     let n = model.num_cols();
     let sign = model.sense().sign();
-    let ints: Vec<usize> = (0..n).filter(|&j| model.is_integer(ColId(j as u32))).collect();
+    let ints: Vec<usize> = (0..n)
+        .filter(|&j| model.is_integer(ColId(j as u32)))
+        .collect();
     let mut x: Vec<f64> = vec![0.0; n];
     for &j in &ints {
         x[j] = model.col_lower()[j];
@@ -154,7 +174,11 @@ fn enumerate(model: &Model) -> Truth {
         let mut k = 0;
         loop {
             let Some(&j) = ints.get(k) else {
-                return if best.is_finite() { Truth::Optimal(sign * best) } else { Truth::Infeasible };
+                return if best.is_finite() {
+                    Truth::Optimal(sign * best)
+                } else {
+                    Truth::Infeasible
+                };
             };
             x[j] += 1.0;
             if x[j] <= model.col_upper()[j] {
@@ -200,7 +224,11 @@ fn compare(seed: u64) -> &'static str {
         (SolveStatus::Infeasible, None) => Truth::Infeasible,
         (SolveStatus::Unbounded, Some(_)) => Truth::Unbounded,
         (SolveStatus::Optimal, Some(s)) => {
-            assert_eq!(check_point(&model, &s.x, 1e-6), Ok(s.objective), "seed {seed} ({kind}): solution");
+            assert_eq!(
+                check_point(&model, &s.x, 1e-6),
+                Ok(s.objective),
+                "seed {seed} ({kind}): solution"
+            );
             let short = model.sense().sign() * (s.objective - result.dual_bound);
             assert!(
                 (-1e-9..=1e-5 * (1.0 + s.objective.abs())).contains(&short),
@@ -210,13 +238,18 @@ fn compare(seed: u64) -> &'static str {
             );
             Truth::Optimal(s.objective)
         }
-        other => panic!("seed {seed} ({kind}): ended with {other:?}, {truth:?} expected; {settings:?}"),
+        other => {
+            panic!("seed {seed} ({kind}): ended with {other:?}, {truth:?} expected; {settings:?}")
+        }
     };
     let same = match (&found, &truth) {
         (Truth::Optimal(a), Truth::Optimal(b)) => (a - b).abs() <= 1e-5 * (1.0 + b.abs()),
         (a, b) => a == b,
     };
-    assert!(same, "seed {seed} ({kind}): {found:?}, {truth:?} expected; {settings:?}");
+    assert!(
+        same,
+        "seed {seed} ({kind}): {found:?}, {truth:?} expected; {settings:?}"
+    );
     kind
 }
 

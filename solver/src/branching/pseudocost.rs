@@ -63,7 +63,10 @@ impl PseudoCosts {
     /// Expected gains (down, up) of branching at value `v`.
     pub fn gains(&self, j: usize, v: f64) -> (f64, f64) {
         let f = v - v.floor();
-        (self.per_unit(j, false) * f, self.per_unit(j, true) * (1.0 - f))
+        (
+            self.per_unit(j, false) * f,
+            self.per_unit(j, true) * (1.0 - f),
+        )
     }
 }
 

@@ -20,7 +20,8 @@ pub(crate) enum Choice {
 /// What is known of one side of a branching.
 #[derive(Clone, Copy)]
 enum Side {
-    Open { bound: f64, gain: f64 },
+    /// Open, with this gain of the objective.
+    Open(f64),
     Closed,
     Unknown,
 }
@@ -48,7 +49,7 @@ impl Worker {
         candidates.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let reliability = shared.settings.reliability;
         let budget = self.node_iterations / 2 + 5_000 + 10 * shared.root_iterations;
-        let mut best: Option<(f64, usize, f64, f64)> = None;
+        let mut best: Option<(f64, usize)> = None;
         let mut failed = 0;
         let mut probes = 0;
         let snapshot = self.relax.snapshot();
@@ -61,7 +62,7 @@ impl Worker {
                 && probes < 60
                 && self.strong_iterations < budget
                 && !shared.stopped();
-            let (value, down_bound, up_bound) = if try_it {
+            let value = if try_it {
                 probes += 1;
                 let v = s.x[j];
                 let before = self.relax.iterations();
@@ -74,7 +75,8 @@ impl Worker {
                 match (down, up) {
                     (Side::Closed, Side::Closed) => return Ok(Choice::Infeasible),
                     (Side::Closed, _) => {
-                        self.domain.tighten_lower(&shared.problem, j, v.floor() + 1.0);
+                        self.domain
+                            .tighten_lower(&shared.problem, j, v.floor() + 1.0);
                         return Ok(Choice::Tightened);
                     }
                     (_, Side::Closed) => {
@@ -85,47 +87,39 @@ impl Worker {
                 }
                 let f = v - v.floor();
                 let (pd, pu) = self.pseudo.gains(j, v);
-                let (d, db) = match down {
-                    Side::Open { bound, gain } => {
+                let d = match down {
+                    Side::Open(gain) => {
                         self.learn(j, false, gain / f.max(1e-6));
-                        (gain, bound)
+                        gain
                     }
-                    _ => (pd, bound),
+                    _ => pd,
                 };
-                let (u, ub) = match up {
-                    Side::Open { bound, gain } => {
+                let u = match up {
+                    Side::Open(gain) => {
                         self.learn(j, true, gain / (1.0 - f).max(1e-6));
-                        (gain, bound)
+                        gain
                     }
-                    _ => (pu, bound),
+                    _ => pu,
                 };
-                (score(d, u), db, ub)
+                score(d, u)
             } else {
-                (guess, bound, bound)
+                guess
             };
             if best.is_none_or(|b| value > b.0) {
-                best = Some((value, j, down_bound, up_bound));
+                best = Some((value, j));
                 failed = 0;
             } else if try_it {
                 failed += 1;
             }
         }
-        let Some((_, j, down_bound, up_bound)) = best else {
+        let Some((_, j)) = best else {
             return Ok(Choice::Infeasible);
         };
-        Ok(Choice::Split(self.children(shared, s, fractional, j, bound, (down_bound, up_bound))))
+        Ok(Choice::Split(self.children(s, fractional, j, bound)))
     }
 
     /// The two children of branching on a column, the more promising first.
-    fn children(
-        &mut self,
-        shared: &Shared,
-        s: &Solution,
-        fractional: &[usize],
-        j: usize,
-        bound: f64,
-        (down_bound, up_bound): (f64, f64),
-    ) -> Vec<Child> {
+    fn children(&mut self, s: &Solution, fractional: &[usize], j: usize, bound: f64) -> Vec<Child> {
         let v = s.x[j];
         let f = v - v.floor();
         let rest: f64 = fractional
@@ -137,7 +131,6 @@ impl Worker {
             })
             .sum();
         let (d, u) = self.pseudo.gains(j, v);
-        let p = &shared.problem;
         let col = ColId(j as u32);
         let child = |up: bool| Child {
             decision: if up {
@@ -145,7 +138,7 @@ impl Worker {
             } else {
                 Decision::at_most(col, v.floor())
             },
-            bound: bound.max(p.round_bound(if up { up_bound } else { down_bound })),
+            bound,
             estimate: s.objective + rest + if up { u } else { d },
             branched: Some(Branched {
                 col: j as u32,
@@ -160,12 +153,7 @@ impl Worker {
             None if (u - d).abs() > 1e-9 * (u + d) => u < d,
             None => f > 0.5,
         };
-        let mut children = vec![child(up_first), child(!up_first)];
-        // A child known to be worse than its sibling by strong branching waits.
-        if children[0].bound > children[1].bound + 0.5 * (self.cutoff - bound).min(1e12) {
-            children.swap(0, 1);
-        }
-        children
+        vec![child(up_first), child(!up_first)]
     }
 
     /// Solves one side of a branching; the linear program keeps the bounds of before, not the basis.
@@ -192,16 +180,15 @@ impl Worker {
             self.domain.undo(mark);
             return Ok(Side::Closed);
         }
-        self.relax.set_col(j, self.domain.lower[j], self.domain.upper[j])?;
+        self.relax
+            .set_col(j, self.domain.lower[j], self.domain.upper[j])?;
         let result = self.relax.probe(self.cutoff, limit, &self.domain);
         self.domain.undo(mark);
-        self.relax.set_col(j, self.domain.lower[j], self.domain.upper[j])?;
+        self.relax
+            .set_col(j, self.domain.lower[j], self.domain.upper[j])?;
         Ok(match result {
             Relaxed::Infeasible | Relaxed::Cutoff => Side::Closed,
-            Relaxed::Solved(s, bound) => Side::Open {
-                bound,
-                gain: (s.objective - objective).max(0.0),
-            },
+            Relaxed::Solved(s, _) => Side::Open((s.objective - objective).max(0.0)),
             Relaxed::Unbounded | Relaxed::Failed => Side::Unknown,
         })
     }

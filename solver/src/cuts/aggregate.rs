@@ -30,13 +30,22 @@ impl VariableBounds {
                 let (jx, jy) = (index[x] as usize, index[y] as usize);
                 let (a, b) = (value[x], value[y]);
                 let range = p.upper[jy] - p.lower[jy];
-                if p.integer[jx] || !p.integer[jy] || range > 1e4 || a.abs() < 1e-9 || (b / a).abs() > 1e7 {
+                if p.integer[jx]
+                    || !p.integer[jy]
+                    || range > 1e4
+                    || a.abs() < 1e-9
+                    || (b / a).abs() > 1e7
+                {
                     continue;
                 }
                 // a x + b y <= side: x <= side / a - b / a y if a > 0, else >=.
                 for (side, is_upper) in [(p.row_upper[i], true), (p.row_lower[i], false)] {
                     if side.is_finite() {
-                        let list = if (a > 0.0) == is_upper { &mut v.upper } else { &mut v.lower };
+                        let list = if (a > 0.0) == is_upper {
+                            &mut v.upper
+                        } else {
+                            &mut v.lower
+                        };
                         list[jx].push((index[y], -b / a, side / a));
                     }
                 }
@@ -157,12 +166,23 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
                 .problem
                 .rows
                 .iter(i)
-                .filter(|&(j, _)| c.problem.integer[j] && (c.solution.x[j] - c.solution.x[j].round()).abs() > 1e-6)
+                .filter(|&(j, _)| {
+                    c.problem.integer[j] && (c.solution.x[j] - c.solution.x[j].round()).abs() > 1e-6
+                })
                 .count();
-            let norm = c.problem.rows.iter(i).map(|(_, a)| a * a).sum::<f64>().sqrt();
+            let norm = c
+                .problem
+                .rows
+                .iter(i)
+                .map(|(_, a)| a * a)
+                .sum::<f64>()
+                .sqrt();
             let y = c.solution.y[i].abs();
             let s = slack(i).max(0.0) / norm.max(1e-9);
-            (fractional as f64 * 0.1 + y.min(1.0) + if s < 1e-6 { 1.0 } else { -s }, i)
+            (
+                fractional as f64 * 0.1 + y.min(1.0) + if s < 1e-6 { 1.0 } else { -s },
+                i,
+            )
         })
         .filter(|s| s.0.is_finite())
         .collect();
@@ -216,7 +236,14 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
                         continue;
                     }
                     let s = slack(i).max(0.0);
-                    if s > 1e-1 * c.problem.rows.iter(i).map(|(_, a)| a.abs()).fold(0.0, f64::max) || a.abs() < 1e-6 {
+                    if s > 1e-1
+                        * c.problem
+                            .rows
+                            .iter(i)
+                            .map(|(_, a)| a.abs())
+                            .fold(0.0, f64::max)
+                        || a.abs() < 1e-6
+                    {
                         continue;
                     }
                     let value = c.solution.y[i].abs() - s - 0.001 * c.problem.rows.len(i) as f64;

@@ -59,7 +59,9 @@ fn knapsack(c: &Context<'_>, row: usize, sign: f64, side: f64) -> Option<Cut> {
     }
     let margin = 1e-6 * capacity.abs().max(1.0);
     // Greedy cover: items the point wants most, per weight.
-    let mut order: Vec<usize> = (0..items.len()).filter(|&k| items[k].value > 1e-6).collect();
+    let mut order: Vec<usize> = (0..items.len())
+        .filter(|&k| items[k].value > 1e-6)
+        .collect();
     order.sort_by(|&a, &b| {
         let rank = |k: usize| (1.0 - items[k].value) / items[k].weight.max(1e-9);
         rank(a).total_cmp(&rank(b)).then(a.cmp(&b))
@@ -106,7 +108,11 @@ fn knapsack(c: &Context<'_>, row: usize, sign: f64, side: f64) -> Option<Cut> {
         let coef = if in_cover[k] {
             1.0
         } else {
-            let h = sums.iter().skip(1).take_while(|s| item.weight >= **s + 1e-9).count();
+            let h = sums
+                .iter()
+                .skip(1)
+                .take_while(|s| item.weight >= **s + 1e-9)
+                .count();
             h.min(cover.len() - 1) as f64
         };
         if coef == 0.0 {

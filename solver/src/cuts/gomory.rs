@@ -74,7 +74,9 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
         if lp.set_cost(col, 0.0).is_err() {
             return;
         }
-        let LpOutcome::Optimal(s) = outcome else { continue };
+        let LpOutcome::Optimal(s) = outcome else {
+            continue;
+        };
         // The tableau row as an equation: sum_i y_i (row_i . x) with each row's activity at its side minus a slack.
         dense.fill(0.0);
         let mut base = Base::default();
@@ -99,7 +101,8 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
             }
             base.rhs += y * if upper { sides.upper } else { sides.lower };
             if sides.lower != sides.upper {
-                base.slacks.push((i as u32, if upper { y } else { -y }, upper));
+                base.slacks
+                    .push((i as u32, if upper { y } else { -y }, upper));
             }
         }
         if !usable {

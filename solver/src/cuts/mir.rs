@@ -18,9 +18,17 @@ enum Shift {
     Lower,
     Upper,
     /// `x = factor * y + constant - t` (variable upper bound).
-    VariableUpper { y: u32, factor: f64, constant: f64 },
+    VariableUpper {
+        y: u32,
+        factor: f64,
+        constant: f64,
+    },
     /// `x = factor * y + constant + t` (variable lower bound).
-    VariableLower { y: u32, factor: f64, constant: f64 },
+    VariableLower {
+        y: u32,
+        factor: f64,
+        constant: f64,
+    },
 }
 
 /// A nonnegative variable of the shifted inequality.
@@ -64,21 +72,33 @@ pub(crate) fn separate(c: &Context<'_>, base: &Base, with_variable_bounds: bool)
         }
         let (l, u) = (c.lower[k], c.upper[k]);
         let (to_l, to_u) = (x[k] - l, u - x[k]);
-        let mut shift = if to_l <= to_u { Shift::Lower } else { Shift::Upper };
+        let mut shift = if to_l <= to_u {
+            Shift::Lower
+        } else {
+            Shift::Upper
+        };
         let mut distance = to_l.min(to_u);
         if with_variable_bounds {
             if let Some(&(y, factor, constant)) = c.variable_bounds.best_upper(k, x) {
                 let d = factor * x[y as usize] + constant - x[k];
                 if d <= distance + 1e-9 {
                     distance = d;
-                    shift = Shift::VariableUpper { y, factor, constant };
+                    shift = Shift::VariableUpper {
+                        y,
+                        factor,
+                        constant,
+                    };
                 }
             }
             if let Some(&(y, factor, constant)) = c.variable_bounds.best_lower(k, x) {
                 let d = x[k] - factor * x[y as usize] - constant;
                 if d < distance - 1e-9 {
                     distance = d;
-                    shift = Shift::VariableLower { y, factor, constant };
+                    shift = Shift::VariableLower {
+                        y,
+                        factor,
+                        constant,
+                    };
                 }
             }
         }
@@ -94,12 +114,20 @@ pub(crate) fn separate(c: &Context<'_>, base: &Base, with_variable_bounds: bool)
                 rhs -= a * u;
                 -a
             }
-            Shift::VariableUpper { y, factor, constant } => {
+            Shift::VariableUpper {
+                y,
+                factor,
+                constant,
+            } => {
                 rhs -= a * constant;
                 integer.push((y, a * factor));
                 -a
             }
-            Shift::VariableLower { y, factor, constant } => {
+            Shift::VariableLower {
+                y,
+                factor,
+                constant,
+            } => {
                 rhs -= a * constant;
                 integer.push((y, a * factor));
                 a
@@ -161,7 +189,11 @@ pub(crate) fn separate(c: &Context<'_>, base: &Base, with_variable_bounds: bool)
     for (k, &(row, factor, upper)) in base.slacks.iter().enumerate() {
         let b = c.model.row_bounds(remat_lp::RowId(row));
         let activity = c.solution.row_activity[row as usize];
-        let value = if upper { b.upper - activity } else { activity - b.lower };
+        let value = if upper {
+            b.upper - activity
+        } else {
+            activity - b.lower
+        };
         terms.push(Term {
             id: k as u32,
             slack: true,
@@ -180,7 +212,10 @@ pub(crate) fn separate(c: &Context<'_>, base: &Base, with_variable_bounds: bool)
     let mut largest = 0.0f64;
     for t in terms.iter().filter(|t| t.integer && t.coef != 0.0) {
         largest = largest.max(t.coef.abs());
-        if t.value > 1e-6 && t.coef.abs() > 1e-6 && divisors.iter().all(|d| (d - t.coef.abs()).abs() > 1e-9 * d) {
+        if t.value > 1e-6
+            && t.coef.abs() > 1e-6
+            && divisors.iter().all(|d| (d - t.coef.abs()).abs() > 1e-9 * d)
+        {
             divisors.push(t.coef.abs());
         }
     }
@@ -227,7 +262,11 @@ pub(crate) fn separate(c: &Context<'_>, base: &Base, with_variable_bounds: bool)
         rhs -= t.coef * t.range;
         t.coef = -t.coef;
         t.value = t.range - t.value;
-        t.shift = if t.shift == Shift::Lower { Shift::Upper } else { Shift::Lower };
+        t.shift = if t.shift == Shift::Lower {
+            Shift::Upper
+        } else {
+            Shift::Lower
+        };
         match efficacy(&terms, rhs, divisor) {
             Some(e) if e > value + 1e-9 => value = e,
             _ => (terms[k], rhs) = old,
@@ -262,7 +301,11 @@ fn efficacy(terms: &[Term], rhs: f64, divisor: f64) -> Option<f64> {
     let (mut activity, mut norm) = (0.0, 0.0);
     for t in terms {
         let a = t.coef / divisor;
-        let r = if t.integer { rounded(a, f0) } else { a.min(0.0) / (1.0 - f0) };
+        let r = if t.integer {
+            rounded(a, f0)
+        } else {
+            a.min(0.0) / (1.0 - f0)
+        };
         activity += r * t.value;
         if t.value > 1e-9 {
             norm += r * r;
@@ -279,7 +322,11 @@ fn build(c: &Context<'_>, base: &Base, terms: &[Term], rhs: f64, divisor: f64) -
     let mut entries: Vec<(u32, f64)> = Vec::with_capacity(terms.len());
     for t in terms {
         let a = t.coef / divisor;
-        let r = if t.integer { rounded(a, f0) } else { a.min(0.0) / (1.0 - f0) };
+        let r = if t.integer {
+            rounded(a, f0)
+        } else {
+            a.min(0.0) / (1.0 - f0)
+        };
         if r == 0.0 {
             continue;
         }
@@ -309,13 +356,21 @@ fn build(c: &Context<'_>, base: &Base, terms: &[Term], rhs: f64, divisor: f64) -
                 entries.push((t.id, -r));
                 side -= r * c.upper[j];
             }
-            Shift::VariableUpper { y, factor, constant } => {
+            Shift::VariableUpper {
+                y,
+                factor,
+                constant,
+            } => {
                 // t = factor * y + constant - x
                 entries.push((t.id, -r));
                 entries.push((y, r * factor));
                 side -= r * constant;
             }
-            Shift::VariableLower { y, factor, constant } => {
+            Shift::VariableLower {
+                y,
+                factor,
+                constant,
+            } => {
                 entries.push((t.id, r));
                 entries.push((y, -r * factor));
                 side += r * constant;

@@ -77,7 +77,11 @@ impl<'a> Context<'a> {
             if a.abs() > 1e-6 * largest {
                 return true;
             }
-            let bound = if a > 0.0 { self.lower[j as usize] } else { self.upper[j as usize] };
+            let bound = if a > 0.0 {
+                self.lower[j as usize]
+            } else {
+                self.upper[j as usize]
+            };
             if bound.is_finite() && bound.abs() < 1e7 {
                 rhs -= a * bound;
             } else {
@@ -100,7 +104,11 @@ impl<'a> Context<'a> {
             .iter()
             .map(|&(j, a)| {
                 let (l, u) = (self.lower[j as usize], self.upper[j as usize]);
-                let reach = if l.is_finite() && u.is_finite() { l.abs().max(u.abs()) } else { 1.0 };
+                let reach = if l.is_finite() && u.is_finite() {
+                    l.abs().max(u.abs())
+                } else {
+                    1.0
+                };
                 a.abs() * reach.min(1e6)
             })
             .sum::<f64>();

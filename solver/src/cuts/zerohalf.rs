@@ -25,7 +25,11 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
         let b = c.model.row_bounds(RowId(i as u32));
         let a = c.solution.row_activity[i];
         for (side, slack, upper) in [(b.upper, b.upper - a, true), (b.lower, a - b.lower, false)] {
-            if !side.is_finite() || slack > 0.9 || side.abs() > 1e9 || (b.lower == b.upper && !upper) {
+            if !side.is_finite()
+                || slack > 0.9
+                || side.abs() > 1e9
+                || (b.lower == b.upper && !upper)
+            {
                 continue;
             }
             let mut parity = Parity {
@@ -52,7 +56,11 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
         }
     }
     if rows.len() > 3_000 {
-        rows.sort_by(|a, b| a.slack.total_cmp(&b.slack).then(a.rows[0].0.cmp(&b.rows[0].0)));
+        rows.sort_by(|a, b| {
+            a.slack
+                .total_cmp(&b.slack)
+                .then(a.rows[0].0.cmp(&b.rows[0].0))
+        });
         rows.truncate(3_000);
     }
     let mut tried = 0;
@@ -82,7 +90,9 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
         let Some(pick) = pick else { break };
         let pivot = rows.swap_remove(pick);
         let Some(&col) = pivot.odd.iter().max_by(|&&a, &&b| {
-            let inside = |j: u32| (x[j as usize] - c.lower[j as usize]).min(c.upper[j as usize] - x[j as usize]);
+            let inside = |j: u32| {
+                (x[j as usize] - c.lower[j as usize]).min(c.upper[j as usize] - x[j as usize])
+            };
             inside(a).total_cmp(&inside(b)).then(b.cmp(&a))
         }) else {
             break;

@@ -31,7 +31,12 @@ const RULES: [Rule; 5] = [
 
 impl Worker {
     /// Dives if it is time and budget allows.
-    pub(crate) fn dives(&mut self, shared: &Shared, s: &Solution, depth: u32) -> Result<(), ModelError> {
+    pub(crate) fn dives(
+        &mut self,
+        shared: &Shared,
+        s: &Solution,
+        depth: u32,
+    ) -> Result<(), ModelError> {
         let root = depth == 0;
         let due = root || self.processed % 10 == 1;
         let share = if self.best.is_none() { 2 } else { 5 };
@@ -64,7 +69,12 @@ impl Worker {
         end
     }
 
-    fn dive_down(&mut self, shared: &Shared, mut x: Vec<f64>, rule: Rule) -> Result<(), ModelError> {
+    fn dive_down(
+        &mut self,
+        shared: &Shared,
+        mut x: Vec<f64>,
+        rule: Rule,
+    ) -> Result<(), ModelError> {
         let p = shared.problem.clone();
         let limit = 200 + 2 * shared.root_iterations;
         let start = self.relax.iterations();
@@ -169,7 +179,11 @@ impl Worker {
                 } else {
                     u < d
                 };
-                let ratio = if rounds_up { (u + 1e-6) / (d + 1e-6) } else { (d + 1e-6) / (u + 1e-6) };
+                let ratio = if rounds_up {
+                    (u + 1e-6) / (d + 1e-6)
+                } else {
+                    (d + 1e-6) / (u + 1e-6)
+                };
                 (ratio, rounds_up)
             }
             Rule::VectorLength => {
@@ -177,7 +191,10 @@ impl Worker {
                 // The direction that helps rows at the objective's expense.
                 let rounds_up = c >= 0.0;
                 let loss = if rounds_up { c * (1.0 - f) } else { -c * f };
-                ((loss + 1e-3) / (shared.problem.cols.len(j) + 1) as f64, rounds_up)
+                (
+                    (loss + 1e-3) / (shared.problem.cols.len(j) + 1) as f64,
+                    rounds_up,
+                )
             }
         }
     }

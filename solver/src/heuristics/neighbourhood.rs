@@ -20,7 +20,12 @@ pub(crate) struct Found {
 }
 
 /// Runs the neighbourhood whose turn it is.
-pub(crate) fn run(shared: &Shared, root: &RootData, turn: u64, ticks: u64) -> Result<Found, SolveError> {
+pub(crate) fn run(
+    shared: &Shared,
+    root: &RootData,
+    turn: u64,
+    ticks: u64,
+) -> Result<Found, SolveError> {
     let mut p = (*shared.problem).clone();
     p.lower.copy_from_slice(&shared.lower);
     p.upper.copy_from_slice(&shared.upper);

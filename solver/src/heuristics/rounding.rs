@@ -5,7 +5,11 @@ use remat_lp::ModelError;
 
 impl Worker {
     /// Rounds each fractional column in a direction without locks, if all have one.
-    pub(crate) fn simple_rounding(&mut self, shared: &Shared, x: &[f64]) -> Result<bool, ModelError> {
+    pub(crate) fn simple_rounding(
+        &mut self,
+        shared: &Shared,
+        x: &[f64],
+    ) -> Result<bool, ModelError> {
         let tol = shared.settings.integrality_tolerance;
         let mut y = x.to_vec();
         for j in 0..x.len() {

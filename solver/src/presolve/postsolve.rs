@@ -24,14 +24,6 @@ pub(crate) struct Postsolve {
 }
 
 impl Postsolve {
-    pub fn identity(n: usize) -> Postsolve {
-        Postsolve {
-            original: n,
-            kept: (0..n as u32).collect(),
-            steps: Vec::new(),
-        }
-    }
-
     /// The point of the model given that belongs to one of the reduced problem.
     pub fn restore(&self, x: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; self.original];
@@ -41,7 +33,11 @@ impl Postsolve {
         for step in self.steps.iter().rev() {
             match step {
                 Step::Fixed { col, value } => out[*col as usize] = *value,
-                Step::Aggregated { col, constant, terms } => {
+                Step::Aggregated {
+                    col,
+                    constant,
+                    terms,
+                } => {
                     out[*col as usize] =
                         constant + terms.iter().map(|&(j, f)| f * out[j as usize]).sum::<f64>();
                 }
