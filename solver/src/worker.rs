@@ -106,6 +106,7 @@ pub(crate) struct Worker {
     pub node_solves: u64,
     pub dive_turn: u64,
     pub processed: u64,
+    polished: u64,
 }
 
 /// How a node ended.
@@ -144,6 +145,7 @@ impl Worker {
             node_solves: 0,
             dive_turn: 0,
             processed: 0,
+            polished: 0,
         })
     }
 
@@ -580,12 +582,23 @@ impl Worker {
         x: &[f64],
         found_by: &'static str,
     ) -> Result<bool, ModelError> {
-        let original = shared.postsolve.restore(x);
-        let Ok(objective) = check_point(
+        self.offer_original(shared, x, shared.postsolve.restore(x), found_by)
+    }
+
+    /// The same for a point of both spaces.
+    fn offer_original(
+        &mut self,
+        shared: &Shared,
+        x: &[f64],
+        original: Vec<f64>,
+        found_by: &'static str,
+    ) -> Result<bool, ModelError> {
+        let checked = check_point(
             &shared.original,
             &original,
             shared.settings.feasibility_tolerance,
-        ) else {
+        );
+        let Ok(objective) = checked else {
             self.report.refused += 1;
             return Ok(false);
         };
@@ -630,6 +643,57 @@ impl Worker {
             self.report.solutions.push(found);
         }
         Ok(true)
+    }
+
+    /// Solves the model given over its continuous columns, with the integer ones of a point and a small tolerance: presolve
+    /// and scaling may have blown up what the reduced relaxation takes for a rounding error.
+    fn polish(
+        &mut self,
+        shared: &Shared,
+        rounded: &[f64],
+        found_by: &'static str,
+    ) -> Result<bool, ModelError> {
+        let model = &shared.original;
+        let point = shared.postsolve.restore(rounded);
+        let mut lp = remat_lp::Solver::new(
+            model.clone(),
+            remat_lp::Settings {
+                primal_tolerance: 1e-9,
+                ..Default::default()
+            },
+        );
+        for j in 0..model.num_cols() {
+            let col = ColId(j as u32);
+            if model.is_integer(col) {
+                let b = model.col_bounds(col);
+                let v = point[j].round();
+                if v < b.lower || v > b.upper {
+                    return Ok(false);
+                }
+                lp.set_col_bounds(col, v)?;
+            }
+        }
+        lp.set_limits(remat_lp::Limits {
+            iterations: Some(50_000),
+            interrupt: Some(shared.stop.clone()),
+            ..Default::default()
+        });
+        let outcome = lp.solve();
+        self.domain.ticks += lp.stats().ticks;
+        let Some(s) = outcome.optimal() else {
+            return Ok(false);
+        };
+        let mut x = s.x.clone();
+        for (j, v) in x.iter_mut().enumerate() {
+            let col = ColId(j as u32);
+            let b = model.col_bounds(col);
+            *v = if model.is_integer(col) {
+                v.round()
+            } else {
+                v.clamp(b.lower, b.upper)
+            };
+        }
+        self.offer_original(shared, &shared.postsolve.project(&x), x, found_by)
     }
 
     /// Rounds the integer columns of a point that is integral within tolerances and hands it in; with continuous columns
@@ -679,6 +743,10 @@ impl Worker {
                 }
                 accepted = self.offer(shared, &y, found_by)?;
             }
+        }
+        if !accepted && self.polished < 20 + self.processed / 20 {
+            self.polished += 1;
+            accepted = self.polish(shared, &rounded, found_by)?;
         }
         self.domain.undo(mark);
         self.sync_bounds(shared)?;
