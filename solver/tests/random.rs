@@ -3,7 +3,7 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, Sense};
-use remat_solver::{NodeSelection, Settings, SolveStatus, Solver, check_point};
+use remat_solver::{Limits, NodeSelection, Settings, SolveStatus, Solver, check_point};
 
 struct Dice(Xoshiro256PlusPlus);
 
@@ -36,6 +36,7 @@ fn random_model(dice: &mut Dice) -> (Model, &'static str) {
         "packing",
         "mixed",
         "fractional",
+        "lotsizing",
     ];
     let kind = kinds[dice.range(0, kinds.len() as i64 - 1) as usize];
     match kind {
@@ -86,6 +87,36 @@ fn random_model(dice: &mut Dice) -> (Model, &'static str) {
             if kind == "packing" {
                 for &c in &cols {
                     b.set_cost(c, -sense.sign() * dice.range(1, 9) as f64);
+                }
+            }
+        }
+        "lotsizing" => {
+            // Stock, production and set-up per period: variable upper bounds, paths, flow covers.
+            let periods = dice.range(2, 5);
+            let products = if periods <= 3 { dice.range(1, 2) } else { 1 };
+            let mut made: Vec<Vec<ColId>> = vec![Vec::new(); periods as usize];
+            for _ in 0..products {
+                let mut stock: Option<ColId> = None;
+                for t in 0..periods {
+                    let capacity = dice.range(3, 20) as f64;
+                    let x = b.add_col(dice.range(0, 3) as f64 * sense.sign(), 0.0..);
+                    let y = b.add_col(dice.range(1, 30) as f64 * sense.sign(), 0.0..=1.0);
+                    let s = b.add_col(dice.range(0, 2) as f64 * sense.sign(), 0.0..);
+                    b.set_integer(y, true);
+                    b.add_row(..=0.0, [(x, 1.0), (y, -capacity)]);
+                    let mut balance = vec![(x, 1.0), (s, -1.0)];
+                    balance.extend(stock.map(|s| (s, 1.0)));
+                    b.add_row(dice.range(0, 8) as f64, balance);
+                    stock = Some(s);
+                    made[t as usize].push(x);
+                }
+            }
+            if products > 1 {
+                for xs in made {
+                    b.add_row(
+                        ..=dice.range(4, 24) as f64,
+                        xs.into_iter().map(|x| (x, 1.0)),
+                    );
                 }
             }
         }
@@ -265,4 +296,157 @@ fn random_programs_match_enumeration() {
     for seed in start..start + count {
         compare(seed);
     }
+}
+
+#[test]
+fn unbounded_integers_and_unbounded_programs() {
+    // Integers without bounds; the best point is far out, or there is none.
+    let solve = |f: &dyn Fn(&mut ModelBuilder)| {
+        let mut b = ModelBuilder::new(Sense::Minimise);
+        f(&mut b);
+        Solver::new(b.build().unwrap(), Settings::default())
+            .run()
+            .unwrap()
+    };
+    let free = |b: &mut ModelBuilder, cost: f64| {
+        let c = b.add_col(cost, ..);
+        b.set_integer(c, true);
+        c
+    };
+    let r = solve(&|b| {
+        let (x, y) = (free(b, 3.0), free(b, 5.0));
+        b.add_row(7.5.., [(x, 2.0), (y, 3.0)]);
+        b.add_row(..=4.0, [(x, 1.0), (y, -1.0)]);
+        b.add_row(..=1000.0, [(y, 1.0), (x, -1.0)]);
+    });
+    // 2x + 3y >= 8, x - y <= 4: 12 at (4, 0).
+    assert_eq!(r.status, SolveStatus::Optimal);
+    assert_eq!(r.solution.unwrap().objective, 12.0);
+    let r = solve(&|b| {
+        let (x, y) = (free(b, 1.0), free(b, 1.0));
+        b.add_row(..=0.0, [(x, 1.0), (y, 2.0)]);
+    });
+    assert_eq!(r.status, SolveStatus::Unbounded);
+    assert!(r.solution.is_some());
+    // The relaxation is unbounded, the program has no point: 2x - 2y = 1.
+    let mut b = ModelBuilder::new(Sense::Minimise);
+    let (x, y) = (free(&mut b, 1.0), free(&mut b, 1.0));
+    b.add_row(1.0, [(x, 2.0), (y, -2.0)]);
+    b.add_row(-50.0..=50.0, [(x, 1.0)]);
+    let z = free(&mut b, -1.0);
+    b.add_row(0.0.., [(z, 1.0)]);
+    let r = Solver::new(b.build().unwrap(), Settings::default())
+        .run()
+        .unwrap();
+    assert_eq!(r.status, SolveStatus::Infeasible);
+}
+
+/// A knapsack of several rows that needs a real tree.
+fn hard_model(seed: u64) -> Model {
+    let mut dice = Dice(Xoshiro256PlusPlus::seed_from_u64(seed));
+    let mut b = ModelBuilder::new(Sense::Maximise);
+    let weights: Vec<Vec<f64>> = (0..3)
+        .map(|_| (0..30).map(|_| dice.range(10, 99) as f64).collect())
+        .collect();
+    let cols: Vec<ColId> = (0..30)
+        .map(|k| {
+            // Profits that follow the weights make the bounds weak.
+            let profit = weights.iter().map(|w| w[k]).sum::<f64>() + dice.range(0, 20) as f64;
+            let c = b.add_col(profit, 0.0..=1.0);
+            b.set_integer(c, true);
+            c
+        })
+        .collect();
+    for w in &weights {
+        let half = (w.iter().sum::<f64>() / 2.0).floor();
+        b.add_row(..=half, cols.iter().zip(w).map(|(&c, &w)| (c, w)));
+    }
+    b.build().unwrap()
+}
+
+#[test]
+fn the_tree_does_not_depend_on_the_number_of_threads() {
+    for seed in 0..4 {
+        let run = |threads| {
+            let settings = Settings {
+                threads,
+                cuts: false,
+                ..Settings::default()
+            };
+            let r = Solver::new(hard_model(seed), settings).run().unwrap();
+            let s = r.solution.unwrap();
+            (
+                r.status,
+                s.objective,
+                s.x,
+                r.info.nodes,
+                r.info.lp_iterations,
+                r.info.ticks,
+            )
+        };
+        let one = run(1);
+        assert!(one.3 > 300, "{} nodes", one.3);
+        assert_eq!(one, run(2));
+        assert_eq!(one, run(8));
+    }
+}
+
+#[test]
+fn limits_leave_valid_bounds() {
+    let model = hard_model(7);
+    let best = Solver::new(model.clone(), Settings::default())
+        .run()
+        .unwrap();
+    let best = best.solution.unwrap().objective;
+    for nodes in [1, 3, 10, 40] {
+        let settings = Settings {
+            limits: Limits {
+                nodes: Some(nodes),
+                ..Default::default()
+            },
+            cuts: false,
+            ..Settings::default()
+        };
+        let r = Solver::new(model.clone(), settings).run().unwrap();
+        assert_eq!(r.status, SolveStatus::NodeLimit);
+        assert!(r.dual_bound >= best && r.info.nodes <= nodes + 4);
+        assert!(r.solution.is_none_or(|s| s.objective <= best));
+    }
+}
+
+#[test]
+fn a_start_is_used_and_a_cutoff_at_the_optimum_leaves_nothing() {
+    let model = hard_model(3);
+    let best = Solver::new(model.clone(), Settings::default())
+        .run()
+        .unwrap()
+        .solution
+        .unwrap();
+    let settings = Settings {
+        starts: vec![best.x.clone(), vec![0.5; 3]],
+        limits: Limits {
+            nodes: Some(0),
+            ..Default::default()
+        },
+        cuts: false,
+        heuristics: false,
+        ..Settings::default()
+    };
+    let r = Solver::new(model.clone(), settings).run().unwrap();
+    assert_eq!(
+        r.solution.map(|s| (s.objective, s.found_by)),
+        Some((best.objective, "start"))
+    );
+    let settings = Settings {
+        cutoff: Some(best.objective),
+        ..Settings::default()
+    };
+    let r = Solver::new(model.clone(), settings).run().unwrap();
+    assert_eq!((r.status, r.solution), (SolveStatus::Infeasible, None));
+    let settings = Settings {
+        cutoff: Some(best.objective - 0.5),
+        ..Settings::default()
+    };
+    let r = Solver::new(model, settings).run().unwrap();
+    assert_eq!(r.solution.map(|s| s.objective), Some(best.objective));
 }
