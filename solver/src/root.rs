@@ -152,6 +152,14 @@ fn cut_loop(
                 break;
             }
         }
+        if shared.settings.log {
+            eprintln!(
+                "  cuts, round {round:>3}: {:>5} new, {:>5} in, objective {:.9}",
+                rows.len(),
+                ages.len(),
+                solution.objective
+            );
+        }
         // Rows that have been slack for some rounds go.
         let base = shared.problem.num_rows();
         for (k, age) in ages.iter_mut().enumerate() {

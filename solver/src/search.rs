@@ -187,7 +187,7 @@ impl Solver {
                     info,
                 });
             }
-            Presolved::Reduced(p, post) => (p, post),
+            Presolved::Reduced(p, post) => (*p, post),
         };
         info.presolved_rows = problem.num_rows() as u64;
         info.presolved_cols = problem.num_cols() as u64;
@@ -492,10 +492,10 @@ impl Search {
         }
         if improved {
             self.queue.prune(self.shared.cutoff);
-            if self.shared.settings.reduced_cost_fixing {
-                if let Some(root) = &self.root {
-                    root.tighten(&mut self.shared);
-                }
+            if self.shared.settings.reduced_cost_fixing
+                && let Some(root) = &self.root
+            {
+                root.tighten(&mut self.shared);
             }
         }
     }

@@ -107,7 +107,7 @@ impl Accumulator {
     }
 }
 
-const MOST_ROWS: usize = 6;
+const MOST_ROWS: usize = 12;
 
 /// Adds a row to an aggregation: the slack is the distance to the side that is nearer.
 fn add_row(

@@ -230,18 +230,18 @@ pub(crate) fn separate(c: &Context<'_>, base: &Base, with_variable_bounds: bool)
     }
     let mut best: Option<(f64, f64)> = None;
     for &d in &divisors {
-        if let Some(e) = efficacy(&terms, rhs, d) {
-            if best.is_none_or(|b| e > b.1) {
-                best = Some((d, e));
-            }
+        if let Some(e) = efficacy(&terms, rhs, d)
+            && best.is_none_or(|b| e > b.1)
+        {
+            best = Some((d, e));
         }
     }
     let (d, _) = best?;
     for part in [2.0, 4.0, 8.0] {
-        if let Some(e) = efficacy(&terms, rhs, d / part) {
-            if best.is_none_or(|b| e > b.1) {
-                best = Some((d / part, e));
-            }
+        if let Some(e) = efficacy(&terms, rhs, d / part)
+            && best.is_none_or(|b| e > b.1)
+        {
+            best = Some((d / part, e));
         }
     }
     let (divisor, mut value) = best?;

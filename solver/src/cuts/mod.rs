@@ -65,7 +65,7 @@ impl<'a> Context<'a> {
     /// Cleans a candidate, measures it, and returns it if it cuts enough and is numerically harmless.
     pub fn finish(&self, mut entries: Vec<(u32, f64)>, mut rhs: f64) -> Option<Cut> {
         let largest = entries.iter().fold(0.0f64, |m, e| m.max(e.1.abs()));
-        if !(largest > 1e-9 && largest < 1e12) || !rhs.is_finite() {
+        if !(largest > 1e-9 && largest < 1e12 && rhs.is_finite()) {
             return None;
         }
         // Tiny coefficients are replaced by the least the column can contribute.

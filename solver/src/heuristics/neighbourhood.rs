@@ -44,7 +44,7 @@ pub(crate) fn run(
         }
         let near = (relaxed[j] - relaxed[j].round()).abs() <= 1e-6;
         let value = match &shared.incumbent {
-            Some(i) if turn % 2 == 0 => {
+            Some(i) if turn.is_multiple_of(2) => {
                 name = "RINS";
                 ((relaxed[j] - i.x[j]).abs() <= 1e-6).then_some(i.x[j])
             }
@@ -64,11 +64,12 @@ pub(crate) fn run(
                 None
             }
         };
-        if let Some(v) = value {
-            if v >= p.lower[j] && v <= p.upper[j] {
-                (p.lower[j], p.upper[j]) = (v, v);
-                fixed += 1;
-            }
+        if let Some(v) = value
+            && v >= p.lower[j]
+            && v <= p.upper[j]
+        {
+            (p.lower[j], p.upper[j]) = (v, v);
+            fixed += 1;
         }
     }
     let nothing = Found {

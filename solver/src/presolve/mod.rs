@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// What presolve came to.
 pub(crate) enum Presolved {
     Infeasible,
-    Reduced(Problem, Postsolve),
+    Reduced(Box<Problem>, Postsolve),
 }
 
 /// No point satisfies the constraints.
@@ -207,7 +207,7 @@ pub(crate) fn run(
     let original = p.num_cols();
     let (p, kept) = work.assemble();
     Presolved::Reduced(
-        p,
+        Box::new(p),
         Postsolve {
             original,
             kept,
