@@ -170,7 +170,7 @@ fn cut_loop(
         drop_rows(worker, solution, base, &mut ages, &old)?;
         let gain = solution.objective - before;
         let total = solution.objective - first;
-        if gain > 0.01 * total && gain > 1e-6 * solution.objective.abs().max(1.0) {
+        if gain > 0.003 * total && gain > 1e-6 * solution.objective.abs().max(1.0) {
             stalled = 0;
         } else {
             stalled += 1;

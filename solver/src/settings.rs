@@ -98,7 +98,7 @@ impl Default for Settings {
             propagation: true,
             reduced_cost_fixing: true,
             cuts: true,
-            cut_rounds: 30,
+            cut_rounds: 60,
             heuristics: true,
             sub_mips: true,
             reliability: 4,

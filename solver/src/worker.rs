@@ -777,8 +777,38 @@ impl Worker {
         }
         if shared.settings.heuristics {
             self.simple_rounding(shared, &s.x)?;
+            if depth == 0 && self.best.is_none() {
+                self.start_heuristics(shared, s)?;
+            }
             self.dives(shared, s, depth)?;
+            if depth == 0 && self.best.is_none() {
+                self.pump(shared, s, 60)?;
+            }
         }
+        Ok(())
+    }
+}
+
+impl Worker {
+    /// Walks from the relaxation's point and from the bound where the objective is best.
+    fn start_heuristics(&mut self, shared: &Shared, s: &Solution) -> Result<(), ModelError> {
+        let p = shared.problem.clone();
+        let budget = 5_000_000 + 50 * p.rows.index.len() as u64;
+        if self.jump(shared, &s.x, budget, shared.settings.seed)? {
+            return Ok(());
+        }
+        let cheap: Vec<f64> = (0..p.num_cols())
+            .map(|j| {
+                let (l, u) = (shared.lower[j], shared.upper[j]);
+                match p.cost[j] {
+                    c if c < 0.0 && u.is_finite() => u,
+                    _ if l.is_finite() => l,
+                    _ if u.is_finite() => u,
+                    _ => 0.0,
+                }
+            })
+            .collect();
+        self.jump(shared, &cheap, budget, shared.settings.seed + 1)?;
         Ok(())
     }
 }

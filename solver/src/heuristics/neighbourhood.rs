@@ -32,7 +32,7 @@ pub(crate) fn run(
     let relaxed = &root.solution.x;
     let mut name = "RENS";
     let (mut fixed, mut integers) = (0usize, 0usize);
-    let mut state = shared.settings.seed ^ turn.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut random = super::Random::new(shared.settings.seed ^ turn.wrapping_mul(0x9e37_79b9));
     for j in 0..p.num_cols() {
         if !p.integer[j] {
             continue;
@@ -50,12 +50,8 @@ pub(crate) fn run(
             }
             Some(i) => {
                 name = "mutation";
-                // A different three quarters at every turn (splitmix64).
-                state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-                let mut z = state;
-                z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-                z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-                (z >> 62 != 0).then_some(i.x[j])
+                // A different three quarters at every turn.
+                (random.below(4) != 0).then_some(i.x[j])
             }
             None if near => Some(relaxed[j].round()),
             None => {
