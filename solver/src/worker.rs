@@ -793,7 +793,8 @@ impl Worker {
     /// Walks from the relaxation's point and from the bound where the objective is best.
     fn start_heuristics(&mut self, shared: &Shared, s: &Solution) -> Result<(), ModelError> {
         let p = shared.problem.clone();
-        let budget = 5_000_000 + 50 * p.rows.index.len() as u64;
+        let size = p.rows.index.len() as u64;
+        let budget = (20_000 + 500 * size).min(5_000_000 + 50 * size);
         if self.jump(shared, &s.x, budget, shared.settings.seed)? {
             return Ok(());
         }

@@ -147,7 +147,7 @@ impl Worker {
         let mut step = 0u64;
         while !walk.violated.is_empty() && walk.ticks < budget {
             step += 1;
-            if step % 1000 == 0 && shared.stopped() {
+            if step.is_multiple_of(1000) && shared.stopped() {
                 break;
             }
             let i = walk.violated[random.below(walk.violated.len())] as usize;
