@@ -30,6 +30,15 @@ impl Dual<'_> {
     /// Recomputes factorisation (if the reason asks for it), reduced costs and values. Returns how the phase ended, if
     /// it has.
     pub(super) fn rebuild(&mut self, reason: Reason) -> Option<RunEnd> {
+        // The proof is checked against the matrix itself, so it does not matter how accurate the factors are; most
+        // infeasible nodes of a search tree end here without a factorisation.
+        if matches!(reason, Reason::PossiblyInfeasible(_))
+            && self.phase == Phase::Two
+            && self.core.infeasibility_proven()
+        {
+            self.leave();
+            return Some(RunEnd::Infeasible);
+        }
         let fresh = self.core.factored && self.core.factor.updates() == 0;
         let refactor = match reason {
             Reason::Numerical | Reason::UpdateLimit => !fresh,

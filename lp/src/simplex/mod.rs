@@ -79,6 +79,7 @@ pub(crate) struct Budget {
 }
 
 /// The working state of the simplex methods.
+#[derive(Clone)]
 pub(crate) struct Core {
     pub m: usize,
     pub n: usize,
