@@ -112,6 +112,8 @@ pub(crate) struct Core {
     /// Dual steepest edge weights.
     pub dse: Vec<f64>,
     pub dse_valid: bool,
+    /// Rows added since the dual last ran, whose weights are to be computed.
+    pub new_rows: Vec<u32>,
     /// Primal devex weights by variable.
     pub devex: Vec<f64>,
     pub devex_valid: bool,
@@ -177,6 +179,7 @@ impl Core {
             bu: Vec::new(),
             dse: Vec::new(),
             dse_valid: false,
+            new_rows: Vec::new(),
             devex: Vec::new(),
             devex_valid: false,
             factor: Factor::new(),
