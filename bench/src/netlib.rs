@@ -346,11 +346,19 @@ impl Line {
             .reduce(f64::max)
     }
 
-    /// Whether the answer is optimal, certified, and no more than 1e-8 off what it can be compared with.
+    /// Whether the answer is certified and no more than 1e-8 off what it can be compared with. That there is no optimum must
+    /// be proven, and HiGHS must not have one.
     pub fn agrees(&self) -> bool {
-        self.complaint.is_none()
-            && self.ours.objective.is_some()
-            && self.difference().is_none_or(|d| d <= 1e-8)
+        let end = match self.ours.objective {
+            Some(_) => self.difference().is_none_or(|d| d <= 1e-8),
+            None => {
+                let proven = matches!(self.ours.status.as_str(), "infeasible" | "unbounded");
+                proven
+                    && self.reference.is_none()
+                    && self.highs.as_ref().is_none_or(|h| h.objective.is_none())
+            }
+        };
+        self.complaint.is_none() && end
     }
 }
 
@@ -386,7 +394,7 @@ pub fn render(line: &Line) -> String {
     };
     let _ = match (line.agrees(), line.difference()) {
         (true, Some(d)) => write!(out, "  agrees ({d:.1e})"),
-        (true, None) => write!(out, "  certified"),
+        (true, None) => write!(out, "  {}, certified", line.ours.status),
         (false, d) => {
             let highs = line
                 .highs
@@ -484,6 +492,17 @@ mod tests {
         };
         assert!(line.agrees());
         line.reference = Some(1.0001);
+        assert!(!line.agrees());
+        line.reference = None;
+        line.ours = Run {
+            status: "infeasible".into(),
+            objective: None,
+            ..line.ours
+        };
+        assert!(!line.agrees());
+        line.highs = None;
+        assert!(line.agrees());
+        line.complaint = Some("no proof".into());
         assert!(!line.agrees());
         assert!(render(&line).contains("DIFFERS"));
     }

@@ -11,6 +11,8 @@
 
 mod lex;
 mod read;
+#[cfg(test)]
+mod tests;
 mod write;
 
 pub use read::{parse, read};

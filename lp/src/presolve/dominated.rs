@@ -1,5 +1,5 @@
 //! Columns whose reduced cost has the same sign in every dual solution: they rest on a bound
-//! (Andersen & Andersen 1995, sections 3.6 and 3.7).
+//! (Andersen & Andersen 1995).
 
 use super::empty::fix;
 use super::stack::Side;

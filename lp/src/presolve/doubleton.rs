@@ -1,4 +1,4 @@
-//! An equation in two columns, `a x + b z = r`, expresses one of them by the other (Andersen & Andersen 1995, section 3.4).
+//! An equation in two columns, `a x + b z = r`, expresses one of them by the other (Andersen & Andersen 1995).
 
 use super::stack::{Side, State, Undo};
 use super::work::{Entries, Stop, Work, cancel};

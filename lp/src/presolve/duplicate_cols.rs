@@ -1,6 +1,6 @@
 //! Columns that are multiples of one another. With costs in the same ratio they are one column with the sum of their
 //! ranges; otherwise the dearer one rests on a bound if the cheaper one can always do its work
-//! (Andersen & Andersen 1995, section 4).
+//! (Andersen & Andersen 1995).
 
 use super::duplicate_rows::{WINDOW, candidates, multiple};
 use super::empty::fix;

@@ -1,5 +1,5 @@
 //! Rows that are multiples of one another: one stays, with the tighter of the bounds
-//! (Andersen & Andersen 1995, section 4; found by hashing, as in Tomlin & Welch 1986).
+//! (Andersen & Andersen 1995; found by hashing, as in Tomlin & Welch 1986).
 
 use super::stack::{Side, State, Undo};
 use super::work::{Entries, Stop, Work};

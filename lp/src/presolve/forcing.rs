@@ -1,5 +1,5 @@
 //! What the bounds of a row's columns say about the row: impossible, redundant, redundant on one side, or forcing every
-//! column to a bound (Andersen & Andersen, *Presolving in linear programming*, 1995, section 3.3).
+//! column to a bound (Andersen & Andersen, *Presolving in linear programming*, 1995).
 
 use super::empty::fix;
 use super::stack::{Side, State, Undo};

@@ -1,10 +1,10 @@
 //! Makes a program smaller before it is solved, and its solution whole afterwards: values, duals, reduced costs and a basis
 //! that is optimal for the original.
 //!
-//! Reductions (one a file): columns that are fixed or empty ([`empty`]), rows of one entry ([`singleton_row`]), redundant and
-//! forcing rows ([`forcing`]), equations in two columns ([`doubleton`]), columns of one entry that only loosen a row
-//! ([`slack`]), implied free columns ([`substitution`]), dominated columns ([`dominated`]), multiples of rows
-//! ([`duplicate_rows`]) and of columns ([`duplicate_cols`]). Each leaves a record of the way back ([`stack`]).
+//! Reductions (one a file): columns that are fixed or empty (`empty`), rows of one entry (`singleton_row`), redundant and
+//! forcing rows (`forcing`), equations in two columns (`doubleton`), columns of one entry that only loosen a row
+//! (`slack`), implied free columns (`substitution`), dominated columns (`dominated`), multiples of rows
+//! (`duplicate_rows`) and of columns (`duplicate_cols`). Each leaves a record of the way back (`stack`).
 //!
 //! What presolve finds impossible it proves: the multipliers are carried back and checked against the original by
 //! [`crate::certificate`]; if they do not convince, the original is solved instead. Not for branch and bound, where the

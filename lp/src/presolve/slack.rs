@@ -110,6 +110,25 @@ fn give_back(row: usize, t: &Taken, activity: f64, s: &mut State) {
     }
 }
 
+/// Whether moving the cost of column `j` to the others of its row leaves no more of them with a cost that their
+/// infinite bound makes dual infeasible at once. A transportation problem whose spill columns were taken in took the dual
+/// simplex 845 pivots instead of 334.
+fn keeps_dual_feasibility(w: &Work, entries: &Entries, j: usize, price: f64) -> bool {
+    let wrong = |k: usize, cost: f64| {
+        (cost < 0.0 && w.upper[k] == f64::INFINITY)
+            || (cost > 0.0 && w.lower[k] == f64::NEG_INFINITY)
+    };
+    let mut balance = -i64::from(wrong(j, w.cost[j]));
+    for &(k, v) in entries {
+        let k = k as usize;
+        if k != j && w.col_is_alive(k) {
+            balance +=
+                i64::from(wrong(k, cancel(w.cost[k], -v * price))) - i64::from(wrong(k, w.cost[k]));
+        }
+    }
+    balance <= 0
+}
+
 /// Takes the columns of one entry into row `i` as far as possible.
 pub(super) fn row(w: &mut Work, i: usize) -> Result<bool, Stop> {
     let entries = w.row_entries(i);
@@ -123,7 +142,8 @@ pub(super) fn row(w: &mut Work, i: usize) -> Result<bool, Stop> {
         if w.col_len(j) != 1 || left <= 1 || a.abs() < 1e-3 * largest || w.lower[j] == w.upper[j] {
             continue;
         }
-        if !(equation || w.cost[j] == 0.0) {
+        if w.cost[j] != 0.0 && !(equation && keeps_dual_feasibility(w, &entries, j, w.cost[j] / a))
+        {
             continue;
         }
         let (l, u, cost) = (w.lower[j], w.upper[j], w.cost[j]);

@@ -1,5 +1,5 @@
 //! Columns whose bounds can never bind because a row implies them: the row then defines the column and both go
-//! (Andersen & Andersen 1995, section 3.5; Gondzio, *Presolve analysis of linear programs*, 1997).
+//! (Andersen & Andersen 1995; Gondzio, *Presolve analysis of linear programs*, 1997).
 //!
 //! A column of one entry may leave by an inequality too: its cost tells which side of the row must bind. A column of a few
 //! entries needs an equation, which is added to the column's other rows.
