@@ -1,6 +1,6 @@
 //! The solver people hold: a model, a basis, and everything that is kept between solves.
 
-use crate::certificate::safe_bound;
+use crate::certificate::{check_farkas, safe_bound};
 use crate::ids::{Bounds, ColId, RowId};
 use crate::model::{Model, ModelError, NewCol, NewRow, check_bounds};
 use crate::outcome::{Basis, FarkasRay, LimitKind, LpOutcome, Ray, Solution, VarStatus};
@@ -290,7 +290,31 @@ impl Solver {
             let factor = crate::scaling::power_of_two(1.0 / largest);
             y.iter_mut().for_each(|v| *v *= factor);
         }
-        LpOutcome::Infeasible(FarkasRay { y })
+        let ray = FarkasRay { y };
+        match check_farkas(&self.model, &ray) {
+            Ok(()) => LpOutcome::Infeasible(ray),
+            Err(_) => LpOutcome::Infeasible(self.without_noise(ray)),
+        }
+    }
+
+    /// The ray without multipliers that are rounding noise on rows with an infinite side, where the proof holds without
+    /// them (noise there would price an infinite side); otherwise the ray as it is.
+    fn without_noise(&self, ray: FarkasRay) -> FarkasRay {
+        let model = &self.model;
+        let one_sided =
+            |i: usize| !(model.row_lower[i].is_finite() && model.row_upper[i].is_finite());
+        for noise in [1e-12, 1e-10, 1e-8] {
+            let mut clean = ray.clone();
+            for (i, y) in clean.y.iter_mut().enumerate() {
+                if y.abs() <= noise && one_sided(i) {
+                    *y = 0.0;
+                }
+            }
+            if check_farkas(model, &clean).is_ok() {
+                return clean;
+            }
+        }
+        ray
     }
 
     fn unbounded(&mut self, q: u32) -> LpOutcome {

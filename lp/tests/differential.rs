@@ -204,12 +204,12 @@ fn dive(name: &str, model: Model, seed: u64, steps: usize) {
 #[test]
 fn diving_warm_equals_cold() {
     for (name, make) in FAMILIES {
-        for seed in 0..6 {
+        for seed in 0..10 {
             let mut r = Rng::new(1000 + seed);
             let size = 8 + r.below(25);
             let (model, end) = make(&mut r, size);
             if matches!(end, End::Optimal(_)) {
-                dive(name, model, seed, 60);
+                dive(name, model, seed, 120);
             }
         }
     }

@@ -34,7 +34,7 @@ impl Dual<'_> {
         // infeasible nodes of a search tree end here without a factorisation.
         if matches!(reason, Reason::PossiblyInfeasible(_))
             && self.phase == Phase::Two
-            && self.core.infeasibility_proven()
+            && self.core.infeasibility_proven(true)
         {
             self.leave();
             return Some(RunEnd::Infeasible);

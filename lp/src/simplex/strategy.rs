@@ -51,7 +51,7 @@ impl Core {
                 }
                 RunEnd::Cutoff => return CoreEnd::Cutoff,
                 RunEnd::Infeasible => {
-                    if self.infeasibility_proven() || claims >= 2 {
+                    if self.infeasibility_proven(false) || claims >= 2 {
                         return CoreEnd::Infeasible;
                     }
                     // The multipliers do not prove it: let the other method look, without perturbation.
@@ -168,14 +168,18 @@ impl Core {
     }
 
     /// Whether the multipliers in `rho` combine the rows to something the bounds forbid, in the scaled program.
-    pub fn infeasibility_proven(&self) -> bool {
+    ///
+    /// Multipliers on infinite sides that may be rounding noise are overlooked, except when `strict`: there only what
+    /// cancels to nothing counts as nothing, as [`crate::certificate::check_farkas`] has it.
+    pub fn infeasibility_proven(&self, strict: bool) -> bool {
+        let floor = if strict { 0.0 } else { 1e-3 };
         let y: Vec<f64> = (0..self.m)
             .map(|i| self.rho.value[self.factor.position(i)])
             .collect();
         // sum_i y_i (A x + s)_i = 0 must be impossible: the smallest or the largest value over the box has a sign.
         let (mut least, mut most, mut size) = (0.0f64, 0.0f64, 0.0f64);
         let mut take = |w: f64, noise: f64, l: f64, u: f64| {
-            if w.abs() <= 1e-9 * noise.max(1e-3) && !(l.is_finite() && u.is_finite()) {
+            if w.abs() <= 1e-9 * noise.max(floor) && !(l.is_finite() && u.is_finite()) {
                 return;
             }
             let (a, b) = if w > 0.0 {
