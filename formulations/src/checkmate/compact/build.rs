@@ -148,7 +148,7 @@ fn decisions(b: &mut Builder, graph: &Graph, backward: Option<usize>) -> (Vec<En
     let last_stage = last_stages(graph, backward);
     for t in 0..n {
         computed[t * n + t] = Entry::One;
-        for i in 0..t {
+        for (i, &last) in last_stage.iter().enumerate().take(t) {
             let at = t * n + i;
             let (stage, node) = (t as u32, i as u32);
             let decided = backward.is_none_or(|f| t >= f && i < f);
@@ -158,7 +158,7 @@ fn decisions(b: &mut Builder, graph: &Graph, backward: Option<usize>) -> (Vec<En
                 if read && backward.is_some_and(|f| t >= f) {
                     retained[at] = Entry::One;
                 }
-            } else if last_stage[i] >= t {
+            } else if last >= t {
                 retained[at] = b.column(Decision::Retained { stage, node }, 0.0);
                 computed[at] = b.column(Decision::Computed { stage, node }, graph.cost[i] as f64);
             }

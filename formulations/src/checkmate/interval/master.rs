@@ -361,6 +361,10 @@ fn tensors_of(row: &Row) -> Option<BTreeSet<u32>> {
         Row::Input { node, input, .. } => Some([*node, *input].into()),
         Row::Memory { .. } => None,
         Row::Path(cut) => Some(cut.path.iter().copied().collect()),
-        Row::PathMemory(cut) => Some(cut.path.path.iter().chain(&cut.staying).copied().collect()),
+        Row::PathMemory(cut) => {
+            let beside = cut.companions.iter().map(|g| g.1);
+            let named = cut.path.path.iter().chain(&cut.staying).copied();
+            Some(named.chain(beside).collect())
+        }
     }
 }
