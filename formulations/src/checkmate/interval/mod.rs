@@ -17,8 +17,8 @@
 //!
 //! The last is stronger than in the compact form: what is read last in stage `b` itself behind the turn of `j` counts as
 //! staying. Every dual is a price on an event, a stage boundary or a start, so the best interval of a tensor is found in one
-//! sweep over its stages and readers ([`price`]), over *all* intervals, those whose rows are not in the program yet too.
-//! The cheapest set of disjoint intervals of each tensor gives the Lagrangian bound ([`bound`]), in integers and safe
+//! sweep over its stages and readers (`price`), over *all* intervals, those whose rows are not in the program yet too.
+//! The cheapest set of disjoint intervals of each tensor gives the Lagrangian bound (`bound`), in integers and safe
 //! before convergence.
 
 mod bound;
