@@ -1,4 +1,8 @@
-//! Benchmarks: criterion micro-benchmarks under `benches/`, recorded runs under `results/`.
+//! Benchmarks: criterion micro-benchmarks under `benches/`, the binary `remat-bench`, recorded runs under `results/`.
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
+
+#[cfg(feature = "highs")]
+pub mod highs;
+pub mod netlib;
 pub mod remat_lp;

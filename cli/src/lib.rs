@@ -1,4 +1,4 @@
-//! The command line of remat-bb. Thin: everything it shows comes from `remat-formulations`.
+//! The command line of remat-bb. Thin: everything it shows comes from `remat-formulations` and `remat-lp`.
 //!
 //! | module | concept |
 //! |---|---|
@@ -8,6 +8,7 @@
 //! | [`draw`] | one file a picture |
 //! | [`report`] | costs, sizes and tables as text |
 //! | [`progress`] | a solve in progress, on a terminal or as lines |
+//! | [`interrupt`] | Ctrl-C |
 //! | [`failure`] | what can go wrong, and the exit codes |
 //!
 //! Standard output carries results alone; progress, notes and errors go to standard error.
@@ -19,6 +20,7 @@ pub mod commands;
 pub mod draw;
 pub mod failure;
 pub mod files;
+pub mod interrupt;
 pub mod progress;
 pub mod report;
 pub mod source;
@@ -59,6 +61,7 @@ fn execute(command: &Command) -> Result<Exit, Failure> {
         Command::Verify(arguments) => commands::verify::run(arguments),
         Command::Baselines(arguments) => commands::baselines::run(arguments),
         Command::Show(arguments) => commands::show::run(arguments),
+        Command::Lp(arguments) => commands::lp::run(arguments),
         Command::Zoo(arguments) => commands::zoo::run(arguments),
         Command::Completions(arguments) => commands::completions::run(arguments),
     }

@@ -7,13 +7,15 @@
 //!
 //! # The interface in one place
 //!
-//! - [`ModelBuilder`] -> [`Model`]: a valid program, stored by columns and by rows; [`mps::read`]/[`mps::write`].
+//! - [`ModelBuilder`] -> [`Model`]: a valid program, stored by columns and by rows; [`mps::read`]/[`mps::write`],
+//!   [`lp_format::read`]/[`lp_format::write`]; [`solution_file::SolutionFile`] for answers.
 //! - [`Solver::new`]`(model, settings)`, [`Solver::solve`] -> [`LpOutcome`].
 //! - Changes, all of which keep what is valid: [`Solver::set_col_bounds`], [`Solver::set_row_bounds`],
 //!   [`Solver::set_cost`], [`Solver::add_rows`], [`Solver::add_cols`], [`Solver::delete_rows`],
 //!   [`Solver::delete_cols`].
 //! - [`Solver::basis`] / [`Solver::set_basis`]: snapshot and restore a [`Basis`].
 //! - [`Limits`]: iterations, ticks, objective cutoff, interrupt flag.
+//! - [`presolve::solve`]: the same with a presolve before and a postsolve, basis included, after.
 //! - [`certificate::check`], [`certificate::safe_bound`]: trust nothing.
 //!
 //! ```
@@ -41,14 +43,17 @@ pub mod certificate;
 mod dual;
 mod factor;
 mod ids;
+pub mod lp_format;
 mod matrix;
 mod model;
 pub mod mps;
 mod outcome;
+pub mod presolve;
 mod primal;
 mod scaling;
 mod settings;
 mod simplex;
+pub mod solution_file;
 mod solver;
 mod sparse_vec;
 mod sum2;

@@ -1,6 +1,39 @@
 //! Branch and bound for mixed-integer programs, with extension traits for domain knowledge.
 //!
-//! This crate is the place of the MIP core on top of `remat-lp`: tree search, cuts, presolve, branching and heuristics
-//! that know nothing of tensors. It is not written yet; nothing in the workspace depends on it so far.
+//! A model is a [`remat_lp::Model`] with integer markers; [`Solver`] solves it. The tree search, presolve, cuts,
+//! branching and heuristics know nothing of tensors: what makes them fast on a domain comes in through the traits
+//! [`BranchingRule`], [`Separator`], [`Heuristic`], [`Propagator`] and [`NodeSelector`].
+//!
+//! A result can be trusted: solutions are checked against the model given ([`check_point`]), leaves are pruned by bounds
+//! that hold in spite of rounding, and by verified Farkas proofs.
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
+// Columns and rows index many parallel arrays; iterating over one of them would hide that.
+#![allow(clippy::needless_range_loop)]
+
+mod branching;
+mod check;
+mod cuts;
+mod domain;
+mod extend;
+mod heuristics;
+mod outcome;
+mod presolve;
+mod problem;
+mod relaxation;
+mod root;
+mod safe;
+mod search;
+mod settings;
+mod tree;
+mod worker;
+
+pub use branching::Decision;
+pub use check::{Refusal, check_point};
+pub use extend::{
+    BestBound, BestEstimate, BranchingRule, CutRow, CutSink, DepthFirst, Heuristic, NodeSelector,
+    NodeSummary, NodeView, Propagator, Separator, SolutionSink,
+};
+pub use outcome::{Info, Solution, SolveError, SolveResult, SolveStatus};
+pub use search::Solver;
+pub use settings::{Limits, NodeSelection, Settings};

@@ -8,17 +8,19 @@ use proptest::prelude::*;
 use remat_formulations::instance::{
     Instance, InstanceError, Program, ReadOptions, read_instance_bytes, write_instance,
 };
+use remat_formulations::plan::PlanFile;
 use remat_formulations::schedule::{CheckmateSchedule, Schedule, ScheduleFile, write_schedule};
 use remat_formulations::simulate;
 use std::time::{Duration, Instant};
 
-const SEEDS: [&str; 6] = [
+const SEEDS: [&str; 7] = [
     include_str!("../corpus/native.json"),
     include_str!("../corpus/benchmark.json"),
     include_str!("../corpus/links.json"),
     include_str!("../corpus/edges.json"),
     include_str!("../corpus/schedule_a.json"),
     include_str!("../corpus/schedule_b.json"),
+    include_str!("../corpus/plan.json"),
 ];
 
 const BOTH: [Program; 2] = [Program::Checkmate, Program::Monet];
@@ -29,6 +31,7 @@ struct Tally {
     documents: u64,
     instances: u64,
     schedules: u64,
+    plans: u64,
     replays: u64,
 }
 
@@ -57,6 +60,30 @@ impl Tally {
         }
     }
 
+    fn plan(&mut self, bytes: &[u8], partners: &[Instance]) {
+        let file = match PlanFile::parse("fuzz", bytes) {
+            Ok(file) => file,
+            Err(error) => return Self::show(&error),
+        };
+        for instance in partners {
+            let document = match file.plan(instance) {
+                Ok(document) => document,
+                Err(error) => {
+                    Self::show(&error);
+                    continue;
+                }
+            };
+            self.plans += 1;
+            if let Ok(replay) = simulate::plan(instance, &document.plan) {
+                self.replays += 1;
+                assert!(replay.computations >= instance.len());
+                assert!(document.plan.optimised(instance).is_ok());
+            }
+            let again = PlanFile::parse("fuzz", document.write(instance).as_bytes()).unwrap();
+            assert_eq!(again.plan(instance).as_ref(), Ok(&document));
+        }
+    }
+
     /// Reads a document every way there is.
     fn document(&mut self, bytes: &[u8], partners: &[Instance]) {
         self.documents += 1;
@@ -66,6 +93,7 @@ impl Tally {
                 Err(error) => Self::show(&error),
             }
         }
+        self.plan(bytes, partners);
         let file = match ScheduleFile::parse("fuzz", bytes) {
             Ok(file) => file,
             Err(error) => return Self::show(&error),
@@ -236,7 +264,7 @@ fn seeds_are_valid() {
         tally.document(seed.as_bytes(), &partners);
     }
     assert_eq!(tally.instances, 8);
-    assert!(tally.schedules >= 2 && tally.replays >= 2);
+    assert!(tally.schedules >= 2 && tally.plans >= 1 && tally.replays >= 3);
 }
 
 proptest! {
@@ -316,8 +344,8 @@ fn long_run() {
         }
     }
     println!(
-        "{} documents: {} read as instances, {} as schedules, {} of these replayed; no panic",
-        tally.documents, tally.instances, tally.schedules, tally.replays
+        "{} documents: {} read as instances, {} as schedules, {} as plans, {} of these replayed; no panic",
+        tally.documents, tally.instances, tally.schedules, tally.plans, tally.replays
     );
     assert!(tally.instances > 0 && tally.schedules > 0);
 }

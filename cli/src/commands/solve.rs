@@ -4,7 +4,7 @@ use crate::arguments::SolveArguments;
 use crate::failure::{Exit, Failure, note};
 use crate::progress::Reporter;
 use crate::source::{self, Problem};
-use crate::{files, report};
+use crate::{files, interrupt, report};
 use remat_formulations::Instance;
 use remat_formulations::budget::format_bytes;
 use remat_formulations::plan::{Plan, PlanDocument};
@@ -13,10 +13,6 @@ use remat_formulations::simulate::{self, Replay};
 use remat_formulations::solve::{self, Outcome, Settings, Status};
 use serde::Serialize;
 use std::fmt::Write;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Set by the first Ctrl-C.
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// Solves, writes the files that were asked for, and reports.
 ///
@@ -41,14 +37,19 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         seed: arguments.seed,
         ..Settings::new(budget_bytes)
     };
-    catch_interrupts(arguments.quiet);
+    interrupt::catch(
+        "ending with the best plan so far; once more to end at once",
+        arguments.quiet,
+    );
     let reporter = Reporter::new(
         arguments.quiet,
         instance.cost_unit().clone(),
         instance.base_cost(),
         arguments.time_limit,
     );
-    let outcome = solve::solve(instance, &settings, &INTERRUPTED, &|p| reporter.update(p));
+    let outcome = solve::solve(instance, &settings, &interrupt::flag(), &|p| {
+        reporter.update(p)
+    });
     reporter.finish();
     let outcome = outcome.map_err(|e| Failure::Solve(Box::new(e)))?;
     let written = write_files(arguments, instance, &settings, &outcome);
@@ -65,25 +66,6 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         _ if outcome.schedule.is_some() => Exit::Done,
         _ => Exit::NoPlan,
     })
-}
-
-/// The first Ctrl-C (or SIGTERM) ends the search, the second the program.
-fn catch_interrupts(quiet: bool) {
-    let handler = move || {
-        if INTERRUPTED.swap(true, Ordering::SeqCst) {
-            std::process::exit(130);
-        }
-        note(
-            "ending with the best plan so far; once more to end at once",
-            quiet,
-        );
-    };
-    if let Err(error) = ctrlc::set_handler(handler) {
-        note(
-            &format!("Ctrl-C will end the program at once: {error}"),
-            quiet,
-        );
-    }
 }
 
 /// Writes plan and schedule, and says what was written.

@@ -6,6 +6,7 @@ use super::random::Random;
 use super::state::{Delta, Flip, State};
 use super::watch::Watch;
 use crate::schedule::BitMatrix;
+use std::time::{Duration, Instant};
 
 /// Moves between two adjustments of temperature and price.
 const BLOCK: u64 = 1024;
@@ -38,6 +39,8 @@ pub struct ChainSettings {
     pub cold: f64,
     /// A cost that cannot be beaten: the run ends when it is met.
     pub target: u64,
+    /// Time in which the temperature must be down, whatever was done by then.
+    pub time: Option<Duration>,
 }
 
 /// A run in progress.
@@ -82,9 +85,16 @@ impl<'g> Chain<'g> {
     /// Runs the temperature down once; `stop` is asked once a block, and `watch` told of what was done and found.
     pub fn run(&mut self, settings: ChainSettings, stop: &dyn Fn() -> bool, watch: &Watch) {
         let scale = self.graph.cost.iter().sum::<f64>() / self.graph.n as f64;
+        let clock = Instant::now();
         let mut done = 0;
-        while done < settings.moves && !stop() {
-            let progress = done as f64 / settings.moves as f64;
+        loop {
+            let by_time = settings.time.map_or(0.0, |time| {
+                clock.elapsed().as_secs_f64() / time.as_secs_f64().max(1e-9)
+            });
+            let progress = by_time.max(done as f64 / settings.moves as f64);
+            if progress >= 1.0 || stop() {
+                break;
+            }
             let temperature = scale * settings.hot * (settings.cold / settings.hot).powf(progress);
             for _ in 0..BLOCK {
                 self.step(temperature);

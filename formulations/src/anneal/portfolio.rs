@@ -73,16 +73,11 @@ pub fn search(
     watch.report(0, outcome.best.as_ref().map(|b| b.cost));
     let mut round_moves = FIRST_MOVES_PER_NODE * graph.n as u64;
     let mut idle_rounds = 0;
-    let mut last_round = Duration::ZERO;
+    let mut slow_rounds = 0;
     while outcome.rounds < settings.rounds && !stop() && !over_time() {
-        let planned = match settings.time_limit {
-            Some(limit) if outcome.rounds > 0 => fit(
-                round_moves,
-                last_round,
-                limit.saturating_sub(clock.elapsed()),
-            ),
-            _ => round_moves,
-        };
+        let time = settings
+            .time_limit
+            .map(|limit| lane_time(limit.saturating_sub(clock.elapsed()), slow_rounds));
         let begin = Instant::now();
         let found: Vec<Option<Found>> = (0..LANES)
             .into_par_iter()
@@ -98,16 +93,18 @@ pub fn search(
                 let mut chain = Chain::new(graph, start, random);
                 let halt = || stop() || over_time();
                 let run = ChainSettings {
-                    moves: planned,
+                    moves: round_moves,
                     hot,
                     cold: COLD,
                     target: settings.target,
+                    time,
                 };
                 chain.run(run, &halt, watch);
                 chain.best().cloned()
             })
             .collect();
-        last_round = begin.elapsed();
+        // A lane that needed all its time was cut short of its moves.
+        slow_rounds += time.is_some_and(|time| begin.elapsed() >= time) as usize;
         idle_rounds += 1;
         for found in found.into_iter().flatten() {
             if outcome.best.as_ref().is_none_or(|b| found.cost < b.cost) {
@@ -130,16 +127,15 @@ pub fn search(
     outcome
 }
 
-/// Moves for the next round such that no time is left over: the doubled number, or what still fits when there would be
-/// no room for a further doubling. The last round took `last` for half of `moves`.
-fn fit(moves: u64, last: Duration, left: Duration) -> u64 {
-    let expected = last.as_secs_f64() * 2.0;
-    let left = left.as_secs_f64();
-    if left > 3.0 * expected || expected == 0.0 {
-        return moves;
-    }
-    // Temperatures must get down before time is over: aim a little short.
-    ((moves as f64 * 0.93 * left / expected) as u64).max(1)
+/// Time for each run of a round, given what is left for all rounds and how many rounds were cut short by time so far.
+///
+/// The temperature of every run gets down within it, so that no round is in vain: large graphs get a few rounds that
+/// time cuts short, small ones many that end after their moves.
+fn lane_time(left: Duration, slow_rounds: usize) -> Duration {
+    let shares = [0.1, 0.25, 0.45];
+    let share = shares.get(slow_rounds).copied().unwrap_or(0.97);
+    let waves = LANES.div_ceil(rayon::current_num_threads());
+    left.mul_f64(share / waves as f64)
 }
 
 /// Puts a schedule among the best few of different cost.

@@ -472,7 +472,12 @@ pub fn solve_chain(
     }
 }
 
-/// The rotor schedule of a training graph with 500 slots (fewer on chains of more than about 900 stages); where none
+/// Work that [`run`] may put into its table: stages cubed times slots. Some 2 s.
+const TRANSITIONS: usize = 4_000_000_000;
+/// Slots that [`run`] uses however long the chain is.
+const FEWEST_SLOTS: usize = 32;
+
+/// The rotor schedule of a training graph with 500 slots (fewer on chains of more than about 200 stages); where none
 /// fits the budget, that of the least budget for which the dynamic program finds one.
 ///
 /// # Errors
@@ -481,8 +486,10 @@ pub fn run(instance: &Instance, budget_bytes: u64) -> Result<CheckmateSchedule, 
     let training = chain::extract(instance)?;
     let stages = training.chain().len();
     let room = LARGEST_TABLE / (stages * (stages + 1) / 2);
+    let affordable = (TRANSITIONS / (stages * stages * stages).max(1)).max(FEWEST_SLOTS);
     let slots = Settings::default()
         .slots
+        .min(affordable)
         .min(room.saturating_sub(stages + 2))
         .max(1);
     let settings = Settings { slots };

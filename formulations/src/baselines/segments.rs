@@ -74,10 +74,13 @@ fn drop_end(graph: &TrainingGraph<'_>, checkpoints: &mut Vec<NodeId>) {
 const EXHAUSTIVE_UP_TO: usize = 128;
 
 /// Every set of checkpoints that [`greedy`] makes, from no checkpoint to all candidates; above
-/// [`EXHAUSTIVE_UP_TO`] activations in steps of the segment size of at least one in 128, some hundreds of sets for 500
-/// activations.
+/// [`EXHAUSTIVE_UP_TO`] activations in steps of the segment size of at least one in 128 (up to 500 activations, some
+/// hundreds of sets), and coarser ones for longer graphs.
 fn all_cuts(graph: &TrainingGraph<'_>, candidates: &[NodeId]) -> Vec<Vec<NodeId>> {
-    let exhaustive = graph.activations().len() <= EXHAUSTIVE_UP_TO;
+    let length = graph.activations().len();
+    let exhaustive = length <= EXHAUSTIVE_UP_TO;
+    // A schedule takes time quadratic in the length, so long graphs get fewer.
+    let step = (128 * 500 / length.max(1) as u64).clamp(4, 128);
     let mut found: Vec<Vec<NodeId>> = Vec::new();
     let mut segment_bytes = u64::MAX;
     loop {
@@ -90,7 +93,7 @@ fn all_cuts(graph: &TrainingGraph<'_>, candidates: &[NodeId]) -> Vec<Vec<NodeId>
         }
         segment_bytes = largest_open - 1;
         if !exhaustive {
-            segment_bytes -= segment_bytes / 128;
+            segment_bytes -= segment_bytes / step;
         }
     }
 }

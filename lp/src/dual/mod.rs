@@ -120,6 +120,7 @@ impl Dual<'_> {
         if !self.core.factored {
             self.core.refactor();
         }
+        self.core.weigh_new_rows();
         if !self.core.dual_valid {
             self.core.compute_dual();
         }

@@ -3,10 +3,10 @@
 //! A basis is a square matrix whose columns are variables. After [`Factor::build`] each variable is paired with the row
 //! it pivots in, and the pairs are numbered in the order of elimination: the *positions*. FTRAN and BTRAN work in place
 //! on vectors over positions, whether these stand for rows or for basic variables, and no permutation is applied between
-//! them. Numbering by pivot order makes every pass walk memory forwards or backwards instead of at random (measured: two
-//! to three times faster on bases of 80,000 rows). [`Factor::position`] and [`Factor::row`] translate. `L` is a product of column etas in pivot order, `U` is stored by columns and by rows with the
-//! diagonal apart, and Forrest-Tomlin updates add row etas `R` between the two (Forrest & Tomlin 1972; Suhl & Suhl 1990
-//! and 1993 for the factorisation and the update on sparse bases).
+//! them. Numbering by pivot order makes every pass walk memory forwards or backwards instead of at random.
+//! [`Factor::position`] and [`Factor::row`] translate. `L` is a product of column etas in pivot order, `U` is stored by
+//! columns and by rows with the diagonal apart, and Forrest-Tomlin updates add row etas `R` between the two (Forrest &
+//! Tomlin 1972; Suhl & Suhl 1990 and 1993 for the factorisation and the update on sparse bases).
 //!
 //! - `lu.rs`: singleton phases, Markowitz search with threshold pivoting, repair of singular bases.
 //! - `solve.rs`: FTRAN and BTRAN, plain or by symbolic reach (Gilbert & Peierls 1988; Hall & McKinnon 2005).

@@ -172,7 +172,7 @@ fn subtract(values: &mut [f64], index: &[u32], coefficients: &[f64], x: f64) {
     for (&i, &c) in index.iter().zip(coefficients) {
         debug_assert!((i as usize) < values.len());
         // SAFETY: indices stored in L and U are rows of the factorised basis (`Factor::build` and `Factor::update` take
-        // them from the matrix and from listed vectors), and `values` has one entry per row. Measured: 15% of FTRAN.
+        // them from the matrix and from listed vectors), and `values` has one entry per row.
         unsafe { *values.get_unchecked_mut(i as usize) -= x * c };
     }
 }

@@ -1,0 +1,42 @@
+//! Speed of the annealing: one element is one evaluated move, so the throughput is moves per second on one core.
+
+#![allow(missing_docs)] // criterion_group! makes an undocumented public function
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use remat_formulations::anneal::{Chain, ChainSettings, Graph, Random, Watch};
+use remat_formulations::schedule::CheckmateSchedule;
+use remat_formulations::{simulate, zoo};
+use std::hint::black_box;
+
+/// A run over all temperatures at 60% of the peak without recomputation.
+fn moves(c: &mut Criterion) {
+    let mut group = c.benchmark_group("anneal");
+    group.sample_size(10);
+    for model in ["vgg16", "resnet50", "unet", "gpt2", "resnet152"] {
+        let instance = zoo::build(&model.parse().expect("a model's name")).expect("defaults build");
+        let start = CheckmateSchedule::checkpoint_all(&instance);
+        let peak = simulate::checkmate(&instance, &start)
+            .expect("executable")
+            .peak_bytes;
+        let graph = Graph::new(&instance, peak / 10 * 6);
+        let run = |watch: &Watch| {
+            let mut chain = Chain::new(&graph, &start.retained, Random::new(1, 0));
+            let settings = ChainSettings {
+                moves: 1 << 19,
+                hot: 0.5,
+                cold: 0.001,
+                target: 0,
+                time: None,
+            };
+            chain.run(settings, &|| false, watch);
+        };
+        let watch = Watch::default();
+        run(&watch);
+        group.throughput(Throughput::Elements(watch.moves()));
+        group.bench_function(model, |b| b.iter(|| run(black_box(&Watch::default()))));
+    }
+    group.finish();
+}
+
+criterion_group!(benches, moves);
+criterion_main!(benches);

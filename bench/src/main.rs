@@ -1,0 +1,115 @@
+//! `remat-bench`: comparisons too long for criterion.
+#![forbid(unsafe_code)]
+
+use clap::{Parser, Subcommand, ValueEnum};
+use remat_bench::netlib;
+use remat_lp::Algorithm;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+#[derive(Parser)]
+#[command(version, about = "Benchmarks of remat-bb")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Solve every linear program of a directory here and in HiGHS (feature `highs`), alternating, one thread each
+    Lp(Lp),
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Switch {
+    On,
+    Off,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Method {
+    Auto,
+    Dual,
+    Primal,
+}
+
+#[derive(clap::Args)]
+struct Lp {
+    /// A directory of .mps and .lp files, plain or gzipped, or one file
+    dir: PathBuf,
+    /// A table (CSV) with the columns name and objective [default: DIR/reference.csv if it exists]
+    #[arg(long)]
+    reference: Option<PathBuf>,
+    /// Write the table to this file too
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// Only files whose name contains this (may be given several times)
+    #[arg(long)]
+    only: Vec<String>,
+    /// The least time of so many repeats counts
+    #[arg(long, default_value_t = 3)]
+    repeats: usize,
+    /// Presolve, here and in HiGHS
+    #[arg(long, value_enum, default_value = "on")]
+    presolve: Switch,
+    /// Scaling here
+    #[arg(long, value_enum, default_value = "on")]
+    scaling: Switch,
+    /// Simplex method here
+    #[arg(long, value_enum, default_value = "auto")]
+    algorithm: Method,
+    /// Give up on a solve after so many seconds
+    #[arg(long, default_value_t = 60.0)]
+    time_limit: f64,
+}
+
+fn main() -> ExitCode {
+    let Command::Lp(args) = Cli::parse().command;
+    match lp(args) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(e) => {
+            eprintln!("error: {e}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Whether every file agreed.
+fn lp(args: Lp) -> Result<bool, Box<dyn std::error::Error>> {
+    let beside = args.dir.join("reference.csv");
+    let config = netlib::Config {
+        reference: args
+            .reference
+            .or_else(|| beside.is_file().then_some(beside)),
+        dir: args.dir,
+        only: args.only,
+        repeats: args.repeats,
+        presolve: args.presolve == Switch::On,
+        scaling: args.scaling == Switch::On,
+        algorithm: match args.algorithm {
+            Method::Auto => Algorithm::Auto,
+            Method::Dual => Algorithm::Dual,
+            Method::Primal => Algorithm::Primal,
+        },
+        time_limit: Duration::from_secs_f64(args.time_limit.clamp(0.0, 1e6)),
+    };
+    if !cfg!(feature = "highs") {
+        println!("HiGHS is not built in: --features highs");
+    }
+    let mut table = netlib::header();
+    println!("{table}");
+    let lines = netlib::run(&config, |line| {
+        let text = netlib::render(line);
+        println!("{text}");
+        table.push('\n');
+        table.push_str(&text);
+    })?;
+    let summary = netlib::summary(&lines);
+    println!("{summary}");
+    if let Some(out) = args.out {
+        std::fs::write(&out, format!("{table}\n{summary}\n"))?;
+    }
+    Ok(lines.iter().all(netlib::Line::agrees))
+}

@@ -1,0 +1,218 @@
+//! `remat-bb lp`
+
+use crate::arguments::{LpArguments, Switch};
+use crate::failure::{Exit, Failure};
+use crate::{files, interrupt, report};
+use remat_lp::certificate::{self, Report};
+use remat_lp::presolve::{self, PresolveSettings, Solved};
+use remat_lp::solution_file::SolutionFile;
+use remat_lp::{Algorithm, LimitKind, Limits, LpOutcome, Model, Settings, lp_format, mps};
+use serde::Serialize;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Relative tolerance with which the result's certificate is checked before it is shown.
+const CERTIFICATE_TOLERANCE: f64 = 1e-6;
+
+/// Solves a linear program (or the relaxation of a mixed-integer one), checks the result, and reports.
+///
+/// # Errors
+/// [`Failure`] for bad input, or files that cannot be written.
+pub fn run(arguments: &LpArguments) -> Result<Exit, Failure> {
+    if let Some(path) = &arguments.solution {
+        files::check_writable(path)?;
+    }
+    let model = Arc::new(read(&arguments.file)?);
+    let settings = Settings {
+        algorithm: arguments.algorithm.into(),
+        scaling: arguments.scaling == Switch::On,
+        ..Settings::default()
+    };
+    let presolve = (arguments.presolve == Switch::On).then(PresolveSettings::default);
+    interrupt::catch("ending; once more to end at once", arguments.quiet);
+    let stop = interrupt::flag();
+    let limits = Limits {
+        iterations: arguments.iteration_limit,
+        interrupt: Some(stop.clone()),
+        ..Limits::default()
+    };
+    let clock = Instant::now();
+    let timed_out = Arc::new(AtomicBool::new(false));
+    if let Some(limit) = arguments.time_limit {
+        let timed_out = timed_out.clone();
+        // Ends with the process at the latest; it holds nothing.
+        std::thread::spawn(move || {
+            std::thread::sleep(limit);
+            timed_out.store(true, Ordering::SeqCst);
+            stop.store(true, Ordering::SeqCst);
+        });
+    }
+    let solved = presolve::solve(&model, &settings, &limits, presolve.as_ref());
+    let result = LpResult {
+        model: &model,
+        checked: certificate::check(&model, &solved.outcome, CERTIFICATE_TOLERANCE)
+            .map_err(|e| e.to_string()),
+        solved: &solved,
+        seconds: clock.elapsed(),
+        timed_out: timed_out.load(Ordering::SeqCst),
+    };
+    if let (Some(path), LpOutcome::Optimal(solution)) = (&arguments.solution, &solved.outcome) {
+        let text = SolutionFile::new(&model, "optimal", &solution.x).to_text();
+        files::write(path, &text)?;
+    }
+    files::print(&if arguments.json {
+        report::json(&result.json())
+    } else {
+        result.summary()
+    })?;
+    Ok(match solved.outcome {
+        LpOutcome::Optimal(_) | LpOutcome::Unbounded(_) => Exit::Done,
+        LpOutcome::Infeasible(_) => Exit::Infeasible,
+        LpOutcome::CutoffReached { .. } | LpOutcome::Limit(_) => Exit::NoPlan,
+    })
+}
+
+/// Reads MPS or CPLEX LP, told apart by the name: `.lp` and `.lp.gz` are LP files.
+fn read(path: &Path) -> Result<Model, Failure> {
+    let name = path.to_string_lossy().to_ascii_lowercase();
+    let is_lp = name.trim_end_matches(".gz").ends_with(".lp");
+    let text = match is_lp {
+        true => lp_format::read(path).map_err(|e| e.to_string()),
+        false => mps::read(path).map_err(|e| match e {
+            mps::MpsError::Io { .. } => e.to_string(),
+            _ => format!("{}: {e}", path.display()),
+        }),
+    };
+    text.map_err(|problem| Failure::Usage {
+        problem,
+        remedy: "FILE is a linear program in MPS format (fixed or free), or in CPLEX LP format where its name ends \
+                 in .lp; both may be gzipped"
+            .into(),
+    })
+}
+
+impl From<crate::arguments::Simplex> for Algorithm {
+    fn from(simplex: crate::arguments::Simplex) -> Self {
+        match simplex {
+            crate::arguments::Simplex::Auto => Algorithm::Auto,
+            crate::arguments::Simplex::Dual => Algorithm::Dual,
+            crate::arguments::Simplex::Primal => Algorithm::Primal,
+        }
+    }
+}
+
+/// A solve and what its check says.
+struct LpResult<'a> {
+    model: &'a Model,
+    solved: &'a Solved,
+    checked: Result<Report, String>,
+    seconds: Duration,
+    timed_out: bool,
+}
+
+#[derive(Serialize)]
+struct Json<'a> {
+    status: &'a str,
+    objective: Option<f64>,
+    bound: Option<f64>,
+    model: &'a str,
+    rows: usize,
+    cols: usize,
+    nonzeros: usize,
+    presolved: Option<[usize; 3]>,
+    lp_iterations: u64,
+    factorisations: u64,
+    seconds: f64,
+    certificate: &'a str,
+    primal_violation: Option<f64>,
+    dual_violation: Option<f64>,
+}
+
+impl LpResult<'_> {
+    fn status(&self) -> &'static str {
+        match self.solved.outcome {
+            LpOutcome::Optimal(_) => "optimal",
+            LpOutcome::Infeasible(_) => "infeasible",
+            LpOutcome::Unbounded(_) => "unbounded",
+            LpOutcome::Limit(LimitKind::Interrupt) if !self.timed_out => "interrupted",
+            LpOutcome::CutoffReached { .. } | LpOutcome::Limit(_) => "limit",
+        }
+    }
+
+    /// The bound that the dual vector proves, whatever rounding did.
+    fn safe_bound(&self) -> Option<f64> {
+        let solution = self.solved.outcome.optimal()?;
+        Some(certificate::safe_bound(self.model, &solution.y)).filter(|b| b.is_finite())
+    }
+
+    fn json(&self) -> Json<'_> {
+        let stats = &self.solved.stats;
+        Json {
+            status: self.status(),
+            objective: self.solved.outcome.optimal().map(|s| s.objective),
+            bound: self.safe_bound(),
+            model: self.model.name(),
+            rows: self.model.num_rows(),
+            cols: self.model.num_cols(),
+            nonzeros: self.model.num_nonzeros(),
+            presolved: self.solved.reduced.map(|(r, c, n)| [r, c, n]),
+            lp_iterations: stats.iterations(),
+            factorisations: stats.factorisations,
+            seconds: self.seconds.as_secs_f64(),
+            certificate: match &self.checked {
+                _ if self.status() == "limit" || self.status() == "interrupted" => "none",
+                Ok(_) => "accepted",
+                Err(reason) => reason,
+            },
+            primal_violation: self.checked.as_ref().ok().map(|r| r.primal_violation),
+            dual_violation: self.checked.as_ref().ok().map(|r| r.dual_violation),
+        }
+    }
+
+    fn summary(&self) -> String {
+        let json = self.json();
+        let stats = &self.solved.stats;
+        let mut text = format!(
+            "{}: {} rows, {} columns, {} nonzeros\n",
+            if json.model.is_empty() {
+                "model"
+            } else {
+                json.model
+            },
+            json.rows,
+            json.cols,
+            json.nonzeros
+        );
+        if let Some([rows, cols, nonzeros]) = json.presolved {
+            text += &format!("  presolved    {rows} rows, {cols} columns, {nonzeros} nonzeros\n");
+        }
+        text += &format!("  status       {}\n", json.status);
+        if let Some(objective) = json.objective {
+            text += &format!("  objective    {objective:.12e}\n");
+        }
+        if let Some(bound) = json.bound {
+            text += &format!(
+                "  safe bound   {bound:.12e}, proven by the dual values in spite of rounding\n"
+            );
+        }
+        text += &format!("  certificate  {}", json.certificate);
+        if let (Some(primal), Some(dual), "optimal") =
+            (json.primal_violation, json.dual_violation, json.status)
+        {
+            text += &format!(", largest violation {primal:.1e} primal, {dual:.1e} dual");
+        }
+        text += &format!(
+            "\n  simplex      {} iterations (dual {} + {}, primal {} + {}), {} factorisations, {:.3} s\n",
+            stats.iterations(),
+            stats.dual_phase1,
+            stats.dual_phase2,
+            stats.primal_phase1,
+            stats.primal_phase2,
+            stats.factorisations,
+            json.seconds
+        );
+        text
+    }
+}

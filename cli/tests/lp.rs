@@ -1,0 +1,75 @@
+//! `remat-bb lp` through the binary.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+const DIET: &str = "\\ two foods, two needs\nMinimize\n cost: 2 bread + 3 milk\nSubject To\n \
+    energy: 4 bread + 2 milk >= 8\n protein: bread + 3 milk >= 6\nBounds\n bread <= 10\n milk <= 10\nEnd\n";
+
+fn lp(folder: &TempDir, name: &str, text: &str, more: &[&str]) -> Output {
+    let path: PathBuf = folder.path().join(name);
+    std::fs::write(&path, text).unwrap();
+    Command::new(env!("CARGO_BIN_EXE_remat-bb"))
+        .arg("lp")
+        .arg(path)
+        .args(more)
+        .current_dir(folder.path())
+        .output()
+        .unwrap()
+}
+
+/// Optimum by hand: both rows bind at bread = 1.2, milk = 1.6, so the cost is 7.2 and the duals are 0.3 and 0.8.
+#[test]
+fn the_optimum_its_bound_and_the_solution_file_agree() {
+    let folder = TempDir::new().unwrap();
+    for presolve in ["on", "off"] {
+        let more = ["--json", "--solution", "diet.sol", "--presolve", presolve];
+        let output = lp(&folder, "diet.lp", DIET, &more);
+        assert_eq!(output.status.code(), Some(0));
+        let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(result["status"], "optimal");
+        assert_eq!(result["certificate"], "accepted");
+        let objective = result["objective"].as_f64().unwrap();
+        let bound = result["bound"].as_f64().unwrap();
+        assert!((objective - 7.2).abs() < 1e-9, "{objective}");
+        assert!(bound <= 7.2 + 1e-12 && bound > 7.2 - 1e-6, "{bound}");
+        let text = std::fs::read_to_string(folder.path().join("diet.sol")).unwrap();
+        let value = |name: &str| -> f64 {
+            let line = text.lines().find_map(|l| l.strip_prefix(name)).unwrap();
+            line.trim().parse().unwrap()
+        };
+        assert!((value("bread ") - 1.2).abs() < 1e-9 && (value("milk ") - 1.6).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn exit_codes_tell_infeasible_unbounded_and_bad_files_apart() {
+    let folder = TempDir::new().unwrap();
+    let status = |name: &str, text: &str| {
+        let output = lp(&folder, name, text, &["--json"]);
+        let result: Option<serde_json::Value> = serde_json::from_slice(&output.stdout).ok();
+        (output.status.code(), result.map(|r| r["status"].clone()))
+    };
+    let infeasible = DIET.replace("<= 10", "<= 1");
+    assert_eq!(
+        status("a.lp", &infeasible),
+        (Some(3), Some("infeasible".into()))
+    );
+    let unbounded = DIET
+        .replace("Minimize", "Maximize")
+        .replace("<= 10", "<= inf");
+    assert_eq!(
+        status("b.lp", &unbounded),
+        (Some(0), Some("unbounded".into()))
+    );
+    assert_eq!(status("c.lp", "Minimize\n x + \nEnd\n").0, Some(2));
+    let output = lp(&folder, "d.mps", "NAME\nROWS\n Q  cost\nENDATA\n", &[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(output.stdout.is_empty());
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        message.contains("d.mps") && message.contains("line 3"),
+        "{message}"
+    );
+}

@@ -1,0 +1,54 @@
+//! CPLEX LP files, plain or gzipped, in both directions: the format people write by hand.
+//!
+//! Sections: objective (`Minimize`, `Maximize` and their short forms), `Subject To`, `Bounds`, `General`, `Binary`, `End`.
+//! Rows may be ranged (`-2 <= x + y <= 5`), the objective may contain a constant, `\` starts a comment, section names are
+//! read in any case and start a line. Variables are nonnegative unless `Bounds` says otherwise; columns are numbered in
+//! the order in which they first appear, and a column that appears in a later section only is created there. Numbers of
+//! magnitude 1e30 and `inf`, `infinity` are infinite. What is not a linear program with integer markers
+//! (quadratic terms, semi-continuous columns, SOS, indicator and general constraints, several objectives) is rejected by name.
+//!
+//! Source: *IBM ILOG CPLEX, LP file format*, and the dialects of Gurobi and HiGHS where they agree.
+
+mod lex;
+mod read;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub use read::{parse, read};
+pub use write::{to_string, write};
+
+use crate::model::ModelError;
+
+/// Why a file could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum LpFormatError {
+    /// The file could not be opened, read, unpacked or written.
+    #[error("{file}: {source}")]
+    Io {
+        /// The file.
+        file: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A word makes no sense where it stands.
+    #[error("{file}, line {line}, at `{token}`: {message}")]
+    Syntax {
+        /// The file, or what [`parse`] was told to call the text.
+        file: String,
+        /// Line number, from 1.
+        line: usize,
+        /// The word at fault.
+        token: String,
+        /// What is wrong, and what would be right.
+        message: String,
+    },
+    /// All words make sense, the model does not.
+    #[error("{file}: {source}")]
+    Model {
+        /// The file.
+        file: String,
+        /// What is wrong with the model.
+        source: ModelError,
+    },
+}

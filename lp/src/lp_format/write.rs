@@ -1,0 +1,330 @@
+//! Writing LP files, with shortest decimal numbers that read back to the same bits.
+
+use super::LpFormatError;
+use super::lex::is_safe_name;
+use crate::ids::{ColId, RowId};
+use crate::model::{Model, Sense};
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+
+/// Lines are broken after this many characters; CPLEX reads up to 560.
+const WIDTH: usize = 100;
+
+/// Writes a model to a file, gzipped if its name ends in `.gz`.
+///
+/// # Errors
+/// [`LpFormatError::Io`].
+pub fn write(model: &Model, path: impl AsRef<Path>) -> Result<(), LpFormatError> {
+    let path = path.as_ref();
+    let io = |source| LpFormatError::Io {
+        file: path.display().to_string(),
+        source,
+    };
+    let text = to_string(model);
+    if path.extension().is_some_and(|e| e == "gz") {
+        let file = std::fs::File::create(path).map_err(io)?;
+        let mut gz = flate2::write::GzEncoder::new(file, flate2::Compression::default());
+        gz.write_all(text.as_bytes()).map_err(io)?;
+        gz.finish().map(drop).map_err(io)
+    } else {
+        std::fs::write(path, text).map_err(io)
+    }
+}
+
+/// The model as the text of an LP file. Reading it gives the same model, with two exceptions: names that the format
+/// cannot hold are replaced by `x0, x1, ...` and `r0, r1, ...` (all of a kind), and a model without columns loses its rows,
+/// which the format cannot state. The model's name is a comment.
+pub fn to_string(model: &Model) -> String {
+    let mut out = String::new();
+    // Writing to a String cannot fail.
+    let _ = render(model, &mut out);
+    out
+}
+
+/// The given names if the format can hold all of them, otherwise generated ones.
+fn names(given: Vec<String>, prefix: char) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let usable = given
+        .iter()
+        .all(|n| is_safe_name(n) && seen.insert(n.as_str()));
+    if usable {
+        given
+    } else {
+        (0..given.len()).map(|k| format!("{prefix}{k}")).collect()
+    }
+}
+
+/// Whether the columns first appear in their own order when only nonzero costs are written in the objective.
+fn order_is_kept(model: &Model) -> bool {
+    let in_objective = (0..model.num_cols()).filter(|&j| model.cost[j] != 0.0);
+    let in_rows =
+        (0..model.num_rows()).flat_map(|i| model.rows.vector(i).0.iter().map(|&j| j as usize));
+    let mut seen = vec![false; model.num_cols()];
+    let mut next = 0;
+    for j in in_objective.chain(in_rows) {
+        if !seen[j] {
+            if j != next {
+                return false;
+            }
+            seen[j] = true;
+            next += 1;
+        }
+    }
+    next == model.num_cols()
+}
+
+/// Writes terms, breaking long lines.
+struct Terms<'a> {
+    out: &'a mut String,
+    line_start: usize,
+    first: bool,
+}
+
+impl<'a> Terms<'a> {
+    fn new(out: &'a mut String) -> Self {
+        let line_start = out.rfind('\n').map_or(0, |k| k + 1);
+        Terms {
+            out,
+            line_start,
+            first: true,
+        }
+    }
+
+    fn sign(&mut self, v: f64) -> std::fmt::Result {
+        if self.out.len() - self.line_start > WIDTH {
+            self.out.push_str("\n  ");
+            self.line_start = self.out.len() - 2;
+        }
+        match (v.is_sign_negative(), self.first) {
+            (true, _) => write!(self.out, " -"),
+            (false, true) => Ok(()),
+            (false, false) => write!(self.out, " +"),
+        }?;
+        self.first = false;
+        Ok(())
+    }
+
+    fn term(&mut self, v: f64, name: &str) -> std::fmt::Result {
+        self.sign(v)?;
+        if v.abs() == 1.0 {
+            write!(self.out, " {name}")
+        } else {
+            write!(self.out, " {} {name}", number(v.abs()))
+        }
+    }
+}
+
+/// The shorter of decimal and scientific notation.
+fn number(v: f64) -> String {
+    if v == f64::INFINITY {
+        return "inf".into();
+    }
+    if v == f64::NEG_INFINITY {
+        return "-inf".into();
+    }
+    let (plain, scientific) = (format!("{v}"), format!("{v:e}"));
+    if plain.len() <= scientific.len() {
+        plain
+    } else {
+        scientific
+    }
+}
+
+fn render(model: &Model, out: &mut String) -> std::fmt::Result {
+    let cols = names(
+        (0..model.num_cols())
+            .map(|j| model.col_name(ColId(j as u32)))
+            .collect(),
+        'x',
+    );
+    let rows = names(
+        (0..model.num_rows())
+            .map(|i| model.row_name(RowId(i as u32)))
+            .collect(),
+        'r',
+    );
+    if !model.name.is_empty() {
+        writeln!(out, "\\ {}", model.name.replace(['\n', '\r'], " "))?;
+    }
+    writeln!(
+        out,
+        "{}",
+        if model.sense == Sense::Minimise {
+            "Minimize"
+        } else {
+            "Maximize"
+        }
+    )?;
+    write!(out, " obj:")?;
+    let all = !order_is_kept(model);
+    let mut terms = Terms::new(out);
+    for (name, &c) in cols.iter().zip(&model.cost) {
+        if all || c != 0.0 {
+            terms.term(c, name)?;
+        }
+    }
+    if model.offset != 0.0 {
+        terms.sign(model.offset)?;
+        write!(terms.out, " {}", number(model.offset.abs()))?;
+    }
+    writeln!(out, "\nSubject To")?;
+    if !cols.is_empty() {
+        for (i, name) in rows.iter().enumerate() {
+            row(model, i, name, &cols, out)?;
+        }
+    }
+    let mut header = "Bounds\n";
+    for (j, name) in cols.iter().enumerate() {
+        if let Some(line) = bound(
+            model.col_lower[j],
+            model.col_upper[j],
+            is_binary(model, j),
+            name,
+        ) {
+            writeln!(out, "{}{line}", std::mem::take(&mut header))?;
+        }
+    }
+    for (title, binary) in [("General", false), ("Binary", true)] {
+        let members =
+            || (0..cols.len()).filter(|&j| model.integer[j] && is_binary(model, j) == binary);
+        if members().next().is_some() {
+            writeln!(out, "{title}")?;
+            members().try_for_each(|j| writeln!(out, " {}", cols[j]))?;
+        }
+    }
+    writeln!(out, "End")
+}
+
+fn is_binary(model: &Model, j: usize) -> bool {
+    model.integer[j] && model.col_lower[j] == 0.0 && model.col_upper[j] == 1.0
+}
+
+fn row(model: &Model, i: usize, name: &str, cols: &[String], out: &mut String) -> std::fmt::Result {
+    let (l, u) = (model.row_lower[i], model.row_upper[i]);
+    let ranged = l.is_finite() && u.is_finite() && l != u;
+    write!(out, " {name}:")?;
+    if ranged {
+        write!(out, " {} <=", number(l))?;
+    }
+    let mut terms = Terms::new(out);
+    for (j, v) in model.rows.iter(i) {
+        terms.term(v, &cols[j])?;
+    }
+    if terms.first {
+        terms.term(0.0, &cols[0])?;
+    }
+    match (l.is_finite(), u.is_finite()) {
+        (true, true) if l == u => writeln!(out, " = {}", number(l)),
+        (_, true) => writeln!(out, " <= {}", number(u)),
+        (true, false) => writeln!(out, " >= {}", number(l)),
+        (false, false) => writeln!(out, " >= -inf"),
+    }
+}
+
+/// What the Bounds section has to say about a column, if anything.
+fn bound(l: f64, u: f64, binary: bool, name: &str) -> Option<String> {
+    if binary || (l == 0.0 && u == f64::INFINITY) {
+        return None;
+    }
+    Some(if l == u {
+        format!(" {name} = {}", number(l))
+    } else if l == f64::NEG_INFINITY && u == f64::INFINITY {
+        format!(" {name} free")
+    } else if u == f64::INFINITY {
+        format!(" {name} >= {}", number(l))
+    } else if l == 0.0 {
+        format!(" {name} <= {}", number(u))
+    } else {
+        format!(" {} <= {name} <= {}", number(l), number(u))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::Bounds;
+    use crate::lp_format::parse;
+    use crate::model::ModelBuilder;
+
+    /// A model with every kind of row, bound and marker, and columns that first appear out of order.
+    fn motley(named: bool) -> Model {
+        let mut b = ModelBuilder::new(Sense::Maximise);
+        b.set_offset(-0.1);
+        let inf = f64::INFINITY;
+        let bounds = [
+            (0.0, inf),
+            (-inf, inf),
+            (-inf, 3.0),
+            (1.0 / 3.0, 1e20),
+            (2.0, 2.0),
+            (-5.0, inf),
+            (0.0, 1.0),
+        ];
+        let x: Vec<ColId> = bounds
+            .iter()
+            .enumerate()
+            .map(|(k, &(l, u))| b.add_col([0.0, -1e-17, 3.25][k % 3], l..=u))
+            .collect();
+        b.set_integer(x[3], true);
+        b.set_integer(x[6], true);
+        b.add_row(-2.0..=5.0, [(x[5], 1.0), (x[0], -1.0)]);
+        b.add_row(1e-300.., [(x[5], 123456789.123)]);
+        b.add_row(..=7.0, []);
+        b.add_row(4.0, [(x[2], -0.5)]);
+        b.add_row(Bounds::FREE, (0..6).map(|k| (x[k], 1.0 + k as f64)));
+        if named {
+            for (k, &c) in x.iter().enumerate() {
+                b.set_col_name(c, format!("col[{k}]"));
+            }
+            for i in 0..5 {
+                b.set_row_name(RowId(i), format!("row_{i}"));
+            }
+        }
+        b.build().unwrap()
+    }
+
+    #[test]
+    fn a_written_model_reads_back_the_same() {
+        let m = motley(true);
+        let text = to_string(&m);
+        assert_eq!(parse(&text, "t").unwrap(), m, "{text}");
+    }
+
+    #[test]
+    fn names_that_cannot_be_written_are_replaced() {
+        let mut m = motley(false);
+        m.col_names = ["a", "b c", "", "", "", "", ""].map(String::from).to_vec();
+        let back = parse(&to_string(&m), "t").unwrap();
+        assert_eq!(back.col_name(ColId(1)), "x1");
+        assert_eq!(back.costs(), m.costs());
+        assert_eq!(back.rows, m.rows);
+    }
+
+    #[test]
+    fn long_rows_are_broken() {
+        let mut b = ModelBuilder::new(Sense::Minimise);
+        let x: Vec<ColId> = (0..500)
+            .map(|k| b.add_col(f64::from(k) + 0.5, 0.0..))
+            .collect();
+        b.add_row(1.0.., x.iter().map(|&c| (c, -1.0 / 3.0)));
+        let m = b.build().unwrap();
+        let text = to_string(&m);
+        assert!(text.lines().all(|l| l.len() < 200));
+        let back = parse(&text, "t").unwrap();
+        assert_eq!((back.costs(), &back.rows), (m.costs(), &m.rows));
+    }
+
+    #[test]
+    fn gzipped_files_round_trip() {
+        let m = motley(true);
+        let path =
+            std::env::temp_dir().join(format!("remat-lp-format-{}.lp.gz", std::process::id()));
+        write(&m, &path).unwrap();
+        assert!(std::fs::read(&path).unwrap().starts_with(&[0x1f, 0x8b]));
+        let back = crate::lp_format::read(&path);
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(back.unwrap(), m);
+    }
+}

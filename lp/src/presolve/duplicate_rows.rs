@@ -1,0 +1,173 @@
+//! Rows that are multiples of one another: one stays, with the tighter of the bounds
+//! (Andersen & Andersen 1995; found by hashing, as in Tomlin & Welch 1986).
+
+use super::stack::{Side, State, Undo};
+use super::work::{Entries, Stop, Work};
+
+struct DuplicateRow {
+    kept: usize,
+    gone: usize,
+    /// `gone = factor * kept`.
+    factor: f64,
+    /// Which bounds of the row that stays came from the other.
+    lower_from_gone: bool,
+    upper_from_gone: bool,
+    fixed: bool,
+}
+
+impl Undo for DuplicateRow {
+    /// The dual belongs to the row whose bound it is.
+    fn undo(&self, s: &mut State) {
+        let side = s.row_side(self.kept, self.fixed);
+        let from_gone = match side {
+            Some(Side::Lower) => self.lower_from_gone,
+            Some(Side::Upper) => self.upper_from_gone,
+            None => false,
+        };
+        match side {
+            Some(side) if from_gone => {
+                s.y[self.gone] = s.y[self.kept] / self.factor;
+                s.row[self.gone] = side.times(self.factor).status();
+                s.row_is_slack(self.kept);
+            }
+            _ => {
+                s.row_is_slack(self.gone);
+                if let Some(side) = side {
+                    s.row[self.kept] = side.status();
+                }
+            }
+        }
+    }
+}
+
+/// Groups of vectors that are likely multiples of one another, with their sorted entries, which `fill` provides.
+pub(super) fn candidates(
+    vectors: &[usize],
+    mut fill: impl FnMut(usize, &mut Entries),
+) -> Vec<Vec<(usize, Entries)>> {
+    let mut buffer = Entries::new();
+    let mut sorted = |k: usize, buffer: &mut Entries| {
+        buffer.clear();
+        fill(k, buffer);
+        buffer.sort_unstable_by_key(|e| e.0);
+    };
+    let mut hashed: Vec<(u64, usize)> = Vec::with_capacity(vectors.len());
+    for &k in vectors {
+        sorted(k, &mut buffer);
+        hashed.push((hash(&buffer), k));
+    }
+    hashed.sort_unstable();
+    hashed
+        .chunk_by(|a, b| a.0 == b.0)
+        .filter(|group| group.len() > 1)
+        .map(|group| {
+            let entries = |&(_, k): &(u64, usize)| {
+                sorted(k, &mut buffer);
+                (k, buffer.clone())
+            };
+            group.iter().map(entries).collect()
+        })
+        .collect()
+}
+
+/// A hash of pattern and ratios; ratios that differ by rounding hash differently only if a rounding border lies between.
+fn hash(entries: &Entries) -> u64 {
+    let first = entries.first().map_or(1.0, |e| e.1);
+    let mut h = entries.len() as u64;
+    for &(k, v) in entries {
+        // Half of the last place kept is added so that exact decimal ratios lie inside a cell.
+        let ratio = (v / first).to_bits().wrapping_add(1 << 19) >> 20;
+        for word in [u64::from(k), ratio] {
+            h = (h ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            h ^= h >> 29;
+        }
+    }
+    h
+}
+
+/// The factor by which `b` is a multiple of `a`, if it is (to 1e-13).
+pub(super) fn multiple(a: &Entries, b: &Entries) -> Option<f64> {
+    if a.len() != b.len() || a.is_empty() {
+        return None;
+    }
+    let factor = b[0].1 / a[0].1;
+    let same = a
+        .iter()
+        .zip(b)
+        .all(|(p, q)| p.0 == q.0 && (q.1 - factor * p.1).abs() <= 1e-13 * q.1.abs());
+    same.then_some(factor)
+}
+
+/// How many successors in its group a vector is compared with: groups of thousands stay linear.
+pub(super) const WINDOW: usize = 24;
+
+/// Merges all duplicate rows.
+pub(super) fn all(w: &mut Work) -> Result<(), Stop> {
+    let rows: Vec<usize> = (0..w.num_rows())
+        .filter(|&i| w.row_is_alive(i) && w.row_len(i) > 1)
+        .collect();
+    for group in candidates(&rows, |i, entries| entries.extend(w.row(i))) {
+        for k in 0..group.len() {
+            for l in k + 1..group.len().min(k + 1 + WINDOW) {
+                let (kept, gone) = (group[k].0, group[l].0);
+                if w.row_is_alive(kept)
+                    && w.row_is_alive(gone)
+                    && let Some(factor) = multiple(&group[k].1, &group[l].1)
+                {
+                    merge(w, kept, gone, factor)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn merge(w: &mut Work, kept: usize, gone: usize, factor: f64) -> Result<(), Stop> {
+    let (l, u) = (w.row_lower[kept], w.row_upper[kept]);
+    let (p, q) = (w.row_lower[gone] / factor, w.row_upper[gone] / factor);
+    let (p, q) = if factor > 0.0 { (p, q) } else { (q, p) };
+    let tol = w
+        .row_tolerance(kept)
+        .max(w.row_tolerance(gone) / factor.abs());
+    let impossible = w
+        .row_impossible(kept)
+        .max(w.row_impossible(gone) / factor.abs());
+    if p > u + impossible {
+        return Err(Stop::Infeasible(vec![
+            (gone, factor.signum()),
+            (kept, -factor.abs()),
+        ]));
+    }
+    if q < l - impossible {
+        return Err(Stop::Infeasible(vec![
+            (gone, -factor.signum()),
+            (kept, factor.abs()),
+        ]));
+    }
+    // A bound that is the same but for rounding is left alone; an equation stays one.
+    let lower_from_gone = p > l + if l.is_finite() { tol } else { 0.0 };
+    let upper_from_gone = q < u - if u.is_finite() { tol } else { 0.0 };
+    let mut new_l = if lower_from_gone { p } else { l };
+    let mut new_u = if upper_from_gone { q } else { u };
+    if new_l > new_u {
+        if lower_from_gone && !upper_from_gone {
+            new_l = new_u;
+        } else {
+            new_u = new_l;
+        }
+    }
+    w.row_lower[kept] = new_l;
+    w.row_upper[kept] = new_u;
+    w.remove_row(gone);
+    w.push(DuplicateRow {
+        kept,
+        gone,
+        factor,
+        lower_from_gone,
+        upper_from_gone,
+        fixed: new_l == new_u,
+    });
+    w.touch_row(kept);
+    w.touch_cols_of(kept);
+    Ok(())
+}

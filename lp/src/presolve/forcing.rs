@@ -1,0 +1,132 @@
+//! What the bounds of a row's columns say about the row: impossible, redundant, redundant on one side, or forcing every
+//! column to a bound (Andersen & Andersen, *Presolving in linear programming*, 1995).
+
+use super::empty::fix;
+use super::stack::{Side, State, Undo};
+use super::work::{Entries, Stop, Work};
+use crate::outcome::VarStatus;
+
+/// A row that holds wherever the rest does.
+struct RedundantRow {
+    row: usize,
+}
+
+impl Undo for RedundantRow {
+    fn undo(&self, s: &mut State) {
+        s.row_is_slack(self.row);
+    }
+}
+
+/// A row whose bound is the extreme of its activity, and whose columns were fixed at what attains it.
+struct ForcingRow {
+    row: usize,
+    /// The row's bound that is attained: `Lower` by the greatest activity, `Upper` by the least.
+    side: Side,
+    entries: Entries,
+    /// Of each entry, whether the column could move: only then does the sign of its reduced cost matter.
+    movable: Vec<bool>,
+}
+
+impl Undo for ForcingRow {
+    /// The columns come back with reduced costs that do not know of this row, some with the wrong sign for the bound they
+    /// were forced to. The least dual that rights them all makes one of them exactly zero: that column becomes basic.
+    fn undo(&self, s: &mut State) {
+        let sign = if self.side == Side::Lower { 1.0 } else { -1.0 };
+        let mut dual = 0.0;
+        let mut basic = None;
+        for (&(j, a), _) in self.entries.iter().zip(&self.movable).filter(|e| *e.1) {
+            let needed = sign * s.d[j as usize] / a;
+            if needed > dual {
+                dual = needed;
+                basic = Some(j as usize);
+            }
+        }
+        let Some(basic) = basic else {
+            s.row_is_slack(self.row);
+            return;
+        };
+        let y = sign * dual;
+        s.y[self.row] = y;
+        s.row[self.row] = self.side.status();
+        for &(j, a) in &self.entries {
+            s.d[j as usize] -= a * y;
+        }
+        s.d[basic] = 0.0;
+        s.col[basic] = VarStatus::Basic;
+    }
+}
+
+/// Looks at one row. Impossible rows are found and rows without entries, whose activity is zero, taken away always; the
+/// rest happens if `all`.
+pub(super) fn row(w: &mut Work, i: usize, all: bool) -> Result<bool, Stop> {
+    let (lower, upper) = (w.row_lower[i], w.row_upper[i]);
+    let tol = w.row_tolerance(i);
+    let rough = w.activity(i);
+    let binds_below = lower.is_finite() && rough.min() < lower - tol;
+    let binds_above = upper.is_finite() && rough.max() > upper + tol;
+    let can_be_left = rough.min() < upper - tol && rough.max() > lower + tol;
+    let one_sided = lower == f64::NEG_INFINITY || upper == f64::INFINITY;
+    if can_be_left && ((binds_below && binds_above) || (one_sided && (binds_below || binds_above)))
+    {
+        return Ok(false);
+    }
+    let activity = w.exact_activity(i);
+    let (min, max) = (activity.min(), activity.max());
+    if min > upper + w.row_impossible(i) {
+        return Err(Stop::Infeasible(vec![(i, -1.0)]));
+    }
+    if max < lower - w.row_impossible(i) {
+        return Err(Stop::Infeasible(vec![(i, 1.0)]));
+    }
+    let (below, above) = (lower <= min + tol, upper >= max - tol);
+    if !all && w.row_len(i) > 0 {
+        return Ok(false);
+    }
+    if (below && above) || w.row_len(i) == 0 {
+        w.push(RedundantRow { row: i });
+        w.remove_row(i);
+        return Ok(true);
+    }
+    if max.is_finite() && max <= lower + tol {
+        force(w, i, Side::Lower);
+        return Ok(true);
+    }
+    if min.is_finite() && min >= upper - tol {
+        force(w, i, Side::Upper);
+        return Ok(true);
+    }
+    // A side that cannot bind is dropped: the dual's sign is known then.
+    if (below && lower.is_finite()) || (above && upper.is_finite()) {
+        if below {
+            w.row_lower[i] = f64::NEG_INFINITY;
+        } else {
+            w.row_upper[i] = f64::INFINITY;
+        }
+        w.touch_cols_of(i);
+    }
+    Ok(false)
+}
+
+fn force(w: &mut Work, i: usize, side: Side) {
+    let entries = w.row_entries(i);
+    w.remove_row(i);
+    let movable = entries
+        .iter()
+        .map(|e| w.lower[e.0 as usize] < w.upper[e.0 as usize])
+        .collect();
+    w.push(ForcingRow {
+        row: i,
+        side,
+        entries: entries.clone(),
+        movable,
+    });
+    for (j, a) in entries {
+        let j = j as usize;
+        // The greatest activity has positive coefficients at upper bounds.
+        if (a > 0.0) == (side == Side::Lower) {
+            fix(w, j, w.upper[j], VarStatus::AtUpper);
+        } else {
+            fix(w, j, w.lower[j], VarStatus::AtLower);
+        }
+    }
+}

@@ -1,0 +1,597 @@
+//! Each reduction on the smallest program that shows it, then all of them on random programs full of structure.
+
+use super::*;
+use crate::ids::{Bounds, ColId};
+use crate::model::{ModelBuilder, Sense};
+use proptest::prelude::*;
+
+const INF: f64 = f64::INFINITY;
+
+/// Bounds and entries.
+type Row<'a> = (f64, f64, &'a [(u32, f64)]);
+
+/// A program from columns `(cost, lower, upper)` and rows `(lower, upper, entries)`.
+fn program(cols: &[(f64, f64, f64)], rows: &[Row<'_>]) -> Arc<Model> {
+    let mut b = ModelBuilder::new(Sense::Minimise);
+    for &(c, l, u) in cols {
+        b.add_col(c, l..=u);
+    }
+    for &(l, u, entries) in rows {
+        b.add_row(l..=u, entries.iter().map(|&(j, v)| (ColId(j), v)));
+    }
+    Arc::new(b.build().unwrap())
+}
+
+/// The optimum with and without one way of presolving; the size that is left; everything restored must be exact.
+fn check(model: &Arc<Model>, settings: &PresolveSettings) -> (usize, usize, Solution) {
+    let PresolveOutcome::Reduced(p) = Presolved::new(model, settings) else {
+        panic!("feasible and bounded")
+    };
+    let outcome = Solver::new(p.model().clone(), Settings::default()).solve();
+    let whole = p.postsolve(outcome.optimal().expect("optimal"));
+    restored_is_optimal(model, &whole).unwrap();
+    (p.model().num_rows(), p.model().num_cols(), whole)
+}
+
+/// The certificate holds, nonbasic values are at their bounds, and the simplex has nothing to do from the basis.
+fn restored_is_optimal(model: &Arc<Model>, s: &Solution) -> Result<(), String> {
+    certificate::check(model, &LpOutcome::Optimal(s.clone()), 1e-7).map_err(|e| e.to_string())?;
+    if s.basis.num_basic() != model.num_rows() {
+        return Err(format!(
+            "{} basic of {}",
+            s.basis.num_basic(),
+            model.num_rows()
+        ));
+    }
+    let columns = (0..model.num_cols()).map(|j| {
+        (
+            s.basis.cols[j],
+            s.x[j],
+            s.reduced_costs[j],
+            model.col_lower[j],
+            model.col_upper[j],
+        )
+    });
+    let rows = (0..model.num_rows()).map(|i| {
+        (
+            s.basis.rows[i],
+            s.row_activity[i],
+            s.y[i],
+            model.row_lower[i],
+            model.row_upper[i],
+        )
+    });
+    for (k, (status, v, d, l, u)) in columns.chain(rows).enumerate() {
+        let off = match status {
+            VarStatus::Basic => d.abs(),
+            VarStatus::AtLower => (v - l).abs(),
+            VarStatus::AtUpper => (v - u).abs(),
+            VarStatus::Free => v.abs(),
+        };
+        if off.is_nan() || off > 1e-6 {
+            return Err(format!(
+                "variable {k} (columns, then rows), {status:?} in [{l}, {u}]: value {v}, dual {d}"
+            ));
+        }
+    }
+    let mut solver = Solver::new(
+        model.clone(),
+        Settings {
+            perturbation: false,
+            ..Settings::default()
+        },
+    );
+    solver.set_basis(&s.basis).map_err(|e| e.to_string())?;
+    let again = solver.solve();
+    let again = again
+        .optimal()
+        .ok_or("not optimal from the restored basis")?;
+    if (again.objective - s.objective).abs() > 1e-7 * (1.0 + s.objective.abs()) {
+        return Err(format!(
+            "{} from the restored basis, {} restored",
+            again.objective, s.objective
+        ));
+    }
+    match solver.stats().iterations() {
+        0 => Ok(()),
+        pivots => Err(format!("{pivots} pivots from the restored basis")),
+    }
+}
+
+fn only(change: impl FnOnce(&mut PresolveSettings)) -> PresolveSettings {
+    let mut s = PresolveSettings::minimal();
+    change(&mut s);
+    s
+}
+
+#[test]
+fn a_singleton_row_prices_the_bound_it_became() {
+    let m = program(
+        &[(-1.0, 0.0, 10.0), (-1.0, 0.0, 10.0)],
+        &[
+            (-INF, 6.0, &[(0, -2.0), (1, 0.0)]),
+            (-INF, 6.0, &[(0, 2.0)]),
+            (-INF, 9.0, &[(0, 1.0), (1, 1.0)]),
+        ],
+    );
+    let (rows, _, s) = check(&m, &only(|s| s.singleton_rows = true));
+    assert_eq!((rows, s.objective), (1, -9.0));
+    let m = program(
+        &[(1.0, -10.0, 10.0), (1.0, 0.0, 1.0)],
+        &[
+            (-INF, 6.0, &[(0, -2.0)]),
+            (-5.0, INF, &[(0, 1.0), (1, 1.0)]),
+        ],
+    );
+    let (_, _, s) = check(&m, &only(|s| s.singleton_rows = true));
+    assert_eq!((s.x[0], s.y[0]), (-3.0, -0.5));
+}
+
+#[test]
+fn forcing_and_redundant_rows_go() {
+    // x + y <= 2 with x, y >= 1 forces both; x - y >= -5 never binds.
+    let m = program(
+        &[(-1.0, 1.0, 3.0), (-2.0, 1.0, 3.0), (1.0, 0.0, 2.0)],
+        &[
+            (-INF, 2.0, &[(0, 1.0), (1, 1.0)]),
+            (-5.0, INF, &[(0, 1.0), (1, -1.0)]),
+            (1.0, INF, &[(2, 1.0), (0, 0.5)]),
+        ],
+    );
+    let (rows, cols, s) = check(&m, &only(|s| s.forcing = true));
+    assert_eq!((rows, cols), (1, 1));
+    assert_eq!((s.x, s.y), (vec![1.0, 1.0, 0.5], vec![-2.0, 0.0, 1.0]));
+    assert_eq!(s.objective, -2.5);
+}
+
+#[test]
+fn doubletons_hand_bounds_over_and_back() {
+    // x + 2 y = 4 with x in [0, 1]: y is in [1.5, 2] by x alone.
+    for cost in [-1.0, 0.0, 1.0] {
+        let m = program(
+            &[(cost, 0.0, 1.0), (1.0, 0.0, 5.0), (0.3, 0.0, 9.0)],
+            &[
+                (4.0, 4.0, &[(0, 1.0), (1, 2.0)]),
+                (3.0, 8.0, &[(0, 1.0), (1, 1.0), (2, 1.0)]),
+            ],
+        );
+        let (rows, cols, _) = check(&m, &only(|s| s.doubletons = true));
+        assert_eq!((rows, cols), (1, 2));
+    }
+}
+
+#[test]
+fn slacks_widen_rows() {
+    for (cost, sense) in [(0.0, 5.0), (2.0, 5.0), (-2.0, 5.0), (0.0, 7.0)] {
+        let m = program(
+            &[
+                (1.0, 0.0, 9.0),
+                (2.0, 0.0, 9.0),
+                (cost, 1.0, 3.0),
+                (0.0, -1.0, 1.0),
+            ],
+            &[
+                (5.0, sense, &[(0, 1.0), (1, 2.0), (2, 1.0), (3, -1.0)]),
+                (1.0, INF, &[(0, 1.0), (1, -1.0)]),
+            ],
+        );
+        let (rows, cols, _) = check(&m, &only(|s| s.slacks = true));
+        // A cost moves to the other slack, which then cannot leave an inequality.
+        assert_eq!((rows, cols), (2, if cost == 0.0 { 2 } else { 3 }));
+    }
+}
+
+#[test]
+fn implied_free_columns_leave_with_their_row() {
+    // x = 10 - y - z is in [4, 10] by the others, so its own bounds [0, 20] never bind.
+    let m = program(
+        &[(3.0, 0.0, 20.0), (1.0, 0.0, 3.0), (1.0, 0.0, 3.0)],
+        &[
+            (10.0, 10.0, &[(0, 1.0), (1, 1.0), (2, 1.0)]),
+            (1.0, 5.0, &[(1, 1.0), (2, -1.0)]),
+            (2.0, INF, &[(0, 1.0), (1, 2.0)]),
+        ],
+    );
+    let (rows, cols, s) = check(&m, &only(|s| s.substitution = true));
+    assert!(rows < 3 && cols < 3);
+    assert_eq!(s.objective, m.objective(&s.x));
+    // By an inequality: the cost says which side binds.
+    let m = program(
+        &[(2.0, -INF, INF), (1.0, 0.0, 3.0), (-1.0, 0.0, 4.0)],
+        &[
+            (4.0, 9.0, &[(0, 1.0), (1, 1.0), (2, 1.0)]),
+            (-1.0, 1.0, &[(1, 1.0), (2, -1.0)]),
+        ],
+    );
+    let (rows, _, s) = check(&m, &only(|s| s.substitution = true));
+    assert!(rows <= 1);
+    assert_eq!(s.basis.rows[0], VarStatus::AtLower);
+}
+
+#[test]
+fn dominated_columns_rest_on_a_bound() {
+    // The slack s caps the dual of the first row at 1, so z at price 5 never pays.
+    let m = program(
+        &[(1.0, 0.0, INF), (5.0, 0.0, 4.0), (0.5, 0.0, 2.0)],
+        &[
+            (3.0, INF, &[(0, 1.0), (1, 1.0), (2, 1.0)]),
+            (-INF, 6.0, &[(1, 1.0), (2, 1.0)]),
+        ],
+    );
+    let (_, cols, s) = check(&m, &only(|s| s.dominated = true));
+    assert!(cols < 3);
+    assert_eq!((s.x[1], s.objective), (0.0, 2.0));
+}
+
+#[test]
+fn duplicate_rows_share_one_dual() {
+    for (l, u) in [(-INF, -6.0), (-10.0, -4.0), (-8.0, -8.0), (-INF, -1.0)] {
+        let m = program(
+            &[(1.0, 0.0, 9.0), (3.0, 0.0, 9.0)],
+            &[
+                (2.0, 5.0, &[(0, 1.0), (1, 1.0)]),
+                (l, u, &[(0, -2.0), (1, -2.0)]),
+            ],
+        );
+        let (rows, _, s) = check(&m, &only(|s| s.duplicate_rows = true));
+        assert_eq!(rows, 1);
+        assert!(s.y[0] == 0.0 || s.y[1] == 0.0);
+    }
+}
+
+#[test]
+fn duplicate_columns_divide_their_sum() {
+    for (u, need) in [(1.0, 3.0), (1.0, 7.0), (INF, 7.0), (1.0, 0.0), (3.0, 9.0)] {
+        for factor in [2.0, -2.0] {
+            let (l2, u2) = if factor > 0.0 {
+                (0.0, 3.0)
+            } else {
+                (-3.0, 0.0)
+            };
+            let m = program(
+                &[(1.0, 0.0, u), (factor, l2, u2), (4.0, 0.0, 9.0)],
+                &[
+                    (need, INF, &[(0, 1.0), (1, factor), (2, 1.0)]),
+                    (-20.0, 20.0, &[(0, 3.0), (1, 3.0 * factor), (2, 1.0)]),
+                ],
+            );
+            let (_, cols, _) = check(&m, &only(|s| s.duplicate_cols = true));
+            assert_eq!(cols, 2);
+        }
+    }
+    // The dearer of two, one of which has no upper bound, stays at its lower bound.
+    let m = program(
+        &[(1.0, 0.0, INF), (3.0, 0.5, 4.0)],
+        &[
+            (3.0, INF, &[(0, 1.0), (1, 2.0)]),
+            (-INF, 20.0, &[(0, 1.0), (1, 2.0)]),
+        ],
+    );
+    let (_, cols, s) = check(&m, &only(|s| s.duplicate_cols = true));
+    assert_eq!((cols, s.x[1]), (1, 0.5));
+}
+
+#[test]
+fn impossible_programs_come_with_proof() {
+    // Hidden behind a doubleton, a singleton and a duplicate row.
+    let m = program(
+        &[(1.0, 0.0, 4.0), (1.0, 0.0, 9.0), (1.0, 0.0, 9.0)],
+        &[
+            (2.0, 2.0, &[(0, 1.0), (1, -1.0)]),
+            (7.0, INF, &[(1, 2.0)]),
+            (1.0, INF, &[(1, 1.0), (2, 1.0)]),
+        ],
+    );
+    let PresolveOutcome::Infeasible(Some(ray)) = Presolved::new(&m, &PresolveSettings::default())
+    else {
+        panic!()
+    };
+    assert!(certificate::check_farkas(&m, &ray).is_ok());
+    let m = program(
+        &[(1.0, 0.0, 4.0), (1.0, 0.0, 9.0)],
+        &[
+            (2.0, 3.0, &[(0, 1.0), (1, 1.0)]),
+            (-12.0, -8.0, &[(0, -2.0), (1, -2.0)]),
+        ],
+    );
+    let PresolveOutcome::Infeasible(Some(ray)) =
+        Presolved::new(&m, &only(|s| s.duplicate_rows = true))
+    else {
+        panic!()
+    };
+    assert!(certificate::check_farkas(&m, &ray).is_ok());
+    // A column that nothing stops.
+    let m = program(
+        &[(-1.0, 0.0, INF), (1.0, 0.0, 1.0)],
+        &[(0.0, INF, &[(0, 1.0), (1, 1.0)])],
+    );
+    assert!(matches!(
+        Presolved::new(&m, &PresolveSettings::default()),
+        PresolveOutcome::DualInfeasible
+    ));
+    let solved = solve(
+        &m,
+        &Settings::default(),
+        &Limits::default(),
+        Some(&PresolveSettings::default()),
+    );
+    assert!(matches!(solved.outcome, LpOutcome::Unbounded(_)));
+    certificate::check(&m, &solved.outcome, 1e-9).unwrap();
+}
+
+#[test]
+fn nothing_left_is_a_solution() {
+    let m = program(&[(1.0, 2.0, 5.0)], &[(3.0, INF, &[(0, 1.0)])]);
+    let solved = solve(
+        &m,
+        &Settings::default(),
+        &Limits::default(),
+        Some(&PresolveSettings::default()),
+    );
+    assert_eq!(solved.reduced, Some((0, 0, 0)));
+    let s = solved.outcome.optimal().unwrap();
+    assert_eq!((s.objective, s.y[0]), (3.0, 1.0));
+}
+
+#[test]
+fn limits_reach_the_simplex() {
+    let m = program(
+        &[(-1.0, 0.0, 9.0), (-2.0, 0.0, 9.0), (-3.0, 0.0, 9.0)],
+        &[
+            (-INF, 10.0, &[(0, 1.0), (1, 2.0), (2, 1.0)]),
+            (-INF, 12.0, &[(0, 3.0), (1, 1.0), (2, 2.0)]),
+        ],
+    );
+    let settings = PresolveSettings::default();
+    let with = |limits| solve(&m, &Settings::default(), &limits, Some(&settings));
+    let free = with(Limits::default());
+    assert!(free.stats.iterations() > 0 && free.reduced.is_some());
+    let none = with(Limits {
+        iterations: Some(0),
+        ..Limits::default()
+    });
+    assert!(
+        matches!(none.outcome, LpOutcome::Limit(_)),
+        "{:?}",
+        none.outcome
+    );
+    // A cutoff is about the original's duals: no presolve.
+    let cut = with(Limits {
+        objective_cutoff: Some(-100.0),
+        ..Limits::default()
+    });
+    assert_eq!(cut.reduced, None);
+    certificate::check(&m, &cut.outcome, 1e-9).unwrap();
+}
+
+/// A generator of small whole numbers; ties and exact cancellations are wanted.
+struct Rng(u64);
+
+impl Rng {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (self.0 >> 33) % n
+    }
+
+    fn int(&mut self, low: i64, high: i64) -> f64 {
+        (low + self.below((high - low + 1) as u64) as i64) as f64
+    }
+
+    fn interval(&mut self, low: i64, high: i64, boxed: bool) -> Bounds {
+        let (a, b) = (self.int(low, high), self.int(low, high));
+        match self.below(if boxed { 1000 } else { 8 }) + u64::from(boxed) * 5 {
+            0 => Bounds::FREE,
+            1 | 2 => Bounds::new(a.min(b), INF),
+            3 => Bounds::new(-INF, a.max(b)),
+            4 => Bounds::from(a),
+            _ => Bounds::new(a.min(b), a.max(b)),
+        }
+    }
+}
+
+/// A random program around a known point (so that most are feasible), with planted singletons, doubletons, duplicates,
+/// slacks and tight rows.
+fn structured(seed: u64) -> Arc<Model> {
+    let mut r = Rng(seed);
+    let (m, n) = (1 + r.below(7) as usize, 2 + r.below(9) as usize);
+    let mut b = ModelBuilder::new(if r.below(2) == 0 {
+        Sense::Minimise
+    } else {
+        Sense::Maximise
+    });
+    b.set_offset(r.int(-3, 3));
+    let boxed = r.below(2) == 0;
+    let inexact = r.below(3) == 0;
+    let mut point = Vec::new();
+    let mut cost = Vec::new();
+    let mut bounds = Vec::new();
+    for _ in 0..n {
+        let around = r.interval(-4, 6, boxed);
+        let x = (r.int(-4, 6) + if inexact { 0.3 } else { 0.0 }).clamp(around.lower, around.upper);
+        point.push(x);
+        cost.push(r.int(-4, 4));
+        bounds.push(around);
+    }
+    let mut rows: Vec<(Bounds, Vec<(usize, f64)>)> = Vec::new();
+    for _ in 0..m {
+        let kind = r.below(10);
+        // Thirds and tenths round, so that what ought to be equal is only nearly so.
+        let unit = if inexact {
+            [1.0 / 3.0, 0.1, 0.7][r.below(3) as usize]
+        } else {
+            1.0
+        };
+        let len = match kind {
+            0 | 1 => 1,
+            2 | 3 => 2,
+            _ => 2 + r.below(n as u64 - 1) as usize,
+        };
+        let mut entries: Vec<(usize, f64)> = Vec::new();
+        for _ in 0..len {
+            let j = r.below(n as u64) as usize;
+            let v = unit * [1.0, -1.0, 2.0, -3.0, 1.0, 0.5][r.below(6) as usize];
+            if entries.iter().all(|e| e.0 != j) {
+                entries.push((j, v));
+            }
+        }
+        if kind == 9 && !rows.is_empty() {
+            let factor = [2.0, -1.0, if inexact { 1.0 / 7.0 } else { -0.5 }][r.below(3) as usize];
+            let source = r.below(rows.len() as u64) as usize;
+            entries = rows[source]
+                .1
+                .iter()
+                .map(|&(j, v)| (j, factor * v))
+                .collect();
+        }
+        let at: f64 = entries.iter().map(|&(j, v)| v * point[j]).sum();
+        let extreme = |upper: bool| -> f64 {
+            entries
+                .iter()
+                .map(|&(j, v)| {
+                    v * if (v > 0.0) == upper {
+                        bounds[j].upper
+                    } else {
+                        bounds[j].lower
+                    }
+                })
+                .sum()
+        };
+        let bound = match r.below(9) {
+            0..=2 => Bounds::from(at),
+            3 => Bounds::new(at, INF),
+            4 => Bounds::new(-INF, at + r.int(0, 2)),
+            5 => Bounds::new(at - r.int(0, 3), at + r.int(0, 3)),
+            6 if extreme(true).is_finite() => Bounds::new(extreme(true), INF),
+            7 if extreme(false).is_finite() => Bounds::new(-INF, extreme(false)),
+            8 if r.below(4) == 0 => Bounds::from(at + 1.0),
+            _ => Bounds::new(at - r.int(0, 3), INF),
+        };
+        rows.push((bound, entries));
+    }
+    // Duplicate columns and slacks.
+    for _ in 0..r.below(4) {
+        let source = r.below(n as u64) as usize;
+        let factor = [1.0, 2.0, -1.0][r.below(3) as usize];
+        let j = cost.len();
+        if r.below(2) == 0 {
+            for (_, entries) in &mut rows {
+                if let Some(&(_, v)) = entries.iter().find(|e| e.0 == source) {
+                    entries.push((j, factor * v));
+                }
+            }
+            cost.push(factor * cost[source] + if r.below(3) == 0 { r.int(-2, 2) } else { 0.0 });
+        } else {
+            let row = r.below(rows.len() as u64) as usize;
+            rows[row].1.push((j, factor));
+            cost.push(if r.below(2) == 0 { 0.0 } else { r.int(-3, 3) });
+        }
+        bounds.push(if r.below(3) == 0 {
+            r.interval(-3, 3, boxed)
+        } else {
+            Bounds::NONNEGATIVE
+        });
+    }
+    for (c, bound) in cost.iter().zip(&bounds) {
+        b.add_col(*c, *bound);
+    }
+    for (bound, entries) in rows {
+        b.add_row(
+            bound,
+            entries.into_iter().map(|(j, v)| (ColId(j as u32), v)),
+        );
+    }
+    Arc::new(b.build().unwrap())
+}
+
+/// Presolved and direct must agree, and whatever is claimed must be proven.
+fn agree(model: &Arc<Model>, settings: &PresolveSettings) -> Result<bool, String> {
+    let direct = Solver::new(model.clone(), Settings::default()).solve();
+    certificate::check(model, &direct, 1e-7).map_err(|e| format!("direct: {e}"))?;
+    match Presolved::new(model, settings) {
+        PresolveOutcome::Infeasible(ray) => {
+            if !matches!(direct, LpOutcome::Infeasible(_)) {
+                return Err(format!(
+                    "presolve says infeasible ({}), direct {direct:?}",
+                    ray.is_some()
+                ));
+            }
+        }
+        PresolveOutcome::DualInfeasible => {
+            if direct.optimal().is_some() {
+                return Err("presolve says dual infeasible".into());
+            }
+        }
+        PresolveOutcome::Reduced(p) => match (
+            Solver::new(p.model().clone(), Settings::default()).solve(),
+            &direct,
+        ) {
+            (LpOutcome::Optimal(s), LpOutcome::Optimal(d)) => {
+                let whole = p.postsolve(&s);
+                restored_is_optimal(model, &whole)?;
+                if (whole.objective - d.objective).abs() > 1e-7 * (1.0 + d.objective.abs()) {
+                    return Err(format!(
+                        "{} presolved, {} direct",
+                        whole.objective, d.objective
+                    ));
+                }
+            }
+            (LpOutcome::Infeasible(_), LpOutcome::Infeasible(_))
+            | (LpOutcome::Unbounded(_), LpOutcome::Unbounded(_)) => {}
+            // Both are right when a program is neither primal nor dual feasible.
+            (LpOutcome::Unbounded(_), LpOutcome::Infeasible(_)) => {}
+            (a, b) => return Err(format!("reduced {a:?}, direct {b:?}")),
+        },
+    }
+    let solved = solve(
+        model,
+        &Settings::default(),
+        &Limits::default(),
+        Some(settings),
+    );
+    certificate::check(model, &solved.outcome, 1e-7).map_err(|e| format!("in one go: {e}"))?;
+    Ok(direct.optimal().is_some())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_programs_survive_everything(seed in any::<u64>()) {
+        let model = structured(seed);
+        if let Err(e) = agree(&model, &PresolveSettings::default()) {
+            return Err(TestCaseError::fail(format!("{e}\n{}", crate::lp_format::to_string(&model))));
+        }
+    }
+
+    #[test]
+    fn random_programs_survive_each_reduction(seed in any::<u64>(), which in 0usize..8) {
+        let settings = only(|s| {
+            *[&mut s.singleton_rows, &mut s.forcing, &mut s.doubletons, &mut s.slacks, &mut s.substitution,
+              &mut s.dominated, &mut s.duplicate_rows, &mut s.duplicate_cols].into_iter().nth(which).unwrap() = true;
+        });
+        let model = structured(seed);
+        if let Err(e) = agree(&model, &settings) {
+            return Err(TestCaseError::fail(format!("{e}\n{settings:?}\n{}", crate::lp_format::to_string(&model))));
+        }
+    }
+}
+
+#[test]
+fn the_random_programs_are_worth_testing() {
+    let (mut optimal, mut smaller, mut empty) = (0, 0, 0);
+    for seed in 0..400 {
+        let model = structured(seed);
+        optimal += usize::from(agree(&model, &PresolveSettings::default()) == Ok(true));
+        if let PresolveOutcome::Reduced(p) = Presolved::new(&model, &PresolveSettings::default()) {
+            smaller += usize::from(p.model().num_rows() < model.num_rows());
+            empty += usize::from(p.model().num_cols() == 0);
+        }
+    }
+    assert!(
+        optimal > 150 && smaller > 150 && empty < smaller,
+        "{optimal} {smaller} {empty}"
+    );
+}

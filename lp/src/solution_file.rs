@@ -1,0 +1,246 @@
+//! Solution files (`.sol`): what most solvers write and read.
+//!
+//! ```text
+//! # Model diet
+//! # Status optimal
+//! # Objective value = 12.5
+//! bread 2
+//! milk 0.25
+//! ```
+//!
+//! Lines that start with `#` are a header; every other line is a column's name and its value. Columns that are not
+//! mentioned are zero. Names may contain spaces: the value is the last word of the line. A name ending in `.gz` is packed.
+
+use crate::ids::ColId;
+use crate::model::Model;
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::io::{Read, Write as _};
+use std::path::Path;
+
+/// The contents of a solution file.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct SolutionFile {
+    /// The model's name, possibly empty.
+    pub model: String,
+    /// How the solve ended (`optimal`, `infeasible`, `feasible`, ...), possibly empty.
+    pub status: String,
+    /// The objective value, if there is one.
+    pub objective: Option<f64>,
+    /// Column names and values, in the model's order when written by us.
+    pub values: Vec<(String, f64)>,
+}
+
+/// Why a solution file could not be read, written or matched with a model.
+#[derive(Debug, thiserror::Error)]
+pub enum SolutionFileError {
+    /// The file could not be opened, read, unpacked or written.
+    #[error("{file}: {source}")]
+    Io {
+        /// The file.
+        file: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A line makes no sense.
+    #[error("{file}, line {line}, at `{token}`: {message}")]
+    Syntax {
+        /// The file.
+        file: String,
+        /// Line number, from 1.
+        line: usize,
+        /// The word at fault.
+        token: String,
+        /// What is wrong, and what would be right.
+        message: String,
+    },
+    /// The file names a column that the model does not have.
+    #[error("the solution gives a value to column `{name}`, which the model does not have")]
+    UnknownColumn {
+        /// The name.
+        name: String,
+    },
+}
+
+impl SolutionFile {
+    /// A solution of a model: every column with its value.
+    ///
+    /// # Panics
+    /// If `x` is shorter than the number of columns.
+    pub fn new(model: &Model, status: impl Into<String>, x: &[f64]) -> Self {
+        SolutionFile {
+            model: model.name().to_string(),
+            status: status.into(),
+            objective: Some(model.objective(x)),
+            values: (0..model.num_cols())
+                .map(|j| (model.col_name(ColId(j as u32)), x[j]))
+                .collect(),
+        }
+    }
+
+    /// The point in a model's column order; columns that are not mentioned are zero.
+    ///
+    /// # Errors
+    /// [`SolutionFileError::UnknownColumn`].
+    pub fn point(&self, model: &Model) -> Result<Vec<f64>, SolutionFileError> {
+        let position: HashMap<String, usize> = (0..model.num_cols())
+            .map(|j| (model.col_name(ColId(j as u32)), j))
+            .collect();
+        let mut x = vec![0.0; model.num_cols()];
+        for (name, value) in &self.values {
+            match position.get(name) {
+                Some(&j) => x[j] = *value,
+                None => return Err(SolutionFileError::UnknownColumn { name: name.clone() }),
+            }
+        }
+        Ok(x)
+    }
+
+    /// The text of the file; numbers read back to the same bits.
+    pub fn to_text(&self) -> String {
+        let mut out = String::new();
+        // Writing to a String cannot fail.
+        let _ = self.render(&mut out);
+        out
+    }
+
+    fn render(&self, out: &mut String) -> std::fmt::Result {
+        let line = |s: &str| s.replace(['\n', '\r'], " ");
+        writeln!(out, "# Model {}", line(&self.model))?;
+        writeln!(out, "# Status {}", line(&self.status))?;
+        if let Some(objective) = self.objective {
+            writeln!(out, "# Objective value = {objective:?}")?;
+        }
+        for (name, value) in &self.values {
+            writeln!(out, "{} {value:?}", line(name))?;
+        }
+        Ok(())
+    }
+
+    /// Reads text; `file` is what errors call it.
+    ///
+    /// ```
+    /// use remat_lp::solution_file::SolutionFile;
+    /// let s = SolutionFile::parse("# Status optimal\n# Objective value = 3\nx 1\ny 2e0\n", "t").unwrap();
+    /// assert_eq!((s.objective, s.values.len()), (Some(3.0), 2));
+    /// ```
+    ///
+    /// # Errors
+    /// [`SolutionFileError::Syntax`].
+    pub fn parse(text: &str, file: &str) -> Result<Self, SolutionFileError> {
+        let mut out = SolutionFile::default();
+        for (k, line) in text.lines().enumerate() {
+            let wrong = |token: &str, message: &str| SolutionFileError::Syntax {
+                file: file.to_string(),
+                line: k + 1,
+                token: token.to_string(),
+                message: message.to_string(),
+            };
+            let number = |word: &str| {
+                word.parse::<f64>()
+                    .ok()
+                    .filter(|v| !v.is_nan())
+                    .ok_or_else(|| wrong(word, "a number was expected"))
+            };
+            let line = line.trim();
+            if let Some(header) = line.strip_prefix('#') {
+                let header = header.trim();
+                if let Some(rest) = header.strip_prefix("Model") {
+                    out.model = rest.trim().to_string();
+                } else if let Some(rest) = header.strip_prefix("Status") {
+                    out.status = rest.trim().to_string();
+                } else if let Some(rest) = header.strip_prefix("Objective value") {
+                    out.objective = Some(number(rest.trim_start_matches([' ', '=']).trim())?);
+                }
+            } else if !line.is_empty() {
+                let Some((name, value)) = line.rsplit_once(char::is_whitespace) else {
+                    return Err(wrong(line, "a column's name and its value were expected"));
+                };
+                out.values.push((name.trim().to_string(), number(value)?));
+            }
+        }
+        Ok(out)
+    }
+
+    /// Reads a file, unpacking it if it starts like a gzip file.
+    ///
+    /// # Errors
+    /// [`SolutionFileError::Io`] or [`SolutionFileError::Syntax`].
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, SolutionFileError> {
+        let file = path.as_ref().display().to_string();
+        let io = |source| SolutionFileError::Io {
+            file: file.clone(),
+            source,
+        };
+        let mut bytes = std::fs::read(path.as_ref()).map_err(io)?;
+        if bytes.starts_with(&[0x1f, 0x8b]) {
+            let mut plain = Vec::new();
+            flate2::read::MultiGzDecoder::new(&bytes[..])
+                .read_to_end(&mut plain)
+                .map_err(io)?;
+            bytes = plain;
+        }
+        Self::parse(&String::from_utf8_lossy(&bytes), &file)
+    }
+
+    /// Writes a file, packed if its name ends in `.gz`.
+    ///
+    /// # Errors
+    /// [`SolutionFileError::Io`].
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<(), SolutionFileError> {
+        let path = path.as_ref();
+        let io = |source| SolutionFileError::Io {
+            file: path.display().to_string(),
+            source,
+        };
+        let text = self.to_text();
+        if path.extension().is_some_and(|e| e == "gz") {
+            let file = std::fs::File::create(path).map_err(io)?;
+            let mut gz = flate2::write::GzEncoder::new(file, flate2::Compression::default());
+            gz.write_all(text.as_bytes()).map_err(io)?;
+            gz.finish().map(drop).map_err(io)
+        } else {
+            std::fs::write(path, text).map_err(io)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{ModelBuilder, Sense};
+
+    fn model() -> Model {
+        let mut b = ModelBuilder::new(Sense::Minimise);
+        b.set_name("two words");
+        let x = b.add_col(1.0, 0.0..);
+        let y = b.add_col(3.0, 0.0..);
+        b.set_col_name(x, "a b");
+        b.set_col_name(y, "c");
+        b.build().unwrap()
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        let m = model();
+        let s = SolutionFile::new(&m, "optimal", &[0.1 + 0.2, -1e-300]);
+        let back = SolutionFile::parse(&s.to_text(), "t").unwrap();
+        assert_eq!(back, s);
+        assert_eq!(back.point(&m).unwrap(), [0.1 + 0.2, -1e-300]);
+        assert_eq!(back.objective, Some(m.objective(&[0.1 + 0.2, -1e-300])));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let e = SolutionFile::parse("# Status optimal\nx 1\ny one\n", "t.sol").unwrap_err();
+        assert_eq!(
+            e.to_string(),
+            "t.sol, line 3, at `one`: a number was expected"
+        );
+        assert!(SolutionFile::parse("x\n", "t.sol").is_err());
+        let s = SolutionFile::parse("z 1\n", "t").unwrap();
+        assert!(
+            matches!(s.point(&model()), Err(SolutionFileError::UnknownColumn { name }) if name == "z")
+        );
+    }
+}

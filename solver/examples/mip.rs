@@ -1,0 +1,99 @@
+//! Solves MPS files and prints one line each: `cargo run --release -p remat-solver --example mip -- [--seconds=60] [--threads=1]
+//! [--log] [--no-cuts] [--no-presolve] [--no-heuristics] [--no-safe] [--reference=CSV] FILE...`.
+
+use remat_solver::{Settings, Solver};
+use std::path::Path;
+
+/// Processor time of the main thread so far (Linux), in seconds: the machine may be busy with other things.
+fn cpu_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    stat.split(' ')
+        .next()
+        .and_then(|ns| ns.parse::<f64>().ok())
+        .unwrap_or(0.0)
+        * 1e-9
+}
+
+fn main() {
+    let mut settings = Settings::default();
+    let mut files = Vec::new();
+    let mut reference = String::new();
+    for arg in std::env::args().skip(1) {
+        let (name, value) = arg.split_once('=').unwrap_or((&arg, ""));
+        match name {
+            "--seconds" => settings.limits.seconds = value.parse().ok(),
+            "--nodes" => settings.limits.nodes = value.parse().ok(),
+            "--threads" => settings.threads = value.parse().unwrap_or(1),
+            "--seed" => settings.seed = value.parse().unwrap_or(1),
+            "--log" => settings.log = true,
+            "--no-cuts" => settings.cuts = false,
+            "--no-presolve" => settings.presolve = false,
+            "--no-heuristics" => settings.heuristics = false,
+            "--no-sub-mips" => settings.sub_mips = false,
+            "--no-safe" => settings.safe_bounds = false,
+            "--no-propagation" => settings.propagation = false,
+            "--reference" => reference = std::fs::read_to_string(value).unwrap_or_default(),
+            _ => files.push(arg),
+        }
+    }
+    println!(
+        "{:<12} {:<11} {:>20} {:>20} {:>8} {:>8} {:>9} {:>5} {:>5} {:>5} {:>8} {:>7}  reference",
+        "name",
+        "status",
+        "objective",
+        "bound",
+        "gap %",
+        "nodes",
+        "LP it",
+        "cuts",
+        "unpr",
+        "ref",
+        "seconds",
+        "cpu"
+    );
+    for file in files {
+        let model = match remat_lp::mps::read(&file) {
+            Ok(m) => m,
+            Err(e) => {
+                println!("{file}: {e}");
+                continue;
+            }
+        };
+        let name = Path::new(&file)
+            .file_name()
+            .map(|n| n.to_string_lossy().replace(".mps", "").replace(".gz", ""))
+            .unwrap_or_default();
+        let line = reference
+            .lines()
+            .find(|l| l.starts_with(&format!("{name},")));
+        let known: Vec<&str> = line.map(|l| l.split(',').collect()).unwrap_or_default();
+        let start = cpu_seconds();
+        let result = match Solver::new(model, settings.clone()).run() {
+            Ok(r) => r,
+            Err(e) => {
+                println!("{name}: {e}");
+                continue;
+            }
+        };
+        let i = &result.info;
+        let objective = result
+            .solution
+            .as_ref()
+            .map_or("-".to_string(), |s| format!("{:.9}", s.objective));
+        println!(
+            "{name:<12} {:<11} {objective:>20} {:>20.9} {:>8.3} {:>8} {:>9} {:>5} {:>5} {:>5} {:>8.2} {:>7.2}  {} {}",
+            format!("{:?}", result.status),
+            result.dual_bound,
+            100.0 * result.gap(),
+            i.nodes,
+            i.lp_iterations,
+            i.cuts,
+            i.unproven_bounds,
+            i.refused,
+            i.seconds,
+            cpu_seconds() - start,
+            known.get(5).unwrap_or(&""),
+            known.get(6).unwrap_or(&""),
+        );
+    }
+}

@@ -1,0 +1,195 @@
+//! Reliability branching: strong branching where pseudo-costs know too little (Achterberg, Koch & Martin 2005).
+
+use super::Decision;
+use super::pseudocost::score;
+use crate::domain::BoundChange;
+use crate::relaxation::Relaxed;
+use crate::tree::Branched;
+use crate::worker::{Child, Shared, Worker};
+use remat_lp::{ColId, ModelError, Solution};
+
+/// What came of choosing a column.
+pub(crate) enum Choice {
+    Split(Vec<Child>),
+    /// Both sides of a column are closed.
+    Infeasible,
+    /// One side of a column is closed; the domain holds the other.
+    Tightened,
+}
+
+/// What is known of one side of a branching.
+#[derive(Clone, Copy)]
+enum Side {
+    /// Open, with this gain of the objective.
+    Open(f64),
+    Closed,
+    Unknown,
+}
+
+const LOOKAHEAD: u32 = 8;
+
+impl Worker {
+    /// Chooses a column to branch on.
+    pub(crate) fn choose(
+        &mut self,
+        shared: &Shared,
+        s: &Solution,
+        fractional: &[usize],
+        bound: f64,
+    ) -> Result<Choice, ModelError> {
+        let mut candidates: Vec<(f64, usize)> = fractional
+            .iter()
+            .map(|&j| {
+                let (d, u) = self.pseudo.gains(j, s.x[j]);
+                // Ties go to the column nearest one half.
+                let f = s.x[j] - s.x[j].floor();
+                (score(d, u) * (1.0 + 1e-6 * f.min(1.0 - f)), j)
+            })
+            .collect();
+        candidates.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let reliability = shared.settings.reliability;
+        let budget = self.node_iterations / 2 + 5_000 + 10 * shared.root_iterations;
+        let mut best: Option<(f64, usize)> = None;
+        let mut failed = 0;
+        let mut probes = 0;
+        let snapshot = self.relax.snapshot();
+        let average = self.node_iterations / self.node_solves.max(1);
+        let limit = (4 * average).clamp(50, 2_000);
+        for &(guess, j) in candidates.iter() {
+            let known = self.pseudo.reliability(j);
+            let try_it = known < reliability
+                && failed < LOOKAHEAD
+                && probes < 60
+                && self.strong_iterations < budget
+                && !shared.stopped();
+            let value = if try_it {
+                probes += 1;
+                let v = s.x[j];
+                let before = self.relax.iterations();
+                let down = self.side(shared, j, v, false, s.objective, limit)?;
+                self.relax.restore(&snapshot)?;
+                let up = self.side(shared, j, v, true, s.objective, limit)?;
+                self.relax.restore(&snapshot)?;
+                self.strong_iterations += self.relax.iterations() - before;
+                self.report.strong += 2;
+                match (down, up) {
+                    (Side::Closed, Side::Closed) => return Ok(Choice::Infeasible),
+                    (Side::Closed, _) => {
+                        self.domain
+                            .tighten_lower(&shared.problem, j, v.floor() + 1.0);
+                        return Ok(Choice::Tightened);
+                    }
+                    (_, Side::Closed) => {
+                        self.domain.tighten_upper(&shared.problem, j, v.floor());
+                        return Ok(Choice::Tightened);
+                    }
+                    _ => {}
+                }
+                let f = v - v.floor();
+                let (pd, pu) = self.pseudo.gains(j, v);
+                let d = match down {
+                    Side::Open(gain) => {
+                        self.learn(j, false, gain / f.max(1e-6));
+                        gain
+                    }
+                    _ => pd,
+                };
+                let u = match up {
+                    Side::Open(gain) => {
+                        self.learn(j, true, gain / (1.0 - f).max(1e-6));
+                        gain
+                    }
+                    _ => pu,
+                };
+                score(d, u)
+            } else {
+                guess
+            };
+            if best.is_none_or(|b| value > b.0) {
+                best = Some((value, j));
+                failed = 0;
+            } else if try_it {
+                failed += 1;
+            }
+        }
+        let Some((_, j)) = best else {
+            return Ok(Choice::Infeasible);
+        };
+        Ok(Choice::Split(self.children(s, fractional, j, bound)))
+    }
+
+    /// The two children of branching on a column, the more promising first.
+    fn children(&mut self, s: &Solution, fractional: &[usize], j: usize, bound: f64) -> Vec<Child> {
+        let v = s.x[j];
+        let f = v - v.floor();
+        let rest: f64 = fractional
+            .iter()
+            .filter(|&&k| k != j)
+            .map(|&k| {
+                let (d, u) = self.pseudo.gains(k, s.x[k]);
+                d.min(u)
+            })
+            .sum();
+        let (d, u) = self.pseudo.gains(j, v);
+        let col = ColId(j as u32);
+        let child = |up: bool| Child {
+            decision: if up {
+                Decision::at_least(col, v.floor() + 1.0)
+            } else {
+                Decision::at_most(col, v.floor())
+            },
+            bound,
+            estimate: s.objective + rest + if up { u } else { d },
+            branched: Some(Branched {
+                col: j as u32,
+                up,
+                distance: if up { 1.0 - f } else { f },
+                parent_bound: s.objective,
+            }),
+        };
+        let up_first = match &self.best {
+            // Towards the best solution if there is one, else where less is lost; ties by the nearest integer.
+            Some(b) => b.x[j] > v,
+            None if (u - d).abs() > 1e-9 * (u + d) => u < d,
+            None => f > 0.5,
+        };
+        vec![child(up_first), child(!up_first)]
+    }
+
+    /// Solves one side of a branching; the linear program keeps the bounds of before, not the basis.
+    fn side(
+        &mut self,
+        shared: &Shared,
+        j: usize,
+        v: f64,
+        up: bool,
+        objective: f64,
+        limit: u64,
+    ) -> Result<Side, ModelError> {
+        let p = shared.problem.clone();
+        let mark = self.domain.mark();
+        self.domain.tighten(
+            &p,
+            BoundChange {
+                col: j as u32,
+                upper: !up,
+                value: if up { v.floor() + 1.0 } else { v.floor() },
+            },
+        );
+        if self.domain.infeasible || (shared.settings.propagation && !self.domain.propagate(&p)) {
+            self.domain.undo(mark);
+            return Ok(Side::Closed);
+        }
+        self.relax
+            .set_col(j, self.domain.lower[j], self.domain.upper[j])?;
+        let result = self.relax.probe(self.cutoff, limit, &self.domain);
+        self.domain.undo(mark);
+        self.relax
+            .set_col(j, self.domain.lower[j], self.domain.upper[j])?;
+        Ok(match result {
+            Relaxed::Infeasible | Relaxed::Cutoff => Side::Closed,
+            Relaxed::Solved(s, _) => Side::Open((s.objective - objective).max(0.0)),
+            Relaxed::Unbounded | Relaxed::Failed => Side::Unknown,
+        })
+    }
+}

@@ -1,0 +1,167 @@
+//! Zero-half cuts: sums of integral rows with multipliers one half, found by pairing odd rows that share odd columns
+//! (Caprara & Fischetti 1996; the row elimination of Koster, Zymolka & Kutschka 2009 with a small limit).
+
+use super::mir::{self, Base};
+use super::{Context, Cut};
+use remat_lp::RowId;
+
+/// A row modulo two over columns away from their bounds.
+#[derive(Clone)]
+struct Parity {
+    odd: Vec<u32>,
+    rhs_odd: bool,
+    slack: f64,
+    rows: Vec<(u32, bool)>,
+}
+
+/// Eliminates columns one by one over rows with little slack, and rounds what ends odd.
+pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
+    let x = &c.solution.x;
+    let mut rows: Vec<Parity> = Vec::new();
+    for i in 0..c.model.num_rows() {
+        if !c.integral_rows[i] {
+            continue;
+        }
+        let b = c.model.row_bounds(RowId(i as u32));
+        let a = c.solution.row_activity[i];
+        for (side, slack, upper) in [(b.upper, b.upper - a, true), (b.lower, a - b.lower, false)] {
+            if !side.is_finite()
+                || slack > 0.9
+                || side.abs() > 1e9
+                || (b.lower == b.upper && !upper)
+            {
+                continue;
+            }
+            let mut parity = Parity {
+                odd: Vec::new(),
+                rhs_odd: side.rem_euclid(2.0) == 1.0,
+                slack: slack.max(0.0),
+                rows: vec![(i as u32, upper)],
+            };
+            for (j, v) in c.model.row(RowId(i as u32)) {
+                if v.rem_euclid(2.0) != 1.0 {
+                    continue;
+                }
+                let k = j.index();
+                let (to_l, to_u) = (x[k] - c.lower[k], c.upper[k] - x[k]);
+                // A column at a bound is shifted there: it leaves, and takes its bound's parity along.
+                if to_l.min(to_u) < 1e-6 {
+                    let at = if to_l <= to_u { c.lower[k] } else { c.upper[k] };
+                    parity.rhs_odd ^= at.rem_euclid(2.0) == 1.0;
+                } else {
+                    parity.odd.push(j.0);
+                }
+            }
+            rows.push(parity);
+        }
+    }
+    if rows.len() > 3_000 {
+        rows.sort_by(|a, b| {
+            a.slack
+                .total_cmp(&b.slack)
+                .then(a.rows[0].0.cmp(&b.rows[0].0))
+        });
+        rows.truncate(3_000);
+    }
+    let mut tried = 0;
+    let mut work = 0usize;
+    while tried < 150 && work < 3_000_000 {
+        // Rows without odd columns and with an odd side are cuts already.
+        let mut k = 0;
+        while k < rows.len() {
+            if rows[k].odd.is_empty() {
+                let r = rows.swap_remove(k);
+                if r.rhs_odd && r.slack < 0.95 {
+                    tried += 1;
+                    out.extend(round(c, &r));
+                }
+            } else {
+                k += 1;
+            }
+        }
+        // Eliminate the shortest row with little slack: its first odd column is cleared from all others.
+        let pick = (0..rows.len()).min_by(|&a, &b| {
+            rows[a]
+                .slack
+                .total_cmp(&rows[b].slack)
+                .then(rows[a].odd.len().cmp(&rows[b].odd.len()))
+                .then(rows[a].rows[0].0.cmp(&rows[b].rows[0].0))
+        });
+        let Some(pick) = pick else { break };
+        let pivot = rows.swap_remove(pick);
+        let Some(&col) = pivot.odd.iter().max_by(|&&a, &&b| {
+            let inside = |j: u32| {
+                (x[j as usize] - c.lower[j as usize]).min(c.upper[j as usize] - x[j as usize])
+            };
+            inside(a).total_cmp(&inside(b)).then(b.cmp(&a))
+        }) else {
+            break;
+        };
+        for r in &mut rows {
+            work += 1;
+            if r.odd.binary_search(&col).is_ok() {
+                work += r.odd.len() + pivot.odd.len();
+                r.odd = symmetric_difference(&r.odd, &pivot.odd);
+                r.rhs_odd ^= pivot.rhs_odd;
+                r.slack += pivot.slack;
+                r.rows.extend_from_slice(&pivot.rows);
+            }
+        }
+        rows.retain(|r| r.slack < 0.95 && r.rows.len() < 40);
+    }
+}
+
+fn symmetric_difference(a: &[u32], b: &[u32]) -> Vec<u32> {
+    let mut out = Vec::with_capacity(a.len() + b.len());
+    let (mut i, mut k) = (0, 0);
+    while i < a.len() || k < b.len() {
+        if k == b.len() || (i < a.len() && a[i] < b[k]) {
+            out.push(a[i]);
+            i += 1;
+        } else if i == a.len() || b[k] < a[i] {
+            out.push(b[k]);
+            k += 1;
+        } else {
+            i += 1;
+            k += 1;
+        }
+    }
+    out
+}
+
+/// Half the sum of the rows, rounded.
+fn round(c: &Context<'_>, r: &Parity) -> Option<Cut> {
+    let mut times = r.rows.clone();
+    times.sort_unstable();
+    let mut base = Base::default();
+    let mut entries: Vec<(u32, f64)> = Vec::new();
+    let mut k = 0;
+    while k < times.len() {
+        let (row, upper) = times[k];
+        let mut count = 0;
+        while k < times.len() && times[k] == (row, upper) {
+            count += 1;
+            k += 1;
+        }
+        if count % 2 == 0 {
+            continue;
+        }
+        let b = c.model.row_bounds(RowId(row));
+        let sign = if upper { 0.5 } else { -0.5 };
+        for (j, v) in c.model.row(RowId(row)) {
+            entries.push((j.0, sign * v));
+        }
+        base.rhs += sign * if upper { b.upper } else { b.lower };
+        if b.lower != b.upper {
+            base.slacks.push((row, 0.5, upper));
+        }
+    }
+    entries.sort_unstable_by_key(|e| e.0);
+    for (j, v) in entries {
+        match base.entries.last_mut() {
+            Some(last) if last.0 == j => last.1 += v,
+            _ => base.entries.push((j, v)),
+        }
+    }
+    mir::separate(c, &base, false)
+}

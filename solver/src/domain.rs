@@ -1,0 +1,365 @@
+//! Bounds of the columns at one place of the tree, and their propagation through the rows.
+//!
+//! Activity based (Savelsbergh 1994; Achterberg 2007, section 7.1): a row whose least activity leaves little room
+//! tightens its columns. Rows wait in a queue until a bound of theirs changes; every change is on a trail, so that
+//! probing, strong branching and dives can go back.
+
+use crate::problem::{Problem, ceil_tol, floor_tol};
+
+/// One change of a bound, with what it was.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Change {
+    pub col: u32,
+    pub upper: bool,
+    pub old: f64,
+}
+
+/// A bound to be imposed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct BoundChange {
+    pub col: u32,
+    pub upper: bool,
+    pub value: f64,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Domain {
+    pub lower: Vec<f64>,
+    pub upper: Vec<f64>,
+    pub infeasible: bool,
+    pub trail: Vec<Change>,
+    pub ticks: u64,
+    queue: Vec<u32>,
+    queued: Vec<bool>,
+}
+
+/// Bounds derived for continuous columns beyond this are not worth having.
+const LARGE: f64 = 1e8;
+
+impl Domain {
+    pub fn new(p: &Problem) -> Domain {
+        Domain {
+            lower: p.lower.clone(),
+            upper: p.upper.clone(),
+            infeasible: false,
+            trail: Vec::new(),
+            ticks: 0,
+            queue: Vec::new(),
+            queued: vec![false; p.num_rows()],
+        }
+    }
+
+    /// Forgets everything and takes over bounds.
+    pub fn reset(&mut self, lower: &[f64], upper: &[f64]) {
+        self.lower.copy_from_slice(lower);
+        self.upper.copy_from_slice(upper);
+        self.infeasible = false;
+        self.trail.clear();
+        self.clear_queue();
+    }
+
+    fn clear_queue(&mut self) {
+        for &i in &self.queue {
+            self.queued[i as usize] = false;
+        }
+        self.queue.clear();
+    }
+
+    pub fn mark(&self) -> usize {
+        self.trail.len()
+    }
+
+    /// Goes back to a mark.
+    pub fn undo(&mut self, mark: usize) {
+        while self.trail.len() > mark {
+            let Some(c) = self.trail.pop() else { break };
+            let side = if c.upper {
+                &mut self.upper
+            } else {
+                &mut self.lower
+            };
+            side[c.col as usize] = c.old;
+        }
+        self.infeasible = false;
+        self.clear_queue();
+    }
+
+    pub fn is_fixed(&self, j: usize) -> bool {
+        self.lower[j] == self.upper[j]
+    }
+
+    pub fn enqueue_all(&mut self, p: &Problem) {
+        for i in 0..p.num_rows() {
+            self.enqueue(i);
+        }
+    }
+
+    fn enqueue(&mut self, i: usize) {
+        if !self.queued[i] {
+            self.queued[i] = true;
+            self.queue.push(i as u32);
+        }
+    }
+
+    fn touch(&mut self, p: &Problem, j: usize) {
+        for &i in p.cols.vector(j).0 {
+            self.enqueue(i as usize);
+        }
+        self.ticks += p.cols.len(j) as u64;
+    }
+
+    /// Imposes a bound; whether it changed anything. Crossing bounds make the domain infeasible.
+    pub fn tighten(&mut self, p: &Problem, c: BoundChange) -> bool {
+        if c.upper {
+            self.tighten_upper(p, c.col as usize, c.value)
+        } else {
+            self.tighten_lower(p, c.col as usize, c.value)
+        }
+    }
+
+    pub fn tighten_lower(&mut self, p: &Problem, j: usize, value: f64) -> bool {
+        let value = if p.integer[j] { ceil_tol(value) } else { value };
+        let (l, u) = (self.lower[j], self.upper[j]);
+        if value <= l || value.is_nan() {
+            return false;
+        }
+        let value = if value > u {
+            if p.integer[j] || value > u + 1e-6 * u.abs().max(1.0) {
+                self.infeasible = true;
+                return true;
+            }
+            u
+        } else {
+            value
+        };
+        if value == l {
+            return false;
+        }
+        self.trail.push(Change {
+            col: j as u32,
+            upper: false,
+            old: l,
+        });
+        self.lower[j] = value;
+        self.touch(p, j);
+        true
+    }
+
+    pub fn tighten_upper(&mut self, p: &Problem, j: usize, value: f64) -> bool {
+        let value = if p.integer[j] {
+            floor_tol(value)
+        } else {
+            value
+        };
+        let (l, u) = (self.lower[j], self.upper[j]);
+        if value >= u || value.is_nan() {
+            return false;
+        }
+        let value = if value < l {
+            if p.integer[j] || value < l - 1e-6 * l.abs().max(1.0) {
+                self.infeasible = true;
+                return true;
+            }
+            l
+        } else {
+            value
+        };
+        if value == u {
+            return false;
+        }
+        self.trail.push(Change {
+            col: j as u32,
+            upper: true,
+            old: u,
+        });
+        self.upper[j] = value;
+        self.touch(p, j);
+        true
+    }
+
+    pub fn fix(&mut self, p: &Problem, j: usize, value: f64) {
+        self.tighten_lower(p, j, value);
+        if !self.infeasible {
+            self.tighten_upper(p, j, value);
+        }
+    }
+
+    /// Propagates until nothing moves or the work allowed is done; whether the domain is still feasible.
+    pub fn propagate(&mut self, p: &Problem) -> bool {
+        let limit = self.ticks + 30 * (p.rows.index.len() as u64 + 1000);
+        let mut head = 0;
+        while head < self.queue.len() && !self.infeasible {
+            let i = self.queue[head] as usize;
+            head += 1;
+            self.queued[i] = false;
+            self.propagate_row(p, i);
+            if self.ticks > limit {
+                break;
+            }
+            if head > 4096 && head * 2 > self.queue.len() {
+                self.queue.drain(..head);
+                head = 0;
+            }
+        }
+        self.queue.drain(..head.min(self.queue.len()));
+        self.clear_queue();
+        !self.infeasible
+    }
+
+    fn propagate_row(&mut self, p: &Problem, i: usize) {
+        let (index, value) = p.rows.vector(i);
+        self.ticks += 2 * index.len() as u64 + 1;
+        // Finite parts and numbers of infinite contributions of the least and the largest activity.
+        let (mut min, mut max, mut min_inf, mut max_inf, mut size) = (0.0, 0.0, 0u32, 0u32, 0.0f64);
+        for (&j, &a) in index.iter().zip(value) {
+            let (l, u) = (self.lower[j as usize], self.upper[j as usize]);
+            let (low, high) = if a > 0.0 {
+                (a * l, a * u)
+            } else {
+                (a * u, a * l)
+            };
+            if low.is_finite() {
+                min += low;
+                size = size.max(low.abs());
+            } else {
+                min_inf += 1;
+            }
+            if high.is_finite() {
+                max += high;
+                size = size.max(high.abs());
+            } else {
+                max_inf += 1;
+            }
+        }
+        let (row_l, row_u) = (p.row_lower[i], p.row_upper[i]);
+        // Summation error of the activities; what is derived has to be worse than that.
+        let noise = 1e-13 * size * index.len() as f64;
+        let tol = |side: f64| 1e-6 * side.abs().max(1.0) + noise;
+        if (min_inf == 0 && min > row_u + tol(row_u)) || (max_inf == 0 && max < row_l - tol(row_l))
+        {
+            self.infeasible = true;
+            return;
+        }
+        let need_upper = row_u.is_finite()
+            && min_inf <= 1
+            && (max_inf > 0 || max > row_u + 1e-9 * row_u.abs().max(1.0));
+        let need_lower = row_l.is_finite()
+            && max_inf <= 1
+            && (min_inf > 0 || min < row_l - 1e-9 * row_l.abs().max(1.0));
+        if !need_upper && !need_lower {
+            return;
+        }
+        for (&j, &a) in index.iter().zip(value) {
+            let j = j as usize;
+            // Bounds of the row's start are used even if this loop has tightened some: weaker, never wrong.
+            let (l, u) = (self.lower[j], self.upper[j]);
+            if l == u {
+                continue;
+            }
+            let (low, high) = if a > 0.0 {
+                (a * l, a * u)
+            } else {
+                (a * u, a * l)
+            };
+            if need_upper && (min_inf == 0 || !low.is_finite()) {
+                let rest = if low.is_finite() { min - low } else { min };
+                self.derive(p, j, (row_u - rest + noise) / a, a > 0.0, (l, u));
+            }
+            if need_lower && (max_inf == 0 || !high.is_finite()) {
+                let rest = if high.is_finite() { max - high } else { max };
+                self.derive(p, j, (row_l - rest - noise) / a, a < 0.0, (l, u));
+            }
+            if self.infeasible {
+                return;
+            }
+        }
+    }
+
+    /// A bound that follows from a row. Continuous columns take it only if it is worth it, with a margin.
+    fn derive(&mut self, p: &Problem, j: usize, value: f64, upper: bool, (l, u): (f64, f64)) {
+        if !value.is_finite() {
+            return;
+        }
+        if p.integer[j] {
+            if value.abs() > 1e12 {
+                return;
+            }
+            if upper {
+                self.tighten_upper(p, j, value);
+            } else {
+                self.tighten_lower(p, j, value);
+            }
+            return;
+        }
+        if value.abs() > LARGE {
+            return;
+        }
+        let margin = 1e-7 * value.abs().max(1.0);
+        let range = if (u - l).is_finite() {
+            u - l
+        } else {
+            f64::INFINITY
+        };
+        let worth = |gain: f64| !gain.is_finite() || gain > 0.02 * range.min(1e6) + 1e-4;
+        if upper {
+            if value + margin < u && worth(u - value) {
+                self.tighten_upper(p, j, value + margin);
+            }
+        } else if value - margin > l && worth(value - l) {
+            self.tighten_lower(p, j, value - margin);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use remat_lp::{ModelBuilder, Sense};
+
+    fn knapsack() -> Problem {
+        let mut b = ModelBuilder::new(Sense::Minimise);
+        let c: Vec<_> = (0..3)
+            .map(|_| {
+                let c = b.add_col(1.0, 0.0..=1.0);
+                b.set_integer(c, true);
+                c
+            })
+            .collect();
+        b.add_row(..=5.0, [(c[0], 4.0), (c[1], 3.0), (c[2], 2.0)]);
+        b.add_row(1.0.., [(c[1], 1.0), (c[2], 1.0)]);
+        Problem::from_model(&b.build().unwrap())
+    }
+
+    #[test]
+    fn fixing_one_item_excludes_the_others_and_undo_restores() {
+        let p = knapsack();
+        let mut d = Domain::new(&p);
+        let mark = d.mark();
+        d.fix(&p, 0, 1.0);
+        // Nothing else fits beside item 0, but one of the others is needed.
+        assert!(!d.propagate(&p));
+        d.undo(mark);
+        assert_eq!(
+            (d.lower.clone(), d.upper.clone()),
+            (vec![0.0; 3], vec![1.0; 3])
+        );
+        d.fix(&p, 1, 0.0);
+        assert!(d.propagate(&p));
+        assert_eq!(d.lower, vec![0.0, 0.0, 1.0]);
+        assert_eq!(d.upper[0], 0.0);
+    }
+
+    #[test]
+    fn one_infinite_column_gets_its_bound() {
+        let mut b = ModelBuilder::new(Sense::Minimise);
+        let x = b.add_col(1.0, 0.0..);
+        let y = b.add_col(1.0, 0.0..=4.0);
+        b.set_integer(x, true);
+        b.add_row(..=10.5, [(x, 2.0), (y, 1.0)]);
+        let p = Problem::from_model(&b.build().unwrap());
+        let mut d = Domain::new(&p);
+        d.enqueue_all(&p);
+        assert!(d.propagate(&p));
+        assert_eq!(d.upper[0], 5.0);
+    }
+}

@@ -1,0 +1,105 @@
+//! How a solve ends, and what was counted on the way.
+
+/// Why a solve ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SolveStatus {
+    /// The solution is optimal within the gaps of the settings.
+    Optimal,
+    /// No feasible point exists (or none better than the cutoff of the settings).
+    Infeasible,
+    /// The objective has no limit over the feasible points; the solution is one of them.
+    Unbounded,
+    /// The time limit.
+    TimeLimit,
+    /// The node limit.
+    NodeLimit,
+    /// The tick limit.
+    TickLimit,
+    /// Interrupted from outside.
+    Interrupted,
+    /// The tree is done, but leaves remained whose linear programs could not be settled numerically; the dual bound
+    /// takes them into account.
+    Unresolved,
+}
+
+/// A feasible point of the original model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Solution {
+    /// Objective in the model's sense, offset included.
+    pub objective: f64,
+    /// One value per column; those of integer columns are integers.
+    pub x: Vec<f64>,
+    /// Who found it.
+    pub found_by: &'static str,
+}
+
+/// Counters of a solve.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Info {
+    /// Nodes whose linear program was solved or which propagation closed.
+    pub nodes: u64,
+    /// Simplex iterations, all of them.
+    pub lp_iterations: u64,
+    /// Deterministic work units.
+    pub ticks: u64,
+    /// Cuts in the linear program after the root.
+    pub cuts: u64,
+    /// Strong branching linear programs.
+    pub strong_branchings: u64,
+    /// Objective of the root's relaxation before cuts, in the model's sense.
+    pub root_lp: f64,
+    /// Dual bound after the root, in the model's sense.
+    pub root_bound: f64,
+    /// Bounds taken from the simplex because no safe bound of use could be computed.
+    pub unproven_bounds: u64,
+    /// Candidates refused by the check against the original model.
+    pub refused: u64,
+    /// Rows after presolve.
+    pub presolved_rows: u64,
+    /// Columns after presolve.
+    pub presolved_cols: u64,
+    /// Wall-clock seconds.
+    pub seconds: f64,
+}
+
+/// The result of a solve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SolveResult {
+    /// Why it ended.
+    pub status: SolveStatus,
+    /// The best solution found.
+    pub solution: Option<Solution>,
+    /// No solution is better than this, in the model's sense.
+    pub dual_bound: f64,
+    /// Counters.
+    pub info: Info,
+}
+
+impl SolveResult {
+    /// `|primal - dual| / max(1e-10, |primal|)`; infinite without a solution.
+    pub fn gap(&self) -> f64 {
+        match &self.solution {
+            Some(s) if s.objective == self.dual_bound => 0.0,
+            Some(s) => (s.objective - self.dual_bound).abs() / s.objective.abs().max(1e-10),
+            None => f64::INFINITY,
+        }
+    }
+}
+
+/// What makes a solve impossible.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SolveError {
+    /// The linear programming core refused a model.
+    #[error(transparent)]
+    Model(#[from] remat_lp::ModelError),
+    /// A setting makes no sense.
+    #[error("setting `{name}` is {value}: {expected}")]
+    Setting {
+        /// Which one.
+        name: &'static str,
+        /// Its value.
+        value: String,
+        /// What would be right.
+        expected: &'static str,
+    },
+}

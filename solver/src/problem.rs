@@ -1,0 +1,263 @@
+//! The working form of a program: minimised, bounds of integer columns integral, both orientations of the matrix.
+
+use remat_lp::{Bounds, ColId, Model, ModelBuilder, ModelError, Sense};
+
+/// Values at or beyond this count as infinite, as in MPS files.
+pub(crate) const INFINITE: f64 = 1e20;
+
+/// A compressed sparse matrix: vector `k` has the entries `start[k]..start[k + 1]`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sparse {
+    pub start: Vec<usize>,
+    pub index: Vec<u32>,
+    pub value: Vec<f64>,
+}
+
+impl Sparse {
+    pub fn new() -> Self {
+        Sparse {
+            start: vec![0],
+            index: Vec::new(),
+            value: Vec::new(),
+        }
+    }
+
+    #[inline]
+    pub fn vector(&self, k: usize) -> (&[u32], &[f64]) {
+        let (a, b) = (self.start[k], self.start[k + 1]);
+        (&self.index[a..b], &self.value[a..b])
+    }
+
+    #[inline]
+    pub fn iter(&self, k: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let (index, value) = self.vector(k);
+        index.iter().zip(value).map(|(&i, &v)| (i as usize, v))
+    }
+
+    pub fn push(&mut self, entries: impl IntoIterator<Item = (u32, f64)>) {
+        for (i, v) in entries {
+            self.index.push(i);
+            self.value.push(v);
+        }
+        self.start.push(self.index.len());
+    }
+
+    pub fn len(&self, k: usize) -> usize {
+        self.start[k + 1] - self.start[k]
+    }
+
+    pub fn outer(&self) -> usize {
+        self.start.len() - 1
+    }
+
+    pub fn transpose(&self, inner: usize) -> Sparse {
+        let mut start = vec![0usize; inner + 1];
+        for &i in &self.index {
+            start[i as usize + 1] += 1;
+        }
+        for k in 0..inner {
+            start[k + 1] += start[k];
+        }
+        let mut next = start.clone();
+        let mut index = vec![0u32; self.index.len()];
+        let mut value = vec![0.0; self.index.len()];
+        for k in 0..self.outer() {
+            for (i, v) in self.iter(k) {
+                index[next[i]] = k as u32;
+                value[next[i]] = v;
+                next[i] += 1;
+            }
+        }
+        Sparse {
+            start,
+            index,
+            value,
+        }
+    }
+}
+
+/// A mixed-integer program in minimised form.
+#[derive(Clone, Debug)]
+pub(crate) struct Problem {
+    pub cost: Vec<f64>,
+    pub offset: f64,
+    pub lower: Vec<f64>,
+    pub upper: Vec<f64>,
+    pub integer: Vec<bool>,
+    pub row_lower: Vec<f64>,
+    pub row_upper: Vec<f64>,
+    pub rows: Sparse,
+    pub cols: Sparse,
+    /// If positive: in every feasible point, `cost . x` (without the offset) is a multiple of this.
+    pub objective_step: f64,
+}
+
+fn clip(v: f64) -> f64 {
+    if v >= INFINITE {
+        f64::INFINITY
+    } else if v <= -INFINITE {
+        f64::NEG_INFINITY
+    } else {
+        v
+    }
+}
+
+/// The largest integer not above `v`, where `v` may be short of an integer by rounding.
+pub(crate) fn floor_tol(v: f64) -> f64 {
+    (v + 1e-6).floor()
+}
+
+/// The smallest integer not below `v`, where `v` may be past an integer by rounding.
+pub(crate) fn ceil_tol(v: f64) -> f64 {
+    (v - 1e-6).ceil()
+}
+
+impl Problem {
+    /// The working form of a model. Bounds of integer columns are rounded inwards and may cross then.
+    pub fn from_model(model: &Model) -> Problem {
+        let n = model.num_cols();
+        let sign = model.sense().sign();
+        let mut rows = Sparse::new();
+        for i in 0..model.num_rows() {
+            rows.push(model.row(remat_lp::RowId(i as u32)).map(|(j, v)| (j.0, v)));
+        }
+        let integer: Vec<bool> = (0..n).map(|j| model.is_integer(ColId(j as u32))).collect();
+        let mut lower: Vec<f64> = model.col_lower().iter().map(|&v| clip(v)).collect();
+        let mut upper: Vec<f64> = model.col_upper().iter().map(|&v| clip(v)).collect();
+        for j in 0..n {
+            if integer[j] {
+                lower[j] = ceil_tol(lower[j]);
+                upper[j] = floor_tol(upper[j]);
+            }
+        }
+        let cols = rows.transpose(n);
+        let mut p = Problem {
+            cost: model.costs().iter().map(|c| sign * c).collect(),
+            offset: sign * model.offset(),
+            lower,
+            upper,
+            integer,
+            row_lower: model.row_lower().iter().map(|&v| clip(v)).collect(),
+            row_upper: model.row_upper().iter().map(|&v| clip(v)).collect(),
+            rows,
+            cols,
+            objective_step: 0.0,
+        };
+        p.objective_step = objective_step(&p.cost, &p.integer);
+        p
+    }
+
+    pub fn num_cols(&self) -> usize {
+        self.cost.len()
+    }
+
+    pub fn num_rows(&self) -> usize {
+        self.row_lower.len()
+    }
+
+    /// The linear relaxation.
+    pub fn to_model(&self) -> Result<Model, ModelError> {
+        let mut b = ModelBuilder::new(Sense::Minimise);
+        b.set_offset(self.offset);
+        for j in 0..self.num_cols() {
+            let c = b.add_col(self.cost[j], Bounds::new(self.lower[j], self.upper[j]));
+            b.set_integer(c, self.integer[j]);
+        }
+        for i in 0..self.num_rows() {
+            b.add_row(
+                Bounds::new(self.row_lower[i], self.row_upper[i]),
+                self.rows.iter(i).map(|(j, v)| (ColId(j as u32), v)),
+            );
+        }
+        b.build()
+    }
+
+    pub fn objective(&self, x: &[f64]) -> f64 {
+        self.offset + self.cost.iter().zip(x).map(|(c, v)| c * v).sum::<f64>()
+    }
+
+    /// How many rows would be violated at most by a small increase (`.1`) or decrease (`.0`) of a column.
+    pub fn locks(&self, j: usize) -> (usize, usize) {
+        let (mut down, mut up) = (0, 0);
+        for (i, a) in self.cols.iter(j) {
+            let (l, u) = (self.row_lower[i].is_finite(), self.row_upper[i].is_finite());
+            if (a > 0.0 && l) || (a < 0.0 && u) {
+                down += 1;
+            }
+            if (a > 0.0 && u) || (a < 0.0 && l) {
+                up += 1;
+            }
+        }
+        (down, up)
+    }
+
+    /// Rounds a lower bound on the objective up to the next value the objective can take.
+    pub fn round_bound(&self, bound: f64) -> f64 {
+        let s = self.objective_step;
+        if s > 0.0 && bound.is_finite() {
+            let k = (bound - self.offset) / s;
+            let up = (k - 1e-6 - 1e-12 * k.abs()).ceil() * s + self.offset;
+            up.max(bound)
+        } else {
+            bound
+        }
+    }
+}
+
+/// The largest step of which every integer combination of the costs is a multiple, or 0 if there is none (continuous
+/// columns with a cost, or costs with too many digits).
+pub(crate) fn objective_step(cost: &[f64], integer: &[bool]) -> f64 {
+    let mut scale_found = 0.0;
+    let used: Vec<f64> = cost
+        .iter()
+        .zip(integer)
+        .filter(|(c, _)| **c != 0.0)
+        .map(|(c, &i)| if i { c.abs() } else { f64::NAN })
+        .collect();
+    if used.is_empty() || used.iter().any(|c| c.is_nan()) {
+        return 0.0;
+    }
+    for scale in [
+        1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0, 100.0, 1e3, 1e4, 1e5, 1e6,
+    ] {
+        if used.iter().all(|c| {
+            let v = c * scale;
+            v < 1e11 && (v - v.round()).abs() <= 1e-12 * v && v.round() >= 1.0
+        }) {
+            scale_found = scale;
+            break;
+        }
+    }
+    if scale_found == 0.0 {
+        return 0.0;
+    }
+    let g = used
+        .iter()
+        .fold(0u64, |g, c| gcd(g, (c * scale_found).round() as u64));
+    g as f64 / scale_found
+}
+
+pub(crate) fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_step_of_an_integer_objective_is_the_gcd_of_its_costs() {
+        assert_eq!(objective_step(&[6.0, 0.0, -9.0], &[true, false, true]), 3.0);
+        assert_eq!(objective_step(&[0.5, 0.25], &[true, true]), 0.25);
+        assert!((objective_step(&[0.1, 0.3], &[true, true]) - 0.1).abs() < 1e-15);
+        assert_eq!(objective_step(&[1.0, 1.0], &[true, false]), 0.0);
+        assert_eq!(
+            objective_step(&[1.0, std::f64::consts::PI], &[true, true]),
+            0.0
+        );
+        assert_eq!(objective_step(&[], &[]), 0.0);
+    }
+}

@@ -1,0 +1,225 @@
+//! The root: first relaxation, rounds of cuts, and what is kept for fixing columns later.
+
+use crate::cuts::{self, Context, VariableBounds};
+use crate::domain::Domain;
+use crate::relaxation::{ExtraRow, Relaxed};
+use crate::worker::{Shared, Worker, reduced_cost_fixing};
+use remat_lp::{ModelError, Solution, VarStatus};
+use std::sync::Arc;
+
+/// What the root leaves to the search.
+pub(crate) struct RootData {
+    pub solution: Solution,
+    /// Bound of the last relaxation, unrounded.
+    pub lp_bound: f64,
+    /// Rounded to a value the objective can take.
+    pub bound: f64,
+    /// Objective before cuts.
+    pub first_objective: f64,
+    pub iterations: u64,
+}
+
+pub(crate) enum RootEnd {
+    Open(RootData),
+    Closed,
+    Unbounded,
+    Stopped,
+}
+
+impl RootData {
+    /// Fixes what the root's reduced costs rule out, for the whole tree.
+    pub fn tighten(&self, shared: &mut Shared) {
+        let mut domain = Domain::new(&shared.problem);
+        domain.reset(&shared.lower, &shared.upper);
+        reduced_cost_fixing(
+            &mut domain,
+            &shared.problem,
+            &self.solution,
+            self.lp_bound,
+            shared.cutoff,
+        );
+        if !domain.infeasible && domain.propagate(&shared.problem) {
+            shared.lower.copy_from_slice(&domain.lower);
+            shared.upper.copy_from_slice(&domain.upper);
+        }
+    }
+}
+
+/// Solves the root's relaxation and strengthens it.
+pub(crate) fn solve(shared: &mut Shared, worker: &mut Worker) -> Result<RootEnd, ModelError> {
+    worker.domain.reset(&shared.lower, &shared.upper);
+    worker.domain.enqueue_all(&shared.problem);
+    if !worker.propagate(shared) {
+        return Ok(RootEnd::Closed);
+    }
+    // Continuous columns get finite bounds here where rows imply them: the linear program does not see these, safe
+    // bounds and cuts do.
+    shared.lower.copy_from_slice(&worker.domain.lower);
+    shared.upper.copy_from_slice(&worker.domain.upper);
+    worker.sync_bounds(shared)?;
+    let before = worker.relax.iterations();
+    let (mut solution, mut lp_bound) = match worker.relax.solve(worker.cutoff, &worker.domain)? {
+        Relaxed::Solved(s, b) => (s, b),
+        Relaxed::Infeasible | Relaxed::Cutoff => return Ok(RootEnd::Closed),
+        Relaxed::Unbounded => return Ok(RootEnd::Unbounded),
+        Relaxed::Failed => return Ok(RootEnd::Stopped),
+    };
+    let iterations = worker.relax.iterations() - before;
+    shared.root_iterations = iterations;
+    let first_objective = solution.objective;
+    if shared.settings.cuts {
+        match cut_loop(shared, worker, &mut solution, &mut lp_bound)? {
+            CutEnd::Open => {}
+            CutEnd::Closed => return Ok(RootEnd::Closed),
+        }
+    }
+    let bound = shared.problem.round_bound(lp_bound);
+    Ok(RootEnd::Open(RootData {
+        bound,
+        solution,
+        lp_bound,
+        first_objective,
+        iterations,
+    }))
+}
+
+enum CutEnd {
+    Open,
+    Closed,
+}
+
+/// Rounds of separation until nothing more is gained. Leaves the rows that bind in `shared.rows`.
+fn cut_loop(
+    shared: &mut Shared,
+    worker: &mut Worker,
+    solution: &mut Solution,
+    lp_bound: &mut f64,
+) -> Result<CutEnd, ModelError> {
+    let variable_bounds = VariableBounds::new(&shared.problem);
+    let first = solution.objective;
+    let budget = worker.relax.iterations() + 30 * shared.root_iterations + 20_000;
+    let mut stalled = 0;
+    let mut ages: Vec<(u64, u32)> = Vec::new();
+    for round in 0..shared.settings.cut_rounds {
+        if shared.stopped() || worker.relax.iterations() > budget {
+            break;
+        }
+        worker.simple_rounding(shared, &solution.x)?;
+        if worker.fractional(shared, &solution.x).is_empty() {
+            break;
+        }
+        let cuts = {
+            let context = Context::new(
+                &shared.problem,
+                worker.relax.model(),
+                solution,
+                (&shared.lower, &shared.upper),
+                &variable_bounds,
+            );
+            cuts::separate(&context, round)
+        };
+        if cuts.is_empty() {
+            break;
+        }
+        let rows: Vec<Arc<ExtraRow>> = cuts
+            .into_iter()
+            .map(|c| {
+                Arc::new(ExtraRow {
+                    tag: worker.fresh_id(),
+                    entries: c.entries,
+                    lower: f64::NEG_INFINITY,
+                    upper: c.rhs,
+                })
+            })
+            .collect();
+        ages.extend(rows.iter().map(|r| (r.tag, 0)));
+        worker.relax.add_rows(&rows)?;
+        let before = solution.objective;
+        match worker.relax.solve(worker.cutoff, &worker.domain)? {
+            Relaxed::Solved(s, b) => {
+                *solution = s;
+                *lp_bound = lp_bound.max(b);
+            }
+            Relaxed::Infeasible | Relaxed::Cutoff => return Ok(CutEnd::Closed),
+            Relaxed::Unbounded | Relaxed::Failed => {
+                // Without the rows that made trouble.
+                let tags: Vec<u64> = rows.iter().map(|r| r.tag).collect();
+                worker.relax.retain_rows(|_, r| !tags.contains(&r.tag))?;
+                if let Relaxed::Solved(s, b) = worker.relax.solve(worker.cutoff, &worker.domain)? {
+                    *solution = s;
+                    *lp_bound = lp_bound.max(b);
+                }
+                break;
+            }
+        }
+        if shared.settings.log {
+            eprintln!(
+                "  cuts, round {round:>3}: {:>5} new, {:>5} in, objective {:.9}",
+                rows.len(),
+                ages.len(),
+                solution.objective
+            );
+        }
+        // Rows that have been slack for some rounds go.
+        let base = shared.problem.num_rows();
+        for (k, age) in ages.iter_mut().enumerate() {
+            let basic = solution.basis.rows.get(base + k) == Some(&VarStatus::Basic);
+            age.1 = if basic { age.1 + 1 } else { 0 };
+        }
+        let old: Vec<bool> = ages.iter().map(|a| a.1 >= 2).collect();
+        drop_rows(worker, solution, base, &mut ages, &old)?;
+        let gain = solution.objective - before;
+        let total = solution.objective - first;
+        if gain > 0.003 * total && gain > 1e-6 * solution.objective.abs().max(1.0) {
+            stalled = 0;
+        } else {
+            stalled += 1;
+            if stalled >= 5 {
+                break;
+            }
+        }
+    }
+    let base = shared.problem.num_rows();
+    let slack: Vec<bool> = (0..ages.len())
+        .map(|k| solution.basis.rows.get(base + k) == Some(&VarStatus::Basic))
+        .collect();
+    drop_rows(worker, solution, base, &mut ages, &slack)?;
+    shared.rows = worker.relax.extra().to_vec();
+    Ok(CutEnd::Open)
+}
+
+/// Deletes extra rows, all of them basic, and their places in the solution.
+fn drop_rows(
+    worker: &mut Worker,
+    solution: &mut Solution,
+    base: usize,
+    ages: &mut Vec<(u64, u32)>,
+    gone: &[bool],
+) -> Result<(), ModelError> {
+    if !gone.contains(&true) {
+        return Ok(());
+    }
+    worker.relax.retain_rows(|k, _| !gone[k])?;
+    let keep = |k: usize| k < base || !gone[k - base];
+    let mut k = 0;
+    ages.retain(|_| {
+        k += 1;
+        !gone[k - 1]
+    });
+    let mut k = 0;
+    solution.basis.rows.retain(|_| {
+        k += 1;
+        keep(k - 1)
+    });
+    let mut k = 0;
+    solution.row_activity.retain(|_| {
+        k += 1;
+        keep(k - 1)
+    });
+    let mut k = 0;
+    solution.y.retain(|_| {
+        k += 1;
+        keep(k - 1)
+    });
+    Ok(())
+}

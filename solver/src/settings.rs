@@ -1,0 +1,113 @@
+//! What a user may set: tolerances, switches, limits.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Limits of a solve; the default has none. Only `seconds` and `interrupt` depend on the clock: with the others the
+/// same input gives the same tree.
+#[derive(Clone, Debug, Default)]
+pub struct Limits {
+    /// Wall-clock seconds.
+    pub seconds: Option<f64>,
+    /// Nodes of the tree.
+    pub nodes: Option<u64>,
+    /// Deterministic work units (about one per matrix entry touched).
+    pub ticks: Option<u64>,
+    /// Stop at the next node after another thread sets this.
+    pub interrupt: Option<Arc<AtomicBool>>,
+}
+
+/// Order in which open nodes are taken up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum NodeSelection {
+    /// Smallest bound first.
+    BestBound,
+    /// Smallest estimate of the best solution below first, now and then the best bound.
+    #[default]
+    BestEstimate,
+    /// Deepest first.
+    DepthFirst,
+}
+
+/// Tolerances and switches of a solve.
+///
+/// ```
+/// let s = remat_solver::Settings { cuts: false, ..Default::default() };
+/// assert_eq!(s.integrality_tolerance, 1e-6);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Limits.
+    pub limits: Limits,
+    /// Stop when `primal - dual <= relative_gap * |primal|`.
+    pub relative_gap: f64,
+    /// Stop when `primal - dual <= absolute_gap`.
+    pub absolute_gap: f64,
+    /// Largest violation of a row or bound, relative to `max(1, |side|)`, in a solution.
+    pub feasibility_tolerance: f64,
+    /// Largest distance from an integer that counts as none in the linear relaxation. Solutions are rounded exactly.
+    pub integrality_tolerance: f64,
+    /// Only solutions better than this (in the model's sense) are wanted.
+    pub cutoff: Option<f64>,
+    /// Prune only by bounds computed with every rounding error accounted for, and by verified Farkas proofs.
+    pub safe_bounds: bool,
+    /// Reduce the model first.
+    pub presolve: bool,
+    /// Probe binaries in presolve.
+    pub probing: bool,
+    /// Bound propagation at nodes.
+    pub propagation: bool,
+    /// Fix by reduced costs.
+    pub reduced_cost_fixing: bool,
+    /// Cutting planes at the root.
+    pub cuts: bool,
+    /// Most separation rounds at the root.
+    pub cut_rounds: usize,
+    /// Primal heuristics.
+    pub heuristics: bool,
+    /// Heuristics that solve restricted programs (RINS, RENS).
+    pub sub_mips: bool,
+    /// Strong branching until a column has this many observations in each direction; 0 turns it off.
+    pub reliability: u32,
+    /// Order of nodes.
+    pub node_selection: NodeSelection,
+    /// Worker threads. The tree does not depend on it.
+    pub threads: usize,
+    /// Most nodes of a parallel round. The tree does depend on it.
+    pub round_width: usize,
+    /// Points to start from, one number per column of the model; unusable ones are ignored.
+    pub starts: Vec<Vec<f64>>,
+    /// Seed of all pseudo-random choices.
+    pub seed: u64,
+    /// Progress lines on standard error.
+    pub log: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            limits: Limits::default(),
+            relative_gap: 1e-7,
+            absolute_gap: 1e-9,
+            feasibility_tolerance: 1e-6,
+            integrality_tolerance: 1e-6,
+            cutoff: None,
+            safe_bounds: true,
+            presolve: true,
+            probing: true,
+            propagation: true,
+            reduced_cost_fixing: true,
+            cuts: true,
+            cut_rounds: 60,
+            heuristics: true,
+            sub_mips: true,
+            reliability: 4,
+            node_selection: NodeSelection::default(),
+            threads: 1,
+            round_width: 4,
+            starts: Vec::new(),
+            seed: 1,
+            log: false,
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Problems of MIPLIB 3 against reference objectives. The small ones always; with `REMAT_MIPLIB=<seconds>` every file,
+//! where a time limit is no failure but a wrong objective or bound is.
+
+use remat_solver::{Settings, SolveStatus, Solver, check_point};
+use std::path::PathBuf;
+
+const SMALL: [&str; 14] = [
+    "p0033", "flugpl", "lseu", "gt2", "stein27", "rgn", "mod008", "p0282", "bell5", "khb05250",
+    "enigma", "gesa2", "pp08a", "misc06",
+];
+
+fn directory() -> Option<PathBuf> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/miplib3");
+    path.is_dir().then_some(path)
+}
+
+/// The best objective known of every file: the catalogue's optimum, else the reference run's if that was proven.
+fn references(text: &str) -> Vec<(String, Option<f64>)> {
+    text.lines()
+        .skip(1)
+        .map(|l| {
+            let f: Vec<&str> = l.split(',').collect();
+            let proven = if f[5] == "Optimal" {
+                f[6].parse().ok()
+            } else {
+                f[7].parse().ok()
+            };
+            (f[0].to_string(), proven)
+        })
+        .collect()
+}
+
+#[test]
+fn reference_objectives_of_miplib3() {
+    let Some(dir) = directory() else {
+        eprintln!("skipped: ../shared/data/miplib3 is not there");
+        return;
+    };
+    let seconds: Option<f64> = std::env::var("REMAT_MIPLIB")
+        .ok()
+        .and_then(|s| s.parse().ok());
+    let text = std::fs::read_to_string(dir.join("reference.csv")).unwrap();
+    let mut solved = 0;
+    for (name, reference) in references(&text) {
+        if seconds.is_none() && !SMALL.contains(&name.as_str()) {
+            continue;
+        }
+        let model = remat_lp::mps::read(dir.join(format!("{name}.mps.gz"))).unwrap();
+        let mut settings = Settings::default();
+        settings.limits.seconds = seconds;
+        let r = Solver::new(model.clone(), settings).run().unwrap();
+        assert!(
+            !matches!(r.status, SolveStatus::Infeasible | SolveStatus::Unbounded),
+            "{name}"
+        );
+        let objective = r.solution.as_ref().map(|s| s.objective);
+        eprintln!(
+            "{name}: {:?} {objective:?} bound {} {} nodes",
+            r.status, r.dual_bound, r.info.nodes
+        );
+        if let Some(s) = &r.solution {
+            assert_eq!(check_point(&model, &s.x, 1e-6), Ok(s.objective), "{name}");
+        }
+        // All of them are minimised.
+        if let Some(best) = reference {
+            let tol = 1e-6 * best.abs().max(1.0);
+            assert!(
+                r.dual_bound <= best + tol,
+                "{name}: bound {} above {best}",
+                r.dual_bound
+            );
+            assert!(
+                objective.is_none_or(|v| v >= best - tol),
+                "{name}: {objective:?} below {best}"
+            );
+            if r.status == SolveStatus::Optimal {
+                assert!(
+                    objective.is_some_and(|v| v <= best + tol),
+                    "{name}: {objective:?}, {best} is optimal"
+                );
+                solved += 1;
+            } else {
+                assert!(seconds.is_some(), "{name}: {:?}", r.status);
+            }
+        }
+    }
+    assert!(solved >= if seconds.is_none() { SMALL.len() } else { 1 });
+}
