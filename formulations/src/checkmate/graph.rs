@@ -101,6 +101,13 @@ impl Graph {
         thousandth.next_power_of_two() as f64
     }
 
+    /// The unit in which linear programs count cost: a power of two, 1 unless the base cost is beyond 2^21, that brings
+    /// it there.
+    pub fn cost_unit(&self) -> f64 {
+        let millionth = (self.base_cost() >> 21).max(1);
+        millionth.next_power_of_two() as f64
+    }
+
     /// The schedule without what is of no use: a tensor is retained only if it is read or retained for a later reading
     /// before it is computed again, and recomputed only if it is not there. Cost and memory do not rise.
     ///

@@ -51,11 +51,12 @@ impl Master {
         journal: Option<Box<dyn Journal>>,
     ) -> Result<Master, ModelError> {
         let n = graph.len();
-        let penalty = 2.0 * graph.base_cost().max(1) as f64 * graph.memory_unit()
-            / graph.capacity.max(1) as f64;
+        let cost_unit = graph.cost_unit();
+        let base = graph.base_cost().max(1) as f64 / cost_unit;
+        let penalty = 2.0 * base * graph.memory_unit() / graph.capacity.max(1) as f64;
         let mut lp = ModelBuilder::new(Sense::Minimise);
         lp.set_name("intervals");
-        lp.set_offset(graph.base_cost() as f64);
+        lp.set_offset(graph.base_cost() as f64 / cost_unit);
         let overflow = NewCol::new(penalty, 0.0.., []);
         lp.add_col(overflow.cost, overflow.bounds);
         let mut journal = journal;
@@ -169,9 +170,22 @@ impl Master {
         self.solver.set_cost(OVERFLOW, self.penalty)
     }
 
+    /// The objective of a solution in the instance's unit of cost, with the base cost.
+    pub fn value(&self, solution: &Solution) -> f64 {
+        solution.objective * self.graph.cost_unit()
+    }
+
+    /// The duals of a solution for costs in the instance's unit, memory rows in units of [`Graph::memory_unit`].
+    pub fn duals(&self, solution: &Solution) -> Vec<f64> {
+        let unit = self.graph.cost_unit();
+        solution.y.iter().map(|y| y * unit).collect()
+    }
+
     /// Prices all intervals under the duals of a solution.
     pub fn price(&self, solution: &Solution, per_tensor: usize, tolerance: f64) -> Pricing {
-        price::price(&self.graph, &self.rows, &solution.y, per_tensor, tolerance)
+        let duals = self.duals(solution);
+        let tolerance = tolerance * self.graph.cost_unit();
+        price::price(&self.graph, &self.rows, &duals, per_tensor, tolerance)
     }
 
     /// Adds rows that are not there yet; returns how many.
@@ -244,6 +258,7 @@ impl Master {
         intervals: impl IntoIterator<Item = Interval>,
     ) -> Result<usize, ModelError> {
         let unit = self.graph.memory_unit();
+        let cost_unit = self.graph.cost_unit();
         let mut new = Vec::new();
         for c in intervals {
             if !self.column_set.insert(c) {
@@ -263,7 +278,7 @@ impl Master {
                 (v != 0.0).then_some((RowId(r), v))
             });
             let cost = if c.is_recomputed() {
-                self.graph.cost[c.node as usize] as f64
+                self.graph.cost[c.node as usize] as f64 / cost_unit
             } else {
                 0.0
             };
@@ -361,6 +376,10 @@ fn tensors_of(row: &Row) -> Option<BTreeSet<u32>> {
         Row::Input { node, input, .. } => Some([*node, *input].into()),
         Row::Memory { .. } => None,
         Row::Path(cut) => Some(cut.path.iter().copied().collect()),
-        Row::PathMemory(cut) => Some(cut.path.path.iter().chain(&cut.staying).copied().collect()),
+        Row::PathMemory(cut) => {
+            let beside = cut.companions.iter().map(|g| g.1);
+            let named = cut.path.path.iter().chain(&cut.staying).copied();
+            Some(named.chain(beside).collect())
+        }
     }
 }

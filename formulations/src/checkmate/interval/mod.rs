@@ -12,13 +12,13 @@
 //! path cuts       intervals crossing the start of a, of tensors of the path,
 //!                 + intervals of j that start in [a, b]                                         >=  1      lazily
 //! path memory     sum over J of m_k (covers (b,j) - starts behind (a,j), up to (b,j))
-//!                 - need_j (intervals of path tensors crossing the start of a)                  <=  capacity - need_j, lazily
+//!                 - need_j (intervals of path tensors crossing the start of a)                  <=  capacity - need_j - g, lazily
 //! ```
 //!
 //! The last is stronger than in the compact form: what is read last in stage `b` itself behind the turn of `j` counts as
 //! staying. Every dual is a price on an event, a stage boundary or a start, so the best interval of a tensor is found in one
-//! sweep over its stages and readers ([`price`]), over *all* intervals, those whose rows are not in the program yet too.
-//! The cheapest set of disjoint intervals of each tensor gives the Lagrangian bound ([`bound`]), in integers and safe
+//! sweep over its stages and readers (`price`), over *all* intervals, those whose rows are not in the program yet too.
+//! The cheapest set of disjoint intervals of each tensor gives the Lagrangian bound (`bound`), in integers and safe
 //! before convergence.
 
 mod bound;
@@ -143,7 +143,7 @@ pub enum Row {
     },
     /// A path cut.
     Path(PathCut),
-    /// A path memory cut, with `other_bytes` 0.
+    /// A path memory cut, with companions.
     PathMemory(PathMemoryCut),
 }
 
@@ -199,6 +199,11 @@ impl Row {
                     let made = i64::from(starts_between(c.node, j, a, b).contains(&c.start));
                     value += bytes(c.node) * (kept - made);
                 }
+                let beside = cut
+                    .companions
+                    .iter()
+                    .filter(|g| g.1 == c.node && c.covers(n, g.0, j));
+                value += bytes(c.node) * beside.count() as i64;
                 if c.crosses(a) && cut.path.path.contains(&c.node) {
                     value -= graph.need_bytes(j as usize) as i64;
                 }
@@ -218,7 +223,15 @@ impl Row {
                 capacity - (graph.bytes[k] + graph.workspace[k]) as i64
             }
             Row::Memory { .. } => capacity,
-            Row::PathMemory(cut) => capacity - graph.need_bytes(cut.path.source() as usize) as i64,
+            Row::PathMemory(cut) => {
+                let beside: i64 = cut
+                    .companions
+                    .iter()
+                    .map(|g| graph.bytes[g.1 as usize] as i64)
+                    .sum();
+                let need = graph.need_bytes(cut.path.source() as usize) + cut.other_bytes;
+                capacity - need as i64 + beside
+            }
         }
     }
 

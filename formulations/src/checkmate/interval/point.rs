@@ -141,34 +141,77 @@ impl IntervalPoint {
     ) -> (f64, PathMemoryCut) {
         let n = graph.len();
         let (a, b, j) = (path.from, path.reader, path.source());
+        let own = |k: u32| k == j || graph.needs[j as usize].contains(&k);
         let mut staying = Vec::new();
         let mut load = 0.0;
-        for k in 0..b {
+        // Tensors that are there whole at event (t,j), by stage of the window.
+        let mut whole: Vec<Vec<u32>> = vec![Vec::new(); (b - a + 1) as usize];
+        let mut cover = Vec::new();
+        for k in (0..b).filter(|&k| !own(k)) {
             let range = tensors[k as usize].clone();
-            if k == j || range.is_empty() || graph.needs[j as usize].contains(&k) {
+            if range.is_empty() {
                 continue;
             }
             let window = starts_between(k, j, a, b);
-            let stays: f64 = self.intervals[range]
+            let stays: f64 = self.intervals[range.clone()]
                 .iter()
                 .map(|(c, x)| {
                     let kept = c.covers(n, b, j);
                     x * (f64::from(u8::from(kept)) - f64::from(u8::from(window.contains(&c.start))))
                 })
                 .sum();
-            if stays > 1e-6 {
+            if k < a && stays > 1e-6 {
                 staying.push(k);
                 load += stays * graph.bytes[k as usize] as f64;
+                continue;
+            }
+            cover.clear();
+            cover.resize(whole.len(), 0.0);
+            for &(c, x) in &self.intervals[range] {
+                for t in c.start.max(a)..=c.end.min(b) {
+                    if c.covers(n, t, j) {
+                        cover[(t - a) as usize] += x;
+                    }
+                }
+            }
+            for (list, there) in whole.iter_mut().zip(&cover) {
+                if *there > 1.0 - 1e-6 {
+                    list.push(k);
+                }
             }
         }
+        let bytes = |k: &u32| graph.bytes[*k as usize];
+        let least = whole
+            .iter()
+            .map(|g| g.iter().map(bytes).sum::<u64>())
+            .min()
+            .unwrap_or(0);
+        let mut companions = Vec::new();
+        let mut other_bytes = u64::MAX;
+        for (t, list) in (a..=b).zip(&mut whole) {
+            // The largest first, no more than the leanest stage can match.
+            list.sort_by_key(|k| std::cmp::Reverse(bytes(k)));
+            let mut sum = 0;
+            for &k in list.iter() {
+                if sum >= least {
+                    break;
+                }
+                sum += bytes(&k);
+                companions.push((t, k));
+            }
+            other_bytes = other_bytes.min(sum);
+        }
+        companions.sort_unstable();
         let need = graph.need_bytes(j as usize) as f64;
-        let share = (load + need * (1.0 - held) - graph.capacity as f64) / need;
+        let room = graph.capacity as f64 - other_bytes as f64;
+        let share = (load + need * (1.0 - held) - room) / need.max(1.0);
         (
             share,
             PathMemoryCut {
                 path,
                 staying,
-                other_bytes: 0,
+                other_bytes,
+                companions,
             },
         )
     }

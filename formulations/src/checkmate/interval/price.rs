@@ -104,6 +104,10 @@ impl<T: Number> Prices<T> {
                                 .push((*window.start(), *window.end(), worth));
                         }
                     }
+                    for &(t, k) in &cut.companions {
+                        let worth = y.times(graph.bytes[k as usize] as i64);
+                        tensors[k as usize].cover.push((event(n, t, j), -worth));
+                    }
                     let need = y.times(graph.need_bytes(j as usize) as i64);
                     for &i in &cut.path.path {
                         tensors[i as usize].cross.push((a, need));

@@ -326,7 +326,7 @@ impl<'a> Root<'a> {
             if self.settings.verbose {
                 println!(
                     "  {:.3} (overflow {overflow:.3}): +{added_rows} rows +{added_columns} columns, {} x {}, {} pivots, lp {:.2} s",
-                    solution.objective,
+                    self.master.value(&solution),
                     self.master.rows().len(),
                     self.master.num_columns(),
                     self.master.stats().iterations(),
@@ -341,7 +341,7 @@ impl<'a> Root<'a> {
             if added_rows + added_columns > 0 && !late && !enough {
                 continue;
             }
-            self.out.lp_value = solution.objective;
+            self.out.lp_value = self.master.value(&solution);
             self.out.point = self.master.point(&solution);
             self.out.status = if self.out.safe_bound > costliest(self.master.graph()) {
                 RootStatus::Infeasible
@@ -377,14 +377,15 @@ impl<'a> Root<'a> {
     /// Computes the safe bound of a solution's duals.
     fn prove(&mut self, solution: &Solution) {
         let clock = Instant::now();
-        let bound = lagrangian_bound(self.master.graph(), self.master.rows(), &solution.y);
+        let duals = self.master.duals(solution);
+        let bound = lagrangian_bound(self.master.graph(), self.master.rows(), &duals);
         if bound >= self.out.safe_bound {
             self.out.safe_bound = bound;
             let rows = self.master.rows().iter().cloned();
             self.out.proof.clear();
             self.out
                 .proof
-                .extend(rows.zip(solution.y.iter().copied()).filter(|p| p.1 != 0.0));
+                .extend(rows.zip(duals).filter(|p| p.1 != 0.0));
         }
         self.out.pricing_seconds += clock.elapsed().as_secs_f64();
     }

@@ -199,6 +199,7 @@ pub fn separate_memory_cuts(
             path,
             staying,
             other_bytes,
+            companions: Vec::new(),
         };
         out.push(Found {
             cut,

@@ -14,6 +14,17 @@ pub fn walk_memory(
 ) -> Vec<(PathCut, f64)> {
     let n = graph.len();
     let stop = 1.0 - settings.violation;
+    // Gradients as the plain order has them; they are not counted among what stays.
+    let backward = graph.first_backward.map_or(n, |f| f as usize);
+    let gradients: Vec<f64> = (0..n)
+        .map(|t| {
+            let alive = |g: &usize| graph.users[*g].last().is_some_and(|&q| q as usize >= t);
+            (backward..t)
+                .filter(alive)
+                .map(|g| graph.bytes[g] as f64)
+                .sum()
+        })
+        .collect();
     let mut walk = Walk::new(n);
     let mut out = Vec::new();
     let mut stay = vec![0.0; n];
@@ -32,13 +43,15 @@ pub fn walk_memory(
             let b = b as usize;
             best.clear();
             best.resize(walk.nodes.len(), (settings.violation, 0));
+            let mut beside = f64::INFINITY;
             for a in (first..=b).rev() {
+                beside = beside.min(gradients[a]);
                 let any = (0..walk.nodes.len()).any(|k| walk.distances(k)[a - first] < stop);
                 if !any {
                     continue;
                 }
                 let mut staying = 0.0;
-                for (k, s) in stay.iter_mut().enumerate().take(a) {
+                for (k, s) in stay.iter_mut().enumerate().take(a.min(backward)) {
                     let made = point.recomputed_before(k);
                     let d = point.retained(b, k) - (made[b + 1] - made[a]);
                     *s = d.max(0.0) * graph.bytes[k] as f64;
@@ -51,9 +64,9 @@ pub fn walk_memory(
                     }
                     let j = walk.nodes[k] as usize;
                     let own = graph.needs[j].iter().map(|&u| u as usize).chain([j]);
-                    let excluded: f64 = own.filter(|&u| u < a).map(|u| stay[u]).sum();
+                    let excluded: f64 = own.filter(|&u| u < a.min(backward)).map(|u| stay[u]).sum();
                     let need = graph.need_bytes(j) as f64;
-                    let load = staying - excluded + need * (1.0 - d);
+                    let load = staying - excluded + need * (1.0 - d) + beside;
                     let share = (load - graph.capacity as f64) / need.max(1.0);
                     if share > slot.0 {
                         *slot = (share, a);

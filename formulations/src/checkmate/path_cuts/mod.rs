@@ -20,6 +20,13 @@
 //!
 //! (If some `p_l` is held, the second term is at most 0 and the row says that the tensors of `J` that stay fit, which they do.)
 //!
+//! What is in memory beside them changes from stage to stage (one gradient gives way to the next). Let `G_t` be any tensors
+//! for each stage of the window, not in `J`, not `j`, not its inputs, and `g` the least of their total sizes. At the moment
+//! `(t,j)` in which `j` is computed, at least `g - sum of m_k (1 - covers_k(t,j)) over G_t` bytes of them are there, and so at
+//! least `g` less that sum over the whole window: with `g` made so, the left side gets
+//! `- sum_t sum_{k in G_t} m_k (1 - covers_k(t,j))`. It needs `covers`, which only the interval form has; the compact form takes the
+//! gradients that its space keeps, for which it is constant.
+//!
 //! Separation is a shortest path: for fixed `q`, walk backwards from `q` through the inputs with
 //! `d_i(a) = S[a,i] + min over users of i on the way`, for all `a` at once; stop where `d` is near 1. Prefix sums of `R` give
 //! the rest. `d` does not depend on `b`, so one walk serves all readers of `q`.
@@ -87,8 +94,12 @@ pub struct PathMemoryCut {
     pub path: PathCut,
     /// `J`: tensors numbered below `path.from`, neither `j` nor its inputs, ascending.
     pub staying: Vec<u32>,
-    /// `g`: bytes that are in memory in every stage of the window apart from the tensors of `J`, `j` and its inputs.
+    /// `g`: bytes that are in memory in every stage of the window apart from the tensors of `J`, `j` and its inputs;
+    /// where `companions` are named, the least of their bytes in any stage.
     pub other_bytes: u64,
+    /// `G_t` as (stage `t`, tensor), ascending: tensors that are expected in memory at event `(t,j)`, neither in `J` nor `j`
+    /// nor its inputs. For the interval form only.
+    pub companions: Vec<(u32, u32)>,
 }
 
 impl PathMemoryCut {
