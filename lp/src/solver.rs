@@ -48,6 +48,10 @@ impl Stats {
 /// assert_eq!(s.solve().optimal().unwrap().objective, 5.0);
 /// # Ok::<(), remat_lp::ModelError>(())
 /// ```
+///
+/// A clone is an independent solver at the same basis with the same factorisation; workers of a parallel search start
+/// from one. Clones share the model until one of them changes it.
+#[derive(Clone)]
 pub struct Solver {
     model: Arc<Model>,
     settings: Settings,
@@ -75,7 +79,7 @@ impl Solver {
         }
     }
 
-    /// The model as it stands after all changes.
+    /// The model as it stands after all changes. Holding on to a clone of it makes the next change copy the model.
     pub fn model(&self) -> &Arc<Model> {
         &self.model
     }
@@ -83,6 +87,11 @@ impl Solver {
     /// The settings given at construction.
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// The settings, to be changed between solves. Scaling is fixed at construction.
+    pub fn settings_mut(&mut self) -> &mut Settings {
+        &mut self.settings
     }
 
     /// Limits of each following call of [`Solver::solve`].
@@ -331,6 +340,50 @@ impl Solver {
             cols: core.status[..core.n].to_vec(),
             rows,
         }
+    }
+
+    /// Multipliers of the rows that make the tableau row of a basic column: with `rho` the result, `rho . A x` has
+    /// coefficient 1 in that column and 0 in every other basic column, and the coefficient of row `i`'s activity is
+    /// `-rho[i]` where that row is nonbasic. This is what Gomory and related cuts are read off from. `None` if the column
+    /// is not basic.
+    ///
+    /// ```
+    /// use remat_lp::{ModelBuilder, Sense, Settings, Solver};
+    /// let mut b = ModelBuilder::new(Sense::Maximise);
+    /// let x = b.add_col(1.0, 0.0..);
+    /// b.add_row(..=3.0, [(x, 2.0)]);
+    /// let mut s = Solver::new(b.build()?, Settings::default());
+    /// s.solve();
+    /// assert_eq!(s.tableau_multipliers(x), Some(vec![0.5]));
+    /// # Ok::<(), remat_lp::ModelError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If the model has no such column.
+    pub fn tableau_multipliers(&mut self, col: ColId) -> Option<Vec<f64>> {
+        let core = &mut self.core;
+        assert!(
+            col.index() < core.n,
+            "column {} does not exist",
+            col.index()
+        );
+        if core.status[col.index()] != VarStatus::Basic {
+            return None;
+        }
+        if !core.factored {
+            core.refactor();
+        }
+        let at = core.basic.iter().position(|&v| v == col.0)?;
+        core.work.clear();
+        core.work.value[at] = 1.0;
+        core.work.index.push(at as u32);
+        core.factor.btran(&mut core.work, core.density.rho);
+        let c = self.scaling.col[col.index()];
+        let rho = (0..core.m)
+            .map(|i| core.work.value[core.factor.position(i)] * self.scaling.row[i] * c)
+            .collect();
+        core.work.clear();
+        Some(rho)
     }
 
     /// Goes to another basis. One that is incomplete or singular is completed with row variables.

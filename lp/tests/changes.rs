@@ -380,3 +380,41 @@ fn the_same_seed_gives_the_same_path() {
     };
     assert_eq!(run(3), run(3));
 }
+
+#[test]
+fn tableau_rows_are_unit_vectors_on_the_basis() {
+    let mut rng = Lcg(23);
+    let mut rows = 0;
+    for _ in 0..300 {
+        let model = random_model(&mut rng, 4, 10, true);
+        let mut s = Solver::new(model.clone(), Settings::default());
+        let LpOutcome::Optimal(o) = s.solve() else {
+            continue;
+        };
+        for j in 0..10 {
+            let Some(rho) = s.tableau_multipliers(ColId(j)) else {
+                assert_ne!(o.basis.cols[j as usize], remat_lp::VarStatus::Basic);
+                continue;
+            };
+            rows += 1;
+            for k in 0..10u32 {
+                let coefficient: f64 = model.col(ColId(k)).map(|(r, v)| rho[r.index()] * v).sum();
+                if o.basis.cols[k as usize] == remat_lp::VarStatus::Basic {
+                    let unit = if k == j { 1.0 } else { 0.0 };
+                    assert!((coefficient - unit).abs() < 1e-9);
+                }
+            }
+            for (i, r) in rho.iter().enumerate() {
+                if o.basis.rows[i] == remat_lp::VarStatus::Basic {
+                    assert!(r.abs() < 1e-9);
+                }
+            }
+        }
+        // A clone goes its own way.
+        let mut other = s.clone();
+        other.set_col_bounds(ColId(0), 0.0).unwrap();
+        other.solve();
+        assert_eq!(s.solve().optimal().map(|o| o.objective), Some(o.objective));
+    }
+    assert!(rows > 30, "{rows}");
+}

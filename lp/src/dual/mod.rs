@@ -30,6 +30,8 @@ pub(crate) struct Scratch {
     suffix: Vec<f64>,
     flips: Vec<u32>,
     flip_column: SparseVec,
+    /// Entries of `B^-1 rho` where the entering column has some.
+    tau_at: Vec<f64>,
     old_values: Vec<f64>,
 }
 
@@ -48,9 +50,14 @@ impl Scratch {
         self.flips.clear();
         self.flips.reserve(total);
         self.flip_column.resize(m);
+        self.tau_at.clear();
+        self.tau_at.reserve(m);
         self.old_values.resize(m, 0.0);
     }
 }
+
+/// Steps after which a run from an advanced basis counts as long.
+const SHORT_RUN: u64 = 50;
 
 /// Which program the method is working on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +82,9 @@ pub(crate) struct Dual<'a> {
     /// A row that is passed over until the next pivot, because its pivots proved to be noise.
     taboo: Vec<u32>,
     troubles: usize,
+    /// Whether costs are to be perturbed once the run proves long, and its steps so far.
+    may_perturb: bool,
+    steps: u64,
 }
 
 /// What one iteration came to.
@@ -83,7 +93,10 @@ enum Step {
     Rebuild(Reason),
 }
 
-/// Runs the dual simplex from the present basis, with costs perturbed if asked. On [`RunEnd::Done`] the working costs
+/// Runs the dual simplex from the present basis. With `perturb`, costs are perturbed: at once from a slack basis or
+/// when phase 1 is needed, and otherwise after [`SHORT_RUN`] steps, so that the short runs of branch and bound need no
+/// clean-up. (Waiting for signs of stalling instead was measured: it stalls for minutes on the compact
+/// rematerialization program with path cuts.) On [`RunEnd::Done`] the working costs
 /// may differ from the true ones (`costs_changed`).
 pub(crate) fn run(core: &mut Core, budget: &Budget, perturb: bool) -> RunEnd {
     let mut dual = Dual {
@@ -95,6 +108,8 @@ pub(crate) fn run(core: &mut Core, budget: &Budget, perturb: bool) -> RunEnd {
         next_cutoff: 0,
         taboo: Vec::new(),
         troubles: 0,
+        may_perturb: perturb,
+        steps: 0,
     };
     dual.run(perturb)
 }
@@ -105,14 +120,21 @@ impl Dual<'_> {
         if !self.core.factored {
             self.core.refactor();
         }
+        self.core.weigh_new_rows();
         if !self.core.dual_valid {
             self.core.compute_dual();
         }
         self.core.settle_nonbasic();
-        if perturb {
+        if perturb && self.core.basic.iter().all(|&v| v as usize >= self.core.n) {
+            self.may_perturb = false;
             self.core.perturb_costs();
         }
         self.flip_to_feasibility();
+        if self.may_perturb && self.core.dual_infeasibility().count > 0 {
+            self.may_perturb = false;
+            self.core.perturb_costs();
+            self.flip_to_feasibility();
+        }
         for attempt in 0..4 {
             if self.core.dual_infeasibility().count > 0 {
                 self.phase = Phase::One;
@@ -190,6 +212,11 @@ impl Dual<'_> {
                         if self.core.refactor_due() {
                             break Reason::UpdateLimit;
                         }
+                        if self.may_perturb && self.steps > SHORT_RUN {
+                            self.may_perturb = false;
+                            self.core.perturb_costs();
+                            break Reason::Perturbed;
+                        }
                         if self.past_cutoff() {
                             break Reason::Cutoff;
                         }
@@ -221,6 +248,7 @@ impl Dual<'_> {
         if let Some(reason) = self.solve_column(r, &entering) {
             return Step::Rebuild(reason);
         }
+        self.steps += 1;
         self.update_duals(r, &entering);
         self.apply_flips();
         let theta = self.update_primal(r, excess);

@@ -17,6 +17,8 @@ pub(crate) enum Reason {
     PossiblyInfeasible(u32),
     /// Two ways of computing the same number disagree.
     Numerical,
+    /// Costs have been perturbed.
+    Perturbed,
     /// The objective has passed the cutoff.
     Cutoff,
 }
@@ -28,6 +30,15 @@ impl Dual<'_> {
     /// Recomputes factorisation (if the reason asks for it), reduced costs and values. Returns how the phase ended, if
     /// it has.
     pub(super) fn rebuild(&mut self, reason: Reason) -> Option<RunEnd> {
+        // The proof is checked against the matrix itself, so it does not matter how accurate the factors are; most
+        // infeasible nodes of a search tree end here without a factorisation.
+        if matches!(reason, Reason::PossiblyInfeasible(_))
+            && self.phase == Phase::Two
+            && self.core.infeasibility_proven()
+        {
+            self.leave();
+            return Some(RunEnd::Infeasible);
+        }
         let fresh = self.core.factored && self.core.factor.updates() == 0;
         let refactor = match reason {
             Reason::Numerical | Reason::UpdateLimit => !fresh,
@@ -46,6 +57,9 @@ impl Dual<'_> {
             self.troubles += 1;
         }
         self.core.check_basis();
+        if reason == Reason::PossiblyOptimal && self.core.costs_changed && self.ends_here() {
+            return Some(RunEnd::Done);
+        }
         let repeat = !refactor && fresh && self.core.primal_valid && self.core.dual_valid;
         if !repeat || reason == Reason::Start {
             let core = &mut *self.core;
@@ -56,16 +70,8 @@ impl Dual<'_> {
             self.correct_duals();
             let core = &mut *self.core;
             core.compute_primal();
-            if reason == Reason::PossiblyOptimal {
-                let drift = core
-                    .xb
-                    .iter()
-                    .zip(&core.dual.old_values)
-                    .map(|(new, old)| (new - old).abs() / (1.0 + new.abs()))
-                    .fold(0.0, f64::max);
-                if drift > DRIFT && core.factor.updates() > 0 {
-                    return self.rebuild(Reason::Numerical);
-                }
+            if reason == Reason::PossiblyOptimal && self.drifted() {
+                return self.rebuild(Reason::Numerical);
             }
         }
         self.leave();
@@ -106,6 +112,35 @@ impl Dual<'_> {
                 RunEnd::Limit(kind)
             }),
         }
+    }
+
+    /// Whether recomputed values differ so much from the updated ones that the factorisation is not to be trusted.
+    fn drifted(&self) -> bool {
+        let core = &*self.core;
+        let drift = core
+            .xb
+            .iter()
+            .zip(&core.dual.old_values)
+            .map(|(new, old)| (new - old).abs() / (1.0 + new.abs()))
+            .fold(0.0, f64::max);
+        drift > DRIFT && core.factor.updates() > 0
+    }
+
+    /// With changed costs, reduced costs are recomputed by whoever takes the changes back; all that is asked here is
+    /// whether recomputed values are still feasible.
+    fn ends_here(&mut self) -> bool {
+        if self.phase == Phase::One || !self.taboo.is_empty() {
+            return false;
+        }
+        let core = &mut *self.core;
+        core.dual.old_values.copy_from_slice(&core.xb);
+        core.compute_primal();
+        if self.drifted() || self.core.primal_infeasibility().count > 0 {
+            return false;
+        }
+        self.core.dual_valid = false;
+        self.leave();
+        true
     }
 
     /// Wrong-signed reduced costs, left by rounding or repairs: boxed variables change sides, other costs are shifted.

@@ -116,18 +116,24 @@ impl Dual<'_> {
     pub(super) fn update_weights(&mut self, r: usize) {
         let core = &mut *self.core;
         core.tau.copy_from(&core.rho);
-        core.factor.ftran(&mut core.tau, core.density.tau);
-        observe(&mut core.density.tau, core.tau.density());
+        let mut tau = std::mem::take(&mut core.dual.tau_at);
+        core.factor.ftran_at(
+            &mut core.tau,
+            &core.col.index,
+            &mut core.density.tau,
+            &mut tau,
+        );
         let alpha = core.col.value[r];
         let w_r = core.dse[r] / (alpha * alpha);
         core.ticks += core.col.index.len() as u64;
-        for &i in &core.col.index {
+        for (&i, &t) in core.col.index.iter().zip(&tau) {
             let i = i as usize;
             let a = core.col.value[i];
-            let w = core.dse[i] + a * (w_r * a - 2.0 / alpha * core.tau.value[i]);
+            let w = core.dse[i] + a * (w_r * a - 2.0 / alpha * t);
             core.dse[i] = w.max(LEAST_WEIGHT.max(a * a * w_r * 1e-3));
         }
         core.dse[r] = w_r.max(LEAST_WEIGHT);
+        core.dual.tau_at = tau;
     }
 
     /// The pivot itself.

@@ -151,6 +151,8 @@ impl Factor {
         self.updates = 0;
         self.growth = 0;
         self.fill = 0;
+        self.u_entries = self.lu.trip_row.len();
+        self.search_pause = 0;
         deficient
     }
 

@@ -166,8 +166,12 @@ pub(crate) struct Factor {
     updates: usize,
     /// Entries by which the updates have made solves dearer, summed over the updates since the build.
     pub growth: u64,
-    /// Net entries that updates have brought into U.
+    /// Net entries that updates have brought into U, and entries it had at the build.
     fill: i64,
+    u_entries: usize,
+    /// How many more partial solves go without a search, and how many the next failure will cost.
+    search_pause: u32,
+    search_backoff: u32,
     /// Threshold of pivoting in (0, 1): larger is stabler, smaller is sparser.
     pub threshold: f64,
 }

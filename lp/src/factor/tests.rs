@@ -72,6 +72,18 @@ fn worst_residual(f: &mut Factor, a: &Compressed, n: usize, basic: &[u32], rng: 
             }
             worst = residual.iter().fold(worst, |w, r| w.max(r.abs() / size));
             f.btran(&mut y, expected);
+            // The same solve where only a few entries are asked for.
+            let mut again = SparseVec::new(m);
+            for (i, &x) in b.iter().enumerate().filter(|(_, x)| **x != 0.0) {
+                again.add(f.position(i), x);
+            }
+            let targets: Vec<u32> = (0..m as u32).filter(|_| rng.below(9) == 0).collect();
+            let mut some = Vec::new();
+            f.ftran_at(&mut again, &targets, &mut 1.0, &mut some);
+            for (&t, x) in targets.iter().zip(&some) {
+                assert!((x - v.value[t as usize]).abs() <= 1e-9 * (1.0 + x.abs()));
+            }
+            assert!(again.value.iter().all(|&x| x == 0.0) && again.index.is_empty());
             for listed in [&v, &y] {
                 for (i, x) in listed.value.iter().enumerate() {
                     assert!(*x == 0.0 || listed.index.contains(&(i as u32)));

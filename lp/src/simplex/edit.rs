@@ -25,6 +25,7 @@ impl Core {
         self.status.resize(total, VarStatus::Basic);
         self.basic
             .extend((base..self.m).map(|i| (self.n + i) as u32));
+        self.new_rows.extend((base..self.m).map(|i| i as u32));
         let duals = self.dual_valid;
         self.resize();
         self.factored = false;
@@ -79,6 +80,7 @@ impl Core {
     pub fn delete_rows(&mut self, keep: &[bool], map: &[u32]) {
         self.restore_bounds();
         self.restore_costs();
+        self.new_rows.clear();
         let n = self.n;
         let mut removed = 0;
         let mut clean = true;

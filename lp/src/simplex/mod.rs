@@ -79,6 +79,7 @@ pub(crate) struct Budget {
 }
 
 /// The working state of the simplex methods.
+#[derive(Clone)]
 pub(crate) struct Core {
     pub m: usize,
     pub n: usize,
@@ -111,6 +112,8 @@ pub(crate) struct Core {
     /// Dual steepest edge weights.
     pub dse: Vec<f64>,
     pub dse_valid: bool,
+    /// Rows added since the dual last ran, whose weights are to be computed.
+    pub new_rows: Vec<u32>,
     /// Primal devex weights by variable.
     pub devex: Vec<f64>,
     pub devex_valid: bool,
@@ -176,6 +179,7 @@ impl Core {
             bu: Vec::new(),
             dse: Vec::new(),
             dse_valid: false,
+            new_rows: Vec::new(),
             devex: Vec::new(),
             devex_valid: false,
             factor: Factor::new(),

@@ -168,7 +168,7 @@ impl Core {
     }
 
     /// Whether the multipliers in `rho` combine the rows to something the bounds forbid, in the scaled program.
-    fn infeasibility_proven(&self) -> bool {
+    pub fn infeasibility_proven(&self) -> bool {
         let y: Vec<f64> = (0..self.m)
             .map(|i| self.rho.value[self.factor.position(i)])
             .collect();

@@ -1,0 +1,257 @@
+//! Every way a solve can end, on problems of some size.
+
+use remat_lp::{
+    Algorithm, ColId, LimitKind, Limits, LpOutcome, Model, ModelBuilder, NewRow, Sense, Settings,
+    Solver, certificate, mps,
+};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+fn netlib(name: &str) -> Option<Model> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join(format!("../../shared/data/netlib/{name}.mps.gz"));
+    if !path.exists() {
+        println!("skipped: {} is not there", path.display());
+        return None;
+    }
+    Some(mps::read(path).unwrap())
+}
+
+/// A transport-like assignment problem: n! optimal bases, massively degenerate.
+fn assignment(n: usize, cost: impl Fn(usize, usize) -> f64) -> Model {
+    let mut b = ModelBuilder::new(Sense::Minimise);
+    let cols: Vec<Vec<ColId>> = (0..n)
+        .map(|i| (0..n).map(|j| b.add_col(cost(i, j), 0.0..)).collect())
+        .collect();
+    for i in 0..n {
+        b.add_row(1.0, cols[i].iter().map(|&c| (c, 1.0)));
+        b.add_row(1.0, cols.iter().map(|row| (row[i], 1.0)));
+    }
+    b.build().unwrap()
+}
+
+#[test]
+fn degenerate_assignment_problems_are_integral_and_optimal() {
+    // Cost i * j: pairing the largest with the smallest is optimal, sum of i * (n - 1 - i).
+    for n in [5, 20, 40] {
+        let model = Arc::new(assignment(n, |i, j| (i * j) as f64));
+        let best: usize = (0..n).map(|i| i * (n - 1 - i)).sum();
+        for algorithm in [Algorithm::Dual, Algorithm::Primal] {
+            let mut s = Solver::new(
+                model.clone(),
+                Settings {
+                    algorithm,
+                    ..Default::default()
+                },
+            );
+            let outcome = s.solve();
+            let solution = outcome.optimal().unwrap();
+            assert!(
+                (solution.objective - best as f64).abs() < 1e-6,
+                "{}",
+                solution.objective
+            );
+            assert!(
+                solution
+                    .x
+                    .iter()
+                    .all(|x| x.abs() < 1e-7 || (x - 1.0).abs() < 1e-7)
+            );
+            certificate::check(&model, &outcome, 1e-7).unwrap();
+        }
+    }
+}
+
+#[test]
+fn an_optimum_cut_off_makes_a_verified_contradiction() {
+    for name in [
+        "afiro", "adlittle", "sc105", "share1b", "scagr7", "stocfor1", "bandm", "israel", "brandy",
+        "scsd1",
+    ] {
+        let Some(model) = netlib(name) else { return };
+        let costs: Vec<(ColId, f64)> = model
+            .costs()
+            .iter()
+            .enumerate()
+            .filter(|(_, c)| **c != 0.0)
+            .map(|(j, &c)| (ColId(j as u32), c))
+            .collect();
+        let mut s = Solver::new(model, Settings::default());
+        let best = s.solve().optimal().unwrap().objective - s.model().offset();
+        s.add_rows(&[NewRow::new(..=best - 0.01 * best.abs(), costs.clone())])
+            .unwrap();
+        for _ in 0..2 {
+            let outcome = s.solve();
+            assert!(
+                matches!(outcome, LpOutcome::Infeasible(_)),
+                "{name}: {outcome:?}"
+            );
+            certificate::check(s.model(), &outcome, 1e-7).unwrap_or_else(|e| panic!("{name}: {e}"));
+            // From scratch as well, in the second round with the primal.
+            s = Solver::new(
+                s.model().clone(),
+                Settings {
+                    algorithm: Algorithm::Primal,
+                    ..Default::default()
+                },
+            );
+        }
+    }
+}
+
+#[test]
+fn a_missing_bound_makes_a_verified_ray() {
+    // Netlib's blend-like case in small: profit grows along x = y without end.
+    let mut b = ModelBuilder::new(Sense::Maximise);
+    let cols: Vec<ColId> = (0..30)
+        .map(|k| b.add_col(if k == 0 { 1.0 } else { 0.0 }, 0.0..))
+        .collect();
+    for w in cols.windows(2) {
+        b.add_row(..=1.0, [(w[0], 1.0), (w[1], -1.0)]);
+    }
+    let model = b.build().unwrap();
+    for algorithm in [Algorithm::Dual, Algorithm::Primal] {
+        let mut s = Solver::new(
+            model.clone(),
+            Settings {
+                algorithm,
+                ..Default::default()
+            },
+        );
+        let outcome = s.solve();
+        assert!(matches!(outcome, LpOutcome::Unbounded(_)), "{outcome:?}");
+        certificate::check(&model, &outcome, 1e-7).unwrap();
+    }
+}
+
+#[test]
+fn badly_scaled_rows_and_columns_do_not_hurt() {
+    let n = 12;
+    let scale = |k: usize| 10f64.powi((k % 5) as i32 * 2 - 4);
+    let mut b = ModelBuilder::new(Sense::Minimise);
+    let plain = assignment(n, |i, j| ((i * 7 + j * 3) % 11) as f64);
+    for j in 0..plain.num_cols() {
+        // x = scale * x'
+        b.add_col(plain.costs()[j] * scale(j), 0.0..);
+    }
+    for i in 0..plain.num_rows() {
+        let r = scale(i + 2);
+        let row = remat_lp::RowId(i as u32);
+        b.add_row(
+            r,
+            plain
+                .row(row)
+                .map(|(c, v)| (c, v * r * scale(c.index())))
+                .collect::<Vec<_>>(),
+        );
+    }
+    let bad = b.build().unwrap();
+    let truth = Solver::new(plain, Settings::default())
+        .solve()
+        .optimal()
+        .unwrap()
+        .objective;
+    for scaling in [true, false] {
+        let outcome = Solver::new(
+            bad.clone(),
+            Settings {
+                scaling,
+                ..Default::default()
+            },
+        )
+        .solve();
+        let z = outcome.optimal().unwrap().objective;
+        assert!(
+            (z - truth).abs() < 1e-6 * (1.0 + truth.abs()),
+            "{z} instead of {truth}"
+        );
+    }
+}
+
+#[test]
+fn a_cutoff_ends_the_solve_with_a_bound_that_holds() {
+    let mut cut = 0;
+    for name in ["sctap1", "scsd6", "ship04s", "degen2", "fit1d"] {
+        let Some(model) = netlib(name) else { return };
+        let model = Arc::new(model);
+        let best = Solver::new(model.clone(), Settings::default())
+            .solve()
+            .optimal()
+            .unwrap()
+            .objective;
+        for share in [0.5, 0.1, 0.01] {
+            let cutoff = best - share * best.abs();
+            let mut s = Solver::new(
+                model.clone(),
+                Settings {
+                    algorithm: Algorithm::Dual,
+                    ..Default::default()
+                },
+            );
+            s.set_limits(Limits {
+                objective_cutoff: Some(cutoff),
+                ..Default::default()
+            });
+            let outcome = s.solve();
+            match &outcome {
+                LpOutcome::CutoffReached { bound, .. } => {
+                    assert!(
+                        *bound >= cutoff && *bound <= best + 1e-6 * best.abs(),
+                        "{name}: {bound} of {best}"
+                    );
+                    certificate::check(&model, &outcome, 1e-9).unwrap();
+                    cut += 1;
+                }
+                LpOutcome::Optimal(s) => assert!((s.objective - best).abs() < 1e-6 * best.abs()),
+                other => panic!("{name}: {other:?}"),
+            }
+        }
+    }
+    assert!(cut > 0, "no cutoff was ever reached");
+}
+
+#[test]
+fn limits_stop_and_the_next_call_goes_on() {
+    let Some(model) = netlib("bandm") else { return };
+    let model = Arc::new(model);
+    let best = Solver::new(model.clone(), Settings::default())
+        .solve()
+        .optimal()
+        .unwrap()
+        .objective;
+    let mut s = Solver::new(model.clone(), Settings::default());
+    s.set_limits(Limits {
+        iterations: Some(50),
+        ..Default::default()
+    });
+    let mut calls = 0;
+    let objective = loop {
+        calls += 1;
+        let before = s.stats().iterations();
+        match s.solve() {
+            LpOutcome::Limit(LimitKind::Iterations) => {
+                assert!(s.stats().iterations() - before <= 51)
+            }
+            LpOutcome::Optimal(o) => break o.objective,
+            other => panic!("{other:?}"),
+        }
+        assert!(calls < 200);
+    };
+    assert!(calls > 3);
+    assert!((objective - best).abs() < 1e-8 * best.abs());
+
+    let flag = Arc::new(AtomicBool::new(true));
+    let mut s = Solver::new(model.clone(), Settings::default());
+    s.set_limits(Limits {
+        interrupt: Some(flag),
+        ..Default::default()
+    });
+    assert_eq!(s.solve(), LpOutcome::Limit(LimitKind::Interrupt));
+    let mut s = Solver::new(model, Settings::default());
+    s.set_limits(Limits {
+        ticks: Some(20_000),
+        ..Default::default()
+    });
+    assert_eq!(s.solve(), LpOutcome::Limit(LimitKind::Ticks));
+}
