@@ -108,6 +108,13 @@ impl Relaxation {
             .set_col_bounds(ColId(j as u32), Bounds::new(lower, upper))
     }
 
+    /// For each basic column given the multipliers of the rows that make its tableau row; others are left out.
+    pub fn tableau(&mut self, cols: &[usize]) -> Vec<Vec<f64>> {
+        cols.iter()
+            .filter_map(|&j| self.lp.tableau_multipliers(ColId(j as u32)))
+            .collect()
+    }
+
     pub fn snapshot(&self) -> BasisSnapshot {
         BasisSnapshot {
             basis: self.lp.basis(),
