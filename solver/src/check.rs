@@ -62,7 +62,7 @@ pub(crate) fn dot(terms: impl Iterator<Item = (f64, f64)>) -> f64 {
 
 /// Checks a point and returns its objective in the model's sense.
 ///
-/// `tolerance` is relative to `max(1, |side|)` and does not apply to integrality, which must be exact, nor to rows of
+/// `tolerance` is absolute (a billionth of the side where that is more) and does not apply to integrality, which must be exact, nor to rows of
 /// integers over integer columns.
 ///
 /// # Errors
@@ -83,7 +83,9 @@ pub fn check_point(model: &Model, x: &[f64], tolerance: f64) -> Result<f64, Refu
         return Err(Refusal::Shape);
     }
     let outside = |v: f64, l: f64, u: f64, tol: f64| {
-        v < l - tol * l.abs().max(1.0) || v > u + tol * u.abs().max(1.0)
+        // Relative to large sides only as far as their own precision asks for it: what is 1e-6 of a big-M is a cheat.
+        let slack = |side: f64| tol.max(1e-9 * side.abs());
+        v < l - slack(l) || v > u + slack(u)
     };
     // An integer against an integral side is exact; a fractional side may carry its own rounding.
     let outside_exactly = |v: f64, l: f64, u: f64| {

@@ -60,6 +60,8 @@ pub(crate) struct Relaxation {
     base_ticks: u64,
     base_iterations: u64,
     pub unproven: u64,
+    /// Whether there is a basis to start from.
+    solved: bool,
 }
 
 fn lp_settings(settings: &Settings) -> remat_lp::Settings {
@@ -81,6 +83,7 @@ impl Relaxation {
             base_ticks: 0,
             base_iterations: 0,
             unproven: 0,
+            solved: false,
         })
     }
 
@@ -103,6 +106,13 @@ impl Relaxation {
     pub fn set_col(&mut self, j: usize, lower: f64, upper: f64) -> Result<(), ModelError> {
         self.lp
             .set_col_bounds(ColId(j as u32), Bounds::new(lower, upper))
+    }
+
+    /// For each basic column given the multipliers of the rows that make its tableau row; others are left out.
+    pub fn tableau(&mut self, cols: &[usize]) -> Vec<Vec<f64>> {
+        cols.iter()
+            .filter_map(|&j| self.lp.tableau_multipliers(ColId(j as u32)))
+            .collect()
     }
 
     pub fn snapshot(&self) -> BasisSnapshot {
@@ -194,7 +204,11 @@ impl Relaxation {
 
     /// Solves under the bounds set; `domain` may know tighter bounds of continuous columns than the linear program.
     pub fn solve(&mut self, cutoff: f64, domain: &Domain) -> Result<Relaxed, ModelError> {
-        self.limits(cutoff, None);
+        // Warm starts that stall are worth less than a cold one: on enigma one of them took 850,000 iterations.
+        let size = (self.lp.model().num_rows() + self.lp.model().num_cols()) as u64;
+        let warm = self.solved.then_some(2_000 + 10 * size);
+        self.solved = true;
+        self.limits(cutoff, warm);
         let outcome = self.lp.solve();
         if let Some(r) = self.accept(outcome, cutoff, domain, true) {
             return Ok(r);
@@ -210,7 +224,7 @@ impl Relaxation {
             ..self.lp.settings().clone()
         };
         self.lp = Solver::new(self.lp.model().clone(), settings);
-        self.limits(f64::INFINITY, None);
+        self.limits(f64::INFINITY, Some(20_000 + 100 * size));
         let outcome = self.lp.solve();
         Ok(self
             .accept(outcome, cutoff, domain, true)

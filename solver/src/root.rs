@@ -109,12 +109,16 @@ fn cut_loop(
             break;
         }
         let cuts = {
+            let nonzeros = worker.relax.model().num_nonzeros();
+            let sources = cuts::gomory::sources(&shared.problem, solution, nonzeros);
+            let tableau = worker.relax.tableau(&sources);
             let context = Context::new(
                 &shared.problem,
                 worker.relax.model(),
                 solution,
                 (&shared.lower, &shared.upper),
                 &variable_bounds,
+                tableau,
             );
             cuts::separate(&context, round)
         };

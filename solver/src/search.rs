@@ -192,9 +192,52 @@ impl Solver {
         info.presolved_rows = problem.num_rows() as u64;
         info.presolved_cols = problem.num_cols() as u64;
         let mut search = Search::new(self, problem, postsolve, stop.clone(), start, info)?;
-        search.run()?;
+        search.may_restart = reduce && self.settings.restarts;
+        while search.run()? == RunEnd::Restart {
+            let mut p = (*search.shared.problem).clone();
+            for j in 0..p.num_cols() {
+                if p.integer[j] {
+                    p.lower[j] = search.shared.lower[j];
+                    p.upper[j] = search.shared.upper[j];
+                }
+            }
+            match presolve::run(p, &self.settings, true, stop) {
+                // Nothing better than the best solution is left.
+                Presolved::Infeasible => {
+                    search.queue.prune(f64::NEG_INFINITY);
+                    break;
+                }
+                Presolved::Reduced(p, post) => {
+                    let post = search.shared.postsolve.then(&post);
+                    let mut next = Search::new(self, *p, post, stop.clone(), start, search.info)?;
+                    next.side_ticks = search.ticks();
+                    next.side_iterations = search.iterations();
+                    next.info.unproven_bounds +=
+                        search.workers.iter().map(|w| w.relax.unproven).sum::<u64>();
+                    next.unresolved_bound = search.unresolved_bound;
+                    next.restarts = search.restarts + 1;
+                    next.may_restart = next.restarts < 4;
+                    next.first_root = search.first_root;
+                    next.step = search.step.max(search.shared.problem.objective_step);
+                    next.shared.settings.starts.clear();
+                    if let Some(mut best) = search.shared.incumbent.take() {
+                        best.x = next.shared.postsolve.project(&best.original);
+                        next.shared.cutoff = next.shared.cutoff.min(search.shared.cutoff);
+                        next.shared.incumbent = Some(best);
+                    }
+                    search = next;
+                }
+            }
+        }
         Ok(search.result())
     }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RunEnd {
+    Done,
+    /// So much got fixed that presolve and the root are worth another turn.
+    Restart,
 }
 
 /// Most nodes of one plunge.
@@ -217,6 +260,11 @@ struct Search {
     side_iterations: u64,
     next_sub_mip: u64,
     sub_mip_turn: u64,
+    may_restart: bool,
+    restarts: u32,
+    first_root: Option<f64>,
+    /// Largest step of the objective before restarts.
+    step: f64,
 }
 
 impl Search {
@@ -282,30 +330,54 @@ impl Search {
             side_iterations: 0,
             next_sub_mip: 20,
             sub_mip_turn: 0,
+            may_restart: false,
+            restarts: 0,
+            first_root: None,
+            step: 0.0,
         })
     }
 
     /// The ladder.
-    fn run(&mut self) -> Result<(), SolveError> {
+    fn run(&mut self) -> Result<RunEnd, SolveError> {
         self.use_starts()?;
         if !self.solve_root()? {
-            return Ok(());
+            return Ok(RunEnd::Done);
         }
         loop {
             if let Some(status) = self.limit_reached() {
                 self.status = status;
-                return Ok(());
+                return Ok(RunEnd::Done);
             }
             let round = self.next_round();
             if round.is_empty() {
-                return Ok(());
+                return Ok(RunEnd::Done);
             }
             self.solve_round(round)?;
+            if self.restart_is_due() {
+                return Ok(RunEnd::Restart);
+            }
             if self.sub_mip_is_due() {
                 self.run_sub_mip()?;
             }
             self.line_if_due();
         }
+    }
+
+    /// After the root node: whether a fifth of the integer columns got fixed since presolve.
+    fn restart_is_due(&mut self) -> bool {
+        if !std::mem::take(&mut self.may_restart) || self.queue.is_empty() || self.shared.stopped()
+        {
+            return false;
+        }
+        let p = &self.shared.problem;
+        let open = |l: &[f64], u: &[f64]| {
+            (0..p.num_cols())
+                .filter(|&j| p.integer[j] && l[j] < u[j])
+                .count()
+        };
+        let before = open(&p.lower, &p.upper);
+        let now = open(&self.shared.lower, &self.shared.upper);
+        now * 5 <= before * 4
     }
 
     fn use_starts(&mut self) -> Result<(), SolveError> {
@@ -314,8 +386,7 @@ impl Search {
         worker.begin(&self.shared);
         for x in &starts {
             if x.len() == self.shared.original.num_cols() {
-                let reduced = self.shared.postsolve.project(x);
-                worker.try_integral(&self.shared, &reduced, "start")?;
+                worker.start(&self.shared, x)?;
             }
         }
         let report = std::mem::replace(&mut worker.report, Report::new());
@@ -335,7 +406,8 @@ impl Search {
             RootEnd::Open(data) => {
                 self.shared.lower_bound = data.bound;
                 self.shared.root_iterations = data.iterations;
-                self.info.root_lp = self.sense.sign() * data.first_objective;
+                let first = *self.first_root.get_or_insert(data.first_objective);
+                self.info.root_lp = self.sense.sign() * first;
                 self.info.root_bound = self.sense.sign() * data.bound;
                 self.info.cuts = self.shared.rows.len() as u64;
                 let node = Node {
@@ -433,6 +505,15 @@ impl Search {
         }
     }
 
+    fn iterations(&self) -> u64 {
+        self.side_iterations
+            + self
+                .workers
+                .iter()
+                .map(|w| w.relax.iterations())
+                .sum::<u64>()
+    }
+
     fn ticks(&self) -> u64 {
         self.side_ticks + self.workers.iter().map(|w| w.ticks()).sum::<u64>()
     }
@@ -451,8 +532,10 @@ impl Search {
             self.workers
                 .push(Worker::new(&self.shared, self.workers.len() as u64)?);
         }
-        let limit = self.shared.settings.limits.nodes.map_or(PLUNGE, |n| {
-            PLUNGE.min((n.saturating_sub(self.info.nodes) / round.len() as u64).max(1))
+        // The root alone first: what it fixes may be worth a restart.
+        let most = if self.may_restart { 1 } else { PLUNGE };
+        let limit = self.shared.settings.limits.nodes.map_or(most, |n| {
+            most.min((n.saturating_sub(self.info.nodes) / round.len() as u64).max(1))
         });
         let shared = &self.shared;
         let jobs = self.workers.iter_mut().zip(round);
@@ -483,6 +566,12 @@ impl Search {
                 self.shared.pseudo.observe(o);
             }
             self.shared.rows.extend(r.rows);
+            if let Some((lower, upper)) = r.root_bounds {
+                for j in 0..lower.len() {
+                    self.shared.lower[j] = self.shared.lower[j].max(lower[j]);
+                    self.shared.upper[j] = self.shared.upper[j].min(upper[j]);
+                }
+            }
             for s in r.solutions {
                 improved |= self.accept(s);
             }
@@ -556,7 +645,8 @@ impl Search {
         let Some(s) = &self.shared.incumbent else {
             return bound.min(self.base_cutoff);
         };
-        let step = self.shared.problem.objective_step;
+        // A restart may leave a problem with another step; the one that proved the cutoff counts.
+        let step = self.shared.problem.objective_step.max(self.step);
         let closed = if step > 0.0 && self.shared.cutoff > s.objective - step {
             // The objective has no value between the cutoff and this.
             s.objective
@@ -599,14 +689,21 @@ impl Search {
     fn result(mut self) -> SolveResult {
         let sign = self.sense.sign();
         self.info.ticks = self.ticks();
-        self.info.lp_iterations = self.side_iterations
-            + self
-                .workers
-                .iter()
-                .map(|w| w.relax.iterations())
-                .sum::<u64>();
-        self.info.unproven_bounds = self.workers.iter().map(|w| w.relax.unproven).sum();
+        self.info.lp_iterations = self.iterations();
+        self.info.unproven_bounds += self.workers.iter().map(|w| w.relax.unproven).sum::<u64>();
         self.info.seconds = self.start.elapsed().as_secs_f64();
+        if self.shared.settings.log {
+            for (k, w) in self.workers.iter().enumerate() {
+                eprintln!(
+                    "  worker {k}: LP iterations {} in {} nodes, {} strong branching, {} dives, {} in all",
+                    w.node_iterations,
+                    w.node_solves,
+                    w.strong_iterations,
+                    w.dive_iterations,
+                    w.relax.iterations()
+                );
+            }
+        }
         let bound = self.bound();
         let status = match (self.status, &self.shared.incumbent) {
             (SolveStatus::Optimal, _) if self.unresolved_bound < self.shared.cutoff => {

@@ -43,7 +43,7 @@ pub struct Settings {
     pub relative_gap: f64,
     /// Stop when `primal - dual <= absolute_gap`.
     pub absolute_gap: f64,
-    /// Largest violation of a row or bound, relative to `max(1, |side|)`, in a solution.
+    /// Largest violation of a row or bound in a solution (or a billionth of the side, where that is more).
     pub feasibility_tolerance: f64,
     /// Largest distance from an integer that counts as none in the linear relaxation. Solutions are rounded exactly.
     pub integrality_tolerance: f64,
@@ -53,6 +53,8 @@ pub struct Settings {
     pub safe_bounds: bool,
     /// Reduce the model first.
     pub presolve: bool,
+    /// Presolve and solve the root again when much got fixed there.
+    pub restarts: bool,
     /// Probe binaries in presolve.
     pub probing: bool,
     /// Bound propagation at nodes.
@@ -94,6 +96,7 @@ impl Default for Settings {
             cutoff: None,
             safe_bounds: true,
             presolve: true,
+            restarts: true,
             probing: true,
             propagation: true,
             reduced_cost_fixing: true,

@@ -74,6 +74,8 @@ pub(crate) struct Report {
     pub solutions: Vec<Incumbent>,
     pub observations: Vec<Observation>,
     pub rows: Vec<Arc<ExtraRow>>,
+    /// Bounds that strong branching and reduced costs found at the root: they hold everywhere.
+    pub root_bounds: Option<(Vec<f64>, Vec<f64>)>,
     pub nodes: u64,
     pub strong: u64,
     pub refused: u64,
@@ -427,6 +429,9 @@ impl Worker {
             }
             break (s, fractional);
         };
+        if node.path.is_none() {
+            self.report.root_bounds = Some((self.domain.lower.clone(), self.domain.upper.clone()));
+        }
         self.heuristics(shared, &solution, bound, node.depth)?;
         if bound >= self.cutoff {
             return Ok(Processed::Closed);
@@ -694,6 +699,25 @@ impl Worker {
             };
         }
         self.offer_original(shared, &shared.postsolve.project(&x), x, found_by)
+    }
+
+    /// Tries a point of the model given that the user brought.
+    pub fn start(&mut self, shared: &Shared, x: &[f64]) -> Result<bool, ModelError> {
+        let model = &shared.original;
+        let near = |j: usize, v: f64| {
+            if model.is_integer(ColId(j as u32)) && (v - v.round()).abs() <= 1e-6 {
+                v.round()
+            } else {
+                v
+            }
+        };
+        let x: Vec<f64> = x.iter().enumerate().map(|(j, &v)| near(j, v)).collect();
+        let reduced = shared.postsolve.project(&x);
+        // As it is first: presolve may have excluded it for another that is as good.
+        if self.offer_original(shared, &reduced, x, "start")? {
+            return Ok(true);
+        }
+        self.try_integral(shared, &reduced, "start")
     }
 
     /// Rounds the integer columns of a point that is integral within tolerances and hands it in; with continuous columns

@@ -226,6 +226,7 @@ fn random_settings(dice: &mut Dice) -> Settings {
     Settings {
         presolve: dice.chance(60),
         probing: dice.chance(50),
+        restarts: dice.chance(70),
         propagation: dice.chance(70),
         reduced_cost_fixing: dice.chance(70),
         cuts: dice.chance(60),

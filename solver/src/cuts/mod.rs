@@ -2,7 +2,7 @@
 
 mod aggregate;
 mod cover;
-mod gomory;
+pub(crate) mod gomory;
 mod mir;
 mod zerohalf;
 
@@ -30,6 +30,8 @@ pub(crate) struct Context<'a> {
     pub variable_bounds: &'a VariableBounds,
     /// Rows whose slack takes only integer values.
     pub integral_rows: Vec<bool>,
+    /// Multipliers of the rows that give tableau rows of fractional basic columns.
+    pub tableau: Vec<Vec<f64>>,
 }
 
 impl<'a> Context<'a> {
@@ -39,6 +41,7 @@ impl<'a> Context<'a> {
         solution: &'a Solution,
         (lower, upper): (&'a [f64], &'a [f64]),
         variable_bounds: &'a VariableBounds,
+        tableau: Vec<Vec<f64>>,
     ) -> Self {
         let integral_rows = (0..model.num_rows())
             .map(|i| {
@@ -59,6 +62,7 @@ impl<'a> Context<'a> {
             upper,
             variable_bounds,
             integral_rows,
+            tableau,
         }
     }
 

@@ -88,6 +88,7 @@ pub(crate) fn run(
         sub_mips: false,
         cut_rounds: shared.settings.cut_rounds.min(3),
         probing: false,
+        restarts: false,
         threads: 1,
         starts: Vec::new(),
         log: false,

@@ -24,6 +24,32 @@ pub(crate) struct Postsolve {
 }
 
 impl Postsolve {
+    /// This way back after another one, which starts from this one's reduced problem.
+    pub fn then(&self, next: &Postsolve) -> Postsolve {
+        let at = |j: u32| self.kept[j as usize];
+        let mut steps = self.steps.clone();
+        steps.extend(next.steps.iter().map(|s| match s {
+            Step::Fixed { col, value } => Step::Fixed {
+                col: at(*col),
+                value: *value,
+            },
+            Step::Aggregated {
+                col,
+                constant,
+                terms,
+            } => Step::Aggregated {
+                col: at(*col),
+                constant: *constant,
+                terms: terms.iter().map(|&(j, f)| (at(j), f)).collect(),
+            },
+        }));
+        Postsolve {
+            original: self.original,
+            kept: next.kept.iter().map(|&j| at(j)).collect(),
+            steps,
+        }
+    }
+
     /// The point of the model given that belongs to one of the reduced problem.
     pub fn restore(&self, x: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; self.original];
@@ -49,5 +75,43 @@ impl Postsolve {
     /// The point of the reduced problem that belongs to one of the model given.
     pub fn project(&self, original: &[f64]) -> Vec<f64> {
         self.kept.iter().map(|&j| original[j as usize]).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_ways_back_make_one() {
+        // x0 = 2 + x1 and x2 = 5 first; then x3 (now column 1) = 4 and x1 (now column 0) = 1 + x4.
+        let first = Postsolve {
+            original: 5,
+            kept: vec![1, 3, 4],
+            steps: vec![
+                Step::Aggregated {
+                    col: 0,
+                    constant: 2.0,
+                    terms: vec![(1, 1.0)],
+                },
+                Step::Fixed { col: 2, value: 5.0 },
+            ],
+        };
+        let second = Postsolve {
+            original: 3,
+            kept: vec![2],
+            steps: vec![
+                Step::Fixed { col: 1, value: 4.0 },
+                Step::Aggregated {
+                    col: 0,
+                    constant: 1.0,
+                    terms: vec![(2, 1.0)],
+                },
+            ],
+        };
+        let both = first.then(&second);
+        assert_eq!(both.restore(&[7.0]), vec![10.0, 8.0, 5.0, 4.0, 7.0]);
+        assert_eq!(first.restore(&second.restore(&[7.0])), both.restore(&[7.0]));
+        assert_eq!(both.project(&[10.0, 8.0, 5.0, 4.0, 7.0]), vec![7.0]);
     }
 }
