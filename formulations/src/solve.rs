@@ -1,16 +1,20 @@
 //! Solving an instance for a budget: settings, progress, outcome, and the main entry point.
 
 use crate::anneal::{self, Graph, PortfolioSettings, Watch};
+use crate::checkmate::interval::{self, RootSettings};
 use crate::instance::Instance;
 use crate::schedule::CheckmateSchedule;
 use crate::simulate::{self, Replay, ReplayError};
 use crate::{baselines, bound};
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Rounds of annealing when no time limit is given; each takes twice the work of the one before.
 const DEFAULT_ROUNDS: u32 = 7;
+/// Nodes up to which the root relaxation is solved beside the annealing.
+const ROOT_UP_TO: usize = 1_500;
 /// Rounds without a better schedule after which the annealing ends, when no time limit is given.
 const IDLE_ROUNDS: u32 = 3;
 
@@ -141,7 +145,8 @@ pub enum SolveError {
     },
 }
 
-/// Finds a schedule of least cost within a budget, by annealing, and bounds it by knapsacks.
+/// Finds a schedule of least cost within a budget, by annealing, and bounds it by knapsacks and by the root of the interval
+/// form with path cuts (one more thread, as long as it takes).
 ///
 /// `interrupt` ends the search early with the best schedule so far. `progress` is called about five times a second from
 /// another thread.
@@ -284,30 +289,72 @@ fn search(
         target: outcome.bound,
     };
     let watch = Watch::default();
-    let stop = || interrupt.load(Ordering::Relaxed);
-    let bound = outcome.bound;
+    let bound = AtomicU64::new(outcome.bound);
+    let iterations = AtomicU64::new(0);
+    let closed = || {
+        let bound = bound.load(Ordering::Relaxed);
+        watch
+            .best()
+            .is_some_and(|best| best.saturating_sub(bound) as f64 <= settings.gap * best as f64)
+    };
+    // Without a time limit the work is fixed, so that the answer does not depend on when the bound arrives.
+    let timed = left.is_some();
+    let stop = || interrupt.load(Ordering::Relaxed) || (timed && closed());
+    let stop_root = Arc::new(AtomicBool::new(false));
     let over = AtomicBool::new(false);
     let found = std::thread::scope(|scope| {
         let reporter = scope.spawn(|| {
             while !over.load(Ordering::Acquire) {
-                let seconds = clock.elapsed().as_secs_f64();
+                let late = settings
+                    .time_limit
+                    .is_some_and(|limit| clock.elapsed() >= limit);
+                if late || interrupt.load(Ordering::Relaxed) {
+                    stop_root.store(true, Ordering::Relaxed);
+                }
                 progress(&Progress {
-                    seconds,
+                    seconds: clock.elapsed().as_secs_f64(),
                     objective: watch.best(),
-                    bound,
+                    bound: bound.load(Ordering::Relaxed),
                     moves: watch.moves(),
                 });
                 std::thread::park_timeout(Duration::from_millis(200));
             }
         });
+        let root = (instance.len() <= ROOT_UP_TO).then(|| {
+            scope.spawn(|| {
+                let root = RootSettings {
+                    time_limit: left,
+                    stop: Some(stop_root.clone()),
+                    ..RootSettings::default()
+                };
+                // What the root cannot do leaves the combinatorial bound standing.
+                if let Ok(root) = interval::root_bound(instance, settings.budget_bytes, &root) {
+                    iterations.store(root.iterations, Ordering::Relaxed);
+                    bound.fetch_max(root.safe_bound, Ordering::Relaxed);
+                }
+            })
+        });
         let found = pool.install(|| {
             let known = fitting_baselines(instance, settings.budget_bytes, left);
             anneal::search(&graph, &start.retained, known, &portfolio, &stop, &watch)
         });
+        let proven = found
+            .best
+            .as_ref()
+            .is_some_and(|best| best.cost <= portfolio.target);
+        if timed || proven || interrupt.load(Ordering::Relaxed) {
+            stop_root.store(true, Ordering::Relaxed);
+        }
+        if let Some(root) = root {
+            // A panic there is passed on by the scope.
+            let _ = root.join();
+        }
         over.store(true, Ordering::Release);
         reporter.thread().unpark();
         found
     });
+    outcome.bound = bound.into_inner();
+    outcome.lp_iterations = iterations.into_inner();
     outcome.moves = watch.moves();
     if let Some(found) = found.best {
         let schedule = CheckmateSchedule::cheapest(instance, found.retained);
@@ -325,6 +372,7 @@ fn search(
 
 fn finish(outcome: &mut Outcome, schedule: CheckmateSchedule, replay: Replay) {
     let (objective, bound) = (replay.cost, outcome.bound);
+    debug_assert!(bound <= objective, "bound {bound} above a cost {objective}");
     outcome.objective = Some(objective);
     outcome.gap = Some(if objective == 0 {
         0.0

@@ -2,10 +2,12 @@
 
 use super::{Graph, Interval, IntervalPoint, Pricing, Row, price};
 use remat_lp::{
-    Algorithm, ColId, LpOutcome, ModelBuilder, ModelError, NewCol, NewRow, RowId, Sense, Settings,
-    Solution, Solver, Stats, VarStatus,
+    Algorithm, ColId, Limits, LpOutcome, ModelBuilder, ModelError, NewCol, NewRow, RowId, Sense,
+    Settings, Solution, Solver, Stats, VarStatus,
 };
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Follows the changes of a program and its solves, to replay them elsewhere. Purging is not reported.
 pub trait Journal {
@@ -131,6 +133,14 @@ impl Master {
     /// The LP solver, to look at.
     pub fn solver(&self) -> &Solver {
         &self.solver
+    }
+
+    /// Ends a solve early once the flag is set.
+    pub fn stop_when(&mut self, stop: Option<Arc<AtomicBool>>) {
+        self.solver.set_limits(Limits {
+            interrupt: stop,
+            ..Limits::default()
+        });
     }
 
     /// Solves from the present basis.

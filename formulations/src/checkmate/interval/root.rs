@@ -5,6 +5,8 @@ use crate::bound::TooSmall;
 use crate::checkmate::path_cuts::{SeparationSettings, separate};
 use crate::instance::Instance;
 use remat_lp::{Algorithm, LpOutcome, ModelError, Settings, Solution};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How the root is worked on.
@@ -36,6 +38,8 @@ pub struct RootSettings {
     pub idle_rounds: usize,
     /// Stop soon after this much time: for benchmarks. The answer then depends on the machine.
     pub time_limit: Option<Duration>,
+    /// Stop soon after this is set, in the middle of a linear program too. The bound reached so far is valid.
+    pub stop: Option<Arc<AtomicBool>>,
     /// Cuts are separated as soon as the value has moved by less than this share of it in each of three rounds; 0 to wait
     /// until nothing is violated and nothing pays. The last rounds always wait.
     pub eager_cuts: f64,
@@ -59,6 +63,7 @@ impl Default for RootSettings {
             least_progress: 1e-6,
             idle_rounds: 10,
             time_limit: None,
+            stop: None,
             eager_cuts: 1e-4,
             verbose: false,
         }
@@ -146,6 +151,7 @@ pub fn root_bound_recorded(
 ) -> Result<RootBound, RootError> {
     let graph = Graph::new(instance, budget_bytes)?;
     let mut root = Root::new(graph, settings, journal)?;
+    root.master.stop_when(settings.stop.clone());
     root.run()?;
     Ok(root.finish())
 }
@@ -295,7 +301,12 @@ impl<'a> Root<'a> {
             let late = self
                 .settings
                 .time_limit
-                .is_some_and(|l| self.begin.elapsed() > l);
+                .is_some_and(|l| self.begin.elapsed() > l)
+                || self
+                    .settings
+                    .stop
+                    .as_ref()
+                    .is_some_and(|s| s.load(Ordering::Relaxed));
             let moved = (solution.objective - last_value).abs() / solution.objective.abs().max(1.0);
             last_value = solution.objective;
             calm = if moved < self.settings.eager_cuts {
