@@ -112,22 +112,7 @@ impl Core {
         self.at.retain_outer(keep);
         self.a.remap_inner(map);
         self.m -= removed;
-        let keep_var = |j: usize| j < n || keep[j - n];
-        for v in [
-            &mut self.lower,
-            &mut self.upper,
-            &mut self.cost,
-            &mut self.wl,
-            &mut self.wu,
-            &mut self.wc,
-        ] {
-            retain_by(v, keep_var);
-        }
-        for v in [&mut self.x, &mut self.d, &mut self.devex] {
-            retain_by(v, keep_var);
-        }
-        retain_by(&mut self.mv, keep_var);
-        retain_by(&mut self.status, keep_var);
+        self.retain_vars(|j| j < n || keep[j - n]);
         let new_index = |v: u32| {
             if (v as usize) < n {
                 v
@@ -148,22 +133,7 @@ impl Core {
         self.a.retain_outer(keep);
         self.at.remap_inner(map);
         self.n = self.a.outer();
-        let keep_var = |j: usize| j >= old || keep[j];
-        for v in [
-            &mut self.lower,
-            &mut self.upper,
-            &mut self.cost,
-            &mut self.wl,
-            &mut self.wu,
-            &mut self.wc,
-        ] {
-            retain_by(v, keep_var);
-        }
-        for v in [&mut self.x, &mut self.d, &mut self.devex] {
-            retain_by(v, keep_var);
-        }
-        retain_by(&mut self.mv, keep_var);
-        retain_by(&mut self.status, keep_var);
+        self.retain_vars(|j| j >= old || keep[j]);
         let (n, gone) = (self.n, old - self.n);
         let new_index = |v: u32| {
             if (v as usize) < old {
@@ -188,6 +158,25 @@ impl Core {
                 .collect();
             self.basis_from_status(weights.into_iter(), false);
         }
+    }
+
+    /// Drops variables (columns and logicals) from every array that has one entry for each of them.
+    fn retain_vars(&mut self, keep_var: impl Fn(usize) -> bool + Copy) {
+        for v in [
+            &mut self.lower,
+            &mut self.upper,
+            &mut self.cost,
+            &mut self.wl,
+            &mut self.wu,
+            &mut self.wc,
+        ] {
+            retain_by(v, keep_var);
+        }
+        for v in [&mut self.x, &mut self.d, &mut self.devex] {
+            retain_by(v, keep_var);
+        }
+        retain_by(&mut self.mv, keep_var);
+        retain_by(&mut self.status, keep_var);
     }
 
     /// Rebuilds `basic` from the statuses, completing it with logicals, and gives surviving variables their weights.
