@@ -1,9 +1,11 @@
 //! BERT (Devlin et al., NAACL 2019).
 
-use super::transformer::{d_model, ffn, heads, layers, positions, residual, seq, shape, vocab};
+use super::transformer::{
+    d_model, equal_heads, ffn, heads, layers, positions, residual, seq, shape, vocab,
+};
 use super::{Builder, Model, dropout, flash};
 use crate::zoo::spec::{ParameterKind, integer, parameter};
-use crate::zoo::{Activation, Heads, ModelSpec, Network, Tensor, ZooError};
+use crate::zoo::{Activation, ModelSpec, Network, Tensor, ZooError};
 
 pub(super) const BERT: Model = Model {
     name: "bert",
@@ -83,11 +85,7 @@ fn block(
     d: u64,
 ) -> Result<Tensor, ZooError> {
     let drop = spec.flag("dropout");
-    let heads = Heads {
-        query: spec.integer("heads"),
-        key_value: spec.integer("heads"),
-        causal: false,
-    };
+    let heads = equal_heads(spec, false);
     let query = net.linear(&format!("{at}.attention.query"), stream, d, true)?;
     let key = net.linear(&format!("{at}.attention.key"), stream, d, true)?;
     let value = net.linear(&format!("{at}.attention.value"), stream, d, true)?;

@@ -1,11 +1,11 @@
 //! GPT-2 (Radford et al., "Language models are unsupervised multitask learners", 2019).
 
 use super::transformer::{
-    d_model, fused_attention, heads, layers, positions, residual, seq, shape, vocab,
+    d_model, equal_heads, fused_attention, heads, layers, positions, residual, seq, shape, vocab,
 };
 use super::{Builder, Model, dropout, flash};
 use crate::zoo::spec::{FLAG, parameter};
-use crate::zoo::{Activation, Heads, ModelSpec, Network, Tensor, ZooError};
+use crate::zoo::{Activation, ModelSpec, Network, Tensor, ZooError};
 
 pub(super) const GPT2: Model = Model {
     name: "gpt2",
@@ -63,11 +63,7 @@ fn block(
     d: u64,
 ) -> Result<Tensor, ZooError> {
     let drop = spec.flag("dropout");
-    let heads = Heads {
-        query: spec.integer("heads"),
-        key_value: spec.integer("heads"),
-        causal: true,
-    };
+    let heads = equal_heads(spec, true);
     let x = net.layer_norm(&format!("{at}.ln_1"), stream)?;
     let x = net.linear(&format!("{at}.attn.c_attn"), x, 3 * d, true)?;
     let x = fused_attention(net, spec, &format!("{at}.attn"), x, heads, drop)?;

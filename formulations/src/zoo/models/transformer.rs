@@ -90,6 +90,16 @@ pub(super) fn fused_attention(
     net.attention(at, [query, key, value], heads, flash, dropout)
 }
 
+/// As many key heads as query heads: the parameter `heads`.
+pub(super) fn equal_heads(spec: &ModelSpec, causal: bool) -> Heads {
+    let heads = spec.integer("heads");
+    Heads {
+        query: heads,
+        key_value: heads,
+        causal,
+    }
+}
+
 /// Adds a branch to the residual stream, with dropout on the branch where wanted.
 pub(super) fn residual(
     net: &mut Network,

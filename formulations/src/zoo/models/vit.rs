@@ -1,9 +1,11 @@
 //! Vision transformer (Dosovitskiy et al., "An image is worth 16x16 words", ICLR 2021).
 
-use super::transformer::{check_heads, d_model, ffn, fused_attention, heads, layers, residual};
+use super::transformer::{
+    check_heads, d_model, equal_heads, ffn, fused_attention, heads, layers, residual,
+};
 use super::{Builder, Model, classes, dropout, flash, images, size};
 use crate::zoo::spec::integer;
-use crate::zoo::{Activation, Convolution, Heads, ModelSpec, Network, Tensor, ZooError};
+use crate::zoo::{Activation, Convolution, ModelSpec, Network, Tensor, ZooError};
 
 pub(super) const VIT: Model = Model {
     name: "vit",
@@ -68,11 +70,7 @@ fn block(
     d: u64,
 ) -> Result<Tensor, ZooError> {
     let drop = spec.flag("dropout");
-    let heads = Heads {
-        query: spec.integer("heads"),
-        key_value: spec.integer("heads"),
-        causal: false,
-    };
+    let heads = equal_heads(spec, false);
     let x = net.layer_norm(&format!("{at}.ln_1"), stream)?;
     let x = net.linear(&format!("{at}.attention.in_proj"), x, 3 * d, true)?;
     let x = fused_attention(net, spec, &format!("{at}.attention"), x, heads, drop)?;
