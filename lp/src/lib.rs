@@ -57,8 +57,10 @@ pub mod solution_file;
 mod solver;
 mod sparse_vec;
 mod sum2;
+mod text_file;
 
 pub use ids::{Bounds, ColId, RowId};
+pub use matrix::Compressed;
 pub use model::{Model, ModelBuilder, ModelError, NewCol, NewRow, Sense};
 pub use outcome::{Basis, FarkasRay, LimitKind, LpOutcome, Ray, Solution, VarStatus};
 pub use settings::{Algorithm, Limits, Settings};
