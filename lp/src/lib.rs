@@ -43,6 +43,7 @@ pub mod certificate;
 mod dual;
 mod factor;
 mod ids;
+mod log;
 pub mod lp_format;
 mod matrix;
 mod model;
@@ -60,6 +61,7 @@ mod sum2;
 mod text_file;
 
 pub use ids::{Bounds, ColId, RowId};
+pub use log::{Log, LogLine, Violations};
 pub use matrix::Compressed;
 pub use model::{Model, ModelBuilder, ModelError, NewCol, NewRow, Sense};
 pub use outcome::{Basis, FarkasRay, LimitKind, LpOutcome, Ray, Solution, VarStatus};

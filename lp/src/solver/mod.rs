@@ -8,6 +8,7 @@ mod answer;
 mod basis;
 mod change;
 
+use crate::log::{Log, LogLine};
 use crate::model::Model;
 use crate::outcome::LpOutcome;
 use crate::scaling::Scaling;
@@ -100,6 +101,11 @@ impl Solver {
         &mut self.settings
     }
 
+    /// Calls `log` at each rebuild and at the end of each following solve: shorthand for [`Settings::log`].
+    pub fn set_log(&mut self, log: impl Fn(&LogLine) + Send + Sync + 'static) {
+        self.settings.log = Some(Log::new(log));
+    }
+
     /// Limits of each following call of [`Solver::solve`].
     pub fn set_limits(&mut self, limits: Limits) {
         self.limits = limits;
@@ -126,6 +132,15 @@ impl Solver {
 
     /// Solves from the present basis with the given method in the lead.
     pub fn solve_with(&mut self, algorithm: Algorithm) -> LpOutcome {
+        self.core.log = self.settings.log.clone();
+        self.core.objective_sign = self.model.sense.sign();
+        self.core.objective_offset = self.model.offset;
+        let outcome = self.run(algorithm);
+        self.core.report_end();
+        outcome
+    }
+
+    fn run(&mut self, algorithm: Algorithm) -> LpOutcome {
         let mut budget = self.budget();
         self.core.primal_tol = self.settings.primal_tolerance;
         self.core.dual_tol = self.settings.dual_tolerance;
