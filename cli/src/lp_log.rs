@@ -43,7 +43,7 @@ pub fn table(clock: Instant) -> Log {
     })
 }
 
-const HEADER: &str = " iteration  method             objective         primal infeasible           dual infeasible     time\n";
+const HEADER: &str = " iteration  method             objective        primal infeasible          dual infeasible     time\n";
 
 fn render(line: &LogLine, time: Duration) -> String {
     let method = match line.algorithm {
