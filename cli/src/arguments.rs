@@ -314,8 +314,8 @@ Examples:
 
 The object that --json prints has the fields status (optimal, infeasible, unbounded, limit or interrupted), objective, \
 bound (proven by the dual values, safe in floating point), model, rows, cols, nonzeros, presolved (rows, columns, \
-nonzeros), lp_iterations, factorisations, seconds, certificate (accepted, none, or why not), primal_violation and \
-dual_violation. What is not known is null.
+nonzeros), lp_iterations, factorisations, seconds, certificate (accepted, none, or why not), primal_violation, \
+dual_violation, primal_residual and dual_residual (of the basic solution, in the model's units). What is not known is null.
 
 Exit codes: 0 optimal or unbounded, 2 bad usage or input, 3 proven infeasible, 4 limit reached.")]
 pub struct LpArguments {
@@ -330,6 +330,9 @@ pub struct LpArguments {
     /// Simplex method
     #[arg(long, value_enum, value_name = "METHOD", default_value = "auto")]
     pub algorithm: Simplex,
+    /// Refine an optimal solution until residuals are below 1e-9 in the model's own units
+    #[arg(long)]
+    pub refine: bool,
     /// End after this time: seconds, or with a unit (90s, 10m, 2h)
     #[arg(short, long, value_name = "TIME", value_parser = parse_duration)]
     pub time_limit: Option<Duration>,
