@@ -5,4 +5,4 @@
 #[cfg(feature = "highs")]
 pub mod highs;
 pub mod netlib;
-pub mod remat_lp;
+pub mod sequences;

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use clap::{Parser, Subcommand, ValueEnum};
-use remat_bench::netlib;
+use remat_bench::{netlib, sequences};
 use remat_lp::Algorithm;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -19,6 +19,17 @@ struct Cli {
 enum Command {
     /// Solve every linear program of a directory here and in HiGHS (feature `highs`), alternating, one thread each
     Lp(Lp),
+    /// Linear relaxations of rematerialization programs: the compact form with rounds of cuts, the interval form's columns
+    /// and rows; with the feature `highs` the same sequence in HiGHS, alternating, one thread each
+    RematLp(RematLp),
+}
+
+#[derive(clap::Args)]
+struct RematLp {
+    /// compact|interval GRAPH BUDGET [--all] [--full] [--cuts ROUNDS] [--per-round CUTS] [--record FILE] [--alone] [--verbose]
+    /// [--no-memory-cuts] [--alternate] [--purge AGE] [--eager SHARE] [--seconds S]
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    args: Vec<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -65,8 +76,11 @@ struct Lp {
 }
 
 fn main() -> ExitCode {
-    let Command::Lp(args) = Cli::parse().command;
-    match lp(args) {
+    let done = match Cli::parse().command {
+        Command::Lp(args) => lp(args),
+        Command::RematLp(args) => sequences::run(&args.args).map(|()| true),
+    };
+    match done {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         Err(e) => {
