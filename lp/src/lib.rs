@@ -44,6 +44,8 @@ pub mod certificate;
 mod dual;
 mod factor;
 mod ids;
+#[doc(hidden)]
+pub mod kernels;
 mod log;
 pub mod lp_format;
 mod matrix;

@@ -112,6 +112,11 @@ impl Solver {
         self.limits = limits;
     }
 
+    /// The working state, for [`crate::kernels`].
+    pub(crate) fn core_mut(&mut self) -> &mut Core {
+        &mut self.core
+    }
+
     /// Counters since construction.
     pub fn stats(&self) -> Stats {
         let c = &self.core.count;
