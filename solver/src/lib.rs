@@ -25,6 +25,7 @@ mod root;
 mod safe;
 mod search;
 mod settings;
+mod solver;
 mod tree;
 mod worker;
 
@@ -35,5 +36,5 @@ pub use extend::{
     NodeSummary, NodeView, Propagator, Separator, SolutionSink,
 };
 pub use outcome::{Info, Solution, SolveError, SolveResult, SolveStatus};
-pub use search::Solver;
 pub use settings::{Limits, NodeSelection, Settings};
+pub use solver::Solver;

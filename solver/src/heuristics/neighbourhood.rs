@@ -6,8 +6,8 @@
 
 use crate::outcome::SolveError;
 use crate::root::RootData;
-use crate::search::Solver;
 use crate::settings::{Limits, Settings};
+use crate::solver::Solver;
 use crate::worker::Shared;
 use std::sync::Arc;
 
