@@ -1,5 +1,6 @@
 //! The way in: a model, settings and extensions, then presolve, search and restarts.
 
+use crate::control::Control;
 use crate::extend::{BranchingRule, Heuristic, NodeSelector, Propagator, Separator};
 use crate::outcome::{Info, SolveError, SolveResult, SolveStatus};
 use crate::presolve::{self, Presolved};
@@ -51,6 +52,7 @@ pub struct Solver {
     pub(crate) model: Arc<Model>,
     pub(crate) settings: Settings,
     pub(crate) extensions: Extensions,
+    pub(crate) control: Control,
 }
 
 impl Solver {
@@ -60,6 +62,7 @@ impl Solver {
             model: model.into(),
             settings,
             extensions: Extensions::default(),
+            control: Control::default(),
         }
     }
 
@@ -90,6 +93,12 @@ impl Solver {
     /// Orders the open nodes, in place of the selection of the settings.
     pub fn with_selector(mut self, selector: Arc<dyn NodeSelector>) -> Self {
         self.extensions.selector = Some(selector);
+        self
+    }
+
+    /// Observers and files of the search.
+    pub fn with_control(mut self, control: Control) -> Self {
+        self.control = control;
         self
     }
 
@@ -166,26 +175,16 @@ impl Solver {
     }
 
     fn run_until(&self, stop: &Arc<AtomicBool>, start: Instant) -> Result<SolveResult, SolveError> {
-        let problem = Problem::from_model(&self.model);
         let reduce = self.settings.presolve && !self.extensions.need_columns();
-        let sign = self.model.sense().sign();
-        let mut info = Info::default();
-        let (problem, postsolve) = match presolve::run(problem, &self.settings, reduce, stop) {
-            Presolved::Infeasible => {
-                info.seconds = start.elapsed().as_secs_f64();
-                return Ok(SolveResult {
-                    status: SolveStatus::Infeasible,
-                    solution: None,
-                    dual_bound: sign * self.settings.cutoff.map_or(f64::INFINITY, |c| sign * c),
-                    info,
-                });
-            }
-            Presolved::Reduced(p, post) => (*p, post),
+        let mut search = match &self.control.resume {
+            Some(path) => Search::resume(self, path, stop.clone(), start)?,
+            None => match self.presolved(reduce, stop, start)? {
+                Ok(search) => search,
+                Err(result) => return Ok(*result),
+            },
         };
-        info.presolved_rows = problem.num_rows() as u64;
-        info.presolved_cols = problem.num_cols() as u64;
-        let mut search = Search::new(self, problem, postsolve, stop.clone(), start, info)?;
-        search.may_restart = reduce && self.settings.restarts;
+        // A file that cannot be written is better noticed now than in an hour.
+        search.write_checkpoint()?;
         while search.run()? == RunEnd::Restart {
             let mut p = (*search.shared.problem).clone();
             for j in 0..p.num_cols() {
@@ -203,7 +202,8 @@ impl Solver {
                 Presolved::Reduced(p, post) => {
                     let post = search.shared.postsolve.then(&post);
                     let mut next = Search::new(self, *p, post, stop.clone(), start, search.info)?;
-                    next.side_ticks = search.ticks();
+                    next.ticks_before = search.ticks() - search.side_ticks;
+                    next.side_ticks = search.side_ticks;
                     next.side_iterations = search.iterations();
                     next.info.unproven_bounds +=
                         search.workers.iter().map(|w| w.relax.unproven).sum::<u64>();
@@ -211,6 +211,10 @@ impl Solver {
                     next.restarts = search.restarts + 1;
                     next.may_restart = next.restarts < 4;
                     next.first_root = search.first_root;
+                    next.best = std::mem::take(&mut search.best);
+                    next.seconds_before = search.seconds_before;
+                    next.last_checkpoint = search.last_checkpoint;
+                    next.lines = search.lines;
                     next.step = search.step.max(search.shared.problem.objective_step);
                     next.shared.settings.starts.clear();
                     if let Some(mut best) = search.shared.incumbent.take() {
@@ -222,6 +226,37 @@ impl Solver {
                 }
             }
         }
+        search.write_checkpoint()?;
         Ok(search.result())
+    }
+
+    /// A search of the presolved problem, or the result where presolve has found it.
+    fn presolved(
+        &self,
+        reduce: bool,
+        stop: &Arc<AtomicBool>,
+        start: Instant,
+    ) -> Result<Result<Search, Box<SolveResult>>, SolveError> {
+        let problem = Problem::from_model(&self.model);
+        let sign = self.model.sense().sign();
+        let mut info = Info::default();
+        let (problem, postsolve) = match presolve::run(problem, &self.settings, reduce, stop) {
+            Presolved::Infeasible => {
+                info.seconds = start.elapsed().as_secs_f64();
+                return Ok(Err(Box::new(SolveResult {
+                    status: SolveStatus::Infeasible,
+                    solution: None,
+                    pool: Vec::new(),
+                    dual_bound: sign * self.settings.cutoff.map_or(f64::INFINITY, |c| sign * c),
+                    info,
+                })));
+            }
+            Presolved::Reduced(p, post) => (*p, post),
+        };
+        info.presolved_rows = problem.num_rows() as u64;
+        info.presolved_cols = problem.num_cols() as u64;
+        let mut search = Search::new(self, problem, postsolve, stop.clone(), start, info)?;
+        search.may_restart = reduce && self.settings.restarts;
+        Ok(Ok(search))
     }
 }

@@ -1,11 +1,13 @@
 //! The search of one presolved problem: root, then rounds of plunges until no node is open.
 
+mod checkpoint;
 mod log;
 mod root_node;
 mod round;
 mod sub_mip;
 
 use crate::branching::pseudocost::PseudoCosts;
+use crate::control::Control;
 use crate::extend::{BestBound, BestEstimate, DepthFirst, NodeSelector};
 use crate::outcome::{Info, Solution, SolveError, SolveResult, SolveStatus};
 use crate::presolve;
@@ -14,7 +16,7 @@ use crate::root::RootData;
 use crate::settings::NodeSelection;
 use crate::solver::Solver;
 use crate::tree::NodeQueue;
-use crate::worker::{Shared, Worker};
+use crate::worker::{Incumbent, Shared, Worker};
 use remat_lp::Sense;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -42,6 +44,9 @@ pub(crate) struct Search {
     pub sense: Sense,
     pub base_cutoff: f64,
     pub last_line: f64,
+    /// Ticks before a restart or resume.
+    pub ticks_before: u64,
+    /// Ticks of restricted programs.
     pub side_ticks: u64,
     pub side_iterations: u64,
     pub next_sub_mip: u64,
@@ -51,6 +56,18 @@ pub(crate) struct Search {
     pub first_root: Option<f64>,
     /// Largest step of the objective before restarts.
     pub step: f64,
+    pub control: Control,
+    /// The best solutions, the best first.
+    pub best: Vec<Incumbent>,
+    /// Bounds of the nodes that are being worked on outside of rounds.
+    pub in_flight: Vec<f64>,
+    /// Whether the root is behind.
+    pub root_done: bool,
+    /// Seconds of the runs before, if this one resumes them.
+    pub seconds_before: f64,
+    pub last_checkpoint: f64,
+    /// Lines of the log so far.
+    pub lines: u32,
 }
 
 impl Search {
@@ -112,6 +129,7 @@ impl Search {
             sense,
             base_cutoff,
             last_line: 0.0,
+            ticks_before: 0,
             side_ticks: 0,
             side_iterations: 0,
             next_sub_mip: 20,
@@ -120,15 +138,23 @@ impl Search {
             restarts: 0,
             first_root: None,
             step: 0.0,
+            control: solver.control.clone(),
+            best: Vec::new(),
+            in_flight: Vec::new(),
+            root_done: false,
+            seconds_before: 0.0,
+            last_checkpoint: start.elapsed().as_secs_f64(),
+            lines: 0,
         })
     }
 
     /// The ladder.
     pub fn run(&mut self) -> Result<RunEnd, SolveError> {
         self.use_starts()?;
-        if !self.solve_root()? {
+        if !self.root_done && !self.solve_root()? {
             return Ok(RunEnd::Done);
         }
+        self.line(' ');
         loop {
             if let Some(status) = self.limit_reached() {
                 self.status = status;
@@ -136,6 +162,7 @@ impl Search {
             }
             let round = self.next_round();
             if round.is_empty() {
+                debug_assert!(self.queue.is_empty());
                 return Ok(RunEnd::Done);
             }
             self.solve_round(round)?;
@@ -144,6 +171,9 @@ impl Search {
             }
             if self.sub_mip_is_due() {
                 self.run_sub_mip()?;
+            }
+            if self.checkpoint_is_due() {
+                self.write_checkpoint()?;
             }
             self.line_if_due();
         }
@@ -176,9 +206,7 @@ impl Search {
         } else if l.ticks.is_some_and(|t| ticks >= t) {
             Some(SolveStatus::TickLimit)
         } else if self.shared.stopped() {
-            let late = l
-                .seconds
-                .is_some_and(|s| self.start.elapsed().as_secs_f64() >= s);
+            let late = l.seconds.is_some_and(|s| self.seconds() >= s);
             Some(if late {
                 SolveStatus::TimeLimit
             } else {
@@ -187,6 +215,11 @@ impl Search {
         } else {
             None
         }
+    }
+
+    /// Wall-clock seconds of this run.
+    pub fn seconds(&self) -> f64 {
+        self.start.elapsed().as_secs_f64()
     }
 
     pub fn iterations(&self) -> u64 {
@@ -199,11 +232,12 @@ impl Search {
     }
 
     pub fn ticks(&self) -> u64 {
-        self.side_ticks + self.workers.iter().map(|w| w.ticks()).sum::<u64>()
+        self.ticks_before + self.side_ticks + self.workers.iter().map(|w| w.ticks()).sum::<u64>()
     }
 
     pub fn bound(&self) -> f64 {
         let open = self.queue.lowest_bound().unwrap_or(f64::INFINITY);
+        let open = self.in_flight.iter().fold(open, |a, &b| a.min(b));
         let bound = open.min(self.unresolved_bound);
         let Some(s) = &self.shared.incumbent else {
             return bound.min(self.base_cutoff);
@@ -224,7 +258,9 @@ impl Search {
         self.info.ticks = self.ticks();
         self.info.lp_iterations = self.iterations();
         self.info.unproven_bounds += self.workers.iter().map(|w| w.relax.unproven).sum::<u64>();
-        self.info.seconds = self.start.elapsed().as_secs_f64();
+        self.info.seconds = self.seconds_before + self.seconds();
+        self.info.restarts = u64::from(self.restarts);
+        self.line(' ');
         if self.shared.settings.log {
             for (k, w) in self.workers.iter().enumerate() {
                 eprintln!(
@@ -247,13 +283,18 @@ impl Search {
         };
         SolveResult {
             status,
-            solution: self.shared.incumbent.map(|i| Solution {
-                objective: self.shared.original.objective(&i.original),
-                x: i.original,
-                found_by: i.found_by,
-            }),
+            solution: self.shared.incumbent.as_ref().map(|i| self.solution(i)),
+            pool: self.best.iter().map(|i| self.solution(i)).collect(),
             dual_bound: sign * bound,
             info: self.info,
+        }
+    }
+
+    fn solution(&self, i: &Incumbent) -> Solution {
+        Solution {
+            objective: self.shared.original.objective(&i.original),
+            x: i.original.clone(),
+            found_by: i.found_by,
         }
     }
 }

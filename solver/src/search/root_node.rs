@@ -19,7 +19,7 @@ impl Search {
             }
         }
         let report = std::mem::replace(&mut worker.report, Report::new());
-        self.workers.push(worker);
+        self.workers.insert(0, worker);
         self.merge(vec![report]);
         Ok(())
     }
@@ -30,7 +30,13 @@ impl Search {
         worker.begin(&self.shared);
         let end = root::solve(&mut self.shared, &mut worker)?;
         let report = std::mem::replace(&mut worker.report, Report::new());
-        self.workers.push(worker);
+        self.workers.insert(0, worker);
+        // What a run that goes on from a state has to do again.
+        let again = match end {
+            RootEnd::Stopped => self.shared.stopped(),
+            RootEnd::Unbounded => true,
+            RootEnd::Open(_) | RootEnd::Closed => false,
+        };
         let end = match end {
             RootEnd::Open(data) => {
                 self.shared.lower_bound = data.bound;
@@ -54,7 +60,7 @@ impl Search {
             }
             RootEnd::Closed => false,
             RootEnd::Stopped => {
-                // Nothing is known.
+                // Nothing is known. A run that goes on from here starts over.
                 self.queue.push(Node {
                     id: 0,
                     depth: 0,
@@ -71,6 +77,7 @@ impl Search {
                 false
             }
         };
+        self.root_done = !again;
         self.merge(vec![report]);
         Ok(end)
     }
@@ -89,6 +96,7 @@ impl Search {
             model: Arc::new(p.to_model()?),
             settings,
             extensions: self.shared.extensions.clone(),
+            control: Default::default(),
         };
         let result = inner.run()?;
         self.info.nodes += result.info.nodes;
@@ -105,7 +113,7 @@ impl Search {
             worker.begin(&self.shared);
             worker.offer(&self.shared, &s.x, "feasibility")?;
             let report = std::mem::replace(&mut worker.report, Report::new());
-            self.workers.push(worker);
+            self.workers.insert(0, worker);
             self.merge(vec![report]);
         }
         Ok(())

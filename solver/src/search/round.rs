@@ -48,7 +48,7 @@ impl Search {
     }
 
     pub(super) fn merge(&mut self, reports: Vec<Report>) {
-        let mut improved = false;
+        let mut improved = None;
         for r in reports {
             self.info.nodes += r.nodes;
             self.info.strong_branchings += r.strong;
@@ -65,20 +65,38 @@ impl Search {
                 }
             }
             for s in r.solutions {
-                improved |= self.accept(s);
+                let found_by = s.found_by;
+                if self.accept(s) {
+                    improved = Some(found_by);
+                }
+            }
+            for s in r.others {
+                self.keep(s);
             }
             for n in r.open {
                 self.queue.push(n);
             }
         }
-        if improved {
+        if let Some(found_by) = improved {
             self.queue.prune(self.shared.cutoff);
             if self.shared.settings.reduced_cost_fixing
                 && let Some(root) = &self.root
             {
                 root.tighten(&mut self.shared);
             }
+            self.line(super::log::letter(found_by));
         }
+    }
+
+    /// Puts a solution among the best, if it is one of them and new.
+    fn keep(&mut self, s: Incumbent) {
+        let place = self.best.partition_point(|b| b.objective <= s.objective);
+        let size = self.shared.settings.pool_size.max(1);
+        if place >= size || self.best.iter().any(|b| b.original == s.original) {
+            return;
+        }
+        self.best.insert(place, s);
+        self.best.truncate(size);
     }
 
     pub(super) fn accept(&mut self, s: Incumbent) -> bool {
@@ -91,8 +109,14 @@ impl Search {
             return false;
         }
         self.shared.cutoff = self.shared.cutoff.min(self.shared.cutoff_for(s.objective));
+        self.keep(s.clone());
+        if !self.control.observers.is_empty() {
+            let solution = self.solution(&s);
+            for o in &self.control.observers {
+                o.incumbent(&solution);
+            }
+        }
         self.shared.incumbent = Some(s);
-        self.line();
         true
     }
 }

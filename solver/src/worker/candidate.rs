@@ -57,23 +57,26 @@ impl Worker {
             }
         }
         let objective = shared.original.sense().sign() * objective;
+        let wanted = shared
+            .settings
+            .cutoff
+            .map_or(f64::INFINITY, |c| shared.original.sense().sign() * c);
         let better = self.best.as_ref().is_none_or(|b| objective < b.objective);
-        if better
-            && objective
-                < shared
-                    .settings
-                    .cutoff
-                    .map_or(f64::INFINITY, |c| shared.original.sense().sign() * c)
-        {
-            let found = Incumbent {
-                objective,
-                x: x.to_vec(),
-                original,
-                found_by,
-            };
+        if objective >= wanted || !(better || shared.settings.pool_size > 1) {
+            return Ok(true);
+        }
+        let found = Incumbent {
+            objective,
+            x: x.to_vec(),
+            original,
+            found_by,
+        };
+        if better {
             self.cutoff = self.cutoff.min(shared.cutoff_for(objective));
             self.best = Some(found.clone());
             self.report.solutions.push(found);
+        } else {
+            self.report.others.push(found);
         }
         Ok(true)
     }

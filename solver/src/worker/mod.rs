@@ -16,6 +16,7 @@ use crate::relaxation::{ExtraRow, Relaxation};
 use crate::tree::{Node, PathLink};
 use node::Processed;
 use remat_lp::{ModelError, Solution};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 pub(crate) struct Worker {
@@ -37,7 +38,48 @@ pub(crate) struct Worker {
     polished: u64,
 }
 
+/// What a worker counts over the whole search; budgets and turns depend on it.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Counters {
+    /// With the serial number it makes the numbers of nodes and rows unique.
+    slot: u64,
+    serial: u64,
+    strong_iterations: u64,
+    dive_iterations: u64,
+    node_iterations: u64,
+    node_solves: u64,
+    dive_turn: u64,
+    processed: u64,
+    polished: u64,
+}
+
 impl Worker {
+    pub fn counters(&self) -> Counters {
+        Counters {
+            slot: self.slot,
+            serial: self.serial,
+            strong_iterations: self.strong_iterations,
+            dive_iterations: self.dive_iterations,
+            node_iterations: self.node_iterations,
+            node_solves: self.node_solves,
+            dive_turn: self.dive_turn,
+            processed: self.processed,
+            polished: self.polished,
+        }
+    }
+
+    pub fn set_counters(&mut self, c: Counters) {
+        self.slot = c.slot;
+        self.serial = c.serial;
+        self.strong_iterations = c.strong_iterations;
+        self.dive_iterations = c.dive_iterations;
+        self.node_iterations = c.node_iterations;
+        self.node_solves = c.node_solves;
+        self.dive_turn = c.dive_turn;
+        self.processed = c.processed;
+        self.polished = c.polished;
+    }
+
     pub fn new(shared: &Shared, slot: u64) -> Result<Worker, ModelError> {
         let mut settings = shared.settings.clone();
         settings.limits.interrupt = Some(shared.stop.clone());

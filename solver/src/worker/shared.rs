@@ -8,11 +8,15 @@ use crate::settings::Settings;
 use crate::solver::Extensions;
 use crate::tree::Node;
 use remat_lp::Model;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// The name of who found a solution. (Under its own name, `serde` would try to borrow it.)
+type Finder = &'static str;
+
 /// A checked solution.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Incumbent {
     /// Minimised form.
     pub objective: f64,
@@ -20,7 +24,35 @@ pub(crate) struct Incumbent {
     pub x: Vec<f64>,
     /// In the columns of the model given.
     pub original: Vec<f64>,
-    pub found_by: &'static str,
+    #[serde(with = "finder")]
+    pub found_by: Finder,
+}
+
+/// Names of finders outlive the process in state files.
+mod finder {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    const KNOWN: [&str; 9] = [
+        "relaxation",
+        "rounding",
+        "dive",
+        "jump",
+        "pump",
+        "RINS",
+        "RENS",
+        "mutation",
+        "start",
+    ];
+
+    pub fn serialize<S: Serializer>(name: &&'static str, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_str(name)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<&'static str, D::Error> {
+        let name = String::deserialize(d)?;
+        let known = KNOWN.iter().find(|k| **k == name);
+        Ok(known.copied().unwrap_or("run before"))
+    }
 }
 
 /// What all workers see and none changes during a round.
@@ -67,6 +99,8 @@ impl Shared {
 pub(crate) struct Report {
     pub open: Vec<Node>,
     pub solutions: Vec<Incumbent>,
+    /// Solutions that are not better than the best, where a pool is wanted.
+    pub others: Vec<Incumbent>,
     pub observations: Vec<Observation>,
     pub rows: Vec<Arc<ExtraRow>>,
     /// Bounds that strong branching and reduced costs found at the root: they hold everywhere.
