@@ -71,6 +71,12 @@ pub(super) struct Open {
 }
 
 impl Open {
+    /// How far the value is from the bound of a branch: the one above, or the one below.
+    pub fn distance(&self, up: bool) -> f64 {
+        let below = self.value - self.value.floor();
+        if up { 1.0 - below } else { below }
+    }
+
     /// At most the value rounded down, and at least it rounded up.
     pub fn branches(&self) -> [Branch; 2] {
         let floor = self.value.floor();
@@ -117,6 +123,7 @@ pub(super) fn open_quantities(graph: &Graph, point: &IntervalPoint, limit: usize
         let made = fractional.recomputed_before(i);
         let count = made[last as usize + 1];
         add(Quantity::Starts { node, first, last }, count, 1.0);
+        // Held twice over, which costs nothing where memory is not tight, is held.
         if let Some((stage, value)) = most_doubtful_stage(graph, &fractional, i) {
             add(Quantity::Held { node, stage }, value, 0.9);
         }
@@ -144,21 +151,17 @@ pub(super) fn open_quantities(graph: &Graph, point: &IntervalPoint, limit: usize
 
 /// The stage at whose start it is most doubtful whether a tensor is held: the middle of the longest run of stages with the
 /// most fractional value. Where there is a backward pass, its first stage if that is fractional enough.
-fn most_doubtful_stage(
-    graph: &Graph,
-    point: &FractionalPoint,
-    node: usize,
-) -> Option<(u32, f64)> {
-    let held = point.retained_of(node);
+fn most_doubtful_stage(graph: &Graph, point: &FractionalPoint, node: usize) -> Option<(u32, f64)> {
+    let held = |t: usize| point.retained(t, node).min(1.0);
     let (first, last) = (node + 1, graph.last_stage[node] as usize);
     if let Some(f) = graph.first_backward
         && node < f as usize
-        && fraction(held[f as usize]) > 0.1
+        && fraction(held(f as usize)) > 0.1
     {
-        return Some((f, held[f as usize]));
+        return Some((f, held(f as usize)));
     }
     let worst = (first..=last)
-        .map(|t| fraction(held[t]))
+        .map(|t| fraction(held(t)))
         .fold(0.0, f64::max);
     if worst <= INTEGRAL {
         return None;
@@ -166,7 +169,7 @@ fn most_doubtful_stage(
     let mut best = (0, 0);
     let mut run = 0;
     for t in first..=last + 1 {
-        if t <= last && fraction(held[t]) >= worst - 1e-6 {
+        if t <= last && fraction(held(t)) >= worst - 1e-6 {
             run += 1;
         } else {
             if run > best.0 {
@@ -175,5 +178,5 @@ fn most_doubtful_stage(
             run = 0;
         }
     }
-    Some((best.1 as u32, held[best.1]))
+    Some((best.1 as u32, held(best.1)))
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Follows the changes of a program and its solves, to replay them elsewhere. Purging is not reported.
-pub trait Journal {
+pub trait Journal: Send {
     /// Rows were added.
     fn rows(&mut self, rows: &[NewRow]);
     /// Columns were added.
@@ -42,6 +42,27 @@ pub struct Master {
 const OVERFLOW: ColId = ColId(0);
 /// Overflow, in thousandths of the capacity or so, that makes up for one unit of a branching.
 const BRANCH_OVERFLOW: f64 = 1.0 / 1024.0;
+
+impl Clone for Master {
+    /// The same program; the journal, if there is one, stays with the original.
+    fn clone(&self) -> Self {
+        Master {
+            graph: self.graph.clone(),
+            solver: self.solver.clone(),
+            rows: self.rows.clone(),
+            row_set: self.row_set.clone(),
+            row_age: self.row_age.clone(),
+            columns: self.columns.clone(),
+            column_set: self.column_set.clone(),
+            column_age: self.column_age.clone(),
+            rows_of: self.rows_of.clone(),
+            memory_rows: self.memory_rows.clone(),
+            columns_of: self.columns_of.clone(),
+            penalty: self.penalty,
+            journal: None,
+        }
+    }
+}
 
 impl Master {
     /// The program with a row for every need, and for every need the interval from the first computation and the one
@@ -323,9 +344,8 @@ impl Master {
     ) -> Result<(usize, usize), ModelError> {
         let mut rows = Vec::new();
         for (r, row) in self.rows.iter().enumerate() {
-            let slack =
-                solution.basis.rows[r] == VarStatus::Basic
-                    && !matches!(row, Row::Need { .. } | Row::Branch(_));
+            let slack = solution.basis.rows[r] == VarStatus::Basic
+                && !matches!(row, Row::Need { .. } | Row::Branch(_));
             self.row_age[r] = if slack { self.row_age[r] + 1 } else { 0 };
             if self.row_age[r] >= age {
                 rows.push(RowId(r as u32));

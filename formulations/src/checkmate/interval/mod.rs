@@ -35,7 +35,9 @@ pub use branch::{Branch, Quantity};
 pub use master::{Journal, Master};
 pub use point::IntervalPoint;
 pub use price::{Candidate, Pricing};
-pub use root::{RootBound, RootError, RootSettings, RootStatus, root_bound, root_bound_recorded};
+pub use root::{
+    Root, RootBound, RootError, RootSettings, RootStatus, root_bound, root_bound_recorded,
+};
 pub use tree::{Exchange, TreeEnd, TreeOutcome, TreeSettings, search};
 
 use super::Graph;

@@ -38,6 +38,7 @@ pub(super) struct Spent {
 }
 
 /// A restricted program, and what is known of the node it stands at.
+#[derive(Clone)]
 pub(super) struct Relaxation {
     pub settings: RootSettings,
     pub master: Master,
@@ -53,7 +54,7 @@ pub(super) struct Relaxation {
     /// Bounds from here on end a convergence.
     pub cutoff: u64,
     /// No schedule costs more.
-    costliest: u64,
+    pub costliest: u64,
     begin: Instant,
     penalties: usize,
 }
@@ -91,6 +92,11 @@ impl Relaxation {
         })
     }
 
+    /// Simplex iterations so far.
+    pub fn iterations(&self) -> u64 {
+        self.master.stats().iterations()
+    }
+
     pub fn graph(&self) -> &Graph {
         self.master.graph()
     }
@@ -109,7 +115,7 @@ impl Relaxation {
     }
 
     /// Cut rounds at the present node until they are idle; every relaxation in between is solved to its end, or, while
-    /// `eager`, until its value has hardly moved for some rounds. `after_plain` is told the bound before the first cut.
+    /// `eager`, until its value has hardly moved for some rounds.
     pub fn cut_rounds(
         &mut self,
         rounds: usize,

@@ -5,6 +5,7 @@ use super::{Graph, IntervalPoint, Journal, Row};
 use crate::bound::TooSmall;
 use crate::checkmate::path_cuts::SeparationSettings;
 use crate::instance::Instance;
+use crate::schedule::BitMatrix;
 use remat_lp::{ModelError, Settings};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -151,8 +152,7 @@ pub fn root_bound_recorded(
     journal: Option<Box<dyn Journal>>,
 ) -> Result<RootBound, RootError> {
     let graph = Graph::new(instance, budget_bytes)?;
-    let mut relax = Relaxation::new(graph, settings.clone(), journal)?;
-    let (end, plain_bound) = solve_root(&mut relax)?;
+    let Root { relax, end, plain } = Root::solve(graph, settings, journal)?;
     Ok(RootBound {
         status: match end {
             RelaxEnd::Converged | RelaxEnd::Cutoff => RootStatus::Converged,
@@ -162,12 +162,12 @@ pub fn root_bound_recorded(
         },
         lp_value: relax.value,
         safe_bound: relax.bound,
-        plain_bound,
+        plain_bound: plain,
         rounds: relax.spent.rounds,
         rows: relax.master.rows().len(),
         cols: relax.master.num_columns(),
         cuts: relax.spent.cuts,
-        iterations: relax.master.stats().iterations(),
+        iterations: relax.iterations(),
         lp_seconds: relax.spent.lp.as_secs_f64(),
         pricing_seconds: relax.spent.pricing.as_secs_f64(),
         separation_seconds: relax.spent.separation.as_secs_f64(),
@@ -176,16 +176,52 @@ pub fn root_bound_recorded(
     })
 }
 
-/// The plain relaxation and its cuts; returns the bound before the first cut, too.
-pub(super) fn solve_root(relax: &mut Relaxation) -> Result<(RelaxEnd, u64), RootError> {
-    let settings = relax.settings.clone();
-    let eager = settings.cut_rounds > 0 && settings.eager_cuts > 0.0;
-    let end = relax.converge(eager)?;
-    let plain = relax.bound;
-    if end != RelaxEnd::Converged {
-        return Ok((end, plain));
+/// The root, solved: where a tree starts.
+pub struct Root {
+    pub(super) relax: Relaxation,
+    pub(super) end: RelaxEnd,
+    /// Bound before the first cut.
+    plain: u64,
+}
+
+impl Root {
+    /// Solves the plain relaxation, and again with cuts.
+    ///
+    /// # Errors
+    /// [`RootError::Model`] where the LP solver refuses a change: a defect.
+    pub fn solve(
+        graph: Graph,
+        settings: &RootSettings,
+        journal: Option<Box<dyn Journal>>,
+    ) -> Result<Root, RootError> {
+        let mut relax = Relaxation::new(graph, settings.clone(), journal)?;
+        let eager = settings.cut_rounds > 0 && settings.eager_cuts > 0.0;
+        let mut end = relax.converge(eager)?;
+        let plain = relax.bound;
+        if end == RelaxEnd::Converged {
+            let (rounds, idle) = (settings.cut_rounds, settings.idle_rounds);
+            end = relax.cut_rounds(rounds, settings.least_progress, idle, eager)?;
+        }
+        Ok(Root { relax, end, plain })
     }
-    let (rounds, idle) = (settings.cut_rounds, settings.idle_rounds);
-    let end = relax.cut_rounds(rounds, settings.least_progress, idle, eager)?;
-    Ok((end, plain))
+
+    /// A lower bound on the cost of every schedule that fits, in safe arithmetic.
+    pub fn safe_bound(&self) -> u64 {
+        self.relax.bound
+    }
+
+    /// Simplex iterations.
+    pub fn iterations(&self) -> u64 {
+        self.relax.iterations()
+    }
+
+    /// Whether it is proven that no schedule fits.
+    pub fn is_infeasible(&self) -> bool {
+        self.end == RelaxEnd::Infeasible
+    }
+
+    /// What the relaxation retains by more than a threshold, shape `n x n`.
+    pub fn rounded(&self, threshold: f64) -> BitMatrix {
+        self.relax.point.rounded(self.relax.graph(), threshold)
+    }
 }
