@@ -214,6 +214,8 @@ impl Relaxation {
             };
             let overflow = self.master.overflow(&solution);
             let enough = eager && calm >= 3 && overflow <= 1e-6;
+            // Before the purge: afterwards the solution's columns are others than the program's.
+            self.point = self.master.point(&solution);
             let rows = self.separate_rows(&solution);
             let mut columns = Vec::new();
             if !self.settings.alternate || rows.is_empty() || enough {
@@ -257,7 +259,6 @@ impl Relaxation {
                 continue;
             }
             self.value = self.master.value(&solution);
-            self.point = self.master.point(&solution);
             return Ok(if self.bound > self.costliest {
                 RelaxEnd::Infeasible
             } else if late {
@@ -305,7 +306,7 @@ impl Relaxation {
 
     fn separate_rows(&mut self, solution: &Solution) -> Vec<Row> {
         let clock = Instant::now();
-        let point = self.master.point(solution);
+        let point = &self.point;
         let graph = self.master.graph();
         let known = |row: &Row| self.master.contains(row);
         let mut rows = point.violated_inputs(graph, 1e-6);

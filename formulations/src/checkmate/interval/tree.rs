@@ -139,6 +139,8 @@ struct Solved {
     children: Option<[Node; 2]>,
     /// What its relaxation retains.
     retained: Option<BitMatrix>,
+    /// The relaxation is a schedule.
+    integral: bool,
     /// Trials of branchings.
     trials: Vec<(Open, [f64; 2])>,
 }
@@ -228,7 +230,7 @@ impl<'a> Tree<'a> {
                 break;
             }
             let retained = self.solve_round(round)?;
-            if self.moves < MOVES_PER_ITERATION * self.iterations() && !retained.is_empty() {
+            if !retained.is_empty() {
                 self.moves += self.exchange.polish(retained);
             }
         }
@@ -307,7 +309,7 @@ impl<'a> Tree<'a> {
         round
     }
 
-    /// Solves a node in each lane, side by side; returns what their relaxations retain.
+    /// Solves a node in each lane, side by side; returns what relaxations retain that are worth a look.
     fn solve_round(&mut self, round: Vec<Option<Node>>) -> Result<Vec<BitMatrix>, RootError> {
         let target = self.target();
         let (settings, history) = (self.settings, &self.history);
@@ -326,7 +328,10 @@ impl<'a> Tree<'a> {
             for (open, gains) in &solved.trials {
                 self.history.note(open, *gains);
             }
-            retained.extend(solved.retained);
+            // Schedules always, others as far as time is left for them.
+            if solved.integral || self.moves < MOVES_PER_ITERATION * self.iterations() {
+                retained.extend(solved.retained);
+            }
             let Some([first, second]) = solved.children else {
                 self.close(solved.bound);
                 continue;
@@ -361,6 +366,7 @@ fn solve_node(
         bound: relax.bound,
         children: None,
         retained: None,
+        integral: false,
         trials: Vec::new(),
     };
     // Where the relaxation was not solved to its end, its bound stands.
@@ -370,6 +376,7 @@ fn solve_node(
     solved.retained = Some(relax.point.rounded(relax.graph(), 0.5));
     let open = open_quantities(relax.graph(), &relax.point, 64);
     if open.is_empty() {
+        solved.integral = true;
         return Ok(solved);
     }
     let (chosen, gains) = choose(relax, &open, target, settings, history, &mut solved.trials)?;
