@@ -21,6 +21,7 @@ pub mod draw;
 pub mod failure;
 pub mod files;
 pub mod interrupt;
+pub mod lp_log;
 pub mod progress;
 pub mod report;
 pub mod source;
