@@ -19,6 +19,7 @@ mod extend;
 mod heuristics;
 mod outcome;
 mod presolve;
+pub mod pricing;
 mod problem;
 mod relaxation;
 mod root;
