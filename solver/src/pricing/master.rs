@@ -28,6 +28,9 @@ pub(crate) struct Snapshot<C, R> {
     rows: Vec<(Arc<R>, VarStatus)>,
 }
 
+/// How many rows a purge took, and which columns.
+pub(crate) type Purged<D> = (usize, Vec<Arc<<D as Pricer>::Column>>);
+
 /// How a solve of the restricted master ended.
 pub(crate) enum MasterEnd {
     Solved(Solution),
@@ -447,14 +450,8 @@ impl<'a, D: Pricer> Master<'a, D> {
     }
 
     /// Notes which separated rows are slack and which columns are dear in a solution, and drops those that have been so
-    /// for `age` solves, if they are many (deleting shifts everything behind). Returns the rows and the number of
-    /// columns that went.
-    pub fn purge(
-        &mut self,
-        s: &Solution,
-        age: u32,
-        dear: f64,
-    ) -> Result<(usize, usize), ModelError> {
+    /// for `age` solves, if they are many (deleting shifts everything behind).
+    pub fn purge(&mut self, s: &Solution, age: u32, dear: f64) -> Result<Purged<D>, ModelError> {
         for (r, kind) in self.kinds.iter().enumerate() {
             let slack = s.basis.rows[r] == VarStatus::Basic && *kind == Kind::Separated;
             self.row_ages[r] = if slack { self.row_ages[r] + 1 } else { 0 };
@@ -471,10 +468,12 @@ impl<'a, D: Pricer> Master<'a, D> {
         };
         let (rows, columns) = (old(&self.row_ages), old(&self.column_ages));
         if rows.len() * 8 <= self.rows.len() && columns.len() * 8 <= self.columns.len() {
-            return Ok((0, 0));
+            return Ok((0, Vec::new()));
         }
+        let gone = columns.iter().map(|&c| self.columns[c as usize].clone());
+        let gone = gone.collect();
         self.delete(&rows, &columns)?;
-        Ok((rows.len(), columns.len()))
+        Ok((rows.len(), gone))
     }
 
     /// Deletes rows and columns by position, ascending.

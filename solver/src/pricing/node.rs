@@ -6,6 +6,7 @@ use super::settings::PriceError;
 use super::tree::NodeOf;
 use super::worker::{Shared, Worker};
 use remat_lp::{ModelError, Solution};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// How a node's loop ended. Its proven bound is in the node.
@@ -48,6 +49,7 @@ impl<'a, D: Domain> Worker<'a, D> {
             _ => shared.settings.node_cut_rounds,
         };
         let mut age = shared.settings.purge_age;
+        let mut gone: BTreeSet<Arc<D::Column>> = BTreeSet::new();
         let mut second_try = false;
         self.smoothing.reset();
         loop {
@@ -72,7 +74,7 @@ impl<'a, D: Domain> Worker<'a, D> {
             };
             let point = self.master.point(&solution);
             if self.bring_rows_back(shared, &point)? {
-                // Where rows go and come, they go later.
+                // The same for rows.
                 age = age.saturating_mul(2);
                 continue;
             }
@@ -85,8 +87,12 @@ impl<'a, D: Domain> Worker<'a, D> {
                 return Ok(Converged::Pruned);
             }
             if !columns.is_empty() && !self.cannot_rise(shared, node, &solution) {
+                if columns.iter().any(|c| gone.contains(c)) {
+                    // Where columns go and come, they go later: or this need not end.
+                    age = age.saturating_mul(2);
+                }
                 if age > 0 {
-                    self.purge(&solution, age)?;
+                    gone.extend(self.purge(&solution, age)?);
                 }
                 self.master.add_columns(columns)?;
                 continue;
@@ -104,12 +110,12 @@ impl<'a, D: Domain> Worker<'a, D> {
         node.bound >= shared.steps.round_up_loosely(solution.objective)
     }
 
-    fn purge(&mut self, solution: &Solution, age: u32) -> Result<(), ModelError> {
+    fn purge(&mut self, solution: &Solution, age: u32) -> Result<Vec<Arc<D::Column>>, ModelError> {
         let dear = 1e-3 * solution.objective.abs().max(1e-3);
         let (rows, columns) = self.master.purge(solution, age, dear)?;
         self.info.purged_rows += rows as u64;
-        self.info.purged_columns += columns as u64;
-        Ok(())
+        self.info.purged_columns += columns.len() as u64;
+        Ok(columns)
     }
 
     /// Adds violated rows that were separated before; whether there were any.
