@@ -1,12 +1,13 @@
 //! The working form of a program: minimised, bounds of integer columns integral, both orientations of the matrix.
 
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, ModelError, Sense};
+use serde::{Deserialize, Serialize};
 
 /// Values at or beyond this count as infinite, as in MPS files.
 pub(crate) const INFINITE: f64 = 1e20;
 
 /// A compressed sparse matrix: vector `k` has the entries `start[k]..start[k + 1]`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Sparse {
     pub start: Vec<usize>,
     pub index: Vec<u32>,
@@ -77,7 +78,7 @@ impl Sparse {
 }
 
 /// A mixed-integer program in minimised form.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Problem {
     pub cost: Vec<f64>,
     pub offset: f64,

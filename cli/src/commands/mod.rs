@@ -3,6 +3,7 @@
 pub mod baselines;
 pub mod completions;
 pub mod lp;
+pub mod mip;
 pub mod show;
 pub mod solve;
 pub mod verify;
