@@ -1,6 +1,7 @@
 //! Cutting planes at the root: separators find violated inequalities, the pool keeps the good and different ones.
 
 mod aggregate;
+mod clique;
 mod cover;
 pub(crate) mod gomory;
 mod mir;
@@ -8,6 +9,7 @@ mod mixed_cover;
 mod shift;
 mod zerohalf;
 
+use crate::cliques::CliqueTable;
 use crate::problem::Problem;
 use remat_lp::{Model, RowId, Solution};
 
@@ -30,6 +32,7 @@ pub(crate) struct Context<'a> {
     pub lower: &'a [f64],
     pub upper: &'a [f64],
     pub variable_bounds: &'a VariableBounds,
+    pub cliques: &'a CliqueTable,
     /// Rows whose slack takes only integer values.
     pub integral_rows: Vec<bool>,
     /// Multipliers of the rows that give tableau rows of fractional basic columns.
@@ -43,6 +46,7 @@ impl<'a> Context<'a> {
         solution: &'a Solution,
         (lower, upper): (&'a [f64], &'a [f64]),
         variable_bounds: &'a VariableBounds,
+        cliques: &'a CliqueTable,
         tableau: Vec<Vec<f64>>,
     ) -> Self {
         let integral_rows = (0..model.num_rows())
@@ -63,6 +67,7 @@ impl<'a> Context<'a> {
             lower,
             upper,
             variable_bounds,
+            cliques,
             integral_rows,
             tableau,
         }
@@ -146,6 +151,7 @@ impl<'a> Context<'a> {
 /// Finds cuts with every separator and keeps the best that differ from each other.
 pub(crate) fn separate(c: &Context<'_>, round: usize) -> Vec<Cut> {
     let mut found = Vec::new();
+    clique::separate(c, &mut found);
     cover::separate(c, &mut found);
     aggregate::separate(c, &mut found);
     zerohalf::separate(c, &mut found);
