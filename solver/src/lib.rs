@@ -13,6 +13,7 @@
 
 mod branching;
 mod check;
+mod cliques;
 mod control;
 mod cuts;
 mod domain;
