@@ -21,8 +21,8 @@ impl Dice {
 }
 
 /// A box of integer points seen through a unimodular map: no column has bounds, rows alone keep it finite, and columns may
-/// have large values. The last coordinate of the box may be unbounded. The truth comes from the box.
-fn lattice_model(dice: &mut Dice) -> (Model, Truth) {
+/// have large values. The last coordinate of the box may be unbounded (`.2`). The truth comes from the box.
+fn lattice_model(dice: &mut Dice) -> (Model, Truth, bool) {
     let n = dice.range(2, 4) as usize;
     // `inverse` maps a point of the model (after subtracting `shift`) to one of the box; built from elementary steps.
     let mut inverse: Vec<Vec<i64>> = (0..n)
@@ -59,6 +59,32 @@ fn lattice_model(dice: &mut Dice) -> (Model, Truth) {
             (a, dice.range(-12, 15))
         })
         .collect();
+    // Every point of the bounded part.
+    let mut best: Option<i64> = None;
+    let mut z: Vec<i64> = box_of.iter().map(|b| b.0).collect();
+    'points: loop {
+        let holds = rows
+            .iter()
+            .all(|(a, side)| (0..n).map(|j| a[j] * z[j]).sum::<i64>() <= *side);
+        if holds {
+            let v: i64 = (0..n).map(|j| cost[j] * z[j]).sum();
+            best = Some(best.map_or(v, |b| b.min(v)));
+        }
+        let mut k = 0;
+        loop {
+            if k == bounded {
+                break 'points;
+            }
+            z[k] += 1;
+            if z[k] <= box_of[k].1 {
+                break;
+            }
+            z[k] = box_of[k].0;
+            k += 1;
+        }
+    }
+    // Branch and bound on an unbounded polyhedron need not end where there is no point, or at no cost along a ray.
+    let open = open && best.is_some() && cost[n - 1] != 0;
     let mut b = ModelBuilder::new(Sense::Minimise);
     // A linear form over the box as one over the model, and what the shift adds to it.
     let through = |a: &[i64]| -> (Vec<f64>, f64) {
@@ -88,7 +114,7 @@ fn lattice_model(dice: &mut Dice) -> (Model, Truth) {
     for (i, &(l, u)) in box_of.iter().enumerate() {
         let unit: Vec<i64> = (0..n).map(|k| i64::from(k == i)).collect();
         let (form, at) = through(&unit);
-        let upper = if i < bounded {
+        let upper = if i + 1 < n || !open {
             u as f64 + at
         } else {
             f64::INFINITY
@@ -99,36 +125,17 @@ fn lattice_model(dice: &mut Dice) -> (Model, Truth) {
         let (form, at) = through(a);
         b.add_row(..=*side as f64 + at, entries(&form));
     }
-    // Every point of the bounded part.
-    let mut best: Option<i64> = None;
-    let mut z: Vec<i64> = box_of.iter().map(|b| b.0).collect();
-    'points: loop {
-        let holds = rows
-            .iter()
-            .all(|(a, side)| (0..n).map(|j| a[j] * z[j]).sum::<i64>() <= *side);
-        if holds {
-            let v = (0..n).map(|j| cost[j] * z[j]).sum();
-            best = Some(best.map_or(v, |b| b.min(v)));
-        }
-        let mut k = 0;
-        loop {
-            if k == bounded {
-                break 'points;
-            }
-            z[k] += 1;
-            if z[k] <= box_of[k].1 {
-                break;
-            }
-            z[k] = box_of[k].0;
-            k += 1;
-        }
-    }
     let truth = match best {
         None => Truth::Infeasible,
         Some(_) if open && cost[n - 1] < 0 => Truth::Unbounded,
+        // A last coordinate that turned out bounded is at the better end of its interval.
+        Some(v) if bounded < n && !open => {
+            let (l, u) = box_of[n - 1];
+            Truth::Optimal((v + (cost[n - 1] * (u - l)).min(0)) as f64)
+        }
         Some(v) => Truth::Optimal(v as f64),
     };
-    (b.build().unwrap(), truth)
+    (b.build().unwrap(), truth, open)
 }
 
 /// A model whose integer columns have finite small bounds.
@@ -388,14 +395,21 @@ fn solve_in_two_runs(model: &Model, settings: &Settings, dice: &mut Dice) -> Sol
 fn compare(seed: u64) -> &'static str {
     let mut dice = Dice(Xoshiro256PlusPlus::seed_from_u64(seed));
     let (model, kind, truth) = if dice.chance(12) {
-        let (model, truth) = lattice_model(&mut dice);
-        (model, "lattice", truth)
+        let (model, truth, open) = lattice_model(&mut dice);
+        (model, if open { "open" } else { "lattice" }, truth)
     } else {
         let (model, kind) = random_model(&mut dice);
         let truth = enumerate(&model);
         (model, kind, truth)
     };
-    let settings = random_settings(&mut dice);
+    let mut settings = random_settings(&mut dice);
+    if kind == "open" {
+        settings.node_selection = NodeSelection::BestBound;
+    }
+    if std::env::var_os("REMAT_SHOW").is_some() {
+        let text = remat_lp::lp_format::to_string(&model);
+        eprintln!("seed {seed} ({kind}), {truth:?} expected\n{settings:?}\n{text}");
+    }
     let result = if dice.chance(10) {
         solve_in_two_runs(&model, &settings, &mut dice)
     } else {
