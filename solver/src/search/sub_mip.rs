@@ -11,22 +11,28 @@ impl Search {
             && s.sub_mips
             && self.info.nodes >= self.next_sub_mip
             && !self.queue.is_empty()
+            && self.root.is_some()
             && !self.shared.stopped()
             && !self.shared.extensions.need_columns()
     }
 
-    pub(super) fn run_sub_mip(&mut self) -> Result<(), SolveError> {
+    /// The next neighbourhood's number and what it may cost, if there is something left to spend.
+    pub(super) fn next_neighbourhood(&mut self) -> Option<(u64, u64)> {
         self.next_sub_mip = self.info.nodes + 100 + self.info.nodes / 4;
-        let Some(root) = &self.root else {
-            return Ok(());
-        };
         let turn = self.sub_mip_turn;
         self.sub_mip_turn += 1;
         let main = self.ticks() - self.side_ticks;
-        if self.side_ticks > main / 4 {
+        (self.side_ticks <= main / 4).then_some((turn, main / 10))
+    }
+
+    pub(super) fn run_sub_mip(&mut self) -> Result<(), SolveError> {
+        let Some(root) = self.root.clone() else {
             return Ok(());
-        }
-        let found = crate::heuristics::neighbourhood::run(&self.shared, root, turn, main / 10)?;
+        };
+        let Some((turn, ticks)) = self.next_neighbourhood() else {
+            return Ok(());
+        };
+        let found = crate::heuristics::neighbourhood::run(&self.shared, &root, turn, ticks)?;
         self.side_ticks += found.ticks;
         self.side_iterations += found.iterations;
         if let Some(x) = found.x {
