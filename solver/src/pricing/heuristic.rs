@@ -103,6 +103,7 @@ impl<'a, D: Domain> Worker<'a, D> {
             let model = self.master.integer_model()?;
             let settings = crate::Settings {
                 limits: crate::Limits {
+                    memory_bytes: None,
                     nodes: Some(500),
                     ticks: Some(20_000_000 + 20 * model.num_nonzeros() as u64),
                     interrupt: Some(shared.stop.clone()),
