@@ -5,7 +5,7 @@ use sprs::CsMatViewI;
 /// A sparse matrix compressed along one dimension: `outer` vectors, each a list of (inner index, value).
 ///
 /// Inner indices are `u32`: the inner loops of the simplex are bound by memory, and 12 bytes an entry beat 16.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Compressed {
     /// Vector `k` has the entries `start[k]..start[k + 1]`; one more than there are vectors.
     pub start: Vec<usize>,

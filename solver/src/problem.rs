@@ -2,12 +2,13 @@
 
 pub(crate) use remat_lp::Compressed as Sparse;
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, ModelError, Sense};
+use serde::{Deserialize, Serialize};
 
 /// Values at or beyond this count as infinite, as in MPS files.
 pub(crate) const INFINITE: f64 = 1e20;
 
 /// A mixed-integer program in minimised form.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Problem {
     pub cost: Vec<f64>,
     pub offset: f64,

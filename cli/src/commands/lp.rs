@@ -81,7 +81,7 @@ pub fn run(arguments: &LpArguments) -> Result<Exit, Failure> {
 }
 
 /// Reads MPS or CPLEX LP, told apart by the name: `.lp` and `.lp.gz` are LP files.
-fn read(path: &Path) -> Result<Model, Failure> {
+pub(super) fn read(path: &Path) -> Result<Model, Failure> {
     let name = path.to_string_lossy().to_ascii_lowercase();
     let is_lp = name.trim_end_matches(".gz").ends_with(".lp");
     let text = match is_lp {
