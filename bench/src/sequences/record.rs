@@ -58,7 +58,7 @@ impl Recorder {
     /// The program before the first solve.
     pub fn model(&mut self, model: &Model) -> Result<()> {
         #[cfg(feature = "highs")]
-        if let Some(f) = &mut self.follower {
+        if let Some(f) = &self.follower {
             f.model(model);
         }
         let Some(out) = &mut self.out else {
@@ -85,7 +85,7 @@ impl Recorder {
     /// Rows that were added.
     pub fn rows(&mut self, rows: &[NewRow]) -> Result<()> {
         #[cfg(feature = "highs")]
-        if let Some(f) = &mut self.follower {
+        if let Some(f) = &self.follower {
             f.rows(rows);
         }
         let Some(out) = &mut self.out else {
@@ -106,7 +106,7 @@ impl Recorder {
     /// Columns that were added.
     pub fn cols(&mut self, cols: &[NewCol]) -> Result<()> {
         #[cfg(feature = "highs")]
-        if let Some(f) = &mut self.follower {
+        if let Some(f) = &self.follower {
             f.cols(cols);
         }
         let Some(out) = &mut self.out else {
@@ -124,7 +124,7 @@ impl Recorder {
     pub fn solve(&mut self, objective: f64, seconds: f64, iterations: u64) -> Result<()> {
         let used = processor_seconds() - self.start;
         #[cfg(feature = "highs")]
-        if let Some(f) = &mut self.follower {
+        if let Some(f) = &self.follower {
             f.solve(objective, seconds, iterations);
         }
         #[cfg(not(feature = "highs"))]
