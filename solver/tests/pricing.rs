@@ -369,7 +369,7 @@ fn mycielski(adjacent: &[u32]) -> Vec<u32> {
 
 #[test]
 fn colouring_with_cuts_and_lazy_rows_agrees_with_enumeration() {
-    let (mut cuts, mut branched) = (0, 0);
+    let (mut cuts, mut branched, mut purged, mut back) = (0, 0, 0, 0);
     let circle = |n: usize| -> Vec<u32> {
         (0..n)
             .map(|v| 1 << ((v + 1) % n) | 1 << ((v + n - 1) % n))
@@ -387,12 +387,15 @@ fn colouring_with_cuts_and_lazy_rows_agrees_with_enumeration() {
             let info = verify(&graph, &settings, Some(optimum), &format!("{k}, {variant}"));
             cuts += if graph.lazy { 0 } else { info.separated_rows };
             branched += u64::from(info.nodes > 1);
+            purged += info.purged_rows;
+            back += info.pool_rows;
         }
     }
     assert!(
         cuts > 0 && branched > 10,
         "{cuts} cuts, {branched} branched"
     );
+    assert!(purged > 0 && back > 0, "{purged} rows purged, {back} back");
 }
 
 #[test]

@@ -335,8 +335,10 @@ impl<'a, D: Domain> Search<'a, D> {
 
     fn run_restricted(&mut self) -> Result<(), PriceError> {
         self.next_restricted = self.info.nodes + self.shared.settings.restricted_every;
+        // A quarter of what the tree took so far, and enough to be of use on small ones.
+        let ticks = 200_000 + self.ticks() / 4;
         let worker = &mut self.workers[0];
-        worker.restricted_master(&self.shared)?;
+        worker.restricted_master(&self.shared, ticks)?;
         let report = worker.report();
         self.merge(report);
         Ok(())
