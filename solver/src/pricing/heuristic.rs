@@ -113,6 +113,7 @@ impl<'a, D: Domain> Worker<'a, D> {
             let model = self.master.integer_model()?;
             let settings = crate::Settings {
                 limits: crate::Limits {
+                    memory_bytes: None,
                     nodes: Some(500),
                     ticks: Some(ticks),
                     interrupt: Some(shared.stop.clone()),
