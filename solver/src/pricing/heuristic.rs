@@ -113,11 +113,10 @@ impl<'a, D: Domain> Worker<'a, D> {
             let model = self.master.integer_model()?;
             let settings = crate::Settings {
                 limits: crate::Limits {
-                    memory_bytes: None,
                     nodes: Some(500),
                     ticks: Some(ticks),
                     interrupt: Some(shared.stop.clone()),
-                    seconds: None,
+                    ..crate::Limits::default()
                 },
                 cutoff: self.best.is_finite().then_some(self.best),
                 ..crate::Settings::default()

@@ -102,6 +102,9 @@ fn check(s: &PriceSettings) -> Result<(), PriceError> {
             return bad(name, v, "a number between 1e-10 and 1e-3");
         }
     }
+    if let Some(bytes) = s.limits.memory_bytes {
+        return bad("memory_bytes", bytes as f64, "none: it is not watched here");
+    }
     if !(0.0..1.0).contains(&s.smoothing) {
         return bad("smoothing", s.smoothing, "a number from 0 to less than 1");
     }

@@ -12,7 +12,7 @@ use crate::settings::Limits;
 /// ```
 #[derive(Clone, Debug)]
 pub struct PriceSettings {
-    /// Limits. Ticks are those of the linear programs.
+    /// Limits. Ticks are those of the linear programs; a limit on memory is refused.
     pub limits: Limits,
     /// Settings of the linear programming core.
     pub lp: remat_lp::Settings,
