@@ -1,5 +1,9 @@
 //! What may be written on the command line.
 
+mod mip;
+
+pub use mip::MipArguments;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -128,6 +132,9 @@ pub enum Command {
     /// Solve a linear program from an MPS or LP file
     #[command(long_about = LP_ABOUT)]
     Lp(LpArguments),
+    /// Solve a mixed-integer program from an MPS or LP file
+    #[command(long_about = mip::MIP_ABOUT)]
+    Mip(Box<MipArguments>),
     /// Write completions for a shell to standard output
     Completions(CompletionsArguments),
 }

@@ -21,6 +21,7 @@ pub mod draw;
 pub mod failure;
 pub mod files;
 pub mod interrupt;
+pub mod lp_log;
 pub mod progress;
 pub mod report;
 pub mod source;
@@ -66,6 +67,7 @@ fn execute(command: &Command) -> Result<Exit, Failure> {
         Command::Show(arguments) => commands::show::run(arguments),
         Command::Export(arguments) => commands::export::run(arguments),
         Command::Lp(arguments) => commands::lp::run(arguments),
+        Command::Mip(arguments) => commands::mip::run(arguments),
         Command::Zoo(arguments) => commands::zoo::run(arguments),
         Command::Completions(arguments) => commands::completions::run(arguments),
     }

@@ -13,27 +13,34 @@
 
 mod branching;
 mod check;
+mod cliques;
+mod control;
 mod cuts;
 mod domain;
 mod extend;
 mod heuristics;
 mod outcome;
+mod packed;
 mod presolve;
+pub mod pricing;
 mod problem;
 mod relaxation;
 mod root;
 mod safe;
 mod search;
 mod settings;
+mod solver;
+mod state_file;
 mod tree;
 mod worker;
 
 pub use branching::Decision;
 pub use check::{Refusal, check_point};
+pub use control::{Checkpoint, Control, Observer, Progress};
 pub use extend::{
     BestBound, BestEstimate, BranchingRule, CutRow, CutSink, DepthFirst, Heuristic, NodeSelector,
     NodeSummary, NodeView, Propagator, Separator, SolutionSink,
 };
 pub use outcome::{Info, Solution, SolveError, SolveResult, SolveStatus};
-pub use search::Solver;
 pub use settings::{Limits, NodeSelection, Settings};
+pub use solver::Solver;

@@ -6,6 +6,7 @@ pub mod explain;
 pub mod export;
 pub mod lp;
 pub mod max_batch;
+pub mod mip;
 pub mod show;
 pub mod solve;
 pub mod sweep;
