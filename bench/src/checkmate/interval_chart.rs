@@ -11,6 +11,8 @@ pub(super) struct Line {
     pub name: String,
     /// Bound and cost of each solver.
     pub spans: Vec<(Option<f64>, Option<f64>)>,
+    /// Said where there is no plan to compare with.
+    pub note: &'static str,
 }
 
 /// What is drawn.
@@ -25,6 +27,8 @@ pub(super) struct Chart<'a> {
 
 const ROW: i32 = 34;
 const LEFT: i32 = 260;
+const TOP: i32 = 96;
+const BELOW: i32 = 60;
 
 /// The chart as SVG text. The horizontal axis is relative to the best cost of each problem.
 pub(super) fn draw(chart: &Chart<'_>) -> Result<String, Box<dyn Error>> {
@@ -43,9 +47,9 @@ pub(super) fn draw(chart: &Chart<'_>) -> Result<String, Box<dyn Error>> {
             }
         }
     }
-    let height = 130 + ROW * chart.lines.len() as i32;
+    let height = TOP + BELOW + ROW * chart.lines.len() as i32;
     let frame = Frame {
-        pixels: (LEFT, 96, 1060, height - 60),
+        pixels: (LEFT, TOP, 1060, height - BELOW),
         x: (least * 1.04, most * 1.04),
         y: (0.0, chart.lines.len().max(1) as f64),
         root: false,
@@ -63,6 +67,9 @@ pub(super) fn draw(chart: &Chart<'_>) -> Result<String, Box<dyn Error>> {
             let middle = frame.pixels.1 + ROW * row as i32 + ROW / 2;
             let name = style::shorten(&line.name, 14, LEFT - 24);
             label(area, &name, (LEFT - 12, middle), 14, INK, HPos::Right)?;
+            if relative(line, 0.0).is_none() {
+                label(area, line.note, (LEFT + 12, middle), 14, GREY, HPos::Left)?;
+            }
             for (k, (bound, cost)) in line.spans.iter().enumerate() {
                 let y = middle - 8 + 8 * k as i32;
                 let place =

@@ -233,6 +233,11 @@ fn line(run: &Published, ours: &Outcome, highs: Option<&Result<highspy::Run, Str
             ),
             highs.map_or((None, None), |h| (h.bound, h.objective)),
         ],
+        note: if infeasible {
+            "proven by remat-bb: no plan fits"
+        } else {
+            "no plan known"
+        },
     }
 }
 
