@@ -45,17 +45,20 @@ impl FrontierPoint {
         });
         self.status = match self.gap {
             Some(open) if open <= gap => Status::Optimal,
-            Some(_) if self.status == Status::Limit => Status::Feasible,
+            Some(_) if self.status != Status::Interrupted => Status::Feasible,
             _ => self.status,
         };
     }
 }
 
 /// Solves for every budget in bytes (in any order; the points come in ascending order, each budget once). `settings` are
-/// those of each solve, apart from the budget. An interrupt ends the solve at hand and leaves out the rest, apart from
-/// what follows from the budgets before.
+/// those of each solve, apart from the budget.
 ///
-/// `watch` is told the number of budgets done before and how the solve at hand stands, from another thread.
+/// The largest and the smallest budget come first, then the middle one, and so on: where the plan of a smaller budget
+/// is as good as the bound of a larger one, all between them are settled without a solve.
+///
+/// An interrupt ends the solve at hand and leaves out the rest, apart from what is settled. `watch` is told the number
+/// of budgets done before and how the solve at hand stands, from another thread.
 ///
 /// # Errors
 /// [`SolveError`] of a solve.
@@ -69,17 +72,59 @@ pub fn frontier(
     let mut budgets = budgets.to_vec();
     budgets.sort_unstable();
     budgets.dedup();
-    let mut points: Vec<FrontierPoint> = Vec::with_capacity(budgets.len());
-    for (done, &budget_bytes) in budgets.iter().enumerate() {
-        if interrupt.load(Ordering::Relaxed) {
-            break;
+    let Some(last) = budgets.len().checked_sub(1) else {
+        return Ok(Vec::new());
+    };
+    let mut walk = Walk {
+        instance,
+        settings,
+        interrupt,
+        watch,
+        points: vec![None; budgets.len()],
+        budgets,
+    };
+    walk.solve(last)?;
+    walk.solve(0)?;
+    let mut open = vec![(0, last)];
+    while let Some((low, high)) = open.pop() {
+        if high - low < 2 {
+            continue;
         }
-        let one = Settings {
+        if walk.settle_between(low, high) {
+            continue;
+        }
+        let middle = low + (high - low) / 2;
+        walk.solve(middle)?;
+        open.push((middle, high));
+        open.push((low, middle));
+    }
+    Ok(walk.finish())
+}
+
+struct Walk<'a> {
+    instance: &'a Instance,
+    settings: &'a Settings,
+    interrupt: &'a AtomicBool,
+    watch: &'a (dyn Fn(usize, &Progress) + Sync),
+    budgets: Vec<u64>,
+    points: Vec<Option<FrontierPoint>>,
+}
+
+impl Walk<'_> {
+    fn solve(&mut self, k: usize) -> Result<(), SolveError> {
+        if self.points[k].is_some() || self.interrupt.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let budget_bytes = self.budgets[k];
+        let settings = Settings {
             budget_bytes,
-            ..settings.clone()
+            ..self.settings.clone()
         };
-        let outcome = solve::solve(instance, &one, interrupt, &|p| watch(done, p))?;
-        let mut point = FrontierPoint {
+        let done = self.points.iter().flatten().count();
+        let outcome = solve::solve(self.instance, &settings, self.interrupt, &|p| {
+            (self.watch)(done, p);
+        })?;
+        self.points[k] = Some(FrontierPoint {
             budget_bytes,
             status: outcome.status,
             schedule: outcome.schedule,
@@ -89,34 +134,77 @@ pub fn frontier(
             gap: outcome.gap,
             seconds: outcome.seconds,
             infeasible_because: outcome.infeasible_because,
-        };
-        // What fitted into less memory.
-        if let Some(before) = points.last()
-            && let Some(cost) = before.cost()
-            && point.cost().is_none_or(|own| cost < own)
-        {
-            point.schedule = before.schedule.clone();
-            point.replay = before.replay.clone();
-            point.settle(settings.gap);
-        }
-        points.push(point);
+        });
+        self.share();
+        Ok(())
     }
-    // What no schedule can do in more memory.
-    let mut more: Option<(u64, &'static str)> = None;
-    for point in points.iter_mut().rev() {
-        if let Some((bound, scope)) = more
-            && bound > point.bound
-            && point.status != Status::Infeasible
-        {
-            (point.bound, point.bound_scope) = (bound, scope);
-            point.settle(settings.gap);
+
+    /// Every point takes over the best plan of a smaller budget and the best bound of a larger one.
+    fn share(&mut self) {
+        let gap = self.settings.gap;
+        let mut best: Option<FrontierPoint> = None;
+        for point in self.points.iter_mut().flatten() {
+            if let Some(before) = &best
+                && let Some(cost) = before.cost()
+                && point.cost().is_none_or(|own| cost < own)
+            {
+                point.schedule = before.schedule.clone();
+                point.replay = before.replay.clone();
+                point.settle(gap);
+            }
+            best = Some(point.clone());
         }
-        debug_assert!(point.cost().is_none_or(|cost| point.bound <= cost));
-        if point.status != Status::Infeasible {
+        let mut more: Option<(u64, &'static str)> = None;
+        for point in self.points.iter_mut().rev().flatten() {
+            if point.status == Status::Infeasible {
+                continue;
+            }
+            if let Some((bound, scope)) = more
+                && bound > point.bound
+            {
+                (point.bound, point.bound_scope) = (bound, scope);
+                point.settle(gap);
+            }
+            debug_assert!(point.cost().is_none_or(|cost| point.bound <= cost));
             more = Some((point.bound, point.bound_scope));
         }
     }
-    Ok(points)
+
+    /// Fills in all points between two where these two settle them.
+    fn settle_between(&mut self, low: usize, high: usize) -> bool {
+        let (Some(below), Some(above)) = (&self.points[low], &self.points[high]) else {
+            return false;
+        };
+        let mut point = if above.status == Status::Infeasible {
+            above.clone()
+        } else {
+            FrontierPoint {
+                bound: above.bound,
+                bound_scope: above.bound_scope,
+                ..below.clone()
+            }
+        };
+        if above.status != Status::Infeasible {
+            point.settle(self.settings.gap);
+            if point.status != Status::Optimal {
+                return false;
+            }
+        }
+        point.seconds = 0.0;
+        if let Some(reason) = &mut point.infeasible_because {
+            *reason = format!("no schedule fits even into more memory: {reason}");
+        }
+        for k in low + 1..high {
+            point.budget_bytes = self.budgets[k];
+            self.points[k] = Some(point.clone());
+        }
+        true
+    }
+
+    fn finish(mut self) -> Vec<FrontierPoint> {
+        self.share();
+        self.points.into_iter().flatten().collect()
+    }
 }
 
 #[cfg(test)]
@@ -139,6 +227,25 @@ mod tests {
         let never = AtomicBool::new(false);
         let points = frontier(&instance, &budgets, &settings, &never, &|_, _| {}).unwrap();
         assert_eq!(points.len(), 10);
+        // Ends that agree settle what is between them.
+        let wide: Vec<u64> = (0..20).map(|k| peak + k).collect();
+        let easy = frontier(&instance, &wide, &settings, &never, &|_, _| {}).unwrap();
+        assert_eq!(easy.len(), 20);
+        assert!(
+            easy[1..19]
+                .iter()
+                .all(|p| p.seconds == 0.0 && p.status == Status::Optimal)
+        );
+        let few: Vec<u64> = (1..9).collect();
+        let none = frontier(&instance, &few, &settings, &never, &|_, _| {}).unwrap();
+        assert!(none.iter().all(|p| p.status == Status::Infeasible));
+        assert!(
+            none[4]
+                .infeasible_because
+                .as_ref()
+                .unwrap()
+                .contains("more memory")
+        );
         for pair in points.windows(2) {
             assert!(pair[0].budget_bytes < pair[1].budget_bytes);
             if let (Some(a), Some(b)) = (pair[0].cost(), pair[1].cost()) {
