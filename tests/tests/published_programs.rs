@@ -198,7 +198,7 @@ fn without_frontier_advancing_stages_the_optimum_can_only_be_lower() {
 }
 
 #[test]
-#[ignore = "half an hour: 200 graphs of 10 to 14 nodes"]
+#[ignore = "half an hour: 200 graphs of 9 to 15 nodes"]
 fn the_optimum_of_two_hundred_larger_graphs_is_that_of_the_compact_form() {
     let mut numbers = Numbers::new(2026);
     let folder = std::env::var_os("REMAT_PROGRAMS");
