@@ -2,6 +2,7 @@
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
+pub mod checkmate;
 #[cfg(feature = "highs")]
 pub mod highs;
 pub mod netlib;
