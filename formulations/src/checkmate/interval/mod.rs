@@ -36,7 +36,7 @@ pub use master::{Journal, Master};
 pub use point::IntervalPoint;
 pub use price::{Candidate, Pricing};
 pub use root::{
-    Root, RootBound, RootError, RootSettings, RootStatus, root_bound, root_bound_recorded,
+    Relaxed, Root, RootBound, RootError, RootSettings, RootStatus, root_bound, root_bound_recorded,
 };
 pub use tree::{Exchange, TreeEnd, TreeOutcome, TreeSettings, search};
 

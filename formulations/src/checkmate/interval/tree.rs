@@ -6,7 +6,7 @@
 //! bound in integers.
 
 use super::branch::{Open, open_quantities};
-use super::relax::{RelaxEnd, Relaxation};
+use super::relax::{CutEffort, RelaxEnd, Relaxation};
 use super::root::Root;
 use super::{Branch, Quantity, RootError};
 use crate::schedule::BitMatrix;
@@ -358,9 +358,15 @@ fn solve_node(
 ) -> Result<Solved, RootError> {
     relax.cutoff = target;
     relax.enter(&node.branches, node.bound)?;
-    let mut end = relax.converge(false)?;
+    let mut end = relax.converge(false, &|_| ())?;
     if end == RelaxEnd::Converged && settings.node_cut_rounds > 0 {
-        end = relax.cut_rounds(settings.node_cut_rounds, 2e-5, 1, false)?;
+        let effort = CutEffort {
+            rounds: settings.node_cut_rounds,
+            least_progress: 2e-5,
+            idle_rounds: 1,
+            eager: false,
+        };
+        end = relax.cut_rounds(effort, &|_| ())?;
     }
     let mut solved = Solved {
         bound: relax.bound,
