@@ -15,5 +15,6 @@ pub use graph::Graph;
 pub use polish::{POLISH_MOVES_PER_NODE, POLISH_RUNS, polish};
 pub use portfolio::{PortfolioOutcome, PortfolioSettings, search};
 pub use random::Random;
+pub(crate) use stage::{StageScratch, evaluate};
 pub use state::{Delta, Flip, State};
 pub use watch::Watch;

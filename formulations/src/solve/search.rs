@@ -207,7 +207,7 @@ fn root_and_annealing(
                         };
                         let notice = |relaxed: &Relaxed<'_>| {
                             shared.bound.fetch_max(relaxed.bound(), Ordering::Relaxed);
-                            if timed {
+                            if timed && relaxed.is_settled() {
                                 let mut latest =
                                     latest.lock().unwrap_or_else(PoisonError::into_inner);
                                 *latest = Some(relaxed.rounded(0.5));

@@ -67,6 +67,8 @@ pub(super) struct Relaxation {
     pub point: IntervalPoint,
     /// Rows and duals that prove the bound.
     pub proof: Vec<(Row, f64)>,
+    /// Whether that solution meets every row, apart from cuts that were not looked for.
+    pub settled: bool,
     /// Bounds from here on end a convergence.
     pub cutoff: u64,
     /// No schedule costs more.
@@ -101,6 +103,7 @@ impl Relaxation {
             value: base as f64,
             point: IntervalPoint::default(),
             proof: Vec::new(),
+            settled: false,
             cutoff: u64::MAX,
             costliest,
             begin: Instant::now(),
@@ -205,6 +208,7 @@ impl Relaxation {
     /// Solves with rows and columns coming in until nothing is violated and nothing pays; if `eager`, until the value has
     /// hardly moved for some rounds. `notice` is called every so many rounds.
     pub fn converge(&mut self, eager: bool, notice: Notice<'_>) -> Result<RelaxEnd, RootError> {
+        self.settled = false;
         let mut algorithm = Algorithm::Auto;
         let mut last_value = f64::INFINITY;
         let mut calm = 0;
@@ -277,6 +281,7 @@ impl Relaxation {
                 continue;
             }
             self.value = self.master.value(&solution);
+            self.settled = overflow <= 1e-6 && !late;
             return Ok(if self.bound > self.costliest {
                 RelaxEnd::Infeasible
             } else if late {

@@ -185,6 +185,11 @@ impl Relaxed<'_> {
         self.0.bound
     }
 
+    /// Whether the relaxation is solved, before or between cuts; otherwise rows are still missing.
+    pub fn is_settled(&self) -> bool {
+        self.0.settled
+    }
+
     /// What the relaxation retains by more than a threshold, shape `n x n`.
     pub fn rounded(&self, threshold: f64) -> BitMatrix {
         self.0.point.rounded(self.0.graph(), threshold)
