@@ -11,7 +11,7 @@ use crate::instance::Instance;
 use crate::schedule::{BitMatrix, CheckmateSchedule};
 
 /// Stage by stage, tensors are evicted at the start of the stage until its peak fits. A stage that does not fit with
-/// nothing but its inputs held is left above the budget.
+/// nothing held but what it reads is left above the budget.
 ///
 /// # Errors
 /// None: it applies to every graph.
@@ -21,10 +21,14 @@ pub fn run(instance: &Instance, budget_bytes: u64) -> Result<CheckmateSchedule, 
     let mut retained = BitMatrix::new(n, n);
     let mut scratch = StageScratch::new(&graph);
     let mut next = vec![0u64; graph.words];
+    let mut touched = vec![0u64; graph.words];
     let mut evictor = Evictor::new(&graph);
+    // What was computed again in the stage before and has room until its end.
+    let mut again: Vec<usize> = Vec::new();
     for t in 1..n {
         // Whatever there is at the end of the stage before, and its own node.
         let mut held: Vec<usize> = retained.ones(t - 1).chain([t - 1]).collect();
+        held.append(&mut again);
         held.retain(|&i| evictor.next_use(i, t).is_some());
         for &i in &held {
             retained.set(t, i, true);
@@ -37,12 +41,32 @@ pub fn run(instance: &Instance, budget_bytes: u64) -> Result<CheckmateSchedule, 
             if value.peak <= graph.capacity {
                 break;
             }
-            let Some(k) = evictor.worst(&held, &retained, t) else {
+            // What the stage does not touch goes first: its memory is won in full, and nothing is computed again here.
+            touched.copy_from_slice(retained.row(t));
+            touched[..=t / 64].copy_from_slice(scratch.touched(t));
+            let idle = |i: usize| touched[i / 64] >> (i % 64) & 1 == 0;
+            let Some(k) = evictor.worst(&held, &retained, t, idle) else {
                 break;
             };
             let i = held.swap_remove(k);
             retained.set(t, i, false);
             bytes -= graph.bytes[i];
+        }
+        let touched = scratch.touched(t).to_vec();
+        let new = |&i: &usize| touched[i / 64] >> (i % 64) & 1 != 0 && !retained.get(t, i);
+        let mut made: Vec<(usize, usize)> = (0..t)
+            .filter(new)
+            .filter_map(|i| Some((evictor.next_use(i, t + 1)?, i)))
+            .collect();
+        made.sort_unstable();
+        for (_, i) in made {
+            next[i / 64] |= 1 << (i % 64);
+            let value = evaluate(&graph, t, retained.row(t), &next, bytes, &mut scratch);
+            if value.peak <= graph.capacity {
+                again.push(i);
+            } else {
+                next[i / 64] &= !(1 << (i % 64));
+            }
         }
     }
     Ok(CheckmateSchedule::cheapest(instance, retained))
@@ -73,19 +97,22 @@ impl<'g> Evictor<'g> {
         users.get(at).map(|&q| q as usize)
     }
 
-    /// Which of the tensors held to evict: the least cost per byte and stage; inputs of stage `t` only where there is
-    /// nothing else, and not the last of them.
-    fn worst(&mut self, held: &[usize], retained: &BitMatrix, t: usize) -> Option<usize> {
+    /// Which of the tensors held and not in use to evict: the least cost per byte and stage of absence.
+    fn worst(
+        &mut self,
+        held: &[usize],
+        retained: &BitMatrix,
+        t: usize,
+        idle: impl Fn(usize) -> bool,
+    ) -> Option<usize> {
         let mut best: Option<(f64, usize)> = None;
         for (k, &i) in held.iter().enumerate() {
-            if self.graph.bytes[i] == 0.0 {
+            if self.graph.bytes[i] == 0.0 || !idle(i) {
                 continue;
             }
-            let distance = self.next_use(i, t).map_or(self.graph.n, |q| q - t) as f64;
+            let distance = self.next_use(i, t).map_or(self.graph.n, |q| q + 1 - t) as f64;
             let cost = self.recompute_cost(i, retained, t);
-            // An input evicted now is recomputed now.
-            let urgency = if distance == 0.0 { 1e9 } else { 1.0 / distance };
-            let score = (cost + 1e-9) * urgency / self.graph.bytes[i];
+            let score = (cost + 1e-9) / (self.graph.bytes[i] * distance);
             if best.is_none_or(|b| score < b.0) {
                 best = Some((score, k));
             }
