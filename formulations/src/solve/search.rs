@@ -207,7 +207,9 @@ fn root_and_annealing(
                         };
                         let notice = |relaxed: &Relaxed<'_>| {
                             shared.bound.fetch_max(relaxed.bound(), Ordering::Relaxed);
-                            if timed && relaxed.is_settled() {
+                            // Where rows are still missing it guides badly, but better than nothing.
+                            let wanted = relaxed.is_settled() || shared.watch.best().is_none();
+                            if timed && wanted {
                                 let mut latest =
                                     latest.lock().unwrap_or_else(PoisonError::into_inner);
                                 *latest = Some(relaxed.rounded(0.5));
