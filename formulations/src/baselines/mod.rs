@@ -10,6 +10,7 @@
 //! | [`chen`] | segments of a chain: square root of the length, or equal memory |
 //! | [`revolve`] | optimal binomial checkpointing of a chain with unit costs |
 //! | [`articulation`] | Chen's segments with articulation points as the candidates |
+//! | [`dtr`] | greedy eviction, stage by stage, on any graph |
 //! | [`linearised`] | Chen's segments on the topological order |
 //! | [`pytorch`] | the minimum cut and the knapsack of PyTorch's compiler |
 //! | [`rotor`] | optimal persistent checkpointing of a chain of blocks |
@@ -23,6 +24,7 @@ pub mod articulation;
 pub mod chain;
 pub mod checkpoint_all;
 pub mod chen;
+pub mod dtr;
 pub mod hong;
 pub mod knapsack;
 pub mod linearised;
@@ -129,13 +131,20 @@ impl Baseline {
 const CHECKMATE: &str = "Jain et al., Checkmate, MLSys 2020, table 1";
 const CHEN: &str = "Chen et al., Training deep nets with sublinear memory cost, 2016";
 
-static ALL: [Baseline; 14] = [
+static ALL: [Baseline; 15] = [
     Baseline {
         name: "checkpoint-all",
         description: "no recomputation: every tensor is kept until its last use",
         source: CHECKMATE,
         solves_program: false,
         heuristic: checkpoint_all::run,
+    },
+    Baseline {
+        name: "dtr",
+        description: "evicts what is cheap, large and not needed for long whenever memory runs out",
+        source: "Kirisame et al., Dynamic tensor rematerialization, ICLR 2021",
+        solves_program: false,
+        heuristic: dtr::run,
     },
     Baseline {
         name: "chen-sqrt",
