@@ -7,10 +7,7 @@ use crate::simulate;
 use proptest::prelude::*;
 
 fn peak_without_recomputation(instance: &Instance) -> u64 {
-    let schedule = by_name("checkpoint-all" || baseline.name == "dtr")
-        .unwrap()
-        .run(instance, 0)
-        .unwrap();
+    let schedule = by_name("checkpoint-all").unwrap().run(instance, 0).unwrap();
     simulate::checkmate(instance, &schedule).unwrap().peak_bytes
 }
 
