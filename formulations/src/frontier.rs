@@ -116,8 +116,14 @@ impl Walk<'_> {
             return Ok(());
         }
         let budget_bytes = self.budgets[k];
+        // The best plan that fits of those known: the points below are solved with less memory.
+        let known = self.points[..k].iter().flatten();
+        let best = known
+            .filter(|p| p.schedule.is_some())
+            .min_by_key(|p| p.cost());
         let settings = Settings {
             budget_bytes,
+            starts: best.and_then(|p| p.schedule.clone()).into_iter().collect(),
             ..self.settings.clone()
         };
         let done = self.points.iter().flatten().count();

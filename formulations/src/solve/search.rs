@@ -5,7 +5,7 @@
 //! With a time limit the first phase ends when the root does, or the limit comes; without one it does a fixed amount of
 //! work, so that the answer depends on instance, budget and seed alone.
 
-use super::starts::fitting_baselines;
+use super::starts::{fitting, fitting_baselines};
 use super::{Outcome, Progress, Settings, SolveError, finish};
 use crate::anneal::{
     self, Found, Graph, POLISH_MOVES_PER_NODE, POLISH_RUNS, PortfolioSettings, Watch,
@@ -233,7 +233,9 @@ fn root_and_annealing(
             })
         });
         let found = pool.install(|| {
-            let known = fitting_baselines(instance, settings.budget_bytes, left);
+            let mut known = fitting_baselines(instance, settings.budget_bytes, left);
+            let starts = settings.starts.iter().cloned();
+            known.extend(starts.filter_map(|s| fitting(instance, settings.budget_bytes, s)));
             anneal::search(
                 shared.graph,
                 &start.retained,

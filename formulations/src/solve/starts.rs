@@ -42,13 +42,24 @@ pub(super) fn fitting_baselines(
         .par_iter()
         .filter_map(|name| {
             let schedule = baselines::by_name(name)?.run(instance, budget_bytes).ok()?;
-            let schedule = CheckmateSchedule::cheapest(instance, schedule.retained);
-            let replay = simulate::checkmate(instance, &schedule).ok()?;
-            let fits = replay.peak_bytes <= budget_bytes;
-            fits.then_some(anneal::Found {
-                cost: replay.cost,
-                retained: schedule.retained,
-            })
+            fitting(instance, budget_bytes, schedule)
         })
         .collect()
+}
+
+/// A schedule, if it executes and fits.
+pub(super) fn fitting(
+    instance: &Instance,
+    budget_bytes: u64,
+    schedule: CheckmateSchedule,
+) -> Option<anneal::Found> {
+    // What shape it has is checked by a replay, before its rows are used.
+    simulate::checkmate(instance, &schedule).ok()?;
+    let schedule = CheckmateSchedule::cheapest(instance, schedule.retained);
+    let replay = simulate::checkmate(instance, &schedule).ok()?;
+    let fits = replay.peak_bytes <= budget_bytes;
+    fits.then_some(anneal::Found {
+        cost: replay.cost,
+        retained: schedule.retained,
+    })
 }
