@@ -51,6 +51,14 @@ pub(crate) struct Search {
     pub side_iterations: u64,
     pub next_sub_mip: u64,
     pub sub_mip_turn: u64,
+    /// Successes of late.
+    pub sub_mip_luck: u64,
+    /// Most of the integer columns that a restricted program fixes.
+    pub sub_mip_share: f64,
+    /// Ticks of the root, which restricted programs may use in any case.
+    pub root_ticks: u64,
+    /// Relaxation of a recent node.
+    pub relaxed: Vec<f64>,
     pub may_restart: bool,
     pub restarts: u32,
     pub first_root: Option<f64>,
@@ -132,8 +140,12 @@ impl Search {
             ticks_before: 0,
             side_ticks: 0,
             side_iterations: 0,
-            next_sub_mip: 20,
+            next_sub_mip: 1,
             sub_mip_turn: 0,
+            sub_mip_luck: 0,
+            sub_mip_share: 0.9,
+            root_ticks: 0,
+            relaxed: Vec::new(),
             may_restart: false,
             restarts: 0,
             first_root: None,

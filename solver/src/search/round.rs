@@ -73,6 +73,9 @@ impl Search {
             for s in r.others {
                 self.keep(s);
             }
+            if let Some(x) = r.relaxed {
+                self.relaxed = x;
+            }
             for n in r.open {
                 self.queue.push(n);
             }

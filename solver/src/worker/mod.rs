@@ -36,6 +36,8 @@ pub(crate) struct Worker {
     pub dive_turn: u64,
     pub processed: u64,
     polished: u64,
+    /// Relaxation of the root, where this worker has seen it.
+    pub root_x: Vec<f64>,
 }
 
 /// What a worker counts over the whole search; budgets and turns depend on it.
@@ -99,6 +101,7 @@ impl Worker {
             dive_turn: 0,
             processed: 0,
             polished: 0,
+            root_x: Vec::new(),
         })
     }
 

@@ -106,6 +106,7 @@ impl Worker {
             }
             break (s, fractional);
         };
+        self.report.relaxed = Some(solution.x.clone());
         if node.path.is_none() {
             self.report.root_bounds = Some((self.domain.lower.clone(), self.domain.upper.clone()));
         }

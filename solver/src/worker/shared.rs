@@ -103,6 +103,8 @@ pub(crate) struct Report {
     pub others: Vec<Incumbent>,
     pub observations: Vec<Observation>,
     pub rows: Vec<Arc<ExtraRow>>,
+    /// Relaxation of the last node that was split.
+    pub relaxed: Option<Vec<f64>>,
     /// Bounds that strong branching and reduced costs found at the root: they hold everywhere.
     pub root_bounds: Option<(Vec<f64>, Vec<f64>)>,
     pub nodes: u64,
