@@ -50,7 +50,12 @@ impl RootData {
 pub(crate) fn solve(shared: &mut Shared, worker: &mut Worker) -> Result<RootEnd, ModelError> {
     worker.domain.reset(&shared.lower, &shared.upper);
     worker.domain.enqueue_all(&shared.problem);
-    if !worker.propagate(shared) {
+    let feasible = worker.propagate(shared);
+    if let (true, Some(d)) = (feasible, &shared.debug) {
+        let (l, u) = (&worker.domain.lower, &worker.domain.upper);
+        d.check_bounds(&shared.problem, l, u, worker.cutoff, "propagation");
+    }
+    if !feasible {
         return Ok(RootEnd::Closed);
     }
     // Continuous columns get finite bounds here where rows imply them: the linear program does not see these, safe
@@ -127,6 +132,11 @@ fn cut_loop(
         };
         if cuts.is_empty() {
             break;
+        }
+        if let Some(d) = &shared.debug {
+            for c in &cuts {
+                d.check_cut(&c.entries, c.rhs, "cut");
+            }
         }
         let rows: Vec<Arc<ExtraRow>> = cuts
             .into_iter()

@@ -75,12 +75,16 @@ impl Worker {
                 match (down, up) {
                     (Side::Closed, Side::Closed) => return Ok(Choice::Infeasible),
                     (Side::Closed, _) => {
+                        let mark = self.domain.mark();
                         self.domain
                             .tighten_lower(&shared.problem, j, v.floor() + 1.0);
+                        self.keep_bounds(mark);
                         return Ok(Choice::Tightened);
                     }
                     (_, Side::Closed) => {
+                        let mark = self.domain.mark();
                         self.domain.tighten_upper(&shared.problem, j, v.floor());
+                        self.keep_bounds(mark);
                         return Ok(Choice::Tightened);
                     }
                     _ => {}

@@ -62,6 +62,9 @@ const WITH_INCUMBENT: [Kind; 7] = [
     Kind::ReducedCost,
 ];
 
+/// Restricted programs within restricted programs: where feasibility is hard, the innermost small ones find it.
+const MOST_NESTED: u32 = 3;
+
 /// What neighbourhoods are made of.
 pub(crate) struct Around<'a> {
     pub shared: &'a Shared,
@@ -116,12 +119,14 @@ pub(crate) fn run(around: &Around<'_>, turn: u64, ticks: u64) -> Result<Found, S
             ..Default::default()
         },
         cutoff: cutoff.is_finite().then_some(cutoff),
-        sub_mips: false,
+        sub_mips: shared.settings.nesting < MOST_NESTED,
+        nesting: shared.settings.nesting + 1,
         cut_rounds: shared.settings.cut_rounds.min(5),
         probing: false,
         restarts: false,
         threads: 1,
         starts: Vec::new(),
+        debug_solution: None,
         log: false,
         ..shared.settings.clone()
     };

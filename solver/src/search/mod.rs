@@ -8,6 +8,7 @@ mod sub_mip;
 
 use crate::branching::pseudocost::PseudoCosts;
 use crate::control::Control;
+use crate::debug_solution::DebugSolution;
 use crate::extend::{BestBound, BestEstimate, DepthFirst, NodeSelector};
 use crate::outcome::{Info, Solution, SolveError, SolveResult, SolveStatus};
 use crate::presolve;
@@ -106,7 +107,12 @@ impl Search {
         } else {
             None
         };
+        let debug = settings
+            .debug_solution
+            .as_ref()
+            .and_then(|x| DebugSolution::new(&problem, &postsolve, x));
         let shared = Shared {
+            debug,
             locks: (0..n).map(|j| problem.locks(j)).collect(),
             lower: problem.lower.clone(),
             upper: problem.upper.clone(),
@@ -296,7 +302,12 @@ impl Search {
         SolveResult {
             status,
             solution: self.shared.incumbent.as_ref().map(|i| self.solution(i)),
-            pool: self.best.iter().map(|i| self.solution(i)).collect(),
+            pool: self
+                .best
+                .iter()
+                .take(self.shared.settings.pool_size.max(1))
+                .map(|i| self.solution(i))
+                .collect(),
             dual_bound: sign * bound,
             info: self.info,
         }

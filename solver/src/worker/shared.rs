@@ -1,6 +1,7 @@
 //! What the workers of a round share, and what each hands back.
 
 use crate::branching::pseudocost::{Observation, PseudoCosts};
+use crate::debug_solution::DebugSolution;
 use crate::presolve::Postsolve;
 use crate::problem::Problem;
 use crate::relaxation::ExtraRow;
@@ -32,7 +33,10 @@ pub(crate) struct Incumbent {
 mod finder {
     use serde::{Deserialize, Deserializer, Serializer};
 
-    const KNOWN: [&str; 9] = [
+    const KNOWN: [&str; 12] = [
+        "reduced costs",
+        "crossover",
+        "local branching",
         "relaxation",
         "rounding",
         "dive",
@@ -71,6 +75,8 @@ pub(crate) struct Shared {
     pub cutoff: f64,
     pub lower_bound: f64,
     pub locks: Vec<(usize, usize)>,
+    /// A known solution that debug builds carry along.
+    pub debug: Option<DebugSolution>,
     pub stop: Arc<AtomicBool>,
     /// Simplex iterations of the root's first relaxation, a measure of what one is worth.
     pub root_iterations: u64,
