@@ -105,6 +105,12 @@ fn cut_loop(
     let cliques = CliqueTable::new(&shared.problem, &shared.lower, &shared.upper);
     let first = solution.objective;
     let budget = worker.relax.iterations() + 30 * shared.root_iterations + 20_000;
+    // Rounds that gain little are dear where the relaxation is large.
+    let patience = match shared.problem.rows.index.len() {
+        0..20_000 => 6,
+        20_000..200_000 => 4,
+        _ => 2,
+    };
     let mut stalled = 0;
     let mut ages: Vec<(u64, u32)> = Vec::new();
     for round in 0..shared.settings.cut_rounds {
@@ -187,11 +193,11 @@ fn cut_loop(
         drop_rows(worker, solution, base, &mut ages, &old)?;
         let gain = solution.objective - before;
         let total = solution.objective - first;
-        if gain > 0.003 * total && gain > 1e-6 * solution.objective.abs().max(1.0) {
+        if gain > 0.005 * total && gain > 3e-5 * solution.objective.abs().max(1e-2) {
             stalled = 0;
         } else {
             stalled += 1;
-            if stalled >= 5 {
+            if stalled >= patience {
                 break;
             }
         }

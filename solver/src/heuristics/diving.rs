@@ -49,7 +49,7 @@ impl Worker {
         let mut turns = if root { RULES.len() } else { 1 };
         while due && turns > 0 && !shared.stopped() {
             turns -= 1;
-            let budget = self.node_iterations / share + 10 * shared.root_iterations + 2_000;
+            let budget = self.node_iterations / share + 6 * shared.root_iterations + 2_000;
             if self.dive_iterations > budget {
                 return Ok(());
             }
