@@ -23,6 +23,7 @@ mod heuristics;
 mod outcome;
 mod packed;
 mod presolve;
+pub mod pricing;
 mod problem;
 mod relaxation;
 mod root;

@@ -2,6 +2,7 @@
 
 pub mod baselines;
 pub mod completions;
+pub mod export;
 pub mod lp;
 pub mod mip;
 pub mod show;

@@ -20,9 +20,19 @@ pub(crate) struct Found {
     pub name: &'static str,
     pub ticks: u64,
     pub iterations: u64,
-    /// Whether the restricted program was searched to its end, or the work ran out first.
-    pub exhausted: bool,
-    pub out_of_work: bool,
+    pub verdict: Verdict,
+}
+
+/// What the search learns from a restricted program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It had a solution better than all.
+    Better,
+    /// It was searched to its end with much work left.
+    TooSmall,
+    /// The work ran out.
+    TooLarge,
+    Right,
 }
 
 /// How a program is restricted.
@@ -66,20 +76,24 @@ const WITH_INCUMBENT: [Kind; 7] = [
 const MOST_NESTED: u32 = 3;
 
 /// What neighbourhoods are made of.
-pub(crate) struct Around<'a> {
-    pub shared: &'a Shared,
-    pub root: &'a RootData,
+#[derive(Clone)]
+pub(crate) struct Around {
+    pub root: Arc<RootData>,
     /// Relaxation of a recent node; empty if there is none.
-    pub relaxed: &'a [f64],
+    pub relaxed: Vec<f64>,
     /// Good solutions, the best first.
-    pub best: &'a [Incumbent],
+    pub best: Vec<Incumbent>,
     /// Most to be fixed, as a share of the integer columns.
     pub share: f64,
+    /// Number of the neighbourhood, from which its kind follows.
+    pub turn: u64,
+    /// Most work.
+    pub ticks: u64,
 }
 
 /// Runs the neighbourhood whose turn it is.
-pub(crate) fn run(around: &Around<'_>, turn: u64, ticks: u64) -> Result<Found, SolveError> {
-    let shared = around.shared;
+pub(crate) fn run(shared: &Shared, around: &Around) -> Result<Found, SolveError> {
+    let (turn, ticks) = (around.turn, around.ticks);
     let kinds: &[Kind] = match &shared.incumbent {
         None => &WITHOUT_INCUMBENT,
         Some(i) if i.objective - shared.lower_bound > 0.02 * i.objective.abs() => {
@@ -92,14 +106,13 @@ pub(crate) fn run(around: &Around<'_>, turn: u64, ticks: u64) -> Result<Found, S
     let mut p = (*shared.problem).clone();
     p.lower.copy_from_slice(&shared.lower);
     p.upper.copy_from_slice(&shared.upper);
-    let Some(spent) = restrict(around, kind, turn, &mut p) else {
+    let Some(spent) = restrict(shared, around, kind, &mut p) else {
         return Ok(Found {
             x: None,
             name,
             ticks: p.num_cols() as u64,
             iterations: 0,
-            exhausted: false,
-            out_of_work: false,
+            verdict: Verdict::Right,
         });
     };
     // A small part of the gap would not be worth the work: at least a hundredth of what is left.
@@ -135,24 +148,32 @@ pub(crate) fn run(around: &Around<'_>, turn: u64, ticks: u64) -> Result<Found, S
         result.status,
         SolveStatus::Infeasible | SolveStatus::Optimal
     );
+    let verdict = if result.solution.is_some() {
+        Verdict::Better
+    } else if !exhausted {
+        Verdict::TooLarge
+    } else if result.info.ticks < ticks / 2 {
+        Verdict::TooSmall
+    } else {
+        Verdict::Right
+    };
     Ok(Found {
         x: result.solution.map(|s| s.x),
         name,
         ticks: result.info.ticks + spent,
         iterations: result.info.lp_iterations,
-        exhausted,
-        out_of_work: !exhausted,
+        verdict,
     })
 }
 
 /// Fixes columns of the program, propagating in between; `None` if too few are left fixed, else the ticks used.
-fn restrict(around: &Around<'_>, kind: Kind, turn: u64, p: &mut Problem) -> Option<u64> {
-    let shared = around.shared;
+fn restrict(shared: &Shared, around: &Around, kind: Kind, p: &mut Problem) -> Option<u64> {
+    let turn = around.turn;
     let n = p.num_cols();
     let incumbent = shared.incumbent.as_ref().map(|i| i.x.as_slice());
     let root = around.root.solution.x.as_slice();
     let relaxed = if around.relaxed.len() == n && !(turn / 7).is_multiple_of(2) {
-        around.relaxed
+        around.relaxed.as_slice()
     } else {
         root
     };
@@ -268,7 +289,7 @@ fn near(p: &mut Problem, x: &[f64]) -> bool {
         return false;
     }
     side += (entries.len() as f64 / 10.0).clamp(5.0, 20.0).floor();
-    let mut rows = Sparse::new();
+    let mut rows = Sparse::default();
     for i in 0..p.num_rows() {
         rows.push(p.rows.iter(i).map(|(j, v)| (j as u32, v)));
     }

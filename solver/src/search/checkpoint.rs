@@ -126,7 +126,7 @@ impl Search {
         };
         let state = State {
             problem: s.problem.clone(),
-            postsolve: s.postsolve.clone(),
+            postsolve: (*s.postsolve).clone(),
             rows: s.rows.clone(),
             lower: s.lower.clone(),
             upper: s.upper.clone(),
@@ -137,7 +137,7 @@ impl Search {
             base_cutoff: self.base_cutoff,
             lower_bound: s.lower_bound,
             root_iterations: s.root_iterations,
-            root: self.root.as_ref().map(Root::new),
+            root: self.root.as_deref().map(Root::new),
             root_done: self.root_done,
             nodes,
             picks: self.queue.picks(),
@@ -183,7 +183,7 @@ impl Search {
         s.root_iterations = state.root_iterations;
         search.best = state.best;
         search.base_cutoff = search.base_cutoff.min(state.base_cutoff);
-        search.root = state.root.map(Root::data);
+        search.root = state.root.map(|r| Arc::new(r.data()));
         search.root_done = state.root_done;
         for node in state.nodes.unpack().ok_or_else(nonsense)? {
             search.queue.push(node);

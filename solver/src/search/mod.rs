@@ -2,6 +2,7 @@
 
 mod checkpoint;
 mod log;
+mod opportunistic;
 mod root_node;
 mod round;
 mod sub_mip;
@@ -18,6 +19,7 @@ use crate::settings::NodeSelection;
 use crate::solver::Solver;
 use crate::tree::NodeQueue;
 use crate::worker::{Incumbent, Shared, Worker};
+pub(crate) use opportunistic::Outlet;
 use remat_lp::Sense;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -37,7 +39,7 @@ pub(crate) struct Search {
     pub queue: NodeQueue,
     pub workers: Vec<Worker>,
     pub pool: Option<rayon::ThreadPool>,
-    pub root: Option<RootData>,
+    pub root: Option<Arc<RootData>>,
     pub info: Info,
     pub start: Instant,
     pub status: SolveStatus,
@@ -68,8 +70,8 @@ pub(crate) struct Search {
     pub control: Control,
     /// The best solutions, the best first.
     pub best: Vec<Incumbent>,
-    /// Bounds of the nodes that are being worked on outside of rounds.
-    pub in_flight: Vec<f64>,
+    /// Workers that are on threads of their own (opportunistic search).
+    pub away: Vec<opportunistic::Away>,
     /// Whether the root is behind.
     pub root_done: bool,
     /// Seconds of the runs before, if this one resumes them.
@@ -113,12 +115,12 @@ impl Search {
             .and_then(|x| DebugSolution::new(&problem, &postsolve, x));
         let shared = Shared {
             debug,
-            locks: (0..n).map(|j| problem.locks(j)).collect(),
+            locks: Arc::new((0..n).map(|j| problem.locks(j)).collect()),
             lower: problem.lower.clone(),
             upper: problem.upper.clone(),
             problem: Arc::new(problem),
             original: solver.model.clone(),
-            postsolve,
+            postsolve: Arc::new(postsolve),
             settings,
             extensions: solver.extensions.clone(),
             rows: Vec::new(),
@@ -128,6 +130,7 @@ impl Search {
             lower_bound: f64::NEG_INFINITY,
             stop,
             root_iterations: 0,
+            live: None,
         };
         let first = Worker::new(&shared, 0)?;
         Ok(Search {
@@ -158,7 +161,7 @@ impl Search {
             step: 0.0,
             control: solver.control.clone(),
             best: Vec::new(),
-            in_flight: Vec::new(),
+            away: Vec::new(),
             root_done: false,
             seconds_before: 0.0,
             last_checkpoint: start.elapsed().as_secs_f64(),
@@ -176,6 +179,10 @@ impl Search {
         loop {
             if let Some(status) = self.limit_reached() {
                 self.status = status;
+                return Ok(RunEnd::Done);
+            }
+            if self.opportunistic_is_due() {
+                self.run_opportunistically()?;
                 return Ok(RunEnd::Done);
             }
             let round = self.next_round();
@@ -242,6 +249,7 @@ impl Search {
 
     pub fn iterations(&self) -> u64 {
         self.side_iterations
+            + self.away.iter().map(|w| w.iterations).sum::<u64>()
             + self
                 .workers
                 .iter()
@@ -250,12 +258,15 @@ impl Search {
     }
 
     pub fn ticks(&self) -> u64 {
-        self.ticks_before + self.side_ticks + self.workers.iter().map(|w| w.ticks()).sum::<u64>()
+        self.ticks_before
+            + self.side_ticks
+            + self.away.iter().map(|w| w.ticks).sum::<u64>()
+            + self.workers.iter().map(|w| w.ticks()).sum::<u64>()
     }
 
     pub fn bound(&self) -> f64 {
         let open = self.queue.lowest_bound().unwrap_or(f64::INFINITY);
-        let open = self.in_flight.iter().fold(open, |a, &b| a.min(b));
+        let open = self.away.iter().fold(open, |a, w| a.min(w.bound));
         let bound = open.min(self.unresolved_bound);
         let Some(s) = &self.shared.incumbent else {
             return bound.min(self.base_cutoff);

@@ -54,7 +54,7 @@ impl Search {
                     basis: None,
                     branched: None,
                 };
-                self.root = Some(data);
+                self.root = Some(Arc::new(data));
                 self.queue.push(node);
                 true
             }

@@ -7,7 +7,7 @@ use crate::worker::{Incumbent, Report, Worker};
 use rayon::prelude::*;
 
 /// Most nodes of one plunge.
-const PLUNGE: u64 = 100;
+pub(super) const PLUNGE: u64 = 100;
 
 impl Search {
     /// The nodes of the next round: one while the tree is small, then more.

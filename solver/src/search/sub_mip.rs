@@ -1,7 +1,7 @@
 //! When restricted programs are searched for better solutions.
 
 use super::Search;
-use crate::heuristics::neighbourhood::{self, Around};
+use crate::heuristics::neighbourhood::{self, Around, Verdict};
 use crate::outcome::SolveError;
 use crate::worker::Report;
 
@@ -12,45 +12,66 @@ impl Search {
             && s.sub_mips
             && self.info.nodes >= self.next_sub_mip
             && !self.queue.is_empty()
+            && self.root.is_some()
             && !self.shared.stopped()
             && !self.shared.extensions.need_columns()
     }
 
-    pub(super) fn run_sub_mip(&mut self) -> Result<(), SolveError> {
-        let Some(root) = &self.root else {
-            return Ok(());
-        };
+    /// The next neighbourhood, if there is something left to spend.
+    pub(super) fn next_neighbourhood(&mut self) -> Option<Around> {
+        let root = self.root.clone()?;
         // What was found of late earns further turns; without a solution nothing matters more.
         let main = self.ticks() - self.side_ticks;
         let share = match &self.shared.incumbent {
             None => 60,
             Some(_) => 15 + 10 * self.sub_mip_luck.min(3),
         };
-        let allowed = main / 100 * share + self.root_ticks;
-        if self.side_ticks > allowed {
+        if self.side_ticks > main / 100 * share + self.root_ticks {
             self.next_sub_mip = self.info.nodes + 50;
-            return Ok(());
+            return None;
         }
         let turn = self.sub_mip_turn;
         self.sub_mip_turn += 1;
-        let budget = (main / 10).max(self.root_ticks / 2);
-        let around = Around {
-            shared: &self.shared,
-            root,
-            relaxed: &self.relaxed,
-            best: &self.best,
-            share: self.sub_mip_share,
+        self.next_sub_mip = if turn < 4 {
+            self.info.nodes
+        } else {
+            self.info.nodes + 100 + self.info.nodes / 10
         };
-        let found = neighbourhood::run(&around, turn, budget)?;
+        Some(Around {
+            root,
+            relaxed: self.relaxed.clone(),
+            best: self.best.clone(),
+            share: self.sub_mip_share,
+            turn,
+            ticks: (main / 10).max(self.root_ticks / 2),
+        })
+    }
+
+    /// Adapts how much is fixed and how often.
+    pub(super) fn learn_from(&mut self, verdict: Verdict) {
         // Quickly searched to the end: more freedom next time. Not searched to the end: less.
-        if found.exhausted && found.ticks < budget / 2 {
-            self.sub_mip_share = (self.sub_mip_share - 0.1).max(0.3);
-        } else if found.out_of_work {
-            self.sub_mip_share = (self.sub_mip_share + 0.05).min(0.97);
+        match verdict {
+            Verdict::TooSmall => self.sub_mip_share = (self.sub_mip_share - 0.1).max(0.3),
+            Verdict::TooLarge => self.sub_mip_share = (self.sub_mip_share + 0.05).min(0.97),
+            Verdict::Right => {}
+            Verdict::Better => {
+                self.sub_mip_luck += 1;
+                self.next_sub_mip = self.info.nodes;
+                return;
+            }
         }
+        if self.sub_mip_turn.is_multiple_of(3) {
+            self.sub_mip_luck = self.sub_mip_luck.saturating_sub(1);
+        }
+    }
+
+    pub(super) fn run_sub_mip(&mut self) -> Result<(), SolveError> {
+        let Some(around) = self.next_neighbourhood() else {
+            return Ok(());
+        };
+        let found = neighbourhood::run(&self.shared, &around)?;
         self.side_ticks += found.ticks;
         self.side_iterations += found.iterations;
-        let before = self.shared.incumbent.as_ref().map(|i| i.objective);
         if let Some(x) = found.x {
             let mut worker = self.workers.remove(0);
             worker.begin(&self.shared);
@@ -59,17 +80,7 @@ impl Search {
             self.workers.insert(0, worker);
             self.merge(vec![report]);
         }
-        let better = self.shared.incumbent.as_ref().map(|i| i.objective) != before;
-        self.sub_mip_luck = if better {
-            self.sub_mip_luck + 1
-        } else {
-            self.sub_mip_luck.saturating_sub(u64::from(turn % 3 == 0))
-        };
-        self.next_sub_mip = if better || turn < 4 {
-            self.info.nodes
-        } else {
-            self.info.nodes + 100 + self.info.nodes / 10
-        };
+        self.learn_from(found.verdict);
         Ok(())
     }
 }

@@ -6,18 +6,20 @@ mod node;
 mod shared;
 
 pub(crate) use node::{Child, reduced_cost_fixing};
-pub(crate) use shared::{Incumbent, Report, Shared};
+pub(crate) use shared::{Incumbent, Live, Report, Shared};
 
 use crate::branching::Decision;
 use crate::branching::pseudocost::PseudoCosts;
 use crate::domain::Domain;
 use crate::extend::NodeView;
 use crate::relaxation::{ExtraRow, Relaxation};
+use crate::search::Outlet;
 use crate::tree::{Node, PathLink};
 use node::Processed;
 use remat_lp::{Bounds, ColId, ModelError, Solution};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 pub(crate) struct Worker {
     pub relax: Relaxation,
@@ -41,6 +43,8 @@ pub(crate) struct Worker {
     /// Bounds of the present node's subtree found by reduced costs and strong branching: propagation would not find
     /// them again.
     pub extra_bounds: Vec<(ColId, Bounds)>,
+    /// Set in an opportunistic search.
+    pub outlet: Option<Outlet>,
 }
 
 /// What a worker counts over the whole search; budgets and turns depend on it.
@@ -106,6 +110,7 @@ impl Worker {
             polished: 0,
             root_x: Vec::new(),
             extra_bounds: Vec::new(),
+            outlet: None,
         })
     }
 
@@ -200,16 +205,28 @@ impl Worker {
                     let far = self.cutoff.is_finite()
                         && next.bound
                             > shared.lower_bound + 0.7 * (self.cutoff - shared.lower_bound);
-                    if count >= max_nodes || far || shared.stopped() {
+                    if count >= max_nodes || far || shared.paused() {
                         self.report.open.push(next);
                         break;
                     }
+                    self.send_early(shared);
                     node = next;
                     self.descend(shared, &node)?;
                 }
             }
         }
         Ok(std::mem::replace(&mut self.report, Report::new()))
+    }
+
+    /// In an opportunistic search: hands solutions out at once, and open nodes where somebody waits for them.
+    fn send_early(&mut self, shared: &Shared) {
+        let (Some(outlet), Some(live)) = (&self.outlet, &shared.live) else {
+            return;
+        };
+        let asked = live.hungry.load(Ordering::Relaxed) > 0 && !self.report.open.is_empty();
+        if asked || !self.report.solutions.is_empty() {
+            outlet.send(std::mem::replace(&mut self.report, Report::new()));
+        }
     }
 
     /// Goes to a node from anywhere.

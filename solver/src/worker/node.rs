@@ -38,6 +38,9 @@ impl Worker {
         if shared.stopped() {
             return Ok(Processed::Stopped);
         }
+        if let Some(live) = &shared.live {
+            self.cutoff = self.cutoff.min(live.cutoff());
+        }
         self.report.nodes += 1;
         self.processed += 1;
         let mut bound = node.bound;

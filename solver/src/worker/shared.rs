@@ -11,7 +11,7 @@ use crate::tree::Node;
 use remat_lp::Model;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// The name of who found a solution. (Under its own name, `serde` would try to borrow it.)
 type Finder = &'static str;
@@ -59,11 +59,43 @@ mod finder {
     }
 }
 
+/// What workers without rounds look at while they plunge.
+pub(crate) struct Live {
+    /// The bits of the value solutions must be below.
+    cutoff: AtomicU64,
+    /// Workers that have nothing to do.
+    pub hungry: AtomicUsize,
+    /// Whether plunges should end.
+    pub pause: AtomicBool,
+}
+
+impl Live {
+    pub fn new(cutoff: f64) -> Live {
+        Live {
+            cutoff: AtomicU64::new(cutoff.to_bits()),
+            hungry: AtomicUsize::new(0),
+            pause: AtomicBool::new(false),
+        }
+    }
+
+    pub fn cutoff(&self) -> f64 {
+        f64::from_bits(self.cutoff.load(Ordering::Relaxed))
+    }
+
+    /// Only the thread of the search does this.
+    pub fn lower_cutoff(&self, cutoff: f64) {
+        if cutoff < self.cutoff() {
+            self.cutoff.store(cutoff.to_bits(), Ordering::Relaxed);
+        }
+    }
+}
+
 /// What all workers see and none changes during a round.
+#[derive(Clone)]
 pub(crate) struct Shared {
     pub problem: Arc<Problem>,
     pub original: Arc<Model>,
-    pub postsolve: Postsolve,
+    pub postsolve: Arc<Postsolve>,
     pub settings: Settings,
     pub extensions: Extensions,
     /// Global rows beyond the problem's.
@@ -74,12 +106,14 @@ pub(crate) struct Shared {
     pub incumbent: Option<Incumbent>,
     pub cutoff: f64,
     pub lower_bound: f64,
-    pub locks: Vec<(usize, usize)>,
     /// A known solution that debug builds carry along.
     pub debug: Option<DebugSolution>,
+    pub locks: Arc<Vec<(usize, usize)>>,
     pub stop: Arc<AtomicBool>,
     /// Simplex iterations of the root's first relaxation, a measure of what one is worth.
     pub root_iterations: u64,
+    /// Set in an opportunistic search.
+    pub live: Option<Arc<Live>>,
 }
 
 impl Shared {
@@ -93,6 +127,11 @@ impl Shared {
             cutoff = cutoff.min(objective - step + 1e-6 * step.min(1.0));
         }
         cutoff
+    }
+
+    /// Whether a plunge should hand back what it has.
+    pub fn paused(&self) -> bool {
+        self.stopped() || (self.live.as_ref()).is_some_and(|l| l.pause.load(Ordering::Relaxed))
     }
 
     pub fn stopped(&self) -> bool {
