@@ -1,7 +1,7 @@
 //! The root: first relaxation, rounds of cuts, and what is kept for fixing columns later.
 
 use crate::cliques::CliqueTable;
-use crate::cuts::{self, Context, VariableBounds};
+use crate::cuts::{self, Context, CutPool, VariableBounds};
 use crate::domain::Domain;
 use crate::relaxation::{ExtraRow, Relaxed};
 use crate::worker::{Shared, Worker, reduced_cost_fixing};
@@ -103,6 +103,7 @@ fn cut_loop(
 ) -> Result<CutEnd, ModelError> {
     let variable_bounds = VariableBounds::new(&shared.problem);
     let cliques = CliqueTable::new(&shared.problem, &shared.lower, &shared.upper);
+    let mut pool = CutPool::default();
     let first = solution.objective;
     let budget = worker.relax.iterations() + 30 * shared.root_iterations + 20_000;
     // Rounds that gain little are dear where the relaxation is large.
@@ -134,7 +135,7 @@ fn cut_loop(
                 &cliques,
                 tableau,
             );
-            cuts::separate(&context, round)
+            cuts::separate(&context, &mut pool)
         };
         if cuts.is_empty() {
             break;
@@ -193,7 +194,7 @@ fn cut_loop(
         drop_rows(worker, solution, base, &mut ages, &old)?;
         let gain = solution.objective - before;
         let total = solution.objective - first;
-        if gain > 0.005 * total && gain > 3e-5 * solution.objective.abs().max(1e-2) {
+        if gain > 0.003 * total && gain > 3e-5 * solution.objective.abs().max(1e-2) {
             stalled = 0;
         } else {
             stalled += 1;

@@ -108,10 +108,10 @@ impl Accumulator {
     }
 }
 
-const MOST_ROWS: usize = 10;
+const MOST_ROWS: usize = 12;
 
 /// Rows in a row without a cut after which the rest, less promising, is left alone.
-const MOST_FAILURES: usize = 500;
+const MOST_FAILURES: usize = 1_000;
 
 /// Adds a row to an aggregation: the slack is the distance to the side that is nearer.
 fn add_row(
@@ -236,7 +236,7 @@ fn path(
     add_row(c, acc, &mut slacks, &mut rhs, start, 1.0);
     let mut used = vec![start];
     loop {
-        *work += 30 * acc.index.len();
+        *work += 20 * acc.index.len();
         let mut found = false;
         // The start alone is the same for every kind of path.
         if arcs == Arcs::In || used.len() > 1 {
