@@ -447,7 +447,7 @@ fn compare(seed: u64) -> &'static str {
         }
     };
     // Again with the solution carried along: whatever loses it panics.
-    if let (true, Some(s)) = (seed % 4 == 0, &result.solution) {
+    if let (true, Some(s)) = (seed.is_multiple_of(4), &result.solution) {
         let settings = Settings {
             debug_solution: Some(s.x.clone()),
             ..random_settings(&mut dice)
