@@ -2,7 +2,8 @@
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
+pub mod checkmate;
 #[cfg(feature = "highs")]
 pub mod highs;
 pub mod netlib;
-pub mod remat_lp;
+pub mod sequences;

@@ -10,6 +10,8 @@ impl Core {
     /// Moves every cost a little, in the direction that keeps or makes its variable dual feasible, so that ratio tests
     /// have few ties. `d` is kept in step for nonbasic variables; those of basic ones are recomputed.
     pub fn perturb_costs(&mut self) {
+        let attempt = self.perturbations;
+        self.perturbations += 1;
         let largest = self.cost.iter().fold(0.0f64, |a, c| a.max(c.abs()));
         let mut scale = if largest > 100.0 {
             largest.sqrt().sqrt()
@@ -22,11 +24,11 @@ impl Core {
         if (boxed as f64) < 0.01 * self.n as f64 {
             scale = scale.min(1.0);
         }
-        let base = BASE * scale.max(1e-3);
+        let base = BASE * scale.max(1e-3) * (1 + attempt.min(9)) as f64;
         for j in 0..self.total() {
             let (l, u) = (self.lower[j], self.upper[j]);
             let size = if j < self.n {
-                (1.0 + self.cost[j].abs()) * base * (1.0 + self.random(j, 1))
+                (1.0 + self.cost[j].abs()) * base * (1.0 + self.random(j, 1 + 4 * attempt))
             } else {
                 1e-12 * (1.0 + self.random(j - self.n, 2))
             };
@@ -39,7 +41,9 @@ impl Core {
                     } else {
                         self.d[j]
                     };
-                    if toward >= 0.0 { size } else { -size }
+                    // At a reduced cost of zero, the bound it rests at decides: the other sign would flip it.
+                    let up = toward > 0.0 || (toward == 0.0 && self.mv[j] >= 0);
+                    if up { size } else { -size }
                 }
                 _ => 0.0,
             };

@@ -32,6 +32,7 @@ use crate::certificate;
 use crate::matrix::Compressed;
 use crate::model::Model;
 use crate::outcome::{Basis, FarkasRay, LpOutcome, Solution, VarStatus};
+use crate::refine::refine;
 use crate::settings::{Limits, Settings};
 use crate::solver::{Solver, Stats};
 use stack::{Stack, State};
@@ -434,6 +435,27 @@ pub struct Solved {
 /// # Ok::<(), remat_lp::ModelError>(())
 /// ```
 pub fn solve(
+    model: &Arc<Model>,
+    settings: &Settings,
+    limits: &Limits,
+    presolve: Option<&PresolveSettings>,
+) -> Solved {
+    if !settings.refine {
+        return solve_once(model, settings, limits, presolve);
+    }
+    // Only the original's residuals count.
+    let plain = Settings {
+        refine: false,
+        ..settings.clone()
+    };
+    let mut solved = solve_once(model, &plain, limits, presolve);
+    if let LpOutcome::Optimal(s) = &mut solved.outcome {
+        *s = refine(model, s, &plain);
+    }
+    solved
+}
+
+fn solve_once(
     model: &Arc<Model>,
     settings: &Settings,
     limits: &Limits,

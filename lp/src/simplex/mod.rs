@@ -140,6 +140,8 @@ pub(crate) struct Core {
     pub primal_tol: f64,
     pub dual_tol: f64,
     pub seed: u64,
+    /// Perturbations in this optimisation: each takes other random numbers, and larger ones.
+    pub perturbations: u64,
     pub max_updates: usize,
     /// Who watches, and what turns the minimised objective into the model's.
     pub log: Option<Log>,
@@ -207,6 +209,7 @@ impl Core {
             primal_tol: settings.primal_tolerance,
             dual_tol: settings.dual_tolerance,
             seed: settings.seed,
+            perturbations: 0,
             max_updates: settings.max_updates,
             log: None,
             log_state: (Algorithm::Dual, 2),
@@ -270,6 +273,11 @@ impl Core {
             Some(flag) if flag.load(Ordering::Relaxed) => Some(LimitKind::Interrupt),
             _ => None,
         }
+    }
+
+    /// After so many pivots in a row without progress a run counts as stalled.
+    pub fn stall_limit(&self) -> u64 {
+        500 + self.m as u64 / 4
     }
 
     /// A number in [0, 1) that depends on the seed and `k` only (splitmix64).

@@ -11,6 +11,7 @@ mod change;
 use crate::log::{Log, LogLine};
 use crate::model::Model;
 use crate::outcome::LpOutcome;
+use crate::refine::refine;
 use crate::scaling::Scaling;
 use crate::settings::{Algorithm, Limits, Settings};
 use crate::simplex::{Budget, Core, CoreEnd};
@@ -111,6 +112,11 @@ impl Solver {
         self.limits = limits;
     }
 
+    /// The working state, for [`crate::kernels`].
+    pub(crate) fn core_mut(&mut self) -> &mut Core {
+        &mut self.core
+    }
+
     /// Counters since construction.
     pub fn stats(&self) -> Stats {
         let c = &self.core.count;
@@ -135,7 +141,12 @@ impl Solver {
         self.core.log = self.settings.log.clone();
         self.core.objective_sign = self.model.sense.sign();
         self.core.objective_offset = self.model.offset;
-        let outcome = self.run(algorithm);
+        let mut outcome = self.run(algorithm);
+        if let (true, LpOutcome::Optimal(s)) = (self.settings.refine, &mut outcome) {
+            *s = refine(&self.model, s, &self.settings);
+            // The basis is of this model.
+            let _ = self.set_basis(&s.basis);
+        }
         self.core.report_end();
         outcome
     }

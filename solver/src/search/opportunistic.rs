@@ -184,8 +184,10 @@ impl Search {
         live: &Live,
     ) -> Result<(), SolveError> {
         let mut busy = vec![false; jobs.len()];
+        // After a state is written there is work first, even if writing took longer than the time between two.
+        let mut saved = false;
         loop {
-            let saving = self.checkpoint_is_due();
+            let saving = !saved && self.checkpoint_is_due();
             let ending = self.limit_reached();
             live.pause
                 .store(saving || ending.is_some(), Ordering::Relaxed);
@@ -204,9 +206,11 @@ impl Search {
                 }
                 if saving {
                     self.write_checkpoint()?;
+                    saved = true;
                     continue;
                 }
             }
+            saved = false;
             // No news is a moment to look at the clocks.
             if let Ok(news) = heard.recv_timeout(NAP) {
                 self.hear(news, &mut busy)?;

@@ -31,7 +31,7 @@ pub(super) fn run(_: &Instance, graph: Graph, options: &Options) -> Result<(), F
     );
     let mut run = Run {
         solver: Solver::new(form.model().clone(), Settings::default()),
-        recorder: Recorder::new(options.record.as_deref())?,
+        recorder: options.recorder()?,
         inside: BTreeSet::new(),
         seconds: 0.0,
         form: &form,
