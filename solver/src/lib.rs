@@ -17,6 +17,7 @@ mod check;
 mod cliques;
 mod control;
 mod cuts;
+mod debug_solution;
 mod domain;
 mod extend;
 mod heuristics;

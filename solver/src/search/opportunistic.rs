@@ -6,9 +6,8 @@
 
 use super::Search;
 use super::round::PLUNGE;
-use crate::heuristics::neighbourhood;
+use crate::heuristics::neighbourhood::{self, Around, Verdict};
 use crate::outcome::SolveError;
-use crate::root::RootData;
 use crate::tree::Node;
 use crate::worker::{Live, Report, Shared, Worker};
 use crossbeam_channel::{Receiver, Sender, unbounded};
@@ -24,7 +23,7 @@ const NAP: Duration = Duration::from_millis(50);
 /// What a worker is asked to do.
 enum Job {
     Plunge(Arc<Shared>, Node, u64),
-    Neighbourhood(Arc<Shared>, Arc<RootData>, u64, u64),
+    Neighbourhood(Arc<Shared>, Around),
 }
 
 /// What a worker says.
@@ -41,6 +40,8 @@ struct End {
     iterations: u64,
     side_ticks: u64,
     side_iterations: u64,
+    /// What a neighbourhood came to.
+    verdict: Option<Verdict>,
 }
 
 /// Why a job has no result.
@@ -80,14 +81,16 @@ pub(crate) struct Away {
 fn work(worker: &mut Worker, slot: usize, jobs: &Receiver<Job>, news: &Sender<News>) {
     for job in jobs {
         let (mut side_ticks, mut side_iterations) = (0, 0);
+        let mut verdict = None;
         let done = catch_unwind(AssertUnwindSafe(|| match job {
             Job::Plunge(shared, node, limit) => {
                 worker.run(&shared, node, limit).map_err(SolveError::from)
             }
-            Job::Neighbourhood(shared, root, turn, ticks) => {
+            Job::Neighbourhood(shared, around) => {
                 worker.begin(&shared);
                 worker.domain.reset(&shared.lower, &shared.upper);
-                let found = neighbourhood::run(&shared, &root, turn, ticks)?;
+                let found = neighbourhood::run(&shared, &around)?;
+                verdict = Some(found.verdict);
                 (side_ticks, side_iterations) = (found.ticks, found.iterations);
                 if let Some(x) = found.x {
                     worker.offer(&shared, &x, found.name)?;
@@ -109,6 +112,7 @@ fn work(worker: &mut Worker, slot: usize, jobs: &Receiver<Job>, news: &Sender<Ne
                 iterations: worker.relax.iterations(),
                 side_ticks,
                 side_iterations,
+                verdict,
             }),
         });
         if said.is_err() {
@@ -180,8 +184,10 @@ impl Search {
         live: &Live,
     ) -> Result<(), SolveError> {
         let mut busy = vec![false; jobs.len()];
+        // After a state is written there is work first, even if writing took longer than the time between two.
+        let mut saved = false;
         loop {
-            let saving = self.checkpoint_is_due();
+            let saving = !saved && self.checkpoint_is_due();
             let ending = self.limit_reached();
             live.pause
                 .store(saving || ending.is_some(), Ordering::Relaxed);
@@ -200,9 +206,11 @@ impl Search {
                 }
                 if saving {
                     self.write_checkpoint()?;
+                    saved = true;
                     continue;
                 }
             }
+            saved = false;
             // No news is a moment to look at the clocks.
             if let Ok(news) = heard.recv_timeout(NAP) {
                 self.hear(news, &mut busy)?;
@@ -223,6 +231,9 @@ impl Search {
         };
         self.side_ticks += end.side_ticks;
         self.side_iterations += end.side_iterations;
+        if let Some(verdict) = end.verdict {
+            self.learn_from(verdict);
+        }
         let Some(fault) = end.fault else {
             return Ok(());
         };
@@ -242,11 +253,10 @@ impl Search {
                 continue;
             }
             if self.sub_mip_is_due()
-                && let Some((turn, ticks)) = self.next_neighbourhood()
-                && let Some(root) = &self.root
+                && let Some(around) = self.next_neighbourhood()
             {
                 let shared = Arc::new(self.shared.clone());
-                let job = Job::Neighbourhood(shared, root.clone(), turn, ticks);
+                let job = Job::Neighbourhood(shared, around);
                 busy[slot] = jobs[slot].send(job).is_ok();
                 continue;
             }
