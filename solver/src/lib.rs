@@ -3,6 +3,7 @@
 //! A model is a [`remat_lp::Model`] with integer markers; [`Solver`] solves it. The tree search, presolve, cuts,
 //! branching and heuristics know nothing of tensors: what makes them fast on a domain comes in through the traits
 //! [`BranchingRule`], [`Separator`], [`Heuristic`], [`Propagator`] and [`NodeSelector`].
+//! Programs with too many columns to be written down go to [`pricing`]: branch-price-and-cut.
 //!
 //! A result can be trusted: solutions are checked against the model given ([`check_point`]), leaves are pruned by bounds
 //! that hold in spite of rounding, and by verified Farkas proofs.
@@ -13,27 +14,34 @@
 
 mod branching;
 mod check;
+mod cliques;
+mod control;
 mod cuts;
 mod domain;
 mod extend;
 mod heuristics;
 mod outcome;
+mod packed;
 mod presolve;
+pub mod pricing;
 mod problem;
 mod relaxation;
 mod root;
 mod safe;
 mod search;
 mod settings;
+mod solver;
+mod state_file;
 mod tree;
 mod worker;
 
 pub use branching::Decision;
 pub use check::{Refusal, check_point};
+pub use control::{Checkpoint, Control, Observer, Progress};
 pub use extend::{
     BestBound, BestEstimate, BranchingRule, CutRow, CutSink, DepthFirst, Heuristic, NodeSelector,
     NodeSummary, NodeView, Propagator, Separator, SolutionSink,
 };
 pub use outcome::{Info, Solution, SolveError, SolveResult, SolveStatus};
-pub use search::Solver;
 pub use settings::{Limits, NodeSelection, Settings};
+pub use solver::Solver;

@@ -1,5 +1,8 @@
 //! How a solve ends, and what was counted on the way.
 
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
 /// Why a solve ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SolveStatus {
@@ -13,6 +16,8 @@ pub enum SolveStatus {
     TimeLimit,
     /// The node limit.
     NodeLimit,
+    /// The limit on memory for open nodes.
+    MemoryLimit,
     /// The tick limit.
     TickLimit,
     /// Interrupted from outside.
@@ -34,7 +39,7 @@ pub struct Solution {
 }
 
 /// Counters of a solve.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Info {
     /// Nodes whose linear program was solved or which propagation closed.
     pub nodes: u64,
@@ -58,7 +63,11 @@ pub struct Info {
     pub presolved_rows: u64,
     /// Columns after presolve.
     pub presolved_cols: u64,
-    /// Wall-clock seconds.
+    /// Nodes that went through node files.
+    pub spilled_nodes: u64,
+    /// Times that presolve and root were done again.
+    pub restarts: u64,
+    /// Wall-clock seconds, those before a resume included.
     pub seconds: f64,
 }
 
@@ -69,6 +78,8 @@ pub struct SolveResult {
     pub status: SolveStatus,
     /// The best solution found.
     pub solution: Option<Solution>,
+    /// The best solutions found, the best first; at most as many as the settings ask for.
+    pub pool: Vec<Solution>,
     /// No solution is better than this, in the model's sense.
     pub dual_bound: f64,
     /// Counters.
@@ -92,6 +103,14 @@ pub enum SolveError {
     /// The linear programming core refused a model.
     #[error(transparent)]
     Model(#[from] remat_lp::ModelError),
+    /// A state, node or certificate file could not be written or read.
+    #[error("{}: {problem}", .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// A setting makes no sense.
     #[error("setting `{name}` is {value}: {expected}")]
     Setting {

@@ -9,11 +9,12 @@ use remat_lp::{
     Basis, Bounds, ColId, Limits, LpOutcome, ModelError, NewRow, RowId, Solution, Solver,
     VarStatus, certificate,
 };
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// A row beyond those of the problem: `lower <= entries . x <= upper`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ExtraRow {
     /// Unique in the search.
     pub tag: u64,
@@ -34,8 +35,8 @@ impl ExtraRow {
 /// A basis, with the tags of the extra rows it speaks of.
 #[derive(Clone, Debug)]
 pub(crate) struct BasisSnapshot {
-    basis: Basis,
-    tags: Vec<u64>,
+    pub basis: Basis,
+    pub tags: Vec<u64>,
 }
 
 /// How a node's linear program ended, proof checked.

@@ -1,11 +1,13 @@
 //! What a user may set: tolerances, switches, limits.
 
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Limits of a solve; the default has none. Only `seconds` and `interrupt` depend on the clock: with the others the
 /// same input gives the same tree.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Limits {
     /// Wall-clock seconds.
     pub seconds: Option<f64>,
@@ -13,12 +15,17 @@ pub struct Limits {
     pub nodes: Option<u64>,
     /// Deterministic work units (about one per matrix entry touched).
     pub ticks: Option<u64>,
+    /// Bytes of open nodes in memory. With a folder for node files ([`crate::Control::node_files`]) the least promising
+    /// ones go there; without, the search ends.
+    pub memory_bytes: Option<u64>,
     /// Stop at the next node after another thread sets this.
+    #[serde(skip)]
     pub interrupt: Option<Arc<AtomicBool>>,
 }
 
 /// Order in which open nodes are taken up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum NodeSelection {
     /// Smallest bound first.
     BestBound,
@@ -35,7 +42,11 @@ pub enum NodeSelection {
 /// let s = remat_solver::Settings { cuts: false, ..Default::default() };
 /// assert_eq!(s.integrality_tolerance, 1e-6);
 /// ```
-#[derive(Clone, Debug)]
+///
+/// They can be read from any format that `serde` knows; what is not said keeps its default, and a name that does not
+/// exist is an error.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// Limits.
     pub limits: Limits,
@@ -73,11 +84,17 @@ pub struct Settings {
     pub reliability: u32,
     /// Order of nodes.
     pub node_selection: NodeSelection,
-    /// Worker threads. The tree does not depend on it.
+    /// Worker threads. The tree does not depend on it, unless `opportunistic` is set.
     pub threads: usize,
+    /// Workers take up nodes as they come instead of in rounds: faster on several threads, but the tree and which of
+    /// several optimal solutions is found depend on the moment.
+    pub opportunistic: bool,
+    /// How many of the best solutions found are kept for [`crate::SolveResult::pool`].
+    pub pool_size: usize,
     /// Most nodes of a parallel round. The tree does depend on it.
     pub round_width: usize,
     /// Points to start from, one number per column of the model; unusable ones are ignored.
+    #[serde(skip)]
     pub starts: Vec<Vec<f64>>,
     /// Seed of all pseudo-random choices.
     pub seed: u64,
@@ -107,6 +124,8 @@ impl Default for Settings {
             reliability: 4,
             node_selection: NodeSelection::default(),
             threads: 1,
+            opportunistic: false,
+            pool_size: 1,
             round_width: 4,
             starts: Vec::new(),
             seed: 1,

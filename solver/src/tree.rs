@@ -3,6 +3,7 @@
 use crate::branching::Decision;
 use crate::extend::{NodeSelector, NodeSummary};
 use crate::relaxation::{BasisSnapshot, ExtraRow};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ pub(crate) struct PathLink {
 }
 
 /// What is to be learned from solving a node: the gain of its parent's branching.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Branched {
     pub col: u32,
     pub up: bool,
@@ -108,7 +109,8 @@ impl NodeQueue {
         });
         self.by_key.insert((Key(key), node.id));
         self.by_bound.insert((Key(node.bound), node.id));
-        self.nodes.insert(node.id, (node, key));
+        let before = self.nodes.insert(node.id, (node, key));
+        debug_assert!(before.is_none(), "two open nodes have the same number");
     }
 
     fn remove(&mut self, id: u64) -> Option<Node> {
@@ -116,6 +118,19 @@ impl NodeQueue {
         self.by_key.remove(&(Key(key), id));
         self.by_bound.remove(&(Key(node.bound), id));
         Some(node)
+    }
+
+    /// Every open node, in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.values().map(|n| &n.0)
+    }
+
+    pub fn picks(&self) -> u64 {
+        self.picks
+    }
+
+    pub fn set_picks(&mut self, picks: u64) {
+        self.picks = picks;
     }
 
     /// The next node; now and then the one with the smallest bound.

@@ -3,7 +3,10 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, Sense};
-use remat_solver::{Limits, NodeSelection, Settings, SolveStatus, Solver, check_point};
+use remat_solver::{
+    Checkpoint, Control, Limits, NodeSelection, Settings, SolveResult, SolveStatus, Solver,
+    check_point,
+};
 
 struct Dice(Xoshiro256PlusPlus);
 
@@ -15,6 +18,124 @@ impl Dice {
     fn chance(&mut self, percent: i64) -> bool {
         self.range(0, 99) < percent
     }
+}
+
+/// A box of integer points seen through a unimodular map: no column has bounds, rows alone keep it finite, and columns may
+/// have large values. The last coordinate of the box may be unbounded (`.2`). The truth comes from the box.
+fn lattice_model(dice: &mut Dice) -> (Model, Truth, bool) {
+    let n = dice.range(2, 4) as usize;
+    // `inverse` maps a point of the model (after subtracting `shift`) to one of the box; built from elementary steps.
+    let mut inverse: Vec<Vec<i64>> = (0..n)
+        .map(|i| (0..n).map(|j| i64::from(i == j)).collect())
+        .collect();
+    for _ in 0..dice.range(1, 5) {
+        let (i, j) = (
+            dice.range(0, n as i64 - 1) as usize,
+            dice.range(0, n as i64 - 1) as usize,
+        );
+        if i != j {
+            let f = dice.range(-2, 2);
+            let from = inverse[j].clone();
+            for (to, v) in inverse[i].iter_mut().zip(from) {
+                *to += f * v;
+            }
+        }
+    }
+    let shift: Vec<i64> = (0..n).map(|_| dice.range(-300, 300)).collect();
+    let box_of: Vec<(i64, i64)> = (0..n)
+        .map(|_| {
+            let l = dice.range(-3, 3);
+            (l, l + dice.range(0, 5))
+        })
+        .collect();
+    let open = dice.chance(30);
+    let bounded = if open { n - 1 } else { n };
+    let cost: Vec<i64> = (0..n).map(|_| dice.range(-9, 9)).collect();
+    let rows: Vec<(Vec<i64>, i64)> = (0..dice.range(0, 3))
+        .map(|_| {
+            let a: Vec<i64> = (0..n)
+                .map(|j| if j < bounded { dice.range(-6, 6) } else { 0 })
+                .collect();
+            (a, dice.range(-12, 15))
+        })
+        .collect();
+    // Every point of the bounded part.
+    let mut best: Option<i64> = None;
+    let mut z: Vec<i64> = box_of.iter().map(|b| b.0).collect();
+    'points: loop {
+        let holds = rows
+            .iter()
+            .all(|(a, side)| (0..n).map(|j| a[j] * z[j]).sum::<i64>() <= *side);
+        if holds {
+            let v: i64 = (0..n).map(|j| cost[j] * z[j]).sum();
+            best = Some(best.map_or(v, |b| b.min(v)));
+        }
+        let mut k = 0;
+        loop {
+            if k == bounded {
+                break 'points;
+            }
+            z[k] += 1;
+            if z[k] <= box_of[k].1 {
+                break;
+            }
+            z[k] = box_of[k].0;
+            k += 1;
+        }
+    }
+    // Branch and bound on an unbounded polyhedron need not end where there is no point, or at no cost along a ray.
+    let open = open && best.is_some() && cost[n - 1] != 0;
+    let mut b = ModelBuilder::new(Sense::Minimise);
+    // A linear form over the box as one over the model, and what the shift adds to it.
+    let through = |a: &[i64]| -> (Vec<f64>, f64) {
+        let form: Vec<i64> = (0..n)
+            .map(|k| (0..n).map(|i| a[i] * inverse[i][k]).sum())
+            .collect();
+        let at_shift: i64 = (0..n).map(|k| form[k] * shift[k]).sum();
+        (form.iter().map(|&v| v as f64).collect(), at_shift as f64)
+    };
+    let (c, c0) = through(&cost);
+    let cols: Vec<ColId> = c
+        .iter()
+        .map(|&c| {
+            let col = b.add_col(c, ..);
+            b.set_integer(col, true);
+            col
+        })
+        .collect();
+    b.set_offset(-c0);
+    let entries = |form: &[f64]| -> Vec<(ColId, f64)> {
+        cols.iter()
+            .zip(form)
+            .filter(|(_, v)| **v != 0.0)
+            .map(|(&c, &v)| (c, v))
+            .collect()
+    };
+    for (i, &(l, u)) in box_of.iter().enumerate() {
+        let unit: Vec<i64> = (0..n).map(|k| i64::from(k == i)).collect();
+        let (form, at) = through(&unit);
+        let upper = if i + 1 < n || !open {
+            u as f64 + at
+        } else {
+            f64::INFINITY
+        };
+        b.add_row(Bounds::new(l as f64 + at, upper), entries(&form));
+    }
+    for (a, side) in &rows {
+        let (form, at) = through(a);
+        b.add_row(..=*side as f64 + at, entries(&form));
+    }
+    let truth = match best {
+        None => Truth::Infeasible,
+        Some(_) if open && cost[n - 1] < 0 => Truth::Unbounded,
+        // A last coordinate that turned out bounded is at the better end of its interval.
+        Some(v) if bounded < n && !open => {
+            let (l, u) = box_of[n - 1];
+            Truth::Optimal((v + (cost[n - 1] * (u - l)).min(0)) as f64)
+        }
+        Some(v) => Truth::Optimal(v as f64),
+    };
+    (b.build().unwrap(), truth, open)
 }
 
 /// A model whose integer columns have finite small bounds.
@@ -241,17 +362,68 @@ fn random_settings(dice: &mut Dice) -> Settings {
         },
         round_width: dice.range(1, 6) as usize,
         threads: if dice.chance(3) { 2 } else { 1 },
+        opportunistic: dice.chance(50),
+        pool_size: dice.range(1, 4) as usize,
         seed: dice.0.next_u64(),
         ..Settings::default()
     }
 }
 
+/// Ends the search after some nodes and goes on from its state.
+fn solve_in_two_runs(model: &Model, settings: &Settings, dice: &mut Dice) -> SolveResult {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state");
+    let mut first = settings.clone();
+    first.limits.nodes = Some(dice.range(0, 12) as u64);
+    let control = |resume: bool| Control {
+        checkpoint: Some(Checkpoint {
+            path: path.clone(),
+            seconds: 0.0,
+        }),
+        resume: resume.then(|| path.clone()),
+        ..Control::default()
+    };
+    let solver = Solver::new(model.clone(), first).with_control(control(false));
+    let result = solver.run().unwrap();
+    if result.status != SolveStatus::NodeLimit {
+        return result;
+    }
+    let solver = Solver::new(model.clone(), settings.clone()).with_control(control(true));
+    solver.run().unwrap()
+}
+
 fn compare(seed: u64) -> &'static str {
     let mut dice = Dice(Xoshiro256PlusPlus::seed_from_u64(seed));
-    let (model, kind) = random_model(&mut dice);
-    let settings = random_settings(&mut dice);
-    let truth = enumerate(&model);
-    let result = Solver::new(model.clone(), settings.clone()).run().unwrap();
+    let (model, kind, truth) = if dice.chance(12) {
+        let (model, truth, open) = lattice_model(&mut dice);
+        (model, if open { "open" } else { "lattice" }, truth)
+    } else {
+        let (model, kind) = random_model(&mut dice);
+        let truth = enumerate(&model);
+        (model, kind, truth)
+    };
+    let mut settings = random_settings(&mut dice);
+    if kind == "open" {
+        settings.node_selection = NodeSelection::BestBound;
+    }
+    if std::env::var_os("REMAT_SHOW").is_some() {
+        let text = remat_lp::lp_format::to_string(&model);
+        eprintln!("seed {seed} ({kind}), {truth:?} expected\n{settings:?}\n{text}");
+    }
+    let result = if dice.chance(10) {
+        solve_in_two_runs(&model, &settings, &mut dice)
+    } else {
+        Solver::new(model.clone(), settings.clone()).run().unwrap()
+    };
+    for (k, s) in result.pool.iter().enumerate() {
+        assert_eq!(
+            check_point(&model, &s.x, 1e-6),
+            Ok(s.objective),
+            "seed {seed}"
+        );
+        let sign = model.sense().sign();
+        assert!(k == 0 || sign * s.objective >= sign * result.pool[k - 1].objective);
+    }
     let found = match (result.status, &result.solution) {
         (SolveStatus::Infeasible, None) => Truth::Infeasible,
         (SolveStatus::Unbounded, Some(_)) => Truth::Unbounded,
@@ -296,6 +468,26 @@ fn random_programs_match_enumeration() {
         .unwrap_or((0, 2500));
     for seed in start..start + count {
         compare(seed);
+    }
+}
+
+/// Programs that once had a wrong answer, and their optima.
+#[test]
+fn programs_that_once_went_wrong() {
+    let cases = [(
+        // Coefficient tightening left 1e-15 of a coefficient, which a singleton row then divided by.
+        "Minimize\n c: - 8 x0 - 8 x1 - 7 x2 - x3 - x4\nSubject To\n r0: - 9 x0 + 3 x3 + 7 x4 = -6\n \
+         r1: 22 <= 2 x1 - 2 x2 - 8 x4 <= 25\n r2: - 9 x0 - 5 x1 - 5 x3 <= 21\n r3: - 3 x0 + 6 x1 + 3 x3 = 9\n \
+         r4: - x0 + 9 x1 - 5 x4 >= -6\nBounds\n -2 <= x0 <= 0\n 1 <= x1 <= 2\n x2 <= 2\n -5 <= x3 <= 1\n \
+         -4 <= x4 <= -1\nGeneral\n x0\n x1\n x2\nEnd\n",
+        -2.0,
+    )];
+    for (text, optimum) in cases {
+        let model = remat_lp::lp_format::parse(text, "case").unwrap();
+        let result = Solver::new(model, Settings::default()).run().unwrap();
+        assert_eq!(result.status, SolveStatus::Optimal);
+        let objective = result.solution.unwrap().objective;
+        assert!((objective - optimum).abs() < 1e-6, "{objective}");
     }
 }
 

@@ -2,7 +2,9 @@
 
 pub mod baselines;
 pub mod completions;
+pub mod export;
 pub mod lp;
+pub mod mip;
 pub mod show;
 pub mod solve;
 pub mod verify;

@@ -1,4 +1,6 @@
 //! What the end-to-end tests share: running the binary, and small instances.
+// Every test file uses a part of it.
+#![allow(dead_code)]
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,7 @@
 //! Pseudo-costs: what branching on a column gained per unit so far (Benichou et al. 1971; Achterberg, Koch & Martin 2005).
 
+use serde::{Deserialize, Serialize};
+
 /// One observation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Observation {
@@ -8,7 +10,7 @@ pub(crate) struct Observation {
     pub gain_per_unit: f64,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct PseudoCosts {
     sum: [Vec<f64>; 2],
     count: [Vec<u32>; 2],

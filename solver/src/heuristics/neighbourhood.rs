@@ -6,8 +6,8 @@
 
 use crate::outcome::SolveError;
 use crate::root::RootData;
-use crate::search::Solver;
 use crate::settings::{Limits, Settings};
+use crate::solver::Solver;
 use crate::worker::Shared;
 use std::sync::Arc;
 
@@ -79,10 +79,10 @@ pub(crate) fn run(
     }
     let settings = Settings {
         limits: Limits {
-            seconds: None,
             nodes: Some(200),
             ticks: Some(ticks),
             interrupt: Some(shared.stop.clone()),
+            ..Limits::default()
         },
         cutoff: shared.cutoff.is_finite().then_some(shared.cutoff),
         sub_mips: false,
@@ -90,6 +90,8 @@ pub(crate) fn run(
         probing: false,
         restarts: false,
         threads: 1,
+        opportunistic: false,
+        pool_size: 1,
         starts: Vec::new(),
         log: false,
         ..shared.settings.clone()

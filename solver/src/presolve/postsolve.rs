@@ -1,7 +1,9 @@
 //! The way back from the reduced problem to the model given.
 
+use serde::{Deserialize, Serialize};
+
 /// How a column that was taken out gets its value.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Step {
     /// It is constant.
     Fixed { col: u32, value: f64 },
@@ -14,7 +16,7 @@ pub(crate) enum Step {
 }
 
 /// A stack of steps, undone last first.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Postsolve {
     /// Columns of the model given.
     pub original: usize,

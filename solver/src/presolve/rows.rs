@@ -108,8 +108,10 @@ fn tighten(w: &mut Work, i: usize, max: f64, sign: f64, noise: f64) {
             continue;
         }
         let d = side - (max - a.abs());
-        // Worth it, and not a cancellation.
-        if d <= 1e-4 * a.abs().max(1e-3) + 10.0 * noise || d >= a.abs() {
+        // Worth it, and not a cancellation: a coefficient that all but vanishes would be noise that later divides.
+        if d <= 1e-4 * a.abs().max(1e-3) + 10.0 * noise
+            || d >= (1.0 - 1e-6) * a.abs() - 10.0 * noise
+        {
             continue;
         }
         let at = if a > 0.0 { w.upper[j] } else { w.lower[j] };

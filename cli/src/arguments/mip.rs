@@ -1,0 +1,104 @@
+//! What may be written after `remat-bb mip` and `remat-bb check-certificate`.
+
+use super::{parse_duration, parse_gap, parse_setting};
+use clap::Args;
+use remat_formulations::Budget;
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub(super) const MIP_ABOUT: &str = "\
+Solve a mixed-integer program by branch and bound: MPS (fixed or free format) or CPLEX LP, plain or gzipped.
+
+Every solution is checked against the model as it was read before it is believed. Without a time limit, a checkpoint to \
+go on from or --opportunistic, file, settings and seed alone decide the tree, on any number of threads. Ctrl-C (or \
+SIGTERM) ends the search; the best solution so far is reported and written as usual.";
+
+/// `remat-bb mip`
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  remat-bb mip lseu.mps.gz --solution lseu.sol
+  remat-bb mip plan.lp --time-limit 10m --gap 1% --threads 2 --json
+  remat-bb mip large.mps --checkpoint large.state --time-limit 1h
+  remat-bb mip large.mps --resume large.state --checkpoint large.state
+  remat-bb mip p0033.mps.gz --set cuts=false --set limits.ticks=1000000
+
+The object that --json prints has the fields status (optimal, feasible, infeasible, unbounded, limit or interrupted), \
+objective, bound, gap, seconds, nodes, lp_iterations, ticks, root_bound, found_by, pool (objectives), end (what ended \
+the search), model, rows, cols, nonzeros, integers, presolved (rows, columns), cuts, restarts, threads and seed. What is \
+not known is null.
+
+Exit codes: 0 optimal, unbounded or a solution found, 2 bad usage or input, 3 proven infeasible, 4 limit reached without \
+a solution.")]
+pub struct MipArguments {
+    /// Mixed-integer program: MPS, or CPLEX LP where the name ends in .lp; plain or gzipped
+    pub file: PathBuf,
+    /// Write the best solution here (column names and values)
+    #[arg(short = 'o', long, value_name = "FILE.sol")]
+    pub solution: Option<PathBuf>,
+    /// Start from this solution (complete or not feasible is no error); may be given several times
+    #[arg(long, value_name = "FILE.sol")]
+    pub start: Vec<PathBuf>,
+    /// Keep the best K solutions that were found; with --solution FILE.sol the others go to FILE.2.sol and so on
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub pool: Option<u32>,
+    /// End after this time: seconds, or with a unit (90s, 10m, 2h)
+    #[arg(short, long, value_name = "TIME", value_parser = parse_duration)]
+    pub time_limit: Option<Duration>,
+    /// End after so many nodes
+    #[arg(long, value_name = "N")]
+    pub node_limit: Option<u64>,
+    /// Relative gap between objective and bound that counts as optimal: a fraction or a percentage [default: 1e-7]
+    #[arg(short, long, value_name = "GAP", value_parser = parse_gap)]
+    pub gap: Option<f64>,
+    /// Absolute gap that counts as optimal [default: 1e-9]
+    #[arg(long, value_name = "GAP")]
+    pub absolute_gap: Option<f64>,
+    /// Worker threads; 0 for one per core [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(..=255))]
+    pub threads: Option<u16>,
+    /// Let threads take up nodes as they come: faster, but the tree is another one every time
+    #[arg(long)]
+    pub opportunistic: bool,
+    /// Seed of all random choices [default: 1]
+    #[arg(long, value_name = "K")]
+    pub seed: Option<u64>,
+    /// Memory for open nodes (500MB, 4GiB); the least promising ones go to node files beyond it
+    #[arg(long, value_name = "AMOUNT", value_parser = parse_bytes)]
+    pub memory_limit: Option<u64>,
+    /// Folder for node files [default: a new one among the temporary files]
+    #[arg(long, value_name = "FOLDER")]
+    pub node_files: Option<PathBuf>,
+    /// Write the state of the search here, now and then and at its end
+    #[arg(long, value_name = "FILE")]
+    pub checkpoint: Option<PathBuf>,
+    /// Time between two checkpoints
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
+    pub checkpoint_every: Duration,
+    /// Go on from the state that --checkpoint wrote for the same file
+    #[arg(long, value_name = "FILE")]
+    pub resume: Option<PathBuf>,
+    /// Write a proof of the result that check-certificate (or any VIPR 1.1 checker) accepts
+    #[arg(long, value_name = "FILE.vipr")]
+    pub certificate: Option<PathBuf>,
+    /// Settings by name, as TOML; options on the command line come before it
+    #[arg(long, value_name = "FILE.toml")]
+    pub params: Option<PathBuf>,
+    /// One setting by name, as in the file of --params; may be given several times
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting)]
+    pub set: Vec<(String, String)>,
+    /// Print one JSON object on standard output instead of a summary
+    #[arg(long)]
+    pub json: bool,
+    /// No log and no notes on standard error
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// An amount of memory.
+fn parse_bytes(text: &str) -> Result<u64, String> {
+    match text.parse::<Budget>() {
+        Ok(Budget::Bytes(bytes)) => Ok(bytes),
+        _ => Err("write bytes or an amount with a unit, for example 500MB or 4GiB".into()),
+    }
+}

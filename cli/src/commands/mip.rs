@@ -1,0 +1,348 @@
+//! `remat-bb mip`
+
+use crate::arguments::MipArguments;
+use crate::failure::{Exit, Failure};
+use crate::{files, interrupt, report};
+use remat_lp::solution_file::SolutionFile;
+use remat_lp::{ColId, Model};
+use remat_solver::{
+    Checkpoint, Control, Settings, Solution, SolveError, SolveResult, SolveStatus, Solver,
+};
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Solves a mixed-integer program and reports.
+///
+/// # Errors
+/// [`Failure`] for bad input, or files that cannot be written.
+pub fn run(arguments: &MipArguments) -> Result<Exit, Failure> {
+    let outputs = [
+        &arguments.solution,
+        &arguments.checkpoint,
+        &arguments.certificate,
+    ];
+    for path in outputs.into_iter().flatten() {
+        files::check_writable(path)?;
+    }
+    let mut settings = settings(arguments)?;
+    let model = Arc::new(super::lp::read(&arguments.file)?);
+    for path in &arguments.start {
+        let point = SolutionFile::read(path).and_then(|s| s.point(&model));
+        settings.starts.push(point.map_err(|e| Failure::Usage {
+            problem: format!("{}: {e}", path.display()),
+            remedy: "a start names columns of the model and their values, one a line; those that it does not name \
+                     are zero"
+                .into(),
+        })?);
+    }
+    interrupt::catch(
+        "ending with the best solution so far; once more to end at once",
+        arguments.quiet,
+    );
+    settings.limits.interrupt = Some(interrupt::flag());
+    let solver = Solver::new(model.clone(), settings.clone()).with_control(control(arguments)?);
+    let result = solver.run().map_err(failure)?;
+    let outcome = MipResult {
+        model: &model,
+        settings: &settings,
+        result: &result,
+    };
+    // The result is shown even where it could not be written to the files.
+    let written = outcome.write_solutions(arguments);
+    files::print(&if arguments.json {
+        report::json(&outcome.json())
+    } else {
+        outcome.summary(written.as_deref().unwrap_or_default())
+    })?;
+    written?;
+    Ok(match result.status {
+        SolveStatus::Infeasible => Exit::Infeasible,
+        SolveStatus::Unbounded => Exit::Done,
+        _ if result.solution.is_some() => Exit::Done,
+        _ => Exit::NoPlan,
+    })
+}
+
+/// The file of `--params`, then `--set`, then the options with names of their own.
+fn settings(arguments: &MipArguments) -> Result<Settings, Failure> {
+    let mut text = String::new();
+    if let Some(path) = &arguments.params {
+        text = std::fs::read_to_string(path).map_err(|e| Failure::Open {
+            file: path.display().to_string(),
+            problem: e.to_string(),
+            remedy: None,
+        })?;
+    }
+    let fail = |place: String, e: toml::de::Error| Failure::Usage {
+        problem: format!("{place}: {}", e.to_string().trim()),
+        remedy: "docs/cli.md lists the names and their values".into(),
+    };
+    let place = || {
+        let path = arguments.params.as_ref();
+        path.map_or(String::new(), |p| p.display().to_string())
+    };
+    let mut table: toml::Table = text.parse().map_err(|e| fail(place(), e))?;
+    // The file alone first, so that errors name it.
+    let _: Settings = toml::Table::try_into(table.clone()).map_err(|e| fail(place(), e))?;
+    for (name, value) in &arguments.set {
+        let place = || format!("--set {name}={value}");
+        let one: toml::Table = format!("{name} = {value}")
+            .parse()
+            // A word without quotes is text.
+            .or_else(|_| format!("{name} = {value:?}").parse())
+            .map_err(|e| fail(place(), e))?;
+        merge(&mut table, one);
+        let _: Settings = toml::Table::try_into(table.clone()).map_err(|e| fail(place(), e))?;
+    }
+    let mut s: Settings = table.try_into().map_err(|e| fail(place(), e))?;
+    let a = arguments;
+    let limits = &mut s.limits;
+    limits.seconds = a.time_limit.map(|t| t.as_secs_f64()).or(limits.seconds);
+    limits.nodes = a.node_limit.or(limits.nodes);
+    limits.memory_bytes = a.memory_limit.or(limits.memory_bytes);
+    s.relative_gap = a.gap.unwrap_or(s.relative_gap);
+    s.absolute_gap = a.absolute_gap.unwrap_or(s.absolute_gap);
+    s.threads = match a.threads {
+        Some(0) => std::thread::available_parallelism().map_or(1, usize::from),
+        Some(n) => usize::from(n),
+        None => s.threads,
+    };
+    s.seed = a.seed.unwrap_or(s.seed);
+    s.opportunistic |= a.opportunistic;
+    s.pool_size = a.pool.map_or(s.pool_size, |k| k as usize);
+    s.log = !a.quiet;
+    Ok(s)
+}
+
+/// Puts the entries of one table into another, tables within tables too.
+fn merge(into: &mut toml::Table, from: toml::Table) {
+    for (name, value) in from {
+        match (into.get_mut(&name), value) {
+            (Some(toml::Value::Table(old)), toml::Value::Table(new)) => merge(old, new),
+            (_, value) => {
+                into.insert(name, value);
+            }
+        }
+    }
+}
+
+fn control(arguments: &MipArguments) -> Result<Control, Failure> {
+    let checkpoint = arguments.checkpoint.as_ref().map(|path| Checkpoint {
+        path: path.clone(),
+        seconds: arguments.checkpoint_every.as_secs_f64(),
+    });
+    Ok(Control {
+        checkpoint,
+        resume: arguments.resume.clone(),
+        node_files: arguments.node_files.clone(),
+        certificate: arguments.certificate.clone(),
+        ..Control::default()
+    })
+}
+
+fn failure(error: SolveError) -> Failure {
+    let remedy = match &error {
+        SolveError::File { .. } => {
+            "give the file that --checkpoint wrote for this model, and places that can be written"
+        }
+        SolveError::Setting { .. } => "docs/cli.md lists the settings and their values",
+        SolveError::Model(_) => "check the numbers in the model",
+    };
+    Failure::Usage {
+        problem: error.to_string(),
+        remedy: remedy.into(),
+    }
+}
+
+/// A solve and what is said of it.
+struct MipResult<'a> {
+    model: &'a Model,
+    settings: &'a Settings,
+    result: &'a SolveResult,
+}
+
+#[derive(Serialize)]
+struct Json<'a> {
+    status: &'a str,
+    end: &'a str,
+    objective: Option<f64>,
+    bound: Option<f64>,
+    gap: Option<f64>,
+    seconds: f64,
+    nodes: u64,
+    lp_iterations: u64,
+    ticks: u64,
+    root_bound: Option<f64>,
+    found_by: Option<&'a str>,
+    pool: Vec<f64>,
+    model: &'a str,
+    rows: usize,
+    cols: usize,
+    nonzeros: usize,
+    integers: usize,
+    presolved: [u64; 2],
+    cuts: u64,
+    restarts: u64,
+    strong_branchings: u64,
+    unproven_bounds: u64,
+    spilled_nodes: u64,
+    threads: usize,
+    seed: u64,
+}
+
+impl MipResult<'_> {
+    fn status(&self) -> &'static str {
+        match self.result.status {
+            SolveStatus::Optimal => "optimal",
+            SolveStatus::Infeasible => "infeasible",
+            SolveStatus::Unbounded => "unbounded",
+            SolveStatus::Interrupted => "interrupted",
+            _ if self.result.solution.is_some() => "feasible",
+            _ => "limit",
+        }
+    }
+
+    /// What ended the search.
+    fn end(&self) -> &'static str {
+        match self.result.status {
+            SolveStatus::Optimal | SolveStatus::Infeasible | SolveStatus::Unbounded => "complete",
+            SolveStatus::TimeLimit => "time limit",
+            SolveStatus::NodeLimit => "node limit",
+            SolveStatus::TickLimit => "tick limit",
+            SolveStatus::MemoryLimit => "memory limit",
+            SolveStatus::Interrupted => "interrupt",
+            SolveStatus::Unresolved => "leaves that numerical trouble left open",
+        }
+    }
+
+    fn bound(&self) -> Option<f64> {
+        Some(self.result.dual_bound).filter(|b| b.is_finite())
+    }
+
+    fn integers(&self) -> usize {
+        let all = 0..self.model.num_cols();
+        all.filter(|&j| self.model.is_integer(ColId(j as u32)))
+            .count()
+    }
+
+    /// Writes the solutions that were asked for; what was written, in words.
+    fn write_solutions(&self, arguments: &MipArguments) -> Result<Vec<String>, Failure> {
+        let Some(path) = &arguments.solution else {
+            return Ok(Vec::new());
+        };
+        let one = |path: &Path, s: &Solution| {
+            let text = SolutionFile::new(self.model, self.status(), &s.x).to_text();
+            files::write(path, &text)
+        };
+        let mut written = Vec::new();
+        if let Some(best) = &self.result.solution {
+            one(path, best)?;
+            written.push(format!("solution   {}", path.display()));
+        }
+        for (k, s) in self.result.pool.iter().enumerate().skip(1) {
+            let path = numbered(path, k + 1);
+            one(&path, s)?;
+            written.push(format!(
+                "solution   {} (objective {:.9})",
+                path.display(),
+                s.objective
+            ));
+        }
+        Ok(written)
+    }
+
+    fn json(&self) -> Json<'_> {
+        let (r, m) = (self.result, self.model);
+        let finite = |v: f64| Some(v).filter(|v| v.is_finite());
+        Json {
+            status: self.status(),
+            end: self.end(),
+            objective: r.solution.as_ref().map(|s| s.objective),
+            bound: self.bound(),
+            gap: finite(r.gap()),
+            seconds: r.info.seconds,
+            nodes: r.info.nodes,
+            lp_iterations: r.info.lp_iterations,
+            ticks: r.info.ticks,
+            root_bound: finite(r.info.root_bound),
+            found_by: r.solution.as_ref().map(|s| s.found_by),
+            pool: r.pool.iter().map(|s| s.objective).collect(),
+            model: m.name(),
+            rows: m.num_rows(),
+            cols: m.num_cols(),
+            nonzeros: m.num_nonzeros(),
+            integers: self.integers(),
+            presolved: [r.info.presolved_rows, r.info.presolved_cols],
+            cuts: r.info.cuts,
+            restarts: r.info.restarts,
+            strong_branchings: r.info.strong_branchings,
+            unproven_bounds: r.info.unproven_bounds,
+            spilled_nodes: r.info.spilled_nodes,
+            threads: self.settings.threads,
+            seed: self.settings.seed,
+        }
+    }
+
+    fn summary(&self, written: &[String]) -> String {
+        let json = self.json();
+        let mut out = format!(
+            "{}: {} rows, {} columns ({} integer), {} nonzeros\n",
+            if json.model.is_empty() {
+                "model"
+            } else {
+                json.model
+            },
+            json.rows,
+            json.cols,
+            json.integers,
+            json.nonzeros
+        );
+        // Writing to a string cannot fail.
+        let [rows, cols] = json.presolved;
+        let _ = writeln!(out, "  presolved  {rows} rows, {cols} columns");
+        let end = match json.end {
+            "complete" => String::new(),
+            end => format!(", ended by {end}"),
+        };
+        let _ = writeln!(out, "  status     {}{end}", json.status);
+        if let (Some(v), Some(by)) = (json.objective, json.found_by) {
+            let _ = writeln!(
+                out,
+                "  objective  {v:.12e}, checked against the model; found by {by}"
+            );
+        }
+        if let Some(bound) = json.bound {
+            let gap = json
+                .gap
+                .map_or(String::new(), |g| format!(", gap {:.4}%", 100.0 * g));
+            let _ = writeln!(out, "  bound      {bound:.12e}{gap}");
+        }
+        let _ = writeln!(
+            out,
+            "  search     {} nodes, {} LP iterations, {} cuts, {} restarts, {:.2} s, {} threads, seed {}",
+            json.nodes,
+            json.lp_iterations,
+            json.cuts,
+            json.restarts,
+            json.seconds,
+            json.threads,
+            json.seed
+        );
+        for line in written {
+            let _ = writeln!(out, "  {line}");
+        }
+        out
+    }
+}
+
+/// `dir/name.sol` becomes `dir/name.2.sol`.
+fn numbered(path: &Path, k: usize) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let name = match path.extension() {
+        Some(extension) => format!("{stem}.{k}.{}", extension.to_string_lossy()),
+        None => format!("{stem}.{k}"),
+    };
+    path.with_file_name(name)
+}

@@ -1,0 +1,121 @@
+//! What comes before the tree: starts, the root, and programs whose relaxation is unbounded.
+
+use super::Search;
+use crate::outcome::{SolveError, SolveStatus};
+use crate::root::{self, RootEnd};
+use crate::solver::Solver;
+use crate::tree::Node;
+use crate::worker::Report;
+use std::sync::Arc;
+
+impl Search {
+    pub(super) fn use_starts(&mut self) -> Result<(), SolveError> {
+        let starts = std::mem::take(&mut self.shared.settings.starts);
+        let mut worker = self.workers.remove(0);
+        worker.begin(&self.shared);
+        for x in &starts {
+            if x.len() == self.shared.original.num_cols() {
+                worker.start(&self.shared, x)?;
+            }
+        }
+        let report = std::mem::replace(&mut worker.report, Report::new());
+        self.workers.insert(0, worker);
+        self.merge(vec![report]);
+        Ok(())
+    }
+
+    /// Relaxation, cuts and first heuristics; whether there is a tree to search.
+    pub(super) fn solve_root(&mut self) -> Result<bool, SolveError> {
+        let mut worker = self.workers.remove(0);
+        worker.begin(&self.shared);
+        let end = root::solve(&mut self.shared, &mut worker)?;
+        let report = std::mem::replace(&mut worker.report, Report::new());
+        self.workers.insert(0, worker);
+        // What a run that goes on from a state has to do again.
+        let again = match end {
+            RootEnd::Stopped => self.shared.stopped(),
+            RootEnd::Unbounded => true,
+            RootEnd::Open(_) | RootEnd::Closed => false,
+        };
+        let end = match end {
+            RootEnd::Open(data) => {
+                self.shared.lower_bound = data.bound;
+                self.shared.root_iterations = data.iterations;
+                let first = *self.first_root.get_or_insert(data.first_objective);
+                self.info.root_lp = self.sense.sign() * first;
+                self.info.root_bound = self.sense.sign() * data.bound;
+                self.info.cuts = self.shared.rows.len() as u64;
+                let node = Node {
+                    id: 0,
+                    depth: 0,
+                    bound: data.bound,
+                    estimate: data.bound,
+                    path: None,
+                    basis: None,
+                    branched: None,
+                };
+                self.root = Some(Arc::new(data));
+                self.queue.push(node);
+                true
+            }
+            RootEnd::Closed => false,
+            RootEnd::Stopped => {
+                // Nothing is known. A run that goes on from here starts over.
+                self.queue.push(Node {
+                    id: 0,
+                    depth: 0,
+                    bound: f64::NEG_INFINITY,
+                    estimate: f64::NEG_INFINITY,
+                    path: None,
+                    basis: None,
+                    branched: None,
+                });
+                true
+            }
+            RootEnd::Unbounded => {
+                self.find_any_point()?;
+                false
+            }
+        };
+        self.root_done = !again;
+        self.merge(vec![report]);
+        Ok(end)
+    }
+
+    /// The relaxation is unbounded. With rational data the program is unbounded exactly if it has a feasible point
+    /// (Meyer 1974).
+    pub(super) fn find_any_point(&mut self) -> Result<(), SolveError> {
+        let mut p = (*self.shared.problem).clone();
+        p.cost.fill(0.0);
+        p.offset = 0.0;
+        let mut settings = self.shared.settings.clone();
+        settings.cutoff = None;
+        settings.limits.interrupt = Some(self.shared.stop.clone());
+        settings.log = false;
+        let inner = Solver {
+            model: Arc::new(p.to_model()?),
+            settings,
+            extensions: self.shared.extensions.clone(),
+            control: Default::default(),
+        };
+        let result = inner.run()?;
+        self.info.nodes += result.info.nodes;
+        self.status = match result.status {
+            SolveStatus::Optimal => SolveStatus::Unbounded,
+            other => other,
+        };
+        self.unresolved_bound = f64::NEG_INFINITY;
+        if self.status == SolveStatus::Infeasible {
+            self.unresolved_bound = f64::INFINITY;
+        }
+        if let Some(s) = result.solution {
+            let mut worker = self.workers.remove(0);
+            worker.begin(&self.shared);
+            worker.offer(&self.shared, &s.x, "feasibility")?;
+            let report = std::mem::replace(&mut worker.report, Report::new());
+            self.workers.insert(0, worker);
+            self.merge(vec![report]);
+        }
+        Ok(())
+    }
+}
