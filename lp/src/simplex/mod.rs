@@ -16,7 +16,7 @@ use crate::matrix::Compressed;
 use crate::outcome::{LimitKind, VarStatus};
 use crate::settings::{Algorithm, Limits, Settings};
 use crate::sparse_vec::SparseVec;
-pub(crate) use price::PackedRow;
+pub(crate) use price::{PackedRow, PriceMatrix};
 use std::sync::atomic::Ordering;
 pub(crate) use strategy::CoreEnd;
 
@@ -88,6 +88,7 @@ pub(crate) struct Core {
     /// Scaled matrix by columns (structurals only) and by rows.
     pub a: Compressed,
     pub at: Compressed,
+    pub price_matrix: PriceMatrix,
     /// Bounds and costs of structurals and logicals, scaled and minimised.
     pub lower: Vec<f64>,
     pub upper: Vec<f64>,
@@ -170,6 +171,7 @@ impl Core {
             n,
             a,
             at,
+            price_matrix: PriceMatrix::default(),
             wl: lower.clone(),
             wu: upper.clone(),
             wc: cost.clone(),
@@ -232,6 +234,7 @@ impl Core {
     /// Makes all scratch fit the present dimensions. Statuses, basics and weights are the caller's business.
     pub fn resize(&mut self) {
         let (m, n, t) = (self.m, self.n, self.total());
+        self.price_matrix.invalidate();
         for v in [&mut self.rho, &mut self.col, &mut self.tau, &mut self.work] {
             v.resize(m);
         }
