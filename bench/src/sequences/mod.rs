@@ -57,6 +57,8 @@ struct Options {
     eager: f64,
     cuts: usize,
     per_round: usize,
+    /// Every solve goes on from the basis before it.
+    warm: bool,
     seconds: f64,
     record: Option<String>,
 }
@@ -68,6 +70,7 @@ impl Options {
             full: false,
             verbose: false,
             alone: false,
+            warm: false,
             alternate: false,
             memory_cuts: true,
             purge: 10,
@@ -84,6 +87,7 @@ impl Options {
                 "--all" => out.all = true,
                 "--full" => out.full = true,
                 "--alone" => out.alone = true,
+                "--warm" => out.warm = true,
                 "--verbose" => out.verbose = true,
                 "--alternate" => out.alternate = true,
                 "--no-memory-cuts" => out.memory_cuts = false,

@@ -467,7 +467,7 @@ fn solve_once(
         let outcome = solver.solve();
         Solved {
             outcome,
-            stats: total(stats, solver.stats()),
+            stats: stats.plus(&solver.stats()),
             reduced: None,
             cleanup: 0,
         }
@@ -518,7 +518,7 @@ fn solve_once(
             let _ = solver.set_basis(&basis);
             let cleaned = solver.solve();
             let cleanup = solver.stats().iterations();
-            let stats = total(stats, solver.stats());
+            let stats = stats.plus(&solver.stats());
             let accept = found == Quality::Poor || matches!(cleaned, LpOutcome::Optimal(_));
             let outcome = if accept { cleaned } else { outcome };
             Solved {
@@ -586,17 +586,5 @@ fn remaining(limits: &Limits, used: &Stats) -> Limits {
             .map(|l| l.saturating_sub(used.iterations())),
         ticks: limits.ticks.map(|l| l.saturating_sub(used.ticks)),
         ..limits.clone()
-    }
-}
-
-fn total(a: Stats, b: Stats) -> Stats {
-    Stats {
-        dual_phase1: a.dual_phase1 + b.dual_phase1,
-        dual_phase2: a.dual_phase2 + b.dual_phase2,
-        primal_phase1: a.primal_phase1 + b.primal_phase1,
-        primal_phase2: a.primal_phase2 + b.primal_phase2,
-        bound_flips: a.bound_flips + b.bound_flips,
-        factorisations: a.factorisations + b.factorisations,
-        ticks: a.ticks + b.ticks,
     }
 }

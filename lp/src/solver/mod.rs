@@ -1,9 +1,11 @@
 //! The solver people hold: a model, a basis, and everything that is kept between solves.
 //!
+//! - `afresh.rs`: a fresh start by way of presolve.
 //! - `answer.rs`: from the scaled working state to outcomes in the model's units.
 //! - `basis.rs`: snapshots of the basis, and rows of its tableau.
 //! - `change.rs`: bounds, costs, rows and columns that change between solves.
 
+mod afresh;
 mod answer;
 mod basis;
 mod change;
@@ -66,6 +68,8 @@ pub struct Solver {
     limits: Limits,
     scaling: Scaling,
     core: Core,
+    /// What was done in solvers of presolved programs.
+    elsewhere: Stats,
 }
 
 impl Solver {
@@ -84,6 +88,7 @@ impl Solver {
             limits: Limits::default(),
             scaling,
             core,
+            elsewhere: Stats::default(),
         }
     }
 
@@ -120,7 +125,7 @@ impl Solver {
     /// Counters since construction.
     pub fn stats(&self) -> Stats {
         let c = &self.core.count;
-        Stats {
+        let own = Stats {
             dual_phase1: c.dual_phase1,
             dual_phase2: c.dual_phase2,
             primal_phase1: c.primal_phase1,
@@ -128,7 +133,8 @@ impl Solver {
             bound_flips: c.flips,
             factorisations: c.factorisations,
             ticks: self.core.total_ticks(),
-        }
+        };
+        own.plus(&self.elsewhere)
     }
 
     /// Solves from the present basis with the method of the settings.
