@@ -28,6 +28,7 @@ mod safe;
 mod search;
 mod settings;
 mod solver;
+mod spill;
 mod state_file;
 mod tree;
 mod worker;

@@ -136,7 +136,9 @@ fn control(arguments: &MipArguments) -> Result<Control, Failure> {
     Ok(Control {
         checkpoint,
         resume: arguments.resume.clone(),
-        node_files: arguments.node_files.clone(),
+        node_files: Some(arguments.node_files.clone().unwrap_or_else(|| {
+            std::env::temp_dir().join(format!("remat-bb-nodes-{}", std::process::id()))
+        })),
         certificate: arguments.certificate.clone(),
         ..Control::default()
     })

@@ -206,6 +206,7 @@ impl Search {
             // No news is a moment to look at the clocks.
             if let Ok(news) = heard.recv_timeout(NAP) {
                 self.hear(news, &mut busy)?;
+                self.balance_memory()?;
                 live.lower_cutoff(self.shared.cutoff);
             }
             self.line_if_due();
