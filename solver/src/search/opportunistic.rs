@@ -180,8 +180,10 @@ impl Search {
         live: &Live,
     ) -> Result<(), SolveError> {
         let mut busy = vec![false; jobs.len()];
+        // However often states are wanted, something has to happen between two of them.
+        let mut news_since_saving = false;
         loop {
-            let saving = self.checkpoint_is_due();
+            let saving = news_since_saving && self.checkpoint_is_due();
             let ending = self.limit_reached();
             live.pause
                 .store(saving || ending.is_some(), Ordering::Relaxed);
@@ -200,6 +202,7 @@ impl Search {
                 }
                 if saving {
                     self.write_checkpoint()?;
+                    news_since_saving = false;
                     continue;
                 }
             }
@@ -207,6 +210,7 @@ impl Search {
             if let Ok(news) = heard.recv_timeout(NAP) {
                 self.hear(news, &mut busy)?;
                 self.balance_memory()?;
+                news_since_saving = true;
                 live.lower_cutoff(self.shared.cutoff);
             }
             self.line_if_due();
