@@ -12,10 +12,12 @@
 #![allow(clippy::needless_range_loop)]
 
 mod branching;
+mod certificate;
 mod check;
 mod control;
 mod cuts;
 mod domain;
+mod exact;
 mod extend;
 mod heuristics;
 mod outcome;

@@ -307,6 +307,7 @@ impl Search {
             status,
             solution: self.shared.incumbent.as_ref().map(|i| self.solution(i)),
             pool: self.best.iter().map(|i| self.solution(i)).collect(),
+            certificate_problem: None,
             dual_bound: sign * bound,
             info: self.info,
         }
