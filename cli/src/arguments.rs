@@ -69,6 +69,14 @@ const ZOO_ABOUT: &str = "\
 Training graphs of well-known networks, built from shapes and a roofline model of the device: no framework and no GPU \
 is needed.";
 
+const EXPORT_ABOUT: &str = "\
+Write the integer program of an instance under a budget as an MPS or LP file, for any solver to be compared with.
+
+checkmate-original is the program as published (R, S, U and FREE in frontier-advancing stages), checkmate-unpartitioned \
+the paper's comparison without them, checkmate the retention-edge form that has the same optima and a tighter \
+relaxation, monet-original MONeT's program as published. Columns are named by what they decide: R_3_1 is 1 where node 1 \
+is computed in stage 3.";
+
 const LP_ABOUT: &str = "\
 Solve a linear program by the simplex method: MPS (fixed or free format) or CPLEX LP, plain or gzipped. Integer markers are \
 ignored: the relaxation is solved. The result is checked against the original model, without the simplex method's own \
@@ -89,6 +97,9 @@ pub enum Command {
     /// Describe an instance or a plan, in words and pictures
     #[command(long_about = SHOW_ABOUT)]
     Show(ShowArguments),
+    /// Write the integer program of an instance under a budget as an MPS or LP file
+    #[command(long_about = EXPORT_ABOUT)]
+    Export(ExportArguments),
     /// List the built-in models, or write one as an instance file
     #[command(long_about = ZOO_ABOUT)]
     Zoo(ZooArguments),
@@ -293,6 +304,50 @@ pub struct ZooExportArguments {
     /// Write the instance here
     #[arg(short, long, value_name = "FILE")]
     pub out: PathBuf,
+}
+
+/// The integer programs that can be written to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportedProgram {
+    /// Checkmate's program as published (Jain et al., MLSys 2020, section 4)
+    CheckmateOriginal,
+    /// The same without frontier-advancing stages, for comparison
+    CheckmateUnpartitioned,
+    /// The retention-edge form of Checkmate's program, all memory rows included
+    Checkmate,
+    /// MONeT's program as published (Shah et al., ICLR 2021)
+    MonetOriginal,
+}
+
+/// `remat-bb export`
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  remat-bb export zoo:vgg16 --budget 60% --formulation checkmate-original vgg16.mps.gz
+  remat-bb export graph.json --budget 6GiB --formulation monet-original --unit 1KiB program.lp
+
+The object that --json prints has the fields instance, formulation, budget_bytes, unit_bytes, rows, columns, nonzeros, \
+published_rows and published_nonzeros (with fixings and bounds counted as rows, as the published runs did; null for \
+checkmate and checkmate-unpartitioned) and file.")]
+pub struct ExportArguments {
+    /// Instance file, or zoo:MODEL?parameter=value&...
+    pub instance: String,
+    /// File to write: MPS (.mps) or CPLEX LP (.lp), gzipped where .gz follows
+    #[arg(value_name = "OUT")]
+    pub out: PathBuf,
+    /// Memory budget, as for `solve`
+    #[arg(short, long, value_name = "B")]
+    pub budget: String,
+    /// Integer program to write
+    #[arg(short, long, value_enum, value_name = "F")]
+    pub formulation: ExportedProgram,
+    /// What one unit of memory in the program stands for, such as 1KiB [default: a power of two near a thousandth of the
+    /// budget]; not for checkmate
+    #[arg(long, value_name = "SIZE")]
+    pub unit: Option<String>,
+    /// Print one JSON object on standard output instead of a line
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// On or off.

@@ -44,6 +44,34 @@ pub fn check_writable(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Has `make` write a file under a name beside `path`, with the same ending, and moves it there, so that nobody ever sees
+/// half of it. `make` says in words what went wrong.
+///
+/// # Errors
+/// [`Failure::Write`].
+pub fn write_by(
+    path: &Path,
+    make: impl FnOnce(&Path) -> Result<(), String>,
+) -> Result<(), Failure> {
+    check_writable(path)?;
+    let fail = |problem: String| Failure::Write {
+        file: path.into(),
+        problem,
+        remedy: None,
+    };
+    if path.exists() && !path.is_file() {
+        return make(path).map_err(fail);
+    }
+    let mut name = std::ffi::OsString::from(format!(".{}.part.", std::process::id()));
+    name.push(path.file_name().unwrap_or_default());
+    let part = folder(path).join(name);
+    let moved = |()| std::fs::rename(&part, path).map_err(|e| e.to_string());
+    make(&part).and_then(moved).map_err(|problem| {
+        let _ = std::fs::remove_file(&part);
+        fail(problem)
+    })
+}
+
 /// Writes a file: first beside it, then moved over it, so that nobody ever sees half of it.
 ///
 /// # Errors

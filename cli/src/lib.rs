@@ -22,6 +22,7 @@ pub mod draw;
 pub mod failure;
 pub mod files;
 pub mod interrupt;
+pub mod lp_log;
 pub mod progress;
 pub mod report;
 pub mod source;
@@ -63,6 +64,7 @@ fn execute(command: &Command) -> Result<Exit, Failure> {
         Command::Verify(arguments) => commands::verify::run(arguments),
         Command::Baselines(arguments) => commands::baselines::run(arguments),
         Command::Show(arguments) => commands::show::run(arguments),
+        Command::Export(arguments) => commands::export::run(arguments),
         Command::Lp(arguments) => commands::lp::run(arguments),
         Command::Mip(arguments) => commands::mip::run(arguments),
         Command::CheckCertificate(arguments) => commands::check_certificate::run(arguments),

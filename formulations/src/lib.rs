@@ -12,6 +12,7 @@
 //! | [`baselines`] | the known ways to get a schedule without an integer program |
 //! | [`anneal`] | our own primal heuristic: annealing over the retained sets |
 //! | [`checkmate`] | Checkmate's integer program: the forms that are solved, and their cuts |
+//! | [`monet`] | MONeT's integer program as it was published |
 //! | [`bound`] | combinatorial dual bounds that need no linear program |
 //!
 //! Arrows point one way: [`simulate`] judges what the others make and borrows nothing from them.
@@ -25,6 +26,7 @@ pub mod budget;
 pub mod checkmate;
 pub mod document;
 pub mod instance;
+pub mod monet;
 pub mod plan;
 pub mod schedule;
 pub mod simulate;

@@ -5,10 +5,13 @@ use sprs::CsMatViewI;
 /// A sparse matrix compressed along one dimension: `outer` vectors, each a list of (inner index, value).
 ///
 /// Inner indices are `u32`: the inner loops of the simplex are bound by memory, and 12 bytes an entry beat 16.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Compressed {
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Compressed {
+    /// Vector `k` has the entries `start[k]..start[k + 1]`; one more than there are vectors.
     pub start: Vec<usize>,
+    /// Inner index of every entry.
     pub index: Vec<u32>,
+    /// Value of every entry.
     pub value: Vec<f64>,
 }
 
@@ -33,6 +36,12 @@ impl Compressed {
     #[inline]
     pub fn nnz(&self) -> usize {
         self.index.len()
+    }
+
+    /// Number of entries of vector `k`.
+    #[inline]
+    pub fn len(&self, k: usize) -> usize {
+        self.start[k + 1] - self.start[k]
     }
 
     /// The entries of vector `k`.

@@ -1,5 +1,6 @@
 //! What a user may set: tolerances, strategy, limits.
 
+use crate::log::Log;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -51,6 +52,8 @@ pub struct Settings {
     pub seed: u64,
     /// Refactor after at most so many basis changes.
     pub max_updates: usize,
+    /// Called at each rebuild and at the end; without one, nothing is computed for it.
+    pub log: Option<Log>,
 }
 
 impl Default for Settings {
@@ -63,6 +66,7 @@ impl Default for Settings {
             perturbation: true,
             seed: 1,
             max_updates: 500,
+            log: None,
         }
     }
 }

@@ -13,9 +13,9 @@
 
 use crate::ids::ColId;
 use crate::model::Model;
+use crate::text_file;
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::io::{Read, Write as _};
 use std::path::Path;
 
 /// The contents of a solution file.
@@ -172,15 +172,8 @@ impl SolutionFile {
             file: file.clone(),
             source,
         };
-        let mut bytes = std::fs::read(path.as_ref()).map_err(io)?;
-        if bytes.starts_with(&[0x1f, 0x8b]) {
-            let mut plain = Vec::new();
-            flate2::read::MultiGzDecoder::new(&bytes[..])
-                .read_to_end(&mut plain)
-                .map_err(io)?;
-            bytes = plain;
-        }
-        Self::parse(&String::from_utf8_lossy(&bytes), &file)
+        let text = text_file::read(path.as_ref()).map_err(io)?;
+        Self::parse(&text, &file)
     }
 
     /// Writes a file, packed if its name ends in `.gz`.
@@ -193,15 +186,7 @@ impl SolutionFile {
             file: path.display().to_string(),
             source,
         };
-        let text = self.to_text();
-        if path.extension().is_some_and(|e| e == "gz") {
-            let file = std::fs::File::create(path).map_err(io)?;
-            let mut gz = flate2::write::GzEncoder::new(file, flate2::Compression::default());
-            gz.write_all(text.as_bytes()).map_err(io)?;
-            gz.finish().map(drop).map_err(io)
-        } else {
-            std::fs::write(path, text).map_err(io)
-        }
+        text_file::write(path, &self.to_text()).map_err(io)
     }
 }
 

@@ -14,6 +14,7 @@
 mod branching;
 mod certificate;
 mod check;
+mod cliques;
 mod control;
 mod cuts;
 mod domain;
@@ -23,6 +24,7 @@ mod heuristics;
 mod outcome;
 mod packed;
 mod presolve;
+pub mod pricing;
 mod problem;
 mod relaxation;
 mod root;

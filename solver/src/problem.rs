@@ -1,81 +1,11 @@
 //! The working form of a program: minimised, bounds of integer columns integral, both orientations of the matrix.
 
+pub(crate) use remat_lp::Compressed as Sparse;
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, ModelError, Sense};
 use serde::{Deserialize, Serialize};
 
 /// Values at or beyond this count as infinite, as in MPS files.
 pub(crate) const INFINITE: f64 = 1e20;
-
-/// A compressed sparse matrix: vector `k` has the entries `start[k]..start[k + 1]`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Sparse {
-    pub start: Vec<usize>,
-    pub index: Vec<u32>,
-    pub value: Vec<f64>,
-}
-
-impl Sparse {
-    pub fn new() -> Self {
-        Sparse {
-            start: vec![0],
-            index: Vec::new(),
-            value: Vec::new(),
-        }
-    }
-
-    #[inline]
-    pub fn vector(&self, k: usize) -> (&[u32], &[f64]) {
-        let (a, b) = (self.start[k], self.start[k + 1]);
-        (&self.index[a..b], &self.value[a..b])
-    }
-
-    #[inline]
-    pub fn iter(&self, k: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
-        let (index, value) = self.vector(k);
-        index.iter().zip(value).map(|(&i, &v)| (i as usize, v))
-    }
-
-    pub fn push(&mut self, entries: impl IntoIterator<Item = (u32, f64)>) {
-        for (i, v) in entries {
-            self.index.push(i);
-            self.value.push(v);
-        }
-        self.start.push(self.index.len());
-    }
-
-    pub fn len(&self, k: usize) -> usize {
-        self.start[k + 1] - self.start[k]
-    }
-
-    pub fn outer(&self) -> usize {
-        self.start.len() - 1
-    }
-
-    pub fn transpose(&self, inner: usize) -> Sparse {
-        let mut start = vec![0usize; inner + 1];
-        for &i in &self.index {
-            start[i as usize + 1] += 1;
-        }
-        for k in 0..inner {
-            start[k + 1] += start[k];
-        }
-        let mut next = start.clone();
-        let mut index = vec![0u32; self.index.len()];
-        let mut value = vec![0.0; self.index.len()];
-        for k in 0..self.outer() {
-            for (i, v) in self.iter(k) {
-                index[next[i]] = k as u32;
-                value[next[i]] = v;
-                next[i] += 1;
-            }
-        }
-        Sparse {
-            start,
-            index,
-            value,
-        }
-    }
-}
 
 /// A mixed-integer program in minimised form.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -118,7 +48,7 @@ impl Problem {
     pub fn from_model(model: &Model) -> Problem {
         let n = model.num_cols();
         let sign = model.sense().sign();
-        let mut rows = Sparse::new();
+        let mut rows = Sparse::default();
         for i in 0..model.num_rows() {
             rows.push(model.row(remat_lp::RowId(i as u32)).map(|(j, v)| (j.0, v)));
         }

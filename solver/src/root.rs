@@ -1,5 +1,6 @@
 //! The root: first relaxation, rounds of cuts, and what is kept for fixing columns later.
 
+use crate::cliques::CliqueTable;
 use crate::cuts::{self, Context, VariableBounds};
 use crate::domain::Domain;
 use crate::relaxation::{ExtraRow, Relaxed};
@@ -96,6 +97,7 @@ fn cut_loop(
     lp_bound: &mut f64,
 ) -> Result<CutEnd, ModelError> {
     let variable_bounds = VariableBounds::new(&shared.problem);
+    let cliques = CliqueTable::new(&shared.problem, &shared.lower, &shared.upper);
     let first = solution.objective;
     let budget = worker.relax.iterations() + 30 * shared.root_iterations + 20_000;
     let mut stalled = 0;
@@ -118,6 +120,7 @@ fn cut_loop(
                 solution,
                 (&shared.lower, &shared.upper),
                 &variable_bounds,
+                &cliques,
                 tableau,
             );
             cuts::separate(&context, round)

@@ -2,7 +2,7 @@
 
 use crate::arguments::{LpArguments, Switch};
 use crate::failure::{Exit, Failure};
-use crate::{files, interrupt, report};
+use crate::{files, interrupt, lp_log, report};
 use remat_lp::certificate::{self, Report};
 use remat_lp::presolve::{self, PresolveSettings, Solved};
 use remat_lp::solution_file::SolutionFile;
@@ -25,9 +25,11 @@ pub fn run(arguments: &LpArguments) -> Result<Exit, Failure> {
         files::check_writable(path)?;
     }
     let model = Arc::new(read(&arguments.file)?);
+    let clock = Instant::now();
     let settings = Settings {
         algorithm: arguments.algorithm.into(),
         scaling: arguments.scaling == Switch::On,
+        log: (!arguments.quiet).then(|| lp_log::table(clock)),
         ..Settings::default()
     };
     let presolve = (arguments.presolve == Switch::On).then(PresolveSettings::default);
@@ -38,7 +40,6 @@ pub fn run(arguments: &LpArguments) -> Result<Exit, Failure> {
         interrupt: Some(stop.clone()),
         ..Limits::default()
     };
-    let clock = Instant::now();
     let timed_out = Arc::new(AtomicBool::new(false));
     if let Some(limit) = arguments.time_limit {
         let timed_out = timed_out.clone();

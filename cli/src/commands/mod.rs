@@ -3,6 +3,7 @@
 pub mod baselines;
 pub mod check_certificate;
 pub mod completions;
+pub mod export;
 pub mod lp;
 pub mod mip;
 pub mod show;

@@ -3,6 +3,7 @@
 mod chain;
 mod graph;
 mod moves;
+mod polish;
 mod portfolio;
 mod random;
 mod stage;
@@ -11,6 +12,7 @@ mod watch;
 
 pub use chain::{Chain, ChainSettings, Found};
 pub use graph::Graph;
+pub use polish::{POLISH_RUNS, polish};
 pub use portfolio::{PortfolioOutcome, PortfolioSettings, search};
 pub use random::Random;
 pub use state::{Delta, Flip, State};

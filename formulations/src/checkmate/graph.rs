@@ -111,7 +111,7 @@ impl Graph {
     /// The schedule without what is of no use: a tensor is retained only if it is read or retained for a later reading
     /// before it is computed again, and recomputed only if it is not there. Cost and memory do not rise.
     ///
-    /// The schedule must be one that executes; shapes are `len x len`.
+    /// Only what is retained counts, what is computed follows from it; shapes are `len x len`.
     pub fn cleaned(&self, schedule: &CheckmateSchedule) -> CheckmateSchedule {
         let n = self.len();
         let mut computed = BitMatrix::new(n, n);

@@ -4,6 +4,7 @@
 //! | module | concept |
 //! |---|---|
 //! | [`graph`] | what the program sees of an instance: costs, sizes, readers, lifetimes, capacity |
+//! | [`original`] | the program as it was published, for comparison with other solvers |
 //! | [`compact`] | the retention-edge form: one column for each decision, memory rows at once or lazily |
 //! | [`interval`] | the interval form: columns priced over the whole space, rows and cuts lazily, safe bounds |
 //! | [`path_cuts`] | path cuts and path memory cuts, and their separation |
@@ -13,6 +14,7 @@
 pub mod compact;
 pub mod graph;
 pub mod interval;
+pub mod original;
 pub mod path_cuts;
 
 pub use graph::Graph;

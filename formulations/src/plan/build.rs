@@ -33,6 +33,25 @@ impl Plan {
         Ok(Trace::resolve(instance, Semantics::Checkmate, runs)?.emit())
     }
 
+    /// The plan of computations in their order, each with the stage it belongs to: nodes may run first in any order that
+    /// has their inputs. Every tensor is freed right after its last use; later readers take the newest value.
+    ///
+    /// # Errors
+    /// [`ReplayError::MissingInput`] where an input was never computed.
+    pub fn from_computations(
+        instance: &Instance,
+        computations: impl IntoIterator<Item = (usize, usize)>,
+    ) -> Result<Self, ReplayError> {
+        let runs = computations.into_iter().map(|(stage, i)| Run {
+            node: NodeId::from(i),
+            implementation: 0,
+            in_place: false,
+            stage,
+        });
+        let trace = Trace::resolve(instance, Semantics::Checkmate, runs.collect())?;
+        Ok(trace.emit())
+    }
+
     /// The plan of a MONeT schedule: stage 0 runs the forward pass, every later stage recomputes and then runs one
     /// backward node (Shah et al., ICLR 2021, section 4), with the chosen implementations.
     ///

@@ -2,6 +2,7 @@
 
 use super::{Dual, Phase};
 use crate::outcome::{LimitKind, VarStatus};
+use crate::settings::Algorithm;
 use crate::simplex::RunEnd;
 
 /// Why values are computed afresh.
@@ -80,6 +81,8 @@ impl Dual<'_> {
             core.note_infeasibility(i);
         }
         self.objective = core.working_objective();
+        let phase = if self.phase == Phase::One { 1 } else { 2 };
+        core.report(Algorithm::Dual, phase, false);
         match reason {
             Reason::PossiblyOptimal | Reason::Start | Reason::Cutoff | Reason::UpdateLimit
                 if self.core.dual.list.is_empty() =>

@@ -8,11 +8,15 @@
 //! columns and by rows with the diagonal apart, and Forrest-Tomlin updates add row etas `R` between the two (Forrest &
 //! Tomlin 1972; Suhl & Suhl 1990 and 1993 for the factorisation and the update on sparse bases).
 //!
-//! - `lu.rs`: singleton phases, Markowitz search with threshold pivoting, repair of singular bases.
+//! - `lu.rs`: the build, repair of singular bases; `singletons.rs`: its first phases; `kernel.rs`: Markowitz search with
+//!   threshold pivoting; `assemble.rs`: laying out L and U.
 //! - `solve.rs`: FTRAN and BTRAN, plain or by symbolic reach (Gilbert & Peierls 1988; Hall & McKinnon 2005).
 //! - `update.rs`: Forrest-Tomlin.
 
+mod assemble;
+mod kernel;
 mod lu;
+mod singletons;
 mod solve;
 mod update;
 

@@ -4,8 +4,8 @@ use super::LpFormatError;
 use super::lex::{Kind, Token, tokens};
 use crate::ids::{Bounds, ColId};
 use crate::model::{Model, ModelBuilder, Sense};
+use crate::text_file;
 use std::collections::HashMap;
-use std::io::Read;
 use std::path::Path;
 
 /// Reads a file, unpacking it if it starts like a gzip file.
@@ -19,15 +19,8 @@ pub fn read(path: impl AsRef<Path>) -> Result<Model, LpFormatError> {
         file: file.clone(),
         source,
     };
-    let mut bytes = std::fs::read(path).map_err(io)?;
-    if bytes.starts_with(&[0x1f, 0x8b]) {
-        let mut plain = Vec::new();
-        flate2::read::MultiGzDecoder::new(&bytes[..])
-            .read_to_end(&mut plain)
-            .map_err(io)?;
-        bytes = plain;
-    }
-    parse(&String::from_utf8_lossy(&bytes), &file)
+    let text = text_file::read(path).map_err(io)?;
+    parse(&text, &file)
 }
 
 /// Reads a model from text; `file` is what errors call it.

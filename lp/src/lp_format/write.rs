@@ -2,11 +2,9 @@
 
 use super::LpFormatError;
 use super::lex::is_safe_name;
-use crate::ids::{ColId, RowId};
 use crate::model::{Model, Sense};
-use std::collections::HashSet;
+use crate::text_file;
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::Path;
 
 /// Lines are broken after this many characters; CPLEX reads up to 560.
@@ -22,15 +20,7 @@ pub fn write(model: &Model, path: impl AsRef<Path>) -> Result<(), LpFormatError>
         file: path.display().to_string(),
         source,
     };
-    let text = to_string(model);
-    if path.extension().is_some_and(|e| e == "gz") {
-        let file = std::fs::File::create(path).map_err(io)?;
-        let mut gz = flate2::write::GzEncoder::new(file, flate2::Compression::default());
-        gz.write_all(text.as_bytes()).map_err(io)?;
-        gz.finish().map(drop).map_err(io)
-    } else {
-        std::fs::write(path, text).map_err(io)
-    }
+    text_file::write(path, &to_string(model)).map_err(io)
 }
 
 /// The model as the text of an LP file. Reading it gives the same model, with two exceptions: names that the format
@@ -41,19 +31,6 @@ pub fn to_string(model: &Model) -> String {
     // Writing to a String cannot fail.
     let _ = render(model, &mut out);
     out
-}
-
-/// The given names if the format can hold all of them, otherwise generated ones.
-fn names(given: Vec<String>, prefix: char) -> Vec<String> {
-    let mut seen = HashSet::new();
-    let usable = given
-        .iter()
-        .all(|n| is_safe_name(n) && seen.insert(n.as_str()));
-    if usable {
-        given
-    } else {
-        (0..given.len()).map(|k| format!("{prefix}{k}")).collect()
-    }
 }
 
 /// Whether the columns first appear in their own order when only nonzero costs are written in the objective.
@@ -133,18 +110,7 @@ fn number(v: f64) -> String {
 }
 
 fn render(model: &Model, out: &mut String) -> std::fmt::Result {
-    let cols = names(
-        (0..model.num_cols())
-            .map(|j| model.col_name(ColId(j as u32)))
-            .collect(),
-        'x',
-    );
-    let rows = names(
-        (0..model.num_rows())
-            .map(|i| model.row_name(RowId(i as u32)))
-            .collect(),
-        'r',
-    );
+    let (cols, rows) = text_file::names(model, is_safe_name);
     if !model.name.is_empty() {
         writeln!(out, "\\ {}", model.name.replace(['\n', '\r'], " "))?;
     }
@@ -244,7 +210,7 @@ fn bound(l: f64, u: f64, binary: bool, name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::Bounds;
+    use crate::ids::{Bounds, ColId, RowId};
     use crate::lp_format::parse;
     use crate::model::ModelBuilder;
 

@@ -3,8 +3,8 @@
 use super::{MpsError, MpsFormat};
 use crate::ids::{Bounds, ColId, RowId};
 use crate::model::{Model, ModelBuilder, Sense};
+use crate::text_file;
 use std::collections::HashMap;
-use std::io::Read;
 use std::path::Path;
 
 /// Reads a file, unpacking it if it starts like a gzip file.
@@ -17,15 +17,8 @@ pub fn read(path: impl AsRef<Path>) -> Result<Model, MpsError> {
         path: path.display().to_string(),
         source,
     };
-    let mut bytes = std::fs::read(path).map_err(io)?;
-    if bytes.starts_with(&[0x1f, 0x8b]) {
-        let mut plain = Vec::new();
-        flate2::read::MultiGzDecoder::new(&bytes[..])
-            .read_to_end(&mut plain)
-            .map_err(io)?;
-        bytes = plain;
-    }
-    parse(&String::from_utf8_lossy(&bytes), MpsFormat::Auto)
+    let text = text_file::read(path).map_err(io)?;
+    parse(&text, MpsFormat::Auto)
 }
 
 /// Reads a model from the text of an MPS file.

@@ -1,11 +1,9 @@
 //! Writing MPS (free format, shortest decimal numbers that read back to the same bits).
 
 use super::MpsError;
-use crate::ids::{ColId, RowId};
 use crate::model::{Model, Sense};
-use std::collections::HashSet;
+use crate::text_file;
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::Path;
 
 /// Writes a model to a file, gzipped if its name ends in `.gz`.
@@ -18,29 +16,7 @@ pub fn write(model: &Model, path: impl AsRef<Path>) -> Result<(), MpsError> {
         path: path.display().to_string(),
         source,
     };
-    let text = to_string(model);
-    if path.extension().is_some_and(|e| e == "gz") {
-        let file = std::fs::File::create(path).map_err(io)?;
-        let mut gz = flate2::write::GzEncoder::new(file, flate2::Compression::default());
-        gz.write_all(text.as_bytes()).map_err(io)?;
-        gz.finish().map_err(io)?;
-        Ok(())
-    } else {
-        std::fs::write(path, text).map_err(io)
-    }
-}
-
-/// Names that survive a round trip: the given ones if all are usable and distinct, otherwise generated ones.
-fn names(given: Vec<String>, prefix: char) -> Vec<String> {
-    let mut seen = HashSet::new();
-    let usable = given
-        .iter()
-        .all(|n| !n.is_empty() && !n.contains(char::is_whitespace) && seen.insert(n.as_str()));
-    if usable {
-        given
-    } else {
-        (0..given.len()).map(|k| format!("{prefix}{k}")).collect()
-    }
+    text_file::write(path, &to_string(model)).map_err(io)
 }
 
 /// The model as the text of a free-format MPS file.
@@ -52,18 +28,8 @@ pub fn to_string(model: &Model) -> String {
 }
 
 fn render(model: &Model, out: &mut String) -> std::fmt::Result {
-    let cols = names(
-        (0..model.num_cols())
-            .map(|j| model.col_name(ColId(j as u32)))
-            .collect(),
-        'x',
-    );
-    let rows = names(
-        (0..model.num_rows())
-            .map(|i| model.row_name(RowId(i as u32)))
-            .collect(),
-        'r',
-    );
+    let (cols, rows) =
+        text_file::names(model, |n| !n.is_empty() && !n.contains(char::is_whitespace));
     let objective = (0..)
         .map(|k| format!("obj{k}"))
         .find(|n| !rows.contains(n))

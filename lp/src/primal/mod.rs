@@ -11,6 +11,7 @@ mod row;
 mod update;
 
 use crate::outcome::LimitKind;
+use crate::settings::Algorithm;
 use crate::simplex::{Budget, Core, RunEnd};
 use column::Verdict;
 use row::Breakpoint;
@@ -160,6 +161,8 @@ impl Primal<'_> {
             self.set_signs();
             self.phase1_duals();
         }
+        let phase = if self.phase == Phase::One { 1 } else { 2 };
+        self.core.report(Algorithm::Primal, phase, false);
         // Columns that only rounding makes attractive are found out by their FTRAN, which corrects their reduced costs;
         // recomputing all reduced costs would only bring them back.
         let exhausted = reason == Reason::NoColumn && self.steps == 0 && self.phase == Phase::Two;

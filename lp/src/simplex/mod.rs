@@ -6,13 +6,15 @@
 mod basis;
 mod edit;
 mod price;
+mod report;
 mod strategy;
 mod values;
 
 use crate::factor::Factor;
+use crate::log::Log;
 use crate::matrix::Compressed;
 use crate::outcome::{LimitKind, VarStatus};
-use crate::settings::{Limits, Settings};
+use crate::settings::{Algorithm, Limits, Settings};
 use crate::sparse_vec::SparseVec;
 pub(crate) use price::PackedRow;
 use std::sync::atomic::Ordering;
@@ -139,6 +141,11 @@ pub(crate) struct Core {
     pub dual_tol: f64,
     pub seed: u64,
     pub max_updates: usize,
+    /// Who watches, and what turns the minimised objective into the model's.
+    pub log: Option<Log>,
+    pub log_state: (Algorithm, u8),
+    pub objective_sign: f64,
+    pub objective_offset: f64,
     /// Scratch over variables.
     pub by_var: Vec<f64>,
     /// Scratch over rows.
@@ -201,6 +208,10 @@ impl Core {
             dual_tol: settings.dual_tolerance,
             seed: settings.seed,
             max_updates: settings.max_updates,
+            log: None,
+            log_state: (Algorithm::Dual, 2),
+            objective_sign: 1.0,
+            objective_offset: 0.0,
             by_var: Vec::new(),
             by_row: Vec::new(),
         };

@@ -12,7 +12,7 @@ pub(crate) struct Infeasibility {
 }
 
 impl Infeasibility {
-    fn add(&mut self, v: f64, tol: f64) {
+    pub(super) fn add(&mut self, v: f64, tol: f64) {
         if v > tol {
             self.count += 1;
             self.max = self.max.max(v);

@@ -1,10 +1,11 @@
 //! Mixed-integer rounding of rows and of paths of rows: a continuous column far from its bounds is eliminated with
 //! another row, up to a few times (Marchand & Wolsey 2001).
 
-use super::mir::{self, Base};
+use super::mir;
+use super::shift::{Base, Substitution};
 use super::{Context, Cut};
 use crate::problem::Problem;
-use remat_lp::RowId;
+use remat_lp::{ColId, RowId};
 
 /// Bounds of continuous columns by multiples of integer ones: `x <= factor * y + constant`, and from below.
 #[derive(Clone, Debug, Default)]
@@ -150,42 +151,35 @@ fn depth(c: &Context<'_>, j: usize) -> f64 {
     d
 }
 
-/// Tries every promising row as a start.
+/// Tries every promising row as a start, cuts of earlier rounds included.
 pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
-    let m = c.problem.num_rows();
+    let m = c.model.num_rows();
     let n = c.problem.num_cols();
-    let slack = |i: usize| {
-        let b = c.model.row_bounds(RowId(i as u32));
-        let a = c.solution.row_activity[i];
-        (b.upper - a).min(a - b.lower)
-    };
-    let mut starts: Vec<(f64, usize)> = (0..m)
-        .filter(|&i| c.problem.rows.len(i) <= 1000)
-        .map(|i| {
-            let fractional = c
-                .problem
-                .rows
-                .iter(i)
-                .filter(|&(j, _)| {
-                    c.problem.integer[j] && (c.solution.x[j] - c.solution.x[j].round()).abs() > 1e-6
-                })
-                .count();
-            let norm = c
-                .problem
-                .rows
-                .iter(i)
-                .map(|(_, a)| a * a)
-                .sum::<f64>()
-                .sqrt();
-            let y = c.solution.y[i].abs();
-            let s = slack(i).max(0.0) / norm.max(1e-9);
-            (
-                fractional as f64 * 0.1 + y.min(1.0) + if s < 1e-6 { 1.0 } else { -s },
-                i,
-            )
-        })
-        .filter(|s| s.0.is_finite())
-        .collect();
+    let x = &c.solution.x;
+    let mut starts: Vec<(f64, usize)> = Vec::new();
+    for i in 0..m {
+        let (mut fractional, mut length, mut norm) = (0, 0, 0.0);
+        for (j, a) in c.model.row(RowId(i as u32)) {
+            let v = x[j.index()];
+            if c.problem.integer[j.index()] && (v - v.round()).abs() > 1e-6 {
+                fractional += 1;
+            }
+            length += 1;
+            norm += a * a;
+        }
+        if length > 1000 {
+            continue;
+        }
+        let y = c.solution.y[i].abs();
+        let s = slack(c, i).max(0.0) / f64::sqrt(norm).max(1e-9);
+        // Rows of the problem first.
+        let rank = if i < c.problem.num_rows() { 1e3 } else { 0.0 };
+        let score =
+            rank + f64::from(fractional) * 0.1 + y.min(1.0) + if s < 1e-6 { 1.0 } else { -s };
+        if score.is_finite() {
+            starts.push((score, i));
+        }
+    }
     starts.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     let mut acc = Accumulator {
         value: vec![0.0; n],
@@ -193,76 +187,117 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
         present: vec![false; n],
     };
     let mut work = 0usize;
-    let allowed = 20 * c.problem.rows.index.len() + 200_000;
+    let allowed = 100 * c.problem.rows.index.len() + 3_000_000;
     for &(_, start) in &starts {
-        if work > allowed || out.len() > 2_000 {
+        if work > allowed || out.len() > 3_000 {
             break;
         }
-        acc.clear();
-        let (mut slacks, mut rhs) = (Vec::new(), 0.0);
-        add_row(c, &mut acc, &mut slacks, &mut rhs, start, 1.0);
-        let mut used = vec![start];
-        loop {
-            work += 20 * acc.index.len();
-            let mut found = false;
+        for arcs in [Arcs::In, Arcs::Out, Arcs::Any] {
+            if !path(c, start, arcs, &mut acc, &mut work, out) {
+                break;
+            }
+        }
+    }
+}
+
+/// Distance of a row to its nearer side.
+fn slack(c: &Context<'_>, i: usize) -> f64 {
+    let b = c.model.row_bounds(RowId(i as u32));
+    let a = c.solution.row_activity[i];
+    (b.upper - a).min(a - b.lower)
+}
+
+/// Which continuous columns a path of rows goes on with: in a flow balance, arcs into the nodes so far or out of them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Arcs {
+    In,
+    Out,
+    Any,
+}
+
+/// Rounds a row, then the row and one that eliminates a continuous column, and so on; whether there was a second row.
+fn path(
+    c: &Context<'_>,
+    start: usize,
+    arcs: Arcs,
+    acc: &mut Accumulator,
+    work: &mut usize,
+    out: &mut Vec<Cut>,
+) -> bool {
+    acc.clear();
+    let (mut slacks, mut rhs) = (Vec::new(), 0.0);
+    add_row(c, acc, &mut slacks, &mut rhs, start, 1.0);
+    let mut used = vec![start];
+    loop {
+        *work += 20 * acc.index.len();
+        let mut found = false;
+        // The start alone is the same for every kind of path.
+        if arcs == Arcs::In || used.len() > 1 {
             for sign in [1.0, -1.0] {
                 let base = acc.base(&slacks, rhs, sign);
-                for with in [true, false] {
-                    if let Some(cut) = mir::separate(c, &base, with) {
-                        out.push(cut);
-                        found = true;
-                        break;
-                    }
+                for with in [
+                    Substitution::Always,
+                    Substitution::Tighter,
+                    Substitution::Never,
+                ] {
+                    found |= mir::separate(c, &base, with, out);
                 }
             }
-            if found || used.len() >= MOST_ROWS {
-                break;
-            }
-            // The continuous column deepest inside its bounds, and a tight row to eliminate it.
-            let mut candidates: Vec<(f64, usize)> = acc
-                .index
-                .iter()
-                .map(|&j| j as usize)
-                .filter(|&j| !c.problem.integer[j] && acc.value[j].abs() > 1e-9)
-                .map(|j| (depth(c, j), j))
-                .filter(|d| d.0 > 1e-6)
-                .collect();
-            candidates.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-            let mut chosen = None;
-            for &(_, j) in candidates.iter().take(5) {
-                let mut best: Option<(f64, usize, f64)> = None;
-                for (i, a) in c.problem.cols.iter(j) {
-                    if used.contains(&i) || c.problem.rows.len(i) > 500 {
-                        continue;
-                    }
-                    let s = slack(i).max(0.0);
-                    if s > 1e-1
-                        * c.problem
-                            .rows
-                            .iter(i)
-                            .map(|(_, a)| a.abs())
-                            .fold(0.0, f64::max)
-                        || a.abs() < 1e-6
-                    {
-                        continue;
-                    }
-                    let value = c.solution.y[i].abs() - s - 0.001 * c.problem.rows.len(i) as f64;
-                    if best.is_none_or(|b| value > b.0) {
-                        best = Some((value, i, -acc.value[j] / a));
-                    }
-                }
-                if let Some((_, i, f)) = best {
-                    chosen = Some((i, f, j));
-                    break;
-                }
-            }
-            let Some((i, factor, j)) = chosen else { break };
-            if !(1e-5..=1e5).contains(&factor.abs()) {
-                break;
-            }
-            add_row(c, &mut acc, &mut slacks, &mut rhs, i, factor);
-            acc.value[j] = 0.0;
-            used.push(i);
         }
+        if (found && used.len() > 1) || used.len() >= MOST_ROWS {
+            return true;
+        }
+        // The continuous column deepest inside its bounds, and a tight row to eliminate it.
+        let mut candidates: Vec<(f64, usize)> = acc
+            .index
+            .iter()
+            .map(|&j| j as usize)
+            .filter(|&j| !c.problem.integer[j] && acc.value[j].abs() > 1e-9)
+            .filter(|&j| match arcs {
+                Arcs::In => acc.value[j] > 0.0,
+                Arcs::Out => acc.value[j] < 0.0,
+                Arcs::Any => true,
+            })
+            .map(|j| (depth(c, j), j))
+            .filter(|d| d.0 > 1e-6)
+            .collect();
+        candidates.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let mut chosen = None;
+        for &(_, j) in candidates.iter().take(5) {
+            let mut best: Option<(f64, usize, f64)> = None;
+            for (i, a) in c.model.col(ColId(j as u32)) {
+                let i = i.index();
+                if used.contains(&i) || a.abs() < 1e-6 || i >= c.problem.num_rows() {
+                    continue;
+                }
+                let s = slack(c, i).max(0.0);
+                let (mut length, mut largest) = (0, 0.0f64);
+                for (_, a) in c.model.row(RowId(i as u32)) {
+                    length += 1;
+                    largest = largest.max(a.abs());
+                }
+                *work += length;
+                if length > 500 || s > 1e-1 * largest {
+                    continue;
+                }
+                let value = c.solution.y[i].abs() - s - 0.001 * length as f64;
+                if best.is_none_or(|b| value > b.0) {
+                    best = Some((value, i, -acc.value[j] / a));
+                }
+            }
+            if let Some((_, i, f)) = best {
+                chosen = Some((i, f, j));
+                break;
+            }
+        }
+        let Some((i, factor, j)) = chosen else {
+            return used.len() > 1 || arcs != Arcs::Any;
+        };
+        if !(1e-5..=1e5).contains(&factor.abs()) {
+            return true;
+        }
+        add_row(c, acc, &mut slacks, &mut rhs, i, factor);
+        acc.value[j] = 0.0;
+        used.push(i);
     }
 }

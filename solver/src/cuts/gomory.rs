@@ -1,6 +1,7 @@
 //! Gomory mixed-integer cuts (Gomory 1960), as mixed-integer rounding of rows of the simplex tableau.
 
-use super::mir::{self, Base};
+use super::mir;
+use super::shift::{Base, Substitution};
 use super::{Context, Cut};
 use crate::problem::Problem;
 use remat_lp::{RowId, Solution, VarStatus};
@@ -59,7 +60,9 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
             .filter(|&k| dense[k as usize] != 0.0)
             .map(|k| (k, dense[k as usize]))
             .collect();
-        out.extend(mir::separate(c, &base, false));
+        for with in [Substitution::Never, Substitution::Tighter] {
+            mir::separate(c, &base, with, out);
+        }
         let mut opposite = base;
         opposite.rhs = -opposite.rhs;
         for e in &mut opposite.entries {
@@ -68,6 +71,8 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
         for e in &mut opposite.slacks {
             e.1 = -e.1;
         }
-        out.extend(mir::separate(c, &opposite, false));
+        for with in [Substitution::Never, Substitution::Tighter] {
+            mir::separate(c, &opposite, with, out);
+        }
     }
 }

@@ -1,11 +1,15 @@
 //! Cutting planes at the root: separators find violated inequalities, the pool keeps the good and different ones.
 
 mod aggregate;
+mod clique;
 mod cover;
 pub(crate) mod gomory;
 mod mir;
+mod mixed_cover;
+mod shift;
 mod zerohalf;
 
+use crate::cliques::CliqueTable;
 use crate::problem::Problem;
 use remat_lp::{Model, RowId, Solution};
 
@@ -28,6 +32,7 @@ pub(crate) struct Context<'a> {
     pub lower: &'a [f64],
     pub upper: &'a [f64],
     pub variable_bounds: &'a VariableBounds,
+    pub cliques: &'a CliqueTable,
     /// Rows whose slack takes only integer values.
     pub integral_rows: Vec<bool>,
     /// Multipliers of the rows that give tableau rows of fractional basic columns.
@@ -41,6 +46,7 @@ impl<'a> Context<'a> {
         solution: &'a Solution,
         (lower, upper): (&'a [f64], &'a [f64]),
         variable_bounds: &'a VariableBounds,
+        cliques: &'a CliqueTable,
         tableau: Vec<Vec<f64>>,
     ) -> Self {
         let integral_rows = (0..model.num_rows())
@@ -61,8 +67,18 @@ impl<'a> Context<'a> {
             lower,
             upper,
             variable_bounds,
+            cliques,
             integral_rows,
             tableau,
+        }
+    }
+
+    /// What counts as a step of a column: continuous ones may be measured in anything, their present value tells.
+    fn unit(&self, j: usize) -> f64 {
+        if self.problem.integer[j] {
+            1.0
+        } else {
+            self.solution.x[j].abs().clamp(1.0, 1e6)
         }
     }
 
@@ -120,7 +136,8 @@ impl<'a> Context<'a> {
         let (mut activity, mut norm) = (0.0, 0.0);
         for &(j, a) in &entries {
             activity += a * self.solution.x[j as usize];
-            norm += a * a;
+            let scaled = a * self.unit(j as usize);
+            norm += scaled * scaled;
         }
         let efficacy = (activity - rhs) / f64::sqrt(norm);
         (efficacy > 1e-4).then_some(Cut {
@@ -134,17 +151,19 @@ impl<'a> Context<'a> {
 /// Finds cuts with every separator and keeps the best that differ from each other.
 pub(crate) fn separate(c: &Context<'_>, round: usize) -> Vec<Cut> {
     let mut found = Vec::new();
+    clique::separate(c, &mut found);
     cover::separate(c, &mut found);
     aggregate::separate(c, &mut found);
     zerohalf::separate(c, &mut found);
     if round < 60 {
         gomory::separate(c, &mut found);
     }
-    select(found, 60 + c.problem.num_rows() / 3, c.problem.num_cols())
+    select(c, found, 60 + c.problem.num_rows() / 3)
 }
 
 /// Greedy by efficacy; a cut too parallel to one that is taken is dropped.
-fn select(mut found: Vec<Cut>, most: usize, n: usize) -> Vec<Cut> {
+fn select(c: &Context<'_>, mut found: Vec<Cut>, most: usize) -> Vec<Cut> {
+    let n = c.problem.num_cols();
     let density = |c: &Cut| 0.1 * c.entries.len() as f64 / (n as f64 + 1.0);
     found.sort_by(|a, b| {
         (b.efficacy - density(b))
@@ -159,11 +178,14 @@ fn select(mut found: Vec<Cut>, most: usize, n: usize) -> Vec<Cut> {
             break;
         }
         for &(j, a) in &cut.entries {
-            dense[j as usize] = a;
+            dense[j as usize] = a * c.unit(j as usize) * c.unit(j as usize);
         }
-        let norm = |c: &Cut| c.entries.iter().map(|e| e.1 * e.1).sum::<f64>().sqrt();
+        let norm = |cut: &Cut| {
+            let square = |e: &(u32, f64)| (e.1 * c.unit(e.0 as usize)).powi(2);
+            cut.entries.iter().map(square).sum::<f64>().sqrt()
+        };
         let own = norm(&cut);
-        let limit = if cut.efficacy > 0.9 * best { 0.7 } else { 0.4 };
+        let limit = if cut.efficacy > 0.9 * best { 0.9 } else { 0.6 };
         let parallel = taken.iter().any(|t| {
             let dot: f64 = t.entries.iter().map(|&(j, a)| a * dense[j as usize]).sum();
             dot > limit * own * norm(t)

@@ -1,7 +1,8 @@
 //! Zero-half cuts: sums of integral rows with multipliers one half, found by pairing odd rows that share odd columns
 //! (Caprara & Fischetti 1996; the row elimination of Koster, Zymolka & Kutschka 2009 with a small limit).
 
-use super::mir::{self, Base};
+use super::mir;
+use super::shift::{Base, Substitution};
 use super::{Context, Cut};
 use remat_lp::RowId;
 
@@ -73,7 +74,7 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
                 let r = rows.swap_remove(k);
                 if r.rhs_odd && r.slack < 0.95 {
                     tried += 1;
-                    out.extend(round(c, &r));
+                    round(c, &r, out);
                 }
             } else {
                 k += 1;
@@ -130,7 +131,7 @@ fn symmetric_difference(a: &[u32], b: &[u32]) -> Vec<u32> {
 }
 
 /// Half the sum of the rows, rounded.
-fn round(c: &Context<'_>, r: &Parity) -> Option<Cut> {
+fn round(c: &Context<'_>, r: &Parity, out: &mut Vec<Cut>) {
     let mut times = r.rows.clone();
     times.sort_unstable();
     let mut base = Base::default();
@@ -163,5 +164,5 @@ fn round(c: &Context<'_>, r: &Parity) -> Option<Cut> {
             _ => base.entries.push((j, v)),
         }
     }
-    mir::separate(c, &base, false)
+    mir::separate(c, &base, Substitution::Never, out);
 }

@@ -90,7 +90,7 @@ impl Work {
             place[j as usize] = k as u32;
         }
         let pick = |v: &[f64]| kept.iter().map(|&j| v[j as usize]).collect::<Vec<f64>>();
-        let mut rows = Sparse::new();
+        let mut rows = Sparse::default();
         let (mut row_lower, mut row_upper) = (Vec::new(), Vec::new());
         for i in 0..self.rows.len() {
             if self.row_alive[i] {

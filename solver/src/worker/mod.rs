@@ -297,9 +297,11 @@ impl Worker {
         let tol = shared.settings.integrality_tolerance;
         (0..x.len())
             .filter(|&j| {
+                // A value beyond a bound is at the bound: branching there would change nothing.
                 shared.problem.integer[j]
                     && (x[j] - x[j].round()).abs() > tol
-                    && !self.domain.is_fixed(j)
+                    && x[j] > self.domain.lower[j]
+                    && x[j] < self.domain.upper[j]
             })
             .collect()
     }

@@ -1,7 +1,7 @@
 //! Memory rows of the retention-edge form: all of them, or those that a point violates.
 
 use super::{Compact, Entry};
-use remat_lp::{ColId, NewRow};
+use remat_lp::{ColId, Model, NewRow, Settings, Solver};
 
 /// A memory row by its place: node `node`'s turn in stage `stage`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -13,6 +13,19 @@ pub struct MemoryRow {
 }
 
 impl Compact {
+    /// The whole program with all memory rows, for files and for solvers that take rows at once.
+    pub fn with_memory_rows(&self) -> Model {
+        let mut solver = Solver::new(self.model().clone(), Settings::default());
+        let rows: Vec<NewRow> = self
+            .memory_rows()
+            .filter_map(|place| self.memory_row(place))
+            .collect();
+        solver
+            .add_rows(&rows)
+            .expect("memory rows have finite entries in columns of the form");
+        Model::clone(solver.model())
+    }
+
     /// The places of all memory rows: every node that may run in every stage.
     pub fn memory_rows(&self) -> impl Iterator<Item = MemoryRow> + '_ {
         let n = self.graph.len();

@@ -1,6 +1,6 @@
 //! The restricted program: some intervals, some rows, and the LP solver that holds them.
 
-use super::{Graph, Interval, IntervalPoint, Pricing, Row, price};
+use super::{Branch, Graph, Interval, IntervalPoint, Pricing, Row, price};
 use remat_lp::{
     Algorithm, ColId, Limits, LpOutcome, ModelBuilder, ModelError, NewCol, NewRow, RowId, Sense,
     Settings, Solution, Solver, Stats, VarStatus,
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Follows the changes of a program and its solves, to replay them elsewhere. Purging is not reported.
-pub trait Journal {
+pub trait Journal: Send {
     /// Rows were added.
     fn rows(&mut self, rows: &[NewRow]);
     /// Columns were added.
@@ -40,6 +40,29 @@ pub struct Master {
 }
 
 const OVERFLOW: ColId = ColId(0);
+/// Overflow, in thousandths of the capacity or so, that makes up for one unit of a branching.
+const BRANCH_OVERFLOW: f64 = 1.0 / 1024.0;
+
+impl Clone for Master {
+    /// The same program; the journal, if there is one, stays with the original.
+    fn clone(&self) -> Self {
+        Master {
+            graph: self.graph.clone(),
+            solver: self.solver.clone(),
+            rows: self.rows.clone(),
+            row_set: self.row_set.clone(),
+            row_age: self.row_age.clone(),
+            columns: self.columns.clone(),
+            column_set: self.column_set.clone(),
+            column_age: self.column_age.clone(),
+            rows_of: self.rows_of.clone(),
+            memory_rows: self.memory_rows.clone(),
+            columns_of: self.columns_of.clone(),
+            penalty: self.penalty,
+            journal: None,
+        }
+    }
+}
 
 impl Master {
     /// The program with a row for every need, and for every need the interval from the first computation and the one
@@ -237,6 +260,10 @@ impl Master {
                 entries.push((OVERFLOW, -1.0));
                 NewRow::new(..=right / unit, entries)
             } else {
+                if matches!(row, Row::Branch(_)) {
+                    // A branching that cannot be met costs about as much as overflowing by the whole capacity.
+                    entries.push((OVERFLOW, BRANCH_OVERFLOW));
+                }
                 NewRow::new(right.., entries)
             });
             self.index_row(self.rows.len() as u32, &row);
@@ -317,8 +344,8 @@ impl Master {
     ) -> Result<(usize, usize), ModelError> {
         let mut rows = Vec::new();
         for (r, row) in self.rows.iter().enumerate() {
-            let slack =
-                solution.basis.rows[r] == VarStatus::Basic && !matches!(row, Row::Need { .. });
+            let slack = solution.basis.rows[r] == VarStatus::Basic
+                && !matches!(row, Row::Need { .. } | Row::Branch(_));
             self.row_age[r] = if slack { self.row_age[r] + 1 } else { 0 };
             if self.row_age[r] >= age {
                 rows.push(RowId(r as u32));
@@ -342,8 +369,62 @@ impl Master {
         if !worth {
             return Ok((0, 0));
         }
-        self.solver.delete_rows(&rows)?;
-        self.solver.delete_cols(&cols)?;
+        self.delete(&rows, &cols)?;
+        Ok((rows.len(), cols.len()))
+    }
+
+    /// Makes the branchings of the program these and no others.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the solver refuses, which would be a defect here.
+    pub fn set_branches(&mut self, branches: &[Branch]) -> Result<(), ModelError> {
+        let mut gone = Vec::new();
+        for (r, row) in self.rows.iter().enumerate() {
+            if let Row::Branch(b) = row
+                && !branches.contains(b)
+            {
+                gone.push(RowId(r as u32));
+            }
+        }
+        self.delete(&gone, &[])?;
+        self.add_rows(branches.iter().map(|b| Row::Branch(*b)).collect())?;
+        Ok(())
+    }
+
+    /// The value that the relaxation would have with one more branching, in the instance's unit of cost, after at most
+    /// so many simplex iterations. The program stays as it is.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the solver refuses, which would be a defect here.
+    pub fn probe(&self, branch: Branch, iterations: u64) -> Result<f64, ModelError> {
+        let row = Row::Branch(branch);
+        let node = branch.quantity.node() as usize;
+        let mut entries: Vec<(ColId, f64)> = self.columns_of[node]
+            .iter()
+            .map(|&k| (k, row.coefficient(&self.graph, &self.columns[k as usize])))
+            .filter(|e| e.1 != 0)
+            .map(|(k, v)| (ColId(k + 1), v as f64))
+            .collect();
+        entries.push((OVERFLOW, BRANCH_OVERFLOW));
+        let right = row.right_side(&self.graph) as f64;
+        let mut trial = self.solver.clone();
+        trial.add_rows(&[NewRow::new(right.., entries)])?;
+        trial.set_limits(Limits {
+            iterations: Some(iterations),
+            ..Limits::default()
+        });
+        Ok(match trial.solve_with(Algorithm::Dual) {
+            LpOutcome::Optimal(s) => s.objective * self.graph.cost_unit(),
+            _ => f64::INFINITY,
+        })
+    }
+
+    fn delete(&mut self, rows: &[RowId], cols: &[ColId]) -> Result<(), ModelError> {
+        if rows.is_empty() && cols.is_empty() {
+            return Ok(());
+        }
+        self.solver.delete_rows(rows)?;
+        self.solver.delete_cols(cols)?;
         let gone: BTreeSet<u32> = rows.iter().map(|r| r.0).collect();
         for r in &gone {
             self.row_set.remove(&self.rows[*r as usize]);
@@ -367,7 +448,7 @@ impl Master {
         for (k, c) in self.columns.iter().enumerate() {
             self.columns_of[c.node as usize].push(k as u32);
         }
-        Ok((gone.len(), lost.len()))
+        Ok(())
     }
 }
 
@@ -391,5 +472,6 @@ fn tensors_of(row: &Row) -> Option<BTreeSet<u32>> {
             let named = cut.path.path.iter().chain(&cut.staying).copied();
             Some(named.chain(beside).collect())
         }
+        Row::Branch(branch) => Some([branch.quantity.node()].into()),
     }
 }

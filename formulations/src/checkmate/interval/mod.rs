@@ -22,16 +22,23 @@
 //! before convergence.
 
 mod bound;
+mod branch;
 mod master;
 mod point;
 mod price;
+mod relax;
 mod root;
+mod tree;
 
 pub use bound::lagrangian_bound;
+pub use branch::{Branch, Quantity};
 pub use master::{Journal, Master};
 pub use point::IntervalPoint;
 pub use price::{Candidate, Pricing};
-pub use root::{RootBound, RootError, RootSettings, RootStatus, root_bound, root_bound_recorded};
+pub use root::{
+    Root, RootBound, RootError, RootSettings, RootStatus, root_bound, root_bound_recorded,
+};
+pub use tree::{Exchange, TreeEnd, TreeOutcome, TreeSettings, search};
 
 use super::Graph;
 use super::path_cuts::{PathCut, PathMemoryCut};
@@ -145,6 +152,8 @@ pub enum Row {
     Path(PathCut),
     /// A path memory cut, with companions.
     PathMemory(PathMemoryCut),
+    /// A branching: not a row of every schedule, but of those below one node of the tree.
+    Branch(Branch),
 }
 
 /// The window of start stages of tensor `k` behind event `(a,j)`, up to event `(b,j)`.
@@ -209,6 +218,7 @@ impl Row {
                 }
                 value
             }
+            Row::Branch(branch) => branch.sign() * i64::from(branch.quantity.counts(c)),
         }
     }
 
@@ -232,6 +242,7 @@ impl Row {
                 let need = graph.need_bytes(cut.path.source() as usize) + cut.other_bytes;
                 capacity - need as i64 + beside
             }
+            Row::Branch(branch) => branch.sign() * i64::from(branch.count),
         }
     }
 

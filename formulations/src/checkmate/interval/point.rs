@@ -3,6 +3,7 @@
 use super::{Graph, Interval, Row, event, starts_between};
 use crate::checkmate::path_cuts::walk_memory;
 use crate::checkmate::path_cuts::{FractionalPoint, PathCut, PathMemoryCut, SeparationSettings};
+use crate::schedule::{BitMatrix, CheckmateSchedule};
 
 /// Intervals with their values.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -33,6 +34,25 @@ impl IntervalPoint {
         }
         point.finish();
         point
+    }
+
+    /// What the point retains by more than a threshold and to some use, shape `n x n`: in general not a schedule that fits,
+    /// but one if the point is integral. (An interval may end at a reader that does not run there: that end is useless.)
+    pub fn rounded(&self, graph: &Graph, threshold: f64) -> BitMatrix {
+        let n = graph.len();
+        let point = self.fractional(graph);
+        let mut retained = BitMatrix::new(n, n);
+        for i in 0..n {
+            for (t, s) in point.retained_of(i)[..n].iter().enumerate() {
+                if *s > threshold {
+                    retained.set(t, i, true);
+                }
+            }
+        }
+        let computed = BitMatrix::new(n, n);
+        graph
+            .cleaned(&CheckmateSchedule { computed, retained })
+            .retained
     }
 
     /// The intervals of each tensor, as ranges into `intervals`.

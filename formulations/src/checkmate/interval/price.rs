@@ -1,6 +1,6 @@
 //! Prices from duals, and the cheapest intervals of each tensor under them.
 
-use super::{Graph, Interval, Row, event, starts_between};
+use super::{Graph, Interval, Quantity, Row, event, starts_between};
 use std::ops::{Add, Neg, Sub};
 
 /// A number that prices are made of: `f64` to find columns, `i128` to prove bounds.
@@ -111,6 +111,17 @@ impl<T: Number> Prices<T> {
                     let need = y.times(graph.need_bytes(j as usize) as i64);
                     for &i in &cut.path.path {
                         tensors[i as usize].cross.push((a, need));
+                    }
+                }
+                Row::Branch(branch) => {
+                    let y = y.times(branch.sign());
+                    match branch.quantity {
+                        Quantity::Starts { node, first, last } => {
+                            tensors[node as usize].start.push((first, last, y));
+                        }
+                        Quantity::Held { node, stage } => {
+                            tensors[node as usize].cross.push((stage, y));
+                        }
                     }
                 }
             }

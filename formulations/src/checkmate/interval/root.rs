@@ -1,13 +1,15 @@
 //! The root: columns and rows until nothing is violated and nothing pays, cuts, and again.
 
-use super::{Graph, Interval, IntervalPoint, Journal, Master, Row, lagrangian_bound};
+use super::relax::{RelaxEnd, Relaxation};
+use super::{Graph, IntervalPoint, Journal, Row};
 use crate::bound::TooSmall;
-use crate::checkmate::path_cuts::{SeparationSettings, separate};
+use crate::checkmate::path_cuts::SeparationSettings;
 use crate::instance::Instance;
-use remat_lp::{Algorithm, LpOutcome, ModelError, Settings, Solution};
+use crate::schedule::BitMatrix;
+use remat_lp::{ModelError, Settings};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// How the root is worked on.
 #[derive(Clone, Debug)]
@@ -150,271 +152,76 @@ pub fn root_bound_recorded(
     journal: Option<Box<dyn Journal>>,
 ) -> Result<RootBound, RootError> {
     let graph = Graph::new(instance, budget_bytes)?;
-    let mut root = Root::new(graph, settings, journal)?;
-    root.master.stop_when(settings.stop.clone());
-    root.run()?;
-    Ok(root.finish())
-}
-
-/// The safe bound is computed at the end of each convergence, and every so many rounds.
-const BOUND_EVERY: usize = 25;
-/// How often overflow is made dearer, eightfold each time.
-const PENALTIES: usize = 8;
-
-/// No schedule without useless recomputations costs more: each node runs at most once in each stage of its life.
-fn costliest(graph: &Graph) -> u64 {
-    let runs = |i: usize| u64::from(graph.last_stage[i]) + 1 - i as u64;
-    (0..graph.len()).fold(0u64, |s, i| {
-        s.saturating_add(graph.cost[i].saturating_mul(runs(i)))
+    let Root { relax, end, plain } = Root::solve(graph, settings, journal)?;
+    Ok(RootBound {
+        status: match end {
+            RelaxEnd::Converged | RelaxEnd::Cutoff => RootStatus::Converged,
+            RelaxEnd::Infeasible => RootStatus::Infeasible,
+            RelaxEnd::Late => RootStatus::TimeLimit,
+            RelaxEnd::Trouble => RootStatus::Trouble,
+        },
+        lp_value: relax.value,
+        safe_bound: relax.bound,
+        plain_bound: plain,
+        rounds: relax.spent.rounds,
+        rows: relax.master.rows().len(),
+        cols: relax.master.num_columns(),
+        cuts: relax.spent.cuts,
+        iterations: relax.iterations(),
+        lp_seconds: relax.spent.lp.as_secs_f64(),
+        pricing_seconds: relax.spent.pricing.as_secs_f64(),
+        separation_seconds: relax.spent.separation.as_secs_f64(),
+        point: relax.point,
+        proof: relax.proof,
     })
 }
 
-struct Root<'a> {
-    settings: &'a RootSettings,
-    master: Master,
-    out: RootBound,
-    begin: Instant,
-    penalties: usize,
+/// The root, solved: where a tree starts.
+pub struct Root {
+    pub(super) relax: Relaxation,
+    pub(super) end: RelaxEnd,
+    /// Bound before the first cut.
+    plain: u64,
 }
 
-impl<'a> Root<'a> {
-    fn new(
+impl Root {
+    /// Solves the plain relaxation, and again with cuts.
+    ///
+    /// # Errors
+    /// [`RootError::Model`] where the LP solver refuses a change: a defect.
+    pub fn solve(
         graph: Graph,
-        settings: &'a RootSettings,
+        settings: &RootSettings,
         journal: Option<Box<dyn Journal>>,
-    ) -> Result<Self, RootError> {
-        let base = graph.base_cost();
-        Ok(Root {
-            settings,
-            master: Master::new(graph, settings.lp.clone(), journal)?,
-            out: RootBound {
-                status: RootStatus::Converged,
-                lp_value: base as f64,
-                safe_bound: base,
-                plain_bound: base,
-                rounds: 0,
-                rows: 0,
-                cols: 0,
-                cuts: 0,
-                iterations: 0,
-                lp_seconds: 0.0,
-                pricing_seconds: 0.0,
-                separation_seconds: 0.0,
-                point: IntervalPoint::default(),
-                proof: Vec::new(),
-            },
-            begin: Instant::now(),
-            penalties: 0,
-        })
-    }
-
-    fn finish(mut self) -> RootBound {
-        self.out.rows = self.master.rows().len();
-        self.out.cols = self.master.num_columns();
-        self.out.iterations = self.master.stats().iterations();
-        self.out
-    }
-
-    fn run(&mut self) -> Result<(), RootError> {
-        let mut eager = self.settings.cut_rounds > 0 && self.settings.eager_cuts > 0.0;
-        self.converge(eager)?;
-        self.out.plain_bound = self.out.safe_bound;
-        let mut idle = 0;
-        for round in 0..self.settings.cut_rounds {
-            if self.out.status != RootStatus::Converged {
-                return Ok(());
-            }
-            let before = self.out.lp_value;
-            let added = self.cut_round()?;
-            if added == 0 && !eager {
-                return Ok(());
-            }
-            self.converge(eager)?;
-            if self.settings.verbose {
-                println!(
-                    "cut round {round}: {added} cuts, {:.2}, bound {}, {} rows, {} columns, lp {:.2} s, pricing {:.2} s, separation {:.2} s",
-                    self.out.lp_value,
-                    self.out.safe_bound,
-                    self.master.rows().len(),
-                    self.master.num_columns(),
-                    self.out.lp_seconds,
-                    self.out.pricing_seconds,
-                    self.out.separation_seconds
-                );
-            }
-            let progress = (self.out.lp_value - before) / before.max(1.0);
-            idle = if progress < self.settings.least_progress {
-                idle + 1
-            } else {
-                0
-            };
-            if eager && (added == 0 || idle >= 3) {
-                // What is left is in the tail: from here on every relaxation is solved to its end.
-                eager = false;
-                idle = 0;
-            } else if idle >= self.settings.idle_rounds {
-                break;
-            }
+    ) -> Result<Root, RootError> {
+        let mut relax = Relaxation::new(graph, settings.clone(), journal)?;
+        let eager = settings.cut_rounds > 0 && settings.eager_cuts > 0.0;
+        let mut end = relax.converge(eager)?;
+        let plain = relax.bound;
+        if end == RelaxEnd::Converged {
+            let (rounds, idle) = (settings.cut_rounds, settings.idle_rounds);
+            end = relax.cut_rounds(rounds, settings.least_progress, idle, eager)?;
         }
-        if eager && self.out.status == RootStatus::Converged {
-            self.converge(false)?;
-        }
-        Ok(())
+        Ok(Root { relax, end, plain })
     }
 
-    fn cut_round(&mut self) -> Result<usize, RootError> {
-        let clock = Instant::now();
-        let graph = self.master.graph();
-        let point = self.out.point.fractional(graph);
-        let found = separate(graph, &point, 0, &self.settings.separation);
-        let mut rows: Vec<Row> = found.into_iter().map(|f| Row::Path(f.cut)).collect();
-        if self.settings.memory_cuts {
-            let memory = self
-                .out
-                .point
-                .violated_path_memory(graph, &self.settings.separation);
-            rows.extend(memory.into_iter().map(Row::PathMemory));
-        }
-        self.out.separation_seconds += clock.elapsed().as_secs_f64();
-        let clock = Instant::now();
-        let added = self.master.add_rows(rows)?;
-        self.out.lp_seconds += clock.elapsed().as_secs_f64();
-        self.out.cuts += added;
-        Ok(added)
+    /// A lower bound on the cost of every schedule that fits, in safe arithmetic.
+    pub fn safe_bound(&self) -> u64 {
+        self.relax.bound
     }
 
-    /// Solves with rows and columns coming in until nothing is violated and nothing pays; if `eager`, until the value has
-    /// hardly moved for some rounds.
-    fn converge(&mut self, eager: bool) -> Result<(), RootError> {
-        let mut algorithm = Algorithm::Auto;
-        let mut last_value = f64::INFINITY;
-        let mut calm = 0;
-        loop {
-            let clock = Instant::now();
-            let outcome = self.master.solve(algorithm);
-            self.out.lp_seconds += clock.elapsed().as_secs_f64();
-            self.out.rounds += 1;
-            let LpOutcome::Optimal(solution) = outcome else {
-                self.out.status = RootStatus::Trouble;
-                return Ok(());
-            };
-            let late = self
-                .settings
-                .time_limit
-                .is_some_and(|l| self.begin.elapsed() > l)
-                || self
-                    .settings
-                    .stop
-                    .as_ref()
-                    .is_some_and(|s| s.load(Ordering::Relaxed));
-            let moved = (solution.objective - last_value).abs() / solution.objective.abs().max(1.0);
-            last_value = solution.objective;
-            calm = if moved < self.settings.eager_cuts {
-                calm + 1
-            } else {
-                0
-            };
-            let enough = eager && calm >= 3 && self.master.overflow(&solution) <= 1e-6;
-            let rows = self.separate_rows(&solution);
-            let mut columns = Vec::new();
-            if !self.settings.alternate || rows.is_empty() || enough {
-                columns = self.price(&solution);
-                let last = late || enough || (rows.is_empty() && columns.is_empty());
-                if last || self.out.rounds.is_multiple_of(BOUND_EVERY) {
-                    self.prove(&solution);
-                }
-            }
-            let clock = Instant::now();
-            if self.settings.purge_age > 0 {
-                let dear = 1e-3 * solution.objective.abs();
-                self.master
-                    .purge(&solution, self.settings.purge_age, dear)?;
-            }
-            let added_columns = self.master.add_columns(columns)?;
-            let added_rows = self.master.add_rows(rows)?;
-            self.out.lp_seconds += clock.elapsed().as_secs_f64();
-            let overflow = self.master.overflow(&solution);
-            if self.settings.verbose {
-                println!(
-                    "  {:.3} (overflow {overflow:.3}): +{added_rows} rows +{added_columns} columns, {} x {}, {} pivots, lp {:.2} s",
-                    self.master.value(&solution),
-                    self.master.rows().len(),
-                    self.master.num_columns(),
-                    self.master.stats().iterations(),
-                    self.out.lp_seconds
-                );
-            }
-            algorithm = match (added_rows > 0, added_columns > 0) {
-                (true, false) => Algorithm::Dual,
-                (false, true) => Algorithm::Primal,
-                _ => Algorithm::Auto,
-            };
-            if added_rows + added_columns > 0 && !late && !enough {
-                continue;
-            }
-            self.out.lp_value = self.master.value(&solution);
-            self.out.point = self.master.point(&solution);
-            self.out.status = if self.out.safe_bound > costliest(self.master.graph()) {
-                RootStatus::Infeasible
-            } else if late {
-                RootStatus::TimeLimit
-            } else if overflow <= 1e-6 {
-                RootStatus::Converged
-            } else if self.penalties < PENALTIES {
-                self.penalties += 1;
-                self.master.raise_penalty(8.0)?;
-                continue;
-            } else {
-                RootStatus::Trouble
-            };
-            return Ok(());
-        }
+    /// Simplex iterations.
+    pub fn iterations(&self) -> u64 {
+        self.relax.iterations()
     }
 
-    /// The intervals that pay.
-    fn price(&mut self, solution: &Solution) -> Vec<Interval> {
-        let clock = Instant::now();
-        let pricing = self
-            .master
-            .price(solution, self.settings.columns_per_tensor, 1e-4);
-        self.out.pricing_seconds += clock.elapsed().as_secs_f64();
-        let best = pricing
-            .candidates
-            .iter()
-            .take(self.settings.columns_per_round);
-        best.map(|c| c.interval).collect()
+    /// Whether it is proven that no schedule fits.
+    pub fn is_infeasible(&self) -> bool {
+        self.end == RelaxEnd::Infeasible
     }
 
-    /// Computes the safe bound of a solution's duals.
-    fn prove(&mut self, solution: &Solution) {
-        let clock = Instant::now();
-        let duals = self.master.duals(solution);
-        let bound = lagrangian_bound(self.master.graph(), self.master.rows(), &duals);
-        if bound >= self.out.safe_bound {
-            self.out.safe_bound = bound;
-            let rows = self.master.rows().iter().cloned();
-            self.out.proof.clear();
-            self.out
-                .proof
-                .extend(rows.zip(duals).filter(|p| p.1 != 0.0));
-        }
-        self.out.pricing_seconds += clock.elapsed().as_secs_f64();
-    }
-
-    fn separate_rows(&mut self, solution: &Solution) -> Vec<Row> {
-        let clock = Instant::now();
-        let point = self.master.point(solution);
-        let graph = self.master.graph();
-        let known = |row: &Row| self.master.contains(row);
-        let mut rows = point.violated_inputs(graph, 1e-6);
-        rows.retain(|r| !known(r));
-        let per_stage = self.settings.memory_rows_per_stage;
-        // Overflow is as good as capacity: only what exceeds both is news.
-        let overflow = self.master.overflow(solution) * graph.memory_unit();
-        let limit = (graph.capacity as f64 + overflow) * (1.0 + 1e-6);
-        let memory = point.violated_memory(graph, limit, per_stage, known);
-        rows.extend(memory.into_iter().take(self.settings.memory_rows_per_round));
-        self.out.separation_seconds += clock.elapsed().as_secs_f64();
-        rows
+    /// What the relaxation retains by more than a threshold, shape `n x n`.
+    pub fn rounded(&self, threshold: f64) -> BitMatrix {
+        self.relax.point.rounded(self.relax.graph(), threshold)
     }
 }

@@ -1,0 +1,124 @@
+//! `remat-bb export` through the binary: every program in every format, and what is refused.
+
+mod common;
+
+use common::{chain, object, run_to, text};
+use remat_formulations::instance::{
+    CostUnit, Implementation, InPlace, Instance, InstanceData, Node, NodeId, write_instance,
+};
+use remat_lp::{Model, lp_format, mps};
+use std::path::Path;
+
+fn read(path: &Path) -> Model {
+    if text(path).contains(".mps") {
+        mps::read(path).unwrap()
+    } else {
+        lp_format::read(path).unwrap()
+    }
+}
+
+fn export(instance: &Path, program: &str, out: &Path) -> serde_json::Value {
+    let arguments = [
+        "export",
+        text(instance),
+        "--budget",
+        "600",
+        "--formulation",
+        program,
+        text(out),
+        "--json",
+    ];
+    object(&run_to(0, &arguments).0)
+}
+
+#[test]
+fn every_program_in_every_format_reads_back_with_the_reported_size() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = chain(folder.path(), 6);
+    let programs = ["checkmate-original", "checkmate-unpartitioned", "checkmate"];
+    for (program, file) in programs
+        .iter()
+        .flat_map(|p| ["a.mps", "a.lp", "a.mps.gz", "a.lp.gz"].map(|f| (p, f)))
+    {
+        let out = folder.path().join(file);
+        let said = export(&graph, program, &out);
+        let model = read(&out);
+        assert_eq!(said["rows"], model.num_rows(), "{program} {file}");
+        assert_eq!(said["columns"], model.num_cols());
+        assert_eq!(said["nonzeros"], model.num_nonzeros());
+        assert_eq!(said["budget_bytes"], 600);
+        assert!((0..model.num_cols() as u32).any(|c| model.is_integer(remat_lp::ColId(c))));
+    }
+    // 12 nodes, 16 edges: 3 + 11*12 + 3*12*16 + 12 + 12*11 rows, 3*144 + 12*16 columns.
+    let out = folder.path().join("original.mps");
+    let said = export(&graph, "checkmate-original", &out);
+    let edges = 16;
+    assert_eq!(said["rows"], 3 + 132 + 36 * edges + 12 + 132);
+    assert_eq!(said["columns"], 432 + 12 * edges);
+    assert_eq!(
+        said["published_rows"],
+        3 + 132 + 36 * edges + 12 + 132 + 288
+    );
+    let parts = std::fs::read_dir(folder.path()).unwrap();
+    assert!(parts.flatten().all(|f| !text(&f.path()).contains("part")));
+}
+
+#[test]
+fn monets_program_of_an_instance_with_choices_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut relu = Node::forward("relu", vec![NodeId(0)], 3, 200);
+    relu.in_place = Some(InPlace {
+        on: NodeId(0),
+        cost_delta: 0,
+        workspace_bytes: -200,
+    });
+    let mut conv = Node::forward("conv", vec![], 9, 200);
+    conv.implementations
+        .push(Implementation::new(vec![], 5, 100));
+    let nodes = vec![
+        conv,
+        relu,
+        Node::loss("loss", vec![NodeId(1)], 1, 4),
+        Node::backward("back", Some(NodeId(1)), vec![NodeId(1), NodeId(2)], 7, 200),
+    ];
+    let data = InstanceData {
+        name: "choices".into(),
+        cost_unit: CostUnit::arbitrary(),
+        host_link: None,
+        nodes,
+    };
+    let path = folder.path().join("choices.json");
+    std::fs::write(&path, write_instance(&Instance::new(data).unwrap())).unwrap();
+    let out = folder.path().join("monet.mps");
+    let said = export(&path, "monet-original", &out);
+    let model = read(&out);
+    assert_eq!(said["rows"], model.num_rows());
+    // V = 3 columns, T = 2 stages: 2*6 (R, P) + 9 (S) + 6 (M) + 18 (Z) + 8*2 (F) + 6 (IP).
+    assert_eq!(model.num_cols(), 12 + 9 + 6 + 18 + 16 + 6);
+    let said = export(&path, "checkmate-original", &out);
+    assert_eq!(said["formulation"], "checkmate-original");
+}
+
+#[test]
+fn what_cannot_be_written_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = chain(folder.path(), 3);
+    let refuse = |out: &str, more: &[&str], words: &str| {
+        let mut arguments = vec!["export", text(&graph), out];
+        arguments.extend(more);
+        let (_, err) = run_to(2, &arguments);
+        assert!(err.contains(words), "{err}");
+    };
+    let original = ["--budget", "60%", "--formulation", "checkmate-original"];
+    refuse("program.txt", &original, "program.txt");
+    refuse("no/such/folder/p.mps", &original, "folder does not exist");
+    let monet = ["--budget", "60%", "--formulation", "monet-original"];
+    refuse("p.mps", &monet, "no loss node");
+    let compact = ["--budget", "1", "--formulation", "checkmate"];
+    refuse("p.mps", &compact, "--budget \"1\"");
+    let unit = [&original[..], &["--unit", "none"]].concat();
+    refuse("p.mps", &unit, "--unit");
+    refuse("p.mps", &["--formulation", "checkmate"], "--budget");
+    let other = ["--budget", "60%", "--formulation", "other"];
+    refuse("p.mps", &other, "checkmate-unpartitioned");
+}

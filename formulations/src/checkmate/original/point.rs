@@ -1,0 +1,85 @@
+//! Schedules as points of the published program, and back.
+
+use super::Original;
+use crate::instance::Instance;
+use crate::plan::Plan;
+use crate::schedule::{BitMatrix, CheckmateSchedule};
+use crate::simulate::ReplayError;
+use remat_lp::ColId;
+
+impl Original {
+    /// The point of a schedule: `F` and `U` follow from `R` and `S` by their definitions.
+    ///
+    /// The schedule's matrices must have as many rows and columns as the program has nodes. A schedule that cannot be
+    /// executed, or that does not fit, gives a point that violates rows or bounds.
+    pub fn point(&self, schedule: &CheckmateSchedule) -> Vec<f64> {
+        let p = &self.parts;
+        let n = p.len();
+        let mut x = vec![0.0; self.model.num_cols()];
+        let mut put = |column: ColId, value: f64| x[column.index()] = value;
+        let run = |t: usize, i: usize| schedule.computed.get(t, i);
+        let kept = |t: usize, i: usize| t < n && schedule.retained.get(t, i);
+        let mut freed_bytes = vec![0u64; n];
+        for t in 0..n {
+            for i in 0..n {
+                put(p.r(t, i), f64::from(u8::from(run(t, i))));
+                put(p.s(t, i), f64::from(u8::from(kept(t, i))));
+            }
+            freed_bytes.fill(0);
+            for (e, &(i, k)) in p.edges.iter().enumerate() {
+                let (i, k) = (i as usize, k as usize);
+                let read_later = p.later_users(i, k).iter().any(|&j| run(t, j as usize));
+                if run(t, k) && !kept(t + 1, i) && !read_later {
+                    put(p.f(t, e), 1.0);
+                    freed_bytes[k] += p.bytes[i];
+                }
+            }
+            let held = (0..n).filter(|&i| kept(t, i)).map(|i| p.bytes[i]);
+            // Signed: a schedule that cannot be executed may free what it never held.
+            let mut load = held.sum::<u64>() as i128;
+            for k in 0..n {
+                if run(t, k) {
+                    load += i128::from(p.bytes[k]);
+                }
+                put(p.u(t, k), load as f64 / self.unit_bytes);
+                load -= i128::from(freed_bytes[k]);
+            }
+        }
+        x
+    }
+
+    /// `R` and `S` of an integer point: entries above one half are ones. Of a frontier-advancing program it is a schedule;
+    /// of an unpartitioned one [`Original::plan`] makes use of it.
+    ///
+    /// # Panics
+    /// If the point has not one number for each column.
+    pub fn schedule(&self, x: &[f64]) -> CheckmateSchedule {
+        assert_eq!(x.len(), self.model.num_cols(), "one number for each column");
+        let n = self.parts.len();
+        let mut computed = BitMatrix::new(n, n);
+        let mut retained = BitMatrix::new(n, n);
+        for t in 0..n {
+            for i in 0..n {
+                computed.set(t, i, x[self.parts.r(t, i).index()] > 0.5);
+                retained.set(t, i, x[self.parts.s(t, i).index()] > 0.5);
+            }
+        }
+        CheckmateSchedule { computed, retained }
+    }
+
+    /// The plan of an integer point (Algorithm 1), for either kind of stages: the computations of the stages in order, and
+    /// every tensor freed right after its last use. [`crate::simulate::plan`] replays it; its peak is at most the largest
+    /// `U` of the point.
+    ///
+    /// # Errors
+    /// [`ReplayError`] where a node runs without one of its inputs: the point violates a row (3).
+    pub fn plan(&self, instance: &Instance, x: &[f64]) -> Result<Plan, ReplayError> {
+        let schedule = self.schedule(x);
+        let stages = 0..self.parts.len();
+        let runs = stages.flat_map(|t| {
+            let nodes = schedule.computed.ones(t).collect::<Vec<_>>();
+            nodes.into_iter().map(move |i| (t, i))
+        });
+        Plan::from_computations(instance, runs)
+    }
+}

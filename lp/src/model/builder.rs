@@ -1,0 +1,313 @@
+//! Collecting a model: columns, rows and entries in any order.
+
+use super::{Model, ModelError, Sense, check_bounds};
+use crate::ids::{Bounds, ColId, RowId};
+use crate::matrix::Compressed;
+
+/// Collects columns, rows and entries, and turns them into a valid [`Model`].
+///
+/// ```
+/// use remat_lp::{ModelBuilder, Sense};
+/// let mut b = ModelBuilder::new(Sense::Maximise);
+/// let x = b.add_col(3.0, 0.0..);
+/// let y = b.add_col(2.0, 0.0..=4.0);
+/// b.add_row(..=6.0, [(x, 1.0), (y, 1.0)]);
+/// let model = b.build().unwrap();
+/// assert_eq!((model.num_rows(), model.num_cols(), model.num_nonzeros()), (1, 2, 2));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct ModelBuilder {
+    name: String,
+    sense: Sense,
+    offset: f64,
+    cost: Vec<f64>,
+    col_bounds: Vec<Bounds>,
+    row_bounds: Vec<Bounds>,
+    integer: Vec<bool>,
+    col_names: Vec<String>,
+    row_names: Vec<String>,
+    entries: Vec<(u32, u32, f64)>,
+}
+
+impl ModelBuilder {
+    /// An empty model.
+    pub fn new(sense: Sense) -> Self {
+        ModelBuilder {
+            sense,
+            ..Default::default()
+        }
+    }
+
+    /// Names the model.
+    pub fn set_name(&mut self, name: impl Into<String>) {
+        self.name = name.into();
+    }
+
+    /// Changes the sense of the objective.
+    pub fn set_sense(&mut self, sense: Sense) {
+        self.sense = sense;
+    }
+
+    /// Sets the constant of the objective.
+    pub fn set_offset(&mut self, offset: f64) {
+        self.offset = offset;
+    }
+
+    /// Number of columns so far.
+    pub fn num_cols(&self) -> usize {
+        self.cost.len()
+    }
+
+    /// Number of rows so far.
+    pub fn num_rows(&self) -> usize {
+        self.row_bounds.len()
+    }
+
+    /// Adds a column without entries.
+    pub fn add_col(&mut self, cost: f64, bounds: impl Into<Bounds>) -> ColId {
+        self.cost.push(cost);
+        self.col_bounds.push(bounds.into());
+        self.integer.push(false);
+        ColId((self.cost.len() - 1) as u32)
+    }
+
+    /// Adds a row with its entries.
+    pub fn add_row(
+        &mut self,
+        bounds: impl Into<Bounds>,
+        entries: impl IntoIterator<Item = (ColId, f64)>,
+    ) -> RowId {
+        let row = RowId(self.row_bounds.len() as u32);
+        self.row_bounds.push(bounds.into());
+        for (c, v) in entries {
+            self.entries.push((row.0, c.0, v));
+        }
+        row
+    }
+
+    /// Adds one entry; every (row, column) at most once.
+    pub fn add_entry(&mut self, row: RowId, col: ColId, value: f64) {
+        self.entries.push((row.0, col.0, value));
+    }
+
+    /// Replaces the bounds of a column.
+    ///
+    /// # Panics
+    /// If the column does not exist.
+    pub fn set_col_bounds(&mut self, col: ColId, bounds: impl Into<Bounds>) {
+        self.col_bounds[col.index()] = bounds.into();
+    }
+
+    /// The bounds a column has so far.
+    ///
+    /// # Panics
+    /// If the column does not exist.
+    pub fn col_bounds(&self, col: ColId) -> Bounds {
+        self.col_bounds[col.index()]
+    }
+
+    /// Replaces the bounds of a row.
+    ///
+    /// # Panics
+    /// If the row does not exist.
+    pub fn set_row_bounds(&mut self, row: RowId, bounds: impl Into<Bounds>) {
+        self.row_bounds[row.index()] = bounds.into();
+    }
+
+    /// Replaces the cost of a column.
+    ///
+    /// # Panics
+    /// If the column does not exist.
+    pub fn set_cost(&mut self, col: ColId, cost: f64) {
+        self.cost[col.index()] = cost;
+    }
+
+    /// Marks a column as integer, for users of the model; the LP solver ignores it.
+    ///
+    /// # Panics
+    /// If the column does not exist.
+    pub fn set_integer(&mut self, col: ColId, integer: bool) {
+        self.integer[col.index()] = integer;
+    }
+
+    /// Whether a column is marked as integer.
+    ///
+    /// # Panics
+    /// If the column does not exist.
+    pub fn is_integer(&self, col: ColId) -> bool {
+        self.integer[col.index()]
+    }
+
+    /// Names a column.
+    pub fn set_col_name(&mut self, col: ColId, name: impl Into<String>) {
+        if self.col_names.len() <= col.index() {
+            self.col_names.resize(col.index() + 1, String::new());
+        }
+        self.col_names[col.index()] = name.into();
+    }
+
+    /// Names a row.
+    pub fn set_row_name(&mut self, row: RowId, name: impl Into<String>) {
+        if self.row_names.len() <= row.index() {
+            self.row_names.resize(row.index() + 1, String::new());
+        }
+        self.row_names[row.index()] = name.into();
+    }
+
+    /// Validates everything and compresses the matrix both ways. Zero entries are dropped.
+    ///
+    /// # Errors
+    /// NaN or infinite coefficients, crossed or NaN bounds, entries outside the model, duplicated entries.
+    pub fn build(mut self) -> Result<Model, ModelError> {
+        let (m, n) = (self.row_bounds.len(), self.cost.len());
+        for (what, len) in [("rows", m), ("columns", n)] {
+            if len >= (1 << 30) {
+                return Err(ModelError::TooLarge { what });
+            }
+        }
+        if !self.offset.is_finite() {
+            return Err(ModelError::NotFinite {
+                what: "objective offset".into(),
+                value: self.offset,
+            });
+        }
+        for (j, &c) in self.cost.iter().enumerate() {
+            if !c.is_finite() {
+                return Err(ModelError::NotFinite {
+                    what: format!("cost of column {j}"),
+                    value: c,
+                });
+            }
+        }
+        for (j, &b) in self.col_bounds.iter().enumerate() {
+            check_bounds(&format!("column {j}"), b)?;
+        }
+        for (i, &b) in self.row_bounds.iter().enumerate() {
+            check_bounds(&format!("row {i}"), b)?;
+        }
+        let mut counts = vec![0usize; m + 1];
+        for &(i, j, v) in &self.entries {
+            let (i, j) = (i as usize, j as usize);
+            if i >= m {
+                return Err(ModelError::OutOfRange {
+                    what: "row",
+                    index: i,
+                    len: m,
+                });
+            }
+            if j >= n {
+                return Err(ModelError::OutOfRange {
+                    what: "column",
+                    index: j,
+                    len: n,
+                });
+            }
+            if !v.is_finite() {
+                return Err(ModelError::NotFinite {
+                    what: format!("coefficient in row {i}, column {j}"),
+                    value: v,
+                });
+            }
+            counts[i + 1] += 1;
+        }
+        // Bucket by row, then transpose twice: the first transpose sorts columns, the second rows.
+        for i in 0..m {
+            counts[i + 1] += counts[i];
+        }
+        let mut raw = Compressed {
+            start: counts.clone(),
+            index: vec![0; self.entries.len()],
+            value: vec![0.0; self.entries.len()],
+        };
+        for &(i, j, v) in &self.entries {
+            let at = counts[i as usize];
+            counts[i as usize] += 1;
+            raw.index[at] = j;
+            raw.value[at] = v;
+        }
+        self.entries = Vec::new();
+        let mut cols = raw.transpose(n);
+        for j in 0..n {
+            let (index, _) = cols.vector(j);
+            if let Some(w) = index.windows(2).find(|w| w[0] == w[1]) {
+                return Err(ModelError::Duplicate {
+                    row: w[0] as usize,
+                    col: j,
+                });
+            }
+        }
+        if cols.value.contains(&0.0) {
+            let mut clean = Compressed::default();
+            for j in 0..n {
+                clean.push(
+                    cols.iter(j)
+                        .filter(|e| e.1 != 0.0)
+                        .map(|(i, v)| (i as u32, v)),
+                );
+            }
+            cols = clean;
+        }
+        let rows = cols.transpose(m);
+        if !self.col_names.is_empty() {
+            self.col_names.resize(n, String::new());
+        }
+        if !self.row_names.is_empty() {
+            self.row_names.resize(m, String::new());
+        }
+        Ok(Model {
+            name: self.name,
+            sense: self.sense,
+            offset: self.offset,
+            cost: self.cost,
+            col_lower: self.col_bounds.iter().map(|b| b.lower).collect(),
+            col_upper: self.col_bounds.iter().map(|b| b.upper).collect(),
+            row_lower: self.row_bounds.iter().map(|b| b.lower).collect(),
+            row_upper: self.row_bounds.iter().map(|b| b.upper).collect(),
+            integer: self.integer,
+            cols,
+            rows,
+            col_names: self.col_names,
+            row_names: self.row_names,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_mistake_has_its_own_error() {
+        let with = |f: &dyn Fn(&mut ModelBuilder)| {
+            let mut b = ModelBuilder::new(Sense::Minimise);
+            b.add_col(1.0, 0.0..);
+            b.add_row(0.0.., [(ColId(0), 1.0)]);
+            f(&mut b);
+            b.build().unwrap_err()
+        };
+        assert!(matches!(
+            with(&|b| b.set_cost(ColId(0), f64::NAN)),
+            ModelError::NotFinite { .. }
+        ));
+        assert!(matches!(
+            with(&|b| b.set_col_bounds(ColId(0), 2.0..=1.0)),
+            ModelError::CrossedBounds { .. }
+        ));
+        assert!(matches!(
+            with(&|b| b.set_row_bounds(RowId(0), f64::INFINITY)),
+            ModelError::BadBound { .. }
+        ));
+        assert!(matches!(
+            with(&|b| b.add_entry(RowId(0), ColId(0), 2.0)),
+            ModelError::Duplicate { row: 0, col: 0 }
+        ));
+        assert!(matches!(
+            with(&|b| b.add_entry(RowId(3), ColId(0), 2.0)),
+            ModelError::OutOfRange { index: 3, .. }
+        ));
+        assert!(matches!(
+            with(&|b| b.add_entry(RowId(0), ColId(7), 2.0)),
+            ModelError::OutOfRange { index: 7, .. }
+        ));
+    }
+}

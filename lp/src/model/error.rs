@@ -1,0 +1,94 @@
+//! What can be wrong with a model, and the checks that find it.
+
+use crate::ids::Bounds;
+
+/// What can be wrong with a model or with a change to one.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ModelError {
+    /// A number is NaN, or infinite where only finite numbers make sense.
+    #[error("{what} is {value}; a finite number is needed")]
+    NotFinite {
+        /// Where it was found.
+        what: String,
+        /// The offending number.
+        value: f64,
+    },
+    /// A bound is NaN, or the wrong infinity for its side.
+    #[error(
+        "bounds of {what} are [{lower}, {upper}]: neither side may be NaN, the lower +inf or the upper -inf"
+    )]
+    BadBound {
+        /// Where it was found.
+        what: String,
+        /// The lower bound given.
+        lower: f64,
+        /// The upper bound given.
+        upper: f64,
+    },
+    /// The lower bound is above the upper bound.
+    #[error("bounds of {what} cross: lower {lower} is above upper {upper}")]
+    CrossedBounds {
+        /// Where it was found.
+        what: String,
+        /// The lower bound given.
+        lower: f64,
+        /// The upper bound given.
+        upper: f64,
+    },
+    /// An index points outside the model.
+    #[error("{what} {index} does not exist; the model has {len}")]
+    OutOfRange {
+        /// "row" or "column".
+        what: &'static str,
+        /// The index given.
+        index: usize,
+        /// How many there are.
+        len: usize,
+    },
+    /// A row mentions the same column twice (or a column the same row).
+    #[error("row {row} has two entries in column {col}")]
+    Duplicate {
+        /// Row of the entry.
+        row: usize,
+        /// Column of the entry.
+        col: usize,
+    },
+    /// Two lists that must have the same length do not.
+    #[error("{what}: expected {expected} entries, found {found}")]
+    Length {
+        /// Which list.
+        what: &'static str,
+        /// The length needed.
+        expected: usize,
+        /// The length given.
+        found: usize,
+    },
+    /// More rows, columns or entries than 32-bit indices address.
+    #[error("the model is too large: {what} exceeds 2^31")]
+    TooLarge {
+        /// "rows" or "columns".
+        what: &'static str,
+    },
+}
+
+pub(crate) fn check_bounds(what: &str, b: Bounds) -> Result<(), ModelError> {
+    if b.lower.is_nan()
+        || b.upper.is_nan()
+        || b.lower == f64::INFINITY
+        || b.upper == f64::NEG_INFINITY
+    {
+        return Err(ModelError::BadBound {
+            what: what.to_string(),
+            lower: b.lower,
+            upper: b.upper,
+        });
+    }
+    if b.lower > b.upper {
+        return Err(ModelError::CrossedBounds {
+            what: what.to_string(),
+            lower: b.lower,
+            upper: b.upper,
+        });
+    }
+    Ok(())
+}

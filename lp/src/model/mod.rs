@@ -1,0 +1,197 @@
+//! A linear program in the user's own units: what is stated, validated, stored, and later checked against.
+//!
+//! - `builder.rs`: from columns, rows and entries in any order to a valid model.
+//! - `edit.rs`: rows and columns that come and go while a solver works on it.
+//! - `error.rs`: everything that can be wrong.
+
+mod builder;
+mod edit;
+mod error;
+
+use crate::ids::{Bounds, ColId, RowId};
+use crate::matrix::Compressed;
+pub use builder::ModelBuilder;
+pub use edit::{NewCol, NewRow};
+pub use error::ModelError;
+pub(crate) use error::check_bounds;
+use sprs::CsMatViewI;
+
+/// Whether the objective is to be made small or large.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Sense {
+    /// Smallest objective wins.
+    #[default]
+    Minimise,
+    /// Largest objective wins.
+    Maximise,
+}
+
+impl Sense {
+    /// `1.0` when minimising and `-1.0` when maximising: the factor that turns any objective into a minimised one.
+    pub fn sign(self) -> f64 {
+        match self {
+            Sense::Minimise => 1.0,
+            Sense::Maximise => -1.0,
+        }
+    }
+}
+
+/// A linear program: `min` or `max` of `cost . x + offset` with `row_lower <= A x <= row_upper` and
+/// `col_lower <= x <= col_upper`.
+///
+/// Models are made by a [`ModelBuilder`] or read from a file ([`crate::mps::read`]) and are always valid. Both
+/// orientations of `A` are stored. Once a [`Solver`](crate::Solver) works on it, changes go through the solver.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Model {
+    pub(crate) name: String,
+    pub(crate) sense: Sense,
+    pub(crate) offset: f64,
+    pub(crate) cost: Vec<f64>,
+    pub(crate) col_lower: Vec<f64>,
+    pub(crate) col_upper: Vec<f64>,
+    pub(crate) row_lower: Vec<f64>,
+    pub(crate) row_upper: Vec<f64>,
+    pub(crate) integer: Vec<bool>,
+    pub(crate) cols: Compressed,
+    pub(crate) rows: Compressed,
+    /// Empty when the columns have no names of their own.
+    pub(crate) col_names: Vec<String>,
+    /// Empty when the rows have no names of their own.
+    pub(crate) row_names: Vec<String>,
+}
+
+impl Model {
+    /// The model's name, possibly empty.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether the objective is minimised or maximised.
+    pub fn sense(&self) -> Sense {
+        self.sense
+    }
+
+    /// The constant added to the objective.
+    pub fn offset(&self) -> f64 {
+        self.offset
+    }
+
+    /// Number of columns.
+    pub fn num_cols(&self) -> usize {
+        self.cost.len()
+    }
+
+    /// Number of rows.
+    pub fn num_rows(&self) -> usize {
+        self.row_lower.len()
+    }
+
+    /// Number of stored matrix entries.
+    pub fn num_nonzeros(&self) -> usize {
+        self.cols.nnz()
+    }
+
+    /// Objective coefficients, one per column, in the model's own sense.
+    pub fn costs(&self) -> &[f64] {
+        &self.cost
+    }
+
+    /// Bounds of a column.
+    ///
+    /// # Panics
+    /// If the model has no such column.
+    pub fn col_bounds(&self, col: ColId) -> Bounds {
+        Bounds::new(self.col_lower[col.index()], self.col_upper[col.index()])
+    }
+
+    /// Bounds of a row's activity.
+    ///
+    /// # Panics
+    /// If the model has no such row.
+    pub fn row_bounds(&self, row: RowId) -> Bounds {
+        Bounds::new(self.row_lower[row.index()], self.row_upper[row.index()])
+    }
+
+    /// Lower bounds of all columns.
+    pub fn col_lower(&self) -> &[f64] {
+        &self.col_lower
+    }
+
+    /// Upper bounds of all columns.
+    pub fn col_upper(&self) -> &[f64] {
+        &self.col_upper
+    }
+
+    /// Lower bounds of all rows.
+    pub fn row_lower(&self) -> &[f64] {
+        &self.row_lower
+    }
+
+    /// Upper bounds of all rows.
+    pub fn row_upper(&self) -> &[f64] {
+        &self.row_upper
+    }
+
+    /// Whether the model's source declared the column integer. The LP solver ignores it.
+    pub fn is_integer(&self, col: ColId) -> bool {
+        self.integer[col.index()]
+    }
+
+    /// The entries of a column as (row, coefficient).
+    ///
+    /// # Panics
+    /// If the model has no such column.
+    pub fn col(&self, col: ColId) -> impl Iterator<Item = (RowId, f64)> + '_ {
+        self.cols
+            .iter(col.index())
+            .map(|(i, v)| (RowId(i as u32), v))
+    }
+
+    /// The entries of a row as (column, coefficient).
+    ///
+    /// # Panics
+    /// If the model has no such row.
+    pub fn row(&self, row: RowId) -> impl Iterator<Item = (ColId, f64)> + '_ {
+        self.rows
+            .iter(row.index())
+            .map(|(j, v)| (ColId(j as u32), v))
+    }
+
+    /// The matrix by columns, as a `sprs` view.
+    pub fn matrix_csc(&self) -> Option<CsMatViewI<'_, f64, u32, usize>> {
+        self.cols.view_csc(self.num_rows())
+    }
+
+    /// The matrix by rows, as a `sprs` view.
+    pub fn matrix_csr(&self) -> Option<CsMatViewI<'_, f64, u32, usize>> {
+        self.rows.view_csr(self.num_cols())
+    }
+
+    /// The column's name; `x<index>` if it was never named.
+    pub fn col_name(&self, col: ColId) -> String {
+        match self.col_names.get(col.index()) {
+            Some(n) if !n.is_empty() => n.clone(),
+            _ => format!("x{}", col.0),
+        }
+    }
+
+    /// The row's name; `r<index>` if it was never named.
+    pub fn row_name(&self, row: RowId) -> String {
+        match self.row_names.get(row.index()) {
+            Some(n) if !n.is_empty() => n.clone(),
+            _ => format!("r{}", row.0),
+        }
+    }
+
+    /// The objective value of a point (one number per column), summed with compensation.
+    ///
+    /// # Panics
+    /// If `x` is shorter than the number of columns.
+    pub fn objective(&self, x: &[f64]) -> f64 {
+        let mut sum = crate::sum2::Sum2::new(self.offset);
+        for (j, &c) in self.cost.iter().enumerate() {
+            sum.add_product(c, x[j]);
+        }
+        sum.value()
+    }
+}

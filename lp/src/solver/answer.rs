@@ -1,0 +1,172 @@
+//! From the scaled working state to outcomes in the model's units.
+
+use super::Solver;
+use crate::certificate::{check_farkas, safe_bound};
+use crate::outcome::{FarkasRay, LimitKind, LpOutcome, Ray, Solution, VarStatus};
+
+impl Solver {
+    /// Values, duals and basis in the model's units.
+    pub(super) fn solution(&mut self) -> Solution {
+        let (m, n) = (self.core.m, self.core.n);
+        let mut x: Vec<f64> = (0..n)
+            .map(|j| match self.core.status[j] {
+                VarStatus::AtLower => self.model.col_lower[j],
+                VarStatus::AtUpper => self.model.col_upper[j],
+                _ => 0.0,
+            })
+            .collect();
+        for i in 0..m {
+            let j = self.core.basic[i] as usize;
+            if j < n {
+                x[j] = self.core.xb[i] * self.scaling.col[j];
+            }
+        }
+        let mut row_activity = vec![0.0; m];
+        for (j, &v) in x.iter().enumerate() {
+            if v != 0.0 {
+                for (i, a) in self.model.cols.iter(j) {
+                    row_activity[i] += a * v;
+                }
+            }
+        }
+        let sign = self.model.sense.sign();
+        let mut y = Vec::new();
+        self.core.true_dual_vector(&mut y);
+        for (i, v) in y.iter_mut().enumerate() {
+            *v *= sign * self.scaling.row[i];
+        }
+        let reduced_costs = (0..n)
+            .map(|j| {
+                self.model.cost[j] - self.model.cols.iter(j).map(|(i, a)| a * y[i]).sum::<f64>()
+            })
+            .collect();
+        Solution {
+            objective: self.model.objective(&x),
+            x,
+            row_activity,
+            y,
+            reduced_costs,
+            basis: self.basis(),
+        }
+    }
+
+    /// Largest violation of a bound, and of the sign of a reduced cost, in the model's units; costs relative to the
+    /// largest one, values relative to their own size.
+    pub(super) fn unscaled_violation(&self, s: &Solution) -> (f64, f64) {
+        let model = &*self.model;
+        let mut primal = 0.0f64;
+        let mut check = |v: f64, l: f64, u: f64| {
+            primal = primal.max((l - v).max(v - u) / (1.0 + v.abs() * 1e-2));
+        };
+        for (j, &v) in s.x.iter().enumerate() {
+            check(v, model.col_lower[j], model.col_upper[j]);
+        }
+        for (i, &v) in s.row_activity.iter().enumerate() {
+            check(v, model.row_lower[i], model.row_upper[i]);
+        }
+        let sign = model.sense.sign();
+        let mut dual = 0.0f64;
+        let mut check = |status: VarStatus, d: f64, l: f64, u: f64| {
+            let d = sign * d;
+            let bad = match status {
+                _ if l == u => 0.0,
+                VarStatus::Basic | VarStatus::Free => d.abs(),
+                VarStatus::AtLower => -d,
+                VarStatus::AtUpper => d,
+            };
+            dual = dual.max(bad);
+        };
+        let largest = model.cost.iter().fold(1.0f64, |a, c| a.max(c.abs()));
+        for (j, &d) in s.reduced_costs.iter().enumerate() {
+            check(
+                s.basis.cols[j],
+                d / largest.sqrt(),
+                model.col_lower[j],
+                model.col_upper[j],
+            );
+        }
+        for (i, &y) in s.y.iter().enumerate() {
+            check(
+                s.basis.rows[i],
+                y / largest.sqrt(),
+                model.row_lower[i],
+                model.row_upper[i],
+            );
+        }
+        (primal, dual)
+    }
+
+    pub(super) fn infeasible(&self) -> LpOutcome {
+        let mut y: Vec<f64> = (0..self.core.m)
+            .map(|i| self.core.rho.value[self.core.factor.position(i)] * self.scaling.row[i])
+            .collect();
+        let largest = y.iter().fold(0.0f64, |a, v| a.max(v.abs()));
+        if largest > 0.0 {
+            let factor = crate::scaling::power_of_two(1.0 / largest);
+            y.iter_mut().for_each(|v| *v *= factor);
+        }
+        let ray = FarkasRay { y };
+        match check_farkas(&self.model, &ray) {
+            Ok(()) => LpOutcome::Infeasible(ray),
+            Err(_) => LpOutcome::Infeasible(self.without_noise(ray)),
+        }
+    }
+
+    /// The ray without multipliers that are rounding noise on rows with an infinite side, where the proof holds without
+    /// them (noise there would price an infinite side); otherwise the ray as it is.
+    fn without_noise(&self, ray: FarkasRay) -> FarkasRay {
+        let model = &self.model;
+        let one_sided =
+            |i: usize| !(model.row_lower[i].is_finite() && model.row_upper[i].is_finite());
+        for noise in [1e-12, 1e-10, 1e-8] {
+            let mut clean = ray.clone();
+            for (i, y) in clean.y.iter_mut().enumerate() {
+                if y.abs() <= noise && one_sided(i) {
+                    *y = 0.0;
+                }
+            }
+            if check_farkas(model, &clean).is_ok() {
+                return clean;
+            }
+        }
+        ray
+    }
+
+    pub(super) fn unbounded(&mut self, q: u32) -> LpOutcome {
+        let (n, q) = (self.core.n, q as usize);
+        let x = self.solution().x;
+        let step = if self.core.d[q] < 0.0 { 1.0 } else { -1.0 };
+        let mut direction = vec![0.0; n];
+        if q < n {
+            direction[q] = step * self.scaling.col[q];
+        }
+        // `solution` does not touch `col`, which still holds B^-1 a_q.
+        for &i in &self.core.col.index {
+            let j = self.core.basic[i as usize] as usize;
+            if j < n {
+                direction[j] = -step * self.core.col.value[i as usize] * self.scaling.col[j];
+            }
+        }
+        LpOutcome::Unbounded(Ray { x, direction })
+    }
+
+    /// The bound proven by the working duals, if it reaches the cutoff.
+    pub(super) fn cutoff(&mut self) -> Option<LpOutcome> {
+        let sign = self.model.sense.sign();
+        let target = self.limits.objective_cutoff?;
+        let mut y = Vec::new();
+        self.core.working_dual_vector(&mut y);
+        for (i, v) in y.iter_mut().enumerate() {
+            *v *= sign * self.scaling.row[i];
+        }
+        let bound = safe_bound(&self.model, &y);
+        (sign * (bound - target) >= 0.0).then_some(LpOutcome::CutoffReached { bound, y })
+    }
+}
+
+/// What a numerical limit means to callers that only ask for an answer.
+impl From<LimitKind> for LpOutcome {
+    fn from(kind: LimitKind) -> Self {
+        LpOutcome::Limit(kind)
+    }
+}

@@ -1,0 +1,113 @@
+//! Snapshots of the basis, and rows of its tableau.
+
+use super::Solver;
+use crate::ids::ColId;
+use crate::model::ModelError;
+use crate::outcome::{Basis, VarStatus};
+
+impl Solver {
+    /// The present basis.
+    pub fn basis(&self) -> Basis {
+        let core = &self.core;
+        let rows = core.status[core.n..]
+            .iter()
+            .map(|s| match s {
+                // A logical is minus its row's activity.
+                VarStatus::AtLower => VarStatus::AtUpper,
+                VarStatus::AtUpper => VarStatus::AtLower,
+                other => *other,
+            })
+            .collect();
+        Basis {
+            cols: core.status[..core.n].to_vec(),
+            rows,
+        }
+    }
+
+    /// Multipliers of the rows that make the tableau row of a basic column: with `rho` the result, `rho . A x` has
+    /// coefficient 1 in that column and 0 in every other basic column, and the coefficient of row `i`'s activity is
+    /// `-rho[i]` where that row is nonbasic. This is what Gomory and related cuts are read off from. `None` if the column
+    /// is not basic.
+    ///
+    /// ```
+    /// use remat_lp::{ModelBuilder, Sense, Settings, Solver};
+    /// let mut b = ModelBuilder::new(Sense::Maximise);
+    /// let x = b.add_col(1.0, 0.0..);
+    /// b.add_row(..=3.0, [(x, 2.0)]);
+    /// let mut s = Solver::new(b.build()?, Settings::default());
+    /// s.solve();
+    /// assert_eq!(s.tableau_multipliers(x), Some(vec![0.5]));
+    /// # Ok::<(), remat_lp::ModelError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If the model has no such column.
+    pub fn tableau_multipliers(&mut self, col: ColId) -> Option<Vec<f64>> {
+        let core = &mut self.core;
+        assert!(
+            col.index() < core.n,
+            "column {} does not exist",
+            col.index()
+        );
+        if core.status[col.index()] != VarStatus::Basic {
+            return None;
+        }
+        if !core.factored {
+            core.refactor();
+        }
+        let at = core.basic.iter().position(|&v| v == col.0)?;
+        core.work.clear();
+        core.work.value[at] = 1.0;
+        core.work.index.push(at as u32);
+        core.factor.btran(&mut core.work, core.density.rho);
+        let c = self.scaling.col[col.index()];
+        let rho = (0..core.m)
+            .map(|i| core.work.value[core.factor.position(i)] * self.scaling.row[i] * c)
+            .collect();
+        core.work.clear();
+        Some(rho)
+    }
+
+    /// Goes to another basis. One that is incomplete or singular is completed with row variables.
+    ///
+    /// # Errors
+    /// [`ModelError::Length`] if it belongs to a model of another size.
+    pub fn set_basis(&mut self, basis: &Basis) -> Result<(), ModelError> {
+        let core = &mut self.core;
+        for (what, expected, found) in [
+            ("basis columns", core.n, basis.cols.len()),
+            ("basis rows", core.m, basis.rows.len()),
+        ] {
+            if expected != found {
+                return Err(ModelError::Length {
+                    what,
+                    expected,
+                    found,
+                });
+            }
+        }
+        let flipped = basis.rows.iter().map(|s| match s {
+            VarStatus::AtLower => VarStatus::AtUpper,
+            VarStatus::AtUpper => VarStatus::AtLower,
+            other => *other,
+        });
+        let status: Vec<VarStatus> = basis.cols.iter().copied().chain(flipped).collect();
+        if status == core.status {
+            return Ok(());
+        }
+        core.restore_bounds();
+        let same_basics = status
+            .iter()
+            .zip(&core.status)
+            .all(|(a, b)| (*a == VarStatus::Basic) == (*b == VarStatus::Basic));
+        if same_basics {
+            // Only bounds differ: factorisation and weights stay.
+            core.status.copy_from_slice(&status);
+            core.primal_valid = false;
+        } else {
+            core.install_basis(&status);
+        }
+        core.settle_nonbasic();
+        Ok(())
+    }
+}

@@ -1,0 +1,243 @@
+//! The solver people hold: a model, a basis, and everything that is kept between solves.
+//!
+//! - `answer.rs`: from the scaled working state to outcomes in the model's units.
+//! - `basis.rs`: snapshots of the basis, and rows of its tableau.
+//! - `change.rs`: bounds, costs, rows and columns that change between solves.
+
+mod answer;
+mod basis;
+mod change;
+
+use crate::log::{Log, LogLine};
+use crate::model::Model;
+use crate::outcome::LpOutcome;
+use crate::scaling::Scaling;
+use crate::settings::{Algorithm, Limits, Settings};
+use crate::simplex::{Budget, Core, CoreEnd};
+use std::sync::Arc;
+
+/// Counters since the solver was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Pivots of the dual simplex on the boxed phase 1 problem.
+    pub dual_phase1: u64,
+    /// Pivots of the dual simplex.
+    pub dual_phase2: u64,
+    /// Pivots of the primal simplex while infeasible.
+    pub primal_phase1: u64,
+    /// Pivots of the primal simplex.
+    pub primal_phase2: u64,
+    /// Variables moved from one bound to the other without a pivot.
+    pub bound_flips: u64,
+    /// Factorisations of the basis.
+    pub factorisations: u64,
+    /// Deterministic work units.
+    pub ticks: u64,
+}
+
+impl Stats {
+    /// All pivots.
+    pub fn iterations(&self) -> u64 {
+        self.dual_phase1 + self.dual_phase2 + self.primal_phase1 + self.primal_phase2
+    }
+}
+
+/// A linear program being solved, changed and solved again.
+///
+/// ```
+/// use remat_lp::{ColId, ModelBuilder, Sense, Settings, Solver};
+/// let mut b = ModelBuilder::new(Sense::Minimise);
+/// let x = b.add_col(1.0, 0.0..=9.0);
+/// b.add_row(2.0.., [(x, 1.0)]);
+/// let mut s = Solver::new(b.build()?, Settings::default());
+/// assert_eq!(s.solve().optimal().unwrap().objective, 2.0);
+/// s.set_col_bounds(x, 5.0..=9.0)?;
+/// assert_eq!(s.solve().optimal().unwrap().objective, 5.0);
+/// # Ok::<(), remat_lp::ModelError>(())
+/// ```
+///
+/// A clone is an independent solver at the same basis with the same factorisation; workers of a parallel search start
+/// from one. Clones share the model until one of them changes it.
+#[derive(Clone)]
+pub struct Solver {
+    model: Arc<Model>,
+    settings: Settings,
+    limits: Limits,
+    scaling: Scaling,
+    core: Core,
+}
+
+impl Solver {
+    /// A solver at the slack basis of a model. A shared model is copied only when it is changed through the solver.
+    pub fn new(model: impl Into<Arc<Model>>, settings: Settings) -> Solver {
+        let model = model.into();
+        let scaling = if settings.scaling {
+            Scaling::geometric(&model.cols, &model.rows)
+        } else {
+            Scaling::identity(model.num_rows(), model.num_cols())
+        };
+        let core = build_core(&model, &scaling, &settings);
+        Solver {
+            model,
+            settings,
+            limits: Limits::default(),
+            scaling,
+            core,
+        }
+    }
+
+    /// The model as it stands after all changes. Holding on to a clone of it makes the next change copy the model.
+    pub fn model(&self) -> &Arc<Model> {
+        &self.model
+    }
+
+    /// The settings given at construction.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The settings, to be changed between solves. Scaling is fixed at construction.
+    pub fn settings_mut(&mut self) -> &mut Settings {
+        &mut self.settings
+    }
+
+    /// Calls `log` at each rebuild and at the end of each following solve: shorthand for [`Settings::log`].
+    pub fn set_log(&mut self, log: impl Fn(&LogLine) + Send + Sync + 'static) {
+        self.settings.log = Some(Log::new(log));
+    }
+
+    /// Limits of each following call of [`Solver::solve`].
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits;
+    }
+
+    /// Counters since construction.
+    pub fn stats(&self) -> Stats {
+        let c = &self.core.count;
+        Stats {
+            dual_phase1: c.dual_phase1,
+            dual_phase2: c.dual_phase2,
+            primal_phase1: c.primal_phase1,
+            primal_phase2: c.primal_phase2,
+            bound_flips: c.flips,
+            factorisations: c.factorisations,
+            ticks: self.core.total_ticks(),
+        }
+    }
+
+    /// Solves from the present basis with the method of the settings.
+    pub fn solve(&mut self) -> LpOutcome {
+        self.solve_with(self.settings.algorithm)
+    }
+
+    /// Solves from the present basis with the given method in the lead.
+    pub fn solve_with(&mut self, algorithm: Algorithm) -> LpOutcome {
+        self.core.log = self.settings.log.clone();
+        self.core.objective_sign = self.model.sense.sign();
+        self.core.objective_offset = self.model.offset;
+        let outcome = self.run(algorithm);
+        self.core.report_end();
+        outcome
+    }
+
+    fn run(&mut self, algorithm: Algorithm) -> LpOutcome {
+        let mut budget = self.budget();
+        self.core.primal_tol = self.settings.primal_tolerance;
+        self.core.dual_tol = self.settings.dual_tolerance;
+        let mut algorithm = algorithm;
+        let mut perturb = self.settings.perturbation;
+        let mut attempt = 0;
+        loop {
+            match self.core.optimise(&budget, algorithm, perturb) {
+                CoreEnd::Optimal => {
+                    let solution = self.solution();
+                    let (primal, dual) = self.unscaled_violation(&solution);
+                    attempt += 1;
+                    let (primal_goal, dual_goal) = (
+                        self.settings.primal_tolerance * 1.001,
+                        self.settings.dual_tolerance * 1.001,
+                    );
+                    if (primal <= primal_goal && dual <= dual_goal) || attempt > 3 {
+                        return LpOutcome::Optimal(solution);
+                    }
+                    // Feasible when scaled, not quite when unscaled: fresh factors first, then tighter tolerances.
+                    if self.core.factor.updates() > 0 {
+                        self.core.factored = false;
+                    }
+                    self.core.primal_valid = false;
+                    self.core.dual_valid = false;
+                    if primal > primal_goal {
+                        self.core.primal_tol =
+                            (self.core.primal_tol * (primal_goal / primal).max(0.01)).max(1e-9);
+                    }
+                    if dual > dual_goal {
+                        self.core.dual_tol =
+                            (self.core.dual_tol * (dual_goal / dual).max(0.01)).max(1e-9);
+                    }
+                    algorithm = Algorithm::Auto;
+                    perturb = false;
+                }
+                CoreEnd::Infeasible => return self.infeasible(),
+                CoreEnd::Unbounded(q) => return self.unbounded(q),
+                CoreEnd::Cutoff => {
+                    if let Some(outcome) = self.cutoff() {
+                        return outcome;
+                    }
+                    // The perturbed costs passed the cutoff, the true ones do not: go on without it.
+                    budget.cutoff = None;
+                    algorithm = Algorithm::Dual;
+                }
+                CoreEnd::Limit(kind) => return LpOutcome::Limit(kind),
+            }
+        }
+    }
+
+    fn budget(&self) -> Budget {
+        let sign = self.model.sense.sign();
+        Budget {
+            iterations: self
+                .limits
+                .iterations
+                .map(|l| l.saturating_add(self.core.count.iterations())),
+            ticks: self
+                .limits
+                .ticks
+                .map(|l| l.saturating_add(self.core.total_ticks())),
+            cutoff: self.limits.objective_cutoff.map(|c| {
+                let c = sign * (c - self.model.offset);
+                c + 1e-9 * (1.0 + c.abs())
+            }),
+            limits: self.limits.clone(),
+        }
+    }
+}
+
+fn build_core(model: &Model, scaling: &Scaling, settings: &Settings) -> Core {
+    let (m, n) = (model.num_rows(), model.num_cols());
+    let sign = model.sense.sign();
+    let mut a = model.cols.clone();
+    let mut at = model.rows.clone();
+    for j in 0..n {
+        for pos in a.start[j]..a.start[j + 1] {
+            a.value[pos] *= scaling.row[a.index[pos] as usize] * scaling.col[j];
+        }
+    }
+    for i in 0..m {
+        for pos in at.start[i]..at.start[i + 1] {
+            at.value[pos] *= scaling.row[i] * scaling.col[at.index[pos] as usize];
+        }
+    }
+    let mut lower: Vec<f64> = (0..n)
+        .map(|j| model.col_lower[j] / scaling.col[j])
+        .collect();
+    let mut upper: Vec<f64> = (0..n)
+        .map(|j| model.col_upper[j] / scaling.col[j])
+        .collect();
+    lower.extend((0..m).map(|i| -model.row_upper[i] * scaling.row[i]));
+    upper.extend((0..m).map(|i| -model.row_lower[i] * scaling.row[i]));
+    let mut cost: Vec<f64> = (0..n)
+        .map(|j| sign * model.cost[j] * scaling.col[j])
+        .collect();
+    cost.resize(n + m, 0.0);
+    Core::new(a, at, lower, upper, cost, settings)
+}

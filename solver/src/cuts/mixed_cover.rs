@@ -1,0 +1,154 @@
+//! Lifted covers of a row of binaries and one continuous variable (Marchand & Wolsey 1999, *The 0-1 knapsack problem with
+//! a single continuous variable*). With variable bounds substituted these are lifted flow covers (Gu, Nemhauser &
+//! Savelsbergh 1999).
+
+use super::shift::{self, Base, Shifted, Term};
+use super::{Context, Cut};
+
+fn is_binary(t: &Term) -> bool {
+    t.integer && !t.slack && t.range == 1.0
+}
+
+/// The better of two greedy covers. Other variables than binaries are nonnegative: with positive coefficients they are
+/// dropped, with negative ones they make up the continuous variable.
+pub(crate) fn separate(c: &Context<'_>, base: &Base, shifted: &Shifted) -> Option<Cut> {
+    let mut terms = shifted.terms.clone();
+    let mut rhs = shifted.rhs;
+    for t in &mut terms {
+        if is_binary(t) && t.coef < 0.0 {
+            t.complement(&mut rhs);
+        }
+    }
+    let items: Vec<usize> = (0..terms.len())
+        .filter(|&k| is_binary(&terms[k]) && terms[k].coef > 0.0)
+        .collect();
+    let size: f64 = items.iter().map(|&k| terms[k].coef).sum();
+    let margin = 1e-5 * rhs.abs().max(1.0);
+    if items.is_empty() || rhs < 0.0 || size <= rhs + margin || !size.is_finite() {
+        return None;
+    }
+    let mut best: Option<Cut> = None;
+    for by_weight in [false, true] {
+        let mut order = items.clone();
+        let rank = |k: usize| {
+            let t = &terms[k];
+            if by_weight {
+                -t.value * t.coef
+            } else {
+                (1.0 - t.value) / t.coef
+            }
+        };
+        order.sort_by(|&a, &b| rank(a).total_cmp(&rank(b)).then(a.cmp(&b)));
+        let mut weight = 0.0;
+        let mut cover = Vec::new();
+        for k in order {
+            if weight > rhs + margin {
+                break;
+            }
+            weight += terms[k].coef;
+            cover.push(k);
+        }
+        if weight <= rhs + margin {
+            continue;
+        }
+        // Items the point wants least leave while it remains a cover.
+        for k in (0..cover.len()).rev() {
+            let a = terms[cover[k]].coef;
+            if terms[cover[k]].value < 1.0 - 1e-6 && weight - a > rhs + margin {
+                weight -= a;
+                cover.remove(k);
+            }
+        }
+        let cut = lift(c, base, &terms, &cover, weight - rhs);
+        if let Some(cut) = cut
+            && best.as_ref().is_none_or(|b| cut.efficacy > b.efficacy)
+        {
+            best = Some(cut);
+        }
+    }
+    best
+}
+
+/// `sum_C min(a, excess) z + sum_others phi(a) z - s <= sum_C min(a, excess) - excess`.
+fn lift(c: &Context<'_>, base: &Base, terms: &[Term], cover: &[usize], excess: f64) -> Option<Cut> {
+    let mut large: Vec<f64> = cover
+        .iter()
+        .map(|&k| terms[k].coef)
+        .filter(|a| *a > excess)
+        .collect();
+    if large.is_empty() {
+        return None;
+    }
+    large.sort_by(|a, b| b.total_cmp(a));
+    let mut sums = vec![0.0];
+    for a in &large {
+        sums.push(sums[sums.len() - 1] + a);
+    }
+    let mut coefficients: Vec<f64> = terms
+        .iter()
+        .map(|t| {
+            if is_binary(t) {
+                if t.coef > 0.0 {
+                    phi(t.coef, excess, &sums)
+                } else {
+                    0.0
+                }
+            } else {
+                t.coef.min(0.0)
+            }
+        })
+        .collect();
+    let mut side = -excess;
+    for &k in cover {
+        coefficients[k] = terms[k].coef.min(excess);
+        side += coefficients[k];
+    }
+    let activity: f64 = terms
+        .iter()
+        .zip(&coefficients)
+        .map(|(t, r)| r * t.value)
+        .sum();
+    if activity <= side + 1e-9 * excess {
+        return None;
+    }
+    shift::unshift(c, base, terms, &coefficients, side)
+}
+
+/// The superadditive lifting function: flat pieces of height `i * excess`, joined by pieces of slope one that end at the
+/// partial sums of the large cover items.
+fn phi(a: f64, excess: f64, sums: &[f64]) -> f64 {
+    let last = sums.len() - 1;
+    for i in 0..last {
+        if a <= sums[i + 1] - excess {
+            return i as f64 * excess;
+        }
+        if a <= sums[i + 1] {
+            return (i + 1) as f64 * excess + (a - sums[i + 1]);
+        }
+    }
+    last as f64 * excess + (a - sums[last])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::phi;
+
+    #[test]
+    fn the_lifting_function_is_superadditive() {
+        for (excess, sums) in [
+            (2.0, vec![0.0, 5.0, 8.0]),
+            (1.0, vec![0.0, 4.0]),
+            (3.5, vec![0.0, 9.0, 14.0, 18.0]),
+        ] {
+            for i in 0..80 {
+                for j in 0..80 {
+                    let (a, b) = (f64::from(i) * 0.25, f64::from(j) * 0.25);
+                    assert!(
+                        phi(a, excess, &sums) + phi(b, excess, &sums)
+                            <= phi(a + b, excess, &sums) + 1e-12
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! An aggregated row in nonnegative variables: every column is replaced by its distance to a bound or a variable bound
+//! (Marchand & Wolsey 2001, section 2), and the way back for a cut found there.
+
+use super::{Context, Cut};
+
+/// An equation `sum coef * x + sum factor * slack = rhs` made from rows of the relaxation. A slack is nonnegative:
+/// `slack = upper - activity` or `activity - lower` of its row.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Base {
+    pub entries: Vec<(u32, f64)>,
+    /// Row, factor, whether it is the distance to the upper side.
+    pub slacks: Vec<(u32, f64, bool)>,
+    pub rhs: f64,
+}
+
+/// How a column is replaced by a nonnegative one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Shift {
+    Lower,
+    Upper,
+    /// `x = factor * y + constant - t` (variable upper bound).
+    VariableUpper {
+        y: u32,
+        factor: f64,
+        constant: f64,
+    },
+    /// `x = factor * y + constant + t` (variable lower bound).
+    VariableLower {
+        y: u32,
+        factor: f64,
+        constant: f64,
+    },
+}
+
+/// A nonnegative variable of the shifted inequality.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Term {
+    /// Column, or position in `slacks` if `slack`.
+    pub id: u32,
+    pub slack: bool,
+    pub coef: f64,
+    pub value: f64,
+    pub range: f64,
+    pub integer: bool,
+    pub shift: Shift,
+}
+
+impl Term {
+    /// Counts an integer column from its other bound; `rhs` is the side of the row it is in.
+    pub fn complement(&mut self, rhs: &mut f64) {
+        *rhs -= self.coef * self.range;
+        self.coef = -self.coef;
+        self.value = self.range - self.value;
+        self.shift = if self.shift == Shift::Lower {
+            Shift::Upper
+        } else {
+            Shift::Lower
+        };
+    }
+}
+
+/// `sum coef * variable = rhs` over nonnegative variables.
+pub(crate) struct Shifted {
+    pub terms: Vec<Term>,
+    pub rhs: f64,
+}
+
+/// Which variable bounds stand in for bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Substitution {
+    Never,
+    /// Where they are tighter than the bound.
+    Tighter,
+    /// Where they are as tight as the bound.
+    Always,
+}
+
+/// Shifts every column to its nearest bound or variable bound.
+pub(crate) fn shift(c: &Context<'_>, base: &Base, substitution: Substitution) -> Option<Shifted> {
+    let x = &c.solution.x;
+    let mut rhs = base.rhs;
+    let mut terms: Vec<Term> = Vec::new();
+    // Continuous columns first: a variable bound changes the coefficient of its integer column.
+    let mut integer: Vec<(u32, f64)> = Vec::new();
+    for &(j, a) in &base.entries {
+        let k = j as usize;
+        if a.abs() < 1e-12 {
+            // Noise of an aggregation; worth no more than this over the column's range.
+            if c.upper[k] - c.lower[k] > 1e3 {
+                return None;
+            }
+            rhs += 1e-12 * (c.upper[k] - c.lower[k]).max(0.0) + (-a * c.lower[k]);
+            continue;
+        }
+        if c.problem.integer[k] {
+            integer.push((j, a));
+            continue;
+        }
+        let (l, u) = (c.lower[k], c.upper[k]);
+        let (to_l, to_u) = (x[k] - l, u - x[k]);
+        let mut shift = if to_l <= to_u {
+            Shift::Lower
+        } else {
+            Shift::Upper
+        };
+        let mut distance = to_l.min(to_u);
+        if substitution != Substitution::Never {
+            let tie = if substitution == Substitution::Always {
+                1e-9
+            } else {
+                -1e-6
+            };
+            if let Some(&(y, factor, constant)) = c.variable_bounds.best_upper(k, x) {
+                let d = factor * x[y as usize] + constant - x[k];
+                if d <= distance + tie {
+                    distance = d;
+                    shift = Shift::VariableUpper {
+                        y,
+                        factor,
+                        constant,
+                    };
+                }
+            }
+            if let Some(&(y, factor, constant)) = c.variable_bounds.best_lower(k, x) {
+                let d = x[k] - factor * x[y as usize] - constant;
+                if d < distance + tie.min(-1e-9) {
+                    distance = d;
+                    shift = Shift::VariableLower {
+                        y,
+                        factor,
+                        constant,
+                    };
+                }
+            }
+        }
+        if !distance.is_finite() {
+            return None;
+        }
+        let coef = match shift {
+            Shift::Lower => {
+                rhs -= a * l;
+                a
+            }
+            Shift::Upper => {
+                rhs -= a * u;
+                -a
+            }
+            Shift::VariableUpper {
+                y,
+                factor,
+                constant,
+            } => {
+                rhs -= a * constant;
+                integer.push((y, a * factor));
+                -a
+            }
+            Shift::VariableLower {
+                y,
+                factor,
+                constant,
+            } => {
+                rhs -= a * constant;
+                integer.push((y, a * factor));
+                a
+            }
+        };
+        terms.push(Term {
+            id: j,
+            slack: false,
+            coef,
+            value: distance.max(0.0),
+            range: f64::INFINITY,
+            integer: false,
+            shift,
+        });
+    }
+    integer.sort_unstable_by_key(|e| e.0);
+    let mut k = 0;
+    while k < integer.len() {
+        let j = integer[k].0;
+        let mut a = 0.0;
+        while k < integer.len() && integer[k].0 == j {
+            a += integer[k].1;
+            k += 1;
+        }
+        let i = j as usize;
+        let (l, u) = (c.lower[i], c.upper[i]);
+        if l == u {
+            rhs -= a * l;
+            continue;
+        }
+        if a.abs() < 1e-11 {
+            if u - l > 1e3 {
+                return None;
+            }
+            rhs += a.abs() * (u - l) - a * l;
+            continue;
+        }
+        let (to_l, to_u) = (x[i] - l, u - x[i]);
+        if !to_l.min(to_u).is_finite() {
+            return None;
+        }
+        let (shift, coef) = if to_l <= to_u {
+            rhs -= a * l;
+            (Shift::Lower, a)
+        } else {
+            rhs -= a * u;
+            (Shift::Upper, -a)
+        };
+        terms.push(Term {
+            id: j,
+            slack: false,
+            coef,
+            value: to_l.min(to_u).max(0.0),
+            range: u - l,
+            integer: true,
+            shift,
+        });
+    }
+    for (k, &(row, factor, upper)) in base.slacks.iter().enumerate() {
+        let b = c.model.row_bounds(remat_lp::RowId(row));
+        let activity = c.solution.row_activity[row as usize];
+        let value = if upper {
+            b.upper - activity
+        } else {
+            activity - b.lower
+        };
+        terms.push(Term {
+            id: k as u32,
+            slack: true,
+            coef: factor,
+            value: value.max(0.0),
+            range: b.upper - b.lower,
+            integer: c.integral_rows[row as usize],
+            shift: Shift::Lower,
+        });
+    }
+    if terms.len() > 2_000.max(c.problem.num_cols() / 2) {
+        return None;
+    }
+    Some(Shifted { terms, rhs })
+}
+
+/// The inequality `sum coefficient * variable <= side` in the columns of the problem.
+pub(crate) fn unshift(
+    c: &Context<'_>,
+    base: &Base,
+    terms: &[Term],
+    coefficients: &[f64],
+    side: f64,
+) -> Option<Cut> {
+    let mut side = side;
+    let mut entries: Vec<(u32, f64)> = Vec::with_capacity(terms.len());
+    for (t, &r) in terms.iter().zip(coefficients) {
+        if r == 0.0 {
+            continue;
+        }
+        if t.slack {
+            // r * slack <= ...: the slack is a distance to a side of its row.
+            let (row, _, upper) = base.slacks[t.id as usize];
+            let b = c.model.row_bounds(remat_lp::RowId(row));
+            let sign = if upper {
+                side -= r * b.upper;
+                -1.0
+            } else {
+                side += r * b.lower;
+                1.0
+            };
+            for (j, v) in c.model.row(remat_lp::RowId(row)) {
+                entries.push((j.0, sign * r * v));
+            }
+            continue;
+        }
+        let j = t.id as usize;
+        match t.shift {
+            Shift::Lower => {
+                entries.push((t.id, r));
+                side += r * c.lower[j];
+            }
+            Shift::Upper => {
+                entries.push((t.id, -r));
+                side -= r * c.upper[j];
+            }
+            Shift::VariableUpper {
+                y,
+                factor,
+                constant,
+            } => {
+                // t = factor * y + constant - x
+                entries.push((t.id, -r));
+                entries.push((y, r * factor));
+                side -= r * constant;
+            }
+            Shift::VariableLower {
+                y,
+                factor,
+                constant,
+            } => {
+                entries.push((t.id, r));
+                entries.push((y, -r * factor));
+                side += r * constant;
+            }
+        }
+    }
+    entries.sort_unstable_by_key(|e| e.0);
+    let mut merged: Vec<(u32, f64)> = Vec::with_capacity(entries.len());
+    for (j, a) in entries {
+        match merged.last_mut() {
+            Some(last) if last.0 == j => last.1 += a,
+            _ => merged.push((j, a)),
+        }
+    }
+    c.finish(merged, side)
+}

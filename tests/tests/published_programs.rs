@@ -1,0 +1,353 @@
+//! Both programs as they were published: their points are the schedules, their sizes are the logged ones, and Checkmate's
+//! has the optima of the retention-edge form and of enumeration.
+
+use remat_formulations::Instance;
+use remat_formulations::checkmate::compact::{Compact, Space};
+use remat_formulations::checkmate::graph::Graph;
+use remat_formulations::checkmate::original::{Decision, Original, Stages};
+use remat_formulations::instance::{Program, ReadOptions, read_instance};
+use remat_formulations::monet;
+use remat_formulations::schedule::{BitMatrix, CheckmateSchedule, Schedule, ScheduleFile};
+use remat_formulations::simulate;
+use remat_lp::{ColId, Model, RowId, lp_format, mps};
+use remat_solver::{Settings, SolveStatus, Solver};
+use remat_tests::graphs::{Numbers, general, training};
+use remat_tests::{brute, files, shared_data};
+use std::path::Path;
+
+const STAGES: [Stages; 2] = [Stages::FrontierAdvancing, Stages::Unpartitioned];
+
+fn random_instance(round: usize, numbers: &mut Numbers, least: u64, most: u64) -> Instance {
+    let size = (least + numbers.below(most - least + 1)) as usize;
+    match round % 2 {
+        0 => general(size, numbers),
+        _ => training(size / 2, numbers),
+    }
+}
+
+fn random_schedule(instance: &Instance, numbers: &mut Numbers) -> CheckmateSchedule {
+    let n = instance.len();
+    let mut retained = BitMatrix::new(n, n);
+    let share = 1 + numbers.below(4);
+    for t in 0..n {
+        for i in 0..t {
+            retained.set(t, i, numbers.below(5) < share);
+        }
+    }
+    CheckmateSchedule::cheapest(instance, retained)
+}
+
+/// Largest violation of a row or a column's bounds.
+fn violation(model: &Model, x: &[f64]) -> f64 {
+    let over =
+        |bounds: remat_lp::Bounds, value: f64| (bounds.lower - value).max(value - bounds.upper);
+    let rows = (0..model.num_rows() as u32).map(RowId).map(|row| {
+        let activity: f64 = model.row(row).map(|(c, v)| v * x[c.index()]).sum();
+        over(model.row_bounds(row), activity)
+    });
+    let columns = (0..model.num_cols() as u32).map(ColId);
+    let columns = columns.map(|c| over(model.col_bounds(c), x[c.index()]));
+    rows.chain(columns).fold(0.0, f64::max)
+}
+
+/// The peak that a point's `U` and workspaces give, with fixed memory.
+fn peak(program: &Original, instance: &Instance, x: &[f64]) -> u64 {
+    let mut most = 0;
+    for (at, value) in x.iter().enumerate() {
+        if let Decision::Memory { stage, node } = program.decision(ColId(at as u32)) {
+            let run = program.column(Decision::Computed { stage, node }).unwrap();
+            let workspace = instance.nodes()[node as usize].workspace_bytes();
+            let extra = if x[run.index()] > 0.5 { workspace } else { 0 };
+            most = most.max((value * program.unit_bytes()).round() as u64 + extra);
+        }
+    }
+    most + instance.static_bytes()
+}
+
+#[test]
+fn points_of_schedules_satisfy_the_published_rows_exactly_if_they_fit() {
+    let mut numbers = Numbers::new(41);
+    let (mut fit, mut burst) = (0, 0);
+    for round in 0..300 {
+        let instance = random_instance(round, &mut numbers, 4, 9);
+        let schedule = random_schedule(&instance, &mut numbers);
+        let replay = simulate::checkmate(&instance, &schedule).unwrap();
+        let budget = replay.peak_bytes + 2 - numbers.below(5);
+        for stages in STAGES {
+            let program = Original::new(&instance, budget, stages, 1.0).unwrap();
+            let x = program.point(&schedule);
+            assert_eq!(program.model().objective(&x), replay.cost as f64);
+            assert_eq!(
+                peak(&program, &instance, &x),
+                replay.peak_bytes,
+                "round {round}"
+            );
+            let over = violation(program.model(), &x);
+            if replay.peak_bytes <= budget {
+                assert_eq!(over, 0.0, "round {round}");
+                fit += 1;
+            } else {
+                assert_eq!(over, (replay.peak_bytes - budget) as f64, "round {round}");
+                burst += 1;
+            }
+            assert_eq!(program.schedule(&x), schedule);
+            let plan = program.plan(&instance, &x).unwrap();
+            let replayed = simulate::plan(&instance, &plan).unwrap();
+            assert_eq!(replayed.cost, replay.cost);
+            assert!(replayed.peak_bytes <= replay.peak_bytes);
+        }
+    }
+    assert!(fit > 100 && burst > 100, "{fit} {burst}");
+}
+
+fn solved(model: &Model) -> Option<(f64, Vec<f64>)> {
+    let result = Solver::new(model.clone(), Settings::default())
+        .run()
+        .unwrap();
+    match result.status {
+        SolveStatus::Optimal => {
+            let solution = result.solution.unwrap();
+            Some((solution.objective, solution.x))
+        }
+        SolveStatus::Infeasible => None,
+        status => panic!("{status:?}"),
+    }
+}
+
+/// Solves the program in both forms of a file, and replays what the file's program says.
+fn through_files(instance: &Instance, budget: u64, stages: Stages, folder: &Path) -> Option<u64> {
+    let unit = Original::unit_for(instance, budget);
+    let program = Original::new(instance, budget, stages, unit).unwrap();
+    let path = folder.join("program.mps.gz");
+    mps::write(program.model(), &path).unwrap();
+    let model = mps::read(&path).unwrap();
+    assert!(mps::to_string(&model) == mps::to_string(program.model()));
+    let text = lp_format::to_string(program.model());
+    let other = lp_format::parse(&text, "program.lp").unwrap();
+    let size = |m: &Model| (m.num_rows(), m.num_cols(), m.num_nonzeros());
+    assert_eq!(size(&other), size(&model));
+    let (objective, x) = solved(&model)?;
+    if stages == Stages::FrontierAdvancing {
+        let schedule = program.schedule(&x);
+        let replay = simulate::checkmate(instance, &schedule).unwrap();
+        assert_eq!(replay.cost as f64, objective.round());
+        assert!(replay.peak_bytes <= budget);
+    }
+    let plan = program.plan(instance, &x).unwrap();
+    let replay = simulate::plan(instance, &plan).unwrap();
+    assert_eq!(replay.cost as f64, objective.round());
+    assert!(replay.peak_bytes <= budget);
+    Some(replay.cost)
+}
+
+/// A budget between what some node needs and the peak without recomputation.
+fn tight(instance: &Instance, numbers: &mut Numbers) -> u64 {
+    let least = remat_formulations::bound::smallest_budget(instance).needed_bytes;
+    let plain = CheckmateSchedule::checkpoint_all(instance);
+    let most = simulate::checkmate(instance, &plain).unwrap().peak_bytes;
+    least + numbers.below((most - least).max(1) / 2 + 1)
+}
+
+#[test]
+fn the_optimum_is_that_of_enumeration_and_of_the_compact_form() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut numbers = Numbers::new(7);
+    let (mut feasible, mut dearer) = (0, 0);
+    for round in 0..24 {
+        let instance = random_instance(round, &mut numbers, 5, 7);
+        let budget = tight(&instance, &mut numbers);
+        let best = brute::optimum(&instance, budget);
+        let found = through_files(&instance, budget, Stages::FrontierAdvancing, folder.path());
+        assert_eq!(found, best, "round {round}");
+        let graph = Graph::new(&instance, budget).unwrap();
+        let compact = solved(&Compact::new(graph, Space::Full).with_memory_rows());
+        assert_eq!(compact.map(|c| c.0.round() as u64), best, "round {round}");
+        feasible += usize::from(best.is_some());
+        dearer += usize::from(best.is_some_and(|b| b > instance.base_cost()));
+    }
+    assert!(feasible > 12 && dearer > 6, "{feasible} {dearer}");
+}
+
+#[test]
+fn without_frontier_advancing_stages_the_optimum_can_only_be_lower() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut numbers = Numbers::new(19);
+    for round in 0..6 {
+        let instance = random_instance(round, &mut numbers, 4, 5);
+        let budget = tight(&instance, &mut numbers);
+        let best = brute::optimum(&instance, budget);
+        let found = through_files(&instance, budget, Stages::Unpartitioned, folder.path());
+        match (found, best) {
+            (Some(found), Some(best)) => {
+                assert!(
+                    found <= best && found >= instance.base_cost(),
+                    "round {round}"
+                );
+            }
+            (None, Some(_)) => panic!("round {round}: a relaxation without a solution"),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+#[ignore = "some minutes: 200 graphs of 10 to 14 nodes"]
+fn the_optimum_of_two_hundred_larger_graphs_is_that_of_the_compact_form() {
+    let mut numbers = Numbers::new(2026);
+    let folder = std::env::var_os("REMAT_PROGRAMS");
+    let mut lines = String::new();
+    for round in 0..200 {
+        let instance = random_instance(round, &mut numbers, 10, 14);
+        let budget = tight(&instance, &mut numbers);
+        let unit = Original::unit_for(&instance, budget);
+        let stages = Stages::FrontierAdvancing;
+        let program = Original::new(&instance, budget, stages, unit).unwrap();
+        let graph = Graph::new(&instance, budget).unwrap();
+        let compact = solved(&Compact::new(graph, Space::Full).with_memory_rows());
+        let compact = compact.map(|c| c.0.round());
+        if let Some(folder) = &folder {
+            // For other solvers: the programs, and what they should answer.
+            let path = Path::new(folder).join(format!("{round}.mps.gz"));
+            mps::write(program.model(), path).unwrap();
+            lines += &format!("{round} {compact:?}\n");
+            std::fs::write(Path::new(folder).join("optima.txt"), &lines).unwrap();
+        }
+        let original = solved(program.model()).map(|(objective, x)| {
+            let schedule = program.schedule(&x);
+            let replay = simulate::checkmate(&instance, &schedule).unwrap();
+            assert!(replay.cost as f64 == objective.round() && replay.peak_bytes <= budget);
+            objective.round()
+        });
+        assert_eq!(original, compact, "round {round}");
+        println!("{round}: {} nodes, {original:?}", instance.len());
+    }
+}
+
+/// The logged sizes of an instance and program: rows, columns, nonzeros.
+fn logged(folder: &Path, program: &str) -> Vec<(String, [usize; 3])> {
+    let text = std::fs::read_to_string(folder.join("anchors.csv")).unwrap();
+    let mut all = Vec::new();
+    for line in text.lines().skip(1) {
+        let cells: Vec<&str> = line.split(',').collect();
+        if cells[1] != program || cells[3].is_empty() {
+            continue;
+        }
+        let entry = (
+            cells[0].to_owned(),
+            [3, 4, 5].map(|k| cells[k].parse().unwrap()),
+        );
+        if !all.contains(&entry) {
+            all.push(entry);
+        }
+    }
+    all
+}
+
+fn graph(folder: &Path, name: &str, program: Program) -> Option<Instance> {
+    let path = folder.join("graphs").join(format!("{name}.json"));
+    let options = ReadOptions { program };
+    path.is_file()
+        .then(|| read_instance(&path, &options).unwrap())
+}
+
+#[test]
+fn checkmates_program_has_the_logged_sizes_and_its_published_schedules() {
+    let Some(folder) = shared_data("zoo") else {
+        return;
+    };
+    let mut sizes = 0;
+    for (name, size) in logged(&folder, "B") {
+        // A program of GoogLeNet takes as much time and memory as all others together, and says nothing new.
+        if name.starts_with("googlenet") {
+            continue;
+        }
+        let instance = graph(&folder, &name, Program::Checkmate).unwrap();
+        let program = Original::new(&instance, 8 << 30, STAGES[0], 1024.0).unwrap();
+        let found = [
+            program.published_rows(),
+            program.model().num_cols(),
+            program.published_nonzeros(),
+        ];
+        assert_eq!(found, size, "{name}");
+        sizes += 1;
+    }
+    let mut schedules = 0;
+    for path in files(&folder.join("solutions"), "json") {
+        let file = ScheduleFile::open(&path).unwrap();
+        if file.program() != Program::Checkmate || file.instance().starts_with("googlenet") {
+            continue;
+        }
+        let instance = graph(&folder, file.instance(), Program::Checkmate).unwrap();
+        let document = file.schedule(&instance).unwrap();
+        let Schedule::Checkmate(schedule) = &document.schedule else {
+            panic!("{}", path.display());
+        };
+        let budget = document.budget_bytes.unwrap();
+        let program = Original::new(&instance, budget, STAGES[0], 1024.0).unwrap();
+        let x = program.point(schedule);
+        assert_eq!(violation(program.model(), &x), 0.0, "{}", path.display());
+        assert_eq!(program.model().objective(&x), document.objective as f64);
+        schedules += 1;
+    }
+    println!("{sizes} sizes and {schedules} schedules agree");
+    assert!(sizes >= 3 && schedules >= 10);
+}
+
+#[test]
+fn monets_program_has_the_logged_sizes() {
+    let Some(folder) = shared_data("zoo") else {
+        return;
+    };
+    let mut sizes = 0;
+    for (name, size) in logged(&folder, "A") {
+        let Some(instance) = graph(&folder, &name, Program::Monet) else {
+            continue;
+        };
+        // Logged with an older form of the program, and the largest one, which takes a minute to count.
+        if name.starts_with("vgg16_176_inplace_conv_multiway_newnode")
+            || name.starts_with("googlenet")
+        {
+            continue;
+        }
+        let found = monet::original::Original::size(&instance).unwrap();
+        assert_eq!([found.rows, found.columns, found.nonzeros], size, "{name}");
+        sizes += 1;
+    }
+    println!("{sizes} sizes agree");
+    assert!(sizes >= 15);
+}
+
+#[test]
+fn monets_published_schedules_are_points_of_its_program() {
+    let Some(folder) = shared_data("zoo") else {
+        return;
+    };
+    let mut count = 0;
+    for path in files(&folder.join("solutions"), "json") {
+        let file = ScheduleFile::open(&path).unwrap();
+        let small = ["unet", "vgg16"]
+            .iter()
+            .any(|n| file.instance().starts_with(n));
+        if file.program() != Program::Monet || !small {
+            continue;
+        }
+        let instance = graph(&folder, file.instance(), Program::Monet).unwrap();
+        let document = file.schedule(&instance).unwrap();
+        let Schedule::Monet(schedule) = &document.schedule else {
+            panic!("{}", path.display());
+        };
+        let budget = document.budget_bytes.unwrap();
+        let program = monet::original::Original::new(&instance, budget, 1024.0).unwrap();
+        let x = program.point(schedule);
+        assert_eq!(violation(program.model(), &x), 0.0, "{}", path.display());
+        assert_eq!(program.model().objective(&x), document.objective as f64);
+        let back = program.schedule(&x);
+        assert_eq!(&back.computed, &schedule.computed);
+        let replay = simulate::monet(&instance, &back).unwrap();
+        assert_eq!(replay.cost, document.objective);
+        assert!(replay.peak_bytes <= budget);
+        count += 1;
+    }
+    println!("{count} schedules agree");
+    assert!(count >= 40);
+}
