@@ -4,5 +4,6 @@
 
 #[cfg(feature = "highs")]
 pub mod highs;
+pub mod mip;
 pub mod netlib;
 pub mod remat_lp;
