@@ -96,6 +96,7 @@ pub fn solve_mip(model: &Model, time_limit: f64, threads: usize, gap: f64) -> cr
     let log = std::env::temp_dir().join(format!("remat-bench-highs-{}.log", std::process::id()));
     let _ = std::fs::remove_file(&log);
     let mut h = problem.optimise(sense);
+    h.set_option("output_flag", true);
     h.set_option("log_to_console", false);
     h.set_option("log_file", log.to_string_lossy().as_ref());
     h.set_threads(NonZeroU32::new(threads as u32).unwrap_or(NonZeroU32::MIN));
@@ -104,6 +105,16 @@ pub fn solve_mip(model: &Model, time_limit: f64, threads: usize, gap: f64) -> cr
     let start = Instant::now();
     let solved = h.solve();
     let seconds = start.elapsed().as_secs_f64();
+    let status = match solved.status() {
+        highs::HighsModelStatus::Optimal => "optimal",
+        highs::HighsModelStatus::Infeasible => "infeasible",
+        highs::HighsModelStatus::Unbounded | highs::HighsModelStatus::UnboundedOrInfeasible => {
+            "unbounded"
+        }
+        _ => "limit",
+    };
+    // The log is complete when its writer is gone.
+    drop(solved);
     let text = std::fs::read_to_string(&log).unwrap_or_default();
     let _ = std::fs::remove_file(&log);
     let report = |name: &str| -> Option<f64> {
@@ -122,14 +133,6 @@ pub fn solve_mip(model: &Model, time_limit: f64, threads: usize, gap: f64) -> cr
         .into_iter()
         .map(|(t, v)| (t, v + offset))
         .collect();
-    let status = match solved.status() {
-        highs::HighsModelStatus::Optimal => "optimal",
-        highs::HighsModelStatus::Infeasible => "infeasible",
-        highs::HighsModelStatus::Unbounded | highs::HighsModelStatus::UnboundedOrInfeasible => {
-            "unbounded"
-        }
-        _ => "limit",
-    };
     crate::mip::Run {
         status: status.into(),
         objective: report("Primal bound")
