@@ -113,7 +113,7 @@ fn main() {
             "--seconds" => settings.limits.seconds = value.parse().ok(),
             "--threads" => settings.threads = value.parse().unwrap_or(1),
             "--smoothing" => settings.smoothing = value.parse().unwrap_or(0.5),
-            "--strong" => settings.strong_branching = value.parse().unwrap_or(6),
+            "--strong" => settings.strong_branching = value.parse().unwrap_or(3),
             "--purge" => settings.purge_age = value.parse().unwrap_or(15),
             "--no-heuristics" => settings.heuristics = false,
             "--no-pool" => settings.pool_pricing = false,

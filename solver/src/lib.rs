@@ -3,6 +3,7 @@
 //! A model is a [`remat_lp::Model`] with integer markers; [`Solver`] solves it. The tree search, presolve, cuts,
 //! branching and heuristics know nothing of tensors: what makes them fast on a domain comes in through the traits
 //! [`BranchingRule`], [`Separator`], [`Heuristic`], [`Propagator`] and [`NodeSelector`].
+//! Programs with too many columns to be written down go to [`pricing`]: branch-price-and-cut.
 //!
 //! A result can be trusted: solutions are checked against the model given ([`check_point`]), leaves are pruned by bounds
 //! that hold in spite of rounding, and by verified Farkas proofs.

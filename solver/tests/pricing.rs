@@ -18,11 +18,11 @@ use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, Sense};
 use remat_solver::pricing::{
     BranchAndPrice, Branching, Domain, Point, PriceError, PriceInfo, PriceResult, PriceSettings,
-    Priced, Pricer, Prices,
+    Priced, Pricer, Prices, Progress,
 };
 use remat_solver::{Limits, Settings, SolveStatus, Solver};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 struct Dice(Xoshiro256PlusPlus);
 
@@ -369,7 +369,7 @@ fn mycielski(adjacent: &[u32]) -> Vec<u32> {
 
 #[test]
 fn colouring_with_cuts_and_lazy_rows_agrees_with_enumeration() {
-    let (mut cuts, mut branched) = (0, 0);
+    let (mut cuts, mut branched, mut purged, mut back) = (0, 0, 0, 0);
     let circle = |n: usize| -> Vec<u32> {
         (0..n)
             .map(|v| 1 << ((v + 1) % n) | 1 << ((v + n - 1) % n))
@@ -387,12 +387,15 @@ fn colouring_with_cuts_and_lazy_rows_agrees_with_enumeration() {
             let info = verify(&graph, &settings, Some(optimum), &format!("{k}, {variant}"));
             cuts += if graph.lazy { 0 } else { info.separated_rows };
             branched += u64::from(info.nodes > 1);
+            purged += info.purged_rows;
+            back += info.pool_rows;
         }
     }
     assert!(
         cuts > 0 && branched > 10,
         "{cuts} cuts, {branched} branched"
     );
+    assert!(purged > 0 && back > 0, "{purged} rows purged, {back} back");
 }
 
 #[test]
@@ -495,38 +498,65 @@ fn limits_leave_a_bound_and_starts_are_taken() {
     assert!(none.incumbent.is_none() && none.bound == best.objective);
 }
 
-/// A pricer that proves too much.
-struct Liar(Assignment);
+/// An assignment problem that lies about its bounds, hears of solutions, and takes notes.
+struct Told {
+    inner: Assignment,
+    lie: f64,
+    incoming: Vec<(assignment::JobSet, f64)>,
+    notes: Mutex<Vec<Progress>>,
+}
 
-impl Pricer for Liar {
+impl Pricer for Told {
     type Column = assignment::JobSet;
     type Row = assignment::Row;
     fn cost(&self, column: &Self::Column) -> f64 {
-        self.0.cost(column)
+        self.inner.cost(column)
     }
     fn row_bounds(&self, row: &Self::Row) -> Bounds {
-        self.0.row_bounds(row)
+        self.inner.row_bounds(row)
     }
     fn coefficient(&self, row: &Self::Row, column: &Self::Column) -> f64 {
-        self.0.coefficient(row, column)
+        self.inner.coefficient(row, column)
     }
     fn price(&self, prices: &Prices<'_, Self::Row>) -> Priced<Self::Column> {
-        self.0.price(prices)
+        self.inner.price(prices)
     }
     fn bound(&self, prices: &Prices<'_, Self::Row>) -> f64 {
-        self.0.bound(prices) + 30.0
+        self.inner.bound(prices) + self.lie
     }
 }
 
-impl Domain for Liar {
+impl Domain for Told {
     fn rows(&self) -> Vec<Self::Row> {
-        self.0.rows()
+        self.inner.rows()
     }
-    fn branch(&self, _point: &Point<'_, Self>) -> Vec<Branching<Self::Row>> {
-        Vec::new()
+    fn branch(&self, point: &Point<'_, Self>) -> Vec<Branching<Self::Row>> {
+        let Point {
+            columns,
+            branchings,
+            objective,
+            bound,
+            incumbent,
+            depth,
+        } = *point;
+        self.inner.branch(&Point {
+            columns,
+            branchings,
+            objective,
+            bound,
+            incumbent,
+            depth,
+        })
     }
     fn check(&self, columns: &[(Self::Column, f64)]) -> Option<f64> {
-        self.0.check(columns)
+        self.inner.check(columns)
+    }
+    fn incoming(&self) -> Vec<Vec<(Self::Column, f64)>> {
+        // Not a solution, and one.
+        vec![Vec::new(), self.incoming.clone()]
+    }
+    fn progress(&self, progress: &Progress) {
+        self.notes.lock().unwrap().push(*progress);
     }
 }
 
@@ -536,10 +566,46 @@ fn the_debug_solution_tells_a_wrong_bound() {
     let honest = BranchAndPrice::new(&a, PriceSettings::default())
         .run()
         .unwrap();
-    let end = BranchAndPrice::new(&Liar(a), PriceSettings::default())
-        .with_debug_solution(honest.incumbent.unwrap().columns)
+    let columns = honest.incumbent.unwrap().columns;
+    let liar = Told {
+        inner: a,
+        lie: 30.0,
+        incoming: Vec::new(),
+        notes: Mutex::default(),
+    };
+    let end = BranchAndPrice::new(&liar, PriceSettings::default())
+        .with_debug_solution(columns)
         .run();
     assert!(matches!(end, Err(PriceError::DebugSolution { .. })));
+}
+
+#[test]
+fn solutions_from_elsewhere_are_taken_and_progress_is_told() {
+    let a = hard_assignment(3, 5, 20);
+    let best = BranchAndPrice::new(&a, PriceSettings::default())
+        .run()
+        .unwrap()
+        .incumbent
+        .unwrap();
+    let told = Told {
+        inner: a,
+        lie: 0.0,
+        incoming: best.columns.clone(),
+        notes: Mutex::default(),
+    };
+    let settings = PriceSettings {
+        heuristics: false,
+        plunge: 1,
+        ..PriceSettings::default()
+    };
+    let result = BranchAndPrice::new(&told, settings).run().unwrap();
+    assert_eq!(result.status, SolveStatus::Optimal);
+    assert_eq!(result.incumbent.unwrap().objective, best.objective);
+    assert!((result.bound - best.objective).abs() <= 1e-6 * best.objective);
+    let notes = told.notes.into_inner().unwrap();
+    assert_eq!(notes[0].incumbent, best.objective);
+    assert!(notes.len() > 2 && notes.is_sorted_by(|p, q| p.bound <= q.bound));
+    assert!(notes.iter().all(|p| p.bound <= best.objective));
 }
 
 #[test]

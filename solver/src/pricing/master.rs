@@ -270,12 +270,30 @@ impl<'a, D: Pricer> Master<'a, D> {
         })
     }
 
+    /// Columns of a point by class, for [`Master::activity`].
+    pub fn by_class(&self, point: &[(Arc<D::Column>, f64)]) -> Vec<Vec<u32>> {
+        let mut classes = Vec::new();
+        for (k, (c, _)) in point.iter().enumerate() {
+            grow(&mut classes, self.domain.class(c)).push(k as u32);
+        }
+        classes
+    }
+
     /// Activity of a row at a point.
-    pub fn activity(&self, row: &D::Row, point: &[(Arc<D::Column>, f64)]) -> f64 {
-        let terms = point
-            .iter()
-            .map(|(c, v)| v * self.domain.coefficient(row, c));
-        terms.sum()
+    pub fn activity(
+        &self,
+        row: &D::Row,
+        point: &[(Arc<D::Column>, f64)],
+        by_class: &[Vec<u32>],
+    ) -> f64 {
+        let term = |(c, v): &(Arc<D::Column>, f64)| v * self.domain.coefficient(row, c);
+        match self.domain.classes(row) {
+            None => point.iter().map(term).sum(),
+            Some(classes) => {
+                let of = classes.iter().filter_map(|&c| by_class.get(c as usize));
+                of.flatten().map(|&k| term(&point[k as usize])).sum()
+            }
+        }
     }
 
     /// The prices of duals with usable signs; see [`Master::clean`].

@@ -125,9 +125,10 @@ impl<'a, D: Domain> Worker<'a, D> {
         point: &[(Arc<D::Column>, f64)],
     ) -> Result<bool, ModelError> {
         let known = shared.rows.items().iter().chain(self.rows.items());
+        let classes = self.master.by_class(point);
         let mut found: Vec<(f64, Arc<D::Row>)> = known
             .filter(|row| !self.master.has_row(row))
-            .map(|row| (self.violation(shared, row, point), row.clone()))
+            .map(|row| (self.violation(shared, row, point, &classes), row.clone()))
             .filter(|(v, _)| *v > VIOLATED)
             .collect();
         found.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));

@@ -102,6 +102,9 @@ fn check(s: &PriceSettings) -> Result<(), PriceError> {
             return bad(name, v, "a number between 1e-10 and 1e-3");
         }
     }
+    if let Some(bytes) = s.limits.memory_bytes {
+        return bad("memory_bytes", bytes as f64, "none: it is not watched here");
+    }
     if !(0.0..1.0).contains(&s.smoothing) {
         return bad("smoothing", s.smoothing, "a number from 0 to less than 1");
     }
@@ -335,8 +338,10 @@ impl<'a, D: Domain> Search<'a, D> {
 
     fn run_restricted(&mut self) -> Result<(), PriceError> {
         self.next_restricted = self.info.nodes + self.shared.settings.restricted_every;
+        // A quarter of what the tree took so far, and enough to be of use on small ones.
+        let ticks = 200_000 + self.ticks() / 4;
         let worker = &mut self.workers[0];
-        worker.restricted_master(&self.shared)?;
+        worker.restricted_master(&self.shared, ticks)?;
         let report = worker.report();
         self.merge(report);
         Ok(())

@@ -358,9 +358,10 @@ impl<'a, D: Domain> Worker<'a, D> {
     /// Whether the debug solution is below the node.
     pub fn debug_is_below(&self, shared: &Shared<'a, D>, branchings: &[Arc<D::Row>]) -> bool {
         shared.debug.as_ref().is_some_and(|d| {
+            let classes = self.master.by_class(&d.columns);
             branchings
                 .iter()
-                .all(|row| self.violation(shared, row, &d.columns) <= 1e-6)
+                .all(|row| self.violation(shared, row, &d.columns, &classes) <= 1e-6)
         })
     }
 
@@ -370,8 +371,9 @@ impl<'a, D: Domain> Worker<'a, D> {
         shared: &Shared<'a, D>,
         row: &D::Row,
         point: &[(Arc<D::Column>, f64)],
+        by_class: &[Vec<u32>],
     ) -> f64 {
-        let activity = self.master.activity(row, point);
+        let activity = self.master.activity(row, point, by_class);
         let b = shared.domain.row_bounds(row);
         let beyond = |distance: f64, side: f64| {
             if side.is_finite() {
@@ -405,15 +407,17 @@ impl<'a, D: Domain> Worker<'a, D> {
 
     /// No separated row may be violated by the debug solution.
     pub fn debug_row(&self, shared: &Shared<'a, D>, row: &D::Row) -> Result<(), PriceError> {
-        match &shared.debug {
-            Some(d) if self.violation(shared, row, &d.columns) > 1e-6 => {
-                Err(PriceError::DebugSolution {
-                    objective: d.objective,
-                    what: format!("row {row:?}"),
-                })
-            }
-            _ => Ok(()),
+        let Some(d) = &shared.debug else {
+            return Ok(());
+        };
+        let classes = self.master.by_class(&d.columns);
+        if self.violation(shared, row, &d.columns, &classes) > 1e-6 {
+            return Err(PriceError::DebugSolution {
+                objective: d.objective,
+                what: format!("row {row:?}"),
+            });
         }
+        Ok(())
     }
 
     fn debug_children(
