@@ -149,7 +149,8 @@ impl NodeQueue {
             let Some(&(_, id)) = self.by_key.last() else {
                 break;
             };
-            taken.extend(self.remove(id));
+            let Some(node) = self.remove(id) else { break };
+            taken.push(node);
         }
         taken
     }

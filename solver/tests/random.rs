@@ -640,6 +640,43 @@ fn a_memory_limit_ends_the_search_or_spills() {
 }
 
 #[test]
+fn opportunistic_searches_in_many_runs_lose_no_node() {
+    let model = hard_model(7);
+    let mut settings = Settings {
+        cuts: false,
+        ..Settings::default()
+    };
+    let whole = Solver::new(model.clone(), settings.clone()).run().unwrap();
+    let best = whole.solution.unwrap().objective;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state");
+    settings.threads = 2;
+    settings.opportunistic = true;
+    settings.limits.memory_bytes = Some(60_000);
+    for run in 1.. {
+        let control = Control {
+            checkpoint: Some(Checkpoint {
+                path: path.clone(),
+                seconds: 0.0,
+            }),
+            resume: (run > 1).then(|| path.clone()),
+            node_files: Some(folder.path().join("nodes")),
+            ..Control::default()
+        };
+        settings.limits.nodes = Some(120 * run);
+        let solver = Solver::new(model.clone(), settings.clone()).with_control(control);
+        let r = solver.run().unwrap();
+        assert!(r.dual_bound >= best);
+        if r.status == SolveStatus::Optimal {
+            assert!(run > 2, "{run}");
+            assert_eq!((r.solution.unwrap().objective, r.dual_bound), (best, best));
+            break;
+        }
+        assert_eq!(r.status, SolveStatus::NodeLimit);
+    }
+}
+
+#[test]
 fn a_start_is_used_and_a_cutoff_at_the_optimum_leaves_nothing() {
     let model = hard_model(3);
     let best = Solver::new(model.clone(), Settings::default())

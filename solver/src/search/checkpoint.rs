@@ -156,7 +156,9 @@ impl Search {
             first_root: self.first_root,
             step: self.step,
             seconds: self.seconds_before + self.seconds(),
-            workers: self.workers.iter().map(|w| w.counters()).collect(),
+            workers: (self.away.iter().map(|w| w.counters))
+                .chain(self.workers.iter().map(|w| w.counters()))
+                .collect(),
         };
         let path = c.path.clone();
         state_file::write(&path, &s.original, &state)?;

@@ -10,7 +10,7 @@ use crate::heuristics::neighbourhood;
 use crate::outcome::SolveError;
 use crate::root::RootData;
 use crate::tree::Node;
-use crate::worker::{Live, Report, Shared, Worker};
+use crate::worker::{Counters, Live, Report, Shared, Worker};
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -37,8 +37,7 @@ pub(crate) struct News {
 
 struct End {
     fault: Option<Fault>,
-    ticks: u64,
-    iterations: u64,
+    away: Away,
     side_ticks: u64,
     side_iterations: u64,
 }
@@ -74,6 +73,19 @@ pub(crate) struct Away {
     pub bound: f64,
     pub ticks: u64,
     pub iterations: u64,
+    /// As of its last answer; states need them, or numbers of nodes would come twice.
+    pub counters: Counters,
+}
+
+impl Away {
+    fn new(w: &Worker) -> Away {
+        Away {
+            bound: f64::INFINITY,
+            ticks: w.ticks(),
+            iterations: w.relax.iterations(),
+            counters: w.counters(),
+        }
+    }
 }
 
 /// Works off jobs until there will be no more.
@@ -105,8 +117,7 @@ fn work(worker: &mut Worker, slot: usize, jobs: &Receiver<Job>, news: &Sender<Ne
             report,
             end: Some(End {
                 fault,
-                ticks: worker.ticks(),
-                iterations: worker.relax.iterations(),
+                away: Away::new(worker),
                 side_ticks,
                 side_iterations,
             }),
@@ -135,18 +146,7 @@ impl Search {
         let (news, heard) = unbounded();
         let mut workers = std::mem::take(&mut self.workers);
         let idle: Vec<Worker> = workers.split_off(count);
-        self.away = (workers.iter())
-            .map(|w| Away {
-                bound: f64::INFINITY,
-                ticks: w.ticks(),
-                iterations: w.relax.iterations(),
-            })
-            .collect();
-        self.away.extend(idle.iter().map(|w| Away {
-            bound: f64::INFINITY,
-            ticks: w.ticks(),
-            iterations: w.relax.iterations(),
-        }));
+        self.away = workers.iter().chain(&idle).map(Away::new).collect();
         let end = std::thread::scope(|scope| {
             let mut jobs = Vec::new();
             for (slot, worker) in workers.iter_mut().enumerate() {
@@ -221,11 +221,7 @@ impl Search {
         self.merge(vec![news.report]);
         let Some(end) = news.end else { return Ok(()) };
         busy[news.slot] = false;
-        self.away[news.slot] = Away {
-            bound: f64::INFINITY,
-            ticks: end.ticks,
-            iterations: end.iterations,
-        };
+        self.away[news.slot] = end.away;
         self.side_ticks += end.side_ticks;
         self.side_iterations += end.side_iterations;
         let Some(fault) = end.fault else {
