@@ -76,3 +76,111 @@ pub fn solve(model: &Model, settings: HighsSettings) -> HighsRun {
         },
     }
 }
+
+/// Solves a mixed-integer program with HiGHS. When solutions came is read from its log.
+pub fn solve_mip(model: &Model, time_limit: f64, threads: usize, gap: f64) -> crate::mip::Run {
+    let mut problem = highs::ColProblem::default();
+    let rows: Vec<highs::Row> = (0..model.num_rows())
+        .map(|i| problem.add_row::<f64, _>(model.row_lower()[i]..=model.row_upper()[i]))
+        .collect();
+    for j in 0..model.num_cols() {
+        let bounds = model.col_lower()[j]..=model.col_upper()[j];
+        let entries = model
+            .col(ColId(j as u32))
+            .map(|(r, v)| (rows[r.index()], v));
+        if model.is_integer(ColId(j as u32)) {
+            problem.add_integer_column::<f64, _, _, _>(model.costs()[j], bounds, entries);
+        } else {
+            problem.add_column::<f64, _, _, _>(model.costs()[j], bounds, entries);
+        }
+    }
+    let sense = match model.sense() {
+        Sense::Minimise => highs::Sense::Minimise,
+        Sense::Maximise => highs::Sense::Maximise,
+    };
+    let log = std::env::temp_dir().join(format!("remat-bench-highs-{}.log", std::process::id()));
+    let _ = std::fs::remove_file(&log);
+    let mut h = problem.optimise(sense);
+    h.set_option("output_flag", true);
+    h.set_option("log_to_console", false);
+    h.set_option("log_file", log.to_string_lossy().as_ref());
+    h.set_threads(NonZeroU32::new(threads as u32).unwrap_or(NonZeroU32::MIN));
+    h.set_option("time_limit", time_limit);
+    h.set_option("mip_rel_gap", gap);
+    let start = Instant::now();
+    let solved = h.solve();
+    let seconds = start.elapsed().as_secs_f64();
+    let status = match solved.status() {
+        highs::HighsModelStatus::Optimal => "optimal",
+        highs::HighsModelStatus::Infeasible => "infeasible",
+        highs::HighsModelStatus::Unbounded | highs::HighsModelStatus::UnboundedOrInfeasible => {
+            "unbounded"
+        }
+        _ => "limit",
+    };
+    // The log is complete when its writer is gone.
+    drop(solved);
+    let text = std::fs::read_to_string(&log).unwrap_or_default();
+    let _ = std::fs::remove_file(&log);
+    let report = |name: &str| -> Option<f64> {
+        let line = text
+            .lines()
+            .rev()
+            .find(|l| l.trim_start().starts_with(name))?;
+        line[line.find(name)? + name.len()..]
+            .split_whitespace()
+            .next()?
+            .parse()
+            .ok()
+    };
+    let offset = model.offset();
+    let incumbents = incumbents(&text)
+        .into_iter()
+        .map(|(t, v)| (t, v + offset))
+        .collect();
+    crate::mip::Run {
+        status: status.into(),
+        objective: report("Primal bound")
+            .filter(|v| v.is_finite())
+            .map(|v| v + offset),
+        bound: report("Dual bound").unwrap_or(f64::NAN) + offset,
+        nodes: report("Nodes").unwrap_or(0.0) as u64,
+        seconds,
+        incumbents,
+    }
+}
+
+/// Times and objectives of new solutions in HiGHS's table: after the share explored (the first word that ends in `%`)
+/// come bound and best solution, and the line ends with the time.
+fn incumbents(log: &str) -> Vec<(f64, f64)> {
+    let mut out: Vec<(f64, f64)> = Vec::new();
+    for line in log.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let Some(at) = words.iter().position(|w| w.ends_with('%')) else {
+            continue;
+        };
+        let value: Option<f64> = words.get(at + 2).and_then(|w| w.parse().ok());
+        let time: Option<f64> = words
+            .last()
+            .and_then(|w| w.strip_suffix('s'))
+            .and_then(|w| w.parse().ok());
+        if let (Some(v), Some(t)) = (value.filter(|v| v.is_finite()), time)
+            && out.last().is_none_or(|l| l.1 != v)
+        {
+            out.push((t, v));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn solutions_are_read_from_the_log() {
+        let log = "  Proc. InQueue |  Leaves   Expl. | BestBound       BestSol              Gap |\n\n \
+            J       0       0         0   0.00%   -inf            1234               Large        0      0      0         0     0.1s\n \
+                    0       0         0   0.00%   100.5           1234              91.86%        0      0      0        33     0.2s\n \
+            L       1       0         0  50.00%   101             110                8.18%       33      3      0       399     1.5s\n";
+        assert_eq!(super::incumbents(log), [(0.1, 1234.0), (1.5, 110.0)]);
+    }
+}

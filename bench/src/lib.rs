@@ -5,5 +5,6 @@
 pub mod checkmate;
 #[cfg(feature = "highs")]
 pub mod highs;
+pub mod mip;
 pub mod netlib;
 pub mod sequences;

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use clap::{Parser, Subcommand, ValueEnum};
-use remat_bench::{checkmate, netlib, sequences};
+use remat_bench::{checkmate, mip, netlib, sequences};
 use remat_lp::Algorithm;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -24,6 +24,8 @@ enum Command {
     RematLp(RematLp),
     /// Checkmate's comparisons: published runs, general graphs, overhead against budget, approximations, largest batches
     Checkmate(Checkmate),
+    /// Solve every mixed-integer program of a directory here and in HiGHS (feature `highs`), alternating, same limits
+    Mip(Mip),
 }
 
 #[derive(clap::Args)]
@@ -109,11 +111,45 @@ struct Lp {
     time_limit: f64,
 }
 
+#[derive(clap::Args)]
+struct Mip {
+    /// A directory of .mps and .lp files, plain or gzipped, or one file
+    dir: PathBuf,
+    /// A table (CSV) with the columns name and catalogue_optimum or objective [default: DIR/reference.csv if it exists]
+    #[arg(long)]
+    reference: Option<PathBuf>,
+    /// Write the table to this file too
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// Draw the performance profile here (SVG)
+    #[arg(long)]
+    profile: Option<PathBuf>,
+    /// Only files whose name contains this (may be given several times)
+    #[arg(long)]
+    only: Vec<String>,
+    /// Time limit of a solve in seconds
+    #[arg(long, default_value_t = 60.0)]
+    time_limit: f64,
+    /// Threads, here and there
+    #[arg(long, default_value_t = 1)]
+    threads: usize,
+    /// Relative gap that counts as optimal, here and there
+    #[arg(long, default_value_t = 1e-4)]
+    gap: f64,
+    /// Our threads take up nodes as they come
+    #[arg(long)]
+    opportunistic: bool,
+    /// Prune here by bounds that hold in spite of rounding only
+    #[arg(long, value_enum, default_value = "on")]
+    safe_bounds: Switch,
+}
+
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Lp(args) => lp(args),
         Command::RematLp(args) => sequences::run(&args.args).map(|()| true),
         Command::Checkmate(args) => compare(args),
+        Command::Mip(args) => mip(args),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,
@@ -176,4 +212,41 @@ fn lp(args: Lp) -> Result<bool, Box<dyn std::error::Error>> {
         std::fs::write(&out, format!("{table}\n{summary}\n"))?;
     }
     Ok(lines.iter().all(netlib::Line::agrees))
+}
+
+/// Whether no answer was wrong.
+fn mip(args: Mip) -> Result<bool, Box<dyn std::error::Error>> {
+    let beside = args.dir.join("reference.csv");
+    let config = mip::Config {
+        reference: args
+            .reference
+            .or_else(|| beside.is_file().then_some(beside)),
+        dir: args.dir,
+        only: args.only,
+        time_limit: args.time_limit.clamp(0.01, 1e6),
+        threads: args.threads.max(1),
+        gap: args.gap,
+        opportunistic: args.opportunistic,
+        safe_bounds: args.safe_bounds == Switch::On,
+    };
+    if !cfg!(feature = "highs") {
+        println!("HiGHS is not built in: --features highs");
+    }
+    let mut table = mip::header();
+    println!("{table}");
+    let lines = mip::run(&config, |line| {
+        let text = mip::render(&config, line);
+        println!("{text}");
+        table.push('\n');
+        table.push_str(&text);
+    })?;
+    let summary = mip::summary(&config, &lines);
+    println!("{summary}");
+    if let Some(out) = args.out {
+        std::fs::write(&out, format!("{table}\n{summary}\n"))?;
+    }
+    if let Some(path) = args.profile {
+        std::fs::write(&path, mip::profile_svg(&lines))?;
+    }
+    Ok(lines.iter().all(|l| l.complaint.is_none()))
 }

@@ -250,7 +250,7 @@ fn solve_there(_: &Config, _: &Model) -> Option<Run> {
     None
 }
 
-fn files(dir: &Path) -> Result<Vec<PathBuf>, BenchError> {
+pub(crate) fn files(dir: &Path) -> Result<Vec<PathBuf>, BenchError> {
     if dir.is_file() {
         return Ok(vec![dir.to_path_buf()]);
     }
@@ -276,7 +276,7 @@ fn files(dir: &Path) -> Result<Vec<PathBuf>, BenchError> {
     Ok(found)
 }
 
-fn read(path: &Path) -> Result<Model, BenchError> {
+pub(crate) fn read(path: &Path) -> Result<Model, BenchError> {
     let file = path.display().to_string();
     if file.ends_with(".lp") || file.ends_with(".lp.gz") {
         lp_format::read(path).map_err(BenchError::LpFormat)
@@ -285,7 +285,7 @@ fn read(path: &Path) -> Result<Model, BenchError> {
     }
 }
 
-fn stem(path: &Path) -> String {
+pub(crate) fn stem(path: &Path) -> String {
     let name = path
         .file_name()
         .map(|n| n.to_string_lossy().into_owned())

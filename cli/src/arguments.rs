@@ -2,7 +2,7 @@
 
 mod mip;
 
-pub use mip::MipArguments;
+pub use mip::{CheckArguments, MipArguments};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -135,6 +135,9 @@ pub enum Command {
     /// Solve a mixed-integer program from an MPS or LP file
     #[command(long_about = mip::MIP_ABOUT)]
     Mip(Box<MipArguments>),
+    /// Check the proof of a result of `mip` in rational numbers
+    #[command(long_about = mip::CHECK_ABOUT)]
+    CheckCertificate(CheckArguments),
     /// Write completions for a shell to standard output
     Completions(CompletionsArguments),
 }

@@ -9,6 +9,7 @@
 //! | [`report`] | costs, sizes and tables as text |
 //! | [`progress`] | a solve in progress, on a terminal or as lines |
 //! | [`interrupt`] | Ctrl-C |
+//! | [`vipr`] | certificates, checked in rational numbers |
 //! | [`failure`] | what can go wrong, and the exit codes |
 //!
 //! Standard output carries results alone; progress, notes and errors go to standard error.
@@ -25,6 +26,7 @@ pub mod lp_log;
 pub mod progress;
 pub mod report;
 pub mod source;
+pub mod vipr;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
@@ -68,6 +70,7 @@ fn execute(command: &Command) -> Result<Exit, Failure> {
         Command::Export(arguments) => commands::export::run(arguments),
         Command::Lp(arguments) => commands::lp::run(arguments),
         Command::Mip(arguments) => commands::mip::run(arguments),
+        Command::CheckCertificate(arguments) => commands::check_certificate::run(arguments),
         Command::Zoo(arguments) => commands::zoo::run(arguments),
         Command::Completions(arguments) => commands::completions::run(arguments),
     }

@@ -354,3 +354,28 @@ fn killed_and_resumed_searches_end_with_the_same_objective() {
         assert!(nodes > 100, "{nodes}");
     }
 }
+
+/// The list of settings in the documentation is complete, and its defaults are the defaults.
+#[test]
+fn the_documented_settings_are_those_there_are() {
+    let docs = include_str!("../../docs/cli.md");
+    let start = docs.find("```toml\n").unwrap() + 8;
+    let block = &docs[start..start + docs[start..].find("```").unwrap()];
+    let documented: toml::Table = block.parse().unwrap();
+    let settings: remat_solver::Settings = documented.clone().try_into().unwrap();
+    let defaults = remat_solver::Settings::default();
+    assert_eq!(
+        toml::Table::try_from(&settings).unwrap(),
+        toml::Table::try_from(&defaults).unwrap()
+    );
+    // What has no default is there as a comment.
+    let all: toml::Table = block.replace("\n# ", "\n").parse().unwrap();
+    let _: remat_solver::Settings = all.clone().try_into().unwrap();
+    for name in toml::Table::try_from(&defaults).unwrap().keys() {
+        let internal = name == "log" || name == "limits";
+        assert!(
+            internal || documented.contains_key(name),
+            "{name} is not documented"
+        );
+    }
+}

@@ -13,12 +13,14 @@
 #![allow(clippy::needless_range_loop)]
 
 mod branching;
+mod certificate;
 mod check;
 mod cliques;
 mod control;
 mod cuts;
 mod debug_solution;
 mod domain;
+mod exact;
 mod extend;
 mod heuristics;
 mod outcome;
@@ -32,6 +34,7 @@ mod safe;
 mod search;
 mod settings;
 mod solver;
+mod spill;
 mod state_file;
 mod tree;
 mod worker;

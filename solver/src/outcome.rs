@@ -80,6 +80,8 @@ pub struct SolveResult {
     pub solution: Option<Solution>,
     /// The best solutions found, the best first; at most as many as the settings ask for.
     pub pool: Vec<Solution>,
+    /// Why no certificate was written, where one was wanted.
+    pub certificate_problem: Option<String>,
     /// No solution is better than this, in the model's sense.
     pub dual_bound: f64,
     /// Counters.

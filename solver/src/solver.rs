@@ -133,10 +133,25 @@ impl Solver {
                     }
                 });
             }
-            let result = self.run_until(&stop, start);
+            let mut result = self.run_until(&stop, start);
+            if let Ok(r) = &mut result {
+                r.certificate_problem = self.certify(r, &stop);
+            }
             done.store(true, Ordering::Release);
             result
         })
+    }
+
+    /// Writes the certificate, if one is wanted; why not, if that fails.
+    fn certify(&self, result: &SolveResult, stop: &Arc<AtomicBool>) -> Option<String> {
+        let path = self.control.certificate.as_ref()?;
+        let lazy = self.extensions.separators.iter().any(|s| s.is_lazy());
+        if lazy || self.settings.cutoff.is_some() {
+            return Some("lazy rows and cutoffs are no part of the model".into());
+        }
+        let gaps = (self.settings.relative_gap, self.settings.absolute_gap);
+        let written = crate::certificate::write(path, &self.model, result, gaps, stop.clone());
+        written.err().map(|e| e.to_string())
     }
 
     fn check_settings(&self) -> Result<(), SolveError> {
@@ -247,6 +262,7 @@ impl Solver {
                     status: SolveStatus::Infeasible,
                     solution: None,
                     pool: Vec::new(),
+                    certificate_problem: None,
                     dual_bound: sign * self.settings.cutoff.map_or(f64::INFINITY, |c| sign * c),
                     info,
                 })));

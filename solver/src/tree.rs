@@ -38,6 +38,19 @@ pub(crate) struct Node {
 }
 
 impl Node {
+    /// What it takes up in memory, roughly: itself and its places in the queue, its last step, and half a basis, since
+    /// that is shared by siblings.
+    pub fn bytes(&self) -> u64 {
+        let step = self.path.as_ref().map_or(0, |l| {
+            let rows: usize = l.rows.iter().map(|r| 64 + 16 * r.entries.len()).sum();
+            128 + 24 * l.decision.bounds.len() + 2 * rows
+        });
+        let basis = self.basis.as_ref().map_or(0, |b| {
+            128 + b.basis.cols.len() + b.basis.rows.len() + 8 * b.tags.len()
+        });
+        (std::mem::size_of::<Node>() + 128 + step + basis / 2) as u64
+    }
+
     /// The steps from the root, first one first.
     pub fn steps(&self) -> Vec<&PathLink> {
         let mut steps = Vec::new();
@@ -74,6 +87,7 @@ pub(crate) struct NodeQueue {
     by_key: BTreeSet<(Key, u64)>,
     by_bound: BTreeSet<(Key, u64)>,
     picks: u64,
+    bytes: u64,
 }
 
 impl NodeQueue {
@@ -84,6 +98,7 @@ impl NodeQueue {
             by_key: BTreeSet::new(),
             by_bound: BTreeSet::new(),
             picks: 0,
+            bytes: 0,
         }
     }
 
@@ -107,6 +122,7 @@ impl NodeQueue {
             depth: node.depth,
             id: node.id,
         });
+        self.bytes += node.bytes();
         self.by_key.insert((Key(key), node.id));
         self.by_bound.insert((Key(node.bound), node.id));
         let before = self.nodes.insert(node.id, (node, key));
@@ -117,7 +133,26 @@ impl NodeQueue {
         let (node, key) = self.nodes.remove(&id)?;
         self.by_key.remove(&(Key(key), id));
         self.by_bound.remove(&(Key(node.bound), id));
+        self.bytes -= node.bytes();
         Some(node)
+    }
+
+    /// What the nodes take up in memory, roughly.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Takes out the nodes that would come last, until what remains is no more than `bytes` (or a single node).
+    pub fn take_last(&mut self, bytes: u64) -> Vec<Node> {
+        let mut taken = Vec::new();
+        while self.bytes > bytes && self.nodes.len() > 1 {
+            let Some(&(_, id)) = self.by_key.last() else {
+                break;
+            };
+            let Some(node) = self.remove(id) else { break };
+            taken.push(node);
+        }
+        taken
     }
 
     /// Every open node, in the order of their numbers.

@@ -381,8 +381,14 @@ fn solve_in_two_runs(model: &Model, settings: &Settings, dice: &mut Dice) -> Sol
             seconds: 0.0,
         }),
         resume: resume.then(|| path.clone()),
+        node_files: Some(folder.path().join("nodes")),
         ..Control::default()
     };
+    // A limit so small that nearly every node goes through a file.
+    let mut settings = settings.clone();
+    if dice.chance(50) {
+        settings.limits.memory_bytes = Some(3_000);
+    }
     let solver = Solver::new(model.clone(), first).with_control(control(false));
     let result = solver.run().unwrap();
     if result.status != SolveStatus::NodeLimit {
@@ -612,6 +618,69 @@ fn limits_leave_valid_bounds() {
         assert_eq!(r.status, SolveStatus::NodeLimit);
         assert!(r.dual_bound >= best && r.info.nodes <= nodes + 4);
         assert!(r.solution.is_none_or(|s| s.objective <= best));
+    }
+}
+
+#[test]
+fn a_memory_limit_ends_the_search_or_spills() {
+    let model = hard_model(7);
+    let mut settings = Settings {
+        cuts: false,
+        ..Settings::default()
+    };
+    let whole = Solver::new(model.clone(), settings.clone()).run().unwrap();
+    let best = whole.solution.unwrap().objective;
+    settings.limits.memory_bytes = Some(10_000);
+    let r = Solver::new(model.clone(), settings.clone()).run().unwrap();
+    assert_eq!(r.status, SolveStatus::MemoryLimit);
+    assert!(r.dual_bound >= best && r.info.nodes < whole.info.nodes);
+    let folder = tempfile::tempdir().unwrap();
+    let control = Control {
+        node_files: Some(folder.path().join("nodes")),
+        ..Control::default()
+    };
+    let solver = Solver::new(model, settings).with_control(control);
+    let r = solver.run().unwrap();
+    assert_eq!(r.status, SolveStatus::Optimal);
+    assert_eq!(r.solution.unwrap().objective, best);
+    assert!(r.info.spilled_nodes > 50, "{}", r.info.spilled_nodes);
+    assert!(!folder.path().join("nodes").exists());
+}
+
+#[test]
+fn opportunistic_searches_in_many_runs_lose_no_node() {
+    let model = hard_model(7);
+    let mut settings = Settings {
+        cuts: false,
+        ..Settings::default()
+    };
+    let whole = Solver::new(model.clone(), settings.clone()).run().unwrap();
+    let best = whole.solution.unwrap().objective;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state");
+    settings.threads = 2;
+    settings.opportunistic = true;
+    settings.limits.memory_bytes = Some(60_000);
+    for run in 1.. {
+        let control = Control {
+            checkpoint: Some(Checkpoint {
+                path: path.clone(),
+                seconds: 0.0,
+            }),
+            resume: (run > 1).then(|| path.clone()),
+            node_files: Some(folder.path().join("nodes")),
+            ..Control::default()
+        };
+        settings.limits.nodes = Some(120 * run);
+        let solver = Solver::new(model.clone(), settings.clone()).with_control(control);
+        let r = solver.run().unwrap();
+        assert!(r.dual_bound >= best);
+        if r.status == SolveStatus::Optimal {
+            assert!(run > 2, "{run}");
+            assert_eq!((r.solution.unwrap().objective, r.dual_bound), (best, best));
+            break;
+        }
+        assert_eq!(r.status, SolveStatus::NodeLimit);
     }
 }
 

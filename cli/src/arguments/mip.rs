@@ -95,6 +95,28 @@ pub struct MipArguments {
     pub quiet: bool,
 }
 
+pub(super) const CHECK_ABOUT: &str = "\
+Check a certificate in VIPR 1.1 format with rational numbers: every line must follow from those before it, the solution \
+must be feasible, and the last line must show what the certificate claims. The checker shares no code with the solver.";
+
+/// `remat-bb check-certificate`
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  remat-bb mip p0033.mps.gz --certificate p0033.vipr
+  remat-bb check-certificate p0033.vipr p0033.mps.gz
+
+Exit codes: 0 the certificate holds, 2 it does not, or a file cannot be read.")]
+pub struct CheckArguments {
+    /// Certificate (VIPR 1.0 or 1.1), plain or gzipped
+    pub certificate: PathBuf,
+    /// The model it is for, in MPS format, plain or gzipped; without it the constraints are those that the certificate states
+    pub model: Option<PathBuf>,
+    /// Print one JSON object on standard output instead of a summary
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// An amount of memory.
 fn parse_bytes(text: &str) -> Result<u64, String> {
     match text.parse::<Budget>() {

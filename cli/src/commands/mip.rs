@@ -1,7 +1,7 @@
 //! `remat-bb mip`
 
 use crate::arguments::MipArguments;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Exit, Failure, note};
 use crate::{files, interrupt, report};
 use remat_lp::solution_file::SolutionFile;
 use remat_lp::{ColId, Model};
@@ -48,7 +48,11 @@ pub fn run(arguments: &MipArguments) -> Result<Exit, Failure> {
         model: &model,
         settings: &settings,
         result: &result,
+        certificate: arguments.certificate.is_some(),
     };
+    if let Some(problem) = &result.certificate_problem {
+        note(&format!("no certificate: {problem}"), false);
+    }
     // The result is shown even where it could not be written to the files.
     let written = outcome.write_solutions(arguments);
     files::print(&if arguments.json {
@@ -136,7 +140,9 @@ fn control(arguments: &MipArguments) -> Result<Control, Failure> {
     Ok(Control {
         checkpoint,
         resume: arguments.resume.clone(),
-        node_files: arguments.node_files.clone(),
+        node_files: Some(arguments.node_files.clone().unwrap_or_else(|| {
+            std::env::temp_dir().join(format!("remat-bb-nodes-{}", std::process::id()))
+        })),
         certificate: arguments.certificate.clone(),
         ..Control::default()
     })
@@ -161,6 +167,8 @@ struct MipResult<'a> {
     model: &'a Model,
     settings: &'a Settings,
     result: &'a SolveResult,
+    /// Whether a certificate was wanted.
+    certificate: bool,
 }
 
 #[derive(Serialize)]
@@ -188,6 +196,7 @@ struct Json<'a> {
     strong_branchings: u64,
     unproven_bounds: u64,
     spilled_nodes: u64,
+    certificate: Option<bool>,
     threads: usize,
     seed: u64,
 }
@@ -280,6 +289,7 @@ impl MipResult<'_> {
             strong_branchings: r.info.strong_branchings,
             unproven_bounds: r.info.unproven_bounds,
             spilled_nodes: r.info.spilled_nodes,
+            certificate: self.certificate.then(|| r.certificate_problem.is_none()),
             threads: self.settings.threads,
             seed: self.settings.seed,
         }

@@ -1,6 +1,7 @@
 //! The subcommands, one file each.
 
 pub mod baselines;
+pub mod check_certificate;
 pub mod completions;
 pub mod explain;
 pub mod export;

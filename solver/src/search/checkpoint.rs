@@ -52,7 +52,8 @@ struct State {
     root_iterations: u64,
     root: Option<Root>,
     root_done: bool,
-    nodes: PackedNodes,
+    /// Those in memory, then those of every node file.
+    nodes: Vec<PackedNodes>,
     picks: u64,
     unresolved_bound: f64,
     info: Info,
@@ -119,11 +120,13 @@ impl Search {
         let mut info = self.info;
         info.unproven_bounds += self.workers.iter().map(|w| w.relax.unproven).sum::<u64>();
         // Before the root is done the queue holds nothing but a stand-in for it.
-        let nodes = if self.root_done {
-            PackedNodes::new(self.queue.iter())
-        } else {
-            PackedNodes::default()
-        };
+        let mut nodes = Vec::new();
+        if self.root_done {
+            nodes.push(PackedNodes::new(self.queue.iter()));
+            if let Some(files) = &self.files {
+                nodes.extend(files.all()?);
+            }
+        }
         let state = State {
             problem: s.problem.clone(),
             postsolve: (*s.postsolve).clone(),
@@ -153,7 +156,9 @@ impl Search {
             first_root: self.first_root,
             step: self.step,
             seconds: self.seconds_before + self.seconds(),
-            workers: self.workers.iter().map(|w| w.counters()).collect(),
+            workers: (self.away.iter().map(|w| w.counters))
+                .chain(self.workers.iter().map(|w| w.counters()))
+                .collect(),
         };
         let path = c.path.clone();
         state_file::write(&path, &s.original, &state)?;
@@ -185,8 +190,11 @@ impl Search {
         search.base_cutoff = search.base_cutoff.min(state.base_cutoff);
         search.root = state.root.map(|r| Arc::new(r.data()));
         search.root_done = state.root_done;
-        for node in state.nodes.unpack().ok_or_else(nonsense)? {
-            search.queue.push(node);
+        for packed in state.nodes {
+            for node in packed.unpack().ok_or_else(nonsense)? {
+                search.queue.push(node);
+            }
+            search.balance_memory()?;
         }
         search.queue.set_picks(state.picks);
         search.unresolved_bound = state.unresolved_bound;

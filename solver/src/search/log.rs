@@ -64,11 +64,10 @@ fn short(v: f64) -> String {
 impl Search {
     /// What observers and lines see.
     pub fn progress(&self) -> Progress {
-        let busy = self.away.iter().filter(|w| w.bound.is_finite()).count() as u64;
         Progress {
             seconds: self.seconds(),
             nodes: self.info.nodes,
-            open: self.queue.len() as u64 + busy,
+            open: self.open_nodes(),
             lp_iterations: self.iterations(),
             dual_bound: self.sense.sign() * self.bound(),
             objective: (self.shared.incumbent.as_ref()).map(|i| self.sense.sign() * i.objective),

@@ -2,6 +2,7 @@
 
 mod checkpoint;
 mod log;
+mod memory;
 mod opportunistic;
 mod root_node;
 mod round;
@@ -17,6 +18,7 @@ use crate::problem::Problem;
 use crate::root::RootData;
 use crate::settings::NodeSelection;
 use crate::solver::Solver;
+use crate::spill::NodeFiles;
 use crate::tree::NodeQueue;
 use crate::worker::{Incumbent, Shared, Worker};
 pub(crate) use opportunistic::Outlet;
@@ -72,6 +74,7 @@ pub(crate) struct Search {
     pub best: Vec<Incumbent>,
     /// Workers that are on threads of their own (opportunistic search).
     pub away: Vec<opportunistic::Away>,
+    pub files: Option<NodeFiles>,
     /// Whether the root is behind.
     pub root_done: bool,
     /// Seconds of the runs before, if this one resumes them.
@@ -162,6 +165,7 @@ impl Search {
             control: solver.control.clone(),
             best: Vec::new(),
             away: Vec::new(),
+            files: None,
             root_done: false,
             seconds_before: 0.0,
             last_checkpoint: start.elapsed().as_secs_f64(),
@@ -191,6 +195,7 @@ impl Search {
                 return Ok(RunEnd::Done);
             }
             self.solve_round(round)?;
+            self.balance_memory()?;
             if self.restart_is_due() {
                 return Ok(RunEnd::Restart);
             }
@@ -230,6 +235,8 @@ impl Search {
             Some(SolveStatus::NodeLimit)
         } else if l.ticks.is_some_and(|t| ticks >= t) {
             Some(SolveStatus::TickLimit)
+        } else if self.memory_is_full() {
+            Some(SolveStatus::MemoryLimit)
         } else if self.shared.stopped() {
             let late = l.seconds.is_some_and(|s| self.seconds() >= s);
             Some(if late {
@@ -267,7 +274,11 @@ impl Search {
     pub fn bound(&self) -> f64 {
         let open = self.queue.lowest_bound().unwrap_or(f64::INFINITY);
         let open = self.away.iter().fold(open, |a, w| a.min(w.bound));
-        let bound = open.min(self.unresolved_bound);
+        let filed = self
+            .files
+            .as_ref()
+            .map_or(f64::INFINITY, NodeFiles::lowest_bound);
+        let bound = open.min(filed).min(self.unresolved_bound);
         let Some(s) = &self.shared.incumbent else {
             return bound.min(self.base_cutoff);
         };
@@ -319,6 +330,7 @@ impl Search {
                 .take(self.shared.settings.pool_size.max(1))
                 .map(|i| self.solution(i))
                 .collect(),
+            certificate_problem: None,
             dual_bound: sign * bound,
             info: self.info,
         }

@@ -9,7 +9,7 @@ use super::round::PLUNGE;
 use crate::heuristics::neighbourhood::{self, Around, Verdict};
 use crate::outcome::SolveError;
 use crate::tree::Node;
-use crate::worker::{Live, Report, Shared, Worker};
+use crate::worker::{Counters, Live, Report, Shared, Worker};
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -36,8 +36,7 @@ pub(crate) struct News {
 
 struct End {
     fault: Option<Fault>,
-    ticks: u64,
-    iterations: u64,
+    away: Away,
     side_ticks: u64,
     side_iterations: u64,
     /// What a neighbourhood came to.
@@ -75,6 +74,19 @@ pub(crate) struct Away {
     pub bound: f64,
     pub ticks: u64,
     pub iterations: u64,
+    /// As of its last answer; states need them, or numbers of nodes would come twice.
+    pub counters: Counters,
+}
+
+impl Away {
+    fn new(w: &Worker) -> Away {
+        Away {
+            bound: f64::INFINITY,
+            ticks: w.ticks(),
+            iterations: w.relax.iterations(),
+            counters: w.counters(),
+        }
+    }
 }
 
 /// Works off jobs until there will be no more.
@@ -108,8 +120,7 @@ fn work(worker: &mut Worker, slot: usize, jobs: &Receiver<Job>, news: &Sender<Ne
             report,
             end: Some(End {
                 fault,
-                ticks: worker.ticks(),
-                iterations: worker.relax.iterations(),
+                away: Away::new(worker),
                 side_ticks,
                 side_iterations,
                 verdict,
@@ -139,18 +150,7 @@ impl Search {
         let (news, heard) = unbounded();
         let mut workers = std::mem::take(&mut self.workers);
         let idle: Vec<Worker> = workers.split_off(count);
-        self.away = (workers.iter())
-            .map(|w| Away {
-                bound: f64::INFINITY,
-                ticks: w.ticks(),
-                iterations: w.relax.iterations(),
-            })
-            .collect();
-        self.away.extend(idle.iter().map(|w| Away {
-            bound: f64::INFINITY,
-            ticks: w.ticks(),
-            iterations: w.relax.iterations(),
-        }));
+        self.away = workers.iter().chain(&idle).map(Away::new).collect();
         let end = std::thread::scope(|scope| {
             let mut jobs = Vec::new();
             for (slot, worker) in workers.iter_mut().enumerate() {
@@ -184,10 +184,10 @@ impl Search {
         live: &Live,
     ) -> Result<(), SolveError> {
         let mut busy = vec![false; jobs.len()];
-        // After a state is written there is work first, even if writing took longer than the time between two.
-        let mut saved = false;
+        // However often states are wanted, something has to happen between two of them.
+        let mut news_since_saving = false;
         loop {
-            let saving = !saved && self.checkpoint_is_due();
+            let saving = news_since_saving && self.checkpoint_is_due();
             let ending = self.limit_reached();
             live.pause
                 .store(saving || ending.is_some(), Ordering::Relaxed);
@@ -206,14 +206,15 @@ impl Search {
                 }
                 if saving {
                     self.write_checkpoint()?;
-                    saved = true;
+                    news_since_saving = false;
                     continue;
                 }
             }
-            saved = false;
             // No news is a moment to look at the clocks.
             if let Ok(news) = heard.recv_timeout(NAP) {
                 self.hear(news, &mut busy)?;
+                self.balance_memory()?;
+                news_since_saving = true;
                 live.lower_cutoff(self.shared.cutoff);
             }
             self.line_if_due();
@@ -224,11 +225,7 @@ impl Search {
         self.merge(vec![news.report]);
         let Some(end) = news.end else { return Ok(()) };
         busy[news.slot] = false;
-        self.away[news.slot] = Away {
-            bound: f64::INFINITY,
-            ticks: end.ticks,
-            iterations: end.iterations,
-        };
+        self.away[news.slot] = end.away;
         self.side_ticks += end.side_ticks;
         self.side_iterations += end.side_iterations;
         if let Some(verdict) = end.verdict {

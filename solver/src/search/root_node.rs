@@ -1,6 +1,7 @@
 //! What comes before the tree: starts, the root, and programs whose relaxation is unbounded.
 
 use super::Search;
+use crate::control::Control;
 use crate::outcome::{SolveError, SolveStatus};
 use crate::root::{self, RootEnd};
 use crate::solver::Solver;
@@ -97,7 +98,10 @@ impl Search {
             model: Arc::new(p.to_model()?),
             settings,
             extensions: self.shared.extensions.clone(),
-            control: Default::default(),
+            control: Control {
+                node_files: self.control.node_files.as_ref().map(|f| f.join("point")),
+                ..Control::default()
+            },
         };
         let result = inner.run()?;
         self.info.nodes += result.info.nodes;

@@ -1,0 +1,148 @@
+//! Certificates in VIPR format, checked in rational numbers (Cheung, Gleixner & Steffy 2017).
+//!
+//! Shares no code with the solver or its readers: what is true here is true because of these few files.
+
+pub mod check;
+pub mod model;
+pub mod parse;
+
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use num_traits::Zero;
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::path::Path;
+use std::rc::Rc;
+
+/// A linear form: columns in increasing order, no zeros.
+pub type Form = Vec<(usize, BigRational)>;
+
+/// Direction of a constraint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sense {
+    /// `E`
+    Equal,
+    /// `G`
+    AtLeast,
+    /// `L`
+    AtMost,
+}
+
+/// `form sense side`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Constraint {
+    /// Direction.
+    pub sense: Sense,
+    /// Right-hand side.
+    pub side: BigRational,
+    /// Left-hand side.
+    pub form: Rc<Form>,
+}
+
+/// Why a derived constraint is said to hold.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reason {
+    /// It is assumed.
+    Assumption,
+    /// A sum of constraints with multipliers.
+    Linear(Vec<(usize, BigRational)>),
+    /// Such a sum, rounded.
+    Rounded(Vec<(usize, BigRational)>),
+    /// It holds in two cases: (constraint, its assumption) twice.
+    Unsplit([(usize, usize); 2]),
+    /// A solution of the list is that good.
+    Solution,
+}
+
+/// What a certificate claims.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Claim {
+    /// There is no solution.
+    Infeasible,
+    /// The optimum is between these; `None` is infinite.
+    Range(Option<BigRational>, Option<BigRational>),
+}
+
+/// A certificate as it is in its file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Certificate {
+    /// Names of columns.
+    pub names: Vec<String>,
+    /// Columns that are integer.
+    pub integer: BTreeSet<usize>,
+    /// Whether the objective is maximised.
+    pub maximise: bool,
+    /// The objective.
+    pub objective: Rc<Form>,
+    /// Constraints of the problem.
+    pub constraints: Vec<Constraint>,
+    /// What is to be proven.
+    pub claim: Claim,
+    /// Solutions.
+    pub solutions: Vec<Form>,
+    /// Derived constraints and their reasons; numbered on from the constraints.
+    pub derived: Vec<(Constraint, Reason)>,
+}
+
+/// A rational number: `p`, `p/q`, or a decimal with or without exponent.
+pub fn rational(text: &str) -> Option<BigRational> {
+    if let Some((p, q)) = text.split_once('/') {
+        let (p, q): (BigInt, BigInt) = (p.parse().ok()?, q.parse().ok()?);
+        return (!q.is_zero()).then(|| BigRational::new(p, q));
+    }
+    if let Ok(p) = text.parse::<BigInt>() {
+        return Some(BigRational::from_integer(p));
+    }
+    let (mantissa, exponent) = match text.find(['e', 'E', 'd', 'D']) {
+        Some(at) => (&text[..at], text[at + 1..].parse::<i32>().ok()?),
+        None => (text, 0),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    if whole.trim_start_matches(['+', '-']).is_empty() && fraction.is_empty() {
+        return None;
+    }
+    if !fraction.chars().all(|c| c.is_ascii_digit()) || exponent.abs() > 5000 {
+        return None;
+    }
+    let digits = format!("{whole}{fraction}");
+    let number: BigInt = digits.parse().ok()?;
+    let shift = exponent - i32::try_from(fraction.len()).ok()?;
+    let power = BigInt::from(10).pow(shift.unsigned_abs());
+    Some(if shift >= 0 {
+        BigRational::from_integer(number * power)
+    } else {
+        BigRational::new(number, power)
+    })
+}
+
+/// The text of a file, unpacked if its name ends in `.gz`.
+///
+/// # Errors
+/// What the system says.
+pub fn text(path: &Path) -> std::io::Result<String> {
+    let bytes = std::fs::read(path)?;
+    let mut text = String::new();
+    if path.extension().is_some_and(|e| e == "gz") {
+        flate2::read::MultiGzDecoder::new(&bytes[..]).read_to_string(&mut text)?;
+    } else {
+        (&bytes[..]).read_to_string(&mut text)?;
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_exact() {
+        let q = |p: i64, q: i64| Some(BigRational::new(p.into(), q.into()));
+        assert_eq!(rational("-6/4"), q(-3, 2));
+        assert_eq!(rational("0.125"), q(1, 8));
+        assert_eq!(rational("-.5e1"), q(-5, 1));
+        assert_eq!(rational("1E-3"), q(1, 1000));
+        for bad in ["", "1/0", "x", "1.x", ".", "-", "1e99999999"] {
+            assert_eq!(rational(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Certificates through the binary: written by `mip`, judged by `check-certificate`.
+
+mod common;
+
+use common::{object, run_to, text};
+use std::path::{Path, PathBuf};
+
+fn write(folder: &Path, name: &str, content: &str) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::write(&path, content).unwrap();
+    path
+}
+
+/// A market-split like knapsack in MPS format: no LP bound helps, so that the tree has hundreds of nodes.
+fn knapsack() -> String {
+    let weights = [31, 41, 59, 26, 53, 58, 97, 93, 23, 84, 62, 64, 33, 83];
+    let mut columns = String::new();
+    for (k, w) in weights.iter().enumerate() {
+        columns += &format!(
+            "    x{k} profit {} w {w}\n    x{k} v {}\n",
+            w + k as i32 % 3,
+            (w * 37) % 71
+        );
+    }
+    let bounds: String = (0..weights.len())
+        .map(|k| format!(" BV b x{k}\n"))
+        .collect();
+    let (w, v): (i32, i32) = weights
+        .iter()
+        .fold((0, 0), |s, w| (s.0 + w, s.1 + (w * 37) % 71));
+    format!(
+        "NAME split\nOBJSENSE\n    MAX\nROWS\n N profit\n L w\n L v\nCOLUMNS\n{columns}RHS\n    r w {} v {}\nBOUNDS\n{bounds}ENDATA\n",
+        w / 2,
+        v / 2
+    )
+}
+
+const MIXED: &str = "NAME mixed\nROWS\n N cost\n G need\n L link\n L cap\nCOLUMNS\n    m MARKER INTORG\n    \
+    y cost 7 link -4.5\n    z cost 3.25 need 1\n    m MARKER INTEND\n    x cost 0.1 need 0.3\n    x link 1 cap 1\nRHS\n    \
+    r need 2.35 cap 9\nBOUNDS\n UP b y 3\n UP b z 5\nENDATA\n";
+
+const INFEASIBLE: &str = "NAME odd\nROWS\n N c\n E r\nCOLUMNS\n    m MARKER INTORG\n    x c 1 r 2\n    y c 1 r -2\n    \
+    m MARKER INTEND\nRHS\n    r r 1\nBOUNDS\n UP b x 5\n UP b y 5\nENDATA\n";
+
+#[test]
+fn proofs_of_three_kinds_are_accepted_and_forgeries_are_not() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, model, code) in [
+        ("split", knapsack(), 0),
+        ("mixed", MIXED.into(), 0),
+        ("odd", INFEASIBLE.into(), 3),
+    ] {
+        let file = write(folder.path(), &format!("{name}.mps"), &model);
+        let proof = folder.path().join(format!("{name}.vipr"));
+        let (out, _) = run_to(
+            code,
+            &[
+                "mip",
+                text(&file),
+                "--json",
+                "-q",
+                "--certificate",
+                text(&proof),
+            ],
+        );
+        let result = object(&out);
+        assert_eq!(result["certificate"], true, "{name}");
+        let (out, _) = run_to(
+            0,
+            &["check-certificate", text(&proof), text(&file), "--json"],
+        );
+        let verdict = object(&out);
+        assert_eq!(verdict["verdict"], "accepted");
+        assert_eq!(verdict["model_compared"], true);
+        if code == 3 {
+            assert_eq!(verdict["claim"], "infeasible");
+            continue;
+        }
+        let objective = result["objective"].as_f64().unwrap();
+        for end in ["lower", "upper"] {
+            let v = verdict[end].as_f64().unwrap();
+            assert!(
+                (v - objective).abs() <= 1e-6 * objective.abs(),
+                "{name}: {v} {objective}"
+            );
+        }
+        // Another model, and numbers that were tampered with.
+        let other =
+            model
+                .replacen("BOUNDS", "BOUNDS\n UP b x0 1", 1)
+                .replacen("need 2.35", "need 2.34", 1);
+        let other = if name == "split" {
+            model.replacen("profit 31", "profit 32", 1)
+        } else {
+            other
+        };
+        let other = write(
+            folder.path(),
+            "other.mps",
+            &other.replacen(" UP b x0 1\n", "", 1),
+        );
+        let (_, err) = run_to(2, &["check-certificate", text(&proof), text(&other)]);
+        assert!(err.contains("differ"), "{err}");
+        let lines = std::fs::read_to_string(&proof).unwrap();
+        let claim = lines.lines().find(|l| l.starts_with("RTP")).unwrap();
+        let forged = match name {
+            "split" => lines.replacen(claim, "RTP range 1 2", 1),
+            _ => lines.replacen(claim, "RTP range 100 100", 1),
+        };
+        let forged = write(folder.path(), "forged.vipr", &forged);
+        run_to(2, &["check-certificate", text(&forged)]);
+        let cut = write(folder.path(), "cut.vipr", &lines[..lines.len() * 2 / 3]);
+        run_to(2, &["check-certificate", text(&cut)]);
+    }
+}

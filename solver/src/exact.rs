@@ -1,0 +1,154 @@
+//! Rational numbers for what must be true to the last digit.
+
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use num_traits::{One, Signed, Zero};
+
+pub(crate) type Rational = BigRational;
+
+/// The decimal number that a double prints as: what was written in the model's file, unless it had more digits than a
+/// double can tell apart. `None` for infinities and NaN.
+pub(crate) fn decimal(v: f64) -> Option<Rational> {
+    if !v.is_finite() {
+        return None;
+    }
+    if v.fract() == 0.0 && v.abs() < 9e15 {
+        return Some(Rational::from_integer(BigInt::from(v as i64)));
+    }
+    let text = format!("{v:e}");
+    let (digits, exponent) = text.split_once('e')?;
+    let exponent: i32 = exponent.parse().ok()?;
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let number: BigInt = format!("{whole}{fraction}").parse().ok()?;
+    let shift = exponent - fraction.len() as i32;
+    let ten = BigInt::from(10).pow(shift.unsigned_abs());
+    Some(if shift >= 0 {
+        Rational::from_integer(number * ten)
+    } else {
+        Rational::new(number, ten)
+    })
+}
+
+/// A multiplier: a double, cut to so many binary places. Fewer places mean shorter proofs.
+pub(crate) fn binary(v: f64, places: Option<i32>) -> Option<Rational> {
+    let v = match places {
+        Some(p) => {
+            let scale = 2f64.powi(p);
+            (v * scale).round() / scale
+        }
+        None => v,
+    };
+    Rational::from_float(v)
+}
+
+/// The largest number of which all are multiples; zero for none.
+pub(crate) fn common_step<'a>(numbers: impl Iterator<Item = &'a Rational>) -> Rational {
+    let mut step = Rational::zero();
+    for n in numbers {
+        let (mut a, mut b) = (step, n.abs());
+        while !b.is_zero() {
+            let rest = &a - (&a / &b).floor() * &b;
+            (a, b) = (b, rest);
+        }
+        step = a;
+    }
+    step
+}
+
+/// Solves a square system given as rows of (column, coefficient) and a right-hand side; `None` if it is singular.
+pub(crate) fn solve_square(
+    mut rows: Vec<std::collections::BTreeMap<usize, Rational>>,
+    mut side: Vec<Rational>,
+) -> Option<Vec<Rational>> {
+    let n = rows.len();
+    let mut pivots: Vec<(usize, usize)> = Vec::with_capacity(n);
+    let mut open: Vec<usize> = (0..n).collect();
+    while !open.is_empty() {
+        // The shortest row: little fill, small numbers.
+        let at = (0..open.len()).min_by_key(|&k| rows[open[k]].len())?;
+        let r = open.swap_remove(at);
+        let (&c, _) = rows[r].iter().next()?;
+        let pivot_row = rows[r].clone();
+        let pivot = pivot_row[&c].clone();
+        for &o in &open {
+            let Some(v) = rows[o].get(&c) else { continue };
+            let f = v / &pivot;
+            for (&j, a) in &pivot_row {
+                let entry = rows[o].entry(j).or_insert_with(Rational::zero);
+                *entry -= &f * a;
+                if entry.is_zero() {
+                    rows[o].remove(&j);
+                }
+            }
+            let change = &f * &side[r];
+            side[o] -= change;
+        }
+        pivots.push((r, c));
+    }
+    let mut x = vec![Rational::zero(); n];
+    for &(r, c) in pivots.iter().rev() {
+        let mut v = side[r].clone();
+        for (&j, a) in &rows[r] {
+            if j != c {
+                v -= a * &x[j];
+            }
+        }
+        x[c] = v / &rows[r][&c];
+    }
+    Some(x)
+}
+
+/// The smallest integer not below it.
+pub(crate) fn ceiling(v: &Rational) -> Rational {
+    v.ceil()
+}
+
+/// One.
+pub(crate) fn one() -> Rational {
+    Rational::one()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn q(a: i64, b: i64) -> Rational {
+        Rational::new(a.into(), b.into())
+    }
+
+    #[test]
+    fn decimals_are_what_was_written() {
+        assert_eq!(decimal(0.1), Some(q(1, 10)));
+        assert_eq!(decimal(-12.375), Some(q(-99, 8)));
+        assert_eq!(decimal(3e-7), Some(q(3, 10_000_000)));
+        assert_eq!(
+            decimal(2.5e20),
+            Some(Rational::from_integer(
+                BigInt::from(25) * BigInt::from(10).pow(19)
+            ))
+        );
+        assert_eq!(decimal(f64::INFINITY), None);
+        assert_eq!(binary(0.3, Some(2)), Some(q(1, 4)));
+        assert_ne!(binary(0.3, None), Some(q(3, 10)));
+    }
+
+    #[test]
+    fn steps_and_systems_are_exact() {
+        assert_eq!(common_step([q(3, 2), q(-5, 2), q(0, 1)].iter()), q(1, 2));
+        assert_eq!(common_step([q(6, 1), q(9, 1)].iter()), q(3, 1));
+        let row = |e: &[(usize, i64)]| -> BTreeMap<usize, Rational> {
+            e.iter().map(|&(j, v)| (j, q(v, 1))).collect()
+        };
+        // 2x + y = 1, x - 3z = 0, y + z = 2.
+        let rows = vec![
+            row(&[(0, 2), (1, 1)]),
+            row(&[(0, 1), (2, -3)]),
+            row(&[(1, 1), (2, 1)]),
+        ];
+        let x = solve_square(rows, vec![q(1, 1), q(0, 1), q(2, 1)]).unwrap();
+        assert_eq!(x, [q(-3, 5), q(11, 5), q(-1, 5)]);
+        let singular = vec![row(&[(0, 1), (1, 2)]), row(&[(0, 2), (1, 4)])];
+        assert!(solve_square(singular, vec![q(1, 1), q(2, 1)]).is_none());
+    }
+}
