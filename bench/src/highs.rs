@@ -28,6 +28,14 @@ pub struct HighsRun {
     pub row_duals: Vec<f64>,
 }
 
+/// Simplex on one thread, without output.
+pub fn simplex_options(h: &mut highs::Model) {
+    h.make_quiet();
+    h.set_threads(NonZeroU32::MIN);
+    h.set_option("parallel", "off");
+    h.set_option("solver", "simplex");
+}
+
 /// Solves a linear program with HiGHS's simplex on one thread. Integrality is ignored.
 pub fn solve(model: &Model, settings: HighsSettings) -> HighsRun {
     let mut problem = highs::ColProblem::default();
@@ -48,10 +56,7 @@ pub fn solve(model: &Model, settings: HighsSettings) -> HighsRun {
         Sense::Maximise => highs::Sense::Maximise,
     };
     let mut h = problem.optimise(sense);
-    h.make_quiet();
-    h.set_threads(NonZeroU32::MIN);
-    h.set_option("parallel", "off");
-    h.set_option("solver", "simplex");
+    simplex_options(&mut h);
     h.set_option("presolve", if settings.presolve { "on" } else { "off" });
     h.set_option("time_limit", settings.time_limit);
     let start = Instant::now();

@@ -2,8 +2,9 @@
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
+pub mod checkmate;
 #[cfg(feature = "highs")]
 pub mod highs;
 pub mod mip;
 pub mod netlib;
-pub mod remat_lp;
+pub mod sequences;

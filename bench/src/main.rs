@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use clap::{Parser, Subcommand, ValueEnum};
-use remat_bench::{mip, netlib};
+use remat_bench::{checkmate, mip, netlib, sequences};
 use remat_lp::Algorithm;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -21,6 +21,51 @@ enum Command {
     Lp(Lp),
     /// Solve every mixed-integer program of a directory here and in HiGHS (feature `highs`), alternating, same limits
     Mip(Mip),
+    /// Linear relaxations of rematerialization programs: the compact form with rounds of cuts, the interval form's columns
+    /// and rows; with the feature `highs` the same sequence in HiGHS, alternating, one thread each
+    RematLp(RematLp),
+    /// Checkmate's comparisons: published runs, general graphs, overhead against budget, approximations, largest batches
+    Checkmate(Checkmate),
+}
+
+#[derive(clap::Args)]
+struct RematLp {
+    /// compact|interval GRAPH BUDGET [--all] [--full] [--cuts ROUNDS] [--per-round CUTS] [--record FILE] [--alone] [--warm] [--verbose]
+    /// [--no-memory-cuts] [--alternate] [--purge AGE] [--eager SHARE] [--seconds S]
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    args: Vec<String>,
+}
+
+#[derive(clap::Args)]
+struct Checkmate {
+    /// The data: a directory with zoo/ and moccasin/. What is not there is left out, and said so
+    dir: PathBuf,
+    /// Seconds for each solve, here and in HiGHS
+    #[arg(long, default_value_t = 60.0)]
+    time_limit: f64,
+    /// Worker threads here; 0 for one per core
+    #[arg(long, default_value_t = 0)]
+    threads: usize,
+    /// Parts: all, or some of runs, graphs, curves, batches
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_value = "runs,graphs,curves,batches"
+    )]
+    parts: Vec<checkmate::Part>,
+    /// Only instances whose name contains this (may be given several times)
+    #[arg(long)]
+    only: Vec<String>,
+    /// Budgets of each curve
+    #[arg(long, default_value_t = 8)]
+    points: usize,
+    /// Python with the package highspy, to solve the published program with HiGHS; `none` leaves HiGHS out
+    #[arg(long, default_value = "python3")]
+    python: String,
+    /// Write tables and pictures into this directory
+    #[arg(long)]
+    out: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -100,11 +145,13 @@ struct Mip {
 }
 
 fn main() -> ExitCode {
-    let agreed = match Cli::parse().command {
+    let done = match Cli::parse().command {
         Command::Lp(args) => lp(args),
         Command::Mip(args) => mip(args),
+        Command::RematLp(args) => sequences::run(&args.args).map(|()| true),
+        Command::Checkmate(args) => compare(args),
     };
-    match agreed {
+    match done {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         Err(e) => {
@@ -112,6 +159,21 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+fn compare(args: Checkmate) -> Result<bool, Box<dyn std::error::Error>> {
+    let config = checkmate::Config {
+        dir: args.dir,
+        seconds: args.time_limit.clamp(0.01, 1e6),
+        threads: args.threads,
+        parts: args.parts,
+        only: args.only,
+        points: args.points.clamp(2, 100),
+        python: (args.python != "none").then_some(args.python),
+        out: args.out,
+    };
+    checkmate::run(&config)?;
+    Ok(true)
 }
 
 /// Whether every file agreed.

@@ -69,6 +69,23 @@ const ZOO_ABOUT: &str = "\
 Training graphs of well-known networks, built from shapes and a roofline model of the device: no framework and no GPU \
 is needed.";
 
+const SWEEP_ABOUT: &str = "\
+Find the frontier of time against memory: the least cost for each of a range of budgets, with proven lower bounds.
+
+Budgets help each other: a plan for less memory fits into more, and a bound for more memory holds for less. The known \
+heuristics are run at every budget for comparison.";
+
+const MAX_BATCH_ABOUT: &str = "\
+Find the largest batch that can be trained within a memory budget when recomputation may cost at most so many further \
+forward passes (Checkmate's question; 1.0x is the paper's).
+
+Every batch size is built anew, with its own costs and sizes, and solved with the cost cap until a plan is found or none is \
+proven to exist; a search over batch sizes does the rest. The known heuristics answer the same question beside it.";
+
+const EXPLAIN_ABOUT: &str = "\
+Explain a plan in words: which tensors are dropped and computed again, after which node they go, for which node they come \
+back, what that costs, how much memory is free meanwhile, and whether the budget forced it.";
+
 const EXPORT_ABOUT: &str = "\
 Write the integer program of an instance under a budget as an MPS or LP file, for any solver to be compared with.
 
@@ -94,9 +111,18 @@ pub enum Command {
     /// Compare the known heuristics at a budget, or over a sweep of budgets
     #[command(long_about = BASELINES_ABOUT)]
     Baselines(BaselinesArguments),
+    /// Find the frontier of time against memory over a range of budgets
+    #[command(long_about = SWEEP_ABOUT)]
+    Sweep(SweepArguments),
+    /// Find the largest batch of a model within a budget and a bounded cost
+    #[command(long_about = MAX_BATCH_ABOUT)]
+    MaxBatch(MaxBatchArguments),
     /// Describe an instance or a plan, in words and pictures
     #[command(long_about = SHOW_ABOUT)]
     Show(ShowArguments),
+    /// Explain in words what a plan recomputes, when, and what it saves
+    #[command(long_about = EXPLAIN_ABOUT)]
+    Explain(ExplainArguments),
     /// Write the integer program of an instance under a budget as an MPS or LP file
     #[command(long_about = EXPORT_ABOUT)]
     Export(ExportArguments),
@@ -177,12 +203,132 @@ pub struct SolveArguments {
     /// Write the schedule (the matrices R and S) here, as remat-schedule/1 JSON
     #[arg(long, value_name = "SCHEDULE.json")]
     pub schedule_out: Option<PathBuf>,
+    /// Draw cost and bound over time here
+    #[arg(long, value_name = "FILE")]
+    pub progress_svg: Option<PathBuf>,
     /// Print one JSON object on standard output instead of a summary
     #[arg(long)]
     pub json: bool,
     /// No progress and no notes on standard error
     #[arg(short, long)]
     pub quiet: bool,
+}
+
+/// `remat-bb sweep`
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  remat-bb sweep zoo:vgg16 --budgets 40%..100%:20 --csv vgg16.csv --svg vgg16.svg
+  remat-bb sweep graph.json --budgets 5GiB,6GiB,8GiB --time-limit 1m --json
+
+The object that --json prints has the fields instance, base_cost, cost_unit, plain_peak_bytes and points, a list of \
+budget_bytes, status, objective, overhead_percent, peak_memory_bytes, bound, bound_scope, gap, seconds, \
+infeasible_because and baselines (name, cost and peak_memory_bytes of those that fit).
+
+Exit codes: 0 a plan for at least one budget, 2 bad usage or input, 3 proven: none of the budgets is enough, 4 no plan.")]
+pub struct SweepArguments {
+    /// Instance file, or zoo:MODEL?parameter=value&...
+    pub instance: String,
+    /// Budgets: FROM..TO:COUNT (evenly spaced, both ends included) or a list with commas; each as for `solve`
+    #[arg(short, long, value_name = "BUDGETS", default_value = "40%..100%:20")]
+    pub budgets: String,
+    /// End the solve of each budget after this time. Without it the work of each is fixed
+    #[arg(short, long, value_name = "TIME", value_parser = parse_duration)]
+    pub time_limit: Option<Duration>,
+    /// Relative gap between cost and bound that counts as optimal: a fraction or a percentage
+    #[arg(short, long, value_name = "GAP", default_value = "0.01%", value_parser = parse_gap)]
+    pub gap: f64,
+    /// Worker threads; 0 for one per core
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
+    pub threads: u16,
+    /// Seed of all random choices
+    #[arg(long, value_name = "K", default_value_t = 0)]
+    pub seed: u64,
+    /// Leave out the known heuristics
+    #[arg(long)]
+    pub no_baselines: bool,
+    /// Write all results here, one line for each budget and strategy
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+    /// Draw the frontier, its lower bound and the heuristics here
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Print one JSON object on standard output instead of a table
+    #[arg(long)]
+    pub json: bool,
+    /// No progress and no notes on standard error
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// `remat-bb max-batch`
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  remat-bb max-batch zoo:unet --budget 16GiB
+  remat-bb max-batch 'zoo:mobilenet?device=v100' --budget 16GiB --overhead 0.5x --time-limit 1m --json
+
+The object that --json prints has the fields model, budget_bytes, overhead and strategies, a list of name, batch, cost, \
+overhead_percent, peak_memory_bytes, exact (no larger batch can be trained by this strategy) and asked (batches and \
+answers, in order). What is not known is null.
+
+Exit codes: 0 a batch was found, 2 bad usage or input, 3 proven: not even one sample fits, 4 nothing found in time.")]
+pub struct MaxBatchArguments {
+    /// Model, zoo:MODEL?parameter=value&...; its batch size is where the search starts
+    pub model: String,
+    /// Memory budget: bytes or an amount (16GiB)
+    #[arg(short, long, value_name = "B")]
+    pub budget: String,
+    /// What recomputation may cost, in forward passes: 1.0x is one further forward pass
+    #[arg(long, value_name = "X", default_value = "1.0x", value_parser = parse_overhead)]
+    pub overhead: f64,
+    /// Largest batch to be considered
+    #[arg(long, value_name = "N", default_value_t = 65536, value_parser = clap::value_parser!(u64).range(1..=1_048_576))]
+    pub most: u64,
+    /// End the solve of each batch size after this time, undecided
+    #[arg(short, long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
+    pub time_limit: Duration,
+    /// Worker threads; 0 for one per core
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
+    pub threads: u16,
+    /// Seed of all random choices
+    #[arg(long, value_name = "K", default_value_t = 0)]
+    pub seed: u64,
+    /// Leave out the known heuristics
+    #[arg(long)]
+    pub no_baselines: bool,
+    /// Print one JSON object on standard output instead of a table
+    #[arg(long)]
+    pub json: bool,
+    /// No progress and no notes on standard error
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// `remat-bb explain`
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  remat-bb explain zoo:vgg16 plan.json
+  remat-bb explain graph.json schedule.json --budget 6GiB --all --json
+
+The object that --json prints has the fields instance, cost, base_cost, overhead_percent, peak_memory_bytes, \
+plain_peak_bytes, budget_bytes, kept (names and bytes) and recomputed, a list of node, times, cost, bytes and \
+absences (freed_after, made_for, cost, fullest_bytes, could_have_stayed).")]
+pub struct ExplainArguments {
+    /// Instance file, or zoo:MODEL?parameter=value&...
+    pub instance: String,
+    /// Plan or schedule file
+    pub plan: PathBuf,
+    /// Budget to judge by, in place of the one that the file records
+    #[arg(short, long, value_name = "B")]
+    pub budget: Option<String>,
+    /// Tell of every tensor, not only of the dearest
+    #[arg(long)]
+    pub all: bool,
+    /// Print one JSON object on standard output instead of words
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `remat-bb verify`
@@ -379,8 +525,8 @@ Examples:
 
 The object that --json prints has the fields status (optimal, infeasible, unbounded, limit or interrupted), objective, \
 bound (proven by the dual values, safe in floating point), model, rows, cols, nonzeros, presolved (rows, columns, \
-nonzeros), lp_iterations, factorisations, seconds, certificate (accepted, none, or why not), primal_violation and \
-dual_violation. What is not known is null.
+nonzeros), lp_iterations, factorisations, seconds, certificate (accepted, none, or why not), primal_violation, \
+dual_violation, primal_residual and dual_residual (of the basic solution, in the model's units). What is not known is null.
 
 Exit codes: 0 optimal or unbounded, 2 bad usage or input, 3 proven infeasible, 4 limit reached.")]
 pub struct LpArguments {
@@ -395,6 +541,9 @@ pub struct LpArguments {
     /// Simplex method
     #[arg(long, value_enum, value_name = "METHOD", default_value = "auto")]
     pub algorithm: Simplex,
+    /// Refine an optimal solution until residuals are below 1e-9 in the model's own units
+    #[arg(long)]
+    pub refine: bool,
     /// End after this time: seconds, or with a unit (90s, 10m, 2h)
     #[arg(short, long, value_name = "TIME", value_parser = parse_duration)]
     pub time_limit: Option<Duration>,
@@ -474,6 +623,25 @@ pub fn parse_gap(text: &str) -> Result<f64, String> {
         _ => {
             Err("write a fraction from 0 to below 1 or a percentage, for example 0.01 or 1%".into())
         }
+    }
+}
+
+/// A number of forward passes, with or without an x behind it.
+///
+/// # Errors
+/// What is wrong, in words.
+///
+/// ```
+/// use remat_bb::arguments::parse_overhead;
+/// assert_eq!(parse_overhead("1.0x"), Ok(1.0));
+/// assert_eq!(parse_overhead("0.25"), Ok(0.25));
+/// assert!(parse_overhead("10%").is_err());
+/// ```
+pub fn parse_overhead(text: &str) -> Result<f64, String> {
+    let number = text.trim().trim_end_matches(['x', 'X']).trim_end();
+    match number.parse::<f64>() {
+        Ok(value) if (0.0..=1000.0).contains(&value) => Ok(value),
+        _ => Err("write a number of forward passes from 0 to 1000, for example 1.0x".into()),
     }
 }
 

@@ -11,11 +11,23 @@ use std::time::Duration;
 /// Longest silence between two plain lines, in seconds.
 const SILENCE_SECONDS: f64 = 10.0;
 
-/// Shows progress on standard error.
+/// Cost and bound at a moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Look {
+    /// Seconds since the start.
+    pub seconds: f64,
+    /// Cost of the best plan.
+    pub objective: Option<u64>,
+    /// Proven lower bound.
+    pub bound: u64,
+}
+
+/// Shows progress on standard error, and remembers it.
 pub struct Reporter {
     unit: CostUnit,
     base_cost: u64,
     way: Way,
+    looks: Mutex<Vec<Look>>,
 }
 
 enum Way {
@@ -49,11 +61,40 @@ impl Reporter {
             unit,
             base_cost,
             way,
+            looks: Mutex::default(),
+        }
+    }
+
+    /// Everything new that was seen so far, by time.
+    pub fn looks(&self) -> Vec<Look> {
+        // A panic of another thread while it held the lock leaves a look out at worst.
+        self.looks
+            .lock()
+            .map_or_else(|e| e.into_inner().clone(), |l| l.clone())
+    }
+
+    fn remember(&self, progress: &Progress) {
+        let Ok(mut looks) = self.looks.lock() else {
+            return;
+        };
+        let seen = (progress.objective, progress.bound);
+        if looks.last().is_none_or(|l| (l.objective, l.bound) != seen) {
+            looks.push(Look {
+                seconds: progress.seconds,
+                objective: progress.objective,
+                bound: progress.bound,
+            });
         }
     }
 
     /// Shows a look at the solve.
     pub fn update(&self, progress: &Progress) {
+        self.update_named("", progress);
+    }
+
+    /// Shows a look at one of several solves; `name` stands in front.
+    pub fn update_named(&self, name: &str, progress: &Progress) {
+        self.remember(progress);
         match &self.way {
             Way::Quiet => {}
             Way::Bar(bar, limit) => {
@@ -62,13 +103,16 @@ impl Reporter {
                 } else {
                     bar.tick();
                 }
-                bar.set_message(self.text(progress));
+                bar.set_message(format!("{name}{}", self.text(progress)));
             }
             Way::Lines(last) => {
                 // A panic of another thread while it held the lock leaves a line unsaid at worst.
                 let Ok(mut last) = last.lock() else { return };
                 let news = (last.objective, last.bound) != (progress.objective, progress.bound);
-                let silent = progress.seconds - last.seconds;
+                // The clock starts anew with each of several solves.
+                let silent = (progress.seconds - last.seconds)
+                    .max(-progress.seconds)
+                    .abs();
                 if silent < SILENCE_SECONDS && !(news && silent >= 1.0) {
                     return;
                 }
@@ -78,7 +122,11 @@ impl Reporter {
                     bound: progress.bound,
                 };
                 let text = self.text(progress);
-                let _ = writeln!(std::io::stderr(), "{:>8.1} s  {text}", progress.seconds);
+                let _ = writeln!(
+                    std::io::stderr(),
+                    "{:>8.1} s  {name}{text}",
+                    progress.seconds
+                );
             }
         }
     }

@@ -13,6 +13,10 @@
 //! | [`anneal`] | our own primal heuristic: annealing over the retained sets |
 //! | [`checkmate`] | Checkmate's integer program: the forms that are solved, and their cuts |
 //! | [`monet`] | MONeT's integer program as it was published |
+//! | [`solve`] | an instance and a budget to a schedule and a bound |
+//! | [`frontier`] | the same for one budget after another |
+//! | [`batch`] | the largest batch that can be trained within a budget and a bounded cost |
+//! | [`explain`] | a plan in words: what is recomputed, when, and what it saves |
 //! | [`bound`] | combinatorial dual bounds that need no linear program |
 //!
 //! Arrows point one way: [`simulate`] judges what the others make and borrows nothing from them.
@@ -21,10 +25,13 @@
 
 pub mod anneal;
 pub mod baselines;
+pub mod batch;
 pub mod bound;
 pub mod budget;
 pub mod checkmate;
 pub mod document;
+pub mod explain;
+pub mod frontier;
 pub mod instance;
 pub mod monet;
 pub mod plan;

@@ -14,9 +14,10 @@
 //!   [`Solver::set_cost`], [`Solver::add_rows`], [`Solver::add_cols`], [`Solver::delete_rows`],
 //!   [`Solver::delete_cols`].
 //! - [`Solver::basis`] / [`Solver::set_basis`]: snapshot and restore a [`Basis`].
+//! - [`refine::refine`], or [`Settings::refine`]: residuals as small as double precision allows.
 //! - [`Limits`]: iterations, ticks, objective cutoff, interrupt flag.
 //! - [`presolve::solve`]: the same with a presolve before and a postsolve, basis included, after.
-//! - [`certificate::check`], [`certificate::safe_bound`]: trust nothing.
+//! - [`certificate::check`], [`certificate::safe_bound`], [`proven_bound`]: trust nothing.
 //!
 //! ```
 //! use remat_lp::{LpOutcome, ModelBuilder, NewRow, Sense, Settings, Solver};
@@ -43,6 +44,8 @@ pub mod certificate;
 mod dual;
 mod factor;
 mod ids;
+#[doc(hidden)]
+pub mod kernels;
 mod log;
 pub mod lp_format;
 mod matrix;
@@ -51,6 +54,8 @@ pub mod mps;
 mod outcome;
 pub mod presolve;
 mod primal;
+mod proven;
+pub mod refine;
 mod scaling;
 mod settings;
 mod simplex;
@@ -65,5 +70,6 @@ pub use log::{Log, LogLine, Violations};
 pub use matrix::Compressed;
 pub use model::{Model, ModelBuilder, ModelError, NewCol, NewRow, Sense};
 pub use outcome::{Basis, FarkasRay, LimitKind, LpOutcome, Ray, Solution, VarStatus};
+pub use proven::proven_bound;
 pub use settings::{Algorithm, Limits, Settings};
 pub use solver::{Solver, Stats};

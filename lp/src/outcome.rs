@@ -122,7 +122,8 @@ pub enum LpOutcome {
         /// The dual vector that proves it (see [`crate::certificate::safe_bound`]).
         y: Vec<f64>,
     },
-    /// A limit stopped the solve. The solver keeps its basis; calling again continues.
+    /// A limit stopped the solve. The solver keeps its basis; calling again continues, and
+    /// [`Solver::dual_bound`](crate::Solver::dual_bound) says what is proven so far.
     Limit(LimitKind),
 }
 

@@ -52,6 +52,9 @@ pub struct Settings {
     pub seed: u64,
     /// Refactor after at most so many basis changes.
     pub max_updates: usize,
+    /// Refine optimal solutions until residuals and wrong reduced costs are below 1e-9 in the model's units, where double
+    /// precision allows it ([`refine`](crate::refine)).
+    pub refine: bool,
     /// Called at each rebuild and at the end; without one, nothing is computed for it.
     pub log: Option<Log>,
 }
@@ -66,6 +69,7 @@ impl Default for Settings {
             perturbation: true,
             seed: 1,
             max_updates: 500,
+            refine: false,
             log: None,
         }
     }

@@ -46,6 +46,17 @@ impl Sum2 {
         self.low = 0.0;
     }
 
+    /// Changes the sign.
+    pub fn negate(&mut self) {
+        self.high = -self.high;
+        self.low = -self.low;
+    }
+
+    /// Whether no rounding error is being carried.
+    pub fn is_exact(&self) -> bool {
+        self.low == 0.0 && self.high.is_finite()
+    }
+
     /// The sum, rounded once.
     #[inline]
     pub fn value(&self) -> f64 {

@@ -18,6 +18,7 @@ mod check;
 mod cliques;
 mod control;
 mod cuts;
+mod debug_solution;
 mod domain;
 mod exact;
 mod extend;

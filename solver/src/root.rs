@@ -1,7 +1,7 @@
 //! The root: first relaxation, rounds of cuts, and what is kept for fixing columns later.
 
 use crate::cliques::CliqueTable;
-use crate::cuts::{self, Context, VariableBounds};
+use crate::cuts::{self, Context, CutPool, VariableBounds};
 use crate::domain::Domain;
 use crate::relaxation::{ExtraRow, Relaxed};
 use crate::worker::{Shared, Worker, reduced_cost_fixing};
@@ -50,7 +50,12 @@ impl RootData {
 pub(crate) fn solve(shared: &mut Shared, worker: &mut Worker) -> Result<RootEnd, ModelError> {
     worker.domain.reset(&shared.lower, &shared.upper);
     worker.domain.enqueue_all(&shared.problem);
-    if !worker.propagate(shared) {
+    let feasible = worker.propagate(shared);
+    if let (true, Some(d)) = (feasible, &shared.debug) {
+        let (l, u) = (&worker.domain.lower, &worker.domain.upper);
+        d.check_bounds(&shared.problem, l, u, worker.cutoff, "propagation");
+    }
+    if !feasible {
         return Ok(RootEnd::Closed);
     }
     // Continuous columns get finite bounds here where rows imply them: the linear program does not see these, safe
@@ -98,8 +103,15 @@ fn cut_loop(
 ) -> Result<CutEnd, ModelError> {
     let variable_bounds = VariableBounds::new(&shared.problem);
     let cliques = CliqueTable::new(&shared.problem, &shared.lower, &shared.upper);
+    let mut pool = CutPool::default();
     let first = solution.objective;
     let budget = worker.relax.iterations() + 30 * shared.root_iterations + 20_000;
+    // Rounds that gain little are dear where the relaxation is large.
+    let patience = match shared.problem.rows.index.len() {
+        0..20_000 => 6,
+        20_000..200_000 => 4,
+        _ => 2,
+    };
     let mut stalled = 0;
     let mut ages: Vec<(u64, u32)> = Vec::new();
     for round in 0..shared.settings.cut_rounds {
@@ -123,10 +135,15 @@ fn cut_loop(
                 &cliques,
                 tableau,
             );
-            cuts::separate(&context, round)
+            cuts::separate(&context, &mut pool)
         };
         if cuts.is_empty() {
             break;
+        }
+        if let Some(d) = &shared.debug {
+            for c in &cuts {
+                d.check_cut(&c.entries, c.rhs, "cut");
+            }
         }
         let rows: Vec<Arc<ExtraRow>> = cuts
             .into_iter()
@@ -177,11 +194,11 @@ fn cut_loop(
         drop_rows(worker, solution, base, &mut ages, &old)?;
         let gain = solution.objective - before;
         let total = solution.objective - first;
-        if gain > 0.003 * total && gain > 1e-6 * solution.objective.abs().max(1.0) {
+        if gain > 0.003 * total && gain > 3e-5 * solution.objective.abs().max(1e-2) {
             stalled = 0;
         } else {
             stalled += 1;
-            if stalled >= 5 {
+            if stalled >= patience {
                 break;
             }
         }

@@ -96,6 +96,14 @@ pub struct Settings {
     /// Points to start from, one number per column of the model; unusable ones are ignored.
     #[serde(skip)]
     pub starts: Vec<Vec<f64>>,
+    /// A point known to be feasible: debug builds stop where a cut, a reduction or a pruned node loses it although it is
+    /// better than the best solution. Ignored in release builds.
+    #[serde(skip)]
+    pub debug_solution: Option<Vec<f64>>,
+    /// Searches this one is nested in: restricted programs have restricted programs of their own, to a depth.
+    #[doc(hidden)]
+    #[serde(skip)]
+    pub nesting: u32,
     /// Seed of all pseudo-random choices.
     pub seed: u64,
     /// Progress lines on standard error.
@@ -128,6 +136,8 @@ impl Default for Settings {
             pool_size: 1,
             round_width: 4,
             starts: Vec::new(),
+            debug_solution: None,
+            nesting: 0,
             seed: 1,
             log: false,
         }

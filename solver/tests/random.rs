@@ -452,6 +452,14 @@ fn compare(seed: u64) -> &'static str {
             panic!("seed {seed} ({kind}): ended with {other:?}, {truth:?} expected; {settings:?}")
         }
     };
+    // Again with the solution carried along: whatever loses it panics.
+    if let (true, Some(s)) = (seed.is_multiple_of(4), &result.solution) {
+        let settings = Settings {
+            debug_solution: Some(s.x.clone()),
+            ..random_settings(&mut dice)
+        };
+        Solver::new(model.clone(), settings).run().unwrap();
+    }
     let same = match (&found, &truth) {
         (Truth::Optimal(a), Truth::Optimal(b)) => (a - b).abs() <= 1e-5 * (1.0 + b.abs()),
         (a, b) => a == b,

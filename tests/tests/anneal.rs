@@ -154,3 +154,24 @@ fn threads_do_not_change_the_answer() {
     assert_eq!(outcomes[0], outcomes[1]);
     assert_eq!(outcomes[0], outcomes[2]);
 }
+
+#[test]
+fn schedules_that_fit_are_started_from_and_others_are_left_aside() {
+    let mut numbers = Numbers::new(11);
+    let instance = graphs::training(12, &mut numbers);
+    let all = CheckmateSchedule::checkpoint_all(&instance);
+    let peak = simulate::checkmate(&instance, &all).unwrap().peak_bytes;
+    let settings = |starts, rounds| Settings {
+        rounds,
+        iterations: 0,
+        threads: 1,
+        starts,
+        ..Settings::new(peak * 3 / 4)
+    };
+    let best = run(&instance, &settings(Vec::new(), 3));
+    let schedule = best.schedule.expect("a plan");
+    // No work is left to do but to look at what is given.
+    let again = run(&instance, &settings(vec![all.clone(), schedule], 0));
+    assert_eq!(again.objective, best.objective);
+    assert!(run(&instance, &settings(vec![all], 0)).objective >= again.objective);
+}

@@ -59,7 +59,7 @@ fn tree(instance: &Instance, budget_bytes: u64, round: usize) -> (TreeOutcome, O
         budget_bytes,
         best: Cell::new(None),
     };
-    let root = Root::solve(graph, &root, None).unwrap();
+    let root = Root::solve(graph, &root, None, &|_| ()).unwrap();
     let outcome = search(root, &settings, &alone).unwrap();
     (outcome, alone.best.get())
 }

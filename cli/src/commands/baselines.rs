@@ -8,6 +8,7 @@ use crate::{files, source};
 use rayon::prelude::*;
 use remat_formulations::baselines::{self, Baseline};
 use remat_formulations::budget::format_bytes;
+use remat_formulations::schedule::CheckmateSchedule;
 use remat_formulations::simulate::{self, Replay};
 use remat_formulations::solve::{self, Settings};
 use remat_formulations::{Instance, bound, budget};
@@ -30,7 +31,7 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
     let instance = source::checkmate_view(&arguments.instance)?;
     let plain = source::plain_replay(&instance)?;
     let budget_bytes = source::budget(&arguments.budget, plain.peak_bytes)?;
-    let mut at_budget = heuristics(&instance, budget_bytes);
+    let mut at_budget = heuristics(&instance, budget_bytes, false);
     let with_ours = !arguments.search.is_zero();
     if with_ours {
         at_budget.push(search(&instance, budget_bytes, arguments.search));
@@ -54,7 +55,8 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
             title,
             curves: curves(&sweep, with_ours),
             plain_bytes: plain.peak_bytes,
-            budget_bytes,
+            budget_bytes: Some(budget_bytes),
+            bounds: Vec::new(),
         };
         files::write(path, &tradeoff::draw(&picture)?)?;
     }
@@ -62,13 +64,16 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
 }
 
 /// What a strategy made of a budget.
-struct Found {
-    name: &'static str,
-    result: Result<Replay, String>,
+pub(crate) struct Found {
+    /// The strategy.
+    pub name: &'static str,
+    /// The replay of its schedule, or why it has none.
+    pub result: Result<Replay, String>,
 }
 
 impl Found {
-    fn fits(&self, budget_bytes: u64) -> Option<bool> {
+    /// Whether its schedule fits; `None` without one.
+    pub fn fits(&self, budget_bytes: u64) -> Option<bool> {
         let replay = self.result.as_ref().ok()?;
         Some(replay.peak_bytes <= budget_bytes)
     }
@@ -83,12 +88,32 @@ impl Found {
     }
 }
 
-fn heuristics(instance: &Instance, budget_bytes: u64) -> Vec<Found> {
+/// Nodes up to which linear programs are solved for every budget of a sweep.
+pub(crate) const SWEEP_PROGRAMS_UP_TO: usize = 100;
+
+fn run_baseline(
+    baseline: &Baseline,
+    instance: &Instance,
+    budget_bytes: u64,
+    sweep: bool,
+) -> Result<CheckmateSchedule, String> {
+    if sweep && baseline.solves_program && instance.len() > SWEEP_PROGRAMS_UP_TO {
+        return Err(format!(
+            "left out of sweeps over more than {SWEEP_PROGRAMS_UP_TO} nodes"
+        ));
+    }
+    baseline
+        .run(instance, budget_bytes)
+        .map_err(|e| e.to_string())
+}
+
+/// All heuristics at a budget, in the order of their list.
+///
+/// Over a sweep those that solve a linear program are left to small graphs.
+pub(crate) fn heuristics(instance: &Instance, budget_bytes: u64, sweep: bool) -> Vec<Found> {
     let one = |baseline: &Baseline| Found {
         name: baseline.name,
-        result: baseline
-            .run(instance, budget_bytes)
-            .map_err(|e| e.to_string())
+        result: run_baseline(baseline, instance, budget_bytes, sweep)
             .and_then(|s| simulate::checkmate(instance, &s).map_err(|e| e.to_string())),
     };
     // The order of the results is that of the list, whoever finishes first.
@@ -117,7 +142,7 @@ fn sweep(
     plain_bytes: u64,
     arguments: &BaselinesArguments,
 ) -> Vec<(u64, Vec<Found>)> {
-    let least = heuristics(instance, 0);
+    let least = heuristics(instance, 0, true);
     let least = least.iter().filter_map(|r| r.result.as_ref().ok());
     let least = least.map(|r| r.peak_bytes).min().unwrap_or(0);
     let last = u64::from(arguments.points) - 1;
@@ -127,7 +152,7 @@ fn sweep(
         .collect();
     let mut sweep: Vec<(u64, Vec<Found>)> = budgets
         .par_iter()
-        .map(|b| (*b, heuristics(instance, *b)))
+        .map(|b| (*b, heuristics(instance, *b, true)))
         .collect();
     if !arguments.search.is_zero() {
         // The search uses all cores itself.

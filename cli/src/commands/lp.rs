@@ -5,8 +5,11 @@ use crate::failure::{Exit, Failure};
 use crate::{files, interrupt, lp_log, report};
 use remat_lp::certificate::{self, Report};
 use remat_lp::presolve::{self, PresolveSettings, Solved};
+use remat_lp::refine::{Residuals, residuals};
 use remat_lp::solution_file::SolutionFile;
-use remat_lp::{Algorithm, LimitKind, Limits, LpOutcome, Model, Settings, lp_format, mps};
+use remat_lp::{
+    Algorithm, LimitKind, Limits, LpOutcome, Model, Settings, lp_format, mps, proven_bound,
+};
 use serde::Serialize;
 use std::path::Path;
 use std::sync::Arc;
@@ -29,6 +32,7 @@ pub fn run(arguments: &LpArguments) -> Result<Exit, Failure> {
     let settings = Settings {
         algorithm: arguments.algorithm.into(),
         scaling: arguments.scaling == Switch::On,
+        refine: arguments.refine,
         log: (!arguments.quiet).then(|| lp_log::table(clock)),
         ..Settings::default()
     };
@@ -56,6 +60,7 @@ pub fn run(arguments: &LpArguments) -> Result<Exit, Failure> {
         checked: certificate::check(&model, &solved.outcome, CERTIFICATE_TOLERANCE)
             .map_err(|e| e.to_string()),
         solved: &solved,
+        residuals: solved.outcome.optimal().map(|s| residuals(&model, s)),
         seconds: clock.elapsed(),
         timed_out: timed_out.load(Ordering::SeqCst),
     };
@@ -106,8 +111,9 @@ impl From<crate::arguments::Simplex> for Algorithm {
 
 /// A solve and what its check says.
 struct LpResult<'a> {
-    model: &'a Model,
+    model: &'a Arc<Model>,
     solved: &'a Solved,
+    residuals: Option<Residuals>,
     checked: Result<Report, String>,
     seconds: Duration,
     timed_out: bool,
@@ -129,6 +135,8 @@ struct Json<'a> {
     certificate: &'a str,
     primal_violation: Option<f64>,
     dual_violation: Option<f64>,
+    primal_residual: Option<f64>,
+    dual_residual: Option<f64>,
 }
 
 impl LpResult<'_> {
@@ -145,7 +153,7 @@ impl LpResult<'_> {
     /// The bound that the dual vector proves, whatever rounding did.
     fn safe_bound(&self) -> Option<f64> {
         let solution = self.solved.outcome.optimal()?;
-        Some(certificate::safe_bound(self.model, &solution.y)).filter(|b| b.is_finite())
+        Some(proven_bound(self.model, solution).0).filter(|b| b.is_finite())
     }
 
     fn json(&self) -> Json<'_> {
@@ -169,6 +177,8 @@ impl LpResult<'_> {
             },
             primal_violation: self.checked.as_ref().ok().map(|r| r.primal_violation),
             dual_violation: self.checked.as_ref().ok().map(|r| r.dual_violation),
+            primal_residual: self.residuals.map(|r| r.primal),
+            dual_residual: self.residuals.map(|r| r.dual),
         }
     }
 
@@ -203,6 +213,12 @@ impl LpResult<'_> {
             (json.primal_violation, json.dual_violation, json.status)
         {
             text += &format!(", largest violation {primal:.1e} primal, {dual:.1e} dual");
+        }
+        if let Some(r) = self.residuals {
+            text += &format!(
+                "\n  residuals    {:.1e} primal, {:.1e} dual",
+                r.primal, r.dual
+            );
         }
         text += &format!(
             "\n  simplex      {} iterations (dual {} + {}, primal {} + {}), {} factorisations, {:.3} s\n",

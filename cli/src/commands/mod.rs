@@ -3,10 +3,13 @@
 pub mod baselines;
 pub mod check_certificate;
 pub mod completions;
+pub mod explain;
 pub mod export;
 pub mod lp;
+pub mod max_batch;
 pub mod mip;
 pub mod show;
 pub mod solve;
+pub mod sweep;
 pub mod verify;
 pub mod zoo;

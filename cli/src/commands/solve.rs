@@ -1,8 +1,9 @@
 //! `remat-bb solve`
 
 use crate::arguments::SolveArguments;
+use crate::draw::progress::{self, ProgressPicture};
 use crate::failure::{Exit, Failure, note};
-use crate::progress::Reporter;
+use crate::progress::{Look, Reporter};
 use crate::source::{self, Problem};
 use crate::{files, interrupt, report};
 use remat_formulations::Instance;
@@ -13,13 +14,18 @@ use remat_formulations::simulate::{self, Replay};
 use remat_formulations::solve::{self, Outcome, Settings, Status};
 use serde::Serialize;
 use std::fmt::Write;
+use std::path::Path;
 
 /// Solves, writes the files that were asked for, and reports.
 ///
 /// # Errors
 /// [`Failure`] for bad input, or files that cannot be written.
 pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
-    let outputs = [&arguments.out, &arguments.schedule_out];
+    let outputs = [
+        &arguments.out,
+        &arguments.schedule_out,
+        &arguments.progress_svg,
+    ];
     for path in outputs.into_iter().flatten() {
         files::check_writable(path)?;
     }
@@ -52,7 +58,11 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
     });
     reporter.finish();
     let outcome = outcome.map_err(|e| Failure::Solve(Box::new(e)))?;
-    let written = write_files(arguments, instance, &settings, &outcome);
+    let mut written = write_files(arguments, instance, &settings, &outcome);
+    if let Some(path) = &arguments.progress_svg {
+        let drawn = draw_progress(path, instance, &reporter, &outcome);
+        written = written.and_then(|lines| drawn.map(|line| [lines, vec![line]].concat()));
+    }
     // The result is shown even where it could not be written to the files.
     files::print(&if arguments.json {
         json(&problem, &settings, &outcome)
@@ -66,6 +76,28 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         _ if outcome.schedule.is_some() => Exit::Done,
         _ => Exit::NoPlan,
     })
+}
+
+/// Draws the solve over time, and says so.
+fn draw_progress(
+    path: &Path,
+    instance: &Instance,
+    reporter: &Reporter,
+    outcome: &Outcome,
+) -> Result<String, Failure> {
+    let mut looks = reporter.looks();
+    looks.push(Look {
+        seconds: outcome.seconds,
+        objective: outcome.objective,
+        bound: outcome.bound,
+    });
+    let picture = ProgressPicture {
+        title: format!("{}: cost and bound over time", instance.name()),
+        looks: &looks,
+        base_cost: instance.base_cost(),
+    };
+    files::write(path, &progress::draw(&picture)?)?;
+    Ok(format!("progress  {}", path.display()))
 }
 
 /// Writes plan and schedule, and says what was written.

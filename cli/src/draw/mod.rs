@@ -4,6 +4,7 @@
 //! side for the fonts named in [`style::FONT`].
 
 pub mod memory;
+pub mod progress;
 pub mod schedule;
 pub mod style;
 pub mod tradeoff;

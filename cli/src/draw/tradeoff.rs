@@ -1,6 +1,6 @@
 //! Overhead against memory: one staircase for each strategy.
 
-use super::style::{self, Area, Frame, GREY, INK, PALETTE, failed, label, marker};
+use super::style::{self, Area, FAINT, Frame, GREY, INK, PALETTE, failed, label, marker};
 use crate::failure::Failure;
 use crate::report;
 use plotters::prelude::*;
@@ -26,8 +26,10 @@ pub struct TradeoffPicture {
     pub curves: Vec<Curve>,
     /// Peak without recomputation in bytes.
     pub plain_bytes: u64,
-    /// The budget of the table in bytes.
-    pub budget_bytes: u64,
+    /// The budget of the table in bytes, where there is one.
+    pub budget_bytes: Option<u64>,
+    /// `(budget in bytes, overhead in percent)`: proven, no plan within the budget has less. Drawn as an area.
+    pub bounds: Vec<(u64, f64)>,
 }
 
 const SIZE: (u32, u32) = (1180, 640);
@@ -54,6 +56,7 @@ pub fn draw(picture: &TradeoffPicture) -> Result<String, Failure> {
     let fronts: Vec<Vec<(u64, f64)>> = picture.curves.iter().map(|c| frontier(&c.points)).collect();
     let all = || fronts.iter().flatten();
     let least = all()
+        .chain(&picture.bounds)
         .map(|p| p.0)
         .min()
         .unwrap_or(0)
@@ -76,7 +79,10 @@ pub fn draw(picture: &TradeoffPicture) -> Result<String, Failure> {
             "peak memory (GiB)",
             "cost over no recomputation (%, square root scale)",
         )?;
-        vertical(area, &frame, picture.budget_bytes, "budget")?;
+        lower_bound(area, &frame, &picture.bounds)?;
+        if let Some(budget_bytes) = picture.budget_bytes {
+            vertical(area, &frame, budget_bytes, "budget")?;
+        }
         vertical(area, &frame, picture.plain_bytes, "no recomputation")?;
         for (k, front) in fronts.iter().enumerate() {
             staircase(area, &frame, front, look(&picture.curves, k))?;
@@ -122,6 +128,21 @@ fn staircase(
     }
     area.draw(&PathElement::new(points, colour.stroke_width(width)))
         .map_err(failed)
+}
+
+/// What no plan reaches: a bound for a budget holds for all smaller ones, down to the next.
+fn lower_bound(area: &Area<'_>, frame: &Frame, bounds: &[(u64, f64)]) -> Result<(), Failure> {
+    let (left, _, _, bottom) = frame.pixels;
+    let mut from = left;
+    for (bytes, overhead) in bounds {
+        let (to, y) = (frame.across(report::gib(*bytes)), frame.up(*overhead));
+        if to > from && y < bottom {
+            let block = Rectangle::new([(from, y), (to, bottom)], FAINT.filled());
+            area.draw(&block).map_err(failed)?;
+        }
+        from = to;
+    }
+    Ok(())
 }
 
 fn vertical(area: &Area<'_>, frame: &Frame, bytes: u64, name: &str) -> Result<(), Failure> {
@@ -171,6 +192,15 @@ fn legend(area: &Area<'_>, frame: &Frame, picture: &TradeoffPicture) -> Result<(
         let ink = if empty { GREY } else { INK };
         label(area, &name, (x + 38, y), 15, ink, HPos::Left)?;
         y += 25;
+    }
+    if !picture.bounds.is_empty() {
+        area.draw(&Rectangle::new(
+            [(x, y - 8), (x + 28, y + 8)],
+            FAINT.filled(),
+        ))
+        .map_err(failed)?;
+        let name = "proven: no plan in here";
+        label(area, name, (x + 38, y), 15, INK, HPos::Left)?;
     }
     Ok(())
 }

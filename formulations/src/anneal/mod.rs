@@ -12,8 +12,9 @@ mod watch;
 
 pub use chain::{Chain, ChainSettings, Found};
 pub use graph::Graph;
-pub use polish::{POLISH_RUNS, polish};
+pub use polish::{POLISH_MOVES_PER_NODE, POLISH_RUNS, polish};
 pub use portfolio::{PortfolioOutcome, PortfolioSettings, search};
 pub use random::Random;
+pub(crate) use stage::{StageScratch, evaluate};
 pub use state::{Delta, Flip, State};
 pub use watch::Watch;

@@ -2,6 +2,7 @@
 
 use super::chain::{Chain, ChainSettings, Found};
 use super::graph::Graph;
+use super::polish::{POLISH_MOVES_PER_NODE, polish};
 use super::random::Random;
 use super::watch::Watch;
 use crate::schedule::BitMatrix;
@@ -49,12 +50,14 @@ pub struct PortfolioOutcome {
 /// Anneals in rounds, from `start` (retained sets, shape `n x n`) and from `known` schedules that fit.
 ///
 /// A round runs `LANES` runs in the current rayon pool and ends when all have ended; what they found is merged in lane
-/// order. `stop` is asked often; `watch` shows moves and best cost meanwhile.
+/// order. `guide` is asked before each round: retained sets that it has, rounded from a relaxation, are polished instead.
+/// `stop` is asked often; `watch` shows moves and best cost meanwhile.
 pub fn search(
     graph: &Graph,
     start: &BitMatrix,
     known: Vec<Found>,
     settings: &PortfolioSettings,
+    guide: &(dyn Fn() -> Option<BitMatrix> + Sync),
     stop: &(dyn Fn() -> bool + Sync),
     watch: &Watch,
 ) -> PortfolioOutcome {
@@ -74,11 +77,24 @@ pub fn search(
     let mut round_moves = FIRST_MOVES_PER_NODE * graph.n as u64;
     let mut idle_rounds = 0;
     let mut slow_rounds = 0;
+    let mut guided = 0;
     while outcome.rounds < settings.rounds && !stop() && !over_time() {
         let time = settings
             .time_limit
             .map(|limit| lane_time(limit.saturating_sub(clock.elapsed()), slow_rounds));
         let begin = Instant::now();
+        let halt = || stop() || over_time();
+        if let Some(retained) = guide() {
+            let (moves, seed) = (POLISH_MOVES_PER_NODE * graph.n as u64, settings.seed);
+            guided += 1;
+            for found in polish(graph, &[retained], moves, seed, guided, &halt, watch) {
+                if outcome.best.as_ref().is_none_or(|b| found.cost < b.cost) {
+                    outcome.best = Some(found.clone());
+                }
+                admit(&mut elite, found);
+            }
+            continue;
+        }
         let found: Vec<Option<Found>> = (0..LANES)
             .into_par_iter()
             .map(|lane| {
@@ -91,7 +107,6 @@ pub fn search(
                     _ => (start, FRESH_HOT[(lane + outcome.rounds as usize) % LANES]),
                 };
                 let mut chain = Chain::new(graph, start, random);
-                let halt = || stop() || over_time();
                 let run = ChainSettings {
                     moves: round_moves,
                     hot,

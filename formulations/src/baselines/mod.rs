@@ -10,11 +10,12 @@
 //! | [`chen`] | segments of a chain: square root of the length, or equal memory |
 //! | [`revolve`] | optimal binomial checkpointing of a chain with unit costs |
 //! | [`articulation`] | Chen's segments with articulation points as the candidates |
+//! | [`dtr`] | greedy eviction, stage by stage, on any graph |
 //! | [`linearised`] | Chen's segments on the topological order |
 //! | [`pytorch`] | the minimum cut and the knapsack of PyTorch's compiler |
 //! | [`rotor`] | optimal persistent checkpointing of a chain of blocks |
 //! | [`hong`] | the checkpoint set of a chain with the least peak in PyTorch |
-//! | [`rounding`] | a fractional retention matrix, rounded (needs a linear program, so not in the table) |
+//! | [`rounding`] | the linear relaxation of Checkmate's program, rounded |
 //!
 //! Shared parts: [`training`] (the shape of a training graph), [`segments`] (checkpoints and segments), [`retention`]
 //! (schedules from what is held when), [`max_flow`], [`knapsack`], [`operators`] (what is cheap to recompute).
@@ -23,6 +24,7 @@ pub mod articulation;
 pub mod chain;
 pub mod checkpoint_all;
 pub mod chen;
+pub mod dtr;
 pub mod hong;
 pub mod knapsack;
 pub mod linearised;
@@ -69,6 +71,17 @@ pub enum NotApplicable {
     /// The forward pass is not a chain of blocks.
     #[error(transparent)]
     NotAChainOfBlocks(chain::NoChain),
+    /// The relaxation of so large a graph takes too long for a heuristic.
+    #[error("too large: {nodes} nodes; the relaxation is solved up to {most}")]
+    TooLarge {
+        /// Nodes of the graph.
+        nodes: usize,
+        /// Most nodes.
+        most: usize,
+    },
+    /// The relaxation was not solved.
+    #[error("the relaxation was not solved: {0}")]
+    Relaxation(String),
     /// The chain is out of range for rotor's dynamic program.
     #[error(transparent)]
     Rotor(#[from] rotor::Error),
@@ -95,6 +108,8 @@ pub struct Baseline {
     pub description: &'static str,
     /// Where it was published.
     pub source: &'static str,
+    /// Whether it solves a linear program: that takes seconds where the others take milliseconds.
+    pub solves_program: bool,
     heuristic: Heuristic,
 }
 
@@ -116,78 +131,111 @@ impl Baseline {
 const CHECKMATE: &str = "Jain et al., Checkmate, MLSys 2020, table 1";
 const CHEN: &str = "Chen et al., Training deep nets with sublinear memory cost, 2016";
 
-static ALL: [Baseline; 12] = [
+static ALL: [Baseline; 15] = [
     Baseline {
         name: "checkpoint-all",
         description: "no recomputation: every tensor is kept until its last use",
         source: CHECKMATE,
+        solves_program: false,
         heuristic: checkpoint_all::run,
+    },
+    Baseline {
+        name: "dtr",
+        description: "evicts what is cheap, large and not needed for long whenever memory runs out",
+        source: "Kirisame et al., Dynamic tensor rematerialization, ICLR 2021",
+        solves_program: false,
+        heuristic: dtr::run,
     },
     Baseline {
         name: "chen-sqrt",
         description: "a chain in segments of sqrt(n) nodes, each recomputed once",
         source: CHEN,
+        solves_program: false,
         heuristic: chen::square_root,
     },
     Baseline {
         name: "chen-greedy",
         description: "a chain in segments of equal memory, searched over the segment size",
         source: CHEN,
+        solves_program: false,
         heuristic: chen::greedy,
     },
     Baseline {
         name: "revolve",
         description: "binomial checkpointing of a chain with as many slots as fit",
         source: "Griewank and Walther, Algorithm 799: revolve, ACM TOMS 26(1), 2000",
+        solves_program: false,
         heuristic: revolve::run,
     },
     Baseline {
         name: "rotor",
         description: "optimal persistent checkpointing of a chain of blocks, by dynamic programming",
         source: "Beaumont et al., Optimal checkpointing for heterogeneous chains, 2019",
+        solves_program: false,
         heuristic: rotor::run,
     },
     Baseline {
         name: "hong",
         description: "the checkpoint set of a chain with the least peak in PyTorch; ignores the budget",
         source: "Hong et al., GPU memory usage optimization for backward propagation, Algorithm 6",
+        solves_program: false,
         heuristic: hong::run,
     },
     Baseline {
         name: "ap-sqrt",
         description: "chen-sqrt with articulation points as candidates, on any graph",
         source: CHECKMATE,
+        solves_program: false,
         heuristic: articulation::square_root,
     },
     Baseline {
         name: "ap-greedy",
         description: "chen-greedy with articulation points as candidates, on any graph",
         source: CHECKMATE,
+        solves_program: false,
         heuristic: articulation::greedy,
     },
     Baseline {
         name: "linearised-sqrt",
         description: "chen-sqrt on the topological order, on any graph",
         source: CHECKMATE,
+        solves_program: false,
         heuristic: linearised::square_root,
     },
     Baseline {
         name: "linearised-greedy",
         description: "chen-greedy on the topological order, on any graph",
         source: CHECKMATE,
+        solves_program: false,
         heuristic: linearised::greedy,
     },
     Baseline {
         name: "pytorch-min-cut",
         description: "torch.compile's minimum cut of saved bytes, all cheap operators recomputed; ignores the budget",
         source: "PyTorch 2, torch/_functorch/partitioners.py, min_cut_rematerialization_partition",
+        solves_program: false,
         heuristic: pytorch::minimum_cut,
     },
     Baseline {
         name: "pytorch-budget",
         description: "torch.compile's activation_memory_budget: its default partition, then the cut, then a knapsack",
         source: "PyTorch 2, torch/_functorch/partitioners.py, activation_memory_budget",
+        solves_program: false,
         heuristic: pytorch::memory_budget,
+    },
+    Baseline {
+        name: "lp-rounding",
+        description: "Checkmate's two-phase rounding of the relaxation, with several thresholds and allowances",
+        source: "Jain et al., Checkmate, MLSys 2020, section 5",
+        solves_program: true,
+        heuristic: rounding::two_phase,
+    },
+    Baseline {
+        name: "lp-rounding-random",
+        description: "the same with 100 random roundings of each relaxation besides",
+        source: "Jain et al., Checkmate, MLSys 2020, section 5",
+        solves_program: true,
+        heuristic: rounding::randomised_two_phase,
     },
 ];
 

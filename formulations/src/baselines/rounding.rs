@@ -5,9 +5,76 @@
 //! ([`CheckmateSchedule::cheapest`]) always gives a schedule that can be executed; whether it fits the budget is left
 //! to chance, so a linear program is usually solved for a little less memory, and several roundings are tried.
 
-use super::best;
+use super::{NotApplicable, best};
+use crate::bound::smallest_budget;
+use crate::checkmate::Graph;
+use crate::checkmate::interval::{self, RootSettings};
 use crate::instance::Instance;
 use crate::schedule::{BitMatrix, CheckmateSchedule};
+
+/// Nodes up to which the relaxation is solved; it takes seconds there.
+pub const MOST_NODES: usize = 500;
+/// Shares of the budget, in percent, for which the relaxation is solved: what is rounded may need more than was allowed.
+const ALLOWANCES: [u64; 2] = [100, 90];
+/// Random roundings of each relaxation.
+const SAMPLES: u64 = 100;
+/// Seed of the random roundings.
+const SEED: u64 = 1;
+
+/// The fractional `S` of the relaxation under a budget: the interval form without cuts, over all schedules.
+fn relaxation(instance: &Instance, budget_bytes: u64) -> Result<Vec<f64>, NotApplicable> {
+    let n = instance.len();
+    if n > MOST_NODES {
+        return Err(NotApplicable::TooLarge {
+            nodes: n,
+            most: MOST_NODES,
+        });
+    }
+    let failed = |e: &dyn std::fmt::Display| NotApplicable::Relaxation(e.to_string());
+    // Below what some node needs there is no relaxation; the least one stands in.
+    let budget_bytes = budget_bytes.max(smallest_budget(instance).needed_bytes);
+    let settings = RootSettings {
+        cut_rounds: 0,
+        ..RootSettings::default()
+    };
+    let root = interval::root_bound(instance, budget_bytes, &settings).map_err(|e| failed(&e))?;
+    let graph = Graph::new(instance, budget_bytes).map_err(|e| failed(&e))?;
+    let point = root.point.fractional(&graph);
+    let entry = |k: usize| point.retained(k / n, k % n);
+    Ok((0..n * n).map(entry).collect())
+}
+
+/// Two-phase rounding of the relaxation, thresholds from 0.1 to 0.9 (0.5 in the paper), for the budget and for 90% of it.
+pub(super) fn two_phase(
+    instance: &Instance,
+    budget_bytes: u64,
+) -> Result<CheckmateSchedule, NotApplicable> {
+    from_relaxations(instance, budget_bytes, 0)
+}
+
+/// The same with 100 random roundings of each relaxation besides.
+pub(super) fn randomised_two_phase(
+    instance: &Instance,
+    budget_bytes: u64,
+) -> Result<CheckmateSchedule, NotApplicable> {
+    from_relaxations(instance, budget_bytes, SAMPLES)
+}
+
+fn from_relaxations(
+    instance: &Instance,
+    budget_bytes: u64,
+    samples: u64,
+) -> Result<CheckmateSchedule, NotApplicable> {
+    let mut found = Vec::new();
+    for percent in ALLOWANCES {
+        let allowed = (u128::from(budget_bytes) * u128::from(percent) / 100) as u64;
+        let fractional = relaxation(instance, allowed)?;
+        let schedule = best_of(instance, &fractional, budget_bytes, samples, SEED);
+        found.push(schedule.map_err(|e| NotApplicable::Relaxation(e.to_string()))?);
+    }
+    best(instance, budget_bytes, found)
+        .ok_or_else(|| NotApplicable::Relaxation("no rounding replays".into()))
+}
 
 /// A fractional retention matrix that does not belong to the instance.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`graph`] | what the program sees of an instance: costs, sizes, readers, lifetimes, capacity |
 //! | [`original`] | the program as it was published, for comparison with other solvers |
+//! | [`recognise`](recognise()) | the published program in a model from any file, by its structure |
 //! | [`compact`] | the retention-edge form: one column for each decision, memory rows at once or lazily |
 //! | [`interval`] | the interval form: columns priced over the whole space, rows and cuts lazily, safe bounds |
 //! | [`path_cuts`] | path cuts and path memory cuts, and their separation |
@@ -16,5 +17,7 @@ pub mod graph;
 pub mod interval;
 pub mod original;
 pub mod path_cuts;
+mod recognise;
 
 pub use graph::Graph;
+pub use recognise::{Recognised, recognise};

@@ -30,6 +30,8 @@ pub struct Settings {
     pub iterations: u64,
     /// Nodes of the tree at most.
     pub nodes: u64,
+    /// Schedules to start from; those that do not execute within the budget are left aside.
+    pub starts: Vec<CheckmateSchedule>,
     /// Worker threads; 0 for one per core.
     pub threads: usize,
     /// Seed of all random choices.
@@ -46,6 +48,7 @@ impl Settings {
             rounds: DEFAULT_ROUNDS,
             iterations: DEFAULT_ITERATIONS,
             nodes: u64::MAX,
+            starts: Vec::new(),
             threads: 0,
             seed: 0,
         }

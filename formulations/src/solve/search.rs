@@ -5,11 +5,15 @@
 //! With a time limit the first phase ends when the root does, or the limit comes; without one it does a fixed amount of
 //! work, so that the answer depends on instance, budget and seed alone.
 
-use super::starts::fitting_baselines;
+use super::starts::{fitting, fitting_baselines};
 use super::{Outcome, Progress, Settings, SolveError, finish};
-use crate::anneal::{self, Found, Graph, POLISH_RUNS, PortfolioSettings, Watch};
+use crate::anneal::{
+    self, Found, Graph, POLISH_MOVES_PER_NODE, POLISH_RUNS, PortfolioSettings, Watch,
+};
 use crate::checkmate;
-use crate::checkmate::interval::{self, Exchange, Root, RootSettings, TreeEnd, TreeSettings};
+use crate::checkmate::interval::{
+    self, Exchange, Relaxed, Root, RootSettings, TreeEnd, TreeSettings,
+};
 use crate::instance::Instance;
 use crate::schedule::{BitMatrix, CheckmateSchedule};
 use crate::simulate;
@@ -21,8 +25,6 @@ use std::time::Instant;
 const ROOT_UP_TO: usize = 1_500;
 /// Rounds without a better schedule after which the annealing ends, when no time limit is given.
 const IDLE_ROUNDS: u32 = 3;
-/// Moves of a run that polishes a rounded relaxation, for each node of the graph.
-const POLISH_MOVES_PER_NODE: u64 = 1 << 11;
 
 /// Solves where keeping everything does not fit.
 pub(super) fn run(
@@ -187,6 +189,7 @@ fn root_and_annealing(
         target: shared.bound.load(Ordering::Relaxed),
     };
     let root_done = AtomicBool::new(false);
+    let latest: Mutex<Option<BitMatrix>> = Mutex::new(None);
     let timed = shared.is_timed();
     // Without a time limit the work is fixed, so that the answer does not depend on when the bound arrives.
     let stop = || {
@@ -202,8 +205,18 @@ fn root_and_annealing(
                             stop: Some(shared.stop.clone()),
                             ..RootSettings::default()
                         };
+                        let notice = |relaxed: &Relaxed<'_>| {
+                            shared.bound.fetch_max(relaxed.bound(), Ordering::Relaxed);
+                            // Where rows are still missing it guides badly, but better than nothing.
+                            let wanted = relaxed.is_settled() || shared.watch.best().is_none();
+                            if timed && wanted {
+                                let mut latest =
+                                    latest.lock().unwrap_or_else(PoisonError::into_inner);
+                                *latest = Some(relaxed.rounded(0.5));
+                            }
+                        };
                         // What the root cannot do leaves the combinatorial bound standing.
-                        Root::solve(graph, &root, None).ok()
+                        Root::solve(graph, &root, None, &notice).ok()
                     });
                 if let Some(root) = &root {
                     shared
@@ -220,12 +233,15 @@ fn root_and_annealing(
             })
         });
         let found = pool.install(|| {
-            let known = fitting_baselines(instance, settings.budget_bytes, left);
+            let mut known = fitting_baselines(instance, settings.budget_bytes, left);
+            let starts = settings.starts.iter().cloned();
+            known.extend(starts.filter_map(|s| fitting(instance, settings.budget_bytes, s)));
             anneal::search(
                 shared.graph,
                 &start.retained,
                 known,
                 &portfolio,
+                &|| latest.lock().unwrap_or_else(PoisonError::into_inner).take(),
                 &stop,
                 &shared.watch,
             )

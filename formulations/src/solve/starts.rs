@@ -11,8 +11,9 @@ const BASELINES_UP_TO: usize = 20_000;
 /// Nodes up to which all quick baselines take well under a second.
 const ALL_QUICK_UP_TO: usize = 2_000;
 /// Baselines that are quick and may fit: what a short time limit falls back to, and where some annealing runs start. The
-/// first two serve large graphs, where annealing alone takes long to come down to the budget.
-const QUICK: [&str; 6] = [
+/// first three serve large graphs, where annealing alone takes long to come down to the budget.
+const QUICK: [&str; 7] = [
+    "dtr",
     "linearised-sqrt",
     "linearised-greedy",
     "chen-greedy",
@@ -34,20 +35,31 @@ pub(super) fn fitting_baselines(
     let patient = time.is_none_or(|time| time.as_secs_f64() > instance.len() as f64 / 200.0);
     let names = match instance.len() {
         0..=ALL_QUICK_UP_TO => &QUICK[..],
-        _ if patient => &QUICK[..2],
-        _ => &QUICK[..1],
+        _ if patient => &QUICK[..3],
+        _ => &QUICK[..2],
     };
     names
         .par_iter()
         .filter_map(|name| {
             let schedule = baselines::by_name(name)?.run(instance, budget_bytes).ok()?;
-            let schedule = CheckmateSchedule::cheapest(instance, schedule.retained);
-            let replay = simulate::checkmate(instance, &schedule).ok()?;
-            let fits = replay.peak_bytes <= budget_bytes;
-            fits.then_some(anneal::Found {
-                cost: replay.cost,
-                retained: schedule.retained,
-            })
+            fitting(instance, budget_bytes, schedule)
         })
         .collect()
+}
+
+/// A schedule, if it executes and fits.
+pub(super) fn fitting(
+    instance: &Instance,
+    budget_bytes: u64,
+    schedule: CheckmateSchedule,
+) -> Option<anneal::Found> {
+    // What shape it has is checked by a replay, before its rows are used.
+    simulate::checkmate(instance, &schedule).ok()?;
+    let schedule = CheckmateSchedule::cheapest(instance, schedule.retained);
+    let replay = simulate::checkmate(instance, &schedule).ok()?;
+    let fits = replay.peak_bytes <= budget_bytes;
+    fits.then_some(anneal::Found {
+        cost: replay.cost,
+        retained: schedule.retained,
+    })
 }

@@ -85,6 +85,9 @@ pub(crate) struct Dual<'a> {
     /// Whether costs are to be perturbed once the run proves long, and its steps so far.
     may_perturb: bool,
     steps: u64,
+    /// The objective when it last rose, and steps since.
+    risen: f64,
+    stalled: u64,
 }
 
 /// What one iteration came to.
@@ -110,6 +113,8 @@ pub(crate) fn run(core: &mut Core, budget: &Budget, perturb: bool) -> RunEnd {
         troubles: 0,
         may_perturb: perturb,
         steps: 0,
+        risen: f64::NEG_INFINITY,
+        stalled: 0,
     };
     dual.run(perturb)
 }
@@ -201,6 +206,7 @@ impl Dual<'_> {
     }
 
     fn solve_phase(&mut self) -> RunEnd {
+        self.risen = f64::NEG_INFINITY;
         let mut reason = Reason::Start;
         loop {
             if let Some(end) = self.rebuild(reason) {
@@ -217,6 +223,12 @@ impl Dual<'_> {
                             self.core.perturb_costs();
                             break Reason::Perturbed;
                         }
+                        if self.has_stalled() {
+                            // Whether or not costs are perturbed: other random numbers, and larger ones.
+                            self.may_perturb = false;
+                            self.core.perturb_costs();
+                            break Reason::Perturbed;
+                        }
                         if self.past_cutoff() {
                             break Reason::Cutoff;
                         }
@@ -229,6 +241,22 @@ impl Dual<'_> {
                 }
             };
         }
+    }
+
+    /// Whether the objective has not risen for so long that the method may be going round in circles.
+    fn has_stalled(&mut self) -> bool {
+        if self.objective > self.risen + 1e-12 * self.risen.abs() {
+            self.risen = self.objective;
+            self.stalled = 0;
+            return false;
+        }
+        self.stalled += 1;
+        if self.stalled <= self.core.stall_limit() {
+            return false;
+        }
+        self.stalled = 0;
+        self.risen = f64::NEG_INFINITY;
+        true
     }
 
     fn past_cutoff(&self) -> bool {

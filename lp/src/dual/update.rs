@@ -163,7 +163,7 @@ impl Dual<'_> {
             Phase::Two => core.count.dual_phase2 += 1,
         }
         self.taboo.clear();
-        match core.factor.update(r, core.col.value[r]) {
+        match core.factor.update(r, &core.col) {
             UpdateCheck::Accurate(error) if error < UPDATE_ERROR => Step::Pivoted,
             UpdateCheck::Accurate(_) => Step::Rebuild(Reason::Numerical),
             UpdateCheck::Unusable => {

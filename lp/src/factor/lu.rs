@@ -101,6 +101,7 @@ impl Factor {
         self.r_start.push(0);
         self.r_index.clear();
         self.r_value.clear();
+        self.product.clear();
         self.spike_index.clear();
         self.spike_value.clear();
         self.partial_row = NONE;

@@ -12,10 +12,12 @@
 //!   threshold pivoting; `assemble.rs`: laying out L and U.
 //! - `solve.rs`: FTRAN and BTRAN, plain or by symbolic reach (Gilbert & Peierls 1988; Hall & McKinnon 2005).
 //! - `update.rs`: Forrest-Tomlin.
+//! - `product.rs`: product form updates, where columns are short and rows long.
 
 mod assemble;
 mod kernel;
 mod lu;
+mod product;
 mod singletons;
 mod solve;
 mod update;
@@ -153,12 +155,16 @@ pub(crate) struct Factor {
     r_start: Vec<usize>,
     r_index: Vec<u32>,
     r_value: Vec<f64>,
+    product: product::Product,
     // What an update needs from the last FTRAN of the entering column and BTRAN of the leaving row.
     spike_index: Vec<u32>,
     spike_value: Vec<f64>,
+    spike_len: usize,
     partial_row: u32,
     partial_index: Vec<u32>,
     partial_value: Vec<f64>,
+    /// Scratch: the positions whose values a partial solve is to find.
+    wanted: Vec<u32>,
     /// Zeros between calls: a dense scatter for updates.
     lookup: Vec<f64>,
     reach: solve::Reach,

@@ -127,7 +127,8 @@ fn factorise_update_and_solve_random_bases() {
             assert_eq!(basic[f.position(row as usize)], (n + row as usize) as u32);
         }
         assert!(worst_residual(&mut f, &a, n, &basic, &mut rng) < 1e-7);
-        // Replace columns by Forrest-Tomlin; the pivot may be any entry that is not small.
+        // Replace columns by Forrest-Tomlin or in product form; the pivot may be any entry that is not small.
+        f.set_product_form(rng.below(2) == 0);
         for _ in 0..40 {
             let q = rng.below(n + m) as u32;
             if basic.contains(&q) {
@@ -151,7 +152,7 @@ fn factorise_update_and_solve_random_bases() {
             }
             let mut rho = SparseVec::new(m);
             f.btran_unit(p as usize, &mut rho, 0.0);
-            let UpdateCheck::Accurate(error) = f.update(p as usize, alpha) else {
+            let UpdateCheck::Accurate(error) = f.update(p as usize, &v) else {
                 panic!("unusable")
             };
             assert!(error < 1e-6, "error {error}");

@@ -7,7 +7,7 @@
 //! the factorisation can still be trusted.
 
 use super::{Factor, NONE};
-use crate::sparse_vec::TINY;
+use crate::sparse_vec::{SparseVec, TINY};
 
 /// How an update went.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,14 +19,22 @@ pub(crate) enum UpdateCheck {
 }
 
 impl Factor {
-    /// Replaces the variable that pivots in row `p` by the one of the last [`Factor::ftran_entering`]. `alpha` is the
-    /// entry of the solved column in row `p`. The last [`Factor::btran_unit`] must have been for row `p`.
-    pub fn update(&mut self, p: usize, alpha: f64) -> UpdateCheck {
+    /// Replaces the variable that pivots in row `p` by the one of the last [`Factor::ftran_entering`]. `column` is the
+    /// solved column. The last [`Factor::btran_unit`] must have been for row `p`.
+    pub fn update(&mut self, p: usize, column: &SparseVec) -> UpdateCheck {
         let p32 = p as u32;
         if self.partial_row != p32 {
             return UpdateCheck::Unusable;
         }
         self.partial_row = NONE;
+        self.observe_lengths(
+            column.index.len(),
+            self.partial_index.len() + self.spike_len,
+        );
+        if self.product_due() {
+            return self.update_product(p, column);
+        }
+        let alpha = column.value[p];
         let old = self.diag[p];
         let spike_at_p = self
             .spike_index

@@ -32,6 +32,7 @@ use crate::certificate;
 use crate::matrix::Compressed;
 use crate::model::Model;
 use crate::outcome::{Basis, FarkasRay, LpOutcome, Solution, VarStatus};
+use crate::refine::refine;
 use crate::settings::{Limits, Settings};
 use crate::solver::{Solver, Stats};
 use stack::{Stack, State};
@@ -439,13 +440,34 @@ pub fn solve(
     limits: &Limits,
     presolve: Option<&PresolveSettings>,
 ) -> Solved {
+    if !settings.refine {
+        return solve_once(model, settings, limits, presolve);
+    }
+    // Only the original's residuals count.
+    let plain = Settings {
+        refine: false,
+        ..settings.clone()
+    };
+    let mut solved = solve_once(model, &plain, limits, presolve);
+    if let LpOutcome::Optimal(s) = &mut solved.outcome {
+        *s = refine(model, s, &plain);
+    }
+    solved
+}
+
+fn solve_once(
+    model: &Arc<Model>,
+    settings: &Settings,
+    limits: &Limits,
+    presolve: Option<&PresolveSettings>,
+) -> Solved {
     let direct = |stats: Stats| {
         let mut solver = Solver::new(model.clone(), settings.clone());
         solver.set_limits(remaining(limits, &stats));
         let outcome = solver.solve();
         Solved {
             outcome,
-            stats: total(stats, solver.stats()),
+            stats: stats.plus(&solver.stats()),
             reduced: None,
             cleanup: 0,
         }
@@ -496,7 +518,7 @@ pub fn solve(
             let _ = solver.set_basis(&basis);
             let cleaned = solver.solve();
             let cleanup = solver.stats().iterations();
-            let stats = total(stats, solver.stats());
+            let stats = stats.plus(&solver.stats());
             let accept = found == Quality::Poor || matches!(cleaned, LpOutcome::Optimal(_));
             let outcome = if accept { cleaned } else { outcome };
             Solved {
@@ -564,17 +586,5 @@ fn remaining(limits: &Limits, used: &Stats) -> Limits {
             .map(|l| l.saturating_sub(used.iterations())),
         ticks: limits.ticks.map(|l| l.saturating_sub(used.ticks)),
         ..limits.clone()
-    }
-}
-
-fn total(a: Stats, b: Stats) -> Stats {
-    Stats {
-        dual_phase1: a.dual_phase1 + b.dual_phase1,
-        dual_phase2: a.dual_phase2 + b.dual_phase2,
-        primal_phase1: a.primal_phase1 + b.primal_phase1,
-        primal_phase2: a.primal_phase2 + b.primal_phase2,
-        bound_flips: a.bound_flips + b.bound_flips,
-        factorisations: a.factorisations + b.factorisations,
-        ticks: a.ticks + b.ticks,
     }
 }

@@ -21,7 +21,9 @@ impl Primal<'_> {
         let mut best = None;
         let mut best_merit = 0.0;
         core.ticks += core.total() as u64 / 4;
-        for j in 0..core.total() {
+        let total = core.total();
+        let start = (core.random(core.count.iterations() as usize, 7) * total as f64) as usize;
+        for j in (start..total).chain(0..start) {
             let v = core.dual_violation(j);
             if v > tol && v * v > best_merit * core.devex[j] && !self.taboo.contains(&(j as u32)) {
                 best_merit = v * v / core.devex[j];

@@ -53,6 +53,8 @@ enum Reason {
     Numerical,
     /// The last infeasibility is gone.
     Feasible,
+    /// Bounds have been perturbed.
+    Perturbed,
 }
 
 /// One run of the primal simplex.
@@ -65,6 +67,10 @@ pub(crate) struct Primal<'a> {
     taboo: Vec<u32>,
     /// Pivots and flips since values were last computed afresh.
     steps: u64,
+    /// Pivots in a row without a step.
+    stalled: u64,
+    /// Times in a row that values were computed afresh to no avail.
+    idle: u32,
 }
 
 /// Runs the primal simplex from the present basis, with bounds perturbed if asked. On [`RunEnd::Done`] the working
@@ -77,6 +83,8 @@ pub(crate) fn run(core: &mut Core, budget: &Budget, perturb: bool) -> RunEnd {
         troubles: 0,
         taboo: Vec::new(),
         steps: 0,
+        stalled: 0,
+        idle: 0,
     };
     primal.run(perturb)
 }
@@ -106,6 +114,11 @@ impl Primal<'_> {
                         if self.core.refactor_due() {
                             break Reason::UpdateLimit;
                         }
+                        if self.stalled > self.core.stall_limit() {
+                            self.stalled = 0;
+                            self.core.perturb_bounds();
+                            break Reason::Perturbed;
+                        }
                         if let Some(kind) = self.core.limit_reached(self.budget) {
                             return self.leave(RunEnd::Limit(kind));
                         }
@@ -127,7 +140,7 @@ impl Primal<'_> {
     fn rebuild(&mut self, reason: Reason) -> Option<RunEnd> {
         let fresh = self.core.factored && self.core.factor.updates() == 0;
         let refactor = match reason {
-            Reason::Start | Reason::Feasible => !self.core.factored,
+            Reason::Start | Reason::Feasible | Reason::Perturbed => !self.core.factored,
             // Both ends are claimed from values recomputed with the present factors; rays from fresh ones only.
             Reason::NoColumn if self.phase == Phase::Two => !self.core.factored,
             _ => !fresh,
@@ -165,12 +178,16 @@ impl Primal<'_> {
         self.core.report(Algorithm::Primal, phase, false);
         // Columns that only rounding makes attractive are found out by their FTRAN, which corrects their reduced costs;
         // recomputing all reduced costs would only bring them back.
-        let exhausted = reason == Reason::NoColumn && self.steps == 0 && self.phase == Phase::Two;
+        let exhausted = reason == Reason::NoColumn && self.steps == 0 && self.taboo.is_empty();
+        self.idle = if self.steps == 0 { self.idle + 1 } else { 0 };
         self.steps = 0;
-        if exhausted && self.taboo.is_empty() {
+        if self.idle > 50 {
+            return Some(self.leave(RunEnd::Trouble));
+        }
+        if exhausted && self.phase == Phase::Two {
             return Some(RunEnd::Done);
         }
-        if self.choose_column().is_none() {
+        if exhausted || self.choose_column().is_none() {
             if !self.taboo.is_empty() {
                 self.taboo.clear();
                 self.troubles += 1;
@@ -241,6 +258,11 @@ impl Primal<'_> {
             return Some(reason);
         }
         self.steps += 1;
+        self.stalled = if step.theta.abs() > 1e-13 {
+            0
+        } else {
+            self.stalled + 1
+        };
         self.update(q, &step)
     }
 }

@@ -102,7 +102,7 @@ impl Primal<'_> {
         core.dse[r] = 1.0;
         core.dse_valid = false;
         self.taboo.clear();
-        match core.factor.update(r, alpha) {
+        match core.factor.update(r, &core.col) {
             UpdateCheck::Accurate(error) if error < UPDATE_ERROR => {}
             UpdateCheck::Accurate(_) => return Some(Reason::Numerical),
             UpdateCheck::Unusable => {

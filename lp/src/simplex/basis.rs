@@ -69,6 +69,7 @@ impl Core {
 
     /// Marks everything that hangs on the basis as out of date.
     pub fn basis_replaced(&mut self) {
+        self.price_matrix.invalidate();
         self.factored = false;
         self.primal_valid = false;
         self.dual_valid = false;
@@ -83,6 +84,7 @@ impl Core {
         }
         let replaced = self.factor.build(&self.a, self.n, &mut self.basic);
         self.count.factorisations += 1;
+        self.price_matrix.invalidate();
         for &(var, row) in &replaced {
             let j = var as usize;
             let (l, u) = (self.wl[j], self.wu[j]);
@@ -131,6 +133,7 @@ impl Core {
         } else {
             -1
         };
+        self.price_matrix.left_basis(p);
         self.basic[r] = q as u32;
         self.status[q] = VarStatus::Basic;
         self.mv[q] = 0;

@@ -16,7 +16,7 @@ use crate::matrix::Compressed;
 use crate::outcome::{LimitKind, VarStatus};
 use crate::settings::{Algorithm, Limits, Settings};
 use crate::sparse_vec::SparseVec;
-pub(crate) use price::PackedRow;
+pub(crate) use price::{PackedRow, PriceMatrix};
 use std::sync::atomic::Ordering;
 pub(crate) use strategy::CoreEnd;
 
@@ -88,6 +88,7 @@ pub(crate) struct Core {
     /// Scaled matrix by columns (structurals only) and by rows.
     pub a: Compressed,
     pub at: Compressed,
+    pub price_matrix: PriceMatrix,
     /// Bounds and costs of structurals and logicals, scaled and minimised.
     pub lower: Vec<f64>,
     pub upper: Vec<f64>,
@@ -140,6 +141,8 @@ pub(crate) struct Core {
     pub primal_tol: f64,
     pub dual_tol: f64,
     pub seed: u64,
+    /// Perturbations in this optimisation: each takes other random numbers, and larger ones.
+    pub perturbations: u64,
     pub max_updates: usize,
     /// Who watches, and what turns the minimised objective into the model's.
     pub log: Option<Log>,
@@ -168,6 +171,7 @@ impl Core {
             n,
             a,
             at,
+            price_matrix: PriceMatrix::default(),
             wl: lower.clone(),
             wu: upper.clone(),
             wc: cost.clone(),
@@ -207,6 +211,7 @@ impl Core {
             primal_tol: settings.primal_tolerance,
             dual_tol: settings.dual_tolerance,
             seed: settings.seed,
+            perturbations: 0,
             max_updates: settings.max_updates,
             log: None,
             log_state: (Algorithm::Dual, 2),
@@ -229,6 +234,7 @@ impl Core {
     /// Makes all scratch fit the present dimensions. Statuses, basics and weights are the caller's business.
     pub fn resize(&mut self) {
         let (m, n, t) = (self.m, self.n, self.total());
+        self.price_matrix.invalidate();
         for v in [&mut self.rho, &mut self.col, &mut self.tau, &mut self.work] {
             v.resize(m);
         }
@@ -270,6 +276,11 @@ impl Core {
             Some(flag) if flag.load(Ordering::Relaxed) => Some(LimitKind::Interrupt),
             _ => None,
         }
+    }
+
+    /// After so many pivots in a row without progress a run counts as stalled.
+    pub fn stall_limit(&self) -> u64 {
+        500 + self.m as u64 / 4
     }
 
     /// A number in [0, 1) that depends on the seed and `k` only (splitmix64).

@@ -8,6 +8,10 @@ use crate::sparse_vec::TINY;
 const ALPHA_TINY: f64 = 1e-12;
 /// Above this density of `rho`, columns are multiplied one by one instead of rows being added up.
 const COLUMN_WISE: f64 = 0.35;
+/// Above this density of `rho` rows are taken from the price matrix.
+const LONG: f64 = 0.02;
+/// Rows from which on that is worth it.
+const LONG_ROWS: usize = 2_000;
 
 /// The nonbasic entries of a tableau row, structurals and logicals together.
 #[derive(Clone, Debug, Default)]
@@ -40,7 +44,92 @@ impl PackedRow {
     }
 }
 
+/// The matrix by rows as pricing wants it while rows of the inverse are long: rows in the order of positions, so that a
+/// pass walks memory forwards, and only the columns that were nonbasic at the last factorisation (a third of the columns
+/// of the compact rematerialization program). Columns that have left the basis since are multiplied one by one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PriceMatrix {
+    start: Vec<u32>,
+    index: Vec<u32>,
+    value: Vec<f64>,
+    /// Whether a column is in the matrix or in `late`.
+    member: Vec<bool>,
+    late: Vec<u32>,
+    valid: bool,
+}
+
+impl PriceMatrix {
+    /// Positions or the matrix have changed.
+    pub fn invalidate(&mut self) {
+        self.valid = false;
+    }
+
+    /// A column has left the basis.
+    #[inline]
+    pub fn left_basis(&mut self, j: usize) {
+        if self.valid && j < self.member.len() && !self.member[j] {
+            self.member[j] = true;
+            self.late.push(j as u32);
+        }
+    }
+}
+
 impl Core {
+    fn build_price_matrix(&mut self) {
+        let w = &mut self.price_matrix;
+        let basic = |j: u32| self.status[j as usize] == VarStatus::Basic;
+        w.start.clear();
+        w.index.clear();
+        w.value.clear();
+        w.late.clear();
+        for p in 0..self.m {
+            w.start.push(w.index.len() as u32);
+            let (index, value) = self.at.vector(self.factor.row(p));
+            for (&j, &v) in index.iter().zip(value) {
+                if !basic(j) {
+                    w.index.push(j);
+                    w.value.push(v);
+                }
+            }
+        }
+        w.start.push(w.index.len() as u32);
+        w.member.clear();
+        w.member.extend((0..self.n as u32).map(|j| !basic(j)));
+        w.valid = true;
+        self.ticks += self.at.nnz() as u64;
+    }
+
+    /// Adds up rows of the price matrix into `row`; the list of touched columns is not kept.
+    fn add_up_price_rows(&mut self) {
+        if !self.price_matrix.valid {
+            self.build_price_matrix();
+        }
+        let w = &self.price_matrix;
+        let row = &mut self.row.value;
+        let mut ticks = 0;
+        for &p in &self.rho.index {
+            let r = self.rho.value[p as usize];
+            let range = w.start[p as usize] as usize..w.start[p as usize + 1] as usize;
+            ticks += range.len() as u64;
+            for (&j, &v) in w.index[range.clone()].iter().zip(&w.value[range]) {
+                row[j as usize] += r * v;
+            }
+        }
+        for &j in &w.late {
+            let j = j as usize;
+            if self.status[j] != VarStatus::Basic {
+                let (index, value) = self.a.vector(j);
+                ticks += index.len() as u64;
+                row[j] = index
+                    .iter()
+                    .zip(value)
+                    .map(|(&i, &v)| v * self.rho.value[self.factor.position(i as usize)])
+                    .sum();
+            }
+        }
+        self.ticks += 2 * ticks;
+    }
+
     /// Fills `packed` with the tableau row that belongs to `rho`.
     pub fn price(&mut self) {
         let n = self.n;
@@ -67,10 +156,15 @@ impl Core {
             }
         } else {
             // Adding up rows; the list of touched columns is kept only while the row is expected to stay sparse.
-            let listed = self.density.row < 0.1;
+            // The price matrix is kept up to date at every pivot: worth it where there are many columns to leave out.
+            let long = density > LONG && self.m >= LONG_ROWS;
+            let listed = self.density.row < 0.1 && !long;
             self.row.index.clear();
             let mut ticks = 0;
-            for &i in &self.rho.index {
+            if long {
+                self.add_up_price_rows();
+            }
+            for &i in self.rho.index.iter().filter(|_| !long) {
                 let r = self.rho.value[i as usize];
                 let (index, value) = self.at.vector(self.factor.row(i as usize));
                 ticks += index.len() as u64;

@@ -29,6 +29,7 @@ impl Core {
         self.restore_bounds();
         self.restore_costs();
         self.factor.threshold = 0.1;
+        self.perturbations = 0;
         let started = self.count.iterations();
         let mut primal_turn = match algorithm {
             Algorithm::Dual => false,

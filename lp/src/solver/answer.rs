@@ -150,6 +150,34 @@ impl Solver {
         LpOutcome::Unbounded(Ray { x, direction })
     }
 
+    /// A bound on the optimum that the present basis proves, whatever rounding did, with the multipliers that prove it
+    /// ([`safe_bound`](crate::certificate::safe_bound)): what a solve that ended with [`LpOutcome::Limit`] has come to. It
+    /// is infinite where nothing is proven, as for most bases that are not dual feasible.
+    ///
+    /// ```
+    /// use remat_lp::{Limits, LpOutcome, ModelBuilder, Sense, Settings, Solver};
+    /// let mut b = ModelBuilder::new(Sense::Minimise);
+    /// let x = b.add_col(1.0, 0.0..=9.0);
+    /// b.add_row(2.0.., [(x, 1.0)]);
+    /// let mut s = Solver::new(b.build()?, Settings::default());
+    /// s.set_limits(Limits { iterations: Some(0), ..Default::default() });
+    /// assert!(matches!(s.solve(), LpOutcome::Limit(_)));
+    /// assert_eq!(s.dual_bound().0, 0.0);
+    /// # Ok::<(), remat_lp::ModelError>(())
+    /// ```
+    pub fn dual_bound(&mut self) -> (f64, Vec<f64>) {
+        if !self.core.factored {
+            self.core.refactor();
+        }
+        let sign = self.model.sense.sign();
+        let mut y = Vec::new();
+        self.core.true_dual_vector(&mut y);
+        for (i, v) in y.iter_mut().enumerate() {
+            *v *= sign * self.scaling.row[i];
+        }
+        (safe_bound(&self.model, &y), y)
+    }
+
     /// The bound proven by the working duals, if it reaches the cutoff.
     pub(super) fn cutoff(&mut self) -> Option<LpOutcome> {
         let sign = self.model.sense.sign();

@@ -1,9 +1,11 @@
 //! The solver people hold: a model, a basis, and everything that is kept between solves.
 //!
+//! - `afresh.rs`: a fresh start by way of presolve.
 //! - `answer.rs`: from the scaled working state to outcomes in the model's units.
 //! - `basis.rs`: snapshots of the basis, and rows of its tableau.
 //! - `change.rs`: bounds, costs, rows and columns that change between solves.
 
+mod afresh;
 mod answer;
 mod basis;
 mod change;
@@ -11,6 +13,7 @@ mod change;
 use crate::log::{Log, LogLine};
 use crate::model::Model;
 use crate::outcome::LpOutcome;
+use crate::refine::refine;
 use crate::scaling::Scaling;
 use crate::settings::{Algorithm, Limits, Settings};
 use crate::simplex::{Budget, Core, CoreEnd};
@@ -65,6 +68,8 @@ pub struct Solver {
     limits: Limits,
     scaling: Scaling,
     core: Core,
+    /// What was done in solvers of presolved programs.
+    elsewhere: Stats,
 }
 
 impl Solver {
@@ -83,6 +88,7 @@ impl Solver {
             limits: Limits::default(),
             scaling,
             core,
+            elsewhere: Stats::default(),
         }
     }
 
@@ -111,10 +117,15 @@ impl Solver {
         self.limits = limits;
     }
 
+    /// The working state, for [`crate::kernels`].
+    pub(crate) fn core_mut(&mut self) -> &mut Core {
+        &mut self.core
+    }
+
     /// Counters since construction.
     pub fn stats(&self) -> Stats {
         let c = &self.core.count;
-        Stats {
+        let own = Stats {
             dual_phase1: c.dual_phase1,
             dual_phase2: c.dual_phase2,
             primal_phase1: c.primal_phase1,
@@ -122,7 +133,8 @@ impl Solver {
             bound_flips: c.flips,
             factorisations: c.factorisations,
             ticks: self.core.total_ticks(),
-        }
+        };
+        own.plus(&self.elsewhere)
     }
 
     /// Solves from the present basis with the method of the settings.
@@ -135,7 +147,12 @@ impl Solver {
         self.core.log = self.settings.log.clone();
         self.core.objective_sign = self.model.sense.sign();
         self.core.objective_offset = self.model.offset;
-        let outcome = self.run(algorithm);
+        let mut outcome = self.run(algorithm);
+        if let (true, LpOutcome::Optimal(s)) = (self.settings.refine, &mut outcome) {
+            *s = refine(&self.model, s, &self.settings);
+            // The basis is of this model.
+            let _ = self.set_basis(&s.basis);
+        }
         self.core.report_end();
         outcome
     }

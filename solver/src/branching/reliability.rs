@@ -75,12 +75,16 @@ impl Worker {
                 match (down, up) {
                     (Side::Closed, Side::Closed) => return Ok(Choice::Infeasible),
                     (Side::Closed, _) => {
+                        let mark = self.domain.mark();
                         self.domain
                             .tighten_lower(&shared.problem, j, v.floor() + 1.0);
+                        self.keep_bounds(mark);
                         return Ok(Choice::Tightened);
                     }
                     (_, Side::Closed) => {
+                        let mark = self.domain.mark();
                         self.domain.tighten_upper(&shared.problem, j, v.floor());
+                        self.keep_bounds(mark);
                         return Ok(Choice::Tightened);
                     }
                     _ => {}
@@ -148,10 +152,10 @@ impl Worker {
             }),
         };
         let up_first = match &self.best {
-            // Towards the best solution if there is one, else where less is lost; ties by the nearest integer.
-            Some(b) => b.x[j] > v,
-            None if (u - d).abs() > 1e-9 * (u + d) => u < d,
-            None => f > 0.5,
+            // Towards the best solution if it is a good one, else where less is lost; ties by the nearest integer.
+            Some(b) if b.objective - bound <= 0.01 * b.objective.abs() => b.x[j] > v,
+            _ if (u - d).abs() > 1e-9 * (u + d) => u < d,
+            _ => f > 0.5,
         };
         vec![child(up_first), child(!up_first)]
     }

@@ -110,6 +110,9 @@ impl Accumulator {
 
 const MOST_ROWS: usize = 12;
 
+/// Rows in a row without a cut after which the rest, less promising, is left alone.
+const MOST_FAILURES: usize = 1_000;
+
 /// Adds a row to an aggregation: the slack is the distance to the side that is nearer.
 fn add_row(
     c: &Context<'_>,
@@ -176,7 +179,8 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
         let rank = if i < c.problem.num_rows() { 1e3 } else { 0.0 };
         let score =
             rank + f64::from(fractional) * 0.1 + y.min(1.0) + if s < 1e-6 { 1.0 } else { -s };
-        if score.is_finite() {
+        // Cuts far from binding have nothing to give.
+        if score.is_finite() && (rank > 0.0 || s < 1e-3) {
             starts.push((score, i));
         }
     }
@@ -188,15 +192,18 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
     };
     let mut work = 0usize;
     let allowed = 100 * c.problem.rows.index.len() + 3_000_000;
+    let mut failures = 0;
     for &(_, start) in &starts {
-        if work > allowed || out.len() > 3_000 {
+        if work > allowed || out.len() > 3_000 || failures > MOST_FAILURES {
             break;
         }
+        let before = out.len();
         for arcs in [Arcs::In, Arcs::Out, Arcs::Any] {
             if !path(c, start, arcs, &mut acc, &mut work, out) {
                 break;
             }
         }
+        failures = if out.len() > before { 0 } else { failures + 1 };
     }
 }
 
@@ -235,13 +242,7 @@ fn path(
         if arcs == Arcs::In || used.len() > 1 {
             for sign in [1.0, -1.0] {
                 let base = acc.base(&slacks, rhs, sign);
-                for with in [
-                    Substitution::Always,
-                    Substitution::Tighter,
-                    Substitution::Never,
-                ] {
-                    found |= mir::separate(c, &base, with, out);
-                }
+                found |= mir::separate(c, &base, &Substitution::ALL, out);
             }
         }
         if (found && used.len() > 1) || used.len() >= MOST_ROWS {

@@ -60,9 +60,7 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
             .filter(|&k| dense[k as usize] != 0.0)
             .map(|k| (k, dense[k as usize]))
             .collect();
-        for with in [Substitution::Never, Substitution::Tighter] {
-            mir::separate(c, &base, with, out);
-        }
+        mir::separate(c, &base, &[Substitution::Tighter, Substitution::Never], out);
         let mut opposite = base;
         opposite.rhs = -opposite.rhs;
         for e in &mut opposite.entries {
@@ -71,8 +69,11 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
         for e in &mut opposite.slacks {
             e.1 = -e.1;
         }
-        for with in [Substitution::Never, Substitution::Tighter] {
-            mir::separate(c, &opposite, with, out);
-        }
+        mir::separate(
+            c,
+            &opposite,
+            &[Substitution::Tighter, Substitution::Never],
+            out,
+        );
     }
 }

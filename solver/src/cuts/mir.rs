@@ -3,21 +3,51 @@
 use super::shift::{self, Base, Shifted, Substitution, Term};
 use super::{Context, Cut, mixed_cover};
 
+/// The largest integer not above a number of moderate size: without a call, this is the innermost loop of separation.
+#[inline]
+fn floor(v: f64) -> f64 {
+    let t = v as i64 as f64;
+    if t > v { t - 1.0 } else { t }
+}
+
 fn fractional(v: f64) -> f64 {
-    v - v.floor()
+    v - floor(v)
 }
 
 /// Tries to derive violated cuts by rounding and by covers; whether there is one.
 pub(crate) fn separate(
     c: &Context<'_>,
     base: &Base,
-    substitution: Substitution,
+    substitutions: &[Substitution],
     out: &mut Vec<Cut>,
 ) -> bool {
-    let Some(shifted) = shift::shift(c, base, substitution) else {
-        return false;
-    };
-    let covered = mixed_cover::separate(c, base, &shifted);
+    let mut found = false;
+    for (k, &s) in substitutions.iter().enumerate() {
+        let Some(shifted) = shift::shift(c, base, s) else {
+            continue;
+        };
+        found |= separate_shifted(c, base, &shifted, out);
+        // Where no variable bound came in, the others would be the same.
+        if shifted.ties == 0 && substitutions.get(k + 1) == Some(&Substitution::Tighter) {
+            if shifted.substituted == 0 {
+                break;
+            }
+            if let Some(last) = substitutions.get(k + 2)
+                && let Some(shifted) = shift::shift(c, base, *last)
+            {
+                found |= separate_shifted(c, base, &shifted, out);
+            }
+            break;
+        }
+        if shifted.substituted == 0 {
+            break;
+        }
+    }
+    found
+}
+
+fn separate_shifted(c: &Context<'_>, base: &Base, shifted: &Shifted, out: &mut Vec<Cut>) -> bool {
+    let covered = mixed_cover::separate(c, base, shifted);
     let rounded = rounding(c, base, shifted);
     let best = match (rounded, covered) {
         (Some(a), Some(b)) => Some(if b.efficacy > a.efficacy { b } else { a }),
@@ -29,8 +59,8 @@ pub(crate) fn separate(
 }
 
 /// The most violated rounding over some divisors and complementations.
-fn rounding(c: &Context<'_>, base: &Base, shifted: Shifted) -> Option<Cut> {
-    let Shifted { mut terms, mut rhs } = shifted;
+fn rounding(c: &Context<'_>, base: &Base, shifted: &Shifted) -> Option<Cut> {
+    let (mut terms, mut rhs) = (shifted.terms.clone(), shifted.rhs);
     // Divisors: coefficients of integer terms strictly inside.
     let mut divisors: Vec<f64> = Vec::new();
     let mut largest = 0.0f64;
@@ -52,9 +82,14 @@ fn rounding(c: &Context<'_>, base: &Base, shifted: Shifted) -> Option<Cut> {
             divisors.push(d);
         }
     }
+    // Terms at zero count for nothing in the search.
+    let inside: Vec<usize> = (0..terms.len())
+        .filter(|&k| terms[k].value > 1e-9)
+        .collect();
+    let mut active: Vec<Term> = inside.iter().map(|&k| terms[k]).collect();
     let mut best: Option<(f64, f64)> = None;
     for &d in &divisors {
-        if let Some(e) = efficacy(&terms, rhs, d)
+        if let Some(e) = efficacy(&active, rhs, d)
             && best.is_none_or(|b| e > b.1)
         {
             best = Some((d, e));
@@ -62,30 +97,36 @@ fn rounding(c: &Context<'_>, base: &Base, shifted: Shifted) -> Option<Cut> {
     }
     let (d, _) = best?;
     for part in [2.0, 4.0, 8.0] {
-        if let Some(e) = efficacy(&terms, rhs, d / part)
+        if let Some(e) = efficacy(&active, rhs, d / part)
             && best.is_none_or(|b| e > b.1)
         {
             best = Some((d / part, e));
         }
     }
     let (divisor, mut value) = best?;
+    if value < -0.1 {
+        return None;
+    }
     // Complement integer terms inside their range, nearest to the middle first, while it helps.
-    let mut order: Vec<usize> = (0..terms.len())
+    let mut order: Vec<usize> = (0..active.len())
         .filter(|&k| {
-            let t = &terms[k];
+            let t = &active[k];
             t.integer && !t.slack && t.range.is_finite() && t.value > 1e-6
         })
         .collect();
     order.sort_by(|&a, &b| {
         let off = |t: &Term| (t.value - t.range / 2.0).abs();
-        off(&terms[a]).total_cmp(&off(&terms[b]))
+        off(&active[a]).total_cmp(&off(&active[b]))
     });
     for k in order.into_iter().take(20) {
-        let old = (terms[k], rhs);
-        terms[k].complement(&mut rhs);
-        match efficacy(&terms, rhs, divisor) {
-            Some(e) if e > value + 1e-9 => value = e,
-            _ => (terms[k], rhs) = old,
+        let old = (active[k], rhs);
+        active[k].complement(&mut rhs);
+        match efficacy(&active, rhs, divisor) {
+            Some(e) if e > value + 1e-9 => {
+                value = e;
+                terms[inside[k]] = active[k];
+            }
+            _ => (active[k], rhs) = old,
         }
     }
     if value < 1e-5 {
@@ -103,12 +144,12 @@ fn rounding(c: &Context<'_>, base: &Base, shifted: Shifted) -> Option<Cut> {
             }
         })
         .collect();
-    shift::unshift(c, base, &terms, &coefficients, (rhs / divisor).floor())
+    shift::unshift(c, base, &terms, &coefficients, floor(rhs / divisor))
 }
 
 /// The rounding function of an integer coefficient.
 fn rounded(a: f64, f0: f64) -> f64 {
-    let down = a.floor();
+    let down = floor(a);
     let f = a - down;
     // A fraction within rounding of the next integer counts as none: the smaller coefficient is the valid one.
     if f > f0 && f < 1.0 - 1e-10 {
@@ -123,7 +164,7 @@ fn rounded(a: f64, f0: f64) -> f64 {
 /// Violation over norm of the rounded inequality in shifted space; `None` if the right side has no useful fraction.
 fn efficacy(terms: &[Term], rhs: f64, divisor: f64) -> Option<f64> {
     let f0 = fractional(rhs / divisor);
-    if !(0.02..=0.98).contains(&f0) || divisor < 1e-6 {
+    if !(0.02..=0.98).contains(&f0) || divisor < 1e-6 || (rhs / divisor).abs() > 1e12 {
         return None;
     }
     let (mut activity, mut norm) = (0.0, 0.0);
@@ -135,10 +176,8 @@ fn efficacy(terms: &[Term], rhs: f64, divisor: f64) -> Option<f64> {
             a.min(0.0) / (1.0 - f0)
         };
         activity += r * t.value;
-        if t.value > 1e-9 {
-            norm += r * r;
-        }
+        norm += r * r;
     }
-    let e = (activity - (rhs / divisor).floor()) / f64::sqrt(norm).max(1e-3);
+    let e = (activity - floor(rhs / divisor)) / f64::sqrt(norm).max(1e-3);
     e.is_finite().then_some(e)
 }

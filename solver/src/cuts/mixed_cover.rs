@@ -12,6 +12,9 @@ fn is_binary(t: &Term) -> bool {
 /// The better of two greedy covers. Other variables than binaries are nonnegative: with positive coefficients they are
 /// dropped, with negative ones they make up the continuous variable.
 pub(crate) fn separate(c: &Context<'_>, base: &Base, shifted: &Shifted) -> Option<Cut> {
+    if !shifted.terms.iter().any(|t| is_binary(t) && t.value > 1e-6) {
+        return None;
+    }
     let mut terms = shifted.terms.clone();
     let mut rhs = shifted.rhs;
     for t in &mut terms {

@@ -6,6 +6,7 @@ mod cover;
 pub(crate) mod gomory;
 mod mir;
 mod mixed_cover;
+mod pool;
 mod shift;
 mod zerohalf;
 
@@ -14,6 +15,7 @@ use crate::problem::Problem;
 use remat_lp::{Model, RowId, Solution};
 
 pub(crate) use aggregate::VariableBounds;
+pub(crate) use pool::CutPool;
 
 /// A valid inequality `entries . x <= rhs`.
 #[derive(Clone, Debug)]
@@ -82,6 +84,17 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// Distance by which `entries . x <= rhs` cuts off the point.
+    fn efficacy(&self, entries: &[(u32, f64)], rhs: f64) -> f64 {
+        let (mut activity, mut norm) = (0.0, 0.0);
+        for &(j, a) in entries {
+            activity += a * self.solution.x[j as usize];
+            let scaled = a * self.unit(j as usize);
+            norm += scaled * scaled;
+        }
+        (activity - rhs) / f64::sqrt(norm)
+    }
+
     /// Cleans a candidate, measures it, and returns it if it cuts enough and is numerically harmless.
     pub fn finish(&self, mut entries: Vec<(u32, f64)>, mut rhs: f64) -> Option<Cut> {
         let largest = entries.iter().fold(0.0f64, |m, e| m.max(e.1.abs()));
@@ -133,13 +146,7 @@ impl<'a> Context<'a> {
             })
             .sum::<f64>();
         rhs += 1e-12 * size + 1e-9 * rhs.abs().max(1e-1);
-        let (mut activity, mut norm) = (0.0, 0.0);
-        for &(j, a) in &entries {
-            activity += a * self.solution.x[j as usize];
-            let scaled = a * self.unit(j as usize);
-            norm += scaled * scaled;
-        }
-        let efficacy = (activity - rhs) / f64::sqrt(norm);
+        let efficacy = self.efficacy(&entries, rhs);
         (efficacy > 1e-4).then_some(Cut {
             entries,
             rhs,
@@ -149,15 +156,14 @@ impl<'a> Context<'a> {
 }
 
 /// Finds cuts with every separator and keeps the best that differ from each other.
-pub(crate) fn separate(c: &Context<'_>, round: usize) -> Vec<Cut> {
+pub(crate) fn separate(c: &Context<'_>, pool: &mut CutPool) -> Vec<Cut> {
     let mut found = Vec::new();
     clique::separate(c, &mut found);
     cover::separate(c, &mut found);
     aggregate::separate(c, &mut found);
     zerohalf::separate(c, &mut found);
-    if round < 60 {
-        gomory::separate(c, &mut found);
-    }
+    gomory::separate(c, &mut found);
+    let found = pool.exchange(c, found);
     select(c, found, 60 + c.problem.num_rows() / 3)
 }
 

@@ -63,6 +63,9 @@ impl Term {
 pub(crate) struct Shifted {
     pub terms: Vec<Term>,
     pub rhs: f64,
+    /// Columns replaced by variable bounds, and those of them with a bound that is as tight.
+    pub substituted: usize,
+    pub ties: usize,
 }
 
 /// Which variable bounds stand in for bounds.
@@ -75,10 +78,19 @@ pub(crate) enum Substitution {
     Always,
 }
 
+impl Substitution {
+    pub const ALL: [Substitution; 3] = [
+        Substitution::Always,
+        Substitution::Tighter,
+        Substitution::Never,
+    ];
+}
+
 /// Shifts every column to its nearest bound or variable bound.
 pub(crate) fn shift(c: &Context<'_>, base: &Base, substitution: Substitution) -> Option<Shifted> {
     let x = &c.solution.x;
     let mut rhs = base.rhs;
+    let (mut substituted, mut ties) = (0, 0);
     let mut terms: Vec<Term> = Vec::new();
     // Continuous columns first: a variable bound changes the coefficient of its integer column.
     let mut integer: Vec<(u32, f64)> = Vec::new();
@@ -103,7 +115,8 @@ pub(crate) fn shift(c: &Context<'_>, base: &Base, substitution: Substitution) ->
         } else {
             Shift::Upper
         };
-        let mut distance = to_l.min(to_u);
+        let simple = to_l.min(to_u);
+        let mut distance = simple;
         if substitution != Substitution::Never {
             let tie = if substitution == Substitution::Always {
                 1e-9
@@ -132,6 +145,10 @@ pub(crate) fn shift(c: &Context<'_>, base: &Base, substitution: Substitution) ->
                     };
                 }
             }
+        }
+        if !matches!(shift, Shift::Lower | Shift::Upper) {
+            substituted += 1;
+            ties += usize::from(distance > simple - 1e-6);
         }
         if !distance.is_finite() {
             return None;
@@ -238,7 +255,12 @@ pub(crate) fn shift(c: &Context<'_>, base: &Base, substitution: Substitution) ->
     if terms.len() > 2_000.max(c.problem.num_cols() / 2) {
         return None;
     }
-    Some(Shifted { terms, rhs })
+    Some(Shifted {
+        terms,
+        rhs,
+        substituted,
+        ties,
+    })
 }
 
 /// The inequality `sum coefficient * variable <= side` in the columns of the problem.

@@ -164,5 +164,5 @@ fn round(c: &Context<'_>, r: &Parity, out: &mut Vec<Cut>) {
             _ => base.entries.push((j, v)),
         }
     }
-    mir::separate(c, &base, Substitution::Never, out);
+    mir::separate(c, &base, &[Substitution::Never], out);
 }

@@ -19,14 +19,20 @@ enum Rule {
     PseudoCost,
     /// Little loss for many rows.
     VectorLength,
+    /// Nearest to the next integer above: in partitions one column up decides many.
+    Up,
+    /// Along the line from the root's relaxation to this one.
+    LineSearch,
 }
 
-const RULES: [Rule; 5] = [
+const RULES: [Rule; 7] = [
+    Rule::Up,
     Rule::Coefficient,
     Rule::Guided,
     Rule::PseudoCost,
     Rule::Fractional,
     Rule::VectorLength,
+    Rule::LineSearch,
 ];
 
 impl Worker {
@@ -43,13 +49,17 @@ impl Worker {
         let mut turns = if root { RULES.len() } else { 1 };
         while due && turns > 0 && !shared.stopped() {
             turns -= 1;
-            let budget = self.node_iterations / share + 10 * shared.root_iterations + 2_000;
+            let budget = self.node_iterations / share + 6 * shared.root_iterations + 2_000;
             if self.dive_iterations > budget {
                 return Ok(());
             }
             let rule = RULES[(self.dive_turn as usize) % RULES.len()];
             self.dive_turn += 1;
-            if rule == Rule::Guided && self.best.is_none() {
+            if root {
+                self.root_x.clone_from(&s.x);
+            }
+            let useless = rule == Rule::LineSearch && (root || self.root_x.is_empty());
+            if useless || (rule == Rule::Guided && self.best.is_none()) {
                 continue;
             }
             let before = self.relax.iterations();
@@ -99,7 +109,7 @@ impl Worker {
                 })
                 .collect();
             order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-            let take = (order.len() / 8).max(1);
+            let take = (order.len() / 10).max(1);
             let before = self.domain.mark();
             for (k, &(_, j, up)) in order.iter().take(take).enumerate() {
                 if self.domain.lower[j] > x[j].floor() || self.domain.upper[j] < x[j].ceil() {
@@ -166,6 +176,13 @@ impl Worker {
                 let rounds_up = if down == up { f > 0.5 } else { up < down };
                 (up.min(down) as f64 + nearest.0, rounds_up)
             }
+            Rule::Up => (1.0 - f, true),
+            Rule::LineSearch => match self.root_x.get(j) {
+                // How far along the line the column meets its next integer.
+                Some(&r) if v < r - 1e-6 => ((v - v.floor()) / (r - v), false),
+                Some(&r) if v > r + 1e-6 => ((v.ceil() - v) / (v - r), true),
+                _ => (1e6 + nearest.0, nearest.1),
+            },
             Rule::Guided => match &self.best {
                 Some(b) => ((v - b.x[j]).abs(), b.x[j] > v),
                 None => nearest,

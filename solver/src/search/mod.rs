@@ -10,6 +10,7 @@ mod sub_mip;
 
 use crate::branching::pseudocost::PseudoCosts;
 use crate::control::Control;
+use crate::debug_solution::DebugSolution;
 use crate::extend::{BestBound, BestEstimate, DepthFirst, NodeSelector};
 use crate::outcome::{Info, Solution, SolveError, SolveResult, SolveStatus};
 use crate::presolve;
@@ -55,6 +56,14 @@ pub(crate) struct Search {
     pub side_iterations: u64,
     pub next_sub_mip: u64,
     pub sub_mip_turn: u64,
+    /// Successes of late.
+    pub sub_mip_luck: u64,
+    /// Most of the integer columns that a restricted program fixes.
+    pub sub_mip_share: f64,
+    /// Ticks of the root, which restricted programs may use in any case.
+    pub root_ticks: u64,
+    /// Relaxation of a recent node.
+    pub relaxed: Vec<f64>,
     pub may_restart: bool,
     pub restarts: u32,
     pub first_root: Option<f64>,
@@ -103,7 +112,12 @@ impl Search {
         } else {
             None
         };
+        let debug = settings
+            .debug_solution
+            .as_ref()
+            .and_then(|x| DebugSolution::new(&problem, &postsolve, x));
         let shared = Shared {
+            debug,
             locks: Arc::new((0..n).map(|j| problem.locks(j)).collect()),
             lower: problem.lower.clone(),
             upper: problem.upper.clone(),
@@ -138,8 +152,12 @@ impl Search {
             ticks_before: 0,
             side_ticks: 0,
             side_iterations: 0,
-            next_sub_mip: 20,
+            next_sub_mip: 1,
             sub_mip_turn: 0,
+            sub_mip_luck: 0,
+            sub_mip_share: 0.9,
+            root_ticks: 0,
+            relaxed: Vec::new(),
             may_restart: false,
             restarts: 0,
             first_root: None,
@@ -306,7 +324,12 @@ impl Search {
         SolveResult {
             status,
             solution: self.shared.incumbent.as_ref().map(|i| self.solution(i)),
-            pool: self.best.iter().map(|i| self.solution(i)).collect(),
+            pool: self
+                .best
+                .iter()
+                .take(self.shared.settings.pool_size.max(1))
+                .map(|i| self.solution(i))
+                .collect(),
             certificate_problem: None,
             dual_bound: sign * bound,
             info: self.info,

@@ -6,9 +6,8 @@
 
 use super::Search;
 use super::round::PLUNGE;
-use crate::heuristics::neighbourhood;
+use crate::heuristics::neighbourhood::{self, Around, Verdict};
 use crate::outcome::SolveError;
-use crate::root::RootData;
 use crate::tree::Node;
 use crate::worker::{Counters, Live, Report, Shared, Worker};
 use crossbeam_channel::{Receiver, Sender, unbounded};
@@ -24,7 +23,7 @@ const NAP: Duration = Duration::from_millis(50);
 /// What a worker is asked to do.
 enum Job {
     Plunge(Arc<Shared>, Node, u64),
-    Neighbourhood(Arc<Shared>, Arc<RootData>, u64, u64),
+    Neighbourhood(Arc<Shared>, Around),
 }
 
 /// What a worker says.
@@ -40,6 +39,8 @@ struct End {
     away: Away,
     side_ticks: u64,
     side_iterations: u64,
+    /// What a neighbourhood came to.
+    verdict: Option<Verdict>,
 }
 
 /// Why a job has no result.
@@ -92,14 +93,16 @@ impl Away {
 fn work(worker: &mut Worker, slot: usize, jobs: &Receiver<Job>, news: &Sender<News>) {
     for job in jobs {
         let (mut side_ticks, mut side_iterations) = (0, 0);
+        let mut verdict = None;
         let done = catch_unwind(AssertUnwindSafe(|| match job {
             Job::Plunge(shared, node, limit) => {
                 worker.run(&shared, node, limit).map_err(SolveError::from)
             }
-            Job::Neighbourhood(shared, root, turn, ticks) => {
+            Job::Neighbourhood(shared, around) => {
                 worker.begin(&shared);
                 worker.domain.reset(&shared.lower, &shared.upper);
-                let found = neighbourhood::run(&shared, &root, turn, ticks)?;
+                let found = neighbourhood::run(&shared, &around)?;
+                verdict = Some(found.verdict);
                 (side_ticks, side_iterations) = (found.ticks, found.iterations);
                 if let Some(x) = found.x {
                     worker.offer(&shared, &x, found.name)?;
@@ -120,6 +123,7 @@ fn work(worker: &mut Worker, slot: usize, jobs: &Receiver<Job>, news: &Sender<Ne
                 away: Away::new(worker),
                 side_ticks,
                 side_iterations,
+                verdict,
             }),
         });
         if said.is_err() {
@@ -224,6 +228,9 @@ impl Search {
         self.away[news.slot] = end.away;
         self.side_ticks += end.side_ticks;
         self.side_iterations += end.side_iterations;
+        if let Some(verdict) = end.verdict {
+            self.learn_from(verdict);
+        }
         let Some(fault) = end.fault else {
             return Ok(());
         };
@@ -243,11 +250,10 @@ impl Search {
                 continue;
             }
             if self.sub_mip_is_due()
-                && let Some((turn, ticks)) = self.next_neighbourhood()
-                && let Some(root) = &self.root
+                && let Some(around) = self.next_neighbourhood()
             {
                 let shared = Arc::new(self.shared.clone());
-                let job = Job::Neighbourhood(shared, root.clone(), turn, ticks);
+                let job = Job::Neighbourhood(shared, around);
                 busy[slot] = jobs[slot].send(job).is_ok();
                 continue;
             }

@@ -79,6 +79,7 @@ impl Search {
             }
         };
         self.root_done = !again;
+        self.root_ticks = self.workers[0].ticks();
         self.merge(vec![report]);
         Ok(end)
     }

@@ -73,6 +73,9 @@ impl Search {
             for s in r.others {
                 self.keep(s);
             }
+            if let Some(x) = r.relaxed {
+                self.relaxed = x;
+            }
             for n in r.open {
                 self.queue.push(n);
             }
@@ -91,7 +94,8 @@ impl Search {
     /// Puts a solution among the best, if it is one of them and new.
     fn keep(&mut self, s: Incumbent) {
         let place = self.best.partition_point(|b| b.objective <= s.objective);
-        let size = self.shared.settings.pool_size.max(1);
+        // Some more than asked for: neighbourhoods lie between good solutions.
+        let size = self.shared.settings.pool_size.max(5);
         if place >= size || self.best.iter().any(|b| b.original == s.original) {
             return;
         }

@@ -1,6 +1,7 @@
 //! When restricted programs are searched for better solutions.
 
 use super::Search;
+use crate::heuristics::neighbourhood::{self, Around, Verdict};
 use crate::outcome::SolveError;
 use crate::worker::Report;
 
@@ -16,23 +17,59 @@ impl Search {
             && !self.shared.extensions.need_columns()
     }
 
-    /// The next neighbourhood's number and what it may cost, if there is something left to spend.
-    pub(super) fn next_neighbourhood(&mut self) -> Option<(u64, u64)> {
-        self.next_sub_mip = self.info.nodes + 100 + self.info.nodes / 4;
+    /// The next neighbourhood, if there is something left to spend.
+    pub(super) fn next_neighbourhood(&mut self) -> Option<Around> {
+        let root = self.root.clone()?;
+        // What was found of late earns further turns; without a solution nothing matters more.
+        let main = self.ticks() - self.side_ticks;
+        let share = match &self.shared.incumbent {
+            None => 60,
+            Some(_) => 15 + 10 * self.sub_mip_luck.min(3),
+        };
+        if self.side_ticks > main / 100 * share + self.root_ticks {
+            self.next_sub_mip = self.info.nodes + 50;
+            return None;
+        }
         let turn = self.sub_mip_turn;
         self.sub_mip_turn += 1;
-        let main = self.ticks() - self.side_ticks;
-        (self.side_ticks <= main / 4).then_some((turn, main / 10))
+        self.next_sub_mip = if turn < 4 {
+            self.info.nodes
+        } else {
+            self.info.nodes + 100 + self.info.nodes / 10
+        };
+        Some(Around {
+            root,
+            relaxed: self.relaxed.clone(),
+            best: self.best.clone(),
+            share: self.sub_mip_share,
+            turn,
+            ticks: (main / 10).max(self.root_ticks / 2),
+        })
+    }
+
+    /// Adapts how much is fixed and how often.
+    pub(super) fn learn_from(&mut self, verdict: Verdict) {
+        // Quickly searched to the end: more freedom next time. Not searched to the end: less.
+        match verdict {
+            Verdict::TooSmall => self.sub_mip_share = (self.sub_mip_share - 0.1).max(0.3),
+            Verdict::TooLarge => self.sub_mip_share = (self.sub_mip_share + 0.05).min(0.97),
+            Verdict::Right => {}
+            Verdict::Better => {
+                self.sub_mip_luck += 1;
+                self.next_sub_mip = self.info.nodes;
+                return;
+            }
+        }
+        if self.sub_mip_turn.is_multiple_of(3) {
+            self.sub_mip_luck = self.sub_mip_luck.saturating_sub(1);
+        }
     }
 
     pub(super) fn run_sub_mip(&mut self) -> Result<(), SolveError> {
-        let Some(root) = self.root.clone() else {
+        let Some(around) = self.next_neighbourhood() else {
             return Ok(());
         };
-        let Some((turn, ticks)) = self.next_neighbourhood() else {
-            return Ok(());
-        };
-        let found = crate::heuristics::neighbourhood::run(&self.shared, &root, turn, ticks)?;
+        let found = neighbourhood::run(&self.shared, &around)?;
         self.side_ticks += found.ticks;
         self.side_iterations += found.iterations;
         if let Some(x) = found.x {
@@ -43,6 +80,7 @@ impl Search {
             self.workers.insert(0, worker);
             self.merge(vec![report]);
         }
+        self.learn_from(found.verdict);
         Ok(())
     }
 }

@@ -16,7 +16,7 @@ use crate::relaxation::{ExtraRow, Relaxation};
 use crate::search::Outlet;
 use crate::tree::{Node, PathLink};
 use node::Processed;
-use remat_lp::{ModelError, Solution};
+use remat_lp::{Bounds, ColId, ModelError, Solution};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -38,6 +38,11 @@ pub(crate) struct Worker {
     pub dive_turn: u64,
     pub processed: u64,
     polished: u64,
+    /// Relaxation of the root, where this worker has seen it.
+    pub root_x: Vec<f64>,
+    /// Bounds of the present node's subtree found by reduced costs and strong branching: propagation would not find
+    /// them again.
+    pub extra_bounds: Vec<(ColId, Bounds)>,
     /// Set in an opportunistic search.
     pub outlet: Option<Outlet>,
 }
@@ -103,6 +108,8 @@ impl Worker {
             dive_turn: 0,
             processed: 0,
             polished: 0,
+            root_x: Vec::new(),
+            extra_bounds: Vec::new(),
             outlet: None,
         })
     }
@@ -139,7 +146,12 @@ impl Worker {
         loop {
             count += 1;
             match self.process(shared, &node)? {
-                Processed::Closed => break,
+                Processed::Closed => {
+                    if let Some(d) = &shared.debug {
+                        d.check_closed(&node, self.cutoff);
+                    }
+                    break;
+                }
                 Processed::Again(bound) => {
                     self.report.nodes -= 1;
                     count -= 1;
@@ -153,7 +165,10 @@ impl Worker {
                 Processed::Split(children) => {
                     let basis = Some(Arc::new(self.relax.snapshot()));
                     let mut nodes: Vec<Node> = Vec::with_capacity(children.len());
-                    for c in children {
+                    for mut c in children {
+                        c.decision
+                            .bounds
+                            .splice(0..0, self.extra_bounds.iter().copied());
                         let rows = c
                             .decision
                             .rows
@@ -216,6 +231,7 @@ impl Worker {
 
     /// Goes to a node from anywhere.
     fn activate(&mut self, shared: &Shared, node: &Node) -> Result<(), ModelError> {
+        self.extra_bounds.clear();
         self.domain.reset(&shared.lower, &shared.upper);
         let mut rows = shared.rows.clone();
         for step in node.steps() {
@@ -231,6 +247,7 @@ impl Worker {
 
     /// Goes from a node to a child of it.
     fn descend(&mut self, shared: &Shared, child: &Node) -> Result<(), ModelError> {
+        self.extra_bounds.clear();
         if let Some(link) = child.path.clone() {
             self.impose(shared, &link.decision);
             self.relax.add_rows(&link.rows)?;

@@ -109,6 +109,7 @@ impl Worker {
             }
             break (s, fractional);
         };
+        self.report.relaxed = Some(solution.x.clone());
         if node.path.is_none() {
             self.report.root_bounds = Some((self.domain.lower.clone(), self.domain.upper.clone()));
         }
@@ -220,7 +221,17 @@ impl Worker {
         }
         let mark = self.domain.mark();
         reduced_cost_fixing(&mut self.domain, &shared.problem, s, bound, self.cutoff);
+        self.keep_bounds(mark);
         self.domain.mark() > mark || self.domain.infeasible
+    }
+
+    /// Hands the bounds changed since a mark on to the children.
+    pub(crate) fn keep_bounds(&mut self, mark: usize) {
+        let d = &self.domain;
+        self.extra_bounds.extend(d.trail[mark..].iter().map(|c| {
+            let j = c.col as usize;
+            (ColId(c.col), Bounds::new(d.lower[j], d.upper[j]))
+        }));
     }
 
     /// Asks the separators; whether rows were added.

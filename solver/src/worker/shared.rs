@@ -1,6 +1,7 @@
 //! What the workers of a round share, and what each hands back.
 
 use crate::branching::pseudocost::{Observation, PseudoCosts};
+use crate::debug_solution::DebugSolution;
 use crate::presolve::Postsolve;
 use crate::problem::Problem;
 use crate::relaxation::ExtraRow;
@@ -32,7 +33,10 @@ pub(crate) struct Incumbent {
 mod finder {
     use serde::{Deserialize, Deserializer, Serializer};
 
-    const KNOWN: [&str; 9] = [
+    const KNOWN: [&str; 12] = [
+        "reduced costs",
+        "crossover",
+        "local branching",
         "relaxation",
         "rounding",
         "dive",
@@ -102,6 +106,8 @@ pub(crate) struct Shared {
     pub incumbent: Option<Incumbent>,
     pub cutoff: f64,
     pub lower_bound: f64,
+    /// A known solution that debug builds carry along.
+    pub debug: Option<DebugSolution>,
     pub locks: Arc<Vec<(usize, usize)>>,
     pub stop: Arc<AtomicBool>,
     /// Simplex iterations of the root's first relaxation, a measure of what one is worth.
@@ -142,6 +148,8 @@ pub(crate) struct Report {
     pub others: Vec<Incumbent>,
     pub observations: Vec<Observation>,
     pub rows: Vec<Arc<ExtraRow>>,
+    /// Relaxation of the last node that was split.
+    pub relaxed: Option<Vec<f64>>,
     /// Bounds that strong branching and reduced costs found at the root: they hold everywhere.
     pub root_bounds: Option<(Vec<f64>, Vec<f64>)>,
     pub nodes: u64,

@@ -20,6 +20,9 @@
 //! sweep over its stages and readers (`price`), over *all* intervals, those whose rows are not in the program yet too.
 //! The cheapest set of disjoint intervals of each tensor gives the Lagrangian bound (`bound`), in integers and safe
 //! before convergence.
+//!
+//! What a tree branches on is linear in the intervals as well (`branch`), and one more row of the same kind; `relax` is the
+//! relaxation of a node, `root` the first one, `tree` the search.
 
 mod bound;
 mod branch;
@@ -36,7 +39,7 @@ pub use master::{Journal, Master};
 pub use point::IntervalPoint;
 pub use price::{Candidate, Pricing};
 pub use root::{
-    Root, RootBound, RootError, RootSettings, RootStatus, root_bound, root_bound_recorded,
+    Relaxed, Root, RootBound, RootError, RootSettings, RootStatus, root_bound, root_bound_recorded,
 };
 pub use tree::{Exchange, TreeEnd, TreeOutcome, TreeSettings, search};
 

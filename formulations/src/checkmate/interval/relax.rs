@@ -37,6 +37,22 @@ pub(super) struct Spent {
     pub separation: Duration,
 }
 
+/// How long cuts are added.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CutEffort {
+    /// Rounds at most.
+    pub rounds: usize,
+    /// A round that lifts the value by less than this share of it is idle.
+    pub least_progress: f64,
+    /// So many idle rounds in a row are the end.
+    pub idle_rounds: usize,
+    /// At first a relaxation counts as solved when its value has hardly moved for some rounds.
+    pub eager: bool,
+}
+
+/// Is shown a relaxation on its way.
+pub(super) type Notice<'a> = &'a dyn Fn(&Relaxation);
+
 /// A restricted program, and what is known of the node it stands at.
 #[derive(Clone)]
 pub(super) struct Relaxation {
@@ -51,6 +67,8 @@ pub(super) struct Relaxation {
     pub point: IntervalPoint,
     /// Rows and duals that prove the bound.
     pub proof: Vec<(Row, f64)>,
+    /// Whether that solution meets every row, apart from cuts that were not looked for.
+    pub settled: bool,
     /// Bounds from here on end a convergence.
     pub cutoff: u64,
     /// No schedule costs more.
@@ -85,6 +103,7 @@ impl Relaxation {
             value: base as f64,
             point: IntervalPoint::default(),
             proof: Vec::new(),
+            settled: false,
             cutoff: u64::MAX,
             costliest,
             begin: Instant::now(),
@@ -114,24 +133,23 @@ impl Relaxation {
         over || s.stop.as_ref().is_some_and(|s| s.load(Ordering::Relaxed))
     }
 
-    /// Cut rounds at the present node until they are idle; every relaxation in between is solved to its end, or, while
-    /// `eager`, until its value has hardly moved for some rounds.
+    /// Cut rounds at the present node until they are idle; `notice` is called after each.
     pub fn cut_rounds(
         &mut self,
-        rounds: usize,
-        least_progress: f64,
-        idle_rounds: usize,
-        mut eager: bool,
+        effort: CutEffort,
+        notice: Notice<'_>,
     ) -> Result<RelaxEnd, RootError> {
+        let mut eager = effort.eager;
         let mut end = RelaxEnd::Converged;
         let mut idle = 0;
-        for round in 0..rounds {
+        for round in 0..effort.rounds {
             let before = self.value;
             let added = self.add_cuts()?;
             if added == 0 && !eager {
                 return Ok(end);
             }
-            end = self.converge(eager)?;
+            end = self.converge(eager, notice)?;
+            notice(self);
             if self.settings.verbose {
                 println!(
                     "cut round {round}: {added} cuts, {:.2}, bound {}, {} rows, {} columns, lp {:.2} s, pricing {:.2} s, separation {:.2} s",
@@ -148,7 +166,7 @@ impl Relaxation {
                 return Ok(end);
             }
             let progress = (self.value - before) / before.max(1.0);
-            idle = if progress < least_progress {
+            idle = if progress < effort.least_progress {
                 idle + 1
             } else {
                 0
@@ -157,12 +175,12 @@ impl Relaxation {
                 // What is left is in the tail: from here on every relaxation is solved to its end.
                 eager = false;
                 idle = 0;
-            } else if idle >= idle_rounds {
+            } else if idle >= effort.idle_rounds {
                 break;
             }
         }
         if eager {
-            end = self.converge(false)?;
+            end = self.converge(false, notice)?;
         }
         Ok(end)
     }
@@ -188,8 +206,9 @@ impl Relaxation {
     }
 
     /// Solves with rows and columns coming in until nothing is violated and nothing pays; if `eager`, until the value has
-    /// hardly moved for some rounds.
-    pub fn converge(&mut self, eager: bool) -> Result<RelaxEnd, RootError> {
+    /// hardly moved for some rounds. `notice` is called every so many rounds.
+    pub fn converge(&mut self, eager: bool, notice: Notice<'_>) -> Result<RelaxEnd, RootError> {
+        self.settled = false;
         let mut algorithm = Algorithm::Auto;
         let mut last_value = f64::INFINITY;
         let mut calm = 0;
@@ -227,6 +246,9 @@ impl Relaxation {
                     self.prove(&solution);
                 }
             }
+            if self.spent.rounds.is_multiple_of(BOUND_EVERY) {
+                notice(self);
+            }
             if self.bound >= self.cutoff {
                 self.value = self.master.value(&solution);
                 return Ok(RelaxEnd::Cutoff);
@@ -259,6 +281,7 @@ impl Relaxation {
                 continue;
             }
             self.value = self.master.value(&solution);
+            self.settled = overflow <= 1e-6 && !late;
             return Ok(if self.bound > self.costliest {
                 RelaxEnd::Infeasible
             } else if late {

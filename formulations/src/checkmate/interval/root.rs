@@ -1,6 +1,6 @@
 //! The root: columns and rows until nothing is violated and nothing pays, cuts, and again.
 
-use super::relax::{RelaxEnd, Relaxation};
+use super::relax::{CutEffort, RelaxEnd, Relaxation};
 use super::{Graph, IntervalPoint, Journal, Row};
 use crate::bound::TooSmall;
 use crate::checkmate::path_cuts::SeparationSettings;
@@ -152,7 +152,7 @@ pub fn root_bound_recorded(
     journal: Option<Box<dyn Journal>>,
 ) -> Result<RootBound, RootError> {
     let graph = Graph::new(instance, budget_bytes)?;
-    let Root { relax, end, plain } = Root::solve(graph, settings, journal)?;
+    let Root { relax, end, plain } = Root::solve(graph, settings, journal, &|_| ())?;
     Ok(RootBound {
         status: match end {
             RelaxEnd::Converged | RelaxEnd::Cutoff => RootStatus::Converged,
@@ -176,6 +176,26 @@ pub fn root_bound_recorded(
     })
 }
 
+/// A relaxation on the way.
+pub struct Relaxed<'a>(&'a Relaxation);
+
+impl Relaxed<'_> {
+    /// A lower bound on the cost of every schedule that fits, in safe arithmetic.
+    pub fn bound(&self) -> u64 {
+        self.0.bound
+    }
+
+    /// Whether the relaxation is solved, before or between cuts; otherwise rows are still missing.
+    pub fn is_settled(&self) -> bool {
+        self.0.settled
+    }
+
+    /// What the relaxation retains by more than a threshold, shape `n x n`.
+    pub fn rounded(&self, threshold: f64) -> BitMatrix {
+        self.0.point.rounded(self.0.graph(), threshold)
+    }
+}
+
 /// The root, solved: where a tree starts.
 pub struct Root {
     pub(super) relax: Relaxation,
@@ -185,7 +205,7 @@ pub struct Root {
 }
 
 impl Root {
-    /// Solves the plain relaxation, and again with cuts.
+    /// Solves the plain relaxation, and again with cuts. `notice` is shown every relaxation on the way.
     ///
     /// # Errors
     /// [`RootError::Model`] where the LP solver refuses a change: a defect.
@@ -193,14 +213,22 @@ impl Root {
         graph: Graph,
         settings: &RootSettings,
         journal: Option<Box<dyn Journal>>,
+        notice: &dyn Fn(&Relaxed<'_>),
     ) -> Result<Root, RootError> {
         let mut relax = Relaxation::new(graph, settings.clone(), journal)?;
         let eager = settings.cut_rounds > 0 && settings.eager_cuts > 0.0;
-        let mut end = relax.converge(eager)?;
+        let notice = |relax: &Relaxation| notice(&Relaxed(relax));
+        let mut end = relax.converge(eager, &notice)?;
         let plain = relax.bound;
+        notice(&relax);
         if end == RelaxEnd::Converged {
-            let (rounds, idle) = (settings.cut_rounds, settings.idle_rounds);
-            end = relax.cut_rounds(rounds, settings.least_progress, idle, eager)?;
+            let effort = CutEffort {
+                rounds: settings.cut_rounds,
+                least_progress: settings.least_progress,
+                idle_rounds: settings.idle_rounds,
+                eager,
+            };
+            end = relax.cut_rounds(effort, &notice)?;
         }
         Ok(Root { relax, end, plain })
     }

@@ -6,7 +6,7 @@
 //! bound in integers.
 
 use super::branch::{Open, open_quantities};
-use super::relax::{RelaxEnd, Relaxation};
+use super::relax::{CutEffort, RelaxEnd, Relaxation};
 use super::root::Root;
 use super::{Branch, Quantity, RootError};
 use crate::schedule::BitMatrix;
@@ -102,6 +102,8 @@ pub fn search(
 struct Node {
     bound: u64,
     branches: Vec<Branch>,
+    /// What the last branching was made at, its direction, and the value of the relaxation there.
+    made_at: Option<(Open, bool, f64)>,
 }
 
 /// Nodes solved side by side: fixed, so that the answer does not depend on the number of threads.
@@ -143,20 +145,40 @@ struct Solved {
     integral: bool,
     /// Trials of branchings.
     trials: Vec<(Open, [f64; 2])>,
+    /// What the branching above gained in truth.
+    gained: Option<(Open, bool, f64)>,
 }
 
-/// Gains of branchings by tensor, kind and direction: pseudo-costs.
+/// Gains of branchings by tensor, kind and direction: pseudo-costs. What a trial gains in the restricted program is more
+/// than what is left of it once new columns are in, so what was gained in truth counts as soon as it is known.
 #[derive(Default)]
 struct History {
-    /// Sum of gains per unit of distance, and their number.
-    gains: BTreeMap<(u32, u8, bool), (f64, u32)>,
+    trials: BTreeMap<HistoryKey, Average>,
+    gained: BTreeMap<HistoryKey, Average>,
 }
 
-/// Trials after which history is believed.
-const RELIABLE: u32 = 6;
+/// Tensor, kind of quantity, direction.
+type HistoryKey = (u32, u8, bool);
+
+/// Gains per unit of distance.
+#[derive(Clone, Copy, Default)]
+struct Average {
+    sum: f64,
+    number: u32,
+}
+
+impl Average {
+    fn add(&mut self, gain: f64, distance: f64) {
+        self.sum += gain / distance.max(0.05);
+        self.number += 1;
+    }
+}
+
+/// Gains after which history is believed without a trial.
+const RELIABLE: u32 = 4;
 
 impl History {
-    fn key(open: &Open, up: bool) -> (u32, u8, bool) {
+    fn key(open: &Open, up: bool) -> HistoryKey {
         let kind = match open.quantity {
             Quantity::Starts { .. } => 0,
             Quantity::Held { .. } => 1,
@@ -165,25 +187,41 @@ impl History {
     }
 
     fn expect(&self, open: &Open) -> [f64; 2] {
-        [false, true].map(|up| match self.gains.get(&Self::key(open, up)) {
-            Some((sum, number)) => sum / f64::from(*number) * open.distance(up),
-            None => open.score,
+        [false, true].map(|up| {
+            let key = Self::key(open, up);
+            let known = self.gained.get(&key).or_else(|| self.trials.get(&key));
+            match known {
+                Some(average) => average.sum / f64::from(average.number) * open.distance(up),
+                None => open.score,
+            }
+        })
+    }
+
+    /// What such branchings have gained in truth, where that is known.
+    fn expect_gained(&self, open: &Open) -> [Option<f64>; 2] {
+        [false, true].map(|up| {
+            let average = self.gained.get(&Self::key(open, up))?;
+            Some(average.sum / f64::from(average.number) * open.distance(up))
         })
     }
 
     fn is_reliable(&self, open: &Open) -> bool {
         [false, true].iter().all(|up| {
-            let known = self.gains.get(&Self::key(open, *up));
-            known.is_some_and(|k| k.1 >= RELIABLE)
+            let known = self.gained.get(&Self::key(open, *up));
+            known.is_some_and(|k| k.number >= RELIABLE)
         })
     }
 
-    fn note(&mut self, open: &Open, gains: [f64; 2]) {
+    fn note_trial(&mut self, open: &Open, gains: [f64; 2]) {
         for (up, gain) in [false, true].into_iter().zip(gains) {
-            let entry = self.gains.entry(Self::key(open, up)).or_insert((0.0, 0));
-            entry.0 += gain / open.distance(up).max(0.05);
-            entry.1 += 1;
+            let average = self.trials.entry(Self::key(open, up)).or_default();
+            average.add(gain, open.distance(up));
         }
+    }
+
+    fn note(&mut self, open: &Open, up: bool, gain: f64) {
+        let average = self.gained.entry(Self::key(open, up)).or_default();
+        average.add(gain, open.distance(up));
     }
 }
 
@@ -210,6 +248,7 @@ impl<'a> Tree<'a> {
             tree.plunges[0] = Some(Node {
                 bound,
                 branches: Vec::new(),
+                made_at: None,
             });
         } else {
             tree.close(bound);
@@ -326,7 +365,10 @@ impl<'a> Tree<'a> {
             };
             self.nodes += 1;
             for (open, gains) in &solved.trials {
-                self.history.note(open, *gains);
+                self.history.note_trial(open, *gains);
+            }
+            if let Some((open, up, gain)) = solved.gained {
+                self.history.note(&open, up, gain);
             }
             // Schedules always, others as far as time is left for them.
             if solved.integral || self.moves < MOVES_PER_ITERATION * self.iterations() {
@@ -358,9 +400,15 @@ fn solve_node(
 ) -> Result<Solved, RootError> {
     relax.cutoff = target;
     relax.enter(&node.branches, node.bound)?;
-    let mut end = relax.converge(false)?;
+    let mut end = relax.converge(false, &|_| ())?;
     if end == RelaxEnd::Converged && settings.node_cut_rounds > 0 {
-        end = relax.cut_rounds(settings.node_cut_rounds, 2e-5, 1, false)?;
+        let effort = CutEffort {
+            rounds: settings.node_cut_rounds,
+            least_progress: 2e-5,
+            idle_rounds: 1,
+            eager: false,
+        };
+        end = relax.cut_rounds(effort, &|_| ())?;
     }
     let mut solved = Solved {
         bound: relax.bound,
@@ -368,7 +416,12 @@ fn solve_node(
         retained: None,
         integral: false,
         trials: Vec::new(),
+        gained: None,
     };
+    if let Some((open, up, before)) = node.made_at {
+        let gain = (relax.value.min(target as f64) - before).max(0.0);
+        solved.gained = Some((open, up, gain));
+    }
     // Where the relaxation was not solved to its end, its bound stands.
     if end != RelaxEnd::Converged {
         return Ok(solved);
@@ -388,6 +441,7 @@ fn solve_node(
         Node {
             bound: relax.bound,
             branches,
+            made_at: Some((chosen, branch.at_least, relax.value)),
         }
     });
     let [down, up] = children;
@@ -435,7 +489,9 @@ fn choose(
                 *gain = (after - value).clamp(0.0, enough);
             }
             trials.push((*candidate, gains));
-            gains
+            // A trial cannot tell more than what such branchings have gained.
+            let truth = history.expect_gained(candidate);
+            std::array::from_fn(|k| truth[k].map_or(gains[k], |t| gains[k].min(2.0 * t)))
         };
         idle += 1;
         let score = score(gains);

@@ -133,13 +133,13 @@ fn memory_rows(lp: &mut ModelBuilder, p: &Parts, memory: impl Fn(u64) -> f64) {
         freed_after[k as usize].push(e);
     }
     for t in 0..n {
-        for k in 0..n.saturating_sub(1) {
+        for (k, freed) in freed_after.iter().enumerate().take(n - 1) {
             let mut entries = vec![
                 (p.u(t, k + 1), 1.0),
                 (p.u(t, k), -1.0),
                 (p.r(t, k + 1), -memory(p.bytes[k + 1])),
             ];
-            for &e in &freed_after[k] {
+            for &e in freed {
                 entries.push((p.f(t, e), memory(p.bytes[p.edges[e].0 as usize])));
             }
             lp.add_row(0.0, entries);

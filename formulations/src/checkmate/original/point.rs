@@ -37,12 +37,12 @@ impl Original {
             let held = (0..n).filter(|&i| kept(t, i)).map(|i| p.bytes[i]);
             // Signed: a schedule that cannot be executed may free what it never held.
             let mut load = held.sum::<u64>() as i128;
-            for k in 0..n {
+            for (k, freed) in freed_bytes.iter().enumerate() {
                 if run(t, k) {
                     load += i128::from(p.bytes[k]);
                 }
                 put(p.u(t, k), load as f64 / self.unit_bytes);
-                load -= i128::from(freed_bytes[k]);
+                load -= i128::from(*freed);
             }
         }
         x

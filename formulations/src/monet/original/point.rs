@@ -20,10 +20,10 @@ impl Original {
                 }
             }
             let way = usize::from(schedule.backward_choice[t]);
-            for i in 0..l.columns {
+            for (i, gone) in overwritten.iter().enumerate() {
                 let run = schedule.computed.get(t, i);
                 put(l.r(t, i), run);
-                put(l.p(t, i), run && !overwritten[i]);
+                put(l.p(t, i), run && !gone);
                 put(l.s(t, i), schedule.retained.get(t, i));
                 put(l.s(t + 1, i), schedule.retained.get(t + 1, i));
                 if p.in_place {

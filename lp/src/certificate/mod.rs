@@ -4,9 +4,12 @@
 //! [`safe_bound`] goes further: its result is a valid bound whatever `y` is, with every rounding error accounted for
 //! (Neumaier & Shcherbina, *Safe bounds in linear and mixed-integer linear programming*, 2004).
 
-use crate::model::{Model, Sense};
+mod bound;
+
+use crate::model::Model;
 use crate::outcome::{FarkasRay, LpOutcome, Ray, Solution};
 use crate::sum2::Sum2;
+pub use bound::safe_bound;
 
 /// What a check measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -329,123 +332,10 @@ fn check_ray(model: &Model, ray: &Ray, tol: f64) -> Result<(), CertificateError>
     Ok(())
 }
 
-/// A bound on the optimum that holds whatever `y` is: a lower bound when minimising, an upper bound when maximising.
-/// Infinite if `y` proves nothing. Every rounding error of its own computation is accounted for.
-///
-/// ```
-/// use remat_lp::{certificate::safe_bound, ModelBuilder, Sense};
-/// let mut b = ModelBuilder::new(Sense::Minimise);
-/// let x = b.add_col(2.0, 0.0..=10.0);
-/// b.add_row(3.0.., [(x, 1.0)]);
-/// let model = b.build().unwrap();
-/// let bound = safe_bound(&model, &[2.0]);
-/// assert!(bound <= 6.0 && bound > 6.0 - 1e-12);
-/// assert!(safe_bound(&model, &[7.0]) <= 6.0);
-/// ```
-pub fn safe_bound(model: &Model, y: &[f64]) -> f64 {
-    let sign = model.sense.sign();
-    let worst = -sign * f64::INFINITY;
-    if y.len() != model.num_rows() {
-        return worst;
-    }
-    // In minimised form: y . r + (c - A^T y) . x, least value over the boxes of r and x. Multipliers that price an
-    // infinite side are dropped first, which is allowed: any y gives a bound.
-    let usable: Vec<f64> = y
-        .iter()
-        .enumerate()
-        .map(|(i, &v)| {
-            let side = if sign * v > 0.0 {
-                model.row_lower[i]
-            } else {
-                model.row_upper[i]
-            };
-            if v.is_finite() && side.is_finite() {
-                v
-            } else {
-                0.0
-            }
-        })
-        .collect();
-    let mut total = Bounded::new(sign * model.offset);
-    for (i, &v) in usable.iter().enumerate() {
-        if v != 0.0 {
-            let side = if sign * v > 0.0 {
-                model.row_lower[i]
-            } else {
-                model.row_upper[i]
-            };
-            total.add_product(sign * v, side);
-        }
-    }
-    for j in 0..model.num_cols() {
-        let mut d = Bounded::new(sign * model.cost[j]);
-        for (i, v) in model.cols.iter(j) {
-            d.add_product(-v, sign * usable[i]);
-        }
-        let (low, high) = d.interval();
-        let (l, u) = (model.col_lower[j], model.col_upper[j]);
-        // The least of d * x over the four corners; 0 * infinity does not occur unless the interval is exactly zero.
-        if low == 0.0 && high == 0.0 {
-            continue;
-        }
-        if (low < 0.0 && u == f64::INFINITY) || (high > 0.0 && l == f64::NEG_INFINITY) {
-            return worst;
-        }
-        let corners = [(low, l), (low, u), (high, l), (high, u)];
-        let (a, b) = corners
-            .into_iter()
-            .filter(|&(d, x)| x.is_finite() && d.is_finite())
-            .min_by(|p, q| (p.0 * p.1).total_cmp(&(q.0 * q.1)))
-            .unwrap_or((0.0, 0.0));
-        total.add_product(a, b);
-    }
-    let (low, _) = total.interval();
-    match model.sense {
-        Sense::Minimise => low,
-        Sense::Maximise => -low,
-    }
-}
-
-/// A compensated sum with a bound on its error (Ogita, Rump & Oishi 2005, Proposition 5.5, generously rounded up).
-struct Bounded {
-    sum: Sum2,
-    size: f64,
-    terms: f64,
-}
-
-impl Bounded {
-    fn new(start: f64) -> Self {
-        Bounded {
-            sum: Sum2::new(start),
-            size: start.abs(),
-            terms: 1.0,
-        }
-    }
-
-    fn add_product(&mut self, a: f64, b: f64) {
-        self.sum.add_product(a, b);
-        self.size += (a * b).abs();
-        self.terms += 1.0;
-    }
-
-    fn interval(&self) -> (f64, f64) {
-        let v = self.sum.value();
-        let n = 4.0 * self.terms * f64::EPSILON;
-        // The subnormal guard covers products whose error term underflows.
-        let exact = self.terms == 1.0;
-        let error = if exact {
-            0.0
-        } else {
-            2.0 * f64::EPSILON * v.abs() + n * n * self.size + self.terms * 1e-300
-        };
-        (v - error, v + error)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Bounds, ColId, ModelBuilder};
+    use crate::{Bounds, ColId, ModelBuilder, Sense};
 
     fn model() -> Model {
         // max x + y, x + y <= 4, x - y >= -2, 0 <= x, y <= 3
@@ -531,10 +421,14 @@ mod tests {
             assert!(safe_bound(&m, &y) >= 4.0);
         }
         assert!((safe_bound(&m, &[1.0, 0.0]) - 4.0).abs() < 1e-12);
-        // An infinite bound that the multipliers do not cover proves nothing.
+        // An infinite bound that the rows bound instead does no harm; one that nothing covers leaves nothing proven.
         let mut free = m.clone();
         free.col_upper[0] = f64::INFINITY;
+        let bound = safe_bound(&free, &[0.0, 0.0]);
+        assert!((4.0..=7.0 + 1e-12).contains(&bound), "{bound}");
+        free.col_lower = vec![f64::NEG_INFINITY; 2];
+        free.col_upper = vec![f64::INFINITY; 2];
         assert_eq!(safe_bound(&free, &[0.0, 0.0]), f64::INFINITY);
-        assert_eq!(free.col_bounds(ColId(0)), Bounds::NONNEGATIVE);
+        assert_eq!(free.col_bounds(ColId(0)), Bounds::FREE);
     }
 }

@@ -9,6 +9,7 @@ use remat_formulations::checkmate::path_cuts::{
     SeparationSettings, path_cut_row, point_of, separate,
 };
 use remat_lp::certificate::safe_bound;
+use remat_lp::presolve::PresolveSettings;
 use remat_lp::{LpOutcome, NewRow, Settings, Solution, Solver};
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -30,8 +31,9 @@ pub(super) fn run(_: &Instance, graph: Graph, options: &Options) -> Result<(), F
         start.elapsed().as_secs_f64()
     );
     let mut run = Run {
+        fresh: !options.warm,
         solver: Solver::new(form.model().clone(), Settings::default()),
-        recorder: Recorder::new(options.record.as_deref())?,
+        recorder: options.recorder()?,
         inside: BTreeSet::new(),
         seconds: 0.0,
         form: &form,
@@ -67,7 +69,7 @@ pub(super) fn run(_: &Instance, graph: Graph, options: &Options) -> Result<(), F
         }
         let rows: Vec<NewRow> = cuts.iter().map(|f| path_cut_row(&form, &f.cut)).collect();
         run.add(&rows)?;
-        solution = run.lazily()?;
+        solution = run.lazily_after(rows.len())?;
         run.report(
             &format!(
                 "round {round}, {} cuts, separated in {seconds:.3} s",
@@ -79,7 +81,11 @@ pub(super) fn run(_: &Instance, graph: Graph, options: &Options) -> Result<(), F
     Ok(())
 }
 
+/// Cuts of a round from which on it is solved afresh.
+const MANY_ROWS: usize = 50;
+
 struct Run<'a> {
+    fresh: bool,
     form: &'a Compact,
     solver: Solver,
     recorder: Recorder,
@@ -98,10 +104,20 @@ impl Run<'_> {
     }
 
     fn lazily(&mut self) -> Result<Solution, Failure> {
+        self.lazily_after(0)
+    }
+
+    /// Solves with memory rows coming in; afresh at first where many rows have just arrived.
+    fn lazily_after(&mut self, new_rows: usize) -> Result<Solution, Failure> {
+        let mut afresh = self.fresh && new_rows >= MANY_ROWS;
         loop {
             let before = self.solver.stats().iterations();
             let clock = Instant::now();
-            let outcome = self.solver.solve();
+            let outcome = if std::mem::take(&mut afresh) {
+                self.solver.solve_afresh(&PresolveSettings::default())
+            } else {
+                self.solver.solve()
+            };
             let seconds = clock.elapsed().as_secs_f64();
             self.seconds += seconds;
             let iterations = self.solver.stats().iterations() - before;

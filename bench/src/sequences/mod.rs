@@ -2,16 +2,22 @@
 //! lazily, rounds of path cuts on it, and the interval form's column-and-row generation.
 //!
 //! ```text
-//! remat-lp compact  GRAPH BUDGET [--all] [--full] [--cuts ROUNDS] [--per-round CUTS] [--record FILE]
-//! remat-lp interval GRAPH BUDGET [--cuts ROUNDS] [--per-round CUTS] [--no-memory-cuts] [--alternate] [--purge AGE] [--eager SHARE] [--seconds S] [--verbose]
+//! remat-bench remat-lp compact  GRAPH BUDGET [--all] [--full] [--cuts ROUNDS] [--per-round CUTS] [--record FILE]
+//! remat-bench remat-lp interval GRAPH BUDGET [--cuts ROUNDS] [--per-round CUTS] [--no-memory-cuts] [--alternate] [--purge AGE] [--eager SHARE] [--seconds S] [--verbose]
 //! ```
+//!
+//! With the feature `highs`, HiGHS solves the same sequence in the same run, alternating, each on one thread (`--alone`
+//! leaves it out); the last line has both times and their ratio.
 //!
 //! `GRAPH` is a file, `BUDGET` as in the command line tool (`6GiB`, or a percentage of the peak without recomputation).
 
 mod compact;
+#[cfg(feature = "highs")]
+mod follow;
 mod interval;
 mod record;
 
+use record::Recorder;
 use remat_formulations::checkmate::Graph;
 use remat_formulations::instance::{ReadOptions, read_instance};
 use remat_formulations::schedule::CheckmateSchedule;
@@ -27,7 +33,7 @@ pub type Failure = Box<dyn Error>;
 /// # Errors
 /// Unknown arguments, unreadable files, a budget that is too small, or a defect of the solver.
 pub fn run(args: &[String]) -> Result<(), Failure> {
-    let usage = "usage: remat-lp compact|interval GRAPH BUDGET [options]";
+    let usage = "usage: remat-bench remat-lp compact|interval GRAPH BUDGET [options]";
     let [form, graph, budget, rest @ ..] = args else {
         return Err(usage.into());
     };
@@ -44,12 +50,15 @@ struct Options {
     all: bool,
     full: bool,
     verbose: bool,
+    alone: bool,
     alternate: bool,
     memory_cuts: bool,
     purge: u32,
     eager: f64,
     cuts: usize,
     per_round: usize,
+    /// Every solve goes on from the basis before it.
+    warm: bool,
     seconds: f64,
     record: Option<String>,
 }
@@ -60,6 +69,8 @@ impl Options {
             all: false,
             full: false,
             verbose: false,
+            alone: false,
+            warm: false,
             alternate: false,
             memory_cuts: true,
             purge: 10,
@@ -75,6 +86,8 @@ impl Options {
             match arg.as_str() {
                 "--all" => out.all = true,
                 "--full" => out.full = true,
+                "--alone" => out.alone = true,
+                "--warm" => out.warm = true,
                 "--verbose" => out.verbose = true,
                 "--alternate" => out.alternate = true,
                 "--no-memory-cuts" => out.memory_cuts = false,
@@ -88,6 +101,24 @@ impl Options {
             }
         }
         Ok(out)
+    }
+
+    fn follows(&self) -> bool {
+        cfg!(feature = "highs") && !self.alone
+    }
+
+    /// Whether anybody listens to the sequence.
+    fn is_recorded(&self) -> bool {
+        self.record.is_some() || self.follows()
+    }
+
+    fn recorder(&self) -> std::io::Result<Recorder> {
+        let recorder = Recorder::new(self.record.as_deref())?;
+        Ok(if self.follows() {
+            recorder.follow()
+        } else {
+            recorder
+        })
     }
 }
 

@@ -1,6 +1,5 @@
 //! The interval form's loop of columns, rows and cuts.
 
-use super::record::Recorder;
 use super::{Failure, Options};
 use remat_formulations::Instance;
 use remat_formulations::checkmate::Graph;
@@ -19,7 +18,7 @@ pub(super) fn run(instance: &Instance, graph: Graph, options: &Options) -> Resul
         alternate: options.alternate,
         eager_cuts: options.eager,
         // The recorded format knows no deletions.
-        purge_age: if options.record.is_some() {
+        purge_age: if options.is_recorded() {
             0
         } else {
             options.purge
@@ -30,9 +29,9 @@ pub(super) fn run(instance: &Instance, graph: Graph, options: &Options) -> Resul
     };
     let clock = Instant::now();
     let budget = graph.capacity + instance.static_bytes();
-    let journal = match &options.record {
-        Some(path) => Some(Box::new(Recorder::new(Some(path))?) as Box<dyn Journal>),
-        None => None,
+    let journal = match options.is_recorded() {
+        true => Some(Box::new(options.recorder()?) as Box<dyn Journal>),
+        false => None,
     };
     let root = root_bound_recorded(instance, budget, &settings, journal)?;
     println!(

@@ -8,7 +8,12 @@ use std::io::{BufWriter, Result, Write};
 
 /// Writes events to a file, or nowhere. Times are those of the processor, from the last change to the end of the solve, so
 /// that a busy machine does not distort them.
-pub struct Recorder(Option<BufWriter<File>>, f64);
+pub struct Recorder {
+    out: Option<BufWriter<File>>,
+    start: f64,
+    #[cfg(feature = "highs")]
+    follower: Option<super::follow::Follower>,
+}
 
 /// Processor time of this thread in seconds; 0 where the system does not tell.
 fn processor_seconds() -> f64 {
@@ -23,12 +28,40 @@ impl Recorder {
     /// A recorder into `path`, if there is one.
     pub fn new(path: Option<&str>) -> Result<Self> {
         let file = path.map(File::create).transpose()?;
-        Ok(Recorder(file.map(BufWriter::new), processor_seconds()))
+        Ok(Recorder {
+            out: file.map(BufWriter::new),
+            start: processor_seconds(),
+            #[cfg(feature = "highs")]
+            follower: None,
+        })
+    }
+
+    /// Lets HiGHS solve the same sequence, where it is built in.
+    #[cfg_attr(not(feature = "highs"), allow(unused_mut))]
+    pub fn follow(mut self) -> Self {
+        #[cfg(feature = "highs")]
+        {
+            self.follower = Some(super::follow::Follower::new());
+        }
+        self
+    }
+
+    /// What HiGHS took, if it followed.
+    pub fn summary(&self) -> Option<String> {
+        #[cfg(feature = "highs")]
+        let text = self.follower.as_ref().map(|f| f.summary());
+        #[cfg(not(feature = "highs"))]
+        let text = None;
+        text
     }
 
     /// The program before the first solve.
     pub fn model(&mut self, model: &Model) -> Result<()> {
-        let Some(out) = &mut self.0 else {
+        #[cfg(feature = "highs")]
+        if let Some(f) = &self.follower {
+            f.model(model);
+        }
+        let Some(out) = &mut self.out else {
             return Ok(());
         };
         writeln!(out, "C {}", model.num_cols())?;
@@ -51,7 +84,11 @@ impl Recorder {
 
     /// Rows that were added.
     pub fn rows(&mut self, rows: &[NewRow]) -> Result<()> {
-        let Some(out) = &mut self.0 else {
+        #[cfg(feature = "highs")]
+        if let Some(f) = &self.follower {
+            f.rows(rows);
+        }
+        let Some(out) = &mut self.out else {
             return Ok(());
         };
         for row in rows {
@@ -62,32 +99,41 @@ impl Recorder {
                 row.entries.iter().map(|&(c, v)| (c.0, v)).collect(),
             )?;
         }
-        self.1 = processor_seconds();
+        self.start = processor_seconds();
         Ok(())
     }
 
     /// Columns that were added.
     pub fn cols(&mut self, cols: &[NewCol]) -> Result<()> {
-        let Some(out) = &mut self.0 else {
+        #[cfg(feature = "highs")]
+        if let Some(f) = &self.follower {
+            f.cols(cols);
+        }
+        let Some(out) = &mut self.out else {
             return Ok(());
         };
         for col in cols {
             let entries = col.entries.iter().map(|&(r, v)| (r.0, v)).collect();
             line(out, &format!("A {}", col.cost), col.bounds, entries)?;
         }
-        self.1 = processor_seconds();
+        self.start = processor_seconds();
         Ok(())
     }
 
     /// A solve and what it gave; `objective` without the model's offset, `seconds` by the clock (not recorded).
-    pub fn solve(&mut self, objective: f64, _seconds: f64, iterations: u64) -> Result<()> {
-        let Some(out) = &mut self.0 else {
+    pub fn solve(&mut self, objective: f64, seconds: f64, iterations: u64) -> Result<()> {
+        let used = processor_seconds() - self.start;
+        #[cfg(feature = "highs")]
+        if let Some(f) = &self.follower {
+            f.solve(objective, seconds, iterations);
+        }
+        #[cfg(not(feature = "highs"))]
+        let _ = seconds;
+        self.start = processor_seconds();
+        let Some(out) = &mut self.out else {
             return Ok(());
         };
-        let seconds = processor_seconds() - self.1;
-        writeln!(out, "S {objective} {seconds} {iterations}")?;
-        self.1 = processor_seconds();
-        Ok(())
+        writeln!(out, "S {objective} {used} {iterations}")
     }
 }
 
@@ -108,6 +154,15 @@ fn line(
         write!(out, " {index} {value}")?;
     }
     writeln!(out)
+}
+
+/// Prints what HiGHS took once the sequence is over: whoever holds the journal of a column generation only drops it.
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        if let Some(text) = self.summary() {
+            println!("{text}");
+        }
+    }
 }
 
 /// Errors of writing show as a file that ends early.

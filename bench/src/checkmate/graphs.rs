@@ -1,0 +1,95 @@
+//! The general graphs of the Moccasin study: no backward pass, or one that is not marked; any node may be recomputed.
+
+use super::{Config, Failure, percent, stem};
+use remat_bb::report::Table;
+use remat_formulations::instance::{ReadOptions, read_instance};
+use remat_formulations::schedule::CheckmateSchedule;
+use remat_formulations::simulate;
+use std::path::PathBuf;
+
+/// Budgets, as percentages of the peak without recomputation.
+const SHARES: [u64; 4] = [90, 80, 60, 40];
+
+/// Moccasin's constraint program (two intervals for each node) in CP-SAT, 2 workers, 300 s a phase, as the description of
+/// the data has it: graph, percentage, cost.
+const CP_SAT: [(&str, u64, u64); 3] = [
+    ("random_layered_100", 90, 48146),
+    ("random_layered_100", 80, 48866),
+    ("fcn8_32", 80, 10_289_323_652_736),
+];
+
+/// Prints the comparison.
+///
+/// # Errors
+/// [`Failure`].
+pub fn run(config: &Config) -> Result<(), Failure> {
+    let Some(folder) = config.data("moccasin") else {
+        return Ok(());
+    };
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(&folder)?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|e| e == "json"))
+        .collect();
+    paths.sort();
+    let mut table = Table::new(&[
+        ("graph", false),
+        ("nodes", true),
+        ("budget", true),
+        ("status", false),
+        ("overhead", true),
+        ("cost", true),
+        ("bound", true),
+        ("gap", true),
+        ("s", true),
+        ("CP-SAT", true),
+        ("ours/CP-SAT", true),
+    ]);
+    for path in paths.iter().filter(|p| config.wants(&stem(p))) {
+        let name = stem(path);
+        let instance = read_instance(path, &ReadOptions::default())?;
+        let plain = CheckmateSchedule::checkpoint_all(&instance);
+        let peak = simulate::checkmate(&instance, &plain)?.peak_bytes;
+        for share in SHARES {
+            // As in the study, budgets are rounded up.
+            let budget_bytes = (peak * share).div_ceil(100);
+            let ours = config.solve(&instance, budget_bytes)?;
+            let known = CP_SAT.iter().find(|k| k.0 == name && k.1 == share);
+            let over = ours
+                .replay
+                .as_ref()
+                .map(|r| format!("{:.2}%", r.overhead_percent()));
+            let bound = match ours.infeasible_because {
+                Some(_) => String::new(),
+                None => ours.bound.to_string(),
+            };
+            let ratio = ours.objective.zip(known);
+            table.row(vec![
+                name.clone(),
+                instance.len().to_string(),
+                format!("{share}%"),
+                ours.status.as_str().into(),
+                over.unwrap_or_default(),
+                ours.objective.map_or_else(String::new, |c| c.to_string()),
+                bound,
+                percent(ours.gap),
+                format!("{:.1}", ours.seconds),
+                known.map_or_else(String::new, |k| k.2.to_string()),
+                ratio.map_or_else(String::new, |(c, k)| {
+                    format!("{:.4}", c as f64 / k.2 as f64)
+                }),
+            ]);
+            println!(
+                "{name} {share}%: {} in {:.1} s",
+                ours.status.as_str(),
+                ours.seconds
+            );
+        }
+    }
+    let text = format!(
+        "General graphs (Moccasin, ICML 2023), {} s each; CP-SAT: 300 s a phase, 2 workers\n\n{}",
+        config.seconds,
+        table.render("")
+    );
+    println!();
+    config.publish("graphs.txt", &text)
+}

@@ -1,0 +1,263 @@
+//! The published Gurobi runs of Checkmate's program beside ours, and HiGHS on the published program with our limit.
+
+use super::interval_chart::{self, Chart, Line};
+use super::{Config, Failure, highspy, percent, shown};
+use remat_bb::report::Table;
+use remat_formulations::Instance;
+use remat_formulations::checkmate::original::{Original, Stages};
+use remat_formulations::instance::{Program, ReadOptions, read_instance};
+use remat_formulations::solve::{Outcome, Status};
+
+/// One line of the table of published runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Published {
+    /// The instance.
+    pub instance: String,
+    /// Budget in GiB.
+    pub budget_gib: f64,
+    /// Best objective.
+    pub objective: Option<f64>,
+    /// Its bound.
+    pub bound: Option<f64>,
+    /// `OPTIMAL`, `TIME_LIMIT`, ...
+    pub status: String,
+    /// Seconds it took.
+    pub seconds: Option<f64>,
+    /// Cost of the published schedule, where there is one.
+    pub schedule: Option<f64>,
+}
+
+/// The published runs of Checkmate's program (formulation B) in a table of the benchmark collection.
+pub fn published(text: &str) -> Vec<Published> {
+    let mut lines = text.lines();
+    let header: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
+    let column = |name: &str| header.iter().position(|h| *h == name);
+    let mut runs = Vec::new();
+    for line in lines {
+        // Notes with commas come last, behind every column that is read here.
+        let cells: Vec<&str> = line.split(',').collect();
+        let cell = |name: &str| {
+            column(name)
+                .and_then(|k| cells.get(k))
+                .copied()
+                .unwrap_or("")
+        };
+        let number = |name: &str| cell(name).parse::<f64>().ok();
+        if cell("formulation") != "B" {
+            continue;
+        }
+        runs.push(Published {
+            instance: cell("instance").into(),
+            budget_gib: number("budget_gib").unwrap_or(0.0),
+            objective: number("best_objective"),
+            bound: number("best_bound"),
+            status: cell("status").into(),
+            seconds: number("seconds"),
+            schedule: number("schedule_objective"),
+        });
+    }
+    runs.sort_by(|a, b| {
+        let name = a.instance.cmp(&b.instance);
+        name.then(a.budget_gib.total_cmp(&b.budget_gib))
+    });
+    runs
+}
+
+/// Prints the comparison.
+///
+/// # Errors
+/// [`Failure`].
+pub fn run(config: &Config) -> Result<(), Failure> {
+    let Some(folder) = config.data("zoo") else {
+        return Ok(());
+    };
+    let anchors = std::fs::read_to_string(folder.join("anchors.csv"))?;
+    let mut text = format!(
+        "Published runs of Checkmate's program (Gurobi, 12 threads, up to 24 h) and ours, {} s each\n",
+        config.seconds
+    );
+    let python = match &config.python {
+        None => {
+            text += "HiGHS: left out\n";
+            None
+        }
+        Some(python) => match highspy::version(python) {
+            Ok(version) => {
+                text += &format!(
+                    "HiGHS {version} on the published program, {} s each\n",
+                    config.seconds
+                );
+                Some(python.as_str())
+            }
+            Err(reason) => {
+                text += &format!("HiGHS: skipped, {reason}\n");
+                None
+            }
+        },
+    };
+    println!("{text}");
+    let mut table = Table::new(&[
+        ("instance", false),
+        ("GiB", true),
+        ("Gurobi", true),
+        ("bound", true),
+        ("gap", true),
+        ("s", true),
+        ("ours", true),
+        ("bound", true),
+        ("gap", true),
+        ("s", true),
+        ("ours/Gurobi", true),
+        ("HiGHS", true),
+        ("bound", true),
+        ("s", true),
+    ]);
+    let mut lines = Vec::new();
+    for run in published(&anchors)
+        .iter()
+        .filter(|r| config.wants(&r.instance))
+    {
+        let path = folder.join("graphs").join(format!("{}.json", run.instance));
+        if !path.is_file() {
+            println!("left out: {} is not there", path.display());
+            continue;
+        }
+        let program = Program::Checkmate;
+        let instance = read_instance(&path, &ReadOptions { program })?;
+        let budget_bytes = (run.budget_gib * (1u64 << 30) as f64) as u64;
+        let ours = config.solve(&instance, budget_bytes)?;
+        let highs = python.map(|python| highs(config, python, &instance, budget_bytes));
+        row(&mut table, run, &ours, highs.as_ref());
+        lines.push(line(run, &ours, highs.as_ref()));
+        println!(
+            "{} {} GiB: {} {} in {:.1} s",
+            run.instance,
+            run.budget_gib,
+            ours.status.as_str(),
+            shown(ours.objective),
+            ours.seconds
+        );
+    }
+    if lines.is_empty() {
+        println!("no run has a name like {:?}", config.only);
+        return Ok(());
+    }
+    println!();
+    config.publish("runs.txt", &(text + "\n" + &table.render("")))?;
+    let chart = Chart {
+        title: "Published runs: proven bound to best plan".into(),
+        solvers: &["Gurobi, up to 24 h", "remat-bb", "HiGHS"],
+        lines,
+    };
+    config.save("runs.svg", &interval_chart::draw(&chart)?)
+}
+
+fn highs(
+    config: &Config,
+    python: &str,
+    instance: &Instance,
+    budget_bytes: u64,
+) -> Result<highspy::Run, String> {
+    let unit = Original::unit_for(instance, budget_bytes);
+    let stages = Stages::FrontierAdvancing;
+    let program = Original::new(instance, budget_bytes, stages, unit).map_err(|e| e.to_string())?;
+    highspy::solve(python, program.model(), config.seconds, config.threads)
+}
+
+fn row(
+    table: &mut Table,
+    run: &Published,
+    ours: &Outcome,
+    highs: Option<&Result<highspy::Run, String>>,
+) {
+    let seconds = |s: Option<f64>| s.map_or_else(|| "-".into(), |s| format!("{s:.0}"));
+    let gap = match (run.objective, run.bound) {
+        (Some(cost), Some(bound)) if cost > 0.0 => Some((cost - bound) / cost),
+        _ => None,
+    };
+    let infeasible = ours.status == Status::Infeasible;
+    let ratio = match (ours.objective, run.objective) {
+        (Some(cost), Some(published)) => format!("{:.4}", cost as f64 / published),
+        _ => String::new(),
+    };
+    let mut cells = vec![
+        run.instance.clone(),
+        run.budget_gib.to_string(),
+        run.objective
+            .map_or_else(|| run.status.to_lowercase(), |o| o.to_string()),
+        run.bound.map_or_else(String::new, |b| format!("{b:.0}")),
+        percent(gap),
+        seconds(run.seconds),
+        match ours.objective {
+            Some(cost) => cost.to_string(),
+            None => ours.status.as_str().into(),
+        },
+        if infeasible {
+            String::new()
+        } else {
+            ours.bound.to_string()
+        },
+        percent(ours.gap),
+        format!("{:.1}", ours.seconds),
+        ratio,
+    ];
+    match highs {
+        None => {}
+        Some(Err(reason)) => cells.push(reason.clone()),
+        Some(Ok(highs)) => {
+            cells.push(match highs.objective {
+                Some(cost) => format!("{cost:.0}"),
+                None => highs.status.to_lowercase(),
+            });
+            cells.push(
+                highs
+                    .bound
+                    .map_or_else(|| "-".into(), |b| format!("{b:.0}")),
+            );
+            cells.push(seconds(Some(highs.seconds)));
+        }
+    }
+    table.row(cells);
+}
+
+fn line(run: &Published, ours: &Outcome, highs: Option<&Result<highspy::Run, String>>) -> Line {
+    let infeasible = ours.status == Status::Infeasible;
+    let highs = highs.and_then(|h| h.as_ref().ok());
+    Line {
+        name: format!("{} {}", run.instance, run.budget_gib),
+        spans: vec![
+            (run.bound, run.objective),
+            (
+                (!infeasible).then_some(ours.bound as f64),
+                ours.objective.map(|o| o as f64),
+            ),
+            highs.map_or((None, None), |h| (h.bound, h.objective)),
+        ],
+        note: if infeasible {
+            "proven by remat-bb: no plan fits"
+        } else {
+            "no plan known"
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_the_other_program_are_left_out_and_unknown_numbers_are_none() {
+        let text = "instance,formulation,budget_gib,best_objective,best_bound,status,seconds,schedule_objective,note\n\
+                    b,B,6,100,90.5,TIME_LIMIT,86400,100,\"two, notes\"\n\
+                    b,B,5.5,,,INFEASIBLE,3.5,,\n\
+                    a,A,5,1,1,OPTIMAL,1,1,\n";
+        let runs = published(text);
+        assert_eq!(runs.len(), 2);
+        assert_eq!((runs[0].budget_gib, runs[0].objective), (5.5, None));
+        assert_eq!(
+            (runs[1].objective, runs[1].bound),
+            (Some(100.0), Some(90.5))
+        );
+        assert_eq!(runs[0].status, "INFEASIBLE");
+    }
+}

@@ -1,0 +1,310 @@
+//! `remat-bb explain`
+
+use crate::arguments::ExplainArguments;
+use crate::failure::{Exit, Failure};
+use crate::{files, report, source};
+use remat_formulations::Instance;
+use remat_formulations::budget::format_bytes;
+use remat_formulations::explain::{self, Absence, Explanation, Story};
+use remat_formulations::instance::NodeId;
+use remat_formulations::simulate::Replay;
+use serde::Serialize;
+use std::fmt::Write;
+
+/// Tensors told of without `--all`.
+const STORIES: usize = 12;
+
+/// Explains a plan.
+///
+/// # Errors
+/// [`Failure`] for bad input.
+pub fn run(arguments: &ExplainArguments) -> Result<Exit, Failure> {
+    let found = source::replayed(&arguments.instance, &arguments.plan)?;
+    let plain = source::plain_replay(&found.instance)?;
+    let budget_bytes = match &arguments.budget {
+        Some(text) => Some(source::budget(text, plain.peak_bytes)?),
+        None => found.budget_bytes,
+    };
+    let file = arguments.plan.display().to_string();
+    let told = explain::explain(&found.instance, &found.plan)
+        .map_err(|e| source::replay_failure(&file, e))?;
+    let teller = Teller {
+        instance: &found.instance,
+        told: &told,
+        plain: &plain,
+        budget_bytes,
+    };
+    files::print(&if arguments.json {
+        teller.json()
+    } else {
+        teller.words(arguments.all)
+    })?;
+    Ok(Exit::Done)
+}
+
+struct Teller<'a> {
+    instance: &'a Instance,
+    told: &'a Explanation,
+    plain: &'a Replay,
+    budget_bytes: Option<u64>,
+}
+
+impl Teller<'_> {
+    fn name(&self, id: NodeId) -> &str {
+        &self.instance.node(id).name
+    }
+
+    fn cost(&self, cost: u64) -> String {
+        report::cost(cost, self.instance.cost_unit())
+    }
+
+    fn share(&self, cost: u64) -> f64 {
+        cost as f64 / self.told.replay.base_cost.max(1) as f64 * 100.0
+    }
+
+    fn words(&self, all: bool) -> String {
+        let (told, replay) = (self.told, &self.told.replay);
+        let again: usize = told.stories.iter().map(|s| s.recomputations).sum();
+        let mut text = format!(
+            "{}: {} computations of {} nodes. ",
+            self.instance.name(),
+            replay.computations,
+            self.instance.len()
+        );
+        // Writing to a string cannot fail.
+        if told.stories.is_empty() {
+            text += "Nothing is computed again: every tensor stays until its last reader.\n";
+        } else {
+            let _ = writeln!(
+                text,
+                "{} are computed again, {again} times in all, for {} more ({:.2}%).",
+                plural(told.stories.len(), "tensor"),
+                self.cost(told.extra_cost()),
+                self.share(told.extra_cost())
+            );
+        }
+        let _ = writeln!(
+            text,
+            "Memory peaks at {} while {} runs; without recomputation it would be {} while {} runs: {} saved.",
+            format_bytes(replay.peak_bytes),
+            report::moment(self.instance, replay),
+            format_bytes(self.plain.peak_bytes),
+            report::moment(self.instance, self.plain),
+            format_bytes(self.plain.peak_bytes.saturating_sub(replay.peak_bytes))
+        );
+        if let Some(budget) = self.budget_bytes {
+            let fits = if replay.peak_bytes <= budget {
+                format!(
+                    "{} of the budget stay free",
+                    format_bytes(budget - replay.peak_bytes)
+                )
+            } else {
+                format!("the budget of {} is exceeded", format_bytes(budget))
+            };
+            let _ = writeln!(text, "At the peak {fits}.");
+        }
+        self.kept(&mut text);
+        if told.stories.is_empty() {
+            return text;
+        }
+        let _ = writeln!(text, "\nWhat is computed again, the dearest first:");
+        let shown = if all { told.stories.len() } else { STORIES };
+        for story in told.stories.iter().take(shown) {
+            self.story(&mut text, story);
+        }
+        if told.stories.len() > shown {
+            let rest: u64 = told.stories[shown..].iter().map(|s| s.cost).sum();
+            let _ = writeln!(
+                text,
+                "\n... and {} for {} (--all tells of them).",
+                plural(told.stories.len() - shown, "more tensor"),
+                self.cost(rest)
+            );
+        }
+        text
+    }
+
+    fn kept(&self, text: &mut String) {
+        let kept = &self.told.kept;
+        if kept.is_empty() {
+            return;
+        }
+        let bytes = |id: &NodeId| self.instance.node(*id).output_bytes;
+        let total: u64 = kept.iter().map(bytes).sum();
+        let largest: Vec<String> = kept
+            .iter()
+            .take(3)
+            .map(|id| format!("{} ({})", self.name(*id), format_bytes(bytes(id))))
+            .collect();
+        let purpose = match self.instance.loss() {
+            Some(_) => "for the backward pass",
+            None => "for later readers",
+        };
+        let _ = writeln!(
+            text,
+            "{} with {} are kept {purpose}, the largest {}.",
+            plural(kept.len(), "tensor"),
+            format_bytes(total),
+            largest.join(", ")
+        );
+    }
+
+    fn story(&self, text: &mut String, story: &Story) {
+        let node = self.instance.node(story.node);
+        let times = match story.recomputations {
+            1 => "once".into(),
+            2 => "twice".into(),
+            n => format!("{n} times"),
+        };
+        let operator = match node.op.is_empty() {
+            true => String::new(),
+            false => format!(", {}", node.op),
+        };
+        let _ = writeln!(
+            text,
+            "\n  {} ({}{operator}): computed again {times}, for {} ({:.2}%)",
+            node.name,
+            format_bytes(node.output_bytes),
+            self.cost(story.cost),
+            self.share(story.cost)
+        );
+        for absence in &story.absences {
+            let _ = writeln!(text, "    {}", self.absence(absence));
+        }
+        let copies = story.recomputations - story.absences.len().min(story.recomputations);
+        if copies > 0 {
+            let _ = writeln!(text, "    {copies} of them while another copy is there");
+        }
+    }
+
+    fn absence(&self, absence: &Absence) -> String {
+        let purpose = match absence.made_for {
+            Some(node) => format!("made again for {}", self.name(node)),
+            None => "made again, and read by nothing".into(),
+        };
+        let mut text = format!(
+            "dropped after {}, {purpose}",
+            self.name(absence.freed_after)
+        );
+        let Some((at, bytes)) = absence.fullest else {
+            return text + ": nothing runs in between";
+        };
+        let _ = write!(
+            text,
+            ": {} free during {}",
+            format_bytes(absence.bytes),
+            plural(absence.to - absence.from, "computation"),
+        );
+        if bytes == self.told.replay.peak_bytes {
+            text += ", the peak among them";
+        }
+        let moment = self.name(self.told.order[at]);
+        match self.budget_bytes {
+            Some(budget) if absence.could_have_stayed(budget) => {
+                let _ = write!(text, "; alone it could have stayed (fullest at {moment})");
+            }
+            Some(budget) => {
+                let missing = bytes.saturating_add(absence.bytes).saturating_sub(budget);
+                let _ = write!(
+                    text,
+                    "; kept, it would exceed the budget by {} while {moment} runs",
+                    format_bytes(missing)
+                );
+            }
+            None => {
+                let _ = write!(
+                    text,
+                    "; fullest while {moment} runs ({})",
+                    format_bytes(bytes)
+                );
+            }
+        }
+        text
+    }
+
+    fn json(&self) -> String {
+        let recomputed = self.told.stories.iter().map(|story| {
+            let node = self.instance.node(story.node);
+            JsonStory {
+                node: &node.name,
+                times: story.recomputations,
+                cost: story.cost,
+                bytes: node.output_bytes,
+                absences: story
+                    .absences
+                    .iter()
+                    .map(|a| JsonAbsence {
+                        freed_after: self.name(a.freed_after),
+                        made_for: a.made_for.map(|id| self.name(id)),
+                        cost: a.cost,
+                        computations: a.to - a.from,
+                        fullest_bytes: a.fullest.map(|f| f.1),
+                        fullest_at: a.fullest.map(|f| self.name(self.told.order[f.0])),
+                        could_have_stayed: self.budget_bytes.map(|b| a.could_have_stayed(b)),
+                    })
+                    .collect(),
+            }
+        });
+        let replay = &self.told.replay;
+        report::json(&Json {
+            instance: self.instance.name(),
+            cost: replay.cost,
+            base_cost: replay.base_cost,
+            overhead_percent: replay.overhead_percent(),
+            cost_unit: &self.instance.cost_unit().name,
+            peak_memory_bytes: replay.peak_bytes,
+            peak_at: report::moment(self.instance, replay),
+            plain_peak_bytes: self.plain.peak_bytes,
+            budget_bytes: self.budget_bytes,
+            kept: self
+                .told
+                .kept
+                .iter()
+                .map(|id| (self.name(*id), self.instance.node(*id).output_bytes))
+                .collect(),
+            recomputed: recomputed.collect(),
+        })
+    }
+}
+
+fn plural(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        n => format!("{n} {what}s"),
+    }
+}
+
+#[derive(Serialize)]
+struct Json<'a> {
+    instance: &'a str,
+    cost: u64,
+    base_cost: u64,
+    overhead_percent: f64,
+    cost_unit: &'a str,
+    peak_memory_bytes: u64,
+    peak_at: String,
+    plain_peak_bytes: u64,
+    budget_bytes: Option<u64>,
+    kept: Vec<(&'a str, u64)>,
+    recomputed: Vec<JsonStory<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonStory<'a> {
+    node: &'a str,
+    times: usize,
+    cost: u64,
+    bytes: u64,
+    absences: Vec<JsonAbsence<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonAbsence<'a> {
+    freed_after: &'a str,
+    made_for: Option<&'a str>,
+    cost: u64,
+    computations: usize,
+    fullest_bytes: Option<u64>,
+    fullest_at: Option<&'a str>,
+    could_have_stayed: Option<bool>,
+}

@@ -1,0 +1,269 @@
+//! `remat-bb max-batch`
+
+use crate::arguments::MaxBatchArguments;
+use crate::failure::{Exit, Failure, note};
+use crate::report::{self, Table};
+use crate::{files, interrupt};
+use remat_formulations::batch::{self, Answer, Largest};
+use remat_formulations::budget::{Budget, format_bytes};
+use remat_formulations::solve::Settings;
+use remat_formulations::zoo::{self, ModelSpec, ZooError};
+use remat_formulations::{Instance, baselines};
+use serde::Serialize;
+use std::sync::atomic::Ordering;
+
+/// Name of this program's own search.
+const OURS: &str = "remat-bb";
+
+/// Searches for the largest batch of each strategy.
+///
+/// # Errors
+/// [`Failure`] for a model that has no batch size, a budget that is no amount, and defects of the solver.
+pub fn run(arguments: &MaxBatchArguments) -> Result<Exit, Failure> {
+    let fail = |problem: ZooError| Failure::Zoo {
+        source_text: arguments.model.clone(),
+        problem: Box::new(problem),
+    };
+    if !arguments.model.starts_with("zoo:") {
+        return Err(Failure::Usage {
+            problem: format!(
+                "{}: the batch size of an instance file cannot be changed",
+                arguments.model
+            ),
+            remedy: "name a model of the zoo, for example zoo:unet; `remat-bb zoo list` shows them"
+                .into(),
+        });
+    }
+    let spec: ModelSpec = arguments.model.parse().map_err(fail)?;
+    let start = batch_of(&spec).ok_or_else(|| Failure::Usage {
+        problem: format!("{}: this model has no parameter batch", arguments.model),
+        remedy: "`remat-bb zoo list MODEL` shows a model's parameters".into(),
+    })?;
+    let budget_bytes = match arguments.budget.parse().map_err(Failure::Budget)? {
+        Budget::Bytes(bytes) => bytes,
+        Budget::Percent(_) => {
+            return Err(Failure::Usage {
+                problem: format!(
+                    "--budget {:?}: a share of what depends on the batch",
+                    arguments.budget
+                ),
+                remedy: "give an amount, for example 16GiB".into(),
+            });
+        }
+    };
+    let build = |batch: u64| -> Result<Instance, Failure> {
+        let spec = spec
+            .clone()
+            .with("batch", &batch.to_string())
+            .map_err(fail)?;
+        let instance = zoo::build(&spec).map_err(fail)?;
+        Ok(instance.single_implementation().0)
+    };
+    let search = Search {
+        arguments,
+        start,
+        budget_bytes,
+        build: &build,
+    };
+    let found = search.run()?;
+    files::print(&if arguments.json {
+        search.json(&found)?
+    } else {
+        search.table(&found)?
+    })?;
+    let Some((_, ours)) = found.iter().find(|f| f.0 == OURS) else {
+        return Ok(Exit::NoPlan);
+    };
+    Ok(match ours.batch {
+        Some(_) => Exit::Done,
+        None if ours.is_exact() => Exit::Infeasible,
+        None => Exit::NoPlan,
+    })
+}
+
+/// The batch size that a model starts with.
+fn batch_of(spec: &ModelSpec) -> Option<u64> {
+    let text = spec.to_string();
+    let (_, parameters) = text.split_once('?').unwrap_or((&text, ""));
+    let given = parameters.split('&').find_map(|p| p.strip_prefix("batch="));
+    if let Some(batch) = given {
+        return batch.parse().ok();
+    }
+    let models = zoo::list();
+    let model = models.iter().find(|m| m.name == spec.model())?;
+    let parameter = model.parameters.iter().find(|p| p.name == "batch")?;
+    parameter.default.parse().ok()
+}
+
+struct Search<'a> {
+    arguments: &'a MaxBatchArguments,
+    start: u64,
+    budget_bytes: u64,
+    build: &'a dyn Fn(u64) -> Result<Instance, Failure>,
+}
+
+impl Search<'_> {
+    /// The heuristics, then our own search, which starts where the best of them ended.
+    fn run(&self) -> Result<Vec<(&'static str, Largest)>, Failure> {
+        let arguments = self.arguments;
+        let mut found = Vec::new();
+        let mut best = self.start.min(arguments.most);
+        if !arguments.no_baselines {
+            // One linear program after another would take longer than our own search.
+            for baseline in baselines::all().iter().filter(|b| !b.solves_program) {
+                let largest = batch::largest(self.start, arguments.most, |batch| {
+                    let instance = (self.build)(batch)?;
+                    let cap = batch::cost_cap(&instance, arguments.overhead);
+                    let answer = batch::ask_baseline(&instance, baseline, self.budget_bytes, cap);
+                    Ok::<_, Failure>(answer)
+                })?;
+                best = best.max(largest.batch.map_or(1, |b| b.0));
+                found.push((baseline.name, largest));
+            }
+        }
+        interrupt::catch(
+            "ending with the largest batch so far; once more to end at once",
+            arguments.quiet,
+        );
+        let flag = interrupt::flag();
+        let settings = Settings {
+            time_limit: Some(arguments.time_limit),
+            threads: usize::from(arguments.threads),
+            seed: arguments.seed,
+            ..Settings::new(self.budget_bytes)
+        };
+        let largest = batch::largest(best, arguments.most, |batch| {
+            if flag.load(Ordering::Relaxed) {
+                return Ok(Answer::Unknown);
+            }
+            let instance = (self.build)(batch)?;
+            let cap = batch::cost_cap(&instance, arguments.overhead);
+            let answer = batch::ask_solver(&instance, &settings, cap, &flag)
+                .map_err(|e| Failure::Solve(Box::new(e)))?;
+            note(
+                &format!("batch {batch}: {}", words(&answer)),
+                arguments.quiet,
+            );
+            Ok::<_, Failure>(answer)
+        })?;
+        found.push((OURS, largest));
+        found.sort_by_key(|(name, l)| {
+            (std::cmp::Reverse(l.batch.map_or(0, |b| b.0)), *name != OURS)
+        });
+        Ok(found)
+    }
+
+    fn table(&self, found: &[(&'static str, Largest)]) -> Result<String, Failure> {
+        let arguments = self.arguments;
+        let mut text = format!(
+            "{}: largest batch within {}, recomputation at most {} forward passes\n\n",
+            arguments.model,
+            format_bytes(self.budget_bytes),
+            arguments.overhead
+        );
+        let mut table = Table::new(&[
+            ("strategy", false),
+            ("batch", true),
+            ("overhead", true),
+            ("cost", true),
+            ("peak", true),
+            ("", false),
+        ]);
+        for (name, largest) in found {
+            let mut row = vec![(*name).to_owned()];
+            match largest.batch {
+                Some((batch, cost, peak_bytes)) => {
+                    let instance = (self.build)(batch)?;
+                    row.push(batch.to_string());
+                    row.push(format!("{:.2}%", percent(&instance, cost)));
+                    row.push(report::cost(cost, instance.cost_unit()));
+                    row.push(format_bytes(peak_bytes));
+                }
+                None => row.extend(["-", "", "", ""].map(String::from)),
+            }
+            if *name == OURS {
+                row.push(self.certainty(largest));
+            }
+            table.row(row);
+        }
+        text += &table.render("  ");
+        Ok(text)
+    }
+
+    /// How sure it is that there is no larger one.
+    fn certainty(&self, largest: &Largest) -> String {
+        match (largest.is_exact(), largest.proven_too_large) {
+            (true, _) => "proven: no larger batch".into(),
+            (_, Some(batch)) => format!("proven: not {batch}; between them undecided in this time"),
+            _ if largest.batch.is_some_and(|b| b.0 == self.arguments.most) => {
+                "the most that was asked for".into()
+            }
+            _ => "larger ones undecided in this time".into(),
+        }
+    }
+
+    fn json(&self, found: &[(&'static str, Largest)]) -> Result<String, Failure> {
+        let mut strategies = Vec::new();
+        for (name, largest) in found {
+            let overhead_percent = match largest.batch {
+                Some((batch, cost, _)) => Some(percent(&(self.build)(batch)?, cost)),
+                None => None,
+            };
+            strategies.push(JsonStrategy {
+                name,
+                batch: largest.batch.map(|b| b.0),
+                cost: largest.batch.map(|b| b.1),
+                overhead_percent,
+                peak_memory_bytes: largest.batch.map(|b| b.2),
+                exact: largest.is_exact(),
+                proven_too_large: largest.proven_too_large.filter(|_| *name == OURS),
+                asked: largest
+                    .asked
+                    .iter()
+                    .map(|(batch, answer)| (*batch, words(answer)))
+                    .collect(),
+            });
+        }
+        Ok(report::json(&Json {
+            model: &self.arguments.model,
+            budget_bytes: self.budget_bytes,
+            overhead: self.arguments.overhead,
+            strategies,
+        }))
+    }
+}
+
+fn percent(instance: &Instance, cost: u64) -> f64 {
+    match instance.base_cost() {
+        0 => 0.0,
+        base => (cost as f64 / base as f64 - 1.0) * 100.0,
+    }
+}
+
+fn words(answer: &Answer) -> &'static str {
+    match answer {
+        Answer::Yes { .. } => "yes",
+        Answer::No => "no",
+        Answer::Unknown => "undecided",
+    }
+}
+
+#[derive(Serialize)]
+struct Json<'a> {
+    model: &'a str,
+    budget_bytes: u64,
+    overhead: f64,
+    strategies: Vec<JsonStrategy<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonStrategy<'a> {
+    name: &'a str,
+    batch: Option<u64>,
+    cost: Option<u64>,
+    overhead_percent: Option<f64>,
+    peak_memory_bytes: Option<u64>,
+    exact: bool,
+    proven_too_large: Option<u64>,
+    asked: Vec<(u64, &'static str)>,
+}

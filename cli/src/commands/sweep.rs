@@ -1,0 +1,356 @@
+//! `remat-bb sweep`
+
+use super::baselines::{Found, heuristics};
+use crate::arguments::SweepArguments;
+use crate::draw::tradeoff::{self, Curve, TradeoffPicture};
+use crate::failure::{Exit, Failure};
+use crate::progress::Reporter;
+use crate::report::{self, Table};
+use crate::{files, interrupt, source};
+use rayon::prelude::*;
+use remat_formulations::budget::format_bytes;
+use remat_formulations::frontier::{self, FrontierPoint};
+use remat_formulations::simulate::Replay;
+use remat_formulations::solve::{Settings, Status};
+use remat_formulations::{Instance, baselines};
+use serde::Serialize;
+use std::fmt::Write;
+
+/// Name of this program's own search in tables and pictures.
+const OURS: &str = "remat-bb";
+
+/// Solves for every budget, writes the files that were asked for, and reports.
+///
+/// # Errors
+/// [`Failure`] for bad input, or files that cannot be written.
+pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
+    for path in [&arguments.svg, &arguments.csv].into_iter().flatten() {
+        files::check_writable(path)?;
+    }
+    let instance = source::checkmate_view(&arguments.instance)?;
+    let plain = source::plain_replay(&instance)?;
+    let budgets = budgets(&arguments.budgets, plain.peak_bytes)?;
+    let settings = Settings {
+        time_limit: arguments.time_limit,
+        gap: arguments.gap,
+        threads: usize::from(arguments.threads),
+        seed: arguments.seed,
+        ..Settings::new(0)
+    };
+    interrupt::catch(
+        "ending with the budgets done so far; once more to end at once",
+        arguments.quiet,
+    );
+    let reporter = Reporter::new(
+        arguments.quiet,
+        instance.cost_unit().clone(),
+        instance.base_cost(),
+        None,
+    );
+    let count = budgets.len();
+    let watch = |done: usize, p: &_| {
+        reporter.update_named(&format!("budget {} of {count}  ", done + 1), p);
+    };
+    let points = frontier::frontier(&instance, &budgets, &settings, &interrupt::flag(), &watch);
+    reporter.finish();
+    let points = points.map_err(|e| Failure::Solve(Box::new(e)))?;
+    let others: Vec<Vec<Found>> = if arguments.no_baselines {
+        points.iter().map(|_| Vec::new()).collect()
+    } else {
+        let budgets = points.par_iter().map(|p| p.budget_bytes);
+        budgets.map(|b| heuristics(&instance, b, true)).collect()
+    };
+    let sweep = Sweep {
+        instance: &instance,
+        plain: &plain,
+        points: &points,
+        others: &others,
+    };
+    if let Some(path) = &arguments.csv {
+        files::write(path, &sweep.csv())?;
+    }
+    if let Some(path) = &arguments.svg {
+        files::write(path, &tradeoff::draw(&sweep.picture())?)?;
+    }
+    files::print(&if arguments.json {
+        sweep.json()
+    } else {
+        sweep.table()
+    })?;
+    let infeasible = |p: &FrontierPoint| p.status == Status::Infeasible;
+    Ok(if points.iter().any(|p| p.schedule.is_some()) {
+        Exit::Done
+    } else if points.iter().all(infeasible) && points.len() == count {
+        Exit::Infeasible
+    } else {
+        Exit::NoPlan
+    })
+}
+
+/// Budgets in bytes, from `FROM..TO:COUNT` or a list with commas.
+fn budgets(text: &str, plain_bytes: u64) -> Result<Vec<u64>, Failure> {
+    let fail = |problem: String| Failure::Usage {
+        problem: format!("--budgets {text:?}: {problem}"),
+        remedy: "write FROM..TO:COUNT, for example 40%..100%:20, or a list such as 5GiB,6GiB"
+            .into(),
+    };
+    let one = |part: &str| -> Result<u64, Failure> {
+        let budget: remat_formulations::Budget = part
+            .trim()
+            .parse()
+            .map_err(|e: remat_formulations::budget::BudgetError| fail(e.to_string()))?;
+        Ok(budget.bytes(plain_bytes))
+    };
+    let Some((from, rest)) = text.split_once("..") else {
+        return text.split(',').map(one).collect();
+    };
+    let Some((to, count)) = rest.rsplit_once(':') else {
+        return Err(fail("the number of budgets is missing".into()));
+    };
+    let count: u64 = match count.trim().parse() {
+        Ok(count) if (1..=1000).contains(&count) => count,
+        _ => {
+            return Err(fail(format!(
+                "the number of budgets is {count:?}, not a number from 1 to 1000"
+            )));
+        }
+    };
+    let (from, to) = (one(from)?, one(to)?);
+    if from > to {
+        return Err(fail(format!(
+            "the first budget ({}) is above the last ({})",
+            format_bytes(from),
+            format_bytes(to)
+        )));
+    }
+    let span = u128::from(to - from);
+    let steps = u128::from((count - 1).max(1));
+    let at = |k: u64| from + (span * u128::from(k) / steps) as u64;
+    Ok((0..count).map(at).collect())
+}
+
+struct Sweep<'a> {
+    instance: &'a Instance,
+    plain: &'a Replay,
+    points: &'a [FrontierPoint],
+    others: &'a [Vec<Found>],
+}
+
+impl Sweep<'_> {
+    fn percent(&self, cost: u64) -> f64 {
+        match self.instance.base_cost() {
+            0 => 0.0,
+            base => (cost as f64 / base as f64 - 1.0) * 100.0,
+        }
+    }
+
+    /// The bound, where a plan may exist.
+    fn bound(point: &FrontierPoint) -> Option<u64> {
+        (point.status != Status::Infeasible).then_some(point.bound)
+    }
+
+    fn table(&self) -> String {
+        let mut text = format!(
+            "{}: {} nodes, {} and {} without recomputation\n\n",
+            self.instance.name(),
+            self.instance.len(),
+            report::cost(self.instance.base_cost(), self.instance.cost_unit()),
+            format_bytes(self.plain.peak_bytes)
+        );
+        let mut table = Table::new(&[
+            ("budget", true),
+            ("share", true),
+            ("status", false),
+            ("overhead", true),
+            ("bound", true),
+            ("gap", true),
+            ("seconds", true),
+            ("best heuristic", false),
+        ]);
+        for (point, others) in self.points.iter().zip(self.others) {
+            let best = others
+                .iter()
+                .filter(|f| f.fits(point.budget_bytes) == Some(true))
+                .filter_map(|f| Some((f.result.as_ref().ok()?.cost, f.name)))
+                .min_by_key(|f| f.0);
+            let percent = |cost: Option<u64>| {
+                cost.map_or_else(|| "-".into(), |c| format!("{:.2}%", self.percent(c)))
+            };
+            table.row(vec![
+                format_bytes(point.budget_bytes),
+                format!(
+                    "{:.1}%",
+                    point.budget_bytes as f64 / self.plain.peak_bytes.max(1) as f64 * 100.0
+                ),
+                point.status.as_str().into(),
+                percent(point.cost()),
+                percent(Self::bound(point)),
+                point
+                    .gap
+                    .map_or_else(|| "-".into(), |g| format!("{:.2}%", g * 100.0)),
+                format!("{:.1}", point.seconds),
+                best.map_or_else(String::new, |(cost, name)| {
+                    format!("{:.2}% {name}", self.percent(cost))
+                }),
+            ]);
+        }
+        text += &table.render("  ");
+        text
+    }
+
+    fn csv(&self) -> String {
+        let mut text = String::from(
+            "budget_bytes,name,status,cost,overhead_percent,peak_bytes,bound,gap,seconds\n",
+        );
+        let number = |n: Option<u64>| n.map_or_else(String::new, |n| n.to_string());
+        for (point, others) in self.points.iter().zip(self.others) {
+            let overhead = point.cost().map(|c| format!("{:.4}", self.percent(c)));
+            // Writing to a string cannot fail.
+            let _ = writeln!(
+                text,
+                "{},{OURS},{},{},{},{},{},{},{:.3}",
+                point.budget_bytes,
+                point.status.as_str(),
+                number(point.cost()),
+                overhead.unwrap_or_default(),
+                number(point.replay.as_ref().map(|r| r.peak_bytes)),
+                number(Self::bound(point)),
+                point.gap.map_or_else(String::new, |g| format!("{g:.6}")),
+                point.seconds
+            );
+            for one in others {
+                let _ = match (&one.result, one.fits(point.budget_bytes)) {
+                    (Ok(r), Some(true)) => writeln!(
+                        text,
+                        "{},{},fits,{},{:.4},{},,,",
+                        point.budget_bytes,
+                        one.name,
+                        r.cost,
+                        r.overhead_percent(),
+                        r.peak_bytes
+                    ),
+                    (Ok(_), _) => {
+                        writeln!(text, "{},{},too large,,,,,,", point.budget_bytes, one.name)
+                    }
+                    (Err(_), _) => writeln!(
+                        text,
+                        "{},{},not applicable,,,,,,",
+                        point.budget_bytes, one.name
+                    ),
+                };
+            }
+        }
+        text
+    }
+
+    fn picture(&self) -> TradeoffPicture {
+        let curve = |name: &'static str| {
+            let all = self.points.iter().zip(self.others);
+            let points = all.filter_map(|(point, others)| {
+                let found = others.iter().find(|f| f.name == name)?;
+                let replay = found.result.as_ref().ok()?;
+                (replay.peak_bytes <= point.budget_bytes)
+                    .then(|| (replay.peak_bytes, replay.overhead_percent()))
+            });
+            let applies = self.others.iter().flatten();
+            let applies = applies.filter(|f| f.name == name).any(|f| f.result.is_ok());
+            Curve {
+                name: name.into(),
+                ours: false,
+                points: points.collect(),
+                without: if applies { "never fits" } else { "n/a" },
+            }
+        };
+        let with_others = self.others.iter().any(|o| !o.is_empty());
+        let names = baselines::all().iter().filter(|_| with_others);
+        let mut curves: Vec<Curve> = names.map(|b| curve(b.name)).collect();
+        curves.push(Curve {
+            name: OURS.into(),
+            ours: true,
+            points: self
+                .points
+                .iter()
+                .filter_map(|p| p.replay.as_ref())
+                .map(|r| (r.peak_bytes, r.overhead_percent()))
+                .collect(),
+            without: "nothing found",
+        });
+        TradeoffPicture {
+            title: format!("{}: overhead against memory", self.instance.name()),
+            curves,
+            plain_bytes: self.plain.peak_bytes,
+            budget_bytes: None,
+            bounds: self
+                .points
+                .iter()
+                .filter_map(|p| Some((p.budget_bytes, self.percent(Self::bound(p)?))))
+                .collect(),
+        }
+    }
+
+    fn json(&self) -> String {
+        let points = self.points.iter().zip(self.others);
+        let points = points.map(|(point, others)| JsonPoint {
+            budget_bytes: point.budget_bytes,
+            status: point.status.as_str(),
+            objective: point.cost(),
+            overhead_percent: point.replay.as_ref().map(Replay::overhead_percent),
+            peak_memory_bytes: point.replay.as_ref().map(|r| r.peak_bytes),
+            bound: Self::bound(point),
+            bound_scope: point.bound_scope,
+            gap: point.gap,
+            seconds: point.seconds,
+            infeasible_because: point.infeasible_because.as_deref(),
+            baselines: others
+                .iter()
+                .filter(|f| f.fits(point.budget_bytes) == Some(true))
+                .filter_map(|f| {
+                    let replay = f.result.as_ref().ok()?;
+                    Some(JsonBaseline {
+                        name: f.name,
+                        cost: replay.cost,
+                        peak_memory_bytes: replay.peak_bytes,
+                    })
+                })
+                .collect(),
+        });
+        report::json(&Json {
+            instance: self.instance.name(),
+            base_cost: self.instance.base_cost(),
+            cost_unit: &self.instance.cost_unit().name,
+            plain_peak_bytes: self.plain.peak_bytes,
+            points: points.collect(),
+        })
+    }
+}
+
+#[derive(Serialize)]
+struct Json<'a> {
+    instance: &'a str,
+    base_cost: u64,
+    cost_unit: &'a str,
+    plain_peak_bytes: u64,
+    points: Vec<JsonPoint<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonPoint<'a> {
+    budget_bytes: u64,
+    status: &'a str,
+    objective: Option<u64>,
+    overhead_percent: Option<f64>,
+    peak_memory_bytes: Option<u64>,
+    bound: Option<u64>,
+    bound_scope: &'a str,
+    gap: Option<f64>,
+    seconds: f64,
+    infeasible_because: Option<&'a str>,
+    baselines: Vec<JsonBaseline<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonBaseline<'a> {
+    name: &'a str,
+    cost: u64,
+    peak_memory_bytes: u64,
+}

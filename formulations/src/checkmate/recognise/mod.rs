@@ -1,0 +1,185 @@
+//! Checkmate's published program recognised in a model of unknown origin: by its structure, not by its names or the order of
+//! its rows and columns.
+//!
+//! What single rows over binary columns force is fixed first ([`reduce`]), so that it does not matter whether the
+//! fixings of frontier-advancing stages are sums, bounds, or columns that are not there. What is left speaks for itself:
+//!
+//! - Rows over binaries with a right side of at least 1 are the upper sides of the hazards; the column with the large
+//!   coefficient is a `FREE`, the one with -1 an `R`.
+//! - The other rows have the forms `x <= y + z` and `1 <= y + z`, and `{y, z}` is always `{R[t,i], S[t,i]}`: a cell.
+//!   `x` is `S[t+1,i]`, or `R[t,k]` of a reader.
+//! - Following `S[t,i]`, `S[t+1,i]`, .. a tensor's cells make a chain up to the last stage, so the chain of node `i` has
+//!   `n - 1 - i` links: lengths tell nodes and stages.
+//! - `1 <= R[t,i] + S[t,i]` says that node `t` reads `i`. Equalities chain the `U` of a stage in the order of nodes, and their
+//!   coefficients are the sizes.
+//!
+//! Then the program of the instance so read is built anew, reduced in the same way, and compared row by row. Only what is
+//! equal is recognised.
+
+mod label;
+mod reduce;
+mod verify;
+
+use super::original::{Decision, Original, Stages};
+use crate::instance::{CostUnit, Instance, InstanceData, Node, NodeId};
+use crate::schedule::CheckmateSchedule;
+use reduce::{Reduced, reduce};
+use remat_lp::{ColId, Model, Sense};
+
+/// A model that is Checkmate's program.
+#[derive(Clone, Debug)]
+pub struct Recognised {
+    /// The instance that the model states, all nodes forward and named by their positions; sizes and costs in the least
+    /// units that make them integers.
+    pub instance: Instance,
+    /// The capacity in the same unit as the instance's sizes (there is no fixed memory).
+    pub budget_bytes: u64,
+    original: Original,
+    /// For each column of the model, its value or its column in `original`.
+    columns: Vec<Column>,
+    sense: Sense,
+    /// The model's objective is `sign * (cost / cost_scale + shift)`.
+    cost_scale: f64,
+    shift: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Column {
+    Known(f64),
+    Same(ColId),
+}
+
+impl Recognised {
+    /// The values of the model's columns for a schedule of the instance.
+    pub fn point(&self, schedule: &CheckmateSchedule) -> Vec<f64> {
+        let x = self.original.point(schedule);
+        let value = |column: &Column| match column {
+            Column::Known(value) => *value,
+            Column::Same(c) => x[c.index()],
+        };
+        self.columns.iter().map(value).collect()
+    }
+
+    /// The model's objective for a cost of the instance, or for a bound on it (then in the model's sense).
+    pub fn objective(&self, cost: u64) -> f64 {
+        let minimised = cost as f64 / self.cost_scale + self.shift;
+        match self.sense {
+            Sense::Minimise => minimised,
+            Sense::Maximise => -minimised,
+        }
+    }
+}
+
+/// Recognises Checkmate's published program (frontier-advancing, see [`super::original`]) in a model, however it is named,
+/// ordered and scaled. `None` where it is something else, or the program with rows added or left out.
+pub fn recognise(model: &Model) -> Option<Recognised> {
+    let reduced = reduce(model)?;
+    let read = label::read(&reduced)?;
+    let n = read.needs.len();
+    let (sizes, memory_scale) = integers(
+        read.bytes
+            .iter()
+            .chain(&read.workspace)
+            .copied()
+            .collect::<Vec<_>>(),
+    )?;
+    // The last node's cost is in the constant alone; a constant that holds no such cost leaves it at 0.
+    let rest = reduced.constant - read.cost.iter().sum::<f64>();
+    let mut prices = read.cost.clone();
+    prices.push(rest.max(0.0));
+    let (costs, cost_scale) = integers(prices).or_else(|| {
+        let mut prices = read.cost.clone();
+        prices.push(0.0);
+        integers(prices)
+    })?;
+    let capacity = read.capacity * memory_scale;
+    if !(0.0..=crate::instance::LARGEST_VALUE as f64).contains(&capacity) {
+        return None;
+    }
+    // A capacity between two integers holds as much as the lower one.
+    let budget_bytes = (capacity * (1.0 + 1e-12)).floor() as u64;
+    let nodes = (0..n).map(|i| {
+        let needs = read.needs[i].iter().map(|&u| NodeId(u)).collect();
+        let mut node = Node::forward(format!("node{i}"), needs, costs[i], sizes[i]);
+        node.implementations[0].workspace_bytes = sizes[n + i] as i64;
+        node
+    });
+    let instance = Instance::new(InstanceData {
+        name: match model.name() {
+            "" => "recognised".into(),
+            name => name.into(),
+        },
+        cost_unit: CostUnit::arbitrary(),
+        host_link: None,
+        nodes: nodes.collect(),
+    })
+    .ok()?;
+    let original = Original::new(
+        &instance,
+        budget_bytes,
+        Stages::FrontierAdvancing,
+        memory_scale,
+    )
+    .ok()?;
+    let mut columns = Vec::with_capacity(model.num_cols());
+    for (j, decision) in read.decisions.iter().enumerate() {
+        columns.push(match (reduced.fixed[j], decision) {
+            (Some(value), _) => Column::Known(f64::from(u8::from(value))),
+            (None, Some(decision)) => Column::Same(original.column(*decision)?),
+            (None, None) => return None,
+        });
+    }
+    verify::same(&reduced, &original, &read.decisions)?;
+    let base: u64 = instance.base_cost();
+    Some(Recognised {
+        shift: reduced.constant - base as f64 / cost_scale,
+        instance,
+        budget_bytes,
+        original,
+        columns,
+        sense: model.sense(),
+        cost_scale,
+    })
+}
+
+/// Nonnegative numbers as integers, and what they were multiplied by: the least of 1, 10, .., 10^6 and powers of two that
+/// makes all of them whole.
+fn integers(values: Vec<f64>) -> Option<(Vec<u64>, f64)> {
+    let largest = values.iter().copied().fold(0.0, f64::max);
+    let least = values.iter().copied().fold(0.0, f64::min);
+    if least < 0.0 || !largest.is_finite() {
+        return None;
+    }
+    let tens = (0..=6).map(|k| 10f64.powi(k));
+    let twos = (1..=52).map(|k| 2f64.powi(k));
+    for scale in tens.chain(twos) {
+        if largest * scale > crate::instance::LARGEST_VALUE as f64 {
+            continue;
+        }
+        let whole = |v: &f64| {
+            let scaled = v * scale;
+            (scaled - scaled.round()).abs() <= 1e-12 * scaled.max(1.0)
+        };
+        if values.iter().all(whole) {
+            let list = values.iter().map(|v| (v * scale).round() as u64);
+            return Some((list.collect(), scale));
+        }
+    }
+    None
+}
+
+/// What the structure says.
+struct Reading {
+    /// What each column of the model decides; `None` for fixed ones.
+    decisions: Vec<Option<Decision>>,
+    /// Inputs of each node, ascending.
+    needs: Vec<Vec<u32>>,
+    /// Size of each output, in the model's unit.
+    bytes: Vec<f64>,
+    /// Workspace of each node, in the model's unit.
+    workspace: Vec<f64>,
+    /// Cost of each node but the last, in the model's unit.
+    cost: Vec<f64>,
+    /// Capacity, in the model's unit.
+    capacity: f64,
+}

@@ -1,0 +1,134 @@
+//! A finite safe bound wherever an optimal solution allows one.
+//!
+//! [`certificate::safe_bound`] proves nothing where a column without a bound has a reduced cost of the wrong sign, be it by
+//! 1e-17, and at an optimal basis every basic column's reduced cost is zero up to rounding: half of them are wrong. Moving
+//! the dual solution a little into the interior mends that (Steffy & Wolter, *Valid linear programming bounds for exact
+//! mixed-integer programming*, 2013, shift the duals towards an interior point). Here the interior is reached by making
+//! every cost a little worse for its column and going on from the optimal basis, mostly without a pivot: reduced costs of
+//! the true costs are then on the right side by that little. Columns on a ray without cost (a free column in two halves) have
+//! no room in any dual solution; theirs must cancel without rounding, which multipliers on a coarse grid often do.
+
+use crate::certificate;
+use crate::ids::ColId;
+use crate::model::Model;
+use crate::outcome::{LpOutcome, Solution};
+use crate::settings::{Algorithm, Limits, Settings};
+use crate::solver::Solver;
+use std::sync::Arc;
+
+/// How far into the interior, relative to the terms of a reduced cost; the first that works costs least.
+const SHIFTS: [f64; 3] = [1e-11, 1e-9, 1e-7];
+/// More pivots than this, beside a share of the rows, are not worth it.
+const PIVOTS: u64 = 1000;
+
+/// Rays without cost that are taken out of the shift before giving up.
+const RAYS: usize = 100;
+/// Grids on which the multipliers are tried.
+const GRIDS: [f64; 4] = [
+    0.0,
+    1.0 / (1u64 << 40) as f64,
+    1.0 / (1u64 << 32) as f64,
+    1.0 / (1u64 << 24) as f64,
+];
+
+/// The best bound on the optimum that can be proven in floating point, with the multipliers that prove it; infinite if none
+/// of those tried proves any (a free column that the rows do not bound may need exact arithmetic).
+///
+/// ```
+/// use remat_lp::{proven_bound, ModelBuilder, Sense, Settings, Solver};
+/// use std::sync::Arc;
+/// let mut b = ModelBuilder::new(Sense::Minimise);
+/// let x = b.add_col(0.1, 0.0..);
+/// let y = b.add_col(0.3, 0.0..);
+/// b.add_row(1.0.., [(x, 0.1), (y, 0.7)]);
+/// let model = Arc::new(b.build()?);
+/// let outcome = Solver::new(model.clone(), Settings::default()).solve();
+/// let solution = outcome.optimal().unwrap();
+/// let (bound, _) = proven_bound(&model, solution);
+/// assert!(bound <= solution.objective + 1e-15 && bound > solution.objective - 1e-9);
+/// # Ok::<(), remat_lp::ModelError>(())
+/// ```
+pub fn proven_bound(model: &Arc<Model>, solution: &Solution) -> (f64, Vec<f64>) {
+    let plain = certificate::safe_bound(model, &solution.y);
+    if plain.is_finite() || solution.y.len() != model.num_rows() {
+        return (plain, solution.y.clone());
+    }
+    for shift in SHIFTS {
+        if let Some(found) = from_interior(model, solution, shift) {
+            return found;
+        }
+    }
+    (plain, solution.y.clone())
+}
+
+fn from_interior(model: &Arc<Model>, solution: &Solution, shift: f64) -> Option<(f64, Vec<f64>)> {
+    let mut moved = Model::clone(model);
+    for j in 0..model.num_cols() {
+        let terms: f64 = model
+            .cols
+            .iter(j)
+            .map(|(i, v)| (v * solution.y[i]).abs())
+            .sum();
+        let size = shift * (model.cost[j].abs() + terms).max(1e-3);
+        moved.cost[j] += model.sense.sign()
+            * match (
+                model.col_lower[j].is_finite(),
+                model.col_upper[j].is_finite(),
+            ) {
+                (true, false) => -size,
+                (false, true) => size,
+                _ => 0.0,
+            };
+    }
+    let mut solver = Solver::new(
+        moved,
+        Settings {
+            algorithm: Algorithm::Auto,
+            dual_tolerance: (1e-2 * shift).clamp(1e-12, 1e-9),
+            perturbation: false,
+            scaling: false,
+            ..Default::default()
+        },
+    );
+    solver.set_basis(&solution.basis).ok()?;
+    solver.set_limits(Limits {
+        iterations: Some(PIVOTS + model.num_rows() as u64 / 10),
+        ..Default::default()
+    });
+    for _ in 0..RAYS {
+        match solver.solve() {
+            LpOutcome::Optimal(interior) => {
+                return GRIDS
+                    .iter()
+                    .map(|&grid| rounded(&interior.y, grid))
+                    .map(|y| (certificate::safe_bound(model, &y), y))
+                    .find(|(bound, _)| bound.is_finite());
+            }
+            // Along a ray without cost no dual solution has any room: there it is equality or nothing.
+            LpOutcome::Unbounded(ray) => {
+                let largest = ray.direction.iter().fold(0.0f64, |a, d| a.max(d.abs()));
+                for (j, d) in ray.direction.iter().enumerate() {
+                    if d.abs() > 1e-12 * largest {
+                        solver.set_cost(ColId(j as u32), model.cost[j]).ok()?;
+                    }
+                }
+            }
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// Multipliers as multiples of `grid`, where relations like equality between them hold without rounding; as they are for
+/// zero.
+fn rounded(y: &[f64], grid: f64) -> Vec<f64> {
+    y.iter()
+        .map(|&v| {
+            if grid == 0.0 {
+                v
+            } else {
+                (v / grid).round() * grid
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,134 @@
+//! Iterative refinement: residuals of badly scaled programs, in the model's own units.
+
+use remat_lp::presolve::{self, PresolveSettings};
+use remat_lp::refine::{refine, residuals};
+use remat_lp::{
+    ColId, Limits, Model, ModelBuilder, RowId, Sense, Settings, Solution, Solver, certificate, mps,
+};
+use std::path::Path;
+use std::sync::Arc;
+
+mod support;
+use support::Rng;
+
+/// A program with a known optimum whose rows and columns are scaled over `decades` decades either way.
+fn badly_scaled(rng: &mut Rng, decades: i32) -> Model {
+    let plain = support::FAMILIES[0].1(rng, 30).0;
+    let mut power = |spread: i32| 10f64.powi(rng.below(2 * spread as usize + 1) as i32 - spread);
+    let row: Vec<f64> = (0..plain.num_rows()).map(|_| power(decades)).collect();
+    let col: Vec<f64> = (0..plain.num_cols()).map(|_| power(decades)).collect();
+    let mut b = ModelBuilder::new(plain.sense());
+    for (j, &c) in col.iter().enumerate() {
+        let bounds = plain.col_bounds(ColId(j as u32));
+        b.add_col(plain.costs()[j] / c, bounds.lower * c..=bounds.upper * c);
+    }
+    for (i, &r) in row.iter().enumerate() {
+        let id = RowId(i as u32);
+        let bounds = plain.row_bounds(id);
+        b.add_row(
+            bounds.lower * r..=bounds.upper * r,
+            plain
+                .row(id)
+                .map(|(c, v)| (c, v * r / col[c.index()]))
+                .collect::<Vec<_>>(),
+        );
+    }
+    b.build().unwrap()
+}
+
+/// A billionth, or what rounding `x` and `y` to double precision may do to one row or column, whichever is larger.
+fn allowed(model: &Model, s: &Solution) -> (f64, f64) {
+    let rows = (0..model.num_rows()).map(|i| {
+        let row = model.row(RowId(i as u32));
+        row.map(|(c, v)| (v * s.x[c.index()]).abs()).sum::<f64>()
+    });
+    let cols = (0..model.num_cols()).map(|j| {
+        let col = model.col(ColId(j as u32));
+        col.map(|(r, v)| (v * s.y[r.index()]).abs()).sum::<f64>()
+    });
+    let limit = |size: f64| 1e-9f64.max(f64::EPSILON * size);
+    (
+        limit(rows.fold(0.0, f64::max)),
+        limit(cols.fold(0.0, f64::max)),
+    )
+}
+
+#[test]
+fn residuals_of_badly_scaled_programs_end_below_a_billionth() {
+    let mut rng = Rng::new(5);
+    let (mut before, mut after) = (0, 0);
+    for trial in 0..60 {
+        let model = Arc::new(badly_scaled(&mut rng, 2 + trial % 3));
+        for scaling in [true, false] {
+            let settings = Settings {
+                scaling,
+                ..Default::default()
+            };
+            let outcome = Solver::new(model.clone(), settings.clone()).solve();
+            let Some(rough) = outcome.optimal() else {
+                panic!(
+                    "trial {trial}, scaling {scaling}: {outcome:?} {:?}",
+                    certificate::check(&model, &outcome, 1e-6)
+                )
+            };
+            let s = refine(&model, rough, &settings);
+            let found = residuals(&model, &s);
+            let (primal, dual) = allowed(&model, &s);
+            assert!(
+                found.primal <= primal && found.dual <= dual,
+                "trial {trial}, scaling {scaling}: {found:?}, allowed {primal:e} {dual:e}"
+            );
+            before += (residuals(&model, rough).primal > 1e-9) as usize;
+            after += (found.primal > 1e-9) as usize;
+            certificate::check(&model, &remat_lp::LpOutcome::Optimal(s.clone()), 1e-9).unwrap();
+            assert!((s.objective - rough.objective).abs() <= 1e-6 * (1.0 + s.objective.abs()));
+        }
+    }
+    assert!(after < before, "{after} of {before} are left");
+}
+
+#[test]
+fn a_basis_that_is_not_quite_optimal_is_put_right() {
+    // At the default tolerance x = 0 is optimal: its reduced cost is -1e-8. A unit of it is worth that much.
+    let mut b = ModelBuilder::new(Sense::Minimise);
+    let x = b.add_col(-1e-8, 0.0..=1.0);
+    let y = b.add_col(1.0, 0.0..=1.0);
+    b.add_row(0.5.., [(y, 1.0)]);
+    let _ = x;
+    let model = Arc::new(b.build().unwrap());
+    let settings = Settings {
+        refine: true,
+        ..Default::default()
+    };
+    let s = Solver::new(model.clone(), settings).solve();
+    let s = s.optimal().unwrap();
+    assert_eq!(s.x, [1.0, 0.5]);
+    assert!(residuals(&model, s).dual <= 1e-9);
+}
+
+#[test]
+fn netlib_problems_end_with_small_residuals_presolved_or_not() {
+    for name in ["pilot4", "perold", "greenbeb", "scfxm1", "etamacro", "agg"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join(format!("../../shared/data/netlib/{name}.mps.gz"));
+        if !path.exists() {
+            println!("skipped: {} is not there", path.display());
+            return;
+        }
+        let model = Arc::new(mps::read(path).unwrap());
+        let settings = Settings {
+            refine: true,
+            ..Default::default()
+        };
+        for presolve in [None, Some(PresolveSettings::default())] {
+            let solved = presolve::solve(&model, &settings, &Limits::default(), presolve.as_ref());
+            let s = solved.outcome.optimal().unwrap();
+            let found = residuals(&model, s);
+            let (primal, dual) = allowed(&model, s);
+            assert!(
+                found.primal <= primal && found.dual <= dual,
+                "{name}: {found:?}, allowed {primal:e} {dual:e}"
+            );
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Bases that are bad or already right, programs made to cycle, and solves that are cut short.
+
+mod support;
+
+use remat_lp::{
+    Algorithm, Basis, ColId, Limits, LpOutcome, Model, ModelBuilder, Sense, Settings, Solver,
+    VarStatus, certificate, proven_bound,
+};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use support::{End, FAMILIES, Rng};
+
+fn random_basis(r: &mut Rng, model: &Model) -> Basis {
+    let mut pick = |basic_one_in: usize| match r.below(2 * basic_one_in) {
+        0 | 1 => VarStatus::Basic,
+        k if k % 2 == 0 => VarStatus::AtLower,
+        _ => VarStatus::AtUpper,
+    };
+    Basis {
+        cols: (0..model.num_cols()).map(|_| pick(3)).collect(),
+        rows: (0..model.num_rows()).map(|_| pick(2)).collect(),
+    }
+}
+
+#[test]
+fn any_basis_leads_to_the_end_the_program_was_made_for() {
+    for (name, make) in FAMILIES {
+        for seed in 0..12 {
+            let mut r = Rng::new(7000 + seed);
+            let size = 5 + r.below(40);
+            let (model, end) = make(&mut r, size);
+            let model = Arc::new(model);
+            for scaling in [true, false] {
+                for algorithm in [Algorithm::Auto, Algorithm::Dual, Algorithm::Primal] {
+                    let settings = Settings {
+                        scaling,
+                        algorithm,
+                        ..Default::default()
+                    };
+                    let mut s = Solver::new(model.clone(), settings);
+                    s.set_basis(&random_basis(&mut r, &model)).unwrap();
+                    let outcome = s.solve();
+                    let what = format!("{name}, seed {seed}, scaling {scaling}, {algorithm:?}");
+                    if let Err(e) = certificate::check(&model, &outcome, 1e-6) {
+                        panic!("{what}: {e}");
+                    }
+                    let right = match end {
+                        End::Optimal(_) => outcome.optimal().is_some(),
+                        End::Infeasible => matches!(outcome, LpOutcome::Infeasible(_)),
+                        End::Unbounded => matches!(outcome, LpOutcome::Unbounded(_)),
+                    };
+                    assert!(right, "{what}: {outcome:?}");
+                    if let (End::Optimal(Some(z)), Some(found)) = (end, outcome.optimal()) {
+                        assert!(
+                            (found.objective - z).abs() <= 1e-6 * (1.0 + z.abs()),
+                            "{what}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn textbook_cycles_end_without_perturbation() {
+    // Beale 1955, and Marshall & Suurballe 1969: Dantzig's rule goes round in circles.
+    let beale = (
+        vec![-0.75, 150.0, -0.02, 6.0],
+        vec![
+            (vec![0.25, -60.0, -0.04, 9.0], 0.0),
+            (vec![0.5, -90.0, -0.02, 3.0], 0.0),
+            (vec![0.0, 0.0, 1.0, 0.0], 1.0),
+        ],
+        Some(-0.05),
+    );
+    let marshall = (
+        vec![-10.0, 57.0, 9.0, 24.0],
+        vec![
+            (vec![0.5, -5.5, -2.5, 9.0], 0.0),
+            (vec![0.5, -1.5, -0.5, 1.0], 0.0),
+            (vec![1.0, 0.0, 0.0, 0.0], 1.0),
+        ],
+        Some(-1.0),
+    );
+    for (cost, rows, best) in [beale, marshall] {
+        let mut b = ModelBuilder::new(Sense::Minimise);
+        let x: Vec<ColId> = cost.iter().map(|&c| b.add_col(c, 0.0..)).collect();
+        for (row, side) in rows {
+            b.add_row(..=side, x.iter().copied().zip(row));
+        }
+        let model = Arc::new(b.build().unwrap());
+        for algorithm in [Algorithm::Primal, Algorithm::Dual] {
+            let settings = Settings {
+                algorithm,
+                perturbation: false,
+                scaling: false,
+                ..Default::default()
+            };
+            let outcome = Solver::new(model.clone(), settings).solve();
+            certificate::check(&model, &outcome, 1e-9).unwrap();
+            assert_eq!(
+                outcome.optimal().map(|s| (s.objective * 1e9).round() / 1e9),
+                best
+            );
+        }
+    }
+}
+
+#[test]
+fn an_optimal_basis_with_free_columns_at_upper_bounds_takes_no_pivot() {
+    let mut b = ModelBuilder::new(Sense::Minimise);
+    let n = 200;
+    let keep: Vec<ColId> = (0..n).map(|_| b.add_col(0.0, 0.0..=1.0)).collect();
+    let make: Vec<ColId> = (0..n)
+        .map(|i| b.add_col(1.0 + i as f64, 0.0..=1.0))
+        .collect();
+    for i in 0..n {
+        b.add_row(1.0.., [(keep[i], 1.0), (make[i], 1.0)]);
+    }
+    let mut s = Solver::new(b.build().unwrap(), Settings::default());
+    let mut basis = s.basis();
+    for c in keep {
+        basis.cols[c.index()] = VarStatus::AtUpper;
+    }
+    s.set_basis(&basis).unwrap();
+    assert_eq!(s.solve().optimal().unwrap().objective, 0.0);
+    assert_eq!(s.stats().iterations(), 0);
+}
+
+#[test]
+fn unfinished_solves_know_a_bound_that_holds_and_rises() {
+    for (name, make) in &FAMILIES[..7] {
+        let mut r = Rng::new(17);
+        let (model, _) = make(&mut r, 40);
+        let model = Arc::new(model);
+        let sign = if model.sense() == Sense::Minimise {
+            1.0
+        } else {
+            -1.0
+        };
+        let best = Solver::new(model.clone(), Settings::default())
+            .solve()
+            .optimal()
+            .unwrap()
+            .objective;
+        let slack = 1e-7 * (1.0 + best.abs());
+        let mut s = Solver::new(
+            model.clone(),
+            Settings {
+                algorithm: Algorithm::Dual,
+                ..Default::default()
+            },
+        );
+        s.set_limits(Limits {
+            iterations: Some(5),
+            ..Default::default()
+        });
+        let last = loop {
+            let outcome = s.solve();
+            let (bound, y) = s.dual_bound();
+            assert!(sign * (best - bound) >= -slack, "{name}: {bound} of {best}");
+            assert_eq!(bound, certificate::safe_bound(&model, &y));
+            if outcome.optimal().is_some() {
+                break outcome;
+            }
+        };
+        let (bound, _) = proven_bound(&model, last.optimal().unwrap());
+        assert!(
+            sign * (best - bound) >= -slack && sign * (best - bound) <= 1e-5 * (1.0 + best.abs()),
+            "{name}: {bound} of {best}"
+        );
+    }
+}
+
+#[test]
+fn the_log_tells_the_whole_story_once() {
+    let (model, _) = FAMILIES[4].1(&mut Rng::new(3), 60);
+    for algorithm in [Algorithm::Dual, Algorithm::Primal] {
+        let mut s = Solver::new(
+            model.clone(),
+            Settings {
+                algorithm,
+                ..Default::default()
+            },
+        );
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let ends = Arc::new(AtomicUsize::new(0));
+        let (to, count) = (lines.clone(), ends.clone());
+        s.set_log(move |line| {
+            to.lock().unwrap().push(*line);
+            count.fetch_add(line.last as usize, Ordering::Relaxed);
+        });
+        let outcome = s.solve();
+        let solution = outcome.optimal().unwrap();
+        let lines = lines.lock().unwrap();
+        assert_eq!(ends.load(Ordering::Relaxed), 1);
+        let last = lines.last().unwrap();
+        assert!(last.last && last.iterations == s.stats().iterations());
+        assert!((last.objective - solution.objective).abs() <= 1e-6 * (1.0 + last.objective.abs()));
+        assert_eq!((last.primal.count, last.dual.count), (0, 0));
+        assert!(lines.windows(2).all(|w| w[0].iterations <= w[1].iterations));
+        assert_eq!(lines[0].algorithm, algorithm);
+    }
+}
