@@ -114,7 +114,7 @@ pub struct RootBound {
     pub separation_seconds: f64,
     /// The last fractional solution.
     pub point: IntervalPoint,
-    /// Rows and duals that prove the bound: [`lagrangian_bound`] computes it from them and the graph alone.
+    /// Rows and duals that prove the bound: [`lagrangian_bound`](super::lagrangian_bound) computes it from them and the graph alone.
     pub proof: Vec<(Row, f64)>,
 }
 
