@@ -27,6 +27,12 @@ use crate::simulate;
 pub fn run(instance: &Instance, budget_bytes: u64) -> Result<CheckmateSchedule, NotApplicable> {
     let graph = TrainingGraph::new(instance)?;
     graph.require_chain()?;
+    // With room for everything nothing is recomputed, whatever the slots are counted by.
+    let everything = checkpoint_all::run(instance, budget_bytes)?;
+    let fits = |replay: &simulate::Replay| replay.peak_bytes <= budget_bytes;
+    if simulate::checkmate(instance, &everything).is_ok_and(|replay| fits(&replay)) {
+        return Ok(everything);
+    }
     let stages = stages_of_steps(&graph);
     let mut least: Option<(u64, CheckmateSchedule)> = None;
     for slots in (0..=graph.activations().len()).rev() {
