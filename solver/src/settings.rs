@@ -143,3 +143,23 @@ impl Default for Settings {
         }
     }
 }
+
+/// A named setting with its value.
+type Named = (&'static str, f64);
+
+/// The first gap that is negative or tolerance that is out of reach, with what would be right.
+pub(crate) fn out_of_range(
+    gaps: &[Named],
+    tolerances: &[Named],
+) -> Option<(&'static str, f64, &'static str)> {
+    let gap = gaps.iter().find(|(_, v)| v.is_nan() || *v < 0.0);
+    let tolerance = || tolerances.iter().find(|(_, v)| !(1e-10..=1e-3).contains(v));
+    gap.map(|&(name, v)| (name, v, "a number not below 0"))
+        .or_else(|| tolerance().map(|&(name, v)| (name, v, "a number between 1e-10 and 1e-3")))
+}
+
+/// Threads for the rounds of a search; none where one is enough, or more cannot be had.
+pub(crate) fn thread_pool(threads: usize) -> Option<rayon::ThreadPool> {
+    let build = || rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    (threads > 1).then(build)?.ok()
+}

@@ -163,21 +163,16 @@ impl Solver {
                 expected,
             })
         };
-        for (name, v) in [
+        let gaps = [
             ("relative_gap", s.relative_gap),
             ("absolute_gap", s.absolute_gap),
-        ] {
-            if v.is_nan() || v < 0.0 {
-                return bad(name, v, "a number not below 0");
-            }
-        }
-        for (name, v) in [
+        ];
+        let tolerances = [
             ("feasibility_tolerance", s.feasibility_tolerance),
             ("integrality_tolerance", s.integrality_tolerance),
-        ] {
-            if !(1e-10..=1e-3).contains(&v) {
-                return bad(name, v, "a number between 1e-10 and 1e-3");
-            }
+        ];
+        if let Some((name, v, expected)) = crate::settings::out_of_range(&gaps, &tolerances) {
+            return bad(name, v, expected);
         }
         if s.round_width == 0 || s.round_width > 255 {
             return bad(

@@ -29,8 +29,8 @@ pub fn run(instance: &Instance, budget_bytes: u64) -> Result<CheckmateSchedule, 
     graph.require_chain()?;
     // With room for everything nothing is recomputed, whatever the slots are counted by.
     let everything = checkpoint_all::run(instance, budget_bytes)?;
-    let fits = |replay: &simulate::Replay| replay.peak_bytes <= budget_bytes;
-    if simulate::checkmate(instance, &everything).is_ok_and(|replay| fits(&replay)) {
+    let replay = simulate::checkmate(instance, &everything);
+    if replay.is_ok_and(|replay| replay.peak_bytes <= budget_bytes) {
         return Ok(everything);
     }
     let stages = stages_of_steps(&graph);
@@ -60,7 +60,7 @@ pub fn run(instance: &Instance, budget_bytes: u64) -> Result<CheckmateSchedule, 
     }
     match least {
         Some((_, schedule)) => Ok(schedule),
-        None => checkpoint_all::run(instance, budget_bytes),
+        None => Ok(everything),
     }
 }
 

@@ -86,21 +86,16 @@ fn check(s: &PriceSettings) -> Result<(), PriceError> {
             expected,
         })
     };
-    for (name, v) in [
+    let gaps = [
         ("relative_gap", s.relative_gap),
         ("absolute_gap", s.absolute_gap),
-    ] {
-        if v.is_nan() || v < 0.0 {
-            return bad(name, v, "a number not below 0");
-        }
-    }
-    for (name, v) in [
+    ];
+    let tolerances = [
         ("reduced_cost_tolerance", s.reduced_cost_tolerance),
         ("integrality_tolerance", s.integrality_tolerance),
-    ] {
-        if !(1e-10..=1e-3).contains(&v) {
-            return bad(name, v, "a number between 1e-10 and 1e-3");
-        }
+    ];
+    if let Some((name, v, expected)) = crate::settings::out_of_range(&gaps, &tolerances) {
+        return bad(name, v, expected);
     }
     if let Some(bytes) = s.limits.memory_bytes {
         return bad("memory_bytes", bytes as f64, "none: it is not watched here");
@@ -141,14 +136,7 @@ impl<'a, D: Domain> Search<'a, D> {
     ) -> Result<Self, PriceError> {
         let settings = problem.settings;
         let domain = problem.domain;
-        let pool = if settings.threads > 1 {
-            rayon::ThreadPoolBuilder::new()
-                .num_threads(settings.threads)
-                .build()
-                .ok()
-        } else {
-            None
-        };
+        let pool = crate::settings::thread_pool(settings.threads);
         let debug = problem.debug.and_then(|columns| {
             let objective = domain.check(&columns)?;
             let columns = columns.into_iter().map(|(c, v)| (Arc::new(c), v)).collect();

@@ -104,14 +104,7 @@ impl Search {
         let n = problem.num_cols();
         let sense = solver.model.sense();
         let base_cutoff = settings.cutoff.map_or(f64::INFINITY, |c| sense.sign() * c);
-        let pool = if settings.threads > 1 {
-            rayon::ThreadPoolBuilder::new()
-                .num_threads(settings.threads)
-                .build()
-                .ok()
-        } else {
-            None
-        };
+        let pool = crate::settings::thread_pool(settings.threads);
         let debug = settings
             .debug_solution
             .as_ref()

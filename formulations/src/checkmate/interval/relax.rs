@@ -65,8 +65,8 @@ pub(super) struct Relaxation {
     pub value: f64,
     /// Its solution.
     pub point: IntervalPoint,
-    /// Rows and duals that prove the bound.
-    pub proof: Vec<(Row, f64)>,
+    /// Rows and duals that prove the bound, where somebody wants them: a copy of all rows for every better bound.
+    pub proof: Option<Vec<(Row, f64)>>,
     /// Whether that solution meets every row, apart from cuts that were not looked for.
     pub settled: bool,
     /// Bounds from here on end a convergence.
@@ -102,7 +102,7 @@ impl Relaxation {
             bound: base,
             value: base as f64,
             point: IntervalPoint::default(),
-            proof: Vec::new(),
+            proof: Some(Vec::new()),
             settled: false,
             cutoff: u64::MAX,
             costliest,
@@ -320,9 +320,11 @@ impl Relaxation {
         let bound = lagrangian_bound(self.master.graph(), self.master.rows(), &duals);
         if bound >= self.bound {
             self.bound = bound;
-            let rows = self.master.rows().iter().cloned();
-            self.proof.clear();
-            self.proof.extend(rows.zip(duals).filter(|p| p.1 != 0.0));
+            if let Some(proof) = &mut self.proof {
+                let rows = self.master.rows().iter().cloned();
+                proof.clear();
+                proof.extend(rows.zip(duals).filter(|p| p.1 != 0.0));
+            }
         }
         self.spent.pricing += clock.elapsed();
     }

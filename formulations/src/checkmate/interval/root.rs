@@ -172,7 +172,7 @@ pub fn root_bound_recorded(
         pricing_seconds: relax.spent.pricing.as_secs_f64(),
         separation_seconds: relax.spent.separation.as_secs_f64(),
         point: relax.point,
-        proof: relax.proof,
+        proof: relax.proof.unwrap_or_default(),
     })
 }
 

@@ -227,7 +227,8 @@ impl History {
 
 impl<'a> Tree<'a> {
     fn new(root: Root, settings: &'a TreeSettings, exchange: &'a dyn Exchange) -> Self {
-        let Root { relax, end, .. } = root;
+        let Root { mut relax, end, .. } = root;
+        relax.proof = None;
         let bound = relax.bound;
         let mut tree = Tree {
             root_iterations: relax.master.stats().iterations(),
