@@ -76,8 +76,8 @@ mod with_libtorch {
         // A plan that claims half of the memory it takes.
         let content = std::fs::read_to_string(&plan).unwrap();
         let mut document: serde_json::Value = serde_json::from_str(&content).unwrap();
-        let peak = document["peak_memory_bytes"].as_u64().unwrap();
-        document["peak_memory_bytes"] = (peak / 2).into();
+        let peak = document["peak_bytes"].as_u64().unwrap();
+        document["peak_bytes"] = (peak / 2).into();
         let lie = folder.path().join("lie.json");
         std::fs::write(&lie, document.to_string()).unwrap();
         let check = ["exec", &profile, text(&lie), "--check"];

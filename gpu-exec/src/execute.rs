@@ -6,7 +6,9 @@ use crate::kernels::{self, Call, Gradients, Wanted, sizes};
 use crate::training::Training;
 use remat_formulations::instance::NodeId;
 use remat_formulations::plan::{Plan, Register, Semantics, Step};
-use remat_formulations::zoo::{Action, Activation, Look, Op, Piece, Source, Tensor as Value};
+use remat_formulations::zoo::{
+    Action, Activation, Look, Op, Piece, Slice, Source, Tensor as Value,
+};
 use std::time::Instant;
 use tch::{Kind, Tensor};
 
@@ -108,6 +110,11 @@ fn register(step: &Step) -> Register {
         | Step::Compute { register, .. }
         | Step::Deallocate { register } => *register,
     }
+}
+
+/// A range of a tensor, without a copy.
+fn narrowed(tensor: &Tensor, at: &Slice) -> Result<Tensor, ExecError> {
+    Ok(tensor.f_narrow(at.axis as i64, at.start as i64, at.length as i64)?)
 }
 
 /// What a register holds.
@@ -324,11 +331,7 @@ impl Machine<'_> {
             Op::View => Ok(self
                 .value(reader, operation.inputs[0])?
                 .f_reshape(self.shape(x))?),
-            Op::Slice(at) => Ok(self.value(reader, operation.inputs[0])?.f_narrow(
-                at.axis as i64,
-                at.start as i64,
-                at.length as i64,
-            )?),
+            Op::Slice(at) => narrowed(&self.value(reader, operation.inputs[0])?, &at),
             _ => match self.training.node_of[k] {
                 Some(node) => self.output(reader, node, 0),
                 None => Err(self.unsupported(reader, "an operation without a node".into())),
@@ -384,33 +387,39 @@ impl Machine<'_> {
     fn piece(&self, reader: NodeId, piece: &Piece) -> Result<Tensor, ExecError> {
         let mut tensor = match &piece.source {
             Source::Node { node, slot } => self.output(reader, *node, *slot)?,
-            Source::Parts { shape, parts } => {
-                let whole: Option<Tensor> = None;
-                let mut whole = whole;
-                for (part, at) in parts {
-                    let part = self.piece(reader, part)?;
-                    let whole = match &mut whole {
-                        Some(whole) => whole,
-                        none => none
-                            .insert(Tensor::f_zeros(sizes(shape), (part.kind(), part.device()))?),
-                    };
-                    let mut place =
-                        whole.f_narrow(at.axis as i64, at.start as i64, at.length as i64)?;
-                    let part = part.f_reshape(place.size())?;
-                    let _ = place.f_add_(&part)?;
-                }
-                whole.ok_or_else(|| self.unsupported(reader, "a gradient without parts".into()))?
-            }
+            Source::Parts { shape, parts } => self.assembled(reader, shape, parts)?,
         };
         for look in &piece.path {
             tensor = match look {
                 Look::Reshape(shape) => tensor.f_reshape(sizes(shape))?,
-                Look::Narrow(at) => {
-                    tensor.f_narrow(at.axis as i64, at.start as i64, at.length as i64)?
-                }
+                Look::Narrow(at) => narrowed(&tensor, at)?,
             };
         }
         Ok(tensor)
+    }
+
+    /// Parts at their places, zero elsewhere.
+    fn assembled(
+        &self,
+        reader: NodeId,
+        shape: &[u64],
+        parts: &[(Piece, Slice)],
+    ) -> Result<Tensor, ExecError> {
+        let mut whole: Option<Tensor> = None;
+        for (part, at) in parts {
+            let part = self.piece(reader, part)?;
+            let whole = match &mut whole {
+                Some(whole) => whole,
+                none => {
+                    let options = (part.kind(), part.device());
+                    none.insert(Tensor::f_zeros(sizes(shape), options)?)
+                }
+            };
+            let mut place = narrowed(whole, at)?;
+            let part = part.f_reshape(place.size())?;
+            let _ = place.f_add_(&part)?;
+        }
+        whole.ok_or_else(|| self.unsupported(reader, "a gradient without parts".into()))
     }
 
     fn shape(&self, x: Value) -> Vec<i64> {
