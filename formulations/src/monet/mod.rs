@@ -2,6 +2,8 @@
 //!
 //! | module | concept |
 //! |---|---|
+//! | [`anneal`] | the primal heuristic: annealing over the retained sets |
 //! | [`original`] | the program as it was published, for comparison with other solvers |
 
+pub mod anneal;
 pub mod original;
