@@ -15,7 +15,7 @@ pub struct Way {
 }
 
 /// The option to overwrite an input.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InPlaceWay {
     /// The input.
     pub on: u32,
@@ -36,6 +36,13 @@ pub struct Variant {
     pub reads: Vec<u64>,
     /// Where its ways lie: see [`Graph::ways_of`].
     pub ways: Ways,
+}
+
+impl Variant {
+    /// The forward tensors that are read, ascending.
+    pub fn tensors(&self) -> impl Iterator<Item = usize> + '_ {
+        ones(&self.reads)
+    }
 }
 
 /// A range of ways.
