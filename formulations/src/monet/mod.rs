@@ -12,4 +12,4 @@ pub mod bound;
 pub mod original;
 mod solve;
 
-pub use solve::solve;
+pub use solve::{complete, solve};

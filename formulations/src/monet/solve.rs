@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Rounds without a better schedule after which the annealing ends, when no time limit is given.
-const IDLE_ROUNDS: u32 = 3;
+const IDLE_ROUNDS: u32 = 2;
 /// Baselines of Checkmate's program whose stored sets serve as starts.
 const BASELINES: [&str; 4] = ["linearised-sqrt", "linearised-greedy", "ap-greedy", "dtr"];
 /// Nodes up to which these take well under a second.
@@ -216,4 +216,16 @@ impl Shared<'_> {
         };
         stored.into_par_iter().filter_map(fits).collect()
     }
+}
+
+/// The schedule that makes the best of what another one stores: the fewest computations, and the cheapest ways that fit
+/// the budget; where nothing fits, the smallest. `None` without a loss.
+pub fn complete(
+    instance: &Instance,
+    budget_bytes: u64,
+    stored: &BitMatrix,
+) -> Option<MonetSchedule> {
+    let graph = Graph::new(instance, budget_bytes)?;
+    let fits_shape = (stored.rows(), stored.columns()) == (graph.stages + 1, graph.columns);
+    fits_shape.then(|| State::new(&graph, stored).schedule())
 }

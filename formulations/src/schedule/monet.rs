@@ -90,6 +90,16 @@ impl MonetSchedule {
         Some(stored)
     }
 
+    /// Number of computations of forward nodes and by-products beyond the first of each.
+    pub fn recomputations(&self) -> usize {
+        let columns = self.computed.columns();
+        let mut seen = vec![false; columns];
+        for t in 0..self.computed.rows() {
+            self.computed.ones(t).for_each(|i| seen[i] = true);
+        }
+        self.computed.count_ones() - seen.into_iter().filter(|s| *s).count()
+    }
+
     fn empty(stages: usize, columns: usize) -> Self {
         MonetSchedule {
             computed: BitMatrix::new(stages, columns),
