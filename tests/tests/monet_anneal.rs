@@ -4,10 +4,14 @@ use remat_formulations::Instance;
 use remat_formulations::anneal::Flip;
 use remat_formulations::instance::{Program, ReadOptions, read_instance};
 use remat_formulations::monet::anneal::{Graph, State};
+use remat_formulations::monet::solve as solve_monet;
+use remat_formulations::plan::Plan;
 use remat_formulations::schedule::{BitMatrix, MonetSchedule, Schedule, ScheduleFile};
 use remat_formulations::simulate;
+use remat_formulations::solve::{Outcome, Settings, Status};
 use remat_tests::graphs::Numbers;
 use remat_tests::{files, monet, shared_data};
+use std::sync::atomic::AtomicBool;
 
 /// Cost and peak of a state are those of its replay; of several ways every one may be at work.
 fn agrees(instance: &Instance, state: &mut State<'_>, stages: usize, what: &str) {
@@ -124,4 +128,108 @@ fn stored_sets_of_published_schedules_cost_no_more_than_published() {
         list.len()
     );
     assert!(!list.is_empty());
+}
+
+fn settings(budget: u64, seed: u64) -> Settings {
+    Settings {
+        rounds: 2,
+        threads: 1,
+        seed,
+        ..Settings::new(budget)
+    }
+}
+
+fn solve(
+    instance: &Instance,
+    settings: &Settings,
+    starts: &[MonetSchedule],
+) -> Outcome<MonetSchedule> {
+    solve_monet(instance, settings, starts, &AtomicBool::new(false), &|_| ()).expect("solve")
+}
+
+/// On small instances the search never beats enumeration, nearly always reaches it, and finds a plan where there is one;
+/// its bound holds; every schedule is a plan.
+#[test]
+fn small_instances_are_solved_to_the_optimum() {
+    let (mut feasible, mut infeasible, mut missed) = (0, 0, Vec::new());
+    for seed in 0..240 {
+        let mut numbers = Numbers::new(5000 + seed);
+        let columns = 3 + numbers.below(3) as usize;
+        let instance = monet::random(columns, 1 + numbers.below(3) as usize, &mut numbers);
+        let plain = MonetSchedule::checkpoint_all(&instance).unwrap();
+        let peak = simulate::monet(&instance, &plain).unwrap().peak_bytes;
+        let budget = peak * (45 + numbers.below(60)) / 100;
+        let outcome = solve(&instance, &settings(budget, seed), &[]);
+        let best = monet::optimum(&instance, budget);
+        let Some(best) = best else {
+            infeasible += 1;
+            assert_eq!(outcome.objective, None, "seed {seed}");
+            continue;
+        };
+        feasible += 1;
+        assert!(
+            outcome.bound <= best,
+            "seed {seed}: {} above {best}",
+            outcome.bound
+        );
+        assert_ne!(outcome.status, Status::Infeasible, "seed {seed}");
+        let Some(schedule) = &outcome.schedule else {
+            missed.push(seed);
+            continue;
+        };
+        let replay = simulate::monet(&instance, schedule).unwrap();
+        assert_eq!(Some(replay.cost), outcome.objective, "seed {seed}");
+        assert!(
+            replay.peak_bytes <= budget && replay.cost >= best,
+            "seed {seed}"
+        );
+        if replay.cost > best {
+            missed.push(seed);
+        }
+        let plan = Plan::from_monet(&instance, schedule).unwrap();
+        let plan = simulate::plan(&instance, &plan.optimised(&instance).unwrap()).unwrap();
+        assert!(plan.cost <= replay.cost, "seed {seed}");
+    }
+    println!("{feasible} with a schedule, {infeasible} without; missed {missed:?}");
+    assert!(feasible > 100 && infeasible > 10);
+    assert!(missed.len() * 50 <= feasible, "{missed:?}");
+}
+
+/// The answer depends on the seed, not on the number of threads.
+#[test]
+fn answers_are_the_same_on_any_number_of_threads() {
+    for seed in 0..4 {
+        let mut numbers = Numbers::new(9000 + seed);
+        let instance = monet::random(14, 16, &mut numbers);
+        let plain = MonetSchedule::checkpoint_all(&instance).unwrap();
+        let peak = simulate::monet(&instance, &plain).unwrap().peak_bytes;
+        let one = solve(&instance, &settings(peak * 8 / 10, seed), &[]);
+        let again = solve(&instance, &settings(peak * 8 / 10, seed), &[]);
+        let two = Settings {
+            threads: 2,
+            ..settings(peak * 8 / 10, seed)
+        };
+        let two = solve(&instance, &two, &[]);
+        assert!(one.schedule.is_some(), "seed {seed}");
+        assert_eq!(one.schedule, again.schedule, "seed {seed}");
+        assert_eq!(one.schedule, two.schedule, "seed {seed}");
+    }
+}
+
+/// A published schedule as a start is never left for a worse one.
+#[test]
+fn published_schedules_as_starts_are_not_lost() {
+    let Some(list) = published() else {
+        return;
+    };
+    for (name, budget, instance, schedule) in list.iter().filter(|p| p.0.contains("vgg16")) {
+        let short = Settings {
+            rounds: 0,
+            ..settings(*budget, 0)
+        };
+        let outcome = solve(instance, &short, std::slice::from_ref(schedule));
+        let published = simulate::monet(instance, schedule).unwrap();
+        assert!(outcome.objective.unwrap() <= published.cost, "{name}");
+        assert!(outcome.bound <= published.cost, "{name}");
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! As [`crate::anneal::Chain`] for Checkmate's program, with moves that exchange tensors for their partners.
 
-use super::graph::Graph;
+use super::graph::{Graph, has, ones};
 use super::moves::Proposer;
 use super::state::State;
 use crate::anneal::{ChainSettings, Delta, Flip, Found, Landscape, Random, Watch};
@@ -18,6 +18,10 @@ const CHEAPER: f64 = 0.98;
 const PATIENCE: i32 = 4;
 /// One in so many rejected flips is tried again together with a second one.
 const COMPOUND: u32 = 2;
+/// One in so many steps switches backward nodes to other variants.
+const SWITCH: u32 = 16;
+/// Switches at most in one step.
+const SWITCHES: usize = 4;
 
 /// A run in progress.
 pub struct Chain<'g> {
@@ -32,6 +36,8 @@ pub struct Chain<'g> {
     /// Blocks in a row that ended with (positive) or without (negative) excess.
     pressure: i32,
     evaluated: u64,
+    /// Flips of the step at hand.
+    done: Vec<Flip>,
     best: Option<Found>,
     /// Cost of the current state when it is the best so far and not copied yet.
     unsaved: Option<u64>,
@@ -50,6 +56,7 @@ impl<'g> Chain<'g> {
             typical_price,
             pressure: 0,
             evaluated: 0,
+            done: Vec::new(),
             best: None,
             unsaved: None,
         };
@@ -96,6 +103,10 @@ impl<'g> Chain<'g> {
 
     fn step(&mut self, temperature: f64) {
         let threshold = -temperature * self.random.unit().ln();
+        if self.random.one_in(SWITCH) {
+            self.switch(threshold);
+            return;
+        }
         let Some(flip) = self.proposer.anywhere(&self.state, &mut self.random) else {
             return;
         };
@@ -133,6 +144,55 @@ impl<'g> Chain<'g> {
             }
         }
         self.state.apply(first.inverse());
+    }
+
+    /// Has a backward node read other tensors: what its new variant reads is stored for it, what only others read is not.
+    /// Neighbouring nodes, whose tensors depend on each other, may follow suit.
+    fn switch(&mut self, threshold: f64) {
+        let Some(mut stage) = self.proposer.choice(&mut self.random) else {
+            return;
+        };
+        self.leave();
+        let mut energy = 0.0;
+        let graph = self.graph;
+        for _ in 0..SWITCHES {
+            let variants = &graph.stage[stage].variants;
+            let chosen = &variants[self.random.below(variants.len() as u32) as usize];
+            for i in ones(&graph.stage[stage].read_by_any) {
+                let keep = has(&chosen.reads, i);
+                let flip =
+                    self.proposer
+                        .for_backward(&self.state, i, stage, keep, &mut self.random);
+                if let Some(flip) = flip {
+                    let delta = self.state.evaluate(flip);
+                    energy += self.energy(delta);
+                    self.evaluated += 1;
+                    self.state.apply(flip);
+                    self.done.push(flip);
+                }
+            }
+            if energy <= threshold && !self.done.is_empty() || self.random.one_in(3) {
+                break;
+            }
+            let at = graph.choices.partition_point(|t| (*t as usize) < stage);
+            let next = if self.random.one_in(2) {
+                at + 1
+            } else {
+                at.wrapping_sub(1)
+            };
+            match graph.choices.get(next) {
+                Some(t) => stage = *t as usize,
+                None => break,
+            }
+        }
+        if energy <= threshold {
+            self.done.clear();
+            self.notice();
+        } else {
+            while let Some(flip) = self.done.pop() {
+                self.state.apply(flip.inverse());
+            }
+        }
     }
 
     #[inline]

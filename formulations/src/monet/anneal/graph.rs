@@ -97,6 +97,8 @@ pub struct Graph {
     pub stage: Vec<Stage>,
     /// Stages whose backward node may read a tensor, ascending.
     pub readers: Vec<Vec<u32>>,
+    /// Stages whose backward node has several variants, ascending.
+    pub choices: Vec<u32>,
     /// Tensors that matter together with a tensor: inputs, readers, by-products and their parents, and whatever a backward
     /// node may read instead.
     pub partners: Vec<Vec<u32>>,
@@ -151,6 +153,7 @@ impl Graph {
             proper: vec![0; words],
             stage: Vec::with_capacity(stages),
             readers: vec![Vec::new(); columns],
+            choices: Vec::new(),
             partners: Vec::new(),
             capacity: budget_bytes.min(i64::MAX as u64 / 4) as i64,
             mean_cost: 1.0,
@@ -165,6 +168,8 @@ impl Graph {
         for t in 0..stages {
             graph.add_stage(instance, t);
         }
+        let several = |t: &usize| graph.stage[*t].variants.len() > 1;
+        graph.choices = (1..stages).filter(several).map(|t| t as u32).collect();
         graph.find_partners();
         let total: f64 = graph.forward[0]
             .iter()

@@ -55,6 +55,49 @@ impl<'g> Proposer<'g> {
         self.at(state, tensor as usize, stage as usize, random)
     }
 
+    /// A stage whose backward node has several variants, or `None` where none has.
+    pub fn choice(&self, random: &mut Random) -> Option<usize> {
+        let choices = &self.graph.choices;
+        let pick = random.below(choices.len() as u32) as usize;
+        choices.get(pick).map(|t| *t as usize)
+    }
+
+    /// The flip that makes `tensor` stored, or not stored, for the backward node of `stage`, where it is not so already.
+    ///
+    /// It goes back to where the stored stretch began, or to the tensor's last use before; what is to be stored
+    /// otherwise begins there, or, half of the time, in stage 0.
+    pub fn for_backward(
+        &self,
+        state: &State<'_>,
+        tensor: usize,
+        stage: usize,
+        keep: bool,
+        random: &mut Random,
+    ) -> Option<Flip> {
+        let mut end = (stage + 1).min(self.graph.stages);
+        // What ends with the stage before is of no use to its backward node.
+        if !keep && !state.is_kept(tensor, end) {
+            end -= 1;
+        }
+        if end == 0 || state.is_kept(tensor, end) == keep {
+            return None;
+        }
+        let before = state
+            .previous_use(tensor, stage.saturating_sub(1))
+            .unwrap_or(0);
+        let least = if random.one_in(2) { 1 } else { before + 1 };
+        let mut from = end;
+        while from > least && state.is_kept(tensor, from - 1) != keep {
+            from -= 1;
+        }
+        Some(Flip {
+            tensor: tensor as u32,
+            from: from as u32,
+            to: end as u32,
+            keep,
+        })
+    }
+
     /// Keeps `tensor` where the flip drops its own, or the other way round, as far as it was the opposite there.
     fn instead(&self, state: &State<'_>, flip: Flip, tensor: usize) -> Option<Flip> {
         let keep = !flip.keep;
