@@ -158,7 +158,7 @@ pub enum Command {
 pub enum Formulation {
     /// One implementation of each node, recomputed in any stage (Jain et al., MLSys 2020)
     Checkmate,
-    /// Implementations, masks and in-place operators are chosen too (Shah et al., ICLR 2021); not available yet
+    /// Implementations, masks and in-place operators are chosen too (Shah et al., ICLR 2021)
     Monet,
 }
 
@@ -192,8 +192,7 @@ pub struct SolveArguments {
     /// Memory budget, everything included: bytes, an amount (6GiB, 5.5GB), or a share of the peak without recomputation (60%)
     #[arg(short, long, value_name = "B")]
     pub budget: String,
-    /// Integer program to solve [default: monet where the instance offers choices that only it knows, else checkmate; until
-    /// monet is available, checkmate with a note]
+    /// Integer program to solve [default: monet where the instance offers choices that only it knows, else checkmate]
     #[arg(short, long, value_enum, value_name = "F")]
     pub formulation: Option<Formulation>,
     /// End after this time: seconds, or with a unit (90s, 10m, 2h)
@@ -243,6 +242,9 @@ pub struct SweepArguments {
     /// Budgets: FROM..TO:COUNT (evenly spaced, both ends included) or a list with commas; each as for `solve`
     #[arg(short, long, value_name = "BUDGETS", default_value = "40%..100%:20")]
     pub budgets: String,
+    /// Integer program whose semantics hold [default: as for `solve`]
+    #[arg(short, long, value_enum, value_name = "F")]
+    pub formulation: Option<Formulation>,
     /// End the solve of each budget after this time. Without it the work of each is fixed
     #[arg(short, long, value_name = "TIME", value_parser = parse_duration)]
     pub time_limit: Option<Duration>,
@@ -373,6 +375,9 @@ pub struct BaselinesArguments {
     /// Memory budget, as for `solve`
     #[arg(short, long, value_name = "B")]
     pub budget: String,
+    /// Integer program whose semantics hold [default: as for `solve`]
+    #[arg(short, long, value_enum, value_name = "F")]
+    pub formulation: Option<Formulation>,
     /// Draw overhead against memory for all heuristics here
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
@@ -402,6 +407,9 @@ pub struct ShowArguments {
     pub instance: String,
     /// Plan or schedule file
     pub plan: Option<PathBuf>,
+    /// Integer program whose semantics hold [default: as for `solve`]
+    #[arg(short, long, value_enum, value_name = "F")]
+    pub formulation: Option<Formulation>,
     /// Budget to draw and compare with, in place of the one that the plan records
     #[arg(short, long, value_name = "B")]
     pub budget: Option<String>,
