@@ -53,7 +53,8 @@ pub struct Settings {
     /// Refactor after at most so many basis changes.
     pub max_updates: usize,
     /// Rows that are out of the way at the last optimum are left out of the factorisation until one of them is violated, if
-    /// basic columns have at least so many entries in them; `None`: never. The end is the same.
+    /// basic columns have at least so many entries in them; and where attractive columns and violated rows arrive together,
+    /// the primal takes the columns before the dual takes the rows. `None`: neither. The end is the same.
     pub lazy_rows: Option<usize>,
     /// Refine optimal solutions until residuals and wrong reduced costs are below 1e-9 in the model's units, where double
     /// precision allows it ([`refine`](crate::refine)).

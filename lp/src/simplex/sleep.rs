@@ -267,7 +267,7 @@ impl Core {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Model, ModelBuilder, NewRow, RowId, Sense, Settings, Solver};
+    use crate::{Model, ModelBuilder, NewCol, NewRow, RowId, Sense, Settings, Solver};
 
     /// Maximise `x + y` below `x + 2 y <= 4`, with thirty rows far away and one, `x <= 6 - y / 9`, not so far.
     fn model() -> Model {
@@ -308,5 +308,27 @@ mod tests {
         let cold = Solver::new(s.model().clone(), Settings::default()).solve();
         let cold = cold.optimal().unwrap();
         assert!((second.objective - cold.objective).abs() < 1e-9);
+    }
+
+    #[test]
+    fn columns_and_rows_that_arrive_together_need_no_phase_1() {
+        let mut b = ModelBuilder::new(Sense::Minimise);
+        let x = b.add_col(10.0, 0.0..);
+        let row = b.add_row(1.0.., [(x, 1.0)]);
+        let mut s = Solver::new(b.build().unwrap(), Settings::default());
+        assert_eq!(s.solve().optimal().unwrap().objective, 10.0);
+        let y = s
+            .add_cols(&[NewCol::new(1.0, 0.0.., [(row, 1.0)])])
+            .unwrap();
+        s.add_rows(&[NewRow::new(3.0.., [(x, 1.0), (y, 1.0)])])
+            .unwrap();
+        let before = s.stats();
+        assert_eq!(s.solve().optimal().unwrap().objective, 3.0);
+        let after = s.stats();
+        assert_eq!(
+            (after.dual_phase1, after.primal_phase1),
+            (before.dual_phase1, before.primal_phase1)
+        );
+        assert_eq!(after.primal_phase2, before.primal_phase2 + 1);
     }
 }
