@@ -39,7 +39,7 @@ impl Core {
         };
         let wanted = perturb;
         // A primal that goes on with new columns stalls rarely; perturbed bounds cost it more than that.
-        let mut perturb = perturb && !(primal_turn && algorithm == Algorithm::Auto);
+        let mut perturb = perturb && !(primal_turn && self.prefer_primal());
         let mut claims = 0;
         let mut round = 0;
         while round < MAX_ROUNDS {
