@@ -5,8 +5,11 @@
 //! (Achterberg et al. 2020, *Presolve reductions in mixed integer programming*), then probing.
 
 mod columns;
+mod literals;
 mod postsolve;
 mod probing;
+mod products;
+mod recurrences;
 mod rows;
 
 pub(crate) use postsolve::{Postsolve, Step};
@@ -72,6 +75,43 @@ impl Work {
             }
         }
         at
+    }
+
+    /// Adds `factor * terms` to a row; what cancels is gone.
+    fn add_multiple(&mut self, i: usize, terms: &[(u32, f64)], factor: f64) {
+        let row = &mut self.rows[i];
+        row.extend(terms.iter().map(|&(j, v)| (j, factor * v)));
+        row.sort_by_key(|e| e.0);
+        let mut kept: Vec<(u32, f64)> = Vec::with_capacity(row.len());
+        for &(j, v) in row.iter() {
+            match kept.last_mut() {
+                Some(last) if last.0 == j => {
+                    let size = last.1.abs() + v.abs();
+                    last.1 += v;
+                    if last.1.abs() <= 1e-12 * size {
+                        last.1 = 0.0;
+                    }
+                }
+                _ => kept.push((j, v)),
+            }
+        }
+        kept.retain(|e| e.1 != 0.0);
+        *row = kept;
+    }
+
+    /// The cost of a column that is `constant + terms` goes to those.
+    fn shift_cost(&mut self, terms: &[(u32, f64)], constant: f64, cost: f64) {
+        if cost == 0.0 {
+            return;
+        }
+        self.offset += cost * constant;
+        for &(j, f) in terms {
+            let old = self.cost[j as usize];
+            let new = old + cost * f;
+            // What cancels is to be zero, not noise.
+            let noise = 1e-12 * (old.abs() + (cost * f).abs());
+            self.cost[j as usize] = if new.abs() <= noise { 0.0 } else { new };
+        }
     }
 
     fn kill_row(&mut self, i: usize) {
@@ -149,6 +189,21 @@ impl Work {
 }
 
 fn reduce(work: &mut Work, settings: &Settings, stop: &AtomicBool) -> Result<(), Infeasible> {
+    rounds(work, settings, stop)?;
+    let before = work.changes;
+    columns::fix(work)?;
+    products::run(work);
+    if work.changes > before {
+        rounds(work, settings, stop)?;
+    }
+    // Nothing fixed may stay behind.
+    columns::fix(work)?;
+    rows::simplify(work)?;
+    Ok(())
+}
+
+/// Rounds of everything that is cheap, then probing, until little changes.
+fn rounds(work: &mut Work, settings: &Settings, stop: &AtomicBool) -> Result<(), Infeasible> {
     for round in 0..12 {
         if stop.load(Ordering::Relaxed) {
             break;
@@ -178,9 +233,6 @@ fn reduce(work: &mut Work, settings: &Settings, stop: &AtomicBool) -> Result<(),
             break;
         }
     }
-    // Nothing fixed may stay behind.
-    columns::fix(work)?;
-    rows::simplify(work)?;
     Ok(())
 }
 

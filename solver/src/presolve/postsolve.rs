@@ -1,5 +1,6 @@
 //! The way back from the reduced problem to the model given.
 
+use crate::cliques::{column, is_complement, value};
 use serde::{Deserialize, Serialize};
 
 /// How a column that was taken out gets its value.
@@ -13,6 +14,9 @@ pub(crate) enum Step {
         constant: f64,
         terms: Vec<(u32, f64)>,
     },
+    /// A literal (twice the column, plus one for the complement) is true where none of others is. The column may remain
+    /// in the reduced problem, which then leaves it free to be less than that.
+    Product { literal: u32, excluded: Vec<u32> },
 }
 
 /// A stack of steps, undone last first.
@@ -44,6 +48,13 @@ impl Postsolve {
                 constant: *constant,
                 terms: terms.iter().map(|&(j, f)| (at(j), f)).collect(),
             },
+            Step::Product { literal, excluded } => {
+                let moved = |l: u32| 2 * at(column(l) as u32) + u32::from(is_complement(l));
+                Step::Product {
+                    literal: moved(*literal),
+                    excluded: excluded.iter().map(|&l| moved(l)).collect(),
+                }
+            }
         }));
         Postsolve {
             original: self.original,
@@ -68,6 +79,10 @@ impl Postsolve {
                 } => {
                     out[*col as usize] =
                         constant + terms.iter().map(|&(j, f)| f * out[j as usize]).sum::<f64>();
+                }
+                Step::Product { literal, excluded } => {
+                    let product = !excluded.iter().any(|&l| value(l, &out) > 0.5);
+                    out[column(*literal)] = f64::from(product != is_complement(*literal));
                 }
             }
         }
