@@ -2,15 +2,18 @@
 //!
 //! Rounds over working lists of rows until nothing changes: bound propagation, redundant and singleton rows, coefficient
 //! tightening (Savelsbergh 1994), dual fixing, slack columns, doubleton equations, implied integers, parallel rows
-//! (Achterberg et al. 2020, *Presolve reductions in mixed integer programming*), then probing.
+//! and columns, dominated columns (Achterberg et al. 2020, *Presolve reductions in mixed integer programming*), probing;
+//! then products and their recurrences, and equations added to other rows where that cancels entries.
 
 mod columns;
+mod dominance;
 mod literals;
 mod postsolve;
 mod probing;
 mod products;
 mod recurrences;
 mod rows;
+mod sparsify;
 
 pub(crate) use postsolve::{Postsolve, Step};
 
@@ -75,6 +78,19 @@ impl Work {
             }
         }
         at
+    }
+
+    /// The entries of every column, by row.
+    fn columns(&self) -> Vec<Vec<(u32, f64)>> {
+        let mut of = vec![Vec::new(); self.cost.len()];
+        for (i, row) in self.rows.iter().enumerate() {
+            if self.row_alive[i] {
+                for &(j, a) in row {
+                    of[j as usize].push((i as u32, a));
+                }
+            }
+        }
+        of
     }
 
     /// Adds `factor * terms` to a row; what cancels is gone.
@@ -196,6 +212,7 @@ fn reduce(work: &mut Work, settings: &Settings, stop: &AtomicBool) -> Result<(),
     if work.changes > before {
         rounds(work, settings, stop)?;
     }
+    sparsify::run(work);
     // Nothing fixed may stay behind.
     columns::fix(work)?;
     rows::simplify(work)?;
@@ -214,6 +231,8 @@ fn rounds(work: &mut Work, settings: &Settings, stop: &AtomicBool) -> Result<(),
         columns::fix(work)?;
         rows::parallel(work)?;
         columns::implied_integers(work);
+        dominance::merge_parallel(work);
+        dominance::fix_dominated(work);
         columns::slacks(work)?;
         columns::doubletons(work)?;
         let quiet = work.changes - before < 1 + work.cost.len() / 200;
