@@ -444,6 +444,7 @@ fn random_settings(dice: &mut Dice) -> Settings {
         restarts: dice.chance(70),
         propagation: dice.chance(70),
         reduced_cost_fixing: dice.chance(70),
+        conflicts: dice.chance(75),
         cuts: dice.chance(60),
         heuristics: dice.chance(60),
         sub_mips: dice.chance(60),
