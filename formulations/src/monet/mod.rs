@@ -2,6 +2,14 @@
 //!
 //! | module | concept |
 //! |---|---|
+//! | [`anneal`] | the primal heuristic: annealing over the retained sets |
+//! | [`bound`] | a lower bound that needs no linear program |
 //! | [`original`] | the program as it was published, for comparison with other solvers |
+//! | [`solve()`] | an instance and a budget to a schedule and a bound |
 
+pub mod anneal;
+pub mod bound;
 pub mod original;
+mod solve;
+
+pub use solve::{complete, solve};
