@@ -6,6 +6,7 @@
 
 pub mod brute;
 pub mod graphs;
+pub mod monet;
 
 use std::path::{Path, PathBuf};
 

@@ -3,5 +3,7 @@
 //! | module | concept |
 //! |---|---|
 //! | [`original`] | the program as it was published, for comparison with other solvers |
+//! | [`interval`] | the interval form: columns priced over the whole space, rows and cuts lazily, safe bounds |
 
+pub mod interval;
 pub mod original;
