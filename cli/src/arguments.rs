@@ -1,7 +1,9 @@
 //! What may be written on the command line.
 
+mod exec;
 mod mip;
 
+pub use exec::{DeviceArguments, ExecArguments, ProfileArguments, TrainCheckArguments};
 pub use mip::{CheckArguments, MipArguments};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -123,6 +125,15 @@ pub enum Command {
     /// Explain in words what a plan recomputes, when, and what it saves
     #[command(long_about = EXPLAIN_ABOUT)]
     Explain(ExplainArguments),
+    /// Run a plan with libtorch, and measure its time and memory
+    #[command(long_about = exec::EXEC_ABOUT)]
+    Exec(ExecArguments),
+    /// Measure the operators of a model on this machine: an instance to solve
+    #[command(long_about = exec::PROFILE_ABOUT)]
+    Profile(ProfileArguments),
+    /// Profile, solve, run and compare
+    #[command(long_about = exec::TRAIN_CHECK_ABOUT)]
+    TrainCheck(TrainCheckArguments),
     /// Write the integer program of an instance under a budget as an MPS or LP file
     #[command(long_about = EXPORT_ABOUT)]
     Export(ExportArguments),

@@ -44,6 +44,7 @@ pub fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
             semantics: plan.semantics,
             replay: &subject.replay,
             plain: arguments.plan.is_some().then_some(&subject.plain),
+            measured: None,
             budget_bytes: subject.budget_bytes,
             title: format!(
                 "{}: memory over one training step ({what})",

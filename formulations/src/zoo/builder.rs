@@ -139,9 +139,9 @@ impl Network {
         self.precision
     }
 
-    /// The operator, or view, that makes a tensor; `None` for the input batch.
-    pub fn producer(&self, x: Tensor) -> Option<&Operation> {
-        self.value(x).producer.map(|k| &self.operations[k])
+    /// The operator, or view, that makes a tensor, as an index into [`Network::operations`]; `None` for the input batch.
+    pub fn producer(&self, x: Tensor) -> Option<usize> {
+        self.value(x).producer
     }
 
     /// Whether the loss depends on a parameter through a tensor.
