@@ -86,7 +86,7 @@ pub fn solve(
             }
         });
         let root = scope.spawn(|| shared.root());
-        let best = pool.install(|| shared.search(&plain, starts));
+        let best = pool.install(|| shared.search(&plain, starts, outcome.bound));
         if shared.is_timed() {
             shared.stop.store(true, Ordering::Relaxed);
         }
@@ -198,8 +198,14 @@ impl Shared<'_> {
         }
     }
 
-    /// Anneals in the current pool, from everything stored and from what fits of the known schedules.
-    fn search(&self, plain: &MonetSchedule, starts: &[MonetSchedule]) -> Option<Found> {
+    /// Anneals in the current pool, from everything stored and from what fits of the known schedules, down to a cost of
+    /// `target`. That must not depend on how far the root has come.
+    fn search(
+        &self,
+        plain: &MonetSchedule,
+        starts: &[MonetSchedule],
+        target: u64,
+    ) -> Option<Found> {
         let left = self
             .settings
             .time_limit
@@ -214,7 +220,7 @@ impl Shared<'_> {
             rounds,
             idle_rounds,
             time_limit: left,
-            target: self.bound.load(Ordering::Relaxed),
+            target,
         };
         let timed = self.is_timed();
         anneal::search(

@@ -14,5 +14,5 @@ mod state;
 pub use chain::Chain;
 pub use graph::{Graph, InPlaceWay, Stage, Variant, Way, Ways};
 pub use moves::Proposer;
-pub use stage::{StageRecord, StageScratch, StageValue, evaluate, record};
+pub use stage::{StageRecord, StageScratch, StageValue, evaluate, evaluate_and_note, record};
 pub use state::State;

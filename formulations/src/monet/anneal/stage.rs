@@ -39,7 +39,7 @@ pub struct StageRecord {
     pub backward: u16,
 }
 
-/// Scratch of [`evaluate`], reused from call to call.
+/// Scratch of [`evaluate`] and [`evaluate_and_note`], reused from call to call.
 #[derive(Clone)]
 pub struct StageScratch {
     need: Vec<u64>,
@@ -67,12 +67,12 @@ impl StageScratch {
         }
     }
 
-    /// Tensors on which the value of the stage evaluated last depends in other ways than by their size.
+    /// Tensors on which the value of the stage noted last depends in other ways than by their size.
     pub fn touched(&self) -> &[u64] {
         &self.touched
     }
 
-    /// Tensors that the stage evaluated last computes, or that it or its backward node may read, and by-products of what it
+    /// Tensors that the stage noted last computes, or that it or its backward node may read, and by-products of what it
     /// computes.
     pub fn used(&self) -> &[u64] {
         &self.used
@@ -95,9 +95,34 @@ pub fn evaluate(
     held_bytes: i64,
     scratch: &mut StageScratch,
 ) -> StageValue {
+    evaluate_with::<false>(graph, t, now, next, held_bytes, scratch)
+}
+
+/// As [`evaluate`], and afterwards the scratch knows what the stage touches and uses.
+pub fn evaluate_and_note(
+    graph: &Graph,
+    t: usize,
+    now: &[u64],
+    next: &[u64],
+    held_bytes: i64,
+    scratch: &mut StageScratch,
+) -> StageValue {
+    evaluate_with::<true>(graph, t, now, next, held_bytes, scratch)
+}
+
+fn evaluate_with<const NOTE: bool>(
+    graph: &Graph,
+    t: usize,
+    now: &[u64],
+    next: &[u64],
+    held_bytes: i64,
+    scratch: &mut StageScratch,
+) -> StageValue {
     let stage = &graph.stage[t];
-    scratch.touched.copy_from_slice(&stage.read_by_any);
-    scratch.used.copy_from_slice(&stage.read_by_any);
+    if NOTE {
+        scratch.touched.copy_from_slice(&stage.read_by_any);
+        scratch.used.copy_from_slice(&stage.read_by_any);
+    }
     let [first, others @ ..] = stage.variants.as_slice() else {
         return StageValue {
             cost: 0,
@@ -117,7 +142,9 @@ pub fn evaluate(
             scratch,
             &mut NoRecord,
         );
-        note_touches(graph, scratch);
+        if NOTE {
+            note_touches(graph, scratch);
+        }
         value
     };
     let mut best = run(first, scratch);

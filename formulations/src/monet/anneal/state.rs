@@ -1,7 +1,7 @@
 //! The state of the search: retained sets, and for each stage its cost, its peak memory and the tensors it depends on.
 
 use super::graph::{Graph, ones};
-use super::stage::{StageRecord, StageScratch, StageValue, evaluate, record};
+use super::stage::{StageRecord, StageScratch, StageValue, evaluate, evaluate_and_note, record};
 use crate::anneal::{Delta, Flip};
 use crate::schedule::{BitMatrix, MonetSchedule};
 
@@ -116,7 +116,7 @@ impl<'g> State<'g> {
             state.held_bytes[t] = retained.ones(t).map(|i| graph.bytes[i]).sum();
         }
         for t in 0..stages {
-            let value = state.stage_with(t, state.held_bytes[t]);
+            let value = state.note(t);
             state.total_cost += value.cost;
             state.total_excess += value.excess(graph.capacity);
             state.value.push(value);
@@ -304,17 +304,24 @@ impl<'g> State<'g> {
         evaluate(self.graph, t, now, next, held_bytes, &mut self.scratch)
     }
 
+    fn note(&mut self, t: usize) -> StageValue {
+        let words = self.graph.words;
+        let (now, next) = self.kept[t * words..(t + 2) * words].split_at(words);
+        let held = self.held_bytes[t];
+        evaluate_and_note(self.graph, t, now, next, held, &mut self.scratch)
+    }
+
     /// Evaluates a stage anew after its retained sets or its memory changed.
     fn refresh(&mut self, t: usize) {
         let capacity = self.graph.capacity;
-        let value = self.stage_with(t, self.held_bytes[t]);
+        let value = self.note(t);
         self.total_cost += value.cost - self.value[t].cost;
         self.total_excess += value.excess(capacity) - self.value[t].excess(capacity);
         self.value[t] = value;
         self.refresh_touches(t);
     }
 
-    /// Takes over what the stage evaluated last, which is `t`, depends on.
+    /// Takes over what the stage noted last, which is `t`, depends on.
     fn refresh_touches(&mut self, t: usize) {
         self.touch
             .replace(t, &mut self.touch_list[t], self.scratch.touched());

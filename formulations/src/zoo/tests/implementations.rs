@@ -13,7 +13,7 @@ fn the_first_implementations_are_the_plain_graph() {
         "resnet18",
         "unet",
         "googlenet",
-        "mobilenet",
+        "mobilenet_v2",
         "gpt2",
         "segnet",
     ] {
