@@ -26,7 +26,10 @@ fn shuffled(folder: &Path, budget: &str) -> (PathBuf, Model) {
     );
     let model = mps::read(&exported).unwrap();
     let order = |len: usize| {
-        let stride = [7919, 104_729].into_iter().find(|s| len % s != 0).unwrap();
+        let stride = [7919, 104_729]
+            .into_iter()
+            .find(|s| !len.is_multiple_of(*s))
+            .unwrap();
         (0..len).map(move |k| k * stride % len)
     };
     let mut builder = ModelBuilder::new(model.sense());

@@ -6,6 +6,8 @@
 
 pub mod brute;
 pub mod graphs;
+pub mod monet;
+pub mod monet_optimum;
 
 use std::path::{Path, PathBuf};
 

@@ -12,5 +12,6 @@ mod recognised;
 pub mod show;
 pub mod solve;
 pub mod sweep;
+pub mod torch;
 pub mod verify;
 pub mod zoo;

@@ -3,6 +3,7 @@
 mod backward;
 mod chain;
 mod graph;
+mod landscape;
 mod moves;
 mod polish;
 mod portfolio;
@@ -14,6 +15,7 @@ mod watch;
 pub use backward::{BackwardSettings, construct};
 pub use chain::{Chain, ChainSettings, Found};
 pub use graph::Graph;
+pub use landscape::{End, Landscape};
 pub use polish::{POLISH_MOVES_PER_NODE, POLISH_RUNS, polish};
 pub use portfolio::{PortfolioOutcome, PortfolioSettings, search};
 pub use random::Random;

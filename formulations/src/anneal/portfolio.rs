@@ -1,7 +1,7 @@
 //! Rounds of annealing runs side by side: some start afresh, some from the best schedules found so far.
 
-use super::chain::{Chain, ChainSettings, Found, SEEK_FROM};
-use super::graph::Graph;
+use super::chain::{ChainSettings, Found, SEEK_FROM};
+use super::landscape::{End, Landscape};
 use super::polish::{POLISH_MOVES_PER_NODE, polish};
 use super::random::Random;
 use super::watch::Watch;
@@ -57,13 +57,13 @@ pub struct PortfolioOutcome {
     pub rounds: u32,
 }
 
-/// Anneals in rounds, from `start` (retained sets, shape `n x n`) and from `known` schedules that fit.
+/// Anneals in rounds, from `start` (retained sets) and from `known` schedules that fit.
 ///
 /// A round runs `LANES` runs in the current rayon pool and ends when all have ended; what they found is merged in lane
 /// order. `guide` is asked before each round: retained sets that it has, rounded from a relaxation, are polished instead.
 /// `stop` is asked often; `watch` shows moves and best cost meanwhile.
-pub fn search(
-    graph: &Graph,
+pub fn search<L: Landscape>(
+    graph: &L,
     start: &BitMatrix,
     known: Vec<Found>,
     settings: &PortfolioSettings,
@@ -84,14 +84,14 @@ pub fn search(
         rounds: 0,
     };
     watch.report(0, outcome.best.as_ref().map(|b| b.cost));
-    let mut round_moves = FIRST_MOVES_PER_NODE * graph.n as u64;
+    let mut round_moves = FIRST_MOVES_PER_NODE * graph.nodes() as u64;
     let mut idle_rounds = 0;
     let mut slow_rounds = 0;
     let mut guided = 0;
     // As long as nothing fits: where runs ended that came near, by their excess.
     let mut near: Vec<(f64, BitMatrix)> = Vec::new();
     while outcome.rounds < settings.rounds && !stop() && !over_time() {
-        let seeking = elite.is_empty();
+        let seeking = L::SEEKS && elite.is_empty();
         // What fits first is worth more than eight that do not: fewer and longer runs, where time cuts them.
         let lanes = match settings.time_limit {
             Some(_) if seeking => rayon::current_num_threads().min(LANES),
@@ -108,7 +108,7 @@ pub fn search(
         let begin = Instant::now();
         let halt = || stop() || over_time();
         if let Some(retained) = guide() {
-            let (moves, seed) = (POLISH_MOVES_PER_NODE * graph.n as u64, settings.seed);
+            let (moves, seed) = (POLISH_MOVES_PER_NODE * graph.nodes() as u64, settings.seed);
             guided += 1;
             for found in polish(graph, &[retained], moves, seed, guided, &halt, watch) {
                 if outcome.best.as_ref().is_none_or(|b| found.cost < b.cost) {
@@ -136,12 +136,11 @@ pub fn search(
                     }
                     _ => (start, fresh_hot, COLD, None),
                 };
-                let mut chain = Chain::new(graph, start, random);
                 let run = ChainSettings {
                     // Where time ends a run that seeks, nothing else does before it has come far.
                     moves: match time {
                         Some(_) if seek.is_some() => {
-                            round_moves.max(SEEK_MOVES_PER_NODE * graph.n as u64)
+                            round_moves.max(SEEK_MOVES_PER_NODE * graph.nodes() as u64)
                         }
                         _ => round_moves,
                     },
@@ -151,12 +150,7 @@ pub fn search(
                     time,
                     seek,
                 };
-                chain.run(run, &halt, watch);
-                match chain.best() {
-                    Some(found) => End::Fits(found.clone()),
-                    None if seeking => End::Near(chain.excess(), chain.retained()),
-                    None => End::Nothing,
-                }
+                graph.attempt(start, random, run, &halt, watch)
             })
             .collect();
         // A lane that needed all its time was cut short of its moves.
@@ -191,14 +185,6 @@ pub fn search(
         }
     }
     outcome
-}
-
-/// How a run ended.
-enum End {
-    Fits(Found),
-    /// Nothing it saw fitted: its excess and the retained sets where it stands.
-    Near(f64, BitMatrix),
-    Nothing,
 }
 
 /// Time for each run of a round, given what is left for all rounds and how many rounds were cut short by time so far.

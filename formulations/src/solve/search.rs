@@ -6,7 +6,7 @@
 //! work, so that the answer depends on instance, budget and seed alone.
 
 use super::starts::{constructed, fitting, fitting_baselines};
-use super::{Outcome, Progress, Settings, SolveError, finish};
+use super::{Outcome, Progress, Settings, SolveError};
 use crate::anneal::{
     self, Found, Graph, POLISH_MOVES_PER_NODE, POLISH_RUNS, PortfolioSettings, Watch,
 };
@@ -87,7 +87,7 @@ pub(super) fn run(
                 budget_bytes: settings.budget_bytes,
             });
         }
-        finish(outcome, schedule, replay);
+        outcome.take(schedule, replay);
     }
     Ok(())
 }
@@ -274,10 +274,12 @@ fn root_and_annealing(
 }
 
 /// The second phase.
-fn tree(root: Root, shared: &Shared<'_>) {
+fn tree(mut root: Root, shared: &Shared<'_>) {
     if root.is_infeasible() || shared.is_stopped() || shared.is_closed() {
         return;
     }
+    // The knapsack bound may be above the root's.
+    root.learn_bound(shared.bound.load(Ordering::Relaxed));
     shared.polish(vec![root.rounded(0.5), root.rounded(0.25)]);
     let settings = shared.settings;
     let timed = shared.is_timed();

@@ -1,0 +1,425 @@
+//! What MONeT's program sees of an instance, in arrays, without what is dominated.
+
+use crate::instance::{Instance, NodeId, NodeKind};
+use crate::monet::original::MonetError;
+
+/// A way to compute a forward node in some stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// Index into [`crate::instance::Node::implementations`].
+    pub implementation: u16,
+    /// Into the buffer of the in-place input.
+    pub in_place: bool,
+    /// Cost, in the instance's unit.
+    pub cost: u64,
+    /// Scratch memory in bytes; negative where the operator releases memory it is charged for.
+    pub workspace: i64,
+}
+
+/// A way to run a backward node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// Index into [`crate::instance::Node::implementations`].
+    pub implementation: u16,
+    /// Cost, in the instance's unit.
+    pub cost: u64,
+    /// Scratch memory in bytes.
+    pub workspace: i64,
+    /// Forward tensors that it reads, ascending.
+    pub reads: Vec<u32>,
+}
+
+/// Costs, sizes and readers of MONeT's program. Forward nodes, by-products and the loss are `0..columns`; stage 0 runs
+/// the forward pass, stage `t` backward node `columns - 1 + t`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Graph {
+    /// Number of forward nodes, by-products and the loss among them.
+    pub columns: usize,
+    /// Number of stages.
+    pub stages: usize,
+    /// Size of each output, in bytes.
+    pub bytes: Vec<i64>,
+    /// What is charged around each forward node whenever it runs, ascending.
+    pub passing: Vec<Vec<u32>>,
+    /// Distinct inputs that every implementation reads, ascending.
+    pub needs: Vec<Vec<u32>>,
+    /// Forward nodes that read each tensor, ascending; by-products among the readers of their parent.
+    pub users: Vec<Vec<u32>>,
+    /// The node in whose computation a by-product is made.
+    pub parent: Vec<Option<u32>>,
+    /// By-products of each node, ascending.
+    pub by_products: Vec<Vec<u32>>,
+    /// The input that a node may overwrite; not for by-products, which follow their parent.
+    pub over: Vec<Option<u32>>,
+    /// Ways to compute each node in stage 0, none dominated.
+    pub first: Vec<Vec<Start>>,
+    /// Ways to compute it again, none dominated.
+    pub again: Vec<Vec<Start>>,
+    /// Ways to run the backward node of each stage, none dominated; one for stage 0, which reads what the loss reads.
+    pub choices: Vec<Vec<Choice>>,
+    /// Bytes left beside what is charged throughout a stage, while forward nodes run.
+    pub room: Vec<i64>,
+    /// Bytes left beside the backward node of a stage; entry 0 has no meaning.
+    pub backward_room: Vec<i64>,
+    /// The last stage in which it can be of use to have the tensor, directly or for a recomputation; `None` where that is
+    /// stage 0 alone.
+    pub last_use: Vec<Option<u32>>,
+    /// Ways with which a node fits at all, as a bit mask by node and stage (ways from the 64th on count as fitting).
+    fitting: Vec<u64>,
+    /// Whether a node has an in-place option, by-products included.
+    offers_in_place: Vec<bool>,
+    /// Which way stands for each implementation, plain and in place in turn; in stage 0 and later.
+    way_stands: [Vec<Vec<u16>>; 2],
+    /// Which choice stands for each implementation, by stage.
+    choice_stands: Vec<Vec<u16>>,
+}
+
+/// Keeps what no other entry beats in cost and workspace among those that it may replace; the first of equals. Returns,
+/// beside it, which of the kept ones stands for each entry.
+fn undominated<T>(
+    all: Vec<T>,
+    key: impl Fn(&T) -> (u64, i64),
+    replaces: impl Fn(&T, &T) -> bool,
+) -> (Vec<T>, Vec<u16>) {
+    let no_worse = |o: usize, k: usize| {
+        let ((c, s), (cost, scratch)) = (key(&all[o]), key(&all[k]));
+        c <= cost && s <= scratch && replaces(&all[o], &all[k])
+    };
+    let beats = |o: usize, k: usize| o != k && no_worse(o, k) && (!no_worse(k, o) || o < k);
+    let kept: Vec<usize> = (0..all.len())
+        .filter(|&k| !(0..all.len()).any(|o| beats(o, k)))
+        .collect();
+    let stands = |k: usize| kept.iter().position(|&o| no_worse(o, k)).unwrap_or(0) as u16;
+    let stands = (0..all.len()).map(stands).collect();
+    let mut k = 0;
+    let mut all = all;
+    all.retain(|_| {
+        k += 1;
+        kept.binary_search(&(k - 1)).is_ok()
+    });
+    (all, stands)
+}
+
+impl Graph {
+    /// The graph of an instance under a budget in bytes (fixed memory included).
+    ///
+    /// # Errors
+    /// [`MonetError::NoLoss`].
+    pub fn new(instance: &Instance, budget_bytes: u64) -> Result<Graph, MonetError> {
+        let loss = instance.loss().ok_or(MonetError::NoLoss)?.index();
+        let columns = loss + 1;
+        let stages = instance.len() - loss;
+        let node = |i: usize| instance.node(NodeId::from(i));
+        let size = |i: usize| node(i).output_bytes as i64;
+        let passing_bytes = |i: usize| node(i).passing.iter().map(|u| size(u.index())).sum::<i64>();
+        let parent: Vec<Option<u32>> = (0..columns)
+            .map(|i| match node(i).kind {
+                NodeKind::ByProduct { parent } => Some(parent.0),
+                _ => None,
+            })
+            .collect();
+        let mut needs: Vec<Vec<u32>> = Vec::with_capacity(columns);
+        let mut by_products = vec![Vec::new(); columns];
+        for (i, parent) in parent.iter().enumerate() {
+            let (first, others) = node(i)
+                .implementations
+                .split_first()
+                .expect("a validated node has an implementation");
+            let in_all = |u: &&NodeId| others.iter().all(|w| w.needs.contains(u));
+            let mut list: Vec<u32> = first.needs.iter().filter(in_all).map(|u| u.0).collect();
+            if let Some(p) = *parent {
+                by_products[p as usize].push(i as u32);
+                list.retain(|u| *u != p);
+                list.push(p);
+                list.sort_unstable();
+            }
+            needs.push(list);
+        }
+        let mut users = vec![Vec::new(); columns];
+        for (v, list) in needs.iter().enumerate() {
+            for &u in list {
+                users[u as usize].push(v as u32);
+            }
+        }
+        let over: Vec<Option<u32>> = (0..columns)
+            .map(|i| node(i).in_place.as_ref().map(|o| o.on.0))
+            .zip(&parent)
+            .map(|(over, parent)| over.filter(|_| parent.is_none()))
+            .collect();
+        let starts = |again: bool| -> (Vec<_>, Vec<_>) {
+            (0..columns).map(|i| starts_of(node(i), again)).unzip()
+        };
+        let (first, first_stands) = starts(false);
+        let (again, again_stands) = starts(true);
+        let (choices, choice_stands): (Vec<Vec<Choice>>, Vec<_>) =
+            (0..stages).map(|t| choices_of(instance, loss, t)).unzip();
+        let budget = budget_bytes.min(i64::MAX as u64 / 4) as i64;
+        let room = |t: usize| {
+            let before = (loss + t).checked_sub(1);
+            let fixed = before.map_or(0, |b| node(b).fixed_bytes as i64);
+            budget - fixed - if t > 0 { passing_bytes(loss + t) } else { 0 }
+        };
+        let backward_room = |t: usize| {
+            let b = loss + t;
+            budget - passing_bytes(b) - node(b).fixed_bytes as i64 - size(b)
+        };
+        let mut last_use: Vec<Option<u32>> = vec![None; columns];
+        for (t, ways) in choices.iter().enumerate().skip(1) {
+            for &u in ways.iter().flat_map(|w| &w.reads) {
+                last_use[u as usize] = Some(t as u32);
+            }
+        }
+        for i in (0..columns).rev() {
+            for &v in &users[i] {
+                last_use[i] = last_use[i].max(last_use[v as usize]);
+            }
+        }
+        let list = |ids: &[NodeId]| ids.iter().map(|d| d.0).collect::<Vec<u32>>();
+        let mut graph = Graph {
+            columns,
+            stages,
+            bytes: (0..columns).map(size).collect(),
+            passing: (0..columns).map(|i| list(&node(i).passing)).collect(),
+            needs,
+            users,
+            parent,
+            by_products,
+            over,
+            first,
+            again,
+            choices,
+            room: (0..stages).map(room).collect(),
+            backward_room: (0..stages).map(backward_room).collect(),
+            last_use,
+            offers_in_place: (0..columns).map(|i| node(i).in_place.is_some()).collect(),
+            way_stands: [first_stands, again_stands],
+            choice_stands,
+            fitting: vec![u64::MAX; columns * stages],
+        };
+        graph.leave_out_what_never_fits();
+        Ok(graph)
+    }
+
+    /// Notes the starts that exceed the budget alone: with the output, the passing list and the workspace, (17), and the
+    /// tensors that the backward node reads whatever it chooses, which are stored beyond the stage or held from their turn on,
+    /// (6). Likewise choices, (18), which are left out for good. Where nothing is left, all of them stay: the
+    /// relaxation will say that nothing fits.
+    fn leave_out_what_never_fits(&mut self) {
+        for t in 0..self.stages {
+            let room = self.backward_room[t];
+            let load = |c: &Choice| {
+                let reads = c.reads.iter().map(|&u| self.bytes[u as usize]);
+                reads.sum::<i64>() + c.workspace
+            };
+            let fits: Vec<bool> = self.choices[t].iter().map(|c| load(c) <= room).collect();
+            if t > 0 && fits.contains(&true) && fits.contains(&false) {
+                let kept = fits.iter().filter(|f| **f).count();
+                // What was left out has no place; any will do, as no schedule that fits uses it.
+                let place =
+                    |k: usize| fits[..k].iter().filter(|f| **f).count().min(kept - 1) as u16;
+                for stands in &mut self.choice_stands[t] {
+                    *stands = place(usize::from(*stands));
+                }
+                let mut k = 0;
+                self.choices[t].retain(|_| {
+                    k += 1;
+                    fits[k - 1]
+                });
+            }
+            let choices = &self.choices[t];
+            let read: Vec<u32> = choices[0]
+                .reads
+                .iter()
+                .copied()
+                .filter(|u| choices.iter().all(|c| c.reads.contains(u)))
+                .collect();
+            for j in 0..self.columns {
+                let node = j as u32;
+                let beside = read.iter().filter(|&&u| u < node);
+                let beside = beside.filter(|u| self.passing[j].binary_search(u).is_err());
+                let load = beside.map(|&u| self.bytes[u as usize]).sum::<i64>()
+                    + self.bytes[j]
+                    + self.passing_bytes(node);
+                let mut mask = u64::MAX;
+                for (k, way) in self.starts(node, t as u32).iter().enumerate().take(64) {
+                    if load + way.workspace > self.room[t] {
+                        mask &= !(1 << k);
+                    }
+                }
+                self.fitting[j * self.stages + t] = mask;
+            }
+        }
+    }
+
+    /// Whether a node fits at all in a stage when it is computed in a way.
+    pub fn fits(&self, node: u32, stage: u32, way: usize) -> bool {
+        let mask = self.fitting[node as usize * self.stages + stage as usize];
+        way >= 64 || mask >> way & 1 != 0
+    }
+
+    /// Whether some way fits.
+    pub fn fits_somehow(&self, node: u32, stage: u32) -> bool {
+        (0..self.starts(node, stage).len()).any(|k| self.fits(node, stage, k))
+    }
+
+    /// Ways to compute a node in a stage.
+    pub fn starts(&self, node: u32, stage: u32) -> &[Start] {
+        match stage {
+            0 => &self.first[node as usize],
+            _ => &self.again[node as usize],
+        }
+    }
+
+    /// Whether a node runs in stage 0 in any case: all but by-products do.
+    pub fn is_forced(&self, node: u32) -> bool {
+        self.parent[node as usize].is_none()
+    }
+
+    /// Whether a node offers to be computed in place, by-products included.
+    pub fn may_overwrite(&self, node: u32) -> bool {
+        self.offers_in_place[node as usize]
+    }
+
+    /// The last stage at whose start a tensor may be stored to some use: a backward node reads what is stored beyond it.
+    pub fn last_stored(&self, node: u32) -> u32 {
+        self.last_use[node as usize].map_or(0, |t| t + 1)
+    }
+
+    /// Bytes of the passing list of a forward node.
+    pub fn passing_bytes(&self, node: u32) -> i64 {
+        let list = &self.passing[node as usize];
+        list.iter().map(|&u| self.bytes[u as usize]).sum()
+    }
+
+    /// Bytes charged at least while a node is computed again: its output, its passing list, its least workspace.
+    pub fn need_bytes(&self, node: u32) -> i64 {
+        let scratch = self.again[node as usize].iter().map(|s| s.workspace).min();
+        self.bytes[node as usize] + self.passing_bytes(node) + scratch.unwrap_or(0)
+    }
+
+    /// Cost that every schedule pays for the choices that are no choices.
+    pub fn fixed_cost(&self) -> u64 {
+        let single = self.choices.iter().skip(1).filter(|c| c.len() == 1);
+        single.map(|c| c[0].cost).sum()
+    }
+
+    /// A cost that every schedule reaches: each forward node and each backward node once, at its cheapest.
+    pub fn base_cost(&self) -> u64 {
+        let least = |list: &[Start]| list.iter().map(|s| s.cost).min().unwrap_or(0);
+        let forced = (0..self.columns).filter(|&i| self.parent[i].is_none());
+        let forward: u64 = forced.map(|i| least(&self.first[i])).sum();
+        let cheapest = |c: &Vec<Choice>| c.iter().map(|w| w.cost).min().unwrap_or(0);
+        forward + self.choices.iter().skip(1).map(cheapest).sum::<u64>()
+    }
+
+    /// No schedule without useless recomputations costs more: each node once in each stage of its life, at its dearest.
+    pub fn costliest(&self) -> u64 {
+        let most = |list: &[Start]| list.iter().map(|s| s.cost).max().unwrap_or(0);
+        let forward = (0..self.columns).map(|i| {
+            let stages = u64::from(self.last_use[i].unwrap_or(0));
+            most(&self.first[i]).saturating_add(most(&self.again[i]).saturating_mul(stages))
+        });
+        let backward = self.choices.iter().skip(1);
+        let backward = backward.map(|c| c.iter().map(|w| w.cost).max().unwrap_or(0));
+        forward.chain(backward).fold(0, u64::saturating_add)
+    }
+
+    /// The unit in which programs count memory, in bytes: a power of two near a thousandth of the budget.
+    pub fn memory_unit(&self) -> f64 {
+        let thousandth = (self.room[0].max(0) as u64 / 1000).max(1);
+        thousandth.next_power_of_two() as f64
+    }
+
+    /// The unit in which linear programs count cost: a power of two, 1 unless the base cost is beyond 2^21.
+    pub fn cost_unit(&self) -> f64 {
+        let millionth = (self.base_cost() >> 21).max(1);
+        millionth.next_power_of_two() as f64
+    }
+}
+
+/// Ways to compute a forward node. One that costs no less and has no smaller workspace than another of the same kind (in
+/// place or not) is left out: costs and memory rows only rise with it, and no other row sees which one it is.
+fn starts_of(node: &crate::instance::Node, again: bool) -> (Vec<Start>, Vec<u16>) {
+    let several = node.implementations.len() > 1;
+    let mut all = Vec::new();
+    for (p, way) in node.implementations.iter().enumerate() {
+        let (cost, workspace) = match again {
+            false => (way.cost, way.workspace_bytes),
+            true => (way.recompute_cost, way.recompute_workspace_bytes),
+        };
+        let plain = Start {
+            implementation: p as u16,
+            in_place: false,
+            cost,
+            workspace,
+        };
+        all.push(plain);
+        if let Some(option) = &node.in_place {
+            // The published program keeps the workspace of a chosen algorithm, the replay takes that of the option: the
+            // smaller one is safe for both.
+            let scratch = match several {
+                true => option.workspace_bytes.min(workspace),
+                false => option.workspace_bytes,
+            };
+            all.push(Start {
+                in_place: true,
+                cost: cost.saturating_add_signed(option.cost_delta),
+                workspace: scratch,
+                ..plain
+            });
+        }
+    }
+    undominated(
+        all,
+        |s| (s.cost, s.workspace),
+        |a, b| a.in_place == b.in_place,
+    )
+}
+
+/// Ways to run the backward node of a stage. One that costs no less, has no smaller workspace and reads no less than another
+/// is left out: every row is monotone in all three.
+fn choices_of(instance: &Instance, loss: usize, t: usize) -> (Vec<Choice>, Vec<u16>) {
+    let node = instance.node(NodeId::from(loss + t));
+    let reads = |list: &[NodeId]| -> Vec<u32> {
+        let forward = list.iter().filter(|u| u.index() <= loss);
+        forward.map(|u| u.0).collect()
+    };
+    if t == 0 {
+        let only = Choice {
+            implementation: 0,
+            cost: 0,
+            workspace: 0,
+            reads: reads(&node.implementations[0].needs),
+        };
+        return (vec![only], vec![0]);
+    }
+    let all = node.implementations.iter().enumerate();
+    let all = all.map(|(p, way)| Choice {
+        implementation: p as u16,
+        cost: way.cost,
+        workspace: way.workspace_bytes,
+        reads: reads(&way.needs),
+    });
+    undominated(
+        all.collect(),
+        |c| (c.cost, c.workspace),
+        |a, b| a.reads.iter().all(|u| b.reads.contains(u)),
+    )
+}
+
+impl Graph {
+    /// The undominated choice that stands for an implementation of the backward node of a stage: itself, or one that
+    /// costs, takes and reads no more.
+    pub fn choice_of(&self, stage: usize, implementation: u16) -> usize {
+        let stands = self.choice_stands[stage].get(usize::from(implementation));
+        usize::from(stands.copied().unwrap_or(0))
+    }
+
+    /// The undominated way that stands for an implementation of a forward node in a stage.
+    pub fn way_of(&self, node: u32, stage: u32, implementation: u16, in_place: bool) -> u16 {
+        let stands = &self.way_stands[usize::from(stage > 0)][node as usize];
+        let each = 1 + usize::from(self.offers_in_place[node as usize]);
+        let at = usize::from(implementation) * each + usize::from(in_place && each > 1);
+        stands.get(at).copied().unwrap_or(0)
+    }
+}

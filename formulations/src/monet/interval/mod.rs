@@ -1,0 +1,115 @@
+//! The interval form of MONeT's program: one column for each stretch of stages over which a tensor is stored.
+//!
+//! A column is an interval of a forward tensor `i`: it starts in the stage `a` in which `i` is computed, by one of its ways
+//! (algorithm, in place or not: [`Start`]), and ends in the last stage `e` at whose start `i` is still stored;
+//! `e = a` where it is never stored, and then it may be *held* for the backward node of stage `a`. Beside them there is a
+//! column for every way to run every backward node. Every quantity of the published program is a sum of columns:
+//!
+//! ```text
+//! R[t,i]  intervals of i that start in t         P[t,i] + S[t+1,i] >= 1   intervals stored at t + 1 or held in t
+//! S[t,i]  intervals of i with a < t <= e         F, IP                    the way of the start
+//! Z[t,i,p] is not needed: what (16) to (18) charge for it is what is held
+//! ```
+//!
+//! so rows are linear forms in *atoms* (a start, being stored at the start of a stage, being held, a choice), [`Row`] lists
+//! them, and a column's price is a sum of prices of atoms: the best interval from each start is a suffix minimum, the
+//! cheapest life of a tensor a shortest path with two states a stage (`price`). Those lives, and the cheapest choice of each
+//! stage, give the Lagrangian bound in integers (`bound`). Which rows there are, and why each schedule meets them, is told
+//! in `rows`; `docs/monet.md` has the correspondence to the published rows (1) to (18).
+
+mod bound;
+mod cover;
+mod cuts;
+mod graph;
+mod master;
+mod point;
+mod price;
+mod root;
+mod rows;
+
+pub use bound::lagrangian_bound;
+pub use cuts::{CutSettings, separate_cuts};
+pub use graph::{Choice, Graph, Start};
+pub use point::Point;
+pub use root::{Relaxed, RootBound, RootError, RootSettings, RootStatus, root_bound};
+pub use rows::{Kind, PathCut, Row, Term, Which};
+
+use crate::schedule::MonetSchedule;
+
+/// A stretch of stages over which a forward tensor is stored, from its computation on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Interval {
+    /// The tensor.
+    pub node: u32,
+    /// The stage in which it is computed.
+    pub start: u32,
+    /// The last stage at whose start it is stored; `start` if none.
+    pub end: u32,
+    /// How it is computed: index into [`Graph::starts`].
+    pub way: u16,
+    /// Held for the backward node of `start` without being stored; only where `end == start`.
+    pub held: bool,
+}
+
+impl Interval {
+    /// Whether it is stored when a stage starts.
+    pub fn is_stored(&self, stage: u32) -> bool {
+        self.start < stage && stage <= self.end
+    }
+
+    /// The way of its start.
+    pub fn way<'a>(&self, graph: &'a Graph) -> &'a Start {
+        &graph.starts(self.node, self.start)[usize::from(self.way)]
+    }
+
+    /// The intervals of a schedule that executes, by tensor and start. What is stored beyond any use
+    /// ([`Graph::last_stored`]) is left out. Ways that are dominated are replaced by one that dominates them.
+    pub fn of_schedule(graph: &Graph, schedule: &MonetSchedule) -> Vec<Interval> {
+        let mut out = Vec::new();
+        for i in 0..graph.columns {
+            let node = i as u32;
+            let last = graph.last_stored(node) as usize;
+            if last == 0 && !graph.is_forced(node) {
+                continue;
+            }
+            for t in 0..graph.stages.min(last.max(1)) {
+                if !schedule.computed.get(t, i) {
+                    continue;
+                }
+                let mut end = t;
+                // A second computation while it is stored splits the stretch.
+                while end < last
+                    && schedule.retained.get(end + 1, i)
+                    && (end == t || !schedule.computed.get(end, i))
+                {
+                    end += 1;
+                }
+                let reads = &chosen(graph, schedule, t).reads;
+                let way = way_of(graph, schedule, t, node);
+                out.push(Interval {
+                    node,
+                    start: t as u32,
+                    end: end as u32,
+                    way,
+                    held: end == t && reads.contains(&node),
+                });
+            }
+        }
+        out
+    }
+}
+
+/// The undominated choice that stands for a schedule's backward node of a stage.
+fn chosen<'a>(graph: &'a Graph, schedule: &MonetSchedule, t: usize) -> &'a Choice {
+    &graph.choices[t][graph.choice_of(t, schedule.backward_choice[t])]
+}
+
+fn way_of(graph: &Graph, schedule: &MonetSchedule, t: usize, node: u32) -> u16 {
+    let i = node as usize;
+    graph.way_of(
+        node,
+        t as u32,
+        schedule.forward_choice[t][i],
+        schedule.in_place.get(t, i),
+    )
+}

@@ -1,0 +1,594 @@
+//! Rows of the interval form, as linear forms in atoms, and why every schedule meets them.
+
+use super::{Graph, Interval};
+
+/// Which starts count in a term.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Which {
+    /// All, with the coefficient.
+    All,
+    /// Those in place.
+    InPlace,
+    /// Those that are not.
+    Plain,
+    /// All, with the coefficient plus their workspace in bytes.
+    WithWorkspace,
+    /// Those whose workspace is at least so many bytes; for one stage.
+    AtLeast(i64),
+}
+
+/// A summand of a row: a coefficient for each column of some atoms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Term {
+    /// Starts of `node` in stages `first..=last`.
+    Start {
+        /// The tensor.
+        node: u32,
+        /// First stage.
+        first: u32,
+        /// Last stage; the same as the first for [`Which::WithWorkspace`].
+        last: u32,
+        /// Which of them.
+        which: Which,
+        /// The coefficient.
+        coefficient: i64,
+    },
+    /// `node` is stored when `stage` starts.
+    Stored {
+        /// The tensor.
+        node: u32,
+        /// The stage.
+        stage: u32,
+        /// The coefficient.
+        coefficient: i64,
+    },
+    /// `node` is held for the backward node of `stage` without being stored.
+    Held {
+        /// The tensor.
+        node: u32,
+        /// The stage.
+        stage: u32,
+        /// The coefficient.
+        coefficient: i64,
+    },
+    /// The backward node of `stage` runs choice `way`.
+    Choice {
+        /// The stage.
+        stage: u32,
+        /// Index into [`Graph::choices`].
+        way: u32,
+        /// The coefficient.
+        coefficient: i64,
+    },
+}
+
+/// What a row is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// The forward pass runs: one start in stage 0. An equation.
+    First,
+    /// A backward node runs in one way. An equation.
+    Choose,
+    /// What a backward node reads is there, (6).
+    Need,
+    /// What a computation reads is there, (5).
+    Input,
+    /// A by-product is made with its parent, (8) and (12).
+    Parent,
+    /// What is overwritten is not stored or read, (6) and (11).
+    Overwritten,
+    /// Memory while forward nodes run, (16) and (17). At most.
+    Memory,
+    /// Memory while a backward node runs, (18). At most.
+    Backward,
+    /// A path cut.
+    Path,
+    /// A path memory cut. At most.
+    PathMemory,
+    /// A cover of a memory row, or of a path memory cut.
+    Cover,
+    /// A branching.
+    Branch,
+}
+
+/// A row: the sum of its terms is at least (at most for memory, equal to for equations) its right side.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Row {
+    /// What it is for.
+    pub kind: Kind,
+    /// The right side: a count, or bytes for memory rows.
+    pub right: i64,
+    /// The summands.
+    pub terms: Vec<Term>,
+}
+
+/// A path cut: see [`Row::path`].
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PathCut {
+    /// The stage `b` whose backward node reads.
+    pub reader: u32,
+    /// The stage `a` in which the window begins.
+    pub from: u32,
+    /// `j`, made in the window unless something of the paths is stored when it begins.
+    pub source: u32,
+    /// The nodes of the paths whose storage counts, ascending.
+    pub stored: Vec<u32>,
+    /// Choices of the backward node for which the paths stand, ascending: indices into [`Graph::choices`].
+    pub ways: Vec<u32>,
+}
+
+impl Row {
+    /// Whether it is a memory row: at most, in bytes.
+    pub fn is_memory(&self) -> bool {
+        matches!(self.kind, Kind::Memory | Kind::Backward | Kind::PathMemory)
+    }
+
+    /// Whether it is an equation.
+    pub fn is_equation(&self) -> bool {
+        matches!(self.kind, Kind::First | Kind::Choose)
+    }
+
+    /// The coefficient of an interval.
+    pub fn coefficient(&self, graph: &Graph, c: &Interval) -> i64 {
+        self.terms.iter().map(|t| t.coefficient(graph, c)).sum()
+    }
+
+    /// The left side at a schedule, given by its intervals and by the choice of each stage.
+    pub fn activity(&self, graph: &Graph, intervals: &[Interval], choices: &[usize]) -> i64 {
+        let stored: i64 = intervals.iter().map(|c| self.coefficient(graph, c)).sum();
+        let chosen = self.terms.iter().map(|t| match *t {
+            Term::Choice {
+                stage,
+                way,
+                coefficient,
+            } if choices[stage as usize] == way as usize => coefficient,
+            _ => 0,
+        });
+        stored + chosen.sum::<i64>()
+    }
+
+    /// Whether a schedule meets it.
+    pub fn holds(&self, graph: &Graph, intervals: &[Interval], choices: &[usize]) -> bool {
+        let left = self.activity(graph, intervals, choices);
+        match (self.is_equation(), self.is_memory()) {
+            (true, _) => left == self.right,
+            (_, true) => left <= self.right,
+            _ => left >= self.right,
+        }
+    }
+
+    /// The forward pass runs: node `i`, no by-product, is computed in stage 0, (1).
+    pub fn first(node: u32) -> Row {
+        Row {
+            kind: Kind::First,
+            right: 1,
+            terms: vec![start(node, 0, 0, Which::All, 1)],
+        }
+    }
+
+    /// One way for the backward node of a stage with several, (3).
+    pub fn choose(graph: &Graph, stage: u32) -> Row {
+        let ways = 0..graph.choices[stage as usize].len() as u32;
+        Row {
+            kind: Kind::Choose,
+            right: 1,
+            terms: ways
+                .map(|way| Term::Choice {
+                    stage,
+                    way,
+                    coefficient: 1,
+                })
+                .collect(),
+        }
+    }
+
+    /// What the backward node of a stage reads is stored for the next stage or held: (6), and for stage 0 what (16) and
+    /// (17) charge for the inputs of the loss.
+    pub fn need(graph: &Graph, stage: u32, node: u32) -> Row {
+        let mut terms = Vec::new();
+        graph.stored(&mut terms, node, stage + 1, 1);
+        terms.push(Term::Held {
+            node,
+            stage,
+            coefficient: 1,
+        });
+        let mut row = Row {
+            kind: Kind::Need,
+            right: 0,
+            terms,
+        };
+        row.require(graph, stage, |c| c.reads.contains(&node));
+        row
+    }
+
+    /// Makes the right side 1 for the choices named: a constant if they are all.
+    fn require(&mut self, graph: &Graph, stage: u32, named: impl Fn(&super::Choice) -> bool) {
+        let choices = &graph.choices[stage as usize];
+        if choices.iter().all(&named) {
+            self.right += 1;
+            return;
+        }
+        for (way, _) in choices.iter().enumerate().filter(|c| named(c.1)) {
+            self.terms.push(Term::Choice {
+                stage,
+                way: way as u32,
+                coefficient: -1,
+            });
+        }
+    }
+
+    /// What node `node` reads is there when it is computed in a stage: stored, or computed in the same stage, (5).
+    pub fn input(graph: &Graph, stage: u32, node: u32, input: u32) -> Row {
+        let mut terms = vec![start(input, stage, stage, Which::All, 1)];
+        graph.stored(&mut terms, input, stage, 1);
+        terms.push(start(node, stage, stage, Which::All, -1));
+        Row {
+            kind: Kind::Input,
+            right: 0,
+            terms,
+        }
+    }
+
+    /// A by-product is made in the stages in which its parent is computed, (8), and in place if and only if it is, (12): one
+    /// row for each of the two, or one for both where the parent has no such option.
+    pub fn parent(stage: u32, by_product: u32, parent: u32, which: Which) -> Row {
+        Row {
+            kind: Kind::Parent,
+            right: 0,
+            terms: vec![
+                start(parent, stage, stage, which, 1),
+                start(by_product, stage, stage, which, -1),
+            ],
+        }
+    }
+
+    /// If `node` is computed in place, the tensor it overwrites is not stored for the next stage, (11), and not held for
+    /// the backward node, (6); of the intervals of a tensor at most one is either. (Stage 0 is charged for the inputs of
+    /// the loss, overwritten or not.)
+    pub fn overwritten(graph: &Graph, stage: u32, node: u32, over: u32) -> Row {
+        let mut terms = vec![start(node, stage, stage, Which::InPlace, -1)];
+        graph.stored(&mut terms, over, stage + 1, -1);
+        if stage > 0 {
+            terms.push(Term::Held {
+                node: over,
+                stage,
+                coefficient: -1,
+            });
+        }
+        Row {
+            kind: Kind::Overwritten,
+            right: -1,
+            terms,
+        }
+    }
+
+    /// Memory at the turn of `node` in a stage, (16) and (17) in one.
+    ///
+    /// `by_run` names tensors of the passing list of `node`, and perhaps `node` itself, that are charged where `node` runs;
+    /// the others are charged where they are stored. Where `node` does not run the row is at most (16), where it runs
+    /// at most (17), because there every tensor of the list is charged by the run alone. With an empty list and `runs` false
+    /// it is (16), with the whole list (17); any list makes a valid row, and the best one at a point charges each tensor by
+    /// whichever is larger.
+    pub fn memory(graph: &Graph, stage: u32, node: u32, by_run: &[u32], runs: bool) -> Row {
+        let mut terms = Vec::new();
+        let mut own = 0;
+        for i in 0..graph.columns as u32 {
+            let bytes = graph.bytes[i as usize];
+            if bytes == 0 {
+                continue;
+            }
+            let charged = runs && by_run.binary_search(&i).is_ok();
+            if charged {
+                own += bytes;
+            } else {
+                graph.stored(&mut terms, i, stage + u32::from(i < node), bytes);
+            }
+            if i < node {
+                graph.held(&mut terms, i, stage, bytes);
+            }
+        }
+        if runs {
+            terms.push(start(node, stage, stage, Which::WithWorkspace, own));
+        }
+        Row {
+            kind: Kind::Memory,
+            right: graph.room[stage as usize],
+            terms,
+        }
+    }
+
+    /// Memory while the backward node of a stage runs, (18): what it reads is stored or held.
+    pub fn backward(graph: &Graph, stage: u32) -> Row {
+        let mut terms = Vec::new();
+        let mut right = graph.backward_room[stage as usize];
+        for i in 0..graph.columns as u32 {
+            let bytes = graph.bytes[i as usize];
+            if bytes > 0 {
+                graph.stored(&mut terms, i, stage + 1, bytes);
+                graph.held(&mut terms, i, stage, bytes);
+            }
+        }
+        match graph.choices[stage as usize].as_slice() {
+            [only] => right -= only.workspace,
+            several => {
+                for (way, choice) in several.iter().enumerate() {
+                    terms.push(Term::Choice {
+                        stage,
+                        way: way as u32,
+                        coefficient: choice.workspace,
+                    });
+                }
+            }
+        }
+        Row {
+            kind: Kind::Backward,
+            right,
+            terms,
+        }
+    }
+
+    /// The row of a path cut. For each choice `p` named there is a path from `j` to a tensor that `p` reads, and all
+    /// their nodes are in `stored` (by-products' parents apart: a by-product is only made while its parent is computed).
+    /// If one of these choices is made and nothing of its path is stored when stage `a` begins, the tensor it reads is
+    /// computed in `[a,b]`, hence the node before it on the path, as it is not stored at `a`, and so on to `j`:
+    ///
+    /// ```text
+    /// sum_{stored} S[a,i] + sum_{t=a..b} R[t,j]  >=  sum_{ways} M[b,p]
+    /// ```
+    pub fn path(graph: &Graph, cut: &PathCut) -> Row {
+        let mut terms = Vec::new();
+        for &i in &cut.stored {
+            graph.stored(&mut terms, i, cut.from, 1);
+        }
+        terms.push(start(cut.source, cut.from, cut.reader, Which::All, 1));
+        let mut row = Row {
+            kind: Kind::Path,
+            right: 0,
+            terms,
+        };
+        row.require_ways(graph, cut.reader, &cut.ways);
+        row
+    }
+
+    fn require_ways(&mut self, graph: &Graph, stage: u32, ways: &[u32]) {
+        if ways.len() == graph.choices[stage as usize].len() {
+            self.right += 1;
+            return;
+        }
+        for &way in ways {
+            self.terms.push(Term::Choice {
+                stage,
+                way,
+                coefficient: -1,
+            });
+        }
+    }
+
+    /// The row of a path memory cut: in the situation of the path cut `j` is computed whole in some stage `t` of `[a,b]`,
+    /// where its output, its passing list and its least workspace are charged (`need_j`), beside everything of `staying`, none
+    /// of which is on that list. `k > j` is charged there if it is stored when `t` starts, `k < j` if it is stored when
+    /// `t + 1` starts; so it is there if it is stored at the start of `b` (of `b + 1`) and was not computed in between:
+    ///
+    /// ```text
+    /// sum_{k staying} m_k (S[b',k] - sum_{t=a..b'-1} R[t,k]) + need_j (sum_{ways} M[b,p] - sum_{stored} S[a,i])
+    ///     <=  the largest room of a stage in [a,b],       b' = b + 1 for k < j, b otherwise
+    /// ```
+    ///
+    /// If no choice named is made, or something of the paths is stored, the row says that the tensors that stay fit at the
+    /// turn of `j` in stage `b`, which they do, (16).
+    pub fn path_memory(graph: &Graph, cut: &PathCut, staying: &[u32]) -> Row {
+        let (a, b, j) = (cut.from, cut.reader, cut.source);
+        let need = graph.need_bytes(j).max(0);
+        let mut terms = Vec::new();
+        for &k in staying {
+            let bytes = graph.bytes[k as usize];
+            let upto = b + u32::from(k < j);
+            graph.stored(&mut terms, k, upto, bytes);
+            if a < upto {
+                terms.push(start(k, a, upto - 1, Which::All, -bytes));
+            }
+        }
+        for &i in &cut.stored {
+            graph.stored(&mut terms, i, a, -need);
+        }
+        let rooms = (a..=b).map(|t| graph.room[t as usize]);
+        let mut right = rooms.max().unwrap_or(0);
+        if cut.ways.len() == graph.choices[b as usize].len() {
+            right -= need;
+        } else {
+            for &way in &cut.ways {
+                terms.push(Term::Choice {
+                    stage: b,
+                    way,
+                    coefficient: need,
+                });
+            }
+        }
+        Row {
+            kind: Kind::PathMemory,
+            right,
+            terms,
+        }
+    }
+
+    /// A cover: the tensors of `together` do not fit at the turn of `node` in a stage, (16), or while its backward node runs,
+    /// (18), where no node is given; with `scratch` not beside the run of `node`, its passing list and a workspace of so many
+    /// bytes (then none of them is on that list), (17), or beside a choice with so large a workspace. So one is missing:
+    ///
+    /// ```text
+    /// sum_{together} there_i + [runs with such a workspace]  <=  their number - 1
+    /// ```
+    ///
+    /// A tensor is there, once, if it is stored or held ([`Row::memory`]).
+    pub fn cover(
+        graph: &Graph,
+        stage: u32,
+        node: Option<u32>,
+        together: &[u32],
+        scratch: Option<i64>,
+    ) -> Row {
+        let mut terms = Vec::new();
+        let mut right = 1 - together.len() as i64;
+        let turn = node.unwrap_or(graph.columns as u32);
+        for &i in together {
+            graph.stored(&mut terms, i, stage + u32::from(i < turn), -1);
+            if i < turn {
+                graph.held(&mut terms, i, stage, -1);
+            }
+        }
+        if let Some(bytes) = scratch {
+            let choices = &graph.choices[stage as usize];
+            let with = choices.iter().enumerate();
+            let with = with.filter(|(_, c)| c.workspace >= bytes);
+            if let Some(node) = node {
+                right -= 1;
+                terms.push(start(node, stage, stage, Which::AtLeast(bytes), -1));
+            } else if choices.iter().any(|c| c.workspace < bytes) {
+                right -= 1;
+                terms.extend(with.map(|(way, _)| Term::Choice {
+                    stage,
+                    way: way as u32,
+                    coefficient: -1,
+                }));
+            }
+        }
+        Row {
+            kind: Kind::Cover,
+            right,
+            terms,
+        }
+    }
+
+    /// The cover of a path memory cut: where `j` is computed in the window, the tensors of `together`, with `need_j` more than
+    /// the largest room of its stages, do not all stay throughout.
+    ///
+    /// ```text
+    /// sum_{together} (S[b',k] - sum_{t=a..b'-1} R[t,k]) + sum_{ways} M[b,p] - sum_{stored} S[a,i]  <=  their number
+    /// ```
+    ///
+    /// Every summand of the first sum is at most 1, so the row holds where the rest is 0 or less.
+    pub fn path_cover(graph: &Graph, cut: &PathCut, together: &[u32]) -> Row {
+        let (a, b, j) = (cut.from, cut.reader, cut.source);
+        let mut terms = Vec::new();
+        for &k in together {
+            let upto = b + u32::from(k < j);
+            graph.stored(&mut terms, k, upto, -1);
+            if a < upto {
+                terms.push(start(k, a, upto - 1, Which::All, 1));
+            }
+        }
+        for &i in &cut.stored {
+            graph.stored(&mut terms, i, a, 1);
+        }
+        let mut row = Row {
+            kind: Kind::Cover,
+            right: -(together.len() as i64),
+            terms,
+        };
+        row.require_ways(graph, b, &cut.ways);
+        row
+    }
+}
+
+fn start(node: u32, first: u32, last: u32, which: Which, coefficient: i64) -> Term {
+    Term::Start {
+        node,
+        first,
+        last,
+        which,
+        coefficient,
+    }
+}
+
+impl Graph {
+    /// Adds a term for `S[stage, node]`, where that is not 0 by definition.
+    fn stored(&self, terms: &mut Vec<Term>, node: u32, stage: u32, coefficient: i64) {
+        if (1..=self.last_stored(node)).contains(&stage) {
+            terms.push(Term::Stored {
+                node,
+                stage,
+                coefficient,
+            });
+        }
+    }
+
+    /// Adds a term for `node` being held in `stage`, where some choice of the stage reads it.
+    fn held(&self, terms: &mut Vec<Term>, node: u32, stage: u32, coefficient: i64) {
+        if self.is_read(node, stage) {
+            terms.push(Term::Held {
+                node,
+                stage,
+                coefficient,
+            });
+        }
+    }
+
+    /// Whether some choice of a stage reads a tensor.
+    pub fn is_read(&self, node: u32, stage: u32) -> bool {
+        let choices = &self.choices[stage as usize];
+        choices.iter().any(|c| c.reads.contains(&node))
+    }
+}
+
+impl Term {
+    /// The coefficient of an interval.
+    pub fn coefficient(&self, graph: &Graph, c: &Interval) -> i64 {
+        match *self {
+            Term::Start {
+                node,
+                first,
+                last,
+                which,
+                coefficient,
+            } if node == c.node && (first..=last).contains(&c.start) => match which {
+                Which::All => coefficient,
+                Which::InPlace if c.way(graph).in_place => coefficient,
+                Which::Plain if !c.way(graph).in_place => coefficient,
+                Which::WithWorkspace => coefficient + c.way(graph).workspace,
+                Which::AtLeast(bytes) if c.way(graph).workspace >= bytes => coefficient,
+                _ => 0,
+            },
+            Term::Stored {
+                node,
+                stage,
+                coefficient,
+            } if node == c.node && c.is_stored(stage) => coefficient,
+            Term::Held {
+                node,
+                stage,
+                coefficient,
+            } if node == c.node && c.held && c.start == stage => coefficient,
+            _ => 0,
+        }
+    }
+
+    /// The tensor whose intervals it counts.
+    pub fn node(&self) -> Option<u32> {
+        match *self {
+            Term::Start { node, .. } | Term::Stored { node, .. } | Term::Held { node, .. } => {
+                Some(node)
+            }
+            Term::Choice { .. } => None,
+        }
+    }
+}
+
+impl Term {
+    /// Size of its coefficient, without a workspace.
+    pub(super) fn size(&self) -> f64 {
+        let (Term::Start { coefficient, .. }
+        | Term::Stored { coefficient, .. }
+        | Term::Held { coefficient, .. }
+        | Term::Choice { coefficient, .. }) = self;
+        coefficient.unsigned_abs() as f64
+    }
+
+    /// Whether workspaces come on top of its coefficient.
+    pub(super) fn has_workspace(&self) -> bool {
+        let which = match self {
+            Term::Start { which, .. } => *which,
+            _ => Which::All,
+        };
+        which == Which::WithWorkspace
+    }
+}

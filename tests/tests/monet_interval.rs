@@ -1,0 +1,301 @@
+//! MONeT's interval form: its rows hold at every schedule, its bounds are below every optimum.
+
+use remat_formulations::Instance;
+use remat_formulations::instance::{Program, ReadOptions, read_instance};
+use remat_formulations::monet::interval::{
+    CutSettings, Graph, Interval, Point, RootSettings, RootStatus, Row, Which, lagrangian_bound,
+    root_bound, separate_cuts,
+};
+use remat_formulations::monet::original::Original;
+use remat_formulations::schedule::{MonetSchedule, Schedule, ScheduleFile};
+use remat_formulations::simulate;
+use remat_lp::LpOutcome;
+use remat_solver::{Settings, SolveStatus, Solver};
+use remat_tests::graphs::Numbers;
+use remat_tests::monet::{Mode, schedule, training};
+use remat_tests::{files, shared_data};
+
+/// Every row that is not a cut; memory rows with a random part of the passing list charged by the run.
+fn all_rows(graph: &Graph, numbers: &mut Numbers) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for node in 0..graph.columns as u32 {
+        if graph.is_forced(node) {
+            rows.push(Row::first(node));
+        }
+        for stage in 0..graph.stages as u32 {
+            if graph.is_read(node, stage) {
+                rows.push(Row::need(graph, stage, node));
+            }
+            if graph.last_use[node as usize].is_none_or(|last| last < stage) {
+                continue;
+            }
+            for &input in &graph.needs[node as usize] {
+                if graph.parent[node as usize] != Some(input) {
+                    rows.push(Row::input(graph, stage, node, input));
+                }
+            }
+            if let Some(parent) = graph.parent[node as usize] {
+                rows.push(Row::parent(stage, node, parent, Which::All));
+                if graph.may_overwrite(parent) {
+                    rows.push(Row::parent(stage, node, parent, Which::InPlace));
+                    rows.push(Row::parent(stage, node, parent, Which::Plain));
+                }
+            }
+            if let Some(over) = graph.over[node as usize] {
+                rows.push(Row::overwritten(graph, stage, node, over));
+            }
+        }
+    }
+    for stage in 0..graph.stages as u32 {
+        if graph.choices[stage as usize].len() > 1 {
+            rows.push(Row::choose(graph, stage));
+        }
+        if stage > 0 {
+            rows.push(Row::backward(graph, stage));
+        }
+        for node in 0..graph.columns as u32 {
+            rows.push(Row::memory(graph, stage, node, &[], false));
+            let list = graph.passing[node as usize].iter().copied().chain([node]);
+            let whole: Vec<u32> = list.collect();
+            let part: Vec<u32> = whole
+                .iter()
+                .copied()
+                .filter(|_| numbers.below(2) == 0)
+                .collect();
+            rows.push(Row::memory(graph, stage, node, &whole, true));
+            rows.push(Row::memory(graph, stage, node, &part, true));
+        }
+    }
+    rows
+}
+
+fn choices(graph: &Graph, schedule: &MonetSchedule) -> Vec<usize> {
+    let ways = schedule.backward_choice.iter().enumerate();
+    ways.map(|(t, &w)| graph.choice_of(t, w)).collect()
+}
+
+/// Cost of intervals and choices.
+fn cost(graph: &Graph, intervals: &[Interval], choices: &[usize]) -> u64 {
+    let starts: u64 = intervals.iter().map(|c| c.way(graph).cost).sum();
+    let backward = choices.iter().enumerate().skip(1);
+    starts
+        + backward
+            .map(|(t, &w)| graph.choices[t][w].cost)
+            .sum::<u64>()
+}
+
+/// A point that no schedule is near to: an average of schedules, thinned out.
+fn thinned(graph: &Graph, schedules: &[MonetSchedule], numbers: &mut Numbers) -> Point {
+    let share = 1.0 / schedules.len() as f64;
+    let mut columns = Vec::new();
+    let mut ways: Vec<Vec<f64>> = graph.choices.iter().map(|c| vec![0.0; c.len()]).collect();
+    for s in schedules {
+        let mut kept = Interval::of_schedule(graph, s);
+        kept.retain(|_| numbers.below(3) > 0);
+        columns.extend(kept.into_iter().map(|c| (c, share)));
+        for (t, w) in choices(graph, s).into_iter().enumerate() {
+            ways[t][w] += share;
+        }
+    }
+    Point::new(graph, columns.into_iter(), ways)
+}
+
+#[test]
+fn rows_and_cuts_hold_at_random_schedules() {
+    let (mut cuts, mut fitting, mut in_place) = (0, 0, 0);
+    for round in 0..600 {
+        let numbers = &mut Numbers::new(round);
+        let mode = Mode::all().nth(round as usize % 16).unwrap();
+        let instance = training(3 + round as usize % 4, mode, numbers);
+        let schedules: Vec<_> = (0..10).map(|_| schedule(&instance, numbers)).collect();
+        let replays: Vec<_> = schedules
+            .iter()
+            .map(|s| simulate::monet(&instance, s).unwrap())
+            .collect();
+        let mut peaks: Vec<u64> = replays.iter().map(|r| r.peak_bytes).collect();
+        peaks.sort_unstable();
+        let budget = peaks[4];
+        let graph = Graph::new(&instance, budget).unwrap();
+        let mut rows = all_rows(&graph, numbers);
+        // Less room brings more cuts to check, which hold with more room as well.
+        let point = thinned(&graph, &schedules, numbers);
+        let limits = CutSettings {
+            violation: 0.01,
+            per_need: 50,
+            limit: 1000,
+            memory_limit: 0,
+        };
+        let found = separate_cuts(&graph, &point, &limits, true);
+        cuts += found.len();
+        rows.extend(found);
+        let limits = CutSettings {
+            memory_limit: 1000,
+            ..limits
+        };
+        let mut squeezed = graph.clone();
+        let less = (budget / 2) as i64;
+        squeezed.room.iter_mut().for_each(|room| *room -= less);
+        let found = separate_cuts(&squeezed, &point, &limits, true);
+        let loosened = found.into_iter().filter(|r| r.is_memory()).map(|mut r| {
+            r.right += less;
+            r
+        });
+        let before = rows.len();
+        rows.extend(loosened);
+        cuts += rows.len() - before;
+        for (s, replay) in schedules.iter().zip(&replays) {
+            let intervals = Interval::of_schedule(&graph, s);
+            let ways = choices(&graph, s);
+            let fits = replay.peak_bytes <= budget;
+            let dearer = cost(&graph, &intervals, &ways) > replay.cost;
+            assert!(!(fits && dearer), "round {round}");
+            fitting += usize::from(fits);
+            in_place += usize::from(intervals.iter().any(|c| c.way(&graph).in_place));
+            // What exceeds the budget alone is left out of the program: only schedules that fit are points of it.
+            for row in rows.iter().filter(|_| fits) {
+                let holds = row.holds(&graph, &intervals, &ways);
+                assert!(holds, "round {round}: {row:?} at {intervals:?} {ways:?}");
+            }
+        }
+    }
+    println!("{cuts} cuts, {fitting} schedules that fit, {in_place} with in-place steps");
+    assert!(cuts > 2_000 && fitting > 2_000 && in_place > 500);
+}
+
+/// The optimum of the published program, by the general solver; `None` if nothing fits.
+fn optimum(instance: &Instance, budget: u64) -> Option<u64> {
+    let original = Original::new(instance, budget, 1.0).unwrap();
+    let settings = Settings {
+        threads: 1,
+        ..Settings::default()
+    };
+    let result = Solver::new(original.model().clone(), settings)
+        .run()
+        .unwrap();
+    match result.status {
+        SolveStatus::Optimal => Some(result.solution.unwrap().objective.round() as u64),
+        SolveStatus::Infeasible => None,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A budget between what a node needs alone and what keeping everything takes.
+fn budget(instance: &Instance, numbers: &mut Numbers) -> u64 {
+    let peaks = (0..12).map(|_| {
+        let s = schedule(instance, numbers);
+        simulate::monet(instance, &s).unwrap().peak_bytes
+    });
+    let mut peaks: Vec<u64> = peaks.collect();
+    peaks.sort_unstable();
+    peaks[numbers.below(4) as usize] - numbers.below(4)
+}
+
+#[test]
+fn root_bounds_are_below_optima_and_above_the_published_relaxation() {
+    let (mut feasible, mut higher, mut tight) = (0, 0, 0);
+    for round in 0..320 {
+        let numbers = &mut Numbers::new(1000 + round);
+        let mode = Mode::all().nth(round as usize % 16).unwrap();
+        let instance = training(3 + round as usize % 2, mode, numbers);
+        let budget = budget(&instance, numbers);
+        let settings = RootSettings {
+            verbose: std::env::var_os("MONET_VERBOSE").is_some_and(|r| r == *round.to_string()),
+            ..RootSettings::default()
+        };
+        let root = root_bound(&instance, budget, &settings, &|_| ()).unwrap();
+        let graph = Graph::new(&instance, budget).unwrap();
+        let (rows, duals): (Vec<Row>, Vec<f64>) = root.proof.iter().cloned().unzip();
+        if !rows.is_empty() {
+            assert_eq!(lagrangian_bound(&graph, &rows, &duals), root.safe_bound);
+        }
+        let Some(best) = optimum(&instance, budget) else {
+            continue;
+        };
+        feasible += 1;
+        assert!(
+            root.safe_bound <= best,
+            "round {round}: {} > {best}",
+            root.safe_bound
+        );
+        assert_eq!(root.status, RootStatus::Converged, "round {round}");
+        let original = Original::new(&instance, budget, 1.0).unwrap();
+        let mut lp = remat_lp::Solver::new(original.model().clone(), remat_lp::Settings::default());
+        let LpOutcome::Optimal(published) = lp.solve() else {
+            panic!("round {round}");
+        };
+        let slack = 1e-6 * published.objective;
+        assert!(
+            root.lp_value >= published.objective - slack,
+            "round {round}"
+        );
+        higher += usize::from(root.lp_value > published.objective + 0.5);
+        tight += usize::from(root.safe_bound == best);
+    }
+    println!(
+        "{feasible} feasible, {higher} above the published relaxation, {tight} at the optimum"
+    );
+    assert!(feasible > 150 && higher > 50 && tight > 50);
+}
+
+#[test]
+fn published_schedules_meet_the_rows_and_cuts_of_the_root() {
+    let Some(folder) = shared_data("zoo") else {
+        return;
+    };
+    let (mut count, mut cuts) = (0, 0);
+    for path in files(&folder.join("solutions"), "json") {
+        let file = ScheduleFile::open(&path).unwrap();
+        // The large ones take minutes: one of ResNet-50, half of U-Net's.
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let large = name.starts_with("resnet") && name != "resnet50_184_inplace_conv_normal__A__10"
+            || name.starts_with("unet") && ["_5", "_6", "_7"].iter().any(|b| name.ends_with(b));
+        if file.program() != Program::Monet || large {
+            continue;
+        }
+        let options = ReadOptions {
+            program: Program::Monet,
+        };
+        let graph = folder
+            .join("graphs")
+            .join(format!("{}.json", file.instance()));
+        let instance = read_instance(&graph, &options).unwrap();
+        let document = file.schedule(&instance).unwrap();
+        let Schedule::Monet(published) = document.schedule else {
+            panic!("{}", path.display());
+        };
+        let replay = simulate::monet(&instance, &published).unwrap();
+        let budget = replay.peak_bytes;
+        let settings = RootSettings {
+            cut_rounds: 3,
+            ..RootSettings::default()
+        };
+        let root = root_bound(&instance, budget, &settings, &|_| ()).unwrap();
+        assert!(root.safe_bound <= replay.cost, "{}", path.display());
+        let graph = Graph::new(&instance, budget).unwrap();
+        let intervals = Interval::of_schedule(&graph, &published);
+        let ways = choices(&graph, &published);
+        assert!(
+            cost(&graph, &intervals, &ways) <= replay.cost,
+            "{}",
+            path.display()
+        );
+        let mut rows: Vec<Row> = root.proof.into_iter().map(|p| p.0).collect();
+        rows.extend(separate_cuts(
+            &graph,
+            &root.point,
+            &CutSettings::default(),
+            true,
+        ));
+        for row in &rows {
+            assert!(
+                row.holds(&graph, &intervals, &ways),
+                "{}: {row:?}",
+                path.display()
+            );
+        }
+        count += 1;
+        cuts += rows.len();
+    }
+    println!("{count} published schedules meet {cuts} rows");
+    assert!(count > 0);
+}
