@@ -27,6 +27,7 @@ fn moves(c: &mut Criterion) {
                 cold: 0.001,
                 target: 0,
                 time: None,
+                seek: None,
             };
             chain.run(settings, &|| false, watch);
         };

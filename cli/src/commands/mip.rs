@@ -42,8 +42,14 @@ pub fn run(arguments: &MipArguments) -> Result<Exit, Failure> {
         arguments.quiet,
     );
     settings.limits.interrupt = Some(interrupt::flag());
-    let solver = Solver::new(model.clone(), settings.clone()).with_control(control(arguments)?);
-    let result = solver.run().map_err(failure)?;
+    let result = match super::recognised::solve(arguments, &model, &settings) {
+        Some(result) => result,
+        None => {
+            let solver = Solver::new(model.clone(), settings.clone());
+            let solver = solver.with_control(control(arguments)?);
+            solver.run().map_err(failure)?
+        }
+    };
     let outcome = MipResult {
         model: &model,
         settings: &settings,

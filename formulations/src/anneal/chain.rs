@@ -16,8 +16,14 @@ const DEARER: f64 = 1.03;
 const CHEAPER: f64 = 0.98;
 /// Blocks in a row on one side before the price changes.
 const PATIENCE: i32 = 4;
+/// Where the price of excess of a run that seeks starts and ends, in [`Graph::absence_price`]. From the common price on large
+/// general graphs freeze far above capacity: every recomputation then drags its inputs' with it.
+pub(super) const SEEK_FROM: f64 = 0.03;
+const SEEK_TO: f64 = 3000.0;
 /// One in so many rejected flips is tried again together with a second one. Fewer (16) loses 2% on U-Net at 5 GiB.
 const COMPOUND: u32 = 2;
+/// Tensors at most that follow a flip.
+const FOLLOWERS: usize = 16;
 
 /// What a run found.
 #[derive(Clone, Debug)]
@@ -41,6 +47,8 @@ pub struct ChainSettings {
     pub target: u64,
     /// Time in which the temperature must be down, whatever was done by then.
     pub time: Option<Duration>,
+    /// As long as nothing fitted, excess gets dearer at a steady rate, from this multiple of [`Graph::absence_price`].
+    pub seek: Option<f64>,
 }
 
 /// A run in progress.
@@ -53,19 +61,24 @@ pub struct Chain<'g> {
     price: f64,
     /// What a byte is worth on this graph.
     typical_price: f64,
+    /// What it costs to be without a byte for a stage.
+    absence_price: f64,
     /// Blocks in a row that ended with (positive) or without (negative) excess.
     pressure: i32,
     evaluated: u64,
     best: Option<Found>,
     /// Cost of the current state when it is the best so far and not copied yet.
     unsaved: Option<u64>,
+    /// Scratch of `follow`.
+    done: Vec<Flip>,
+    inputs: Vec<u32>,
 }
 
 impl<'g> Chain<'g> {
     /// A run that starts from given retained sets.
     pub fn new(graph: &'g Graph, start: &BitMatrix, random: Random) -> Self {
         let state = State::new(graph, start);
-        let typical_price = typical_price(graph);
+        let typical_price = graph.byte_price();
         let mut chain = Chain {
             graph,
             proposer: Proposer::new(graph),
@@ -73,10 +86,13 @@ impl<'g> Chain<'g> {
             random,
             price: typical_price,
             typical_price,
+            absence_price: graph.absence_price(),
             pressure: 0,
             evaluated: 0,
             best: None,
             unsaved: None,
+            done: Vec::new(),
+            inputs: Vec::new(),
         };
         chain.notice();
         chain
@@ -101,7 +117,13 @@ impl<'g> Chain<'g> {
             }
             done += BLOCK;
             self.state.resum();
-            self.adjust_price();
+            self.proposer.look(&self.state);
+            match settings.seek.filter(|_| self.best_cost().is_none()) {
+                Some(from) => {
+                    self.price = self.absence_price * from * (SEEK_TO / from).powf(progress);
+                }
+                None => self.adjust_price(),
+            }
             watch.report(std::mem::take(&mut self.evaluated), self.best_cost());
             if self.best_cost().is_some_and(|cost| cost <= settings.target) {
                 break;
@@ -113,6 +135,16 @@ impl<'g> Chain<'g> {
     /// Cost of the best schedule that fits, copied or not.
     fn best_cost(&self) -> Option<u64> {
         self.unsaved.or(self.best.as_ref().map(|b| b.cost))
+    }
+
+    /// The retained sets where the run stands, whether they fit or not.
+    pub fn retained(&self) -> BitMatrix {
+        self.state.retained()
+    }
+
+    /// Bytes above capacity where the run stands, summed over stages.
+    pub fn excess(&self) -> f64 {
+        self.state.excess()
     }
 
     /// The best schedule that fits.
@@ -132,8 +164,56 @@ impl<'g> Chain<'g> {
             self.state.apply(flip);
             self.notice();
         } else if self.random.one_in(COMPOUND) {
-            self.compound(flip, delta, threshold);
+            if self.random.one_in(2) {
+                self.compound(flip, delta, threshold);
+            } else {
+                self.follow(flip, delta, threshold);
+            }
         }
+    }
+
+    /// Tries a rejected flip again with what it calls for: a tensor that is dropped wants the inputs of its next computation held,
+    /// one that is kept needs them no more. Each of these is taken if it pays by itself.
+    fn follow(&mut self, first: Flip, delta: Delta, threshold: f64) {
+        self.leave();
+        self.state.apply(first);
+        let mut energy = self.energy(delta);
+        let stage = first.to as usize;
+        let mut done = std::mem::take(&mut self.done);
+        let mut inputs = std::mem::take(&mut self.inputs);
+        done.clear();
+        inputs.clear();
+        done.push(first);
+        inputs.extend_from_slice(self.graph.needs(first.tensor as usize));
+        let mut at = 0;
+        while at < inputs.len() && at < FOLLOWERS {
+            let j = inputs[at] as usize;
+            at += 1;
+            let Some(flip) = self.proposer.following(&self.state, j, stage, first.keep) else {
+                continue;
+            };
+            let more = self.state.evaluate(flip);
+            self.evaluated += 1;
+            let gain = self.energy(more);
+            if gain <= 0.0 {
+                self.state.apply(flip);
+                done.push(flip);
+                energy += gain;
+            }
+            // What is dropped is not made here any more, what is not held is: its own inputs are next.
+            if first.keep == (gain <= 0.0) {
+                let more = self.graph.needs(j).iter();
+                inputs.extend(more.filter(|i| !inputs[..].contains(i)).collect::<Vec<_>>());
+            }
+        }
+        if energy <= threshold {
+            self.notice();
+        } else {
+            for flip in done.iter().rev() {
+                self.state.apply(flip.inverse());
+            }
+        }
+        (self.done, self.inputs) = (done, inputs);
     }
 
     /// Tries a rejected flip again together with a second one: beside it in the graph, or during it in time.
@@ -210,14 +290,4 @@ impl<'g> Chain<'g> {
             });
         }
     }
-}
-
-/// Median cost per byte of the nodes that have both: what a byte is worth.
-fn typical_price(graph: &Graph) -> f64 {
-    let mut ratio: Vec<f64> = (0..graph.n)
-        .filter(|&i| graph.bytes[i] > 0.0 && graph.cost[i] > 0.0)
-        .map(|i| graph.cost[i] / graph.bytes[i])
-        .collect();
-    ratio.sort_by(f64::total_cmp);
-    ratio.get(ratio.len() / 2).copied().unwrap_or(1.0)
 }

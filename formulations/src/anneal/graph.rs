@@ -64,4 +64,27 @@ impl Graph {
     pub fn users(&self, k: usize) -> &[u32] {
         &self.users[self.user_start[k] as usize..self.user_start[k + 1] as usize]
     }
+
+    /// Median cost per byte of the nodes that have both: what a byte is worth.
+    pub fn byte_price(&self) -> f64 {
+        self.median_price(|_| 1.0)
+    }
+
+    /// Median cost per byte and stage between first computation and last use: what it costs to be without a byte for a
+    /// stage.
+    pub fn absence_price(&self) -> f64 {
+        self.median_price(|i| {
+            let last = self.users(i).last().map_or(i, |&q| q as usize);
+            (last - i).max(1) as f64
+        })
+    }
+
+    fn median_price(&self, stages: impl Fn(usize) -> f64) -> f64 {
+        let mut ratio: Vec<f64> = (0..self.n)
+            .filter(|&i| self.bytes[i] > 0.0 && self.cost[i] > 0.0)
+            .map(|i| self.cost[i] / self.bytes[i] / stages(i))
+            .collect();
+        ratio.sort_by(f64::total_cmp);
+        ratio.get(ratio.len() / 2).copied().unwrap_or(1.0)
+    }
 }

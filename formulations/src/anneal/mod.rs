@@ -1,5 +1,6 @@
 //! A primal heuristic: simulated annealing over the retained sets, with incremental evaluation of stages.
 
+mod backward;
 mod chain;
 mod graph;
 mod landscape;
@@ -11,9 +12,10 @@ mod stage;
 mod state;
 mod watch;
 
+pub use backward::{BackwardSettings, construct};
 pub use chain::{Chain, ChainSettings, Found};
 pub use graph::Graph;
-pub use landscape::Landscape;
+pub use landscape::{End, Landscape};
 pub use polish::{POLISH_MOVES_PER_NODE, POLISH_RUNS, polish};
 pub use portfolio::{PortfolioOutcome, PortfolioSettings, search};
 pub use random::Random;

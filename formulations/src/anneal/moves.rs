@@ -10,6 +10,8 @@ pub struct Proposer<'g> {
     graph: &'g Graph,
     /// Stages in which a retention can matter: those after the first node.
     stages: u32,
+    /// Stages above capacity, as of the last look.
+    tight: Vec<u32>,
 }
 
 impl<'g> Proposer<'g> {
@@ -18,15 +20,27 @@ impl<'g> Proposer<'g> {
         Proposer {
             graph,
             stages: graph.n as u32 - 1,
+            tight: Vec::new(),
         }
     }
 
-    /// A flip anywhere.
+    /// Takes note of the stages above capacity.
+    pub fn look(&mut self, state: &State<'_>) {
+        let above = |t: &u32| state.peak(*t as usize) > self.graph.capacity;
+        self.tight.clear();
+        self.tight.extend((1..self.graph.n as u32).filter(above));
+    }
+
+    /// A flip anywhere; half of the draws at a stage above capacity, where there is one.
     ///
     /// Half of the draws choose a moment and a tensor that a stage touches there, which finds the short gaps; the
     /// others choose a moment and any tensor, which finds the long ones.
     pub fn anywhere(&self, state: &State<'_>, random: &mut Random) -> Option<Flip> {
-        let stage = 1 + random.below(self.stages) as usize;
+        let stage = match self.tight.len() {
+            0 => 1 + random.below(self.stages),
+            many if random.one_in(2) => self.tight[random.below(many as u32) as usize],
+            _ => 1 + random.below(self.stages),
+        } as usize;
         let tensor = if random.one_in(2) {
             let touched = state.touched(stage);
             touched[random.below(touched.len() as u32) as usize] as usize
@@ -61,6 +75,54 @@ impl<'g> Proposer<'g> {
         self.at(state, tensor as usize, stage as usize, random)
     }
 
+    /// What `tensor` can do about a flip of one that has it as an input in `stage`: let go where it is held for nothing
+    /// (`release`), or be held where it is computed.
+    pub fn following(
+        &self,
+        state: &State<'_>,
+        tensor: usize,
+        stage: usize,
+        release: bool,
+    ) -> Option<Flip> {
+        if stage <= tensor || stage >= self.graph.n || state.is_kept(tensor, stage) != release {
+            return None;
+        }
+        if !release {
+            let mut from = state.previous_touch(tensor, stage - 1) + 1;
+            // It may be held for nothing for a while.
+            while state.is_kept(tensor, from) {
+                from += 1;
+            }
+            return Some(Flip {
+                tensor: tensor as u32,
+                from: from as u32,
+                to: stage as u32,
+                keep: true,
+            });
+        }
+        let before = state.previous_touch(tensor, stage);
+        let mut to = stage;
+        if before == stage
+            || state.next_touch(tensor, stage).is_some_and(|next| {
+                while to < next && state.is_kept(tensor, to + 1) {
+                    to += 1;
+                }
+                to == next
+            })
+        {
+            return None;
+        }
+        while to + 1 < self.graph.n && state.is_kept(tensor, to + 1) {
+            to += 1;
+        }
+        Some(Flip {
+            tensor: tensor as u32,
+            from: before as u32 + 1,
+            to: to as u32,
+            keep: false,
+        })
+    }
+
     /// A flip of `tensor` in the gap that holds `stage`, or `None` where there is nothing to flip.
     fn at(
         &self,
@@ -88,7 +150,17 @@ impl<'g> Proposer<'g> {
             // Part of the gap: a later end of a drop is an earlier recomputation, a later start of a keep likewise.
             let span = (to - from) as u32;
             let near = if random.one_in(2) { span.min(4) } else { span };
-            let cut = random.below(near) as usize;
+            let mut cut = random.below(near) as usize;
+            let needs = self.graph.needs(tensor);
+            if !needs.is_empty() && random.one_in(2) {
+                // While an input is there.
+                let input = needs[random.below(needs.len() as u32) as usize] as usize;
+                let there = state.previous_touch(input, to);
+                if there < from || there >= to {
+                    return None;
+                }
+                cut = to - 1 - there;
+            }
             if keep {
                 from = to - cut
             } else {

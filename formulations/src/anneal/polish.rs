@@ -1,6 +1,6 @@
 //! Short cold runs from schedules that are nearly good: rounded relaxations.
 
-use super::chain::{ChainSettings, Found};
+use super::chain::{ChainSettings, Found, SEEK_FROM};
 use super::landscape::Landscape;
 use super::random::Random;
 use super::watch::Watch;
@@ -32,6 +32,8 @@ pub fn polish<L: Landscape>(
     let runs: Vec<(usize, f64)> = (0..starts.len())
         .flat_map(|s| HOT.map(|hot| (s, hot)))
         .collect();
+    // Where no schedule is known that fits, what the relaxation retains is far from one.
+    let seek = (L::SEEKS && watch.best().is_none()).then_some(SEEK_FROM);
     let found: Vec<Option<Found>> = runs
         .par_iter()
         .enumerate()
@@ -44,6 +46,7 @@ pub fn polish<L: Landscape>(
                 cold: COLD,
                 target: 0,
                 time: None,
+                seek,
             };
             graph.anneal(&starts[s], random, run, &|| stop(), watch)
         })

@@ -1,7 +1,7 @@
 //! Rounds of annealing runs side by side: some start afresh, some from the best schedules found so far.
 
-use super::chain::{ChainSettings, Found};
-use super::landscape::Landscape;
+use super::chain::{ChainSettings, Found, SEEK_FROM};
+use super::landscape::{End, Landscape};
 use super::polish::{POLISH_MOVES_PER_NODE, polish};
 use super::random::Random;
 use super::watch::Watch;
@@ -19,6 +19,16 @@ const ELITE: usize = 4;
 const FRESH_HOT: [f64; LANES] = [1.0, 0.3, 3.0, 0.5, 0.7, 0.2, 2.0, 0.4];
 /// First temperatures of runs that start from a good schedule.
 const ELITE_HOT: [f64; LANES / 2] = [0.1, 0.05, 0.2, 0.02];
+/// First temperatures of runs from a fresh start that seek what fits, and of those that go on from where others ended.
+const SEEK_HOT: [f64; 2] = [0.3, 0.1];
+/// What those that go on pay for excess at first, in prices of absence: enough to stay near, not enough to stay.
+const SEEK_ON: f64 = 3.0;
+/// Moves for each node of the graph in which a run with a time limit may raise the price.
+const SEEK_MOVES_PER_NODE: u64 = 1 << 14;
+/// Share of the time left that such a run gets.
+const SEEK_SHARE: f64 = 0.45;
+/// Last temperature while nothing fits.
+const SEEK_COLD: f64 = 0.05;
 /// Last temperature of every run.
 const COLD: f64 = 0.001;
 
@@ -78,10 +88,23 @@ pub fn search<L: Landscape>(
     let mut idle_rounds = 0;
     let mut slow_rounds = 0;
     let mut guided = 0;
+    // As long as nothing fits: where runs ended that came near, by their excess.
+    let mut near: Vec<(f64, BitMatrix)> = Vec::new();
     while outcome.rounds < settings.rounds && !stop() && !over_time() {
-        let time = settings
-            .time_limit
-            .map(|limit| lane_time(limit.saturating_sub(clock.elapsed()), slow_rounds));
+        let seeking = L::SEEKS && elite.is_empty();
+        // What fits first is worth more than eight that do not: fewer and longer runs, where time cuts them.
+        let lanes = match settings.time_limit {
+            Some(_) if seeking => rayon::current_num_threads().min(LANES),
+            _ => LANES,
+        };
+        let time = settings.time_limit.map(|limit| {
+            let left = limit.saturating_sub(clock.elapsed());
+            match seeking {
+                // A slow rise of the price comes further than several fast ones.
+                true => left.mul_f64(SEEK_SHARE),
+                false => lane_time(left, slow_rounds),
+            }
+        });
         let begin = Instant::now();
         let halt = || stop() || over_time();
         if let Some(retained) = guide() {
@@ -95,31 +118,55 @@ pub fn search<L: Landscape>(
             }
             continue;
         }
-        let found: Vec<Option<Found>> = (0..LANES)
+        let ends: Vec<End> = (0..lanes)
             .into_par_iter()
             .map(|lane| {
-                let random = Random::new(
-                    settings.seed,
-                    outcome.rounds as u64 * LANES as u64 + lane as u64,
-                );
-                let (start, hot) = match elite.get(lane / 2 % ELITE.min(elite.len()).max(1)) {
-                    Some(found) if lane % 2 == 1 => (&found.retained, ELITE_HOT[lane / 2]),
-                    _ => (start, FRESH_HOT[(lane + outcome.rounds as usize) % LANES]),
+                let number = outcome.rounds as usize * LANES + lane;
+                let random = Random::new(settings.seed, number as u64);
+                let known = elite.get(lane / 2 % ELITE.min(elite.len()).max(1));
+                let on = near.get(lane / 2 % near.len().max(1));
+                // Alternately from where others ended, and afresh.
+                let odd = if seeking { number / LANES + lane } else { lane } % 2 == 1;
+                let fresh_hot = FRESH_HOT[(lane + outcome.rounds as usize) % LANES];
+                let (start, hot, cold, seek) = match (known, on) {
+                    (Some(found), _) if odd => (&found.retained, ELITE_HOT[lane / 2], COLD, None),
+                    (None, Some((_, on))) if odd => (on, SEEK_HOT[1], SEEK_COLD, Some(SEEK_ON)),
+                    (None, _) if seeking && (odd || lanes < LANES || lane % 4 == 0) => {
+                        (start, SEEK_HOT[0], SEEK_COLD, Some(SEEK_FROM))
+                    }
+                    _ => (start, fresh_hot, COLD, None),
                 };
                 let run = ChainSettings {
-                    moves: round_moves,
+                    // Where time ends a run that seeks, nothing else does before it has come far.
+                    moves: match time {
+                        Some(_) if seek.is_some() => {
+                            round_moves.max(SEEK_MOVES_PER_NODE * graph.nodes() as u64)
+                        }
+                        _ => round_moves,
+                    },
                     hot,
-                    cold: COLD,
+                    cold,
                     target: settings.target,
                     time,
+                    seek,
                 };
-                graph.anneal(start, random, run, &halt, watch)
+                graph.attempt(start, random, run, &halt, watch)
             })
             .collect();
         // A lane that needed all its time was cut short of its moves.
-        slow_rounds += time.is_some_and(|time| begin.elapsed() >= time) as usize;
-        idle_rounds += 1;
-        for found in found.into_iter().flatten() {
+        slow_rounds += usize::from(!seeking && time.is_some_and(|time| begin.elapsed() >= time));
+        idle_rounds += u32::from(!seeking);
+        for end in ends {
+            let found = match end {
+                End::Fits(found) => found,
+                End::Near(excess, retained) => {
+                    let at = near.partition_point(|e| e.0 <= excess);
+                    near.insert(at, (excess, retained));
+                    near.truncate(ELITE);
+                    continue;
+                }
+                End::Nothing => continue,
+            };
             if outcome.best.as_ref().is_none_or(|b| found.cost < b.cost) {
                 outcome.best = Some(found.clone());
                 idle_rounds = 0;

@@ -211,3 +211,27 @@ pub fn residual(forward: usize) -> Instance {
     }
     Instance::new(data).unwrap()
 }
+
+/// A layered graph without passes, `layers * width` nodes and one that reads the last layer: each node reads one of the layer
+/// before, one of a few layers before that, and one from anywhere.
+pub fn layered(layers: usize, width: usize, seed: u64) -> Instance {
+    let mut random = crate::anneal::Random::new(seed, 0);
+    let mut below = |n: usize| random.below(n as u32) as usize;
+    let mut list = Vec::new();
+    for k in 0..layers * width {
+        let first = k / width * width;
+        let mut needs = Vec::new();
+        if first > 0 {
+            needs.push(first - width + below(width));
+            needs.push(first - 1 - below(first.min(4 * width)));
+            needs.push(below(first));
+        }
+        needs.sort_unstable();
+        needs.dedup();
+        let (cost, bytes) = (1 + below(999) as u64, 1 + below(4999) as u64);
+        list.push(Node::forward(format!("v{k}"), ids(&needs), cost, bytes));
+    }
+    let last: Vec<usize> = ((layers - 1) * width..layers * width).collect();
+    list.push(Node::forward("last".to_owned(), ids(&last), 1, 1));
+    instance(list)
+}

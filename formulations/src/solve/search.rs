@@ -5,7 +5,7 @@
 //! With a time limit the first phase ends when the root does, or the limit comes; without one it does a fixed amount of
 //! work, so that the answer depends on instance, budget and seed alone.
 
-use super::starts::{fitting, fitting_baselines};
+use super::starts::{constructed, fitting, fitting_baselines};
 use super::{Outcome, Progress, Settings, SolveError};
 use crate::anneal::{
     self, Found, Graph, POLISH_MOVES_PER_NODE, POLISH_RUNS, PortfolioSettings, Watch,
@@ -188,6 +188,7 @@ fn root_and_annealing(
         time_limit: left,
         target: shared.bound.load(Ordering::Relaxed),
     };
+    let begin = Instant::now();
     let root_done = AtomicBool::new(false);
     let latest: Mutex<Option<BitMatrix>> = Mutex::new(None);
     let timed = shared.is_timed();
@@ -234,6 +235,17 @@ fn root_and_annealing(
         });
         let found = pool.install(|| {
             let mut known = fitting_baselines(instance, settings.budget_bytes, left);
+            // A long construction is not worth more of a short time than this.
+            let late = || {
+                left.is_some_and(|left| begin.elapsed().as_secs_f64() > 0.15 * left.as_secs_f64())
+            };
+            known.extend(constructed(
+                instance,
+                settings.budget_bytes,
+                shared.graph,
+                settings.seed,
+                &|| shared.is_stopped() || late(),
+            ));
             let starts = settings.starts.iter().cloned();
             known.extend(starts.filter_map(|s| fitting(instance, settings.budget_bytes, s)));
             anneal::search(
@@ -262,10 +274,12 @@ fn root_and_annealing(
 }
 
 /// The second phase.
-fn tree(root: Root, shared: &Shared<'_>) {
+fn tree(mut root: Root, shared: &Shared<'_>) {
     if root.is_infeasible() || shared.is_stopped() || shared.is_closed() {
         return;
     }
+    // The knapsack bound may be above the root's.
+    root.learn_bound(shared.bound.load(Ordering::Relaxed));
     shared.polish(vec![root.rounded(0.5), root.rounded(0.25)]);
     let settings = shared.settings;
     let timed = shared.is_timed();

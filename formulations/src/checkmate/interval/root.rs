@@ -238,6 +238,11 @@ impl Root {
         self.relax.bound
     }
 
+    /// Takes over a lower bound proven elsewhere: no node of a tree below starts with less.
+    pub fn learn_bound(&mut self, bound: u64) {
+        self.relax.bound = self.relax.bound.max(bound);
+    }
+
     /// Simplex iterations.
     pub fn iterations(&self) -> u64 {
         self.relax.iterations()
