@@ -364,6 +364,34 @@ impl Master {
         Ok(())
     }
 
+    /// Makes the branchings of the program these and no others.
+    pub fn set_branches(&mut self, branches: Vec<Row>) -> Result<(), ModelError> {
+        let mut gone = Vec::new();
+        for (r, row) in self.rows.iter().enumerate() {
+            if row.kind == Kind::Branch && !branches.contains(row) {
+                gone.push(RowId(r as u32));
+            }
+        }
+        self.delete(&gone, &[])?;
+        self.add_rows(branches)?;
+        Ok(())
+    }
+
+    /// The value that the relaxation would have with one more row, in the instance's unit of cost, after at most so many
+    /// simplex iterations. The program stays as it is.
+    pub fn probe(&self, row: &Row, iterations: u64) -> Result<f64, ModelError> {
+        let mut trial = self.solver.clone();
+        trial.add_rows(&[self.new_row(row)])?;
+        trial.set_limits(Limits {
+            iterations: Some(iterations),
+            ..Limits::default()
+        });
+        Ok(match trial.solve_with(Algorithm::Dual) {
+            LpOutcome::Optimal(s) => self.value(&s),
+            _ => f64::INFINITY,
+        })
+    }
+
     fn delete(&mut self, rows: &[RowId], cols: &[ColId]) -> Result<(), ModelError> {
         if rows.is_empty() && cols.is_empty() {
             return Ok(());
