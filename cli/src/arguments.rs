@@ -1,7 +1,9 @@
 //! What may be written on the command line.
 
+mod exec;
 mod mip;
 
+pub use exec::{DeviceArguments, ExecArguments, ProfileArguments, TrainCheckArguments};
 pub use mip::{CheckArguments, MipArguments};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -123,6 +125,15 @@ pub enum Command {
     /// Explain in words what a plan recomputes, when, and what it saves
     #[command(long_about = EXPLAIN_ABOUT)]
     Explain(ExplainArguments),
+    /// Run a plan with libtorch, and measure its time and memory
+    #[command(long_about = exec::EXEC_ABOUT)]
+    Exec(ExecArguments),
+    /// Measure the operators of a model on this machine: an instance to solve
+    #[command(long_about = exec::PROFILE_ABOUT)]
+    Profile(ProfileArguments),
+    /// Profile, solve, run and compare
+    #[command(long_about = exec::TRAIN_CHECK_ABOUT)]
+    TrainCheck(TrainCheckArguments),
     /// Write the integer program of an instance under a budget as an MPS or LP file
     #[command(long_about = EXPORT_ABOUT)]
     Export(ExportArguments),
@@ -147,7 +158,7 @@ pub enum Command {
 pub enum Formulation {
     /// One implementation of each node, recomputed in any stage (Jain et al., MLSys 2020)
     Checkmate,
-    /// Implementations, masks and in-place operators are chosen too (Shah et al., ICLR 2021); not available yet
+    /// Implementations, masks and in-place operators are chosen too (Shah et al., ICLR 2021)
     Monet,
 }
 
@@ -181,8 +192,7 @@ pub struct SolveArguments {
     /// Memory budget, everything included: bytes, an amount (6GiB, 5.5GB), or a share of the peak without recomputation (60%)
     #[arg(short, long, value_name = "B")]
     pub budget: String,
-    /// Integer program to solve [default: monet where the instance offers choices that only it knows, else checkmate; until
-    /// monet is available, checkmate with a note]
+    /// Integer program to solve [default: monet where the instance offers choices that only it knows, else checkmate]
     #[arg(short, long, value_enum, value_name = "F")]
     pub formulation: Option<Formulation>,
     /// End after this time: seconds, or with a unit (90s, 10m, 2h)
@@ -232,6 +242,9 @@ pub struct SweepArguments {
     /// Budgets: FROM..TO:COUNT (evenly spaced, both ends included) or a list with commas; each as for `solve`
     #[arg(short, long, value_name = "BUDGETS", default_value = "40%..100%:20")]
     pub budgets: String,
+    /// Integer program whose semantics hold [default: as for `solve`]
+    #[arg(short, long, value_enum, value_name = "F")]
+    pub formulation: Option<Formulation>,
     /// End the solve of each budget after this time. Without it the work of each is fixed
     #[arg(short, long, value_name = "TIME", value_parser = parse_duration)]
     pub time_limit: Option<Duration>,
@@ -362,6 +375,9 @@ pub struct BaselinesArguments {
     /// Memory budget, as for `solve`
     #[arg(short, long, value_name = "B")]
     pub budget: String,
+    /// Integer program whose semantics hold [default: as for `solve`]
+    #[arg(short, long, value_enum, value_name = "F")]
+    pub formulation: Option<Formulation>,
     /// Draw overhead against memory for all heuristics here
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
@@ -391,6 +407,9 @@ pub struct ShowArguments {
     pub instance: String,
     /// Plan or schedule file
     pub plan: Option<PathBuf>,
+    /// Integer program whose semantics hold [default: as for `solve`]
+    #[arg(short, long, value_enum, value_name = "F")]
+    pub formulation: Option<Formulation>,
     /// Budget to draw and compare with, in place of the one that the plan records
     #[arg(short, long, value_name = "B")]
     pub budget: Option<String>,

@@ -82,6 +82,9 @@ pub enum Failure {
         /// Why not.
         problem: Box<ReplayError>,
     },
+    /// The executor failed.
+    #[error(transparent)]
+    Exec(#[from] remat_gpu_exec::ExecError),
     /// The solver failed.
     #[error("{0}")]
     Solve(Box<SolveError>),

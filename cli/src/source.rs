@@ -2,15 +2,17 @@
 
 use crate::arguments::Formulation;
 use crate::failure::Failure;
-use remat_formulations::Instance;
+use remat_formulations::baselines::Baseline;
 use remat_formulations::budget::Budget;
-use remat_formulations::document;
 use remat_formulations::instance::{Program, ReadOptions, read_instance};
 use remat_formulations::plan::{self, Plan, PlanFile, Semantics};
-use remat_formulations::schedule::{CheckmateSchedule, Schedule, ScheduleFile};
+use remat_formulations::schedule::{CheckmateSchedule, MonetSchedule, Schedule, ScheduleFile};
 use remat_formulations::simulate::{self, Replay, ReplayError};
+use remat_formulations::solve::{self, Outcome, Progress, Settings, SolveError};
 use remat_formulations::zoo::{self, ModelSpec};
+use remat_formulations::{Instance, NodeId, bound, document, monet};
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 /// Reads an instance file, or builds a model (`zoo:...`).
 ///
@@ -42,46 +44,188 @@ pub fn checkmate_view(text: &str) -> Result<Instance, Failure> {
 
 /// An instance to solve, and what the user should know about how it is read.
 pub struct Problem {
-    /// The instance.
+    /// The instance, as the program sees it.
     pub instance: Instance,
     /// The program that is solved.
     pub formulation: Formulation,
     /// What was left out.
     pub note: Option<String>,
+    /// The view with one implementation of each node, and its nodes' ids in `instance`, where that differs.
+    view: Option<(Instance, Vec<NodeId>)>,
 }
 
-/// The instance for a formulation, or for the one that suits it.
+/// The instance for a formulation, or for the one that suits it: MONeT's program where there are choices that only it
+/// knows, and a loss.
 ///
 /// # Errors
-/// As [`instance`], and [`Failure::Usage`] for a formulation that cannot be solved yet.
+/// As [`instance`], and [`Failure::Usage`] for an instance to which the formulation does not apply.
 pub fn problem(text: &str, formulation: Option<Formulation>) -> Result<Problem, Failure> {
-    if formulation == Some(Formulation::Monet) {
+    if formulation == Some(Formulation::Checkmate) {
+        return Ok(Problem::checkmate(checkmate_view(text)?, None));
+    }
+    let whole = instance(text, Program::Monet)?;
+    let (wanted, choices) = (formulation.is_some(), whole.has_choices());
+    if whole.loss().is_some() && (wanted || choices) {
+        return Ok(Problem::monet(whole));
+    }
+    if wanted {
         return Err(Failure::Usage {
-            problem: "the formulation monet is not available yet".into(),
-            remedy:
-                "use --formulation checkmate, which takes the first implementation of every node"
-                    .into(),
+            problem: format!(
+                "the formulation monet does not apply to {}: it has no loss node between a forward and a backward pass",
+                whole.name()
+            ),
+            remedy: "mark the loss, or use --formulation checkmate".into(),
         });
     }
-    let choices = formulation.is_none() && instance(text, Program::Monet)?.has_choices();
-    Ok(Problem {
-        instance: checkmate_view(text)?,
-        formulation: Formulation::Checkmate,
-        note: choices.then(|| {
-            "the instance offers implementations, masks or in-place operators; the formulation that uses them \
-             (monet) is not available yet, so checkmate is solved with the first implementation of every node"
-                .into()
-        }),
-    })
+    let note = choices.then(|| {
+        "the instance offers implementations, masks or in-place operators, but has no loss, which the formulation that uses \
+         them (monet) needs: checkmate is solved with the first implementation of every node"
+            .into()
+    });
+    Ok(Problem::checkmate(checkmate_view(text)?, note))
 }
 
-/// Peak memory without recomputation.
+impl Problem {
+    fn checkmate(instance: Instance, note: Option<String>) -> Self {
+        Problem {
+            instance,
+            formulation: Formulation::Checkmate,
+            note,
+            view: None,
+        }
+    }
+
+    fn monet(instance: Instance) -> Self {
+        let view = instance.single_implementation();
+        Problem {
+            instance,
+            formulation: Formulation::Monet,
+            note: None,
+            view: Some(view),
+        }
+    }
+
+    /// Whose memory and cost semantics hold.
+    pub fn semantics(&self) -> Semantics {
+        match self.formulation {
+            Formulation::Checkmate => Semantics::Checkmate,
+            Formulation::Monet => Semantics::Monet,
+        }
+    }
+
+    /// Every node once, by its first implementation, with everything kept that is read later.
+    ///
+    /// # Errors
+    /// [`Failure::Replay`], which no valid instance leads to.
+    pub fn plain_replay(&self) -> Result<Replay, Failure> {
+        plain_replay(&self.instance, self.semantics())
+    }
+
+    /// Solves for the budget of the settings.
+    ///
+    /// # Errors
+    /// [`SolveError`].
+    pub fn solve(
+        &self,
+        settings: &Settings,
+        interrupt: &AtomicBool,
+        progress: &(dyn Fn(&Progress) + Sync),
+    ) -> Result<Outcome<Schedule>, SolveError> {
+        self.solve_from(settings, None, interrupt, progress)
+    }
+
+    /// Solves for the budget of the settings, from a schedule.
+    ///
+    /// # Errors
+    /// [`SolveError`].
+    pub fn solve_from(
+        &self,
+        settings: &Settings,
+        start: Option<&Schedule>,
+        interrupt: &AtomicBool,
+        progress: &(dyn Fn(&Progress) + Sync),
+    ) -> Result<Outcome<Schedule>, SolveError> {
+        let mut settings = settings.clone();
+        match self.formulation {
+            Formulation::Checkmate => {
+                if let Some(Schedule::Checkmate(start)) = start {
+                    settings.starts.push(start.clone());
+                }
+                solve::solve(&self.instance, &settings, interrupt, progress)
+                    .map(|outcome| outcome.map(Schedule::Checkmate))
+            }
+            Formulation::Monet => {
+                let starts = match start {
+                    Some(Schedule::Monet(start)) => std::slice::from_ref(start),
+                    _ => &[],
+                };
+                monet::solve(&self.instance, &settings, starts, interrupt, progress)
+                    .map(|outcome| outcome.map(Schedule::Monet))
+            }
+        }
+    }
+
+    /// The schedule of a baseline, replayed. For MONeT's program the baseline sees the first implementation of each node;
+    /// what it stores is completed with the best implementations that fit.
+    ///
+    /// # Errors
+    /// Why it has none, in words.
+    pub fn baseline(&self, baseline: &Baseline, budget_bytes: u64) -> Result<Replay, String> {
+        let Some((view, ids)) = &self.view else {
+            let schedule = baseline
+                .run(&self.instance, budget_bytes)
+                .map_err(|e| e.to_string())?;
+            return simulate::checkmate(&self.instance, &schedule).map_err(|e| e.to_string());
+        };
+        let schedule = baseline
+            .run(view, budget_bytes)
+            .map_err(|e| e.to_string())?;
+        let stored = MonetSchedule::stored_by_checkmate(&self.instance, ids, &schedule);
+        let schedule = stored.and_then(|s| monet::complete(&self.instance, budget_bytes, &s));
+        let schedule = schedule.ok_or("the instance has no loss")?;
+        simulate::monet(&self.instance, &schedule).map_err(|e| e.to_string())
+    }
+
+    /// Why nothing fits the budget, where that is seen at a glance.
+    pub fn too_small(&self, budget_bytes: u64) -> Option<String> {
+        match self.formulation {
+            Formulation::Checkmate => bound::knapsack_bound(&self.instance, budget_bytes)
+                .err()
+                .map(|e| e.to_string()),
+            Formulation::Monet => {
+                let graph = monet::anneal::Graph::new(&self.instance, budget_bytes)?;
+                let bound = monet::bound::event_bound(&self.instance, &graph);
+                bound.err().map(|e| e.to_string())
+            }
+        }
+    }
+}
+
+/// Peak memory and cost without recomputation: every node once, by its first implementation.
 ///
 /// # Errors
-/// [`Failure::Replay`], which no valid instance leads to.
-pub fn plain_replay(instance: &Instance) -> Result<Replay, Failure> {
-    let plain = CheckmateSchedule::checkpoint_all(instance);
-    simulate::checkmate(instance, &plain).map_err(|e| replay_failure(instance.name(), e))
+/// [`Failure::Replay`], which no valid instance leads to (under MONeT's semantics, none with a loss).
+pub fn plain_replay(instance: &Instance, semantics: Semantics) -> Result<Replay, Failure> {
+    let replay = match semantics {
+        Semantics::Checkmate => {
+            simulate::checkmate(instance, &CheckmateSchedule::checkpoint_all(instance))
+        }
+        Semantics::Monet => MonetSchedule::checkpoint_all(instance)
+            .ok_or(ReplayError::NoLoss)
+            .and_then(|plain| simulate::monet(instance, &plain)),
+    };
+    replay.map_err(|e| replay_failure(instance.name(), e))
+}
+
+/// The plan of a schedule.
+///
+/// # Errors
+/// The [`ReplayError`] of a schedule that cannot be executed.
+pub fn plan_of(instance: &Instance, schedule: &Schedule) -> Result<Plan, ReplayError> {
+    match schedule {
+        Schedule::Checkmate(s) => Plan::from_checkmate(instance, s),
+        Schedule::Monet(s) => Plan::from_monet(instance, s),
+    }
 }
 
 /// A failed replay of a file.
@@ -199,16 +343,12 @@ fn schedule(instance_text: &str, path: &Path) -> Result<Replayed, Failure> {
     }
     let document = file.schedule(&instance)?;
     let fail = |e| replay_failure(&path.display().to_string(), e);
-    let (plan, replay) = match &document.schedule {
-        Schedule::Checkmate(s) => (
-            Plan::from_checkmate(&instance, s).map_err(fail)?,
-            simulate::checkmate(&instance, s).map_err(fail)?,
-        ),
-        Schedule::Monet(s) => (
-            Plan::from_monet(&instance, s).map_err(fail)?,
-            simulate::monet(&instance, s).map_err(fail)?,
-        ),
+    let plan = plan_of(&instance, &document.schedule).map_err(fail)?;
+    let replay = match &document.schedule {
+        Schedule::Checkmate(s) => simulate::checkmate(&instance, s),
+        Schedule::Monet(s) => simulate::monet(&instance, s),
     };
+    let replay = replay.map_err(fail)?;
     Ok(Replayed {
         kind: FileKind::Schedule,
         instance,

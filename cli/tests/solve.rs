@@ -141,7 +141,7 @@ fn a_budget_that_nothing_fits_is_proven_infeasible() {
 }
 
 #[test]
-fn the_formulation_that_is_missing_is_refused() {
+fn a_formulation_that_does_not_apply_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let graph = chain(folder.path(), 3);
     let (out, err) = run_to(
@@ -156,7 +156,7 @@ fn the_formulation_that_is_missing_is_refused() {
         ],
     );
     assert_eq!(out, "");
-    assert!(err.contains("monet is not available yet"), "{err}");
+    assert!(err.contains("it has no loss node"), "{err}");
 }
 
 #[test]

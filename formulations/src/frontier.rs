@@ -6,18 +6,18 @@
 use crate::instance::Instance;
 use crate::schedule::CheckmateSchedule;
 use crate::simulate::Replay;
-use crate::solve::{self, Progress, Settings, SolveError, Status};
+use crate::solve::{self, Outcome, Progress, Settings, SolveError, Status};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// One budget's place on the frontier.
 #[derive(Clone, Debug)]
-pub struct FrontierPoint {
+pub struct FrontierPoint<S = CheckmateSchedule> {
     /// The budget in bytes.
     pub budget_bytes: u64,
     /// How the solve ended, what other budgets proved included.
     pub status: Status,
     /// The best schedule that fits, of this budget or of a smaller one.
-    pub schedule: Option<CheckmateSchedule>,
+    pub schedule: Option<S>,
     /// Its replay.
     pub replay: Option<Replay>,
     /// No schedule within the budget costs less, by this budget's solve or by that of a larger one.
@@ -32,7 +32,7 @@ pub struct FrontierPoint {
     pub infeasible_because: Option<String>,
 }
 
-impl FrontierPoint {
+impl<S> FrontierPoint<S> {
     /// Cost of the best schedule.
     pub fn cost(&self) -> Option<u64> {
         self.replay.as_ref().map(|r| r.cost)
@@ -69,6 +69,36 @@ pub fn frontier(
     interrupt: &AtomicBool,
     watch: &(dyn Fn(usize, &Progress) + Sync),
 ) -> Result<Vec<FrontierPoint>, SolveError> {
+    let solve = |settings: &Settings,
+                 start: Option<&CheckmateSchedule>,
+                 progress: &(dyn Fn(&Progress) + Sync)| {
+        let settings = Settings {
+            starts: start.cloned().into_iter().collect(),
+            ..settings.clone()
+        };
+        solve::solve(instance, &settings, interrupt, progress)
+    };
+    frontier_of(&solve, budgets, settings, interrupt, watch)
+}
+
+/// Solves for a budget, given the schedule of a smaller one.
+pub type SolveOne<'a, S> = &'a dyn Fn(
+    &Settings,
+    Option<&S>,
+    &(dyn Fn(&Progress) + Sync),
+) -> Result<Outcome<S>, SolveError>;
+
+/// As [`frontier()`], for any program: `solve` solves for the budget of its settings.
+///
+/// # Errors
+/// [`SolveError`] of a solve.
+pub fn frontier_of<S: Clone>(
+    solve: SolveOne<'_, S>,
+    budgets: &[u64],
+    settings: &Settings,
+    interrupt: &AtomicBool,
+    watch: &(dyn Fn(usize, &Progress) + Sync),
+) -> Result<Vec<FrontierPoint<S>>, SolveError> {
     let mut budgets = budgets.to_vec();
     budgets.sort_unstable();
     budgets.dedup();
@@ -76,7 +106,7 @@ pub fn frontier(
         return Ok(Vec::new());
     };
     let mut walk = Walk {
-        instance,
+        solve,
         settings,
         interrupt,
         watch,
@@ -101,16 +131,16 @@ pub fn frontier(
     Ok(walk.finish())
 }
 
-struct Walk<'a> {
-    instance: &'a Instance,
+struct Walk<'a, S> {
+    solve: SolveOne<'a, S>,
     settings: &'a Settings,
     interrupt: &'a AtomicBool,
     watch: &'a (dyn Fn(usize, &Progress) + Sync),
     budgets: Vec<u64>,
-    points: Vec<Option<FrontierPoint>>,
+    points: Vec<Option<FrontierPoint<S>>>,
 }
 
-impl Walk<'_> {
+impl<S: Clone> Walk<'_, S> {
     fn solve(&mut self, k: usize) -> Result<(), SolveError> {
         if self.points[k].is_some() || self.interrupt.load(Ordering::Relaxed) {
             return Ok(());
@@ -123,13 +153,11 @@ impl Walk<'_> {
             .min_by_key(|p| p.cost());
         let settings = Settings {
             budget_bytes,
-            starts: best.and_then(|p| p.schedule.clone()).into_iter().collect(),
             ..self.settings.clone()
         };
+        let start = best.and_then(|p| p.schedule.as_ref());
         let done = self.points.iter().flatten().count();
-        let outcome = solve::solve(self.instance, &settings, self.interrupt, &|p| {
-            (self.watch)(done, p);
-        })?;
+        let outcome = (self.solve)(&settings, start, &|p| (self.watch)(done, p))?;
         self.points[k] = Some(FrontierPoint {
             budget_bytes,
             status: outcome.status,
@@ -148,7 +176,7 @@ impl Walk<'_> {
     /// Every point takes over the best plan of a smaller budget and the best bound of a larger one.
     fn share(&mut self) {
         let gap = self.settings.gap;
-        let mut best: Option<FrontierPoint> = None;
+        let mut best: Option<FrontierPoint<S>> = None;
         for point in self.points.iter_mut().flatten() {
             if let Some(before) = &best
                 && let Some(cost) = before.cost()
@@ -207,7 +235,7 @@ impl Walk<'_> {
         true
     }
 
-    fn finish(mut self) -> Vec<FrontierPoint> {
+    fn finish(mut self) -> Vec<FrontierPoint<S>> {
         self.share();
         self.points.into_iter().flatten().collect()
     }

@@ -1,6 +1,60 @@
 //! Executes a rematerialization plan on a real device.
 //!
-//! This crate is the place of the executor: it will run a `remat-plan/1` operator by operator with libtorch, on CPU or
-//! CUDA, measure time and peak memory, and profile operators into instances. It is not written yet; nothing in the
-//! workspace depends on it so far.
+//! A [`Training`] holds a network of the zoo with random parameters and a random batch; [`run`] takes a plan
+//! (`remat-plan/1`) through one training step, operator by operator with explicit forward and backward calls to libtorch, and
+//! measures time and memory of each. [`profile`] turns such measurements into an instance to solve, [`compare`] holds gradients against
+//! those of another plan.
+//!
+//! Everything that runs needs the feature `torch` and libtorch (`scripts/setup-torch.sh`); without it the crate
+//! has its errors and [`program_of`] alone, and builds without fetching anything.
+//!
+//! | module | concept |
+//! |---|---|
+//! | `device` | devices, and the memory of tensors there |
+//! | `model` | from an instance back to the network it is of |
+//! | `training` | parameters, batch, gradients |
+//! | `kernels` | forward and backward of every operator |
+//! | `execute` | the plan's statements |
+//! | `profile` | measured costs and sizes as an instance |
+//! | `compare` | gradients side by side |
+//! | `shim` | C++ beyond what `tch` offers |
 #![deny(missing_docs)]
+
+#[cfg(feature = "torch")]
+mod compare;
+#[cfg(feature = "torch")]
+mod device;
+mod error;
+#[cfg(feature = "torch")]
+mod execute;
+#[cfg(feature = "torch")]
+mod kernels;
+mod model;
+#[cfg(feature = "torch")]
+mod profile;
+#[cfg(feature = "torch")]
+mod shim;
+#[cfg(feature = "torch")]
+mod training;
+
+pub use error::ExecError;
+pub use model::program_of;
+/// A tensor of libtorch.
+#[cfg(feature = "torch")]
+pub use tch::Tensor;
+#[cfg(feature = "torch")]
+pub use {
+    compare::{Comparison, compare, gradients},
+    device::{Device, Memory},
+    execute::{Computation, Run, run},
+    profile::{Profile, ProfileSettings, Timing, profile},
+    training::Training,
+};
+
+/// Threads that an operator on the CPU may use; 0 leaves the number to libtorch.
+#[cfg(feature = "torch")]
+pub fn set_threads(threads: u16) {
+    if threads > 0 {
+        tch::set_num_threads(i32::from(threads));
+    }
+}

@@ -7,6 +7,7 @@
 pub mod brute;
 pub mod graphs;
 pub mod monet;
+pub mod monet_graphs;
 
 use std::path::{Path, PathBuf};
 

@@ -3,15 +3,15 @@
 use crate::arguments::BaselinesArguments;
 use crate::draw::tradeoff::{self, Curve, TradeoffPicture};
 use crate::failure::{Exit, Failure};
+use crate::files;
 use crate::report::{self, Table};
-use crate::{files, source};
+use crate::source::{self, Problem};
 use rayon::prelude::*;
 use remat_formulations::baselines::{self, Baseline};
 use remat_formulations::budget::format_bytes;
-use remat_formulations::schedule::CheckmateSchedule;
-use remat_formulations::simulate::{self, Replay};
-use remat_formulations::solve::{self, Settings};
-use remat_formulations::{Instance, bound, budget};
+use remat_formulations::simulate::Replay;
+use remat_formulations::solve::Settings;
+use remat_formulations::{Instance, budget};
 use serde::Serialize;
 use std::fmt::Write;
 use std::sync::atomic::AtomicBool;
@@ -28,24 +28,25 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
     for path in [&arguments.svg, &arguments.csv].into_iter().flatten() {
         files::check_writable(path)?;
     }
-    let instance = source::checkmate_view(&arguments.instance)?;
-    let plain = source::plain_replay(&instance)?;
+    let problem = source::problem(&arguments.instance, arguments.formulation)?;
+    let instance = &problem.instance;
+    let plain = problem.plain_replay()?;
     let budget_bytes = source::budget(&arguments.budget, plain.peak_bytes)?;
-    let mut at_budget = heuristics(&instance, budget_bytes, false);
+    let mut at_budget = heuristics(&problem, budget_bytes, false);
     let with_ours = !arguments.search.is_zero();
     if with_ours {
-        at_budget.push(search(&instance, budget_bytes, arguments.search));
+        at_budget.push(search(&problem, budget_bytes, arguments.search));
     }
     at_budget.sort_by_key(|r| r.rank(budget_bytes));
     files::print(&if arguments.json {
-        json(&instance, budget_bytes, &plain, &at_budget)
+        json(instance, budget_bytes, &plain, &at_budget)
     } else {
-        table(&instance, budget_bytes, &plain, &at_budget)
+        table(&problem, budget_bytes, &plain, &at_budget)
     })?;
     if arguments.svg.is_none() && arguments.csv.is_none() {
         return Ok(Exit::Done);
     }
-    let sweep = sweep(&instance, plain.peak_bytes, arguments);
+    let sweep = sweep(&problem, plain.peak_bytes, arguments);
     if let Some(path) = &arguments.csv {
         files::write(path, &csv(&sweep))?;
     }
@@ -93,39 +94,36 @@ pub(crate) const SWEEP_PROGRAMS_UP_TO: usize = 100;
 
 fn run_baseline(
     baseline: &Baseline,
-    instance: &Instance,
+    problem: &Problem,
     budget_bytes: u64,
     sweep: bool,
-) -> Result<CheckmateSchedule, String> {
-    if sweep && baseline.solves_program && instance.len() > SWEEP_PROGRAMS_UP_TO {
+) -> Result<Replay, String> {
+    if sweep && baseline.solves_program && problem.instance.len() > SWEEP_PROGRAMS_UP_TO {
         return Err(format!(
             "left out of sweeps over more than {SWEEP_PROGRAMS_UP_TO} nodes"
         ));
     }
-    baseline
-        .run(instance, budget_bytes)
-        .map_err(|e| e.to_string())
+    problem.baseline(baseline, budget_bytes)
 }
 
 /// All heuristics at a budget, in the order of their list.
 ///
 /// Over a sweep those that solve a linear program are left to small graphs.
-pub(crate) fn heuristics(instance: &Instance, budget_bytes: u64, sweep: bool) -> Vec<Found> {
+pub(crate) fn heuristics(problem: &Problem, budget_bytes: u64, sweep: bool) -> Vec<Found> {
     let one = |baseline: &Baseline| Found {
         name: baseline.name,
-        result: run_baseline(baseline, instance, budget_bytes, sweep)
-            .and_then(|s| simulate::checkmate(instance, &s).map_err(|e| e.to_string())),
+        result: run_baseline(baseline, problem, budget_bytes, sweep),
     };
     // The order of the results is that of the list, whoever finishes first.
     baselines::all().par_iter().map(one).collect()
 }
 
-fn search(instance: &Instance, budget_bytes: u64, time: Duration) -> Found {
+fn search(problem: &Problem, budget_bytes: u64, time: Duration) -> Found {
     let settings = Settings {
         time_limit: Some(time),
         ..Settings::new(budget_bytes)
     };
-    let outcome = solve::solve(instance, &settings, &AtomicBool::new(false), &|_| {});
+    let outcome = problem.solve(&settings, &AtomicBool::new(false), &|_| {});
     let result = match outcome {
         Ok(outcome) => outcome.replay.ok_or_else(|| {
             let reason = outcome.infeasible_because;
@@ -138,11 +136,11 @@ fn search(instance: &Instance, budget_bytes: u64, time: Duration) -> Found {
 
 /// Results at each budget, from the least that any heuristic reaches to the peak without recomputation.
 fn sweep(
-    instance: &Instance,
+    problem: &Problem,
     plain_bytes: u64,
     arguments: &BaselinesArguments,
 ) -> Vec<(u64, Vec<Found>)> {
-    let least = heuristics(instance, 0, true);
+    let least = heuristics(problem, 0, true);
     let least = least.iter().filter_map(|r| r.result.as_ref().ok());
     let least = least.map(|r| r.peak_bytes).min().unwrap_or(0);
     let last = u64::from(arguments.points) - 1;
@@ -152,12 +150,12 @@ fn sweep(
         .collect();
     let mut sweep: Vec<(u64, Vec<Found>)> = budgets
         .par_iter()
-        .map(|b| (*b, heuristics(instance, *b, true)))
+        .map(|b| (*b, heuristics(problem, *b, true)))
         .collect();
     if !arguments.search.is_zero() {
         // The search uses all cores itself.
         for (budget_bytes, found) in &mut sweep {
-            found.push(search(instance, *budget_bytes, arguments.search));
+            found.push(search(problem, *budget_bytes, arguments.search));
         }
     }
     sweep
@@ -206,7 +204,8 @@ fn csv(sweep: &[(u64, Vec<Found>)]) -> String {
     text
 }
 
-fn table(instance: &Instance, budget_bytes: u64, plain: &Replay, found: &[Found]) -> String {
+fn table(problem: &Problem, budget_bytes: u64, plain: &Replay, found: &[Found]) -> String {
+    let instance = &problem.instance;
     let mut text = format!(
         "{}: {} nodes, budget {} ({:.1}% of the {} without recomputation)\n\n",
         instance.name(),
@@ -241,7 +240,7 @@ fn table(instance: &Instance, budget_bytes: u64, plain: &Replay, found: &[Found]
         table.row(row);
     }
     text += &table.render("  ");
-    if let Err(too_small) = bound::knapsack_bound(instance, budget_bytes) {
+    if let Some(too_small) = problem.too_small(budget_bytes) {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "\nNo plan fits: {too_small}.");
     }
@@ -293,7 +292,7 @@ fn json(instance: &Instance, budget_bytes: u64, plain: &Replay, found: &[Found])
         instance: instance.name(),
         budget_bytes,
         plain_peak_bytes: plain.peak_bytes,
-        base_cost: instance.base_cost(),
+        base_cost: plain.base_cost,
         cost_unit: &instance.cost_unit().name,
         strategies: strategies.collect(),
     })

@@ -20,7 +20,7 @@ const STORIES: usize = 12;
 /// [`Failure`] for bad input.
 pub fn run(arguments: &ExplainArguments) -> Result<Exit, Failure> {
     let found = source::replayed(&arguments.instance, &arguments.plan)?;
-    let plain = source::plain_replay(&found.instance)?;
+    let plain = source::plain_replay(&found.instance, found.plan.semantics)?;
     let budget_bytes = match &arguments.budget {
         Some(text) => Some(source::budget(text, plain.peak_bytes)?),
         None => found.budget_bytes,

@@ -8,6 +8,7 @@ use remat_formulations::budget::{Budget, format_bytes};
 use remat_formulations::checkmate::compact::{Compact, Space};
 use remat_formulations::checkmate::original::{Original, Stages};
 use remat_formulations::instance::Program;
+use remat_formulations::plan::Semantics;
 use remat_formulations::{Instance, checkmate, monet};
 use remat_lp::{Model, lp_format, mps};
 use serde::Serialize;
@@ -30,8 +31,13 @@ pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
         Program::Monet => source::instance(&arguments.instance, program)?,
     };
     let plain = match program {
-        Program::Checkmate => source::plain_replay(&instance)?,
-        Program::Monet => source::plain_replay(&instance.single_implementation().0)?,
+        Program::Checkmate => source::plain_replay(&instance, Semantics::Checkmate)?,
+        Program::Monet if instance.loss().is_some() => {
+            source::plain_replay(&instance, Semantics::Monet)?
+        }
+        Program::Monet => {
+            source::plain_replay(&instance.single_implementation().0, Semantics::Checkmate)?
+        }
     };
     let budget_bytes = source::budget(&arguments.budget, plain.peak_bytes)?;
     let unit_bytes = unit(arguments)?;

@@ -11,5 +11,6 @@ pub mod mip;
 pub mod show;
 pub mod solve;
 pub mod sweep;
+pub mod torch;
 pub mod verify;
 pub mod zoo;

@@ -8,8 +8,8 @@ use crate::report::{self, Table};
 use crate::{files, source};
 use remat_formulations::budget::format_bytes;
 use remat_formulations::instance::NodeId;
-use remat_formulations::plan::{Plan, Register, Step};
-use remat_formulations::schedule::CheckmateSchedule;
+use remat_formulations::plan::{Plan, Register, Semantics, Step};
+use remat_formulations::schedule::{CheckmateSchedule, MonetSchedule, Schedule};
 use remat_formulations::simulate::{self, Replay};
 use remat_formulations::{Instance, NodeId as Id};
 use std::collections::BTreeMap;
@@ -44,6 +44,7 @@ pub fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
             semantics: plan.semantics,
             replay: &subject.replay,
             plain: arguments.plan.is_some().then_some(&subject.plain),
+            measured: None,
             budget_bytes: subject.budget_bytes,
             title: format!(
                 "{}: memory over one training step ({what})",
@@ -77,16 +78,24 @@ impl Subject {
                 (found.instance, found.plan, found.budget_bytes)
             }
             None => {
-                let instance = source::checkmate_view(&arguments.instance)?;
-                let schedule = CheckmateSchedule::checkpoint_all(&instance);
-                let plan = Plan::from_checkmate(&instance, &schedule)
+                let problem = source::problem(&arguments.instance, arguments.formulation)?;
+                let plain = match problem.semantics() {
+                    Semantics::Monet => {
+                        MonetSchedule::checkpoint_all(&problem.instance).map(Schedule::Monet)
+                    }
+                    Semantics::Checkmate => None,
+                };
+                let plain = plain.unwrap_or_else(|| {
+                    Schedule::Checkmate(CheckmateSchedule::checkpoint_all(&problem.instance))
+                });
+                let plan = source::plan_of(&problem.instance, &plain)
                     .map_err(|e| source::replay_failure(&arguments.instance, e))?;
-                (instance, plan, None)
+                (problem.instance, plan, None)
             }
         };
         let replay = simulate::plan(&instance, &plan)
             .map_err(|e| source::replay_failure(&arguments.instance, e))?;
-        let plain = source::plain_replay(&instance)?;
+        let plain = source::plain_replay(&instance, plan.semantics)?;
         let budget_bytes = match &arguments.budget {
             Some(text) => Some(source::budget(text, plain.peak_bytes)?),
             None => recorded,
@@ -111,7 +120,7 @@ impl Subject {
             instance.len(),
             format_bytes(tensors),
             format_bytes(instance.static_bytes()),
-            report::cost(instance.base_cost(), unit),
+            report::cost(self.plain.cost, unit),
             format_bytes(self.plain.peak_bytes),
             report::moment(instance, &self.plain)
         );

@@ -8,10 +8,10 @@ use crate::source::{self, Problem};
 use crate::{files, interrupt, report};
 use remat_formulations::Instance;
 use remat_formulations::budget::format_bytes;
-use remat_formulations::plan::{Plan, PlanDocument};
+use remat_formulations::plan::PlanDocument;
 use remat_formulations::schedule::{Schedule, ScheduleDocument, write_schedule};
 use remat_formulations::simulate::{self, Replay};
-use remat_formulations::solve::{self, Outcome, Settings, Status};
+use remat_formulations::solve::{Outcome, Settings, Status};
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::Path;
@@ -34,7 +34,7 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         note(text, arguments.quiet);
     }
     let instance = &problem.instance;
-    let plain = source::plain_replay(instance)?;
+    let plain = problem.plain_replay()?;
     let budget_bytes = source::budget(&arguments.budget, plain.peak_bytes)?;
     let settings = Settings {
         time_limit: arguments.time_limit,
@@ -50,22 +50,20 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
     let reporter = Reporter::new(
         arguments.quiet,
         instance.cost_unit().clone(),
-        instance.base_cost(),
+        plain.base_cost,
         arguments.time_limit,
     );
-    let outcome = solve::solve(instance, &settings, &interrupt::flag(), &|p| {
-        reporter.update(p)
-    });
+    let outcome = problem.solve(&settings, &interrupt::flag(), &|p| reporter.update(p));
     reporter.finish();
     let outcome = outcome.map_err(|e| Failure::Solve(Box::new(e)))?;
     let mut written = write_files(arguments, instance, &settings, &outcome);
     if let Some(path) = &arguments.progress_svg {
-        let drawn = draw_progress(path, instance, &reporter, &outcome);
+        let drawn = draw_progress(path, &problem, plain.base_cost, &reporter, &outcome);
         written = written.and_then(|lines| drawn.map(|line| [lines, vec![line]].concat()));
     }
     // The result is shown even where it could not be written to the files.
     files::print(&if arguments.json {
-        json(&problem, &settings, &outcome)
+        json(&problem, &settings, &outcome, plain.base_cost)
     } else {
         let written = written.as_deref().unwrap_or_default();
         summary(&problem, &settings, &outcome, &plain, written)
@@ -81,9 +79,10 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
 /// Draws the solve over time, and says so.
 fn draw_progress(
     path: &Path,
-    instance: &Instance,
+    problem: &Problem,
+    base_cost: u64,
     reporter: &Reporter,
-    outcome: &Outcome,
+    outcome: &Outcome<Schedule>,
 ) -> Result<String, Failure> {
     let mut looks = reporter.looks();
     looks.push(Look {
@@ -92,9 +91,9 @@ fn draw_progress(
         bound: outcome.bound,
     });
     let picture = ProgressPicture {
-        title: format!("{}: cost and bound over time", instance.name()),
+        title: format!("{}: cost and bound over time", problem.instance.name()),
         looks: &looks,
-        base_cost: instance.base_cost(),
+        base_cost,
     };
     files::write(path, &progress::draw(&picture)?)?;
     Ok(format!("progress  {}", path.display()))
@@ -105,7 +104,7 @@ fn write_files(
     arguments: &SolveArguments,
     instance: &Instance,
     settings: &Settings,
-    outcome: &Outcome,
+    outcome: &Outcome<Schedule>,
 ) -> Result<Vec<String>, Failure> {
     let (Some(schedule), Some(objective)) = (&outcome.schedule, outcome.objective) else {
         return Ok(Vec::new());
@@ -113,7 +112,7 @@ fn write_files(
     let mut written = Vec::new();
     if let Some(path) = &arguments.out {
         let fail = |e| source::replay_failure("the schedule that was found", e);
-        let plan = Plan::from_checkmate(instance, schedule).map_err(fail)?;
+        let plan = source::plan_of(instance, schedule).map_err(fail)?;
         let plan = plan.optimised(instance).map_err(fail)?;
         let replay = simulate::plan(instance, &plan).map_err(fail)?;
         let document = PlanDocument {
@@ -135,7 +134,7 @@ fn write_files(
             instance: instance.name().into(),
             budget_bytes: Some(settings.budget_bytes),
             objective,
-            schedule: Schedule::Checkmate(schedule.clone()),
+            schedule: schedule.clone(),
         };
         files::write(path, &write_schedule(&document, instance))?;
         written.push(format!("schedule  {}", path.display()));
@@ -167,7 +166,12 @@ struct Json<'a> {
     infeasible_because: Option<&'a str>,
 }
 
-fn json(problem: &Problem, settings: &Settings, outcome: &Outcome) -> String {
+fn json(
+    problem: &Problem,
+    settings: &Settings,
+    outcome: &Outcome<Schedule>,
+    base_cost: u64,
+) -> String {
     let instance = &problem.instance;
     let may_fit = outcome.status != Status::Infeasible;
     report::json(&Json {
@@ -178,7 +182,7 @@ fn json(problem: &Problem, settings: &Settings, outcome: &Outcome) -> String {
         bound: may_fit.then_some(outcome.bound),
         gap: outcome.gap,
         bound_scope: outcome.bound_scope,
-        base_cost: instance.base_cost(),
+        base_cost,
         overhead_percent: outcome.replay.as_ref().map(Replay::overhead_percent),
         cost_unit: &instance.cost_unit().name,
         peak_memory_bytes: outcome.replay.as_ref().map(|r| r.peak_bytes),
@@ -203,7 +207,7 @@ fn threads(settings: &Settings) -> usize {
 fn summary(
     problem: &Problem,
     settings: &Settings,
-    outcome: &Outcome,
+    outcome: &Outcome<Schedule>,
     plain: &Replay,
     written: &[String],
 ) -> String {
@@ -221,7 +225,10 @@ fn summary(
     let status = outcome.status.as_str();
     let _ = writeln!(out, "  status    {status}: {}", verdict(outcome));
     if let (Some(replay), Some(objective)) = (&outcome.replay, outcome.objective) {
-        let again = outcome.schedule.as_ref().map_or(0, |s| s.recomputations());
+        let again = outcome
+            .schedule
+            .as_ref()
+            .map_or(0, Schedule::recomputations);
         let _ = writeln!(
             out,
             "  cost      {}, {:.2}% over no recomputation ({again} recomputations)\n  memory    peak {} at {}",
@@ -258,7 +265,7 @@ fn summary(
     out
 }
 
-fn verdict(outcome: &Outcome) -> String {
+fn verdict(outcome: &Outcome<Schedule>) -> String {
     let found = outcome.schedule.is_some();
     match (outcome.status, &outcome.infeasible_because) {
         (Status::Infeasible, Some(reason)) => reason.clone(),

@@ -10,14 +10,20 @@ use crate::{files, interrupt, source};
 use rayon::prelude::*;
 use remat_formulations::budget::format_bytes;
 use remat_formulations::frontier::{self, FrontierPoint};
+use remat_formulations::schedule::Schedule;
 use remat_formulations::simulate::Replay;
-use remat_formulations::solve::{Settings, Status};
+use remat_formulations::solve::{Progress, Settings, Status};
 use remat_formulations::{Instance, baselines};
 use serde::Serialize;
 use std::fmt::Write;
 
 /// Name of this program's own search in tables and pictures.
 const OURS: &str = "remat-bb";
+
+/// A budget's place, with a schedule of either program.
+type Point = FrontierPoint<Schedule>;
+/// Who is told how a solve stands.
+type Looker<'a> = &'a (dyn Fn(&Progress) + Sync);
 
 /// Solves for every budget, writes the files that were asked for, and reports.
 ///
@@ -27,8 +33,9 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
     for path in [&arguments.svg, &arguments.csv].into_iter().flatten() {
         files::check_writable(path)?;
     }
-    let instance = source::checkmate_view(&arguments.instance)?;
-    let plain = source::plain_replay(&instance)?;
+    let problem = source::problem(&arguments.instance, arguments.formulation)?;
+    let instance = &problem.instance;
+    let plain = problem.plain_replay()?;
     let budgets = budgets(&arguments.budgets, plain.peak_bytes)?;
     let settings = Settings {
         time_limit: arguments.time_limit,
@@ -44,24 +51,28 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
     let reporter = Reporter::new(
         arguments.quiet,
         instance.cost_unit().clone(),
-        instance.base_cost(),
+        plain.base_cost,
         None,
     );
     let count = budgets.len();
     let watch = |done: usize, p: &_| {
         reporter.update_named(&format!("budget {} of {count}  ", done + 1), p);
     };
-    let points = frontier::frontier(&instance, &budgets, &settings, &interrupt::flag(), &watch);
+    let interrupted = interrupt::flag();
+    let solve = |settings: &Settings, start: Option<&Schedule>, look: Looker<'_>| {
+        problem.solve_from(settings, start, &interrupted, look)
+    };
+    let points = frontier::frontier_of(&solve, &budgets, &settings, &interrupted, &watch);
     reporter.finish();
     let points = points.map_err(|e| Failure::Solve(Box::new(e)))?;
     let others: Vec<Vec<Found>> = if arguments.no_baselines {
         points.iter().map(|_| Vec::new()).collect()
     } else {
         let budgets = points.par_iter().map(|p| p.budget_bytes);
-        budgets.map(|b| heuristics(&instance, b, true)).collect()
+        budgets.map(|b| heuristics(&problem, b, true)).collect()
     };
     let sweep = Sweep {
-        instance: &instance,
+        instance,
         plain: &plain,
         points: &points,
         others: &others,
@@ -77,7 +88,7 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
     } else {
         sweep.table()
     })?;
-    let infeasible = |p: &FrontierPoint| p.status == Status::Infeasible;
+    let infeasible = |p: &Point| p.status == Status::Infeasible;
     Ok(if points.iter().any(|p| p.schedule.is_some()) {
         Exit::Done
     } else if points.iter().all(infeasible) && points.len() == count {
@@ -132,20 +143,20 @@ fn budgets(text: &str, plain_bytes: u64) -> Result<Vec<u64>, Failure> {
 struct Sweep<'a> {
     instance: &'a Instance,
     plain: &'a Replay,
-    points: &'a [FrontierPoint],
+    points: &'a [Point],
     others: &'a [Vec<Found>],
 }
 
 impl Sweep<'_> {
     fn percent(&self, cost: u64) -> f64 {
-        match self.instance.base_cost() {
+        match self.plain.base_cost {
             0 => 0.0,
             base => (cost as f64 / base as f64 - 1.0) * 100.0,
         }
     }
 
     /// The bound, where a plan may exist.
-    fn bound(point: &FrontierPoint) -> Option<u64> {
+    fn bound(point: &Point) -> Option<u64> {
         (point.status != Status::Infeasible).then_some(point.bound)
     }
 
@@ -154,7 +165,7 @@ impl Sweep<'_> {
             "{}: {} nodes, {} and {} without recomputation\n\n",
             self.instance.name(),
             self.instance.len(),
-            report::cost(self.instance.base_cost(), self.instance.cost_unit()),
+            report::cost(self.plain.base_cost, self.instance.cost_unit()),
             format_bytes(self.plain.peak_bytes)
         );
         let mut table = Table::new(&[
@@ -316,7 +327,7 @@ impl Sweep<'_> {
         });
         report::json(&Json {
             instance: self.instance.name(),
-            base_cost: self.instance.base_cost(),
+            base_cost: self.plain.base_cost,
             cost_unit: &self.instance.cost_unit().name,
             plain_peak_bytes: self.plain.peak_bytes,
             points: points.collect(),

@@ -16,7 +16,7 @@ pub fn run(arguments: &VerifyArguments) -> Result<Exit, Failure> {
     let found = source::replayed(&arguments.instance, &arguments.plan)?;
     let budget_bytes = match &arguments.budget {
         Some(text) => {
-            let plain = source::plain_replay(&found.instance)?;
+            let plain = source::plain_replay(&found.instance, found.plan.semantics)?;
             Some(source::budget(text, plain.peak_bytes)?)
         }
         None => found.budget_bytes,

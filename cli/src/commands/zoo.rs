@@ -6,6 +6,7 @@ use crate::report::{self, Table};
 use crate::{files, source};
 use remat_formulations::budget::format_bytes;
 use remat_formulations::instance::write_instance;
+use remat_formulations::plan::Semantics;
 use remat_formulations::zoo::{self, ModelSpec, ZooError};
 
 /// Lists or exports models.
@@ -71,7 +72,7 @@ fn export(arguments: &ZooExportArguments) -> Result<Exit, Failure> {
     }
     let instance = zoo::build(&spec).map_err(&fail)?;
     files::write(&arguments.out, &write_instance(&instance))?;
-    let plain = source::plain_replay(&instance.single_implementation().0)?;
+    let plain = source::plain_replay(&instance.single_implementation().0, Semantics::Checkmate)?;
     files::print(&format!(
         "{}: {} nodes, {} a step, peak without recomputation {}\n",
         arguments.out.display(),

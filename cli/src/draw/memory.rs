@@ -19,12 +19,16 @@ pub struct MemoryPicture<'a> {
     pub replay: &'a Replay,
     /// The replay of the plan without recomputation, where it is another one.
     pub plain: Option<&'a Replay>,
+    /// Memory as it was measured, at the same moments.
+    pub measured: Option<&'a [TimelinePoint]>,
     /// The budget in bytes.
     pub budget_bytes: Option<u64>,
     /// Heading.
     pub title: String,
 }
 
+/// Colour of what was measured.
+const MEASURED: RGBColor = PALETTE[3];
 const SIZE: (u32, u32) = (1180, 560);
 
 /// The picture as SVG text.
@@ -39,7 +43,9 @@ pub fn draw(picture: &MemoryPicture<'_>) -> Result<String, Failure> {
         .map_or(replay.cost, |p| p.cost.max(replay.cost));
     let (scale, unit_name) = time_axis(longest, unit);
     let highest = picture.plain.map_or(0, |p| p.peak_bytes);
+    let measured = picture.measured.unwrap_or_default().iter();
     let highest = highest
+        .max(measured.map(|point| point.bytes).max().unwrap_or(0))
         .max(replay.peak_bytes)
         .max(picture.budget_bytes.unwrap_or(0));
     let frame = Frame {
@@ -75,6 +81,9 @@ pub fn draw(picture: &MemoryPicture<'_>) -> Result<String, Failure> {
             outline(area, &frame, &plain.timeline, scale, GREY, 1)?;
         }
         outline(area, &frame, &replay.timeline, scale, PALETTE[0], 2)?;
+        if let Some(measured) = picture.measured {
+            outline(area, &frame, measured, scale, MEASURED, 2)?;
+        }
         loss_line(area, &frame, picture, scale)?;
         if let Some(budget) = picture.budget_bytes {
             budget_line(area, &frame, budget)?;
@@ -323,6 +332,9 @@ fn legend(area: &Area<'_>, picture: &MemoryPicture<'_>) -> Result<(), Failure> {
         area.draw(&Circle::new((x + 11, y), 5, INK.stroke_width(2)))
             .map_err(failed)
     })?;
+    if picture.measured.is_some() {
+        entry("measured", &line(MEASURED, 2))?;
+    }
     if let Some(budget) = picture.budget_bytes {
         let name = format!(
             "budget {}",

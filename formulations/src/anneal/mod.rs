@@ -2,6 +2,7 @@
 
 mod chain;
 mod graph;
+mod landscape;
 mod moves;
 mod polish;
 mod portfolio;
@@ -12,6 +13,7 @@ mod watch;
 
 pub use chain::{Chain, ChainSettings, Found};
 pub use graph::Graph;
+pub use landscape::Landscape;
 pub use polish::{POLISH_MOVES_PER_NODE, POLISH_RUNS, polish};
 pub use portfolio::{PortfolioOutcome, PortfolioSettings, search};
 pub use random::Random;

@@ -1,7 +1,7 @@
 //! Short cold runs from schedules that are nearly good: rounded relaxations.
 
-use super::chain::{Chain, ChainSettings, Found};
-use super::graph::Graph;
+use super::chain::{ChainSettings, Found};
+use super::landscape::Landscape;
 use super::random::Random;
 use super::watch::Watch;
 use crate::schedule::BitMatrix;
@@ -17,11 +17,11 @@ pub const POLISH_MOVES_PER_NODE: u64 = 1 << 11;
 /// Runs of a call of [`polish`] for each start.
 pub const POLISH_RUNS: usize = HOT.len();
 
-/// Anneals from each start (retained sets, shape `n x n`, whether they fit or not), at several low temperatures, `moves`
+/// Anneals from each start (retained sets, whether they fit or not), at several low temperatures, `moves`
 /// moves a run, in the current rayon pool. Returns what fits, in the order of starts and temperatures; `stream` numbers
 /// the random streams, so that calls differ.
-pub fn polish(
-    graph: &Graph,
+pub fn polish<L: Landscape>(
+    graph: &L,
     starts: &[BitMatrix],
     moves: u64,
     seed: u64,
@@ -38,7 +38,6 @@ pub fn polish(
         .map(|(k, &(s, hot))| {
             // Streams of their own, apart from those of the rounds.
             let random = Random::new(!seed, stream.wrapping_mul(1024) + k as u64);
-            let mut chain = Chain::new(graph, &starts[s], random);
             let run = ChainSettings {
                 moves,
                 hot,
@@ -46,8 +45,7 @@ pub fn polish(
                 target: 0,
                 time: None,
             };
-            chain.run(run, &|| stop(), watch);
-            chain.best().cloned()
+            graph.anneal(&starts[s], random, run, &|| stop(), watch)
         })
         .collect();
     found.into_iter().flatten().collect()

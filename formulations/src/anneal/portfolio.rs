@@ -1,7 +1,7 @@
 //! Rounds of annealing runs side by side: some start afresh, some from the best schedules found so far.
 
-use super::chain::{Chain, ChainSettings, Found};
-use super::graph::Graph;
+use super::chain::{ChainSettings, Found};
+use super::landscape::Landscape;
 use super::polish::{POLISH_MOVES_PER_NODE, polish};
 use super::random::Random;
 use super::watch::Watch;
@@ -47,13 +47,13 @@ pub struct PortfolioOutcome {
     pub rounds: u32,
 }
 
-/// Anneals in rounds, from `start` (retained sets, shape `n x n`) and from `known` schedules that fit.
+/// Anneals in rounds, from `start` (retained sets) and from `known` schedules that fit.
 ///
 /// A round runs `LANES` runs in the current rayon pool and ends when all have ended; what they found is merged in lane
 /// order. `guide` is asked before each round: retained sets that it has, rounded from a relaxation, are polished instead.
 /// `stop` is asked often; `watch` shows moves and best cost meanwhile.
-pub fn search(
-    graph: &Graph,
+pub fn search<L: Landscape>(
+    graph: &L,
     start: &BitMatrix,
     known: Vec<Found>,
     settings: &PortfolioSettings,
@@ -74,7 +74,7 @@ pub fn search(
         rounds: 0,
     };
     watch.report(0, outcome.best.as_ref().map(|b| b.cost));
-    let mut round_moves = FIRST_MOVES_PER_NODE * graph.n as u64;
+    let mut round_moves = FIRST_MOVES_PER_NODE * graph.nodes() as u64;
     let mut idle_rounds = 0;
     let mut slow_rounds = 0;
     let mut guided = 0;
@@ -85,7 +85,7 @@ pub fn search(
         let begin = Instant::now();
         let halt = || stop() || over_time();
         if let Some(retained) = guide() {
-            let (moves, seed) = (POLISH_MOVES_PER_NODE * graph.n as u64, settings.seed);
+            let (moves, seed) = (POLISH_MOVES_PER_NODE * graph.nodes() as u64, settings.seed);
             guided += 1;
             for found in polish(graph, &[retained], moves, seed, guided, &halt, watch) {
                 if outcome.best.as_ref().is_none_or(|b| found.cost < b.cost) {
@@ -106,7 +106,6 @@ pub fn search(
                     Some(found) if lane % 2 == 1 => (&found.retained, ELITE_HOT[lane / 2]),
                     _ => (start, FRESH_HOT[(lane + outcome.rounds as usize) % LANES]),
                 };
-                let mut chain = Chain::new(graph, start, random);
                 let run = ChainSettings {
                     moves: round_moves,
                     hot,
@@ -114,8 +113,7 @@ pub fn search(
                     target: settings.target,
                     time,
                 };
-                chain.run(run, &halt, watch);
-                chain.best().cloned()
+                graph.anneal(start, random, run, &halt, watch)
             })
             .collect();
         // A lane that needed all its time was cut short of its moves.

@@ -30,7 +30,7 @@ impl Watch {
     }
 
     /// Adds moves, and a run's best cost.
-    pub(super) fn report(&self, moves: u64, best: Option<u64>) {
+    pub(crate) fn report(&self, moves: u64, best: Option<u64>) {
         self.moves.fetch_add(moves, Ordering::Relaxed);
         if let Some(cost) = best {
             self.best.fetch_min(cost, Ordering::Relaxed);

@@ -268,6 +268,20 @@ impl Reader<'_> {
         Err(self.document.fail(value, "the value is too large", remedy))
     }
 
+    /// What implementation `p` of a backward node keeps, as its name.
+    fn kept(&self, fields: &Fields<'_>, p: usize) -> Result<String, InstanceError> {
+        let what = "a list over implementations of lists of words";
+        let Some(value) = fields.get("keeps") else {
+            return Ok(String::new());
+        };
+        let Some(words) = self.document.list(value, what)?.get(p) else {
+            return Ok(String::new());
+        };
+        let words = self.document.list(words, "a list of words")?.iter();
+        let words = words.map(|w| self.document.string(w, "a word"));
+        Ok(words.collect::<Result<Vec<_>, _>>()?.join("+"))
+    }
+
     fn table<'d>(&'d self, fields: &Fields<'d>, name: &str) -> Result<Fields<'d>, InstanceError> {
         let what = format!("the table of program {name}: an object");
         let value = fields.need(name, &what)?;
@@ -348,7 +362,9 @@ impl Reader<'_> {
             }
         } else if node.is_backward() {
             for (p, needs) in needs.into_iter().enumerate() {
-                node.implementations.push(columns.implementation(p, needs)?);
+                let mut implementation = columns.implementation(p, needs)?;
+                implementation.name = self.kept(fields, p)?;
+                node.implementations.push(implementation);
             }
         } else {
             let needs = needs.into_iter().next().unwrap_or_default();

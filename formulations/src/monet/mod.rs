@@ -2,8 +2,16 @@
 //!
 //! | module | concept |
 //! |---|---|
+//! | [`anneal`] | the primal heuristic: annealing over the retained sets |
+//! | [`bound`] | a lower bound that needs no linear program |
 //! | [`original`] | the program as it was published, for comparison with other solvers |
 //! | [`interval`] | the interval form: columns priced over the whole space, rows and cuts lazily, safe bounds |
+//! | [`solve()`] | an instance and a budget to a schedule and a bound |
 
+pub mod anneal;
+pub mod bound;
 pub mod interval;
 pub mod original;
+mod solve;
+
+pub use solve::{complete, solve};

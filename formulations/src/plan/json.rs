@@ -2,7 +2,7 @@
 
 use super::{Plan, Register, Semantics, Step};
 use crate::document::{self, Data, Document, ReadError, Value};
-use crate::instance::{Instance, NodeId};
+use crate::instance::{Instance, Node, NodeId};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
@@ -163,8 +163,9 @@ fn header(document: &Document) -> Result<(String, Semantics), ReadError> {
 impl PlanDocument {
     /// Writes the plan for its instance: JSON, one statement a line, nodes by name.
     ///
-    /// A statement is `["allocate", register, node]`, `["compute", node, register]`, the same with the index of an
-    /// implementation other than the first, or `["deallocate", register]`. A node that the instance does not have is
+    /// A statement is `["allocate", register, node]`, `["compute", node, register]`, the same with the implementation where
+    /// the node has several (its name, or its index where names do not tell them apart and it is not the first), or
+    /// `["deallocate", register]`. A node that the instance does not have is
     /// written as `null`.
     pub fn write(&self, instance: &Instance) -> String {
         let mut out = String::with_capacity(64 * self.plan.steps.len() + 256);
@@ -199,18 +200,16 @@ impl PlanDocument {
                 Step::Compute {
                     node,
                     register,
-                    implementation: 0,
-                } => write!(out, "[\"compute\", {}, {}]", name(node), register.0),
-                Step::Compute {
-                    node,
-                    register,
                     implementation,
-                } => write!(
-                    out,
-                    "[\"compute\", {}, {}, {implementation}]",
-                    name(node),
-                    register.0
-                ),
+                } => {
+                    let _ = write!(out, "[\"compute\", {}, {}", name(node), register.0);
+                    let known = instance.nodes().get(node.index());
+                    match known.and_then(|v| telling_name(v, implementation)) {
+                        Some(name) => write!(out, ", {}]", quoted(name)),
+                        None if implementation > 0 => write!(out, ", {implementation}]"),
+                        None => write!(out, "]"),
+                    }
+                }
                 Step::Deallocate { register } => {
                     write!(out, "[\"deallocate\", {}]", register.0)
                 }
@@ -219,6 +218,14 @@ impl PlanDocument {
         out.push_str("\n  ]\n}\n");
         out
     }
+}
+
+/// The name of an implementation, where the node has others and none of the same name.
+fn telling_name(node: &Node, implementation: u16) -> Option<&str> {
+    let all = &node.implementations;
+    let name = all.get(usize::from(implementation))?.name.as_str();
+    let same = all.iter().filter(|p| p.name == name).count();
+    (all.len() > 1 && !name.is_empty() && same == 1).then_some(name)
 }
 
 /// A string as JSON.
@@ -277,13 +284,10 @@ impl<'a> StepReader<'a> {
             }),
             ("compute", [_, node, register, implementation]) => {
                 let node = self.node(node)?;
-                let count = self.instance.node(node).implementations.len();
-                let count = count.min(usize::from(u16::MAX) + 1);
-                let what = "implementation of this node";
                 Ok(Step::Compute {
                     node,
                     register: self.register(register)?,
-                    implementation: self.document.index(implementation, count, what)? as u16,
+                    implementation: self.implementation(node, implementation)?,
                 })
             }
             ("deallocate", [_, register]) => Ok(Step::Deallocate {
@@ -292,6 +296,28 @@ impl<'a> StepReader<'a> {
             _ => {
                 let remedy = format!("give {STATEMENTS}");
                 Err(self.document.fail(step, "this is not a statement", remedy))
+            }
+        }
+    }
+
+    /// An implementation by its index, or by a name that only one of them has.
+    fn implementation(&self, node: NodeId, value: &Value) -> Result<u16, ReadError> {
+        let all = &self.instance.node(node).implementations;
+        let count = all.len().min(usize::from(u16::MAX) + 1);
+        let Data::String(name) = &value.data else {
+            let what = "implementation of this node";
+            return Ok(self.document.index(value, count, what)? as u16);
+        };
+        let mut same = (0..count).filter(|k| all[*k].name == *name);
+        match (same.next(), same.next()) {
+            (Some(k), None) => Ok(k as u16),
+            (found, _) => {
+                let problem = match found {
+                    Some(_) => "several implementations of this node have this name",
+                    None => "this node has no implementation of this name",
+                };
+                let remedy = format!("give its index, from 0 to {}", count - 1);
+                Err(self.document.fail(value, problem, remedy))
             }
         }
     }

@@ -38,6 +38,16 @@ pub enum Schedule {
     Monet(MonetSchedule),
 }
 
+impl Schedule {
+    /// Number of computations beyond the first of each node; by-products count where they are made again.
+    pub fn recomputations(&self) -> usize {
+        match self {
+            Schedule::Checkmate(s) => s.recomputations(),
+            Schedule::Monet(s) => s.recomputations(),
+        }
+    }
+}
+
 /// A schedule with what its file says about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScheduleDocument {

@@ -1,7 +1,8 @@
 //! Schedules of MONeT's program.
 
 use super::BitMatrix;
-use crate::instance::Instance;
+use crate::instance::{Instance, NodeId, NodeKind};
+use crate::schedule::CheckmateSchedule;
 
 /// A schedule of MONeT's program (Shah et al., ICLR 2021; Program A of the benchmark description).
 ///
@@ -28,4 +29,94 @@ impl MonetSchedule {
         let loss = instance.loss()?.index();
         Some((instance.len() - loss, loss + 1))
     }
+
+    /// The schedule that computes each node once, by its first implementation and never in place, and stores what the
+    /// backward pass reads until its last reader; by-products only where a first implementation reads them. `None`
+    /// without a loss.
+    pub fn checkpoint_all(instance: &Instance) -> Option<Self> {
+        let (stages, columns) = Self::shape(instance)?;
+        let mut schedule = Self::empty(stages, columns);
+        for t in 1..stages {
+            for u in forward_needs(instance, columns - 1 + t, columns) {
+                // Row (6): what a backward node reads is stored beyond its stage.
+                (1..=t + 1).for_each(|s| schedule.retained.set(s, u, true));
+            }
+        }
+        for i in (0..columns).rev() {
+            let optional = matches!(
+                instance.node(NodeId::from(i)).kind,
+                NodeKind::ByProduct { .. }
+            );
+            if optional && !schedule.retained.get(1, i) && !schedule.computed.get(0, i) {
+                continue;
+            }
+            schedule.computed.set(0, i, true);
+            for u in forward_needs(instance, i, columns) {
+                schedule.computed.set(0, u, true);
+            }
+        }
+        Some(schedule)
+    }
+
+    /// What a schedule of Checkmate's program for the view with single implementations stores at the start of each stage
+    /// (shape `(n - l + 1) x (l + 1)`), with what backward nodes read stored beyond their stage; `ids` are the view's
+    /// nodes in `instance`. `None` without a loss, or where the shapes do not agree.
+    pub fn stored_by_checkmate(
+        instance: &Instance,
+        ids: &[NodeId],
+        schedule: &CheckmateSchedule,
+    ) -> Option<BitMatrix> {
+        let (stages, columns) = Self::shape(instance)?;
+        let retained = &schedule.retained;
+        if retained.rows() != ids.len() || retained.columns() != ids.len() {
+            return None;
+        }
+        let mut stored = BitMatrix::new(stages + 1, columns);
+        for (row, id) in ids.iter().enumerate() {
+            let Some(t) = (id.index() + 1).checked_sub(columns).filter(|t| *t > 0) else {
+                continue;
+            };
+            let needs = instance.needs(*id);
+            for k in retained.ones(row) {
+                let i = ids[k].index();
+                if i < columns {
+                    stored.set(t, i, true);
+                    if needs.binary_search(&ids[k]).is_ok() {
+                        stored.set(t + 1, i, true);
+                    }
+                }
+            }
+        }
+        Some(stored)
+    }
+
+    /// Number of computations of forward nodes and by-products beyond the first of each.
+    pub fn recomputations(&self) -> usize {
+        let columns = self.computed.columns();
+        let mut seen = vec![false; columns];
+        for t in 0..self.computed.rows() {
+            self.computed.ones(t).for_each(|i| seen[i] = true);
+        }
+        self.computed.count_ones() - seen.into_iter().filter(|s| *s).count()
+    }
+
+    fn empty(stages: usize, columns: usize) -> Self {
+        MonetSchedule {
+            computed: BitMatrix::new(stages, columns),
+            retained: BitMatrix::new(stages + 1, columns),
+            in_place: BitMatrix::new(stages, columns),
+            forward_choice: vec![vec![0; columns]; stages],
+            backward_choice: vec![0; stages],
+        }
+    }
+}
+
+/// What the first implementation of a node reads among the first `columns` nodes.
+fn forward_needs(
+    instance: &Instance,
+    i: usize,
+    columns: usize,
+) -> impl Iterator<Item = usize> + '_ {
+    let needs = instance.needs(NodeId::from(i)).iter();
+    needs.map(|u| u.index()).filter(move |u| *u < columns)
 }

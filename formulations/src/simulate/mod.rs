@@ -11,7 +11,7 @@ mod monet;
 mod plan;
 
 pub use checkmate::checkmate;
-pub use monet::monet;
+pub use monet::{base_cost as monet_base_cost, monet};
 pub use plan::{StepFault, plan};
 
 use crate::instance::NodeId;

@@ -87,8 +87,8 @@ fn check_shapes(
     same("the choice of backward implementations", found, (stages, 1))
 }
 
-/// Cost that no schedule avoids: each node once, at its cheapest.
-pub(super) fn base_cost(instance: &Instance) -> u64 {
+/// Cost that no schedule of MONeT's program avoids: each node but by-products once, at its cheapest.
+pub fn base_cost(instance: &Instance) -> u64 {
     let mut total = 0;
     for node in instance.nodes() {
         if matches!(node.kind, NodeKind::ByProduct { .. }) {

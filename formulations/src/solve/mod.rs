@@ -98,13 +98,13 @@ pub struct Progress {
     pub nodes: u64,
 }
 
-/// What a solve found.
+/// What a solve found; schedules of Checkmate's program, or of another one.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct Outcome<S = CheckmateSchedule> {
     /// How it ended.
     pub status: Status,
     /// The best schedule that fits, as replayed.
-    pub schedule: Option<CheckmateSchedule>,
+    pub schedule: Option<S>,
     /// Its replay.
     pub replay: Option<Replay>,
     /// Its cost.
@@ -125,6 +125,70 @@ pub struct Outcome {
     pub moves: u64,
     /// Why no schedule fits, where that was proven.
     pub infeasible_because: Option<String>,
+}
+
+impl<S> Outcome<S> {
+    /// Nothing found yet, and a bound.
+    pub(crate) fn new(bound: u64) -> Self {
+        Outcome {
+            status: Status::Limit,
+            schedule: None,
+            replay: None,
+            objective: None,
+            bound,
+            gap: None,
+            bound_scope: "full",
+            seconds: 0.0,
+            nodes: 0,
+            lp_iterations: 0,
+            moves: 0,
+            infeasible_because: None,
+        }
+    }
+
+    /// Takes over a schedule as the answer. The bound is final.
+    pub(crate) fn take(&mut self, schedule: S, replay: Replay) {
+        let (objective, bound) = (replay.cost, self.bound);
+        debug_assert!(bound <= objective, "bound {bound} above a cost {objective}");
+        self.objective = Some(objective);
+        self.gap = Some(if objective == 0 {
+            0.0
+        } else {
+            (objective - bound.min(objective)) as f64 / objective as f64
+        });
+        self.schedule = Some(schedule);
+        self.replay = Some(replay);
+    }
+
+    /// Finds the status, once everything else is known.
+    pub(crate) fn settle(&mut self, gap: f64, interrupted: bool) {
+        let closed = self.gap.is_some_and(|open| open <= gap);
+        self.status = match self.objective {
+            Some(_) if closed => Status::Optimal,
+            None if self.infeasible_because.is_some() => Status::Infeasible,
+            _ if interrupted => Status::Interrupted,
+            Some(_) => Status::Feasible,
+            None => Status::Limit,
+        };
+    }
+
+    /// The same with another kind of schedule.
+    pub fn map<T>(self, change: impl FnOnce(S) -> T) -> Outcome<T> {
+        Outcome {
+            status: self.status,
+            schedule: self.schedule.map(change),
+            replay: self.replay,
+            objective: self.objective,
+            bound: self.bound,
+            gap: self.gap,
+            bound_scope: self.bound_scope,
+            seconds: self.seconds,
+            nodes: self.nodes,
+            lp_iterations: self.lp_iterations,
+            moves: self.moves,
+            infeasible_because: self.infeasible_because,
+        }
+    }
 }
 
 /// Why a solve could not be carried out.
@@ -168,20 +232,7 @@ pub fn solve(
     progress: &(dyn Fn(&Progress) + Sync),
 ) -> Result<Outcome, SolveError> {
     let clock = Instant::now();
-    let mut outcome = Outcome {
-        status: Status::Limit,
-        schedule: None,
-        replay: None,
-        objective: None,
-        bound: instance.base_cost(),
-        gap: None,
-        bound_scope: "full",
-        seconds: 0.0,
-        nodes: 0,
-        lp_iterations: 0,
-        moves: 0,
-        infeasible_because: None,
-    };
+    let mut outcome = Outcome::new(instance.base_cost());
     match bound::knapsack_bound(instance, settings.budget_bytes) {
         Ok(bound) => outcome.bound = bound.cost,
         Err(reason) => {
@@ -194,7 +245,7 @@ pub fn solve(
     let everything = CheckmateSchedule::checkpoint_all(instance);
     let replay = simulate::checkmate(instance, &everything)?;
     if replay.peak_bytes <= settings.budget_bytes {
-        finish(&mut outcome, everything, replay);
+        outcome.take(everything, replay);
     } else {
         search::run(
             instance,
@@ -206,27 +257,7 @@ pub fn solve(
             &mut outcome,
         )?;
     }
-    let closed = outcome.gap.is_some_and(|gap| gap <= settings.gap);
-    outcome.status = match outcome.objective {
-        Some(_) if closed => Status::Optimal,
-        None if outcome.infeasible_because.is_some() => Status::Infeasible,
-        _ if interrupt.load(Ordering::Relaxed) => Status::Interrupted,
-        Some(_) => Status::Feasible,
-        None => Status::Limit,
-    };
+    outcome.settle(settings.gap, interrupt.load(Ordering::Relaxed));
     outcome.seconds = clock.elapsed().as_secs_f64();
     Ok(outcome)
-}
-
-fn finish(outcome: &mut Outcome, schedule: CheckmateSchedule, replay: Replay) {
-    let (objective, bound) = (replay.cost, outcome.bound);
-    debug_assert!(bound <= objective, "bound {bound} above a cost {objective}");
-    outcome.objective = Some(objective);
-    outcome.gap = Some(if objective == 0 {
-        0.0
-    } else {
-        (objective - bound.min(objective)) as f64 / objective as f64
-    });
-    outcome.schedule = Some(schedule);
-    outcome.replay = Some(replay);
 }

@@ -6,7 +6,7 @@
 //! work, so that the answer depends on instance, budget and seed alone.
 
 use super::starts::{fitting, fitting_baselines};
-use super::{Outcome, Progress, Settings, SolveError, finish};
+use super::{Outcome, Progress, Settings, SolveError};
 use crate::anneal::{
     self, Found, Graph, POLISH_MOVES_PER_NODE, POLISH_RUNS, PortfolioSettings, Watch,
 };
@@ -87,7 +87,7 @@ pub(super) fn run(
                 budget_bytes: settings.budget_bytes,
             });
         }
-        finish(outcome, schedule, replay);
+        outcome.take(schedule, replay);
     }
     Ok(())
 }

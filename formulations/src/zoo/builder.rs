@@ -1,13 +1,13 @@
 //! Networks, described operator by operator.
 
 use super::ZooError;
-use super::op::{Activation, Convolution, Op, Operation, Pooling};
+use super::op::{Activation, Convolution, Op, Operation, Pooling, Slice};
 use super::op::{convolved, misfit, pooled};
 use super::tensor::{Precision, elements};
 use crate::instance::LARGEST_VALUE;
 
 /// A tensor of a [`Network`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Tensor(pub(super) u32);
 
 /// Where a tensor's memory is.
@@ -76,13 +76,23 @@ pub struct Network {
     pub(super) precision: Precision,
     pub(super) values: Vec<Value>,
     pub(super) operations: Vec<Operation>,
-    /// Elements of each parameter.
-    pub(super) parameters: Vec<u64>,
+    pub(super) parameters: Vec<Parameter>,
     parameter_total: u64,
     /// Running statistics and the like, in bytes.
     pub(super) buffer_bytes: u64,
     /// The input batch, in bytes.
     pub(super) input_bytes: u64,
+}
+
+/// A parameter of a [`Network`].
+#[derive(Clone, PartialEq, Debug)]
+pub struct Parameter {
+    /// Name of the operator that brought it in.
+    pub name: String,
+    /// Shape; a convolution's weight is `[out, in / groups, kernel..]`, transposed `[in, out / groups, kernel..]`.
+    pub shape: Vec<u64>,
+    /// Number of elements.
+    pub elements: u64,
 }
 
 /// A parameter that several operators share.
@@ -112,6 +122,39 @@ impl Network {
     /// Number of parameters (elements), shared ones once.
     pub fn parameter_count(&self) -> u64 {
         self.parameter_total
+    }
+
+    /// Operators in execution order, views among them.
+    pub fn operations(&self) -> &[Operation] {
+        &self.operations
+    }
+
+    /// Parameters, in the order in which operators brought them in.
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.parameters
+    }
+
+    /// Element types.
+    pub fn precision(&self) -> Precision {
+        self.precision
+    }
+
+    /// The operator, or view, that makes a tensor, as an index into [`Network::operations`]; `None` for the input batch.
+    pub fn producer(&self, x: Tensor) -> Option<usize> {
+        self.value(x).producer
+    }
+
+    /// Whether the loss depends on a parameter through a tensor.
+    pub fn needs_gradient(&self, x: Tensor) -> bool {
+        self.value(x).needs_gradient
+    }
+
+    /// The tensors of the input batch.
+    pub fn batch(&self) -> impl Iterator<Item = Tensor> + use<'_> {
+        let tensors = (0..).map(Tensor).zip(&self.values);
+        tensors
+            .filter(|(_, value)| value.producer.is_none())
+            .map(|(x, _)| x)
     }
 
     pub(super) fn value(&self, x: Tensor) -> &Value {
@@ -179,7 +222,7 @@ impl Network {
             Some(input) if op.is_view() => self.value(*input).storage,
             _ => Storage::Operation(self.operations.len()),
         };
-        let differentiable = !matches!(op, Op::DropoutMask | Op::PoolIndices);
+        let differentiable = !matches!(op, Op::DropoutMask | Op::PoolIndices(_));
         let needs_gradient = differentiable
             && (!parameters.is_empty() || inputs.iter().any(|x| self.value(*x).needs_gradient));
         let output = self.add_value(
@@ -211,7 +254,11 @@ impl Network {
             .checked_add(count)
             .filter(|total| *total <= LARGEST_VALUE / 8)
             .ok_or_else(too_large)?;
-        self.parameters.push(count);
+        self.parameters.push(Parameter {
+            name: name.into(),
+            shape: shape.to_vec(),
+            elements: count,
+        });
         Ok(SharedParameter(self.parameters.len() - 1))
     }
 
@@ -262,7 +309,10 @@ impl Network {
     ) -> Result<Tensor, ZooError> {
         let shape = self.shape(x).to_vec();
         let out = convolved(name, &shape, &convolution)?;
-        let mut weight = vec![convolution.out_channels, shape[1] / convolution.groups];
+        let mut weight = match convolution.transposed {
+            false => vec![convolution.out_channels, shape[1] / convolution.groups],
+            true => vec![shape[1], convolution.out_channels / convolution.groups],
+        };
         weight.extend(shape[2..].iter().map(|_| convolution.kernel));
         let bias = [convolution.out_channels];
         let parameters = match convolution.bias {
@@ -295,7 +345,7 @@ impl Network {
         bias: bool,
     ) -> Result<Tensor, ZooError> {
         let inner = self.last_axis(name, x)?;
-        if Some(self.parameters[weight.0]) != inner.checked_mul(features) {
+        if Some(self.parameters[weight.0].elements) != inner.checked_mul(features) {
             let problem = format!("the weight does not map {inner} to {features} features");
             return Err(misfit(name, self.shape(x), problem, "share one that does"));
         }
@@ -376,7 +426,7 @@ impl Network {
         pooling: Pooling,
     ) -> Result<Tensor, ZooError> {
         let out = pooled(name, self.shape(x), &pooling)?;
-        self.push(name, Op::MaxPool, &[x], out, vec![])
+        self.push(name, Op::MaxPool(pooling), &[x], out, vec![])
     }
 
     /// Positions of the maxima of a max pooling, 64 bits each, as a tensor of their own.
@@ -392,7 +442,7 @@ impl Network {
             element_bytes: 8,
             extra_bytes: 0,
         };
-        self.push_sized(name, Op::PoolIndices, &[x], layout, vec![])
+        self.push_sized(name, Op::PoolIndices(pooling), &[x], layout, vec![])
     }
 
     /// Scatters `x` to the positions `indices` in a tensor of the given spatial extents.
@@ -427,7 +477,7 @@ impl Network {
         pooling: Pooling,
     ) -> Result<Tensor, ZooError> {
         let out = pooled(name, self.shape(x), &pooling)?;
-        self.push(name, Op::AveragePool, &[x], out, vec![])
+        self.push(name, Op::AveragePool(pooling), &[x], out, vec![])
     }
 
     /// Average pooling to a given extent along every spatial axis.
@@ -525,17 +575,23 @@ impl Network {
         self.push(name, Op::View, &[x], shape.to_vec(), vec![])
     }
 
-    /// A part of the elements, of the given shape: no node, no memory. Which part does not matter to sizes and costs;
-    /// parts that cover a tensor together must not overlap.
-    pub fn slice(&mut self, name: &str, x: Tensor, shape: &[u64]) -> Result<Tensor, ZooError> {
-        if elements(shape).is_none_or(|count| count > self.value(x).elements) {
+    /// A range along one axis: no node, no memory. Slices that cover a tensor together must not overlap.
+    pub fn slice(&mut self, name: &str, x: Tensor, slice: Slice) -> Result<Tensor, ZooError> {
+        let mut shape = self.shape(x).to_vec();
+        let end = slice.start.checked_add(slice.length);
+        let fits = shape
+            .get(slice.axis)
+            .zip(end)
+            .is_some_and(|(d, end)| end <= *d);
+        if !fits || slice.length == 0 {
             let problem = format!(
-                "a slice of shape {} is larger than its source",
-                super::tensor::format_shape(shape)
+                "a slice of {} from {} along axis {} is not within its source",
+                slice.length, slice.start, slice.axis
             );
-            return Err(misfit(name, self.shape(x), problem, "make it smaller"));
+            return Err(misfit(name, &shape, problem, "give a range that is"));
         }
-        self.push(name, Op::Slice, &[x], shape.to_vec(), vec![])
+        shape[slice.axis] = slice.length;
+        self.push(name, Op::Slice(slice), &[x], shape, vec![])
     }
 
     /// Dropout: a mask of one byte an element, drawn from a seed so that it can be drawn again (node `name.mask`), and

@@ -27,6 +27,7 @@ mod device;
 mod error;
 mod models;
 mod op;
+mod program;
 mod sequence;
 mod spec;
 mod tensor;
@@ -36,11 +37,12 @@ mod work;
 #[cfg(test)]
 mod tests;
 
-pub use builder::{Network, SharedParameter, Tensor};
+pub use builder::{Network, Parameter, SharedParameter, Tensor};
 pub use cost::{Kernel, KernelClass};
 pub use device::{DEVICE_NAMES, Device, MatrixRate};
 pub use error::ZooError;
-pub use op::{Activation, Convolution, Heads, Pooling};
+pub use op::{Activation, Convolution, Heads, Op, Operation, Pooling, Slice};
+pub use program::{Action, Look, Piece, Source, TrainingProgram};
 pub use spec::{ModelInfo, ModelSpec, ParameterInfo, ParameterKind};
 pub use tensor::{DType, Precision};
 pub use training::TrainingOptions;
@@ -72,6 +74,19 @@ pub fn build(spec: &ModelSpec) -> Result<Instance, ZooError> {
             network(spec)?.training_instance(&spec.device(), &spec.options())
         }
         Builder::Graph(graph) => graph(spec),
+    }
+}
+
+/// The training graph of a model with what each node computes; `None` for a model that is a bare graph (`chain`).
+///
+/// # Errors
+/// As [`build`].
+pub fn program(spec: &ModelSpec) -> Result<Option<TrainingProgram>, ZooError> {
+    match network(spec)? {
+        Some(network) => network
+            .training_program(&spec.device(), &spec.options())
+            .map(Some),
+        None => Ok(None),
     }
 }
 

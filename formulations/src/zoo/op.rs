@@ -205,41 +205,70 @@ pub struct Heads {
     pub causal: bool,
 }
 
+/// A range along one axis.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Slice {
+    /// The axis.
+    pub axis: usize,
+    /// First position.
+    pub start: u64,
+    /// Number of positions.
+    pub length: u64,
+}
+
 /// An operator.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Op {
+pub enum Op {
+    /// Convolution, plain or transposed; parameters: weight, and bias where there is one.
     Convolution(Convolution),
-    /// Bias or not.
+    /// Affine map of the last axis; parameters: weight, and bias where there is one.
     Linear {
+        /// Whether there is a bias.
         bias: bool,
     },
+    /// Batch normalisation over all axes but the channels; parameters: scale, shift.
     BatchNorm,
+    /// Layer normalisation of the last axis; parameters: scale, shift.
     LayerNorm,
+    /// Root-mean-square normalisation of the last axis; parameter: scale.
     RmsNorm,
+    /// An elementwise function.
     Activation(Activation),
+    /// Softmax over the last axis.
     Softmax,
-    MaxPool,
+    /// Max pooling.
+    MaxPool(Pooling),
     /// Positions of the maxima, for unpooling.
-    PoolIndices,
+    PoolIndices(Pooling),
     /// Scatters its first input to the positions in the second.
     Unpool,
-    AveragePool,
+    /// Average pooling.
+    AveragePool(Pooling),
+    /// Average pooling to the output's extents.
     AdaptiveAveragePool,
+    /// Linear interpolation to the output's extents.
     Upsample,
+    /// Sum of two tensors.
     Add,
+    /// Elementwise product of two tensors.
     Multiply,
+    /// Concatenation along axis 1.
     Concat,
     /// Same elements, other shape.
     View,
     /// A part of the elements.
-    Slice,
+    Slice(Slice),
+    /// A random mask, drawn from a seed.
     DropoutMask,
+    /// Product of its first input with the mask in the second.
     Dropout,
+    /// Rows of a table (the parameter) for ids.
     Embedding,
     /// Adds a parameter that is broadcast over the batch.
     AddParameter,
     /// Puts a parameter vector before the first position.
     PrependParameter,
+    /// Rotary position embedding.
     Rotary,
     /// Query times key: inputs query, key.
     AttentionScores(Heads),
@@ -247,6 +276,7 @@ pub(super) enum Op {
     AttentionContext(Heads),
     /// Inputs query, key, value.
     FlashAttention(Heads),
+    /// Cross entropy of softmax; its output is the logits' gradients.
     CrossEntropy,
 }
 
@@ -263,17 +293,17 @@ impl Op {
             Op::RmsNorm => "rms_norm".into(),
             Op::Activation(f) => f.name().into(),
             Op::Softmax => "softmax".into(),
-            Op::MaxPool => format!("max_pool{spatial}d"),
-            Op::PoolIndices => format!("max_pool{spatial}d_indices"),
+            Op::MaxPool(_) => format!("max_pool{spatial}d"),
+            Op::PoolIndices(_) => format!("max_pool{spatial}d_indices"),
             Op::Unpool => format!("max_unpool{spatial}d"),
-            Op::AveragePool => format!("avg_pool{spatial}d"),
+            Op::AveragePool(_) => format!("avg_pool{spatial}d"),
             Op::AdaptiveAveragePool => format!("adaptive_avg_pool{spatial}d"),
             Op::Upsample => "upsample".into(),
             Op::Add => "add".into(),
             Op::Multiply => "mul".into(),
             Op::Concat => "concat".into(),
             Op::View => "view".into(),
-            Op::Slice => "slice".into(),
+            Op::Slice(_) => "slice".into(),
             Op::DropoutMask => "dropout_mask".into(),
             Op::Dropout => "dropout".into(),
             Op::Embedding => "embedding".into(),
@@ -289,16 +319,20 @@ impl Op {
 
     /// Whether the output is its first input's memory (no node, no cost, no bytes).
     pub fn is_view(&self) -> bool {
-        matches!(self, Op::View | Op::Slice)
+        matches!(self, Op::View | Op::Slice(_))
     }
 }
 
 /// One application of an operator.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Operation {
+pub struct Operation {
+    /// Name of its node.
     pub name: String,
+    /// What it computes.
     pub op: Op,
+    /// What it reads, in the operator's order.
     pub inputs: Vec<Tensor>,
+    /// What it makes.
     pub output: Tensor,
     /// Indices into the network's parameters.
     pub parameters: Vec<usize>,

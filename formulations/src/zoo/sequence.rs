@@ -15,7 +15,7 @@ impl Network {
         features: u64,
     ) -> Result<Tensor, ZooError> {
         let mut out = self.shape(ids).to_vec();
-        if features == 0 || !self.parameters[table.0].is_multiple_of(features) {
+        if features == 0 || !self.parameters[table.0].elements.is_multiple_of(features) {
             let problem = format!("the table has no rows of {features} features");
             return Err(misfit(name, &out, problem, "give the table's row length"));
         }

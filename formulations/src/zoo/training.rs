@@ -3,7 +3,8 @@
 use super::builder::{Network, Storage, Tensor};
 use super::cost::{Kernel, KernelClass, total_nanoseconds};
 use super::device::Device;
-use super::op::{Op, Operation};
+use super::op::{Op, Operation, Slice};
+use super::program::{Action, Look, Piece, Source, TrainingProgram};
 use super::work::{BackwardNode, BackwardStyle};
 use super::{ZooError, misfit};
 use crate::instance::passing_in_plain_order;
@@ -42,10 +43,10 @@ impl Default for TrainingOptions {
 /// What has arrived of one tensor's gradient.
 #[derive(Clone, Default)]
 struct Pending {
-    /// Nodes that hold (in whole or at some place of their output) a summand of the full gradient.
-    full: Vec<NodeId>,
-    /// Nodes that hold the gradient of a part, with that part's elements.
-    parts: Vec<(NodeId, u64)>,
+    /// Summands of the full gradient.
+    full: Vec<Piece>,
+    /// Gradients of parts, with their places and numbers of elements.
+    parts: Vec<(Piece, Slice, u64)>,
     sums: usize,
 }
 
@@ -54,6 +55,7 @@ struct Emitter<'a> {
     device: &'a Device,
     options: TrainingOptions,
     nodes: Vec<Node>,
+    actions: Vec<Action>,
     /// Node of each operation; views have none.
     node_of: Vec<Option<NodeId>>,
     gradients: Vec<Pending>,
@@ -77,6 +79,32 @@ impl Network {
         device: &Device,
         options: &TrainingOptions,
     ) -> Result<Instance, ZooError> {
+        let (nodes, _) = self.training_nodes(device, options)?;
+        finish(&self.name, device.host_link.clone(), nodes)
+    }
+
+    /// [`Network::training_instance`], with what each node computes.
+    ///
+    /// # Errors
+    /// As [`Network::training_instance`].
+    pub fn training_program(
+        self,
+        device: &Device,
+        options: &TrainingOptions,
+    ) -> Result<TrainingProgram, ZooError> {
+        let (nodes, actions) = self.training_nodes(device, options)?;
+        Ok(TrainingProgram {
+            instance: finish(&self.name, device.host_link.clone(), nodes)?,
+            network: self,
+            actions,
+        })
+    }
+
+    fn training_nodes(
+        &self,
+        device: &Device,
+        options: &TrainingOptions,
+    ) -> Result<(Vec<Node>, Vec<Action>), ZooError> {
         let ends_in_loss = matches!(
             self.operations.last(),
             Some(Operation {
@@ -107,6 +135,7 @@ impl Network {
             device,
             options: *options,
             nodes: Vec::new(),
+            actions: Vec::new(),
             node_of: Vec::with_capacity(self.operations.len()),
             gradients: vec![Pending::default(); self.values.len()],
             has_gradient: vec![false; self.parameters.len()],
@@ -116,7 +145,7 @@ impl Network {
         if options.backward {
             emitter.backward()?;
         }
-        finish(&self.name, device.host_link.clone(), emitter.nodes)
+        Ok((emitter.nodes, emitter.actions))
     }
 }
 
@@ -158,7 +187,7 @@ pub(super) fn finish(
 
 impl Emitter<'_> {
     fn forward(&mut self) -> Result<(), ZooError> {
-        for operation in &self.network.operations {
+        for (k, operation) in self.network.operations.iter().enumerate() {
             let is_loss = operation.op == Op::CrossEntropy;
             if operation.op.is_view() || (is_loss && !self.options.backward) {
                 self.node_of.push(None);
@@ -183,7 +212,8 @@ impl Emitter<'_> {
                 output_bytes: out.bytes,
                 ..Node::default()
             };
-            let id = self.push(node, needs, &kernels)?;
+            let action = Action::Forward { operation: k };
+            let id = self.push(node, needs, &kernels, action)?;
             self.node_of.push(Some(id));
         }
         Ok(())
@@ -202,6 +232,7 @@ impl Emitter<'_> {
         mut node: Node,
         mut needs: Vec<NodeId>,
         kernels: &[Kernel],
+        action: Action,
     ) -> Result<NodeId, ZooError> {
         needs.sort();
         needs.dedup();
@@ -219,6 +250,7 @@ impl Emitter<'_> {
             what: "number of nodes",
         })?;
         self.nodes.push(node);
+        self.actions.push(action);
         Ok(NodeId(id))
     }
 
@@ -231,8 +263,8 @@ impl Emitter<'_> {
         for (k, operation) in network.operations.iter().enumerate().rev() {
             if operation.op == Op::CrossEntropy {
                 if let Some(loss) = self.node_of[k] {
-                    for x in &operation.inputs {
-                        self.arrive(*x, loss)?;
+                    for (slot, x) in operation.inputs.iter().enumerate() {
+                        self.arrive(*x, Piece::of(loss, slot))?;
                     }
                 }
                 continue;
@@ -244,17 +276,24 @@ impl Emitter<'_> {
             let plan = network.backward_plan(operation, style);
             for node in &plan.nodes {
                 let id = self.push_backward(k, operation, node, &gradient)?;
-                for input in &node.feeds {
-                    self.arrive(operation.inputs[*input], id)?;
+                for (slot, input) in node.feeds.iter().enumerate() {
+                    self.arrive(operation.inputs[*input], Piece::of(id, slot))?;
                 }
             }
             let elements = network.value(operation.output).elements;
             for input in &plan.pass_through {
-                for id in &gradient {
-                    let x = operation.inputs[*input];
-                    match plan.part {
-                        true => self.gradients[x.0 as usize].parts.push((*id, elements)),
-                        false => self.arrive(x, *id)?,
+                let x = operation.inputs[*input];
+                for piece in &gradient {
+                    let piece = piece.clone();
+                    match operation.op {
+                        Op::Slice(place) => {
+                            let pending = &mut self.gradients[x.0 as usize];
+                            pending.parts.push((piece, place, elements));
+                        }
+                        _ => {
+                            let look = network.look_at_gradient(operation, *input);
+                            self.arrive(x, piece.then(look))?;
+                        }
                     }
                 }
             }
@@ -267,10 +306,10 @@ impl Emitter<'_> {
         k: usize,
         operation: &Operation,
         plan: &BackwardNode,
-        gradient: &[NodeId],
+        gradient: &[Piece],
     ) -> Result<NodeId, ZooError> {
         let network = self.network;
-        let mut needs = gradient.to_vec();
+        let mut needs = nodes_of(gradient);
         for input in &plan.reads_inputs {
             needs.extend(self.holder(operation.inputs[*input]));
         }
@@ -285,6 +324,7 @@ impl Emitter<'_> {
             for p in &operation.parameters {
                 if !std::mem::replace(&mut self.has_gradient[*p], true) {
                     self.fixed_bytes = network.parameters[*p]
+                        .elements
                         .checked_mul(network.precision.gradients.bytes())
                         .and_then(|bytes| bytes.checked_add(self.fixed_bytes))
                         .filter(|bytes| *bytes <= LARGEST_VALUE)
@@ -319,14 +359,20 @@ impl Emitter<'_> {
                 .ok_or_else(|| too_large("gradient"))?,
             ..Node::default()
         };
-        self.push(node, needs, &plan.kernels)
+        let action = Action::Backward {
+            operation: k,
+            feeds: plan.feeds.clone(),
+            parameters: plan.parameters,
+            gradient: gradient.to_vec(),
+        };
+        self.push(node, needs, &plan.kernels, action)
     }
 
-    /// A summand of a tensor's gradient has arrived at `id`; with explicit sums it is added at once, so that no two
+    /// A summand of a tensor's gradient has arrived; with explicit sums it is added at once, so that no two
     /// wait side by side.
-    fn arrive(&mut self, x: Tensor, id: NodeId) -> Result<(), ZooError> {
+    fn arrive(&mut self, x: Tensor, piece: Piece) -> Result<(), ZooError> {
         let pending = &mut self.gradients[x.0 as usize];
-        pending.full.push(id);
+        pending.full.push(piece);
         if !self.options.explicit_sums || pending.full.len() < 2 {
             return Ok(());
         }
@@ -344,7 +390,7 @@ impl Emitter<'_> {
             bytes: 3 * bytes as u128,
         };
         let sum = self.push_glue(x, &suffix, "grad_add", summands, kernel)?;
-        self.gradients[x.0 as usize].full = vec![sum];
+        self.gradients[x.0 as usize].full = vec![Piece::of(sum, 0)];
         Ok(())
     }
 
@@ -365,7 +411,7 @@ impl Emitter<'_> {
         x: Tensor,
         suffix: &str,
         op: &str,
-        needs: Vec<NodeId>,
+        summands: Vec<Piece>,
         kernel: Kernel,
     ) -> Result<NodeId, ZooError> {
         let network = self.network;
@@ -384,36 +430,81 @@ impl Emitter<'_> {
             output_bytes: self.gradient_bytes(x)?,
             ..Node::default()
         };
-        self.push(node, needs, &[kernel])
+        let needs = nodes_of(&summands);
+        let action = Action::Sum {
+            tensor: x,
+            summands,
+        };
+        self.push(node, needs, &[kernel], action)
     }
 
-    /// The complete gradient of an operator's output: the nodes that hold its summands (one with explicit sums, none
-    /// where no gradient arrives).
-    fn gather(&mut self, operation: &Operation) -> Result<Vec<NodeId>, ZooError> {
+    /// The complete gradient of an operator's output: its summands (one with explicit sums, none where no gradient
+    /// arrives).
+    fn gather(&mut self, operation: &Operation) -> Result<Vec<Piece>, ZooError> {
         let x = operation.output;
         let Pending { full, parts, .. } = std::mem::take(&mut self.gradients[x.0 as usize]);
         if parts.is_empty() {
             return Ok(full);
         }
-        let mut ids: Vec<NodeId> = parts.iter().map(|(id, _)| *id).collect();
-        ids.dedup();
-        let covered: u64 = parts.iter().map(|(_, elements)| *elements).sum();
+        let covered: u64 = parts.iter().map(|(_, _, elements)| *elements).sum();
         let whole = covered == self.network.value(x).elements;
+        let parts = Piece {
+            source: Source::Parts {
+                shape: self.network.value(x).shape.clone(),
+                parts: parts.into_iter().map(|(p, place, _)| (p, place)).collect(),
+            },
+            path: Vec::new(),
+        };
         // Parts that one kernel wrote side by side are the whole; nothing is copied.
-        if ids.len() == 1 && whole && full.is_empty() {
-            return Ok(ids);
-        }
-        if !self.options.explicit_sums && whole {
-            return Ok([full, ids].concat());
+        let one_kernel = nodes_of(std::slice::from_ref(&parts)).len() == 1;
+        let parts_only = full.is_empty() && one_kernel;
+        let summands = [full, vec![parts]].concat();
+        if whole && (parts_only || !self.options.explicit_sums) {
+            return Ok(summands);
         }
         let bytes = self.gradient_bytes(x)? as u128;
         let kernel = Kernel {
             class: KernelClass::Copy,
             flops: 0,
-            bytes: (2 + full.len() as u128) * bytes,
+            bytes: (1 + summands.len() as u128) * bytes,
         };
-        let assembled =
-            self.push_glue(x, ".grad_cat", "grad_concat", [full, ids].concat(), kernel)?;
-        Ok(vec![assembled])
+        let assembled = self.push_glue(x, ".grad_cat", "grad_concat", summands, kernel)?;
+        Ok(vec![Piece::of(assembled, 0)])
+    }
+}
+
+/// The distinct nodes that hold the pieces, ascending.
+fn nodes_of(pieces: &[Piece]) -> Vec<NodeId> {
+    let mut nodes = Vec::new();
+    pieces
+        .iter()
+        .for_each(|piece| piece.nodes(&mut |node| nodes.push(node)));
+    nodes.sort();
+    nodes.dedup();
+    nodes
+}
+
+impl Network {
+    /// How the gradient of an operator's output is to be looked at as that of one of its inputs, where it passes
+    /// through; `None` where it is the same.
+    fn look_at_gradient(&self, operation: &Operation, input: usize) -> Option<Look> {
+        let shape = |x: Tensor| &self.value(x).shape;
+        let narrow = |start, length| {
+            Some(Look::Narrow(Slice {
+                axis: 1,
+                start,
+                length,
+            }))
+        };
+        let x = operation.inputs[input];
+        match operation.op {
+            Op::View => Some(Look::Reshape(shape(x).clone())),
+            Op::Concat => {
+                let before = operation.inputs[..input].iter();
+                narrow(before.map(|x| shape(*x)[1]).sum(), shape(x)[1])
+            }
+            Op::PrependParameter => narrow(1, shape(x)[1]),
+            _ => None,
+        }
     }
 }

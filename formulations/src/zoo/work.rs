@@ -36,8 +36,6 @@ pub(super) struct BackwardNode {
 pub(super) struct BackwardPlan {
     /// Inputs whose gradient is the output's gradient, or a part of it, without any computation.
     pub pass_through: Vec<usize>,
-    /// The output's gradient is a part of the input's.
-    pub part: bool,
     pub nodes: Vec<BackwardNode>,
 }
 
@@ -82,7 +80,7 @@ impl Network {
         operation
             .parameters
             .iter()
-            .map(|p| self.parameters[*p] as u128)
+            .map(|p| self.parameters[*p].elements as u128)
             .sum()
     }
 
@@ -94,7 +92,7 @@ impl Network {
         let moved = read + written;
         let one = |class, per_element: u128, bytes| vec![kernel(class, per_element * count, bytes)];
         match &operation.op {
-            Op::View | Op::Slice => Vec::new(),
+            Op::View | Op::Slice(_) => Vec::new(),
             Op::Convolution(c) => {
                 let class = convolution_class(self.first(operation), c, KernelClass::Convolution);
                 let flops = 2 * self.convolution_products(operation, c);
@@ -114,11 +112,11 @@ impl Network {
             Op::LayerNorm | Op::RmsNorm => one(KernelClass::Normalisation, 7, moved),
             Op::Activation(f) => one(KernelClass::Elementwise, activation_flops(*f), moved),
             Op::Softmax => one(KernelClass::Reduction, 5, moved),
-            Op::MaxPool | Op::PoolIndices => {
+            Op::MaxPool(_) | Op::PoolIndices(_) => {
                 let seen = self.first(operation).elements as u128;
                 vec![kernel(KernelClass::MaxPool, seen, moved)]
             }
-            Op::AveragePool | Op::AdaptiveAveragePool => {
+            Op::AveragePool(_) | Op::AdaptiveAveragePool => {
                 let seen = self.first(operation).elements as u128;
                 vec![kernel(KernelClass::Reduction, seen, moved)]
             }
@@ -223,12 +221,8 @@ impl Network {
             ..BackwardPlan::default()
         };
         match &operation.op {
-            Op::View | Op::Add | Op::Concat => pass(),
-            Op::Slice => BackwardPlan {
-                part: true,
-                ..pass()
-            },
-            Op::DropoutMask | Op::PoolIndices | Op::CrossEntropy => BackwardPlan::default(),
+            Op::View | Op::Slice(_) | Op::Add | Op::Concat => pass(),
+            Op::DropoutMask | Op::PoolIndices(_) | Op::CrossEntropy => BackwardPlan::default(),
             Op::Convolution(c) => {
                 let x = self.first(operation);
                 let flops = 2 * self.convolution_products(operation, c);
@@ -268,7 +262,7 @@ impl Network {
                 single(reads, from_output, KernelClass::Elementwise, flops, 3 * dy)
             }
             Op::Softmax => single(vec![], true, KernelClass::Reduction, 4, 3 * dy),
-            Op::MaxPool => {
+            Op::MaxPool(_) => {
                 let traffic = 2 * bytes(0) + dy;
                 single(vec![0], false, KernelClass::MaxPoolGradient, 1, traffic)
             }
@@ -279,7 +273,7 @@ impl Network {
                 0,
                 2 * bytes(0) + bytes(1),
             ),
-            Op::AveragePool | Op::AdaptiveAveragePool | Op::Upsample => {
+            Op::AveragePool(_) | Op::AdaptiveAveragePool | Op::Upsample => {
                 single(vec![], false, KernelClass::Reduction, 7, bytes(0) + dy)
             }
             Op::Multiply => {
@@ -373,7 +367,6 @@ impl Network {
     fn parameters_only(&self, pass_through: Vec<usize>, kernel: Kernel) -> BackwardPlan {
         BackwardPlan {
             pass_through,
-            part: false,
             nodes: vec![BackwardNode {
                 suffix: ".grad",
                 gradient: Gradient::All,

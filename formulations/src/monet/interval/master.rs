@@ -122,13 +122,22 @@ impl Master {
                     if t + 1 < last {
                         intervals.push(interval(t + 1, false));
                     }
+                    // Made for this reader alone: without these the program starts far from fitting.
+                    if t > 0 && graph.fits_somehow(node, t) {
+                        intervals.push(Interval {
+                            start: t,
+                            end: t,
+                            held: true,
+                            ..interval(0, false)
+                        });
+                    }
                 }
             }
         }
         // By-products are made with parents of the same kind: a plain way for each.
         for c in &mut intervals {
-            let ways = graph.starts(c.node, 0).iter().enumerate();
-            let mut plain = ways.filter(|(k, s)| !s.in_place && graph.fits(c.node, 0, *k));
+            let ways = graph.starts(c.node, c.start).iter().enumerate();
+            let mut plain = ways.filter(|(k, s)| !s.in_place && graph.fits(c.node, c.start, *k));
             c.way = plain.next().map_or(0, |s| s.0) as u16;
         }
         master.add_rows(rows)?;

@@ -1,7 +1,8 @@
 //! BERT (Devlin et al., NAACL 2019).
 
 use super::transformer::{
-    d_model, equal_heads, ffn, heads, layers, positions, residual, seq, shape, vocab,
+    d_model, equal_heads, ffn, first_position, heads, layers, positions, residual, seq, shape,
+    vocab,
 };
 use super::{Builder, Model, dropout, flash};
 use crate::zoo::spec::{ParameterKind, integer, parameter};
@@ -61,7 +62,7 @@ fn bert(spec: &ModelSpec) -> Result<Network, ZooError> {
         x = net.layer_norm("head.norm", x)?;
         x = net.linear_shared("head.decoder", x, vocab, table, true)?;
     } else {
-        x = net.slice("pooler.first", x, &[batch, d])?;
+        x = first_position(&mut net, "pooler.first", x)?;
         x = net.linear("pooler.dense", x, d, true)?;
         x = net.activation("pooler.tanh", x, Activation::Tanh)?;
         let classes = spec.integer("classes");

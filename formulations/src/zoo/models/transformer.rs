@@ -1,7 +1,7 @@
 //! What the transformers have in common.
 
 use crate::zoo::spec::{ParameterInfo, integer};
-use crate::zoo::{Heads, ModelSpec, Network, Tensor, ZooError};
+use crate::zoo::{Heads, ModelSpec, Network, Slice, Tensor, ZooError};
 
 pub(super) const fn layers(default: &'static str) -> ParameterInfo {
     integer("layers", [1, 10_000], default, "number of blocks")
@@ -79,15 +79,30 @@ pub(super) fn fused_attention(
     heads: Heads,
     dropout: bool,
 ) -> Result<Tensor, ZooError> {
-    let mut third = net.shape(qkv).to_vec();
-    if let Some(features) = third.last_mut() {
-        *features /= 3;
-    }
-    let query = net.slice(&format!("{at}.query"), qkv, &third)?;
-    let key = net.slice(&format!("{at}.key"), qkv, &third)?;
-    let value = net.slice(&format!("{at}.value"), qkv, &third)?;
+    let length = net.shape(qkv).last().map_or(0, |features| features / 3);
+    let mut third = |what: &str, k: u64| {
+        let slice = Slice {
+            axis: 2,
+            start: k * length,
+            length,
+        };
+        net.slice(&format!("{at}.{what}"), qkv, slice)
+    };
+    let (query, key, value) = (third("query", 0)?, third("key", 1)?, third("value", 2)?);
     let flash = spec.choice("attention") == "flash";
     net.attention(at, [query, key, value], heads, flash, dropout)
+}
+
+/// Features of the first position: `[batch, positions, d]` to `[batch, d]`.
+pub(super) fn first_position(net: &mut Network, name: &str, x: Tensor) -> Result<Tensor, ZooError> {
+    let [batch, _, d] = net.shape(x).try_into().unwrap_or([0; 3]);
+    let slice = Slice {
+        axis: 1,
+        start: 0,
+        length: 1,
+    };
+    let x = net.slice(name, x, slice)?;
+    net.view(&format!("{name}.features"), x, &[batch, d])
 }
 
 /// As many key heads as query heads: the parameter `heads`.

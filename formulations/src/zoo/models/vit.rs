@@ -1,7 +1,8 @@
 //! Vision transformer (Dosovitskiy et al., "An image is worth 16x16 words", ICLR 2021).
 
 use super::transformer::{
-    check_heads, d_model, equal_heads, ffn, fused_attention, heads, layers, residual,
+    check_heads, d_model, equal_heads, ffn, first_position, fused_attention, heads, layers,
+    residual,
 };
 use super::{Builder, Model, classes, dropout, flash, images, size};
 use crate::zoo::spec::integer;
@@ -56,7 +57,7 @@ fn vit(spec: &ModelSpec) -> Result<Network, ZooError> {
         x = block(&mut net, spec, &format!("encoder.{k}"), x, d)?;
     }
     let x = net.layer_norm("encoder.ln", x)?;
-    let x = net.slice("first", x, &[batch, d])?;
+    let x = first_position(&mut net, "first", x)?;
     let x = net.linear("head", x, spec.integer("classes"), true)?;
     net.cross_entropy("loss", &[x])?;
     Ok(net)

@@ -3,8 +3,8 @@
 use super::{instance, needs};
 use crate::instance::Instance;
 use crate::zoo::{
-    Activation, Convolution, DType, Device, Heads, Network, Pooling, Precision, TrainingOptions,
-    ZooError,
+    Activation, Convolution, DType, Device, Heads, Network, Pooling, Precision, Slice,
+    TrainingOptions, ZooError,
 };
 
 fn network() -> Network {
@@ -284,7 +284,12 @@ fn what_cannot_be_built_is_refused() {
             .is_err()
     );
     assert!(net.view("v", x, &[3, 8]).is_err());
-    assert!(net.slice("s", y, &[2, 8, 7]).is_err());
+    let beyond = Slice {
+        axis: 1,
+        start: 1,
+        length: 8,
+    };
+    assert!(net.slice("s", y, beyond).is_err());
     assert!(net.upsample("u", y, &[2, 3]).is_err());
     assert!(net.concat("c", &[]).is_err());
     let table = net.parameter("table", &[7, 5]).unwrap();

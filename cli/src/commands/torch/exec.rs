@@ -1,0 +1,272 @@
+//! `remat-bb exec`
+
+use super::session::{self, Measured};
+use crate::arguments::ExecArguments;
+use crate::draw::memory::{self, MemoryPicture};
+use crate::failure::{Exit, Failure};
+use crate::source::{self, Replayed};
+use crate::{files, report};
+use remat_formulations::budget::format_bytes;
+use remat_formulations::simulate::TimelinePoint;
+use remat_gpu_exec::{Comparison, Training, compare, gradients, program_of};
+use serde::Serialize;
+use std::fmt::Write;
+
+/// Relative difference of gradients that floating-point sums in another order explain.
+const SAME_GRADIENT: f64 = 1e-4;
+
+/// Runs the plan, measures it, and with `--check` compares it with its claims and with plain training.
+///
+/// # Errors
+/// [`Failure`] for bad input, a plan that cannot be executed, a device that is not there, and a check that failed.
+pub fn run(arguments: &ExecArguments) -> Result<Exit, Failure> {
+    if let Some(path) = &arguments.svg {
+        files::check_writable(path)?;
+    }
+    let found = source::replayed(&arguments.instance, &arguments.plan)?;
+    let program = program_of(&found.instance)?;
+    let mut training = session::training(program, &arguments.on)?;
+    let measured = session::measured(&mut training, &found.plan, arguments.repeat)?;
+    let mut differences = Vec::new();
+    let mut comparison = None;
+    if arguments.check {
+        let (loss, gradients) = against_plain(&mut training, &measured)?;
+        differences = claims(&found, &measured, arguments.tolerance);
+        differences.extend(loss);
+        if gradients.largest.is_nan() || gradients.largest > SAME_GRADIENT {
+            differences.push(format!(
+                "its gradients differ from plain training's by up to {:.1e}",
+                gradients.largest
+            ));
+        }
+        comparison = Some(gradients);
+    }
+    if let Some(path) = &arguments.svg {
+        files::write(path, &picture(&found, &measured)?)?;
+    }
+    let result = Report {
+        found: &found,
+        device: training.device().name(),
+        measured: &measured,
+        comparison,
+        differences: &differences,
+    };
+    files::print(&if arguments.json {
+        result.json()
+    } else {
+        result.summary()
+    })?;
+    if differences.is_empty() {
+        return Ok(Exit::Done);
+    }
+    Err(Failure::Mismatch {
+        file: arguments.plan.display().to_string(),
+        differences,
+    })
+}
+
+/// What the file claims and the device does not confirm.
+fn claims(found: &Replayed, measured: &Measured, tolerance: f64) -> Vec<String> {
+    let mut list = Vec::new();
+    let replay = &found.replay;
+    if found.objective != replay.cost {
+        list.push(format!(
+            "it records a cost of {}, the replay costs {}",
+            found.objective, replay.cost
+        ));
+    }
+    let peak = found.peak_bytes.unwrap_or(replay.peak_bytes);
+    if peak != replay.peak_bytes {
+        list.push(format!(
+            "it records a peak of {peak} bytes, the replay needs {}",
+            replay.peak_bytes
+        ));
+    }
+    let allowed = |bytes: u64| bytes as f64 * (1.0 + tolerance);
+    if measured.peak_bytes as f64 > allowed(peak.min(replay.peak_bytes)) {
+        list.push(format!(
+            "{} were allocated at the peak, {} were predicted (a model that was not profiled has no workspaces)",
+            format_bytes(measured.peak_bytes),
+            format_bytes(peak.min(replay.peak_bytes))
+        ));
+    }
+    let budget = found.budget_bytes.unwrap_or(u64::MAX);
+    if measured.peak_bytes as f64 > allowed(budget) {
+        list.push(format!(
+            "{} were allocated at the peak, the budget is {}",
+            format_bytes(measured.peak_bytes),
+            format_bytes(budget)
+        ));
+    }
+    list
+}
+
+/// Loss (what differs, if it does) and gradients of the last run, against a run without recomputation.
+fn against_plain(
+    training: &mut Training,
+    measured: &Measured,
+) -> Result<(Option<String>, Comparison), Failure> {
+    let found = gradients(training)?;
+    let plain = session::plain(&training.program().instance)?;
+    let reference = remat_gpu_exec::run(training, &plain)?;
+    let wanted = gradients(training)?;
+    let loss = measured.run.loss;
+    let close = (loss - reference.loss).abs() <= SAME_GRADIENT * reference.loss.abs();
+    let differs = format!("its loss is {loss}, plain training's {}", reference.loss);
+    Ok(((!close).then_some(differs), compare(&found, &wanted)?))
+}
+
+/// Predicted memory over time, with the measured one.
+fn picture(found: &Replayed, measured: &Measured) -> Result<String, Failure> {
+    // Computations of the plan and of its replay come in the same order.
+    let timeline: Vec<TimelinePoint> = found
+        .replay
+        .timeline
+        .iter()
+        .filter(|point| point.at.node.is_some())
+        .zip(&measured.run.computations)
+        .map(|(point, computation)| TimelinePoint {
+            bytes: computation.peak,
+            ..*point
+        })
+        .collect();
+    memory::draw(&MemoryPicture {
+        instance: &found.instance,
+        semantics: found.plan.semantics,
+        replay: &found.replay,
+        plain: None,
+        measured: Some(&timeline),
+        budget_bytes: found.budget_bytes,
+        title: format!("{}: memory, predicted and measured", found.instance.name()),
+    })
+}
+
+struct Report<'a> {
+    found: &'a Replayed,
+    device: &'a str,
+    measured: &'a Measured,
+    comparison: Option<Comparison>,
+    differences: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Predicted {
+    seconds: Option<f64>,
+    peak_memory_bytes: u64,
+}
+
+#[derive(Serialize)]
+struct Found {
+    seconds: f64,
+    peak_memory_bytes: u64,
+    reserved_bytes: u64,
+}
+
+#[derive(Serialize)]
+struct Gradients {
+    equal: bool,
+    largest_relative_difference: f64,
+}
+
+#[derive(Serialize)]
+struct Computation<'a> {
+    node: &'a str,
+    seconds: f64,
+    predicted_bytes: Option<u64>,
+    peak_bytes: u64,
+}
+
+#[derive(Serialize)]
+struct Json<'a> {
+    instance: &'a str,
+    device: &'a str,
+    predicted: Predicted,
+    measured: Found,
+    loss: f64,
+    gradients: Option<Gradients>,
+    differences: &'a [String],
+    computations: Vec<Computation<'a>>,
+}
+
+impl Report<'_> {
+    fn predicted(&self) -> Predicted {
+        Predicted {
+            seconds: session::seconds(&self.found.instance, self.found.replay.cost),
+            peak_memory_bytes: self.found.replay.peak_bytes,
+        }
+    }
+
+    fn json(&self) -> String {
+        let instance = &self.found.instance;
+        let points = self.found.replay.timeline.iter();
+        let points: Vec<u64> = points
+            .filter(|point| point.at.node.is_some())
+            .map(|point| point.bytes)
+            .collect();
+        let computations = self.measured.run.computations.iter().enumerate();
+        report::json(&Json {
+            instance: instance.name(),
+            device: self.device,
+            predicted: self.predicted(),
+            measured: Found {
+                seconds: self.measured.run.seconds,
+                peak_memory_bytes: self.measured.peak_bytes,
+                reserved_bytes: self.measured.run.memory.reserved,
+            },
+            loss: self.measured.run.loss,
+            gradients: self.comparison.map(|c| Gradients {
+                equal: c.equal,
+                largest_relative_difference: c.largest,
+            }),
+            differences: self.differences,
+            computations: computations
+                .map(|(k, c)| Computation {
+                    node: &instance.node(c.node).name,
+                    seconds: c.seconds,
+                    predicted_bytes: points.get(k).copied(),
+                    peak_bytes: c.peak,
+                })
+                .collect(),
+        })
+    }
+
+    fn summary(&self) -> String {
+        let run = &self.measured.run;
+        let predicted = self.predicted();
+        let mut out = format!(
+            "{} on {}: {} computations of {} nodes, loss {:.6}\n",
+            self.found.instance.name(),
+            self.device,
+            run.computations.len(),
+            self.found.instance.len(),
+            run.loss
+        );
+        // Writing to a string cannot fail.
+        let seconds = predicted.seconds.unwrap_or(f64::NAN);
+        let _ = writeln!(
+            out,
+            "  time      {:.4} s, predicted {seconds:.4} s ({})\n  memory    peak {}, predicted {} ({}), reserved {}",
+            run.seconds,
+            session::off(run.seconds, seconds),
+            format_bytes(self.measured.peak_bytes),
+            format_bytes(predicted.peak_memory_bytes),
+            session::off(
+                self.measured.peak_bytes as f64,
+                predicted.peak_memory_bytes as f64
+            ),
+            format_bytes(run.memory.reserved)
+        );
+        let _ = match self.comparison {
+            Some(c) if c.equal => {
+                writeln!(out, "  gradients equal to plain training's in every bit")
+            }
+            Some(c) => writeln!(
+                out,
+                "  gradients differ from plain training's by at most {:.1e} of a parameter's largest",
+                c.largest
+            ),
+            None => Ok(()),
+        };
+        out
+    }
+}

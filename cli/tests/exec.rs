@@ -1,0 +1,141 @@
+//! `exec`, `profile` and `train-check` through the binary.
+
+mod common;
+
+use common::{run_to, text};
+
+#[cfg(not(feature = "torch"))]
+#[test]
+fn without_libtorch_the_commands_say_how_to_get_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out.json");
+    let commands: [&[&str]; 3] = [
+        &["exec", "zoo:resnet18", "plan.json"],
+        &["profile", "zoo:resnet18", "--out", text(&out)],
+        &["train-check", "zoo:resnet18", "--budget", "60%"],
+    ];
+    for command in commands {
+        let (stdout, stderr) = run_to(2, command);
+        assert!(stdout.is_empty(), "{stdout}");
+        assert!(stderr.contains("scripts/setup-torch.sh"), "{stderr}");
+        assert!(stderr.contains("--features torch"), "{stderr}");
+    }
+    assert!(!out.exists());
+}
+
+#[cfg(feature = "torch")]
+mod with_libtorch {
+    use super::common::object;
+    use super::{run_to, text};
+    use std::path::Path;
+
+    const MODEL: &str = "zoo:resnet18?batch=2&size=64x64&classes=10";
+
+    /// A profile of a small network, and a plan that recomputes.
+    fn planned(folder: &Path) -> (String, String) {
+        let path = |name: &str| text(&folder.join(name)).to_string();
+        let (profile, plan) = (path("profile.json"), path("plan.json"));
+        let (out, _) = run_to(
+            0,
+            &[
+                "profile",
+                MODEL,
+                "--repeat",
+                "1",
+                "--threads",
+                "1",
+                "--out",
+                &profile,
+                "--json",
+            ],
+        );
+        assert_eq!(object(&out)["nodes"].as_array().unwrap().len(), 137);
+        let solve = [
+            "solve", &profile, "--budget", "99%", "--out", &plan, "--quiet", "--json",
+        ];
+        let (out, _) = run_to(0, &solve);
+        assert!(object(&out)["overhead_percent"].as_f64().unwrap() > 0.0);
+        (profile, plan)
+    }
+
+    #[test]
+    fn a_plan_is_run_and_checked_and_a_tampered_one_is_caught() {
+        let folder = tempfile::tempdir().unwrap();
+        let (profile, plan) = planned(folder.path());
+        let svg = folder.path().join("memory.svg");
+        let on = ["--repeat", "1", "--threads", "1", "--json"];
+        let check = ["exec", &profile, &plan, "--check", "--svg", text(&svg)];
+        let (out, _) = run_to(0, &[&check[..], &on].concat());
+        let found = object(&out);
+        assert_eq!(found["gradients"]["equal"], true, "{found}");
+        let bytes = |what: &str| found[what]["peak_memory_bytes"].as_f64().unwrap();
+        let off = bytes("measured") / bytes("predicted") - 1.0;
+        assert!(off.abs() < 0.01, "{off}");
+        assert!(std::fs::read_to_string(&svg).unwrap().contains("measured"));
+
+        // A plan that claims half of the memory it takes.
+        let content = std::fs::read_to_string(&plan).unwrap();
+        let mut document: serde_json::Value = serde_json::from_str(&content).unwrap();
+        let peak = document["peak_bytes"].as_u64().unwrap();
+        document["peak_bytes"] = (peak / 2).into();
+        let lie = folder.path().join("lie.json");
+        std::fs::write(&lie, document.to_string()).unwrap();
+        let check = ["exec", &profile, text(&lie), "--check"];
+        let (_, stderr) = run_to(2, &[&check[..], &on].concat());
+        assert!(stderr.contains("it records a peak"), "{stderr}");
+        assert!(stderr.contains("were allocated at the peak"), "{stderr}");
+    }
+
+    #[test]
+    fn the_loop_closes() {
+        let loop_ = [
+            "train-check",
+            MODEL,
+            "--budget",
+            "99%",
+            "--repeat",
+            "1",
+            "--time-limit",
+            "2",
+        ];
+        let (out, _) = run_to(0, &[&loop_[..], &["--threads", "1", "--json"]].concat());
+        let found = object(&out);
+        let plans = found["plans"].as_array().unwrap();
+        assert_eq!(plans[0]["strategy"], "no recomputation");
+        assert!(plans.iter().any(|plan| plan["strategy"] == "remat-bb"));
+        for plan in &plans[1..] {
+            assert_eq!(plan["gradients"]["equal"], true, "{plan}");
+            let bytes = |what: &str| plan[what].as_f64().unwrap();
+            let off = bytes("measured_bytes") / bytes("predicted_bytes") - 1.0;
+            assert!(off.abs() < 0.01, "{plan}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let chain = super::common::chain(folder.path(), 4);
+        let plan = folder.path().join("plan.json");
+        run_to(
+            0,
+            &[
+                "solve",
+                text(&chain),
+                "--budget",
+                "100%",
+                "--out",
+                text(&plan),
+                "--quiet",
+            ],
+        );
+        let (_, stderr) = run_to(2, &["exec", text(&chain), text(&plan)]);
+        assert!(stderr.contains("only models of the zoo"), "{stderr}");
+        let (_, stderr) = run_to(2, &["profile", "zoo:chain", "--out", text(&plan)]);
+        assert!(stderr.contains("bare graph"), "{stderr}");
+        let (_, stderr) = run_to(
+            2,
+            &["profile", MODEL, "--out", text(&plan), "--device", "tpu"],
+        );
+        assert!(stderr.contains("tpu"), "{stderr}");
+    }
+}

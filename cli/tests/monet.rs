@@ -1,0 +1,202 @@
+//! Every command on an instance with implementations, masks and in-place operators, which MONeT's program chooses among.
+
+mod common;
+
+use common::{object, run_to, text};
+use remat_formulations::instance::{
+    CostUnit, Gradient, Implementation, InPlace, Instance, InstanceData, Node, NodeId, NodeKind,
+    passing_in_plain_order, write_instance,
+};
+use std::path::{Path, PathBuf};
+
+fn named(name: &str, needs: Vec<NodeId>, cost: u64, workspace_bytes: i64) -> Implementation {
+    Implementation {
+        name: name.into(),
+        ..Implementation::new(needs, cost, workspace_bytes)
+    }
+}
+
+/// `layers` times a convolution with two algorithms and an activation that may overwrite it, with a mask for its backward.
+fn network(folder: &Path, layers: usize) -> PathBuf {
+    let mut nodes: Vec<Node> = Vec::new();
+    let id = |i: usize| NodeId::from(i);
+    for k in 0..layers {
+        let input: Vec<NodeId> = (k > 0).then(|| id(3 * k - 2)).into_iter().collect();
+        let mut conv = Node::forward(format!("conv{k}"), input.clone(), 0, 1000);
+        conv.implementations = vec![
+            named("direct", input.clone(), 100, 0),
+            named("fft", input, 40, 1500),
+        ];
+        let mut act = Node::forward(format!("act{k}"), vec![id(3 * k)], 10, 1000);
+        act.in_place = Some(InPlace {
+            on: id(3 * k),
+            cost_delta: -1,
+            workspace_bytes: -1000,
+        });
+        let mut mask = Node::forward(format!("mask{k}"), vec![id(3 * k + 1)], 2, 32);
+        mask.kind = NodeKind::ByProduct {
+            parent: id(3 * k + 1),
+        };
+        mask.in_place = Some(InPlace {
+            on: id(3 * k),
+            cost_delta: 0,
+            workspace_bytes: -1000,
+        });
+        nodes.extend([conv, act, mask]);
+    }
+    let loss = nodes.len();
+    nodes.push(Node::loss("loss", vec![id(loss - 2)], 1, 4));
+    let mut gradient = id(loss);
+    for k in (0..layers).rev() {
+        let mut act = Node::backward(format!("dact{k}"), Some(id(3 * k + 1)), vec![], 0, 1000);
+        act.implementations = vec![
+            named("input", vec![id(3 * k), gradient], 15, 0),
+            named("output", vec![id(3 * k + 1), gradient], 15, 0),
+            named("mask", vec![id(3 * k + 2), gradient], 17, 0),
+        ];
+        nodes.push(act);
+        let act = id(nodes.len() - 1);
+        let mut needs = vec![act];
+        if k > 0 {
+            needs.insert(0, id(3 * k - 2));
+        }
+        let mut conv = Node::backward(format!("dconv{k}"), Some(id(3 * k)), vec![], 0, 1000);
+        conv.kind = NodeKind::Backward {
+            forward: Some(id(3 * k)),
+            gradient: Gradient::All,
+        };
+        conv.implementations = vec![
+            named("direct", needs.clone(), 180, 0),
+            named("fft", needs, 90, 1500),
+        ];
+        nodes.push(conv);
+        gradient = id(nodes.len() - 1);
+    }
+    let passing = passing_in_plain_order(&nodes);
+    for (node, passing) in nodes.iter_mut().zip(passing) {
+        node.passing = passing;
+    }
+    let instance = Instance::new(InstanceData {
+        name: "network".into(),
+        cost_unit: CostUnit::arbitrary(),
+        host_link: None,
+        nodes,
+    })
+    .expect("a valid instance");
+    let path = folder.join("network.json");
+    std::fs::write(&path, write_instance(&instance)).expect("the folder is writable");
+    path
+}
+
+#[test]
+fn choices_are_made_by_default_and_the_plan_holds() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = network(folder.path(), 4);
+    let plan = folder.path().join("plan.json");
+    let schedule = folder.path().join("schedule.json");
+    let files = ["--out", text(&plan), "--schedule-out", text(&schedule)];
+    let solve = ["solve", text(&graph), "--budget", "6000", "--json"];
+    let (out, err) = run_to(0, &[&solve[..], &files].concat());
+    assert!(!err.contains("note: "), "{err}");
+    let found = object(&out);
+    assert_eq!(found["formulation"], "monet");
+    let cost = found["objective"].as_u64().unwrap();
+    assert!(found["peak_memory_bytes"].as_u64().unwrap() <= 6000);
+    assert!(found["bound"].as_u64().unwrap() <= cost);
+    for file in [&plan, &schedule] {
+        let (out, _) = run_to(0, &["verify", text(&graph), text(file), "--json"]);
+        let verified = object(&out);
+        assert_eq!(verified["semantics"], "monet");
+        assert_eq!(verified["verified"], true);
+        assert!(verified["cost"].as_u64().unwrap() <= cost);
+    }
+    // The same instance without choices costs more: slower algorithms, larger tensors.
+    let (out, _) = run_to(0, &[&solve[..], &["--formulation", "checkmate"]].concat());
+    let checkmate = object(&out);
+    assert_eq!(checkmate["formulation"], "checkmate");
+    assert!(
+        checkmate["objective"]
+            .as_u64()
+            .is_none_or(|other| cost < other)
+    );
+    let (statements, _) = run_to(0, &["show", text(&graph), text(&plan), "--statements"]);
+    assert!(statements.contains("[fft]"), "{statements}");
+    assert!(statements.contains("in place"), "{statements}");
+    let svg = folder.path().join("memory.svg");
+    let draw = [
+        "show",
+        text(&graph),
+        text(&plan),
+        "--svg-memory",
+        text(&svg),
+    ];
+    run_to(0, &draw);
+    assert!(svg.exists());
+    let (words, _) = run_to(0, &["explain", text(&graph), text(&plan)]);
+    assert!(words.contains("network: "), "{words}");
+}
+
+#[test]
+fn threads_do_not_change_the_answer_and_seeds_are_reproducible() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = network(folder.path(), 4);
+    let plan = |threads: &str, name: &str| {
+        let out = folder.path().join(name);
+        let solve = ["solve", text(&graph), "--budget", "5600", "--seed", "3"];
+        let rest = ["--threads", threads, "--out", text(&out), "--quiet"];
+        run_to(0, &[&solve[..], &rest].concat());
+        std::fs::read(out).unwrap()
+    };
+    let one = plan("1", "one.json");
+    assert_eq!(one, plan("2", "two.json"));
+    assert_eq!(one, plan("1", "again.json"));
+}
+
+#[test]
+fn budgets_that_are_too_small_are_infeasible_and_say_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = network(folder.path(), 3);
+    let solve = ["solve", text(&graph), "--budget", "2000", "--json"];
+    let (out, _) = run_to(3, &solve);
+    let found = object(&out);
+    assert_eq!(found["status"], "infeasible");
+    let reason = found["infeasible_because"].as_str().unwrap();
+    assert!(reason.contains("smallest implementation"), "{reason}");
+}
+
+#[test]
+fn baselines_and_sweeps_know_the_choices() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = network(folder.path(), 4);
+    let (out, _) = run_to(
+        0,
+        &["baselines", text(&graph), "--budget", "9100", "--json"],
+    );
+    let found = object(&out);
+    let all = found["strategies"].as_array().unwrap();
+    let cost = |name: &str| {
+        let one = all.iter().find(|s| s["name"] == name).unwrap();
+        assert_eq!(one["fits"], true, "{out}");
+        one["cost"].as_u64().unwrap()
+    };
+    assert!(cost("remat-bb") <= cost("checkpoint-all"));
+    assert!(cost("checkpoint-all") >= found["base_cost"].as_u64().unwrap());
+    let sweep = ["sweep", text(&graph), "--budgets", "4600,5200,6000,20000"];
+    let (out, _) = run_to(
+        0,
+        &[&sweep[..], &["--json", "--quiet", "--time-limit", "1s"]].concat(),
+    );
+    let points = object(&out);
+    let points = points["points"].as_array().unwrap();
+    let costs: Vec<u64> = points
+        .iter()
+        .filter_map(|p| p["objective"].as_u64())
+        .collect();
+    assert_eq!(costs.len(), 4, "{out}");
+    assert!(
+        costs.windows(2).all(|w| w[1] <= w[0]) && costs[3] < costs[0],
+        "{out}"
+    );
+    // With memory for everything every operator runs in its cheapest way.
+    assert_eq!(points[3]["status"], "optimal");
+}

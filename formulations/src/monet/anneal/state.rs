@@ -1,0 +1,324 @@
+//! The state of the search: retained sets, and for each stage its cost, its peak memory and the tensors it depends on.
+
+use super::graph::{Graph, ones};
+use super::stage::{StageRecord, StageScratch, StageValue, evaluate, record};
+use crate::anneal::{Delta, Flip};
+use crate::schedule::{BitMatrix, MonetSchedule};
+
+/// Retained sets with everything that follows from them.
+///
+/// A flip touches few stages in full: the one before the range (the tensor must be made, or is not made any more), the
+/// last one, and those in between that depend on the tensor. In all others the memory moves by the tensor's size, and
+/// unless that changes what fits there, nothing else does.
+#[derive(Clone)]
+pub struct State<'g> {
+    graph: &'g Graph,
+    /// `(T + 1) x words` bits: tensor retained at the start of a stage; row `T` is what is there after the last one.
+    kept: Vec<u64>,
+    held_bytes: Vec<i64>,
+    value: Vec<StageValue>,
+    /// For each tensor, the stages that depend on it, as bits.
+    touch: StageBits,
+    /// For each tensor, the stages that compute it or may read it, as bits.
+    used: StageBits,
+    /// For each stage, the tensors it computes or may read, ascending.
+    used_list: Vec<Vec<u32>>,
+    touch_list: Vec<Vec<u32>>,
+    total_cost: i64,
+    total_excess: i64,
+    scratch: StageScratch,
+}
+
+/// A set of stages for each tensor.
+#[derive(Clone)]
+struct StageBits {
+    words: usize,
+    bits: Vec<u64>,
+}
+
+impl StageBits {
+    fn new(columns: usize, stages: usize) -> Self {
+        let words = stages.div_ceil(64);
+        StageBits {
+            words,
+            bits: vec![0; words * columns],
+        }
+    }
+
+    #[inline]
+    fn row(&self, tensor: usize) -> &[u64] {
+        &self.bits[tensor * self.words..(tensor + 1) * self.words]
+    }
+
+    #[inline]
+    fn flip(&mut self, tensor: u32, stage: usize) {
+        self.bits[tensor as usize * self.words + stage / 64] ^= 1 << (stage % 64);
+    }
+
+    /// First stage of the set from `stage` on.
+    #[inline]
+    fn next(&self, tensor: usize, stage: usize) -> Option<usize> {
+        let row = self.row(tensor);
+        let mut w = stage / 64;
+        let mut word = *row.get(w)? & (!0 << (stage % 64));
+        while word == 0 {
+            w += 1;
+            word = *row.get(w)?;
+        }
+        Some(w * 64 + word.trailing_zeros() as usize)
+    }
+
+    /// Last stage of the set up to `stage`.
+    #[inline]
+    fn previous(&self, tensor: usize, stage: usize) -> Option<usize> {
+        let row = self.row(tensor);
+        let mut w = stage / 64;
+        let mut word = row[w] & (!0 >> (63 - stage % 64));
+        while word == 0 {
+            w = w.checked_sub(1)?;
+            word = row[w];
+        }
+        Some(w * 64 + 63 - word.leading_zeros() as usize)
+    }
+
+    /// Replaces the tensors of a stage by those of `words`; `list` has them before and after.
+    fn replace(&mut self, stage: usize, list: &mut Vec<u32>, words: &[u64]) {
+        for &i in list.iter() {
+            self.flip(i, stage);
+        }
+        list.clear();
+        list.extend(ones(words).map(|i| i as u32));
+        for &i in list.iter() {
+            self.flip(i, stage);
+        }
+    }
+}
+
+impl<'g> State<'g> {
+    /// The state for given retained sets (shape `(T + 1) x columns`); what is said to be there at the very start is not.
+    pub fn new(graph: &'g Graph, retained: &BitMatrix) -> Self {
+        let (stages, words) = (graph.stages, graph.words);
+        let mut state = State {
+            graph,
+            kept: vec![0; (stages + 1) * words],
+            held_bytes: vec![0; stages + 1],
+            value: Vec::with_capacity(stages),
+            touch: StageBits::new(graph.columns, stages),
+            used: StageBits::new(graph.columns, stages),
+            used_list: vec![Vec::new(); stages],
+            touch_list: vec![Vec::new(); stages],
+            total_cost: 0,
+            total_excess: 0,
+            scratch: StageScratch::new(graph),
+        };
+        for t in 1..=stages {
+            state.kept[t * words..(t + 1) * words].copy_from_slice(retained.row(t));
+            state.held_bytes[t] = retained.ones(t).map(|i| graph.bytes[i]).sum();
+        }
+        for t in 0..stages {
+            let value = state.stage_with(t, state.held_bytes[t]);
+            state.total_cost += value.cost;
+            state.total_excess += value.excess(graph.capacity);
+            state.value.push(value);
+            state.refresh_touches(t);
+        }
+        state
+    }
+
+    /// Total cost of all computations.
+    pub fn cost(&self) -> i64 {
+        self.total_cost
+    }
+
+    /// Bytes above capacity, summed over stages; 0 for a schedule that fits.
+    pub fn excess(&self) -> i64 {
+        self.total_excess
+    }
+
+    /// The retained sets, shape `(T + 1) x columns`.
+    pub fn retained(&self) -> BitMatrix {
+        let mut matrix = BitMatrix::new(self.graph.stages + 1, self.graph.columns);
+        for t in 0..=self.graph.stages {
+            let words = self.graph.words;
+            matrix
+                .row_mut(t)
+                .copy_from_slice(&self.kept[t * words..(t + 1) * words]);
+        }
+        matrix
+    }
+
+    /// The schedule: the retained sets with everything that follows from them.
+    pub fn schedule(&mut self) -> MonetSchedule {
+        let (stages, columns, words) = (self.graph.stages, self.graph.columns, self.graph.words);
+        let mut schedule = MonetSchedule {
+            computed: BitMatrix::new(stages, columns),
+            retained: self.retained(),
+            in_place: BitMatrix::new(stages, columns),
+            forward_choice: vec![vec![0; columns]; stages],
+            backward_choice: vec![0; stages],
+        };
+        for t in 0..stages {
+            let (now, next) = self.kept[t * words..(t + 2) * words].split_at(words);
+            let held = self.held_bytes[t];
+            let found: StageRecord = record(self.graph, t, now, next, held, &mut self.scratch).1;
+            for (j, implementation, in_place) in found.computed {
+                schedule.computed.set(t, j as usize, true);
+                schedule.in_place.set(t, j as usize, in_place);
+                schedule.forward_choice[t][j as usize] = implementation;
+            }
+            schedule.backward_choice[t] = found.backward;
+        }
+        schedule
+    }
+
+    /// Whether a tensor is retained at the start of a stage (or after the last one).
+    #[inline]
+    pub fn is_kept(&self, tensor: usize, stage: usize) -> bool {
+        self.kept[stage * self.graph.words + tensor / 64] >> (tensor % 64) & 1 != 0
+    }
+
+    /// Tensors that a stage computes or may read, ascending.
+    #[inline]
+    pub fn used(&self, stage: usize) -> &[u32] {
+        &self.used_list[stage]
+    }
+
+    /// Value of a stage.
+    #[inline]
+    pub fn value(&self, stage: usize) -> StageValue {
+        self.value[stage]
+    }
+
+    /// First stage from `stage` on that computes or may read `tensor`.
+    #[inline]
+    pub fn next_use(&self, tensor: usize, stage: usize) -> Option<usize> {
+        self.used.next(tensor, stage)
+    }
+
+    /// Last stage up to `stage` that computes or may read `tensor`, or could make it as a by-product.
+    #[inline]
+    pub fn previous_use(&self, tensor: usize, stage: usize) -> Option<usize> {
+        self.used.previous(tensor, stage)
+    }
+
+    fn shift(&self, flip: Flip) -> i64 {
+        let bytes = self.graph.bytes[flip.tensor as usize];
+        if flip.keep { bytes } else { -bytes }
+    }
+
+    /// What a flip would change. Exact.
+    pub fn evaluate(&mut self, flip: Flip) -> Delta {
+        let (i, from, to) = (flip.tensor as usize, flip.from as usize, flip.to as usize);
+        let capacity = self.graph.capacity;
+        let shift = self.shift(flip);
+        let (mut cost, mut excess) = self.change(flip, from - 1, 0);
+        let mut t = from;
+        while t < to {
+            let next = self.touch.next(i, t).map_or(to, |s| s.min(to));
+            for s in t..next {
+                let value = &self.value[s];
+                if value.is_linear(shift) {
+                    excess += (value.peak + shift - capacity).max(0) - value.excess(capacity);
+                } else {
+                    let change = self.change(flip, s, shift);
+                    (cost, excess) = (cost + change.0, excess + change.1);
+                }
+            }
+            if next < to {
+                let change = self.change(flip, next, shift);
+                (cost, excess) = (cost + change.0, excess + change.1);
+            }
+            t = next + 1;
+        }
+        if to < self.graph.stages {
+            let change = self.change(flip, to, shift);
+            (cost, excess) = (cost + change.0, excess + change.1);
+        }
+        Delta {
+            cost: cost as f64,
+            excess: excess as f64,
+        }
+    }
+
+    /// What the flip changes in one stage that must be evaluated in full.
+    #[inline]
+    fn change(&mut self, flip: Flip, t: usize, shift: i64) -> (i64, i64) {
+        let words = self.graph.words;
+        let (w, bit) = (flip.tensor as usize / 64, 1u64 << (flip.tensor % 64));
+        let (now, next) = (t * words + w, (t + 1) * words + w);
+        let old = (self.kept[now], self.kept[next]);
+        if t >= flip.from as usize {
+            self.kept[now] ^= bit;
+        }
+        if t < flip.to as usize {
+            self.kept[next] ^= bit;
+        }
+        let value = self.stage_with(t, self.held_bytes[t] + shift);
+        (self.kept[now], self.kept[next]) = old;
+        let capacity = self.graph.capacity;
+        (
+            value.cost - self.value[t].cost,
+            value.excess(capacity) - self.value[t].excess(capacity),
+        )
+    }
+
+    /// Carries out a flip.
+    pub fn apply(&mut self, flip: Flip) {
+        let (i, from, to) = (flip.tensor as usize, flip.from as usize, flip.to as usize);
+        let (words, capacity) = (self.graph.words, self.graph.capacity);
+        let shift = self.shift(flip);
+        for t in from..=to {
+            self.kept[t * words + i / 64] ^= 1 << (i % 64);
+            self.held_bytes[t] += shift;
+        }
+        self.refresh(from - 1);
+        let mut t = from;
+        while t < to {
+            let next = self.touch.next(i, t).map_or(to, |s| s.min(to));
+            for s in t..next {
+                let value = &mut self.value[s];
+                if !value.is_linear(shift) {
+                    self.refresh(s);
+                    continue;
+                }
+                self.total_excess -= value.excess(capacity);
+                value.peak += shift;
+                value.up = value.up.saturating_sub(shift);
+                value.down = value.down.saturating_add(shift);
+                self.total_excess += value.excess(capacity);
+            }
+            if next < to {
+                self.refresh(next);
+            }
+            t = next + 1;
+        }
+        if to < self.graph.stages {
+            self.refresh(to);
+        }
+    }
+
+    #[inline]
+    fn stage_with(&mut self, t: usize, held_bytes: i64) -> StageValue {
+        let words = self.graph.words;
+        let (now, next) = self.kept[t * words..(t + 2) * words].split_at(words);
+        evaluate(self.graph, t, now, next, held_bytes, &mut self.scratch)
+    }
+
+    /// Evaluates a stage anew after its retained sets or its memory changed.
+    fn refresh(&mut self, t: usize) {
+        let capacity = self.graph.capacity;
+        let value = self.stage_with(t, self.held_bytes[t]);
+        self.total_cost += value.cost - self.value[t].cost;
+        self.total_excess += value.excess(capacity) - self.value[t].excess(capacity);
+        self.value[t] = value;
+        self.refresh_touches(t);
+    }
+
+    /// Takes over what the stage evaluated last, which is `t`, depends on.
+    fn refresh_touches(&mut self, t: usize) {
+        self.touch
+            .replace(t, &mut self.touch_list[t], self.scratch.touched());
+        self.used
+            .replace(t, &mut self.used_list[t], self.scratch.used());
+    }
+}

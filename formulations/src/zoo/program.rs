@@ -1,0 +1,105 @@
+//! What each node of a training graph computes, for an executor.
+
+use super::builder::{Network, Tensor};
+use super::op::Slice;
+use crate::instance::{Instance, NodeId};
+
+/// A training graph with the meaning of its nodes.
+#[derive(Clone, Debug)]
+pub struct TrainingProgram {
+    /// The forward network.
+    pub network: Network,
+    /// The graph.
+    pub instance: Instance,
+    /// What each node computes, by node index.
+    pub actions: Vec<Action>,
+}
+
+/// What a node computes. Its output is a list of tensors, *slots*: one, unless said otherwise.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Action {
+    /// An operator's forward pass. The loss has one slot for each of its inputs: their gradients.
+    Forward {
+        /// Index into [`Network::operations`].
+        operation: usize,
+    },
+    /// (A part of) an operator's backward pass.
+    Backward {
+        /// Index into [`Network::operations`].
+        operation: usize,
+        /// Inputs whose gradients it makes, by position: one slot each.
+        feeds: Vec<usize>,
+        /// Whether it makes the parameters' gradients.
+        parameters: bool,
+        /// The gradient of the operator's output: the sum of these.
+        gradient: Vec<Piece>,
+    },
+    /// The sum of gradients of one tensor.
+    Sum {
+        /// The tensor.
+        tensor: Tensor,
+        /// The summands.
+        summands: Vec<Piece>,
+    },
+}
+
+/// A summand of a tensor's gradient: where it is, and how it is looked at.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Piece {
+    /// Where it is.
+    pub source: Source,
+    /// Views from the source to the summand, in order.
+    pub path: Vec<Look>,
+}
+
+/// Where a gradient is.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Source {
+    /// In a node's output.
+    Node {
+        /// The node.
+        node: NodeId,
+        /// Which of its tensors.
+        slot: usize,
+    },
+    /// Put together from parts; zero elsewhere. Parts that cover the same place are added.
+    Parts {
+        /// Shape of the whole.
+        shape: Vec<u64>,
+        /// The parts and their places.
+        parts: Vec<(Piece, Slice)>,
+    },
+}
+
+/// A view of a tensor.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Look {
+    /// Same elements, other shape.
+    Reshape(Vec<u64>),
+    /// A range along an axis.
+    Narrow(Slice),
+}
+
+impl Piece {
+    /// A tensor of a node's output.
+    pub(super) fn of(node: NodeId, slot: usize) -> Self {
+        Piece {
+            source: Source::Node { node, slot },
+            path: Vec::new(),
+        }
+    }
+
+    /// The same, looked at in one more way.
+    pub(super) fn then(mut self, look: Option<Look>) -> Self {
+        self.path.extend(look);
+        self
+    }
+
+    /// Calls `visit` with every node whose output it is part of.
+    pub fn nodes(&self, visit: &mut impl FnMut(NodeId)) {
+        match &self.source {
+            Source::Node { node, .. } => visit(*node),
+            Source::Parts { parts, .. } => parts.iter().for_each(|(part, _)| part.nodes(visit)),
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Activations, dropout, concatenation.
+
+use super::Call;
+use crate::error::ExecError;
+use remat_formulations::zoo::Activation;
+use tch::{Kind, Tensor};
+
+/// Share of elements that dropout keeps.
+const KEPT: f64 = 0.9;
+
+pub fn activation(call: &Call<'_>, f: Activation) -> Result<Tensor, ExecError> {
+    let x = call.input(0)?;
+    Ok(match f {
+        Activation::Relu => x.f_relu()?,
+        Activation::Relu6 => x.f_relu6()?,
+        Activation::Gelu => x.f_gelu("none")?,
+        Activation::Silu => x.f_silu()?,
+        Activation::Tanh => x.f_tanh()?,
+    })
+}
+
+/// From whichever of input and output is there: a ReLU's gradient is the same from both.
+pub fn activation_backward(
+    call: &Call<'_>,
+    f: Activation,
+    dy: &Tensor,
+) -> Result<Tensor, ExecError> {
+    let either = || call.saved(0).or_else(|_| call.input(0));
+    Ok(match f {
+        Activation::Relu => either()?.f_threshold_backward(dy, 0)?,
+        Activation::Relu6 => either()?.f_hardtanh_backward(dy, 0, 6)?,
+        Activation::Gelu => call.input(0)?.f_gelu_backward(dy, "none")?,
+        Activation::Silu => call.input(0)?.f_silu_backward(dy)?,
+        Activation::Tanh => Tensor::f_tanh_backward(dy, call.saved(0)?)?,
+    })
+}
+
+pub fn concat(call: &Call<'_>) -> Result<Tensor, ExecError> {
+    let inputs = (0..call.inputs.len()).map(|k| call.input(k));
+    Ok(Tensor::f_cat(&inputs.collect::<Result<Vec<_>, _>>()?, 1)?)
+}
+
+pub fn dropout_mask(call: &Call<'_>) -> Result<Tensor, ExecError> {
+    tch::manual_seed(call.seed);
+    let mut mask = Tensor::f_empty(call.shape(), (Kind::Bool, call.place))?;
+    Ok(mask.f_bernoulli_float_(KEPT)?)
+}
+
+/// Elements under the mask, scaled so that their mean stays.
+pub fn dropout(x: &Tensor, mask: &Tensor) -> Result<Tensor, ExecError> {
+    Ok(x.f_mul(mask)?.f_mul_scalar_(1.0 / KEPT)?)
+}

@@ -1,0 +1,114 @@
+//! Pooling, unpooling and upsampling over two or three spatial axes.
+
+use super::Call;
+use crate::error::ExecError;
+use remat_formulations::zoo::Pooling;
+use tch::Tensor;
+
+/// Window, stride, padding and dilation, one entry an axis.
+fn window(p: &Pooling, rank: usize) -> [Vec<i64>; 4] {
+    [p.kernel, p.stride, p.padding, 1].map(|value| vec![value as i64; rank - 2])
+}
+
+fn unknown(rank: usize) -> ExecError {
+    ExecError::Mismatch(format!("pooling over a tensor of {rank} axes"))
+}
+
+/// Maxima and their positions.
+pub fn max_pool(x: &Tensor, p: &Pooling) -> Result<(Tensor, Tensor), ExecError> {
+    let [kernel, stride, padding, dilation] = window(p, x.dim());
+    Ok(match x.dim() {
+        4 => x.f_max_pool2d_with_indices(&kernel, &stride, &padding, &dilation, p.ceil)?,
+        5 => x.f_max_pool3d_with_indices(&kernel, &stride, &padding, &dilation, p.ceil)?,
+        rank => return Err(unknown(rank)),
+    })
+}
+
+/// The positions are found again: they are dearer to keep than the input, which is there.
+pub fn max_pool_backward(x: &Tensor, p: &Pooling, dy: &Tensor) -> Result<Tensor, ExecError> {
+    let [kernel, stride, padding, dilation] = window(p, x.dim());
+    let (_, indices) = max_pool(x, p)?;
+    Ok(match x.dim() {
+        4 => x.f_max_pool2d_with_indices_backward(
+            dy, &kernel, &stride, &padding, &dilation, p.ceil, &indices,
+        )?,
+        5 => x.f_max_pool3d_with_indices_backward(
+            dy, &kernel, &stride, &padding, &dilation, p.ceil, &indices,
+        )?,
+        rank => return Err(unknown(rank)),
+    })
+}
+
+pub fn average(call: &Call<'_>, p: &Pooling) -> Result<Tensor, ExecError> {
+    let x = call.input(0)?;
+    let [kernel, stride, padding, _] = window(p, x.dim());
+    Ok(match x.dim() {
+        4 => x.f_avg_pool2d(&kernel, &stride, &padding, p.ceil, true, None)?,
+        5 => x.f_avg_pool3d(&kernel, &stride, &padding, p.ceil, true, None)?,
+        rank => return Err(unknown(rank)),
+    })
+}
+
+/// A tensor of an input's shape whose elements nobody reads.
+fn shaped(call: &Call<'_>, dy: &Tensor) -> Result<Tensor, ExecError> {
+    let one = Tensor::f_zeros([1], (dy.kind(), dy.device()))?;
+    Ok(one.f_expand(call.input_shape(0), false)?)
+}
+
+pub fn average_backward(call: &Call<'_>, p: &Pooling, dy: &Tensor) -> Result<Tensor, ExecError> {
+    let x = shaped(call, dy)?;
+    let [kernel, stride, padding, _] = window(p, x.dim());
+    Ok(match x.dim() {
+        4 => x.f_avg_pool2d_backward(dy, &kernel, &stride, &padding, p.ceil, true, None)?,
+        5 => x.f_avg_pool3d_backward(dy, &kernel, &stride, &padding, p.ceil, true, None)?,
+        rank => return Err(unknown(rank)),
+    })
+}
+
+pub fn adaptive(call: &Call<'_>) -> Result<Tensor, ExecError> {
+    let x = call.input(0)?;
+    Ok(match x.dim() {
+        4 => x.f_internal_adaptive_avg_pool2d(call.spatial())?,
+        5 => x.f_internal_adaptive_avg_pool3d(call.spatial())?,
+        rank => return Err(unknown(rank)),
+    })
+}
+
+pub fn adaptive_backward(call: &Call<'_>, dy: &Tensor) -> Result<Tensor, ExecError> {
+    let x = shaped(call, dy)?;
+    Ok(match x.dim() {
+        4 => x.f_internal_adaptive_avg_pool2d_backward(dy)?,
+        5 => x.f_internal_adaptive_avg_pool3d_backward(dy)?,
+        rank => return Err(unknown(rank)),
+    })
+}
+
+pub fn upsample(call: &Call<'_>) -> Result<Tensor, ExecError> {
+    let x = call.input(0)?;
+    Ok(match x.dim() {
+        4 => x.f_upsample_bilinear2d(call.spatial(), false, None, None)?,
+        5 => x.f_upsample_trilinear3d(call.spatial(), false, None, None, None)?,
+        rank => return Err(unknown(rank)),
+    })
+}
+
+pub fn upsample_backward(call: &Call<'_>, dy: &Tensor) -> Result<Tensor, ExecError> {
+    let (out, x) = (call.spatial(), call.input_shape(0));
+    Ok(match x.len() {
+        4 => Tensor::f_upsample_bilinear2d_backward(dy, out, x, false, None, None)?,
+        5 => Tensor::f_upsample_trilinear3d_backward(dy, out, x, false, None, None, None)?,
+        rank => return Err(unknown(rank)),
+    })
+}
+
+pub fn unpool(call: &Call<'_>) -> Result<Tensor, ExecError> {
+    let (x, positions) = (call.input(0)?, call.input(1)?);
+    Ok(x.f_max_unpool2d(positions, call.spatial())?)
+}
+
+pub fn unpool_backward(call: &Call<'_>, dy: &Tensor) -> Result<Tensor, ExecError> {
+    let positions = call.input(1)?;
+    let flat = positions.f_flatten(2, -1)?;
+    let gathered = dy.f_flatten(2, -1)?.f_gather(2, &flat, false)?;
+    Ok(gathered.f_reshape(positions.size())?)
+}

@@ -1,0 +1,186 @@
+// What tch does not offer: backward operators, attention on CUDA, memory statistics, determinism.
+// Tensors cross as pointers to at::Tensor, as in torch-sys. Functions that can fail return 0, or 1 with a message.
+#include <ATen/ATen.h>
+#include <ATen/Context.h>
+#include <atomic>
+#include <c10/core/CPUAllocator.h>
+#include <c10/core/CachingDeviceAllocator.h>
+#include <c10/core/impl/alloc_cpu.h>
+#include <string>
+
+using at::Tensor;
+
+namespace {
+
+thread_local std::string message;
+
+template <class F> int guarded(F run) {
+  try {
+    run();
+    return 0;
+  } catch (const std::exception &e) {
+    message = e.what();
+  } catch (...) {
+    message = "unknown failure";
+  }
+  return 1;
+}
+
+Tensor *boxed(Tensor t) { return t.defined() ? new Tensor(std::move(t)) : nullptr; }
+
+std::optional<Tensor> maybe(const Tensor *t) {
+  return t ? std::optional<Tensor>(*t) : std::nullopt;
+}
+
+// Counts the bytes that tensors on the CPU ask for. The size stands in a header of one cache line.
+struct CountingAllocator final : c10::Allocator {
+  static constexpr size_t header = 64;
+  static inline std::atomic<int64_t> current{0}, peak{0};
+
+  static void count(int64_t bytes) {
+    int64_t now = current.fetch_add(bytes) + bytes;
+    int64_t seen = peak.load();
+    while (now > seen && !peak.compare_exchange_weak(seen, now)) {
+    }
+  }
+  static void release(void *data) {
+    if (!data)
+      return;
+    char *block = static_cast<char *>(data) - header;
+    count(-static_cast<int64_t>(*reinterpret_cast<size_t *>(block)));
+    c10::free_cpu(block);
+  }
+  c10::DataPtr allocate(size_t bytes) override {
+    c10::Device cpu(c10::DeviceType::CPU);
+    if (bytes == 0)
+      return {nullptr, nullptr, &release, cpu};
+    char *block = static_cast<char *>(c10::alloc_cpu(bytes + header));
+    *reinterpret_cast<size_t *>(block) = bytes;
+    count(static_cast<int64_t>(bytes));
+    return {block + header, block + header, &release, cpu};
+  }
+  c10::DeleterFnPtr raw_deleter() const override { return &release; }
+  void copy_data(void *to, const void *from, size_t bytes) const override {
+    default_copy_data(to, from, bytes);
+  }
+};
+
+c10::DeviceAllocator *cuda_allocator() { return c10::getDeviceAllocator(c10::DeviceType::CUDA); }
+
+} // namespace
+
+extern "C" {
+
+const char *remat_message() { return message.c_str(); }
+
+void remat_count_cpu_memory() {
+  static CountingAllocator allocator;
+  c10::SetCPUAllocator(&allocator, 255);
+}
+
+// Bytes allocated now, at most since the last reset, and reserved at most. device < 0 is the CPU.
+int remat_memory(int device, int64_t *current, int64_t *peak, int64_t *reserved) {
+  return guarded([&] {
+    if (device < 0) {
+      *current = CountingAllocator::current.load();
+      *peak = CountingAllocator::peak.load();
+      *reserved = *peak;
+      return;
+    }
+    auto stats = cuda_allocator()->getDeviceStats(static_cast<c10::DeviceIndex>(device));
+    *current = stats.allocated_bytes[0].current;
+    *peak = stats.allocated_bytes[0].peak;
+    *reserved = stats.reserved_bytes[0].peak;
+  });
+}
+
+int remat_reset_peak(int device) {
+  return guarded([&] {
+    if (device < 0)
+      CountingAllocator::peak.store(CountingAllocator::current.load());
+    else
+      cuda_allocator()->resetPeakStats(static_cast<c10::DeviceIndex>(device));
+  });
+}
+
+int remat_empty_cache() {
+  return guarded([&] { cuda_allocator()->emptyCache(); });
+}
+
+void remat_set_precise(bool deterministic) {
+  auto &context = at::globalContext();
+  context.setDeterministicAlgorithms(deterministic, true);
+  context.setDeterministicCuDNN(deterministic);
+  context.setDeterministicFillUninitializedMemory(false);
+  context.setAllowTF32CuDNN(false);
+  context.setAllowTF32CuBLAS(false);
+}
+
+int remat_convolution_backward(Tensor **out, const Tensor *dy, const Tensor *x, const Tensor *weight,
+                               int64_t bias, const int64_t *stride, const int64_t *padding,
+                               const int64_t *dilation, bool transposed, int64_t axes, int64_t groups,
+                               bool want_input, bool want_parameters) {
+  return guarded([&] {
+    size_t n = static_cast<size_t>(axes);
+    std::vector<int64_t> zero(n, 0), bias_sizes;
+    if (bias > 0)
+      bias_sizes.push_back(bias);
+    at::OptionalIntArrayRef sizes;
+    if (bias > 0)
+      sizes = at::IntArrayRef(bias_sizes);
+    auto [dx, dw, db] = at::convolution_backward(
+        *dy, *x, *weight, sizes, at::IntArrayRef(stride, n), at::IntArrayRef(padding, n),
+        at::IntArrayRef(dilation, n), transposed, zero, groups,
+        {want_input, want_parameters, want_parameters && bias > 0});
+    out[0] = want_input ? boxed(dx) : nullptr;
+    out[1] = want_parameters ? boxed(dw) : nullptr;
+    out[2] = want_parameters && bias > 0 ? boxed(db) : nullptr;
+  });
+}
+
+int remat_batch_norm_backward(Tensor **out, const Tensor *dy, const Tensor *x, const Tensor *weight,
+                              const Tensor *mean, const Tensor *invstd, double eps, bool want_input) {
+  return guarded([&] {
+    auto [dx, dw, db] = at::native_batch_norm_backward(*dy, *x, maybe(weight), {}, {}, maybe(mean), maybe(invstd),
+                                                       true, eps, {want_input, true, true});
+    out[0] = want_input ? boxed(dx) : nullptr;
+    out[1] = boxed(dw);
+    out[2] = boxed(db);
+  });
+}
+
+int remat_layer_norm_backward(Tensor **out, const Tensor *dy, const Tensor *x, int64_t features,
+                              const Tensor *mean, const Tensor *rstd, const Tensor *weight, const Tensor *bias,
+                              bool want_input) {
+  return guarded([&] {
+    auto [dx, dw, db] = at::native_layer_norm_backward(*dy, *x, {features}, *mean, *rstd, maybe(weight), maybe(bias),
+                                                       {want_input, true, true});
+    out[0] = want_input ? boxed(dx) : nullptr;
+    out[1] = boxed(dw);
+    out[2] = boxed(db);
+  });
+}
+
+// Queries, keys and values [batch, heads, positions, features] on CUDA: output, log-sum-exp, and the generator's state.
+int remat_attention(Tensor **out, const Tensor *q, const Tensor *k, const Tensor *v, bool causal) {
+  return guarded([&] {
+    auto [y, lse, seed, offset] = at::_scaled_dot_product_efficient_attention(*q, *k, *v, {}, true, 0.0, causal);
+    out[0] = boxed(y);
+    out[1] = boxed(lse);
+    out[2] = boxed(seed);
+    out[3] = boxed(offset);
+  });
+}
+
+int remat_attention_backward(Tensor **out, const Tensor *dy, const Tensor *q, const Tensor *k, const Tensor *v,
+                             const Tensor *y, const Tensor *lse, const Tensor *seed, const Tensor *offset,
+                             bool causal) {
+  return guarded([&] {
+    auto [dq, dk, dv, db] = at::_scaled_dot_product_efficient_attention_backward(
+        *dy, *q, *k, *v, {}, *y, *lse, *seed, *offset, 0.0, {true, true, true, false}, causal);
+    out[0] = boxed(dq);
+    out[1] = boxed(dk);
+    out[2] = boxed(dv);
+  });
+}
+}

@@ -1,0 +1,244 @@
+//! Calls into the C++ side (`shim.cpp`): what `tch` does not offer.
+
+use crate::error::ExecError;
+use std::ffi::{CStr, c_char};
+use tch::Tensor;
+use torch_sys::C_tensor;
+
+unsafe extern "C" {
+    fn remat_message() -> *const c_char;
+    fn remat_count_cpu_memory();
+    fn remat_memory(device: i32, current: *mut i64, peak: *mut i64, reserved: *mut i64) -> i32;
+    fn remat_reset_peak(device: i32) -> i32;
+    fn remat_empty_cache() -> i32;
+    fn remat_set_precise(deterministic: bool);
+    fn remat_convolution_backward(
+        out: *mut *mut C_tensor,
+        dy: *const C_tensor,
+        x: *const C_tensor,
+        weight: *const C_tensor,
+        bias: i64,
+        stride: *const i64,
+        padding: *const i64,
+        dilation: *const i64,
+        transposed: bool,
+        axes: i64,
+        groups: i64,
+        want_input: bool,
+        want_parameters: bool,
+    ) -> i32;
+    fn remat_batch_norm_backward(
+        out: *mut *mut C_tensor,
+        dy: *const C_tensor,
+        x: *const C_tensor,
+        weight: *const C_tensor,
+        mean: *const C_tensor,
+        invstd: *const C_tensor,
+        eps: f64,
+        want_input: bool,
+    ) -> i32;
+    fn remat_layer_norm_backward(
+        out: *mut *mut C_tensor,
+        dy: *const C_tensor,
+        x: *const C_tensor,
+        features: i64,
+        mean: *const C_tensor,
+        rstd: *const C_tensor,
+        weight: *const C_tensor,
+        bias: *const C_tensor,
+        want_input: bool,
+    ) -> i32;
+    fn remat_attention(
+        out: *mut *mut C_tensor,
+        q: *const C_tensor,
+        k: *const C_tensor,
+        v: *const C_tensor,
+        causal: bool,
+    ) -> i32;
+    fn remat_attention_backward(
+        out: *mut *mut C_tensor,
+        dy: *const C_tensor,
+        q: *const C_tensor,
+        k: *const C_tensor,
+        v: *const C_tensor,
+        y: *const C_tensor,
+        lse: *const C_tensor,
+        seed: *const C_tensor,
+        offset: *const C_tensor,
+        causal: bool,
+    ) -> i32;
+}
+
+/// The outcome of a call, with the message it left.
+fn checked(code: i32) -> Result<(), ExecError> {
+    if code == 0 {
+        return Ok(());
+    }
+    // SAFETY: the message is a C string that stays until the next failure on this thread.
+    let text = unsafe { CStr::from_ptr(remat_message()) };
+    // Only the first line says what is wrong; a C++ backtrace follows.
+    let text = text.to_string_lossy();
+    Err(ExecError::Torch(
+        text.lines().next().unwrap_or("").to_string(),
+    ))
+}
+
+/// Runs a call that writes up to `N` tensors; those it leaves out are `None`.
+fn tensors<const N: usize>(
+    call: impl FnOnce(*mut *mut C_tensor) -> i32,
+) -> Result<[Option<Tensor>; N], ExecError> {
+    let mut out = [std::ptr::null_mut(); N];
+    checked(call(out.as_mut_ptr()))?;
+    // SAFETY: what is not null is a tensor that the call made for us.
+    Ok(out.map(|raw| (!raw.is_null()).then(|| unsafe { Tensor::from_ptr(raw) })))
+}
+
+/// From here on, every byte that a tensor on the CPU asks for is counted.
+pub fn count_cpu_memory() {
+    // SAFETY: installs a static allocator; memory that others allocated keeps its own deleter.
+    unsafe { remat_count_cpu_memory() }
+}
+
+/// Bytes allocated now, at most since the last reset, and reserved from the device at most.
+pub fn memory(device: i32) -> Result<[i64; 3], ExecError> {
+    let [mut current, mut peak, mut reserved] = [0; 3];
+    // SAFETY: three valid places.
+    checked(unsafe { remat_memory(device, &mut current, &mut peak, &mut reserved) })?;
+    Ok([current, peak, reserved])
+}
+
+/// The peak starts again from what is allocated now.
+pub fn reset_peak(device: i32) -> Result<(), ExecError> {
+    // SAFETY: no pointers.
+    checked(unsafe { remat_reset_peak(device) })
+}
+
+/// Gives cached memory of the GPU back.
+pub fn empty_cache() -> Result<(), ExecError> {
+    // SAFETY: no pointers.
+    checked(unsafe { remat_empty_cache() })
+}
+
+/// No rounding to 19 bits (TF32); with `deterministic` only algorithms that give the same bits each time.
+pub fn set_precise(deterministic: bool) {
+    // SAFETY: no pointers.
+    unsafe { remat_set_precise(deterministic) }
+}
+
+/// Strides and the like of a convolution, one entry an axis.
+pub struct Geometry<'a> {
+    pub stride: &'a [i64],
+    pub padding: &'a [i64],
+    pub dilation: &'a [i64],
+    pub transposed: bool,
+    pub groups: i64,
+}
+
+/// Gradients of a convolution's input, weight and bias, as far as wanted.
+pub fn convolution_backward(
+    dy: &Tensor,
+    x: &Tensor,
+    weight: &Tensor,
+    bias: Option<i64>,
+    geometry: &Geometry<'_>,
+    [want_input, want_parameters]: [bool; 2],
+) -> Result<[Option<Tensor>; 3], ExecError> {
+    // SAFETY: live tensors, and arrays of as many entries as there are axes.
+    tensors(|out| unsafe {
+        remat_convolution_backward(
+            out,
+            dy.as_ptr(),
+            x.as_ptr(),
+            weight.as_ptr(),
+            bias.unwrap_or(0),
+            geometry.stride.as_ptr(),
+            geometry.padding.as_ptr(),
+            geometry.dilation.as_ptr(),
+            geometry.transposed,
+            geometry.stride.len() as i64,
+            geometry.groups,
+            want_input,
+            want_parameters,
+        )
+    })
+}
+
+/// Gradients of a batch normalisation's input (as far as wanted), scale and shift.
+pub fn batch_norm_backward(
+    dy: &Tensor,
+    x: &Tensor,
+    scale: &Tensor,
+    [mean, invstd]: [&Tensor; 2],
+    eps: f64,
+    want_input: bool,
+) -> Result<[Option<Tensor>; 3], ExecError> {
+    // SAFETY: live tensors.
+    tensors(|out| unsafe {
+        remat_batch_norm_backward(
+            out,
+            dy.as_ptr(),
+            x.as_ptr(),
+            scale.as_ptr(),
+            mean.as_ptr(),
+            invstd.as_ptr(),
+            eps,
+            want_input,
+        )
+    })
+}
+
+/// Gradients of a layer normalisation's input (as far as wanted), scale and shift.
+pub fn layer_norm_backward(
+    dy: &Tensor,
+    x: &Tensor,
+    features: i64,
+    [mean, rstd]: [&Tensor; 2],
+    [scale, shift]: [&Tensor; 2],
+    want_input: bool,
+) -> Result<[Option<Tensor>; 3], ExecError> {
+    // SAFETY: live tensors.
+    tensors(|out| unsafe {
+        remat_layer_norm_backward(
+            out,
+            dy.as_ptr(),
+            x.as_ptr(),
+            features,
+            mean.as_ptr(),
+            rstd.as_ptr(),
+            scale.as_ptr(),
+            shift.as_ptr(),
+            want_input,
+        )
+    })
+}
+
+/// Attention on CUDA: output, log-sum-exp, and two tensors of the generator's state.
+pub fn attention([q, k, v]: [&Tensor; 3], causal: bool) -> Result<[Option<Tensor>; 4], ExecError> {
+    // SAFETY: live tensors.
+    tensors(|out| unsafe { remat_attention(out, q.as_ptr(), k.as_ptr(), v.as_ptr(), causal) })
+}
+
+/// Gradients of queries, keys and values on CUDA; `output` is what [`attention`] made.
+pub fn attention_backward(
+    dy: &Tensor,
+    [q, k, v]: [&Tensor; 3],
+    output: [&Tensor; 4],
+    causal: bool,
+) -> Result<[Option<Tensor>; 3], ExecError> {
+    let [y, lse, seed, offset] = output.map(Tensor::as_ptr);
+    // SAFETY: live tensors.
+    tensors(|out| unsafe {
+        remat_attention_backward(
+            out,
+            dy.as_ptr(),
+            q.as_ptr(),
+            k.as_ptr(),
+            v.as_ptr(),
+            y,
+            lse,
+            seed,
+            offset,
+            causal,
+        )
+    })
+}

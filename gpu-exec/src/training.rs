@@ -1,0 +1,169 @@
+//! A network set up for training on a device: parameters, batch, and what stays beside the registers of a plan.
+
+use crate::device::Device;
+use crate::error::ExecError;
+use crate::kernels::sizes;
+use remat_formulations::instance::NodeId;
+use remat_formulations::zoo::{Action, DType, Network, Op, Tensor as Value, TrainingProgram};
+use std::collections::BTreeMap;
+use tch::{Kind, Tensor};
+
+/// A network with random parameters and a random batch, the same for the same seed.
+pub struct Training {
+    pub(crate) program: TrainingProgram,
+    pub(crate) device: Device,
+    pub(crate) parameters: Vec<Tensor>,
+    pub(crate) batch: BTreeMap<Value, Tensor>,
+    /// Statistics and the like of each operation: small, kept from the forward to the backward pass.
+    pub(crate) aside: Vec<Vec<Tensor>>,
+    /// Gradients of the parameters; before they are made, reserved memory of their size.
+    pub(crate) gradients: Vec<Option<Tensor>>,
+    /// Node that computes each operation; views have none.
+    pub(crate) node_of: Vec<Option<NodeId>>,
+    pub(crate) seed: i64,
+}
+
+impl Training {
+    /// Makes parameters and batch.
+    ///
+    /// # Errors
+    /// [`ExecError::Torch`] where memory runs out, [`ExecError::Mismatch`] for mixed element types and for a graph
+    /// without a backward pass.
+    pub fn new(program: TrainingProgram, device: &Device, seed: u64) -> Result<Self, ExecError> {
+        let network = &program.network;
+        let precision = network.precision();
+        if precision.parameters.bytes() != precision.activations.bytes() {
+            return Err(ExecError::Mismatch(format!(
+                "parameters are {} and activations {}: the executor runs one element type",
+                precision.parameters, precision.activations
+            )));
+        }
+        if program.instance.loss().is_none() {
+            return Err(ExecError::Mismatch(
+                "the graph has no loss and no backward pass; the executor runs training steps"
+                    .into(),
+            ));
+        }
+        let mut node_of = vec![None; network.operations().len()];
+        for (node, action) in program.instance.ids().zip(&program.actions) {
+            if let Action::Forward { operation } = action {
+                node_of[*operation] = Some(node);
+            }
+        }
+        // Seeds of operations follow; those of libtorch are signed.
+        let seed = (seed >> 16) as i64;
+        tch::manual_seed(seed);
+        let _no_graph = tch::no_grad_guard();
+        let parameters = parameters(network, device)?;
+        let batch = batch(network, device)?;
+        Ok(Training {
+            aside: node_of.iter().map(|_| Vec::new()).collect(),
+            gradients: parameters.iter().map(|_| None).collect(),
+            device: device.clone(),
+            program,
+            parameters,
+            batch,
+            node_of,
+            seed,
+        })
+    }
+
+    /// The graph, with what its nodes compute.
+    pub fn program(&self) -> &TrainingProgram {
+        &self.program
+    }
+
+    /// Where it runs.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Gradients of the parameters that the last step made, in the network's order.
+    pub fn gradients(&self) -> &[Option<Tensor>] {
+        &self.gradients
+    }
+
+    /// Bytes of parameters, batch, gradients and statistics.
+    pub(crate) fn bytes(&self) -> u64 {
+        let tensors = self.parameters.iter().chain(self.batch.values());
+        let tensors = tensors.chain(self.aside.iter().flatten());
+        let tensors = tensors.chain(self.gradients.iter().flatten());
+        tensors
+            .map(|tensor| (tensor.numel() * tensor.kind().elt_size_in_bytes()) as u64)
+            .sum()
+    }
+
+    /// The node whose output holds a tensor; `None` for the batch.
+    pub(crate) fn holder(&self, mut x: Value) -> Option<NodeId> {
+        while let Some(k) = self.program.network.producer(x) {
+            let operation = &self.program.network.operations()[k];
+            if !operation.op.is_view() {
+                return self.node_of[k];
+            }
+            x = operation.inputs[0];
+        }
+        None
+    }
+}
+
+/// Element type in libtorch.
+pub fn kind(dtype: DType) -> Kind {
+    match dtype {
+        DType::Fp32 | DType::Tf32 => Kind::Float,
+        DType::Fp16 => Kind::Half,
+        DType::Bf16 => Kind::BFloat16,
+    }
+}
+
+/// Weights are normal with variance 1 / fan-in, scales one, biases and shifts zero.
+fn parameters(network: &Network, device: &Device) -> Result<Vec<Tensor>, ExecError> {
+    let options = (kind(network.precision().parameters), device.place());
+    let mut role = vec![0; network.parameters().len()];
+    let mut scale = vec![false; role.len()];
+    for operation in network.operations() {
+        for (k, p) in operation.parameters.iter().enumerate() {
+            role[*p] = k;
+            scale[*p] =
+                k == 0 && matches!(operation.op, Op::BatchNorm | Op::LayerNorm | Op::RmsNorm);
+        }
+    }
+    let make = |(p, parameter): (usize, &remat_formulations::zoo::Parameter)| {
+        let shape = sizes(&parameter.shape);
+        if scale[p] {
+            return Ok(Tensor::f_ones(shape, options)?);
+        }
+        if role[p] > 0 {
+            return Ok(Tensor::f_zeros(shape, options)?);
+        }
+        let fan_in: i64 = shape.iter().skip(1).product();
+        let deviation = 1.0 / (fan_in.max(1) as f64).sqrt();
+        Ok(Tensor::f_randn(shape, options)?.f_mul_scalar_(deviation)?)
+    };
+    network.parameters().iter().enumerate().map(make).collect()
+}
+
+/// Normal floating-point inputs; ids are uniform over the rows of the table they look up.
+fn batch(network: &Network, device: &Device) -> Result<BTreeMap<Value, Tensor>, ExecError> {
+    let mut tensors = BTreeMap::new();
+    for x in network.batch() {
+        let shape = sizes(network.shape(x));
+        let lookup = network
+            .operations()
+            .iter()
+            .find(|operation| operation.op == Op::Embedding && operation.inputs[0] == x);
+        let tensor = match lookup {
+            Some(operation) => {
+                let features = network.shape(operation.output).last().copied().unwrap_or(1);
+                let table = network.parameters()[operation.parameters[0]].elements;
+                let rows = (table / features.max(1)).max(1) as i64;
+                Tensor::f_randint(rows, shape, (Kind::Int64, device.place()))?
+            }
+            None => {
+                let kind = kind(network.precision().activations);
+                Tensor::f_randn(shape, (kind, device.place()))?
+            }
+        };
+        tensors.insert(x, tensor);
+    }
+    Ok(tensors)
+}

@@ -1,0 +1,235 @@
+//! The annealing of MONeT's program against the simulator, against enumeration, and on published schedules.
+
+use remat_formulations::Instance;
+use remat_formulations::anneal::Flip;
+use remat_formulations::instance::{Program, ReadOptions, read_instance};
+use remat_formulations::monet::anneal::{Graph, State};
+use remat_formulations::monet::solve as solve_monet;
+use remat_formulations::plan::Plan;
+use remat_formulations::schedule::{BitMatrix, MonetSchedule, Schedule, ScheduleFile};
+use remat_formulations::simulate;
+use remat_formulations::solve::{Outcome, Settings, Status};
+use remat_tests::graphs::Numbers;
+use remat_tests::{files, monet, shared_data};
+use std::sync::atomic::AtomicBool;
+
+/// Cost and peak of a state are those of its replay; of several ways every one may be at work.
+fn agrees(instance: &Instance, state: &mut State<'_>, stages: usize, what: &str) {
+    let schedule = state.schedule();
+    let replay = simulate::monet(instance, &schedule).unwrap_or_else(|e| panic!("{what}: {e}"));
+    let peak = (0..stages).map(|t| state.value(t).peak).max();
+    assert_eq!(state.cost() as u64, replay.cost, "{what}");
+    assert_eq!(peak, Some(replay.peak_bytes as i64), "{what}");
+}
+
+/// Flips anywhere, in ranges of any kind, keep the incremental state equal to a replay of the whole schedule.
+#[test]
+fn incremental_state_equals_the_replay() {
+    let mut in_place = 0;
+    for seed in 0..400 {
+        let mut numbers = Numbers::new(seed);
+        let columns = 2 + numbers.below(30) as usize;
+        let instance = monet::random(columns, 1 + numbers.below(70) as usize, &mut numbers);
+        let budget = 40 + numbers.below(20 * columns as u64 + 100);
+        let graph = Graph::new(&instance, budget).expect("a loss");
+        let stages = graph.stages;
+        let mut state = State::new(&graph, &BitMatrix::new(stages + 1, columns));
+        for step in 0..60 {
+            let what = format!("seed {seed}, step {step}");
+            let mut to = 1 + numbers.below(stages as u64);
+            let mut from = to;
+            let tensor = numbers.below(columns as u64) as u32;
+            let keep = !state.is_kept(tensor as usize, to as usize);
+            let same =
+                |t: u64, state: &State<'_>| state.is_kept(tensor as usize, t as usize) != keep;
+            while from > 1 && numbers.below(8) > 0 && same(from - 1, &state) {
+                from -= 1;
+            }
+            while to < stages as u64 && numbers.below(4) > 0 && same(to + 1, &state) {
+                to += 1;
+            }
+            let flip = Flip {
+                tensor,
+                from: from as u32,
+                to: to as u32,
+                keep,
+            };
+            let before = (state.cost() as f64, state.excess() as f64);
+            let delta = state.evaluate(flip);
+            state.apply(flip);
+            let after = (state.cost() as f64, state.excess() as f64);
+            assert_eq!(
+                after,
+                (before.0 + delta.cost, before.1 + delta.excess),
+                "{what}"
+            );
+            let fresh = State::new(&graph, &state.retained());
+            assert_eq!(
+                (fresh.cost(), fresh.excess()),
+                (state.cost(), state.excess()),
+                "{what}"
+            );
+            agrees(&instance, &mut state, stages, &what);
+        }
+        in_place += (state.schedule().in_place.count_ones() > 0) as usize;
+    }
+    assert!(in_place > 100, "{in_place}");
+}
+
+/// Published schedules with a folder's instances: name, budget in bytes, instance and schedule.
+fn published() -> Option<Vec<(String, u64, Instance, MonetSchedule)>> {
+    let folder = shared_data("zoo")?;
+    let options = ReadOptions {
+        program: Program::Monet,
+    };
+    let mut list = Vec::new();
+    for path in files(&folder.join("solutions"), "json") {
+        let file = ScheduleFile::open(&path).unwrap();
+        if file.program() != Program::Monet {
+            continue;
+        }
+        let graph = folder
+            .join("graphs")
+            .join(format!("{}.json", file.instance()));
+        let instance = read_instance(&graph, &options).unwrap();
+        let document = file.schedule(&instance).unwrap();
+        let Schedule::Monet(schedule) = document.schedule else {
+            panic!("{}", path.display());
+        };
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        list.push((name, document.budget_bytes.unwrap(), instance, schedule));
+    }
+    Some(list)
+}
+
+/// What follows from the stored sets of a published schedule fits, and costs no more than was published.
+#[test]
+fn stored_sets_of_published_schedules_cost_no_more_than_published() {
+    let Some(list) = published() else {
+        return;
+    };
+    let mut better = 0;
+    for (name, budget, instance, schedule) in &list {
+        let replay = simulate::monet(instance, schedule).unwrap();
+        let graph = Graph::new(instance, *budget).unwrap();
+        let mut state = State::new(&graph, &schedule.retained);
+        agrees(instance, &mut state, graph.stages, name);
+        assert_eq!(state.excess(), 0, "{name}");
+        assert!(
+            state.cost() as u64 <= replay.cost,
+            "{name}: {} above {}",
+            state.cost(),
+            replay.cost
+        );
+        better += (replay.cost > state.cost() as u64) as usize;
+    }
+    println!(
+        "{} schedules, {better} of them made cheaper at once",
+        list.len()
+    );
+    assert!(!list.is_empty());
+}
+
+fn settings(budget: u64, seed: u64) -> Settings {
+    Settings {
+        rounds: 2,
+        threads: 1,
+        seed,
+        ..Settings::new(budget)
+    }
+}
+
+fn solve(
+    instance: &Instance,
+    settings: &Settings,
+    starts: &[MonetSchedule],
+) -> Outcome<MonetSchedule> {
+    solve_monet(instance, settings, starts, &AtomicBool::new(false), &|_| ()).expect("solve")
+}
+
+/// On small instances the search never beats enumeration, nearly always reaches it, and finds a plan where there is one;
+/// its bound holds; every schedule is a plan.
+#[test]
+fn small_instances_are_solved_to_the_optimum() {
+    let (mut feasible, mut infeasible, mut missed) = (0, 0, Vec::new());
+    for seed in 0..240 {
+        let mut numbers = Numbers::new(5000 + seed);
+        let columns = 3 + numbers.below(3) as usize;
+        let instance = monet::random(columns, 1 + numbers.below(3) as usize, &mut numbers);
+        let plain = MonetSchedule::checkpoint_all(&instance).unwrap();
+        let peak = simulate::monet(&instance, &plain).unwrap().peak_bytes;
+        let budget = peak * (45 + numbers.below(60)) / 100;
+        let outcome = solve(&instance, &settings(budget, seed), &[]);
+        let best = monet::optimum(&instance, budget);
+        let Some(best) = best else {
+            infeasible += 1;
+            assert_eq!(outcome.objective, None, "seed {seed}");
+            continue;
+        };
+        feasible += 1;
+        assert!(
+            outcome.bound <= best,
+            "seed {seed}: {} above {best}",
+            outcome.bound
+        );
+        assert_ne!(outcome.status, Status::Infeasible, "seed {seed}");
+        let Some(schedule) = &outcome.schedule else {
+            missed.push(seed);
+            continue;
+        };
+        let replay = simulate::monet(&instance, schedule).unwrap();
+        assert_eq!(Some(replay.cost), outcome.objective, "seed {seed}");
+        assert!(
+            replay.peak_bytes <= budget && replay.cost >= best,
+            "seed {seed}"
+        );
+        if replay.cost > best {
+            missed.push(seed);
+        }
+        let plan = Plan::from_monet(&instance, schedule).unwrap();
+        let plan = simulate::plan(&instance, &plan.optimised(&instance).unwrap()).unwrap();
+        assert!(plan.cost <= replay.cost, "seed {seed}");
+    }
+    println!("{feasible} with a schedule, {infeasible} without; missed {missed:?}");
+    assert!(feasible > 100 && infeasible > 10);
+    assert!(missed.len() * 50 <= feasible, "{missed:?}");
+}
+
+/// The answer depends on the seed, not on the number of threads.
+#[test]
+fn answers_are_the_same_on_any_number_of_threads() {
+    for seed in 0..4 {
+        let mut numbers = Numbers::new(9000 + seed);
+        let instance = monet::random(14, 16, &mut numbers);
+        let plain = MonetSchedule::checkpoint_all(&instance).unwrap();
+        let peak = simulate::monet(&instance, &plain).unwrap().peak_bytes;
+        let one = solve(&instance, &settings(peak * 8 / 10, seed), &[]);
+        let again = solve(&instance, &settings(peak * 8 / 10, seed), &[]);
+        let two = Settings {
+            threads: 2,
+            ..settings(peak * 8 / 10, seed)
+        };
+        let two = solve(&instance, &two, &[]);
+        assert!(one.schedule.is_some(), "seed {seed}");
+        assert_eq!(one.schedule, again.schedule, "seed {seed}");
+        assert_eq!(one.schedule, two.schedule, "seed {seed}");
+    }
+}
+
+/// A published schedule as a start is never left for a worse one.
+#[test]
+fn published_schedules_as_starts_are_not_lost() {
+    let Some(list) = published() else {
+        return;
+    };
+    for (name, budget, instance, schedule) in list.iter().filter(|p| p.0.contains("vgg16")) {
+        let short = Settings {
+            rounds: 0,
+            ..settings(*budget, 0)
+        };
+        let outcome = solve(instance, &short, std::slice::from_ref(schedule));
+        let published = simulate::monet(instance, schedule).unwrap();
+        assert!(outcome.objective.unwrap() <= published.cost, "{name}");
+        assert!(outcome.bound <= published.cost, "{name}");
+    }
+}
