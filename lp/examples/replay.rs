@@ -123,5 +123,9 @@ fn main() {
             }
         }
     }
-    println!("{solves} solves, {ours:.3} s here, {theirs:.3} s recorded");
+    println!(
+        "{solves} solves, {} Mticks, {} pivots, {ours:.3} s here, {theirs:.3} s recorded",
+        solver.as_ref().map_or(0, |s| s.stats().ticks / 1_000_000),
+        solver.as_ref().map_or(0, |s| s.stats().iterations())
+    );
 }

@@ -52,6 +52,10 @@ pub struct Settings {
     pub seed: u64,
     /// Refactor after at most so many basis changes.
     pub max_updates: usize,
+    /// Rows that are out of the way at the last optimum are left out of the factorisation until one of them is violated, if
+    /// basic columns have at least so many entries in them; and where attractive columns and violated rows arrive together,
+    /// the primal takes the columns before the dual takes the rows. `None`: neither. The end is the same.
+    pub lazy_rows: Option<usize>,
     /// Refine optimal solutions until residuals and wrong reduced costs are below 1e-9 in the model's units, where double
     /// precision allows it ([`refine`](crate::refine)).
     pub refine: bool,
@@ -69,6 +73,7 @@ impl Default for Settings {
             perturbation: true,
             seed: 1,
             max_updates: 500,
+            lazy_rows: Some(10_000),
             refine: false,
             log: None,
         }

@@ -1,22 +1,14 @@
 //! Every way a solve can end, on problems of some size.
 
+mod support;
+
 use remat_lp::{
     Algorithm, ColId, LimitKind, Limits, LpOutcome, Model, ModelBuilder, NewRow, Sense, Settings,
-    Solver, certificate, mps,
+    Solver, certificate,
 };
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-
-fn netlib(name: &str) -> Option<Model> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join(format!("../../shared/data/netlib/{name}.mps.gz"));
-    if !path.exists() {
-        println!("skipped: {} is not there", path.display());
-        return None;
-    }
-    Some(mps::read(path).unwrap())
-}
+use support::netlib;
 
 /// A transport-like assignment problem: n! optimal bases, massively degenerate.
 fn assignment(n: usize, cost: impl Fn(usize, usize) -> f64) -> Model {

@@ -1,17 +1,10 @@
 //! Every Netlib problem in `../shared` to the reference objective, with certificates, from several starts.
 
-use remat_lp::{Algorithm, Basis, LpOutcome, Model, Settings, Solver, VarStatus, certificate, mps};
-use std::path::{Path, PathBuf};
+mod support;
 
-fn netlib() -> Option<PathBuf> {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/netlib");
-    if dir.exists() {
-        Some(dir)
-    } else {
-        println!("skipped: {} is not there", dir.display());
-        None
-    }
-}
+use remat_lp::{Algorithm, Basis, LpOutcome, Model, Settings, Solver, VarStatus, certificate, mps};
+use std::path::Path;
+use support::netlib_dir;
 
 /// Names and objectives of the reference table, smallest problems first.
 fn reference(dir: &Path) -> Vec<(String, f64, usize)> {
@@ -71,7 +64,7 @@ fn random_basis(model: &Model, rng: &mut Lcg) -> Basis {
 }
 
 fn solve_all(settings: &Settings, random_start: bool, largest: usize) {
-    let Some(dir) = netlib() else { return };
+    let Some(dir) = netlib_dir() else { return };
     let mut rng = Lcg(17);
     let mut count = 0;
     for (name, objective, nonzeros) in reference(&dir) {
@@ -161,7 +154,7 @@ fn primal_in_the_lead() {
 
 #[test]
 fn a_restored_optimal_basis_needs_no_pivots() {
-    let Some(dir) = netlib() else { return };
+    let Some(dir) = netlib_dir() else { return };
     for (name, objective, nonzeros) in reference(&dir) {
         if nonzeros > 6_000 {
             continue;

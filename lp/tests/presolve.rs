@@ -1,19 +1,12 @@
 //! Presolve over Netlib: the restored solution and basis are optimal for the original.
 
+mod support;
+
 use remat_lp::presolve::{PresolveOutcome, PresolveSettings, Presolved};
 use remat_lp::{LpOutcome, Model, Settings, Solution, Solver, VarStatus, certificate, mps};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-
-/// The directory of the public problems, if this checkout has it beside it.
-fn netlib() -> Option<PathBuf> {
-    let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/netlib");
-    if dir.is_dir() {
-        return Some(dir);
-    }
-    println!("skipped: {} is not there", dir.display());
-    None
-}
+use support::netlib_dir;
 
 fn problems(dir: &Path, largest: usize) -> Vec<(String, Arc<Model>)> {
     let mut out = Vec::new();
@@ -114,7 +107,7 @@ fn restored(name: &str, model: &Arc<Model>, presolve: &PresolveSettings) -> (f64
 
 #[test]
 fn restored_bases_are_optimal() {
-    let Some(dir) = netlib() else { return };
+    let Some(dir) = netlib_dir() else { return };
     let mut pivots = 0;
     let mut worst = Vec::new();
     for (name, model) in problems(&dir, 50_000) {
@@ -133,7 +126,7 @@ fn restored_bases_are_optimal() {
 
 #[test]
 fn each_reduction_alone_is_undone() {
-    let Some(dir) = netlib() else { return };
+    let Some(dir) = netlib_dir() else { return };
     let none = PresolveSettings::minimal();
     let alone = [
         PresolveSettings {

@@ -3,13 +3,12 @@
 use remat_lp::presolve::{self, PresolveSettings};
 use remat_lp::refine::{refine, residuals};
 use remat_lp::{
-    ColId, Limits, Model, ModelBuilder, RowId, Sense, Settings, Solution, Solver, certificate, mps,
+    ColId, Limits, Model, ModelBuilder, RowId, Sense, Settings, Solution, Solver, certificate,
 };
-use std::path::Path;
 use std::sync::Arc;
 
 mod support;
-use support::Rng;
+use support::{Rng, netlib};
 
 /// A program with a known optimum whose rows and columns are scaled over `decades` decades either way.
 fn badly_scaled(rng: &mut Rng, decades: i32) -> Model {
@@ -109,13 +108,8 @@ fn a_basis_that_is_not_quite_optimal_is_put_right() {
 #[test]
 fn netlib_problems_end_with_small_residuals_presolved_or_not() {
     for name in ["pilot4", "perold", "greenbeb", "scfxm1", "etamacro", "agg"] {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join(format!("../../shared/data/netlib/{name}.mps.gz"));
-        if !path.exists() {
-            println!("skipped: {} is not there", path.display());
-            return;
-        }
-        let model = Arc::new(mps::read(path).unwrap());
+        let Some(model) = netlib(name) else { return };
+        let model = Arc::new(model);
         let settings = Settings {
             refine: true,
             ..Default::default()

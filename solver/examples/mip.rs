@@ -32,6 +32,7 @@ fn main() {
             "--no-heuristics" => settings.heuristics = false,
             "--no-sub-mips" => settings.sub_mips = false,
             "--no-safe" => settings.safe_bounds = false,
+            "--no-conflicts" => settings.conflicts = false,
             "--no-propagation" => settings.propagation = false,
             "--reference" => reference = std::fs::read_to_string(value).unwrap_or_default(),
             _ => files.push(arg),

@@ -1,8 +1,9 @@
 //! Accepts or refuses a point, against the model as it was given. Shares nothing with the search.
 //!
-//! A row of integers over integer columns is summed exactly (in 128 bits); other rows with compensated sums
-//! (Ogita, Rump & Oishi 2005) and the tolerance given.
+//! A row of integers over integer columns, or of decimals with up to nine places, is summed exactly (in 128 bits, after
+//! scaling by a power of ten); other rows with compensated sums (Ogita, Rump & Oishi 2005) and the tolerance given.
 
+use crate::exact::{decimal_scale, scaled};
 use remat_lp::{ColId, Model, RowId};
 
 /// Why a point is refused.
@@ -37,6 +38,27 @@ pub enum Refusal {
     },
 }
 
+/// Activity of a row and whether it is outside its bounds, both exactly; `None` for a row that is not of decimals over
+/// integer columns.
+fn exact_row(model: &Model, id: RowId, x: &[f64]) -> Option<(f64, bool)> {
+    let b = model.row_bounds(id);
+    if !model.row(id).all(|(j, _)| model.is_integer(j)) {
+        return None;
+    }
+    let sides = [b.lower, b.upper].into_iter().filter(|s| s.abs() < 1e20);
+    let values: Vec<f64> = model.row(id).map(|(_, a)| a).chain(sides).collect();
+    let scale = decimal_scale(&values)?;
+    let sum = model.row(id).try_fold(0i128, |sum, (j, a)| {
+        as_integer(scaled(a, scale)?)?
+            .checked_mul(as_integer(x[j.index()])?)?
+            .checked_add(sum)
+    })?;
+    let side = |s: f64| scaled(s, scale).and_then(as_integer);
+    let below = b.lower > -1e20 && side(b.lower).is_none_or(|s| sum < s);
+    let above = b.upper < 1e20 && side(b.upper).is_none_or(|s| sum > s);
+    Some((sum as f64 / scale, below || above))
+}
+
 fn as_integer(v: f64) -> Option<i128> {
     (v.fract() == 0.0 && v.abs() <= 9e15).then_some(v as i128)
 }
@@ -63,7 +85,7 @@ pub(crate) fn dot(terms: impl Iterator<Item = (f64, f64)>) -> f64 {
 /// Checks a point and returns its objective in the model's sense.
 ///
 /// `tolerance` is absolute (a billionth of the side where that is more) and does not apply to integrality, which must be exact, nor to rows of
-/// integers over integer columns.
+/// integers or decimals over integer columns.
 ///
 /// # Errors
 /// The first reason to refuse it.
@@ -117,19 +139,9 @@ pub fn check_point(model: &Model, x: &[f64], tolerance: f64) -> Result<f64, Refu
     for row in 0..model.num_rows() {
         let id = RowId(row as u32);
         let b = model.row_bounds(id);
-        let exact = model.row(id).try_fold(0i128, |sum, (j, a)| {
-            if !model.is_integer(j) {
-                return None;
-            }
-            as_integer(a)?
-                .checked_mul(as_integer(x[j.index()])?)?
-                .checked_add(sum)
-        });
-        let (activity, out) = match exact {
-            Some(sum) if sum.unsigned_abs() < (1 << 53) => {
-                (sum as f64, outside_exactly(sum as f64, b.lower, b.upper))
-            }
-            _ => {
+        let (activity, out) = match exact_row(model, id, x) {
+            Some(exact) => exact,
+            None => {
                 let a = dot(model.row(id).map(|(j, a)| (a, x[j.index()])));
                 (a, outside(a, b.lower, b.upper, tolerance))
             }
@@ -145,6 +157,24 @@ pub fn check_point(model: &Model, x: &[f64], tolerance: f64) -> Result<f64, Refu
 mod tests {
     use super::*;
     use remat_lp::{ModelBuilder, Sense};
+
+    #[test]
+    fn decimal_rows_have_no_tolerance_and_no_rounding() {
+        let row = |side: f64, a: f64| {
+            let mut b = ModelBuilder::new(Sense::Minimise);
+            let x = b.add_col(1.0, 0.0..=9.0);
+            let y = b.add_col(1.0, 0.0..=9.0);
+            b.set_integer(x, true);
+            b.set_integer(y, true);
+            b.add_row(..=side, [(x, a), (y, 0.2)]);
+            b.build().unwrap()
+        };
+        // In doubles 0.1 + 0.2 is more than 0.3.
+        assert!(check_point(&row(0.3, 0.1), &[1.0, 1.0], 0.0).is_ok());
+        // Less than any tolerance, but too much.
+        let over = check_point(&row(0.3, 0.1000001), &[1.0, 1.0], 1e-6);
+        assert!(matches!(over, Err(Refusal::Row { row: 0, .. })));
+    }
 
     #[test]
     fn integer_rows_have_no_tolerance() {

@@ -46,6 +46,13 @@ impl DebugSolution {
         );
     }
 
+    /// Panics if a row that holds for every solution better than the cutoff cuts this one off although it is better.
+    pub fn check_conflict(&self, entries: &[(u32, f64)], rhs: f64, cutoff: f64) {
+        if self.objective < cutoff - 1e-6 * cutoff.abs().max(1.0) {
+            self.check_cut(entries, rhs, "conflict");
+        }
+    }
+
     /// Panics if global bounds exclude the solution although it is better than the cutoff.
     pub fn check_bounds(&self, p: &Problem, lower: &[f64], upper: &[f64], cutoff: f64, what: &str) {
         if self.objective >= cutoff - 1e-6 * cutoff.abs().max(1.0) {

@@ -275,6 +275,49 @@ impl Domain {
         }
     }
 
+    /// Propagates a row `entries . x <= rhs` that is not of the problem; whether it changed anything.
+    pub fn propagate_extra(&mut self, p: &Problem, entries: &[(u32, f64)], rhs: f64) -> bool {
+        self.ticks += entries.len() as u64 + 1;
+        let (mut min, mut infinite, mut size) = (0.0, 0u32, 0.0f64);
+        for &(j, a) in entries {
+            let j = j as usize;
+            let low = if a > 0.0 {
+                a * self.lower[j]
+            } else {
+                a * self.upper[j]
+            };
+            if low.is_finite() {
+                min += low;
+                size = size.max(low.abs());
+            } else {
+                infinite += 1;
+            }
+        }
+        let noise = 1e-13 * size * entries.len() as f64;
+        if infinite == 0 && min > rhs + 1e-6 * rhs.abs().max(1.0) + noise {
+            self.infeasible = true;
+            return true;
+        }
+        if infinite > 1 {
+            return false;
+        }
+        let mark = self.mark();
+        for &(j, a) in entries {
+            let j = j as usize;
+            let (l, u) = (self.lower[j], self.upper[j]);
+            let low = if a > 0.0 { a * l } else { a * u };
+            if l == u || (infinite == 1 && low.is_finite()) {
+                continue;
+            }
+            let rest = if low.is_finite() { min - low } else { min };
+            self.derive(p, j, (rhs - rest + noise) / a, a > 0.0, (l, u));
+            if self.infeasible {
+                return true;
+            }
+        }
+        self.mark() > mark
+    }
+
     /// A bound that follows from a row. Continuous columns take it only if it is worth it, with a margin.
     fn derive(&mut self, p: &Problem, j: usize, value: f64, upper: bool, (l, u): (f64, f64)) {
         if !value.is_finite() {

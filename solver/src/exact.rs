@@ -29,6 +29,26 @@ pub(crate) fn decimal(v: f64) -> Option<Rational> {
     })
 }
 
+/// A power of ten that makes whole numbers of decimals, if they have no more than nine places; numbers beyond 1e15
+/// after scaling are too large.
+pub(crate) fn decimal_scale(values: &[f64]) -> Option<f64> {
+    let mut scale = 1.0;
+    for _ in 0..10 {
+        if values.iter().all(|&v| scaled(v, scale).is_some()) {
+            return Some(scale);
+        }
+        scale *= 10.0;
+    }
+    None
+}
+
+/// `v * scale` as a whole number, if `v` is the double nearest to a decimal that this makes whole.
+pub(crate) fn scaled(v: f64, scale: f64) -> Option<f64> {
+    // Powers of ten up to 1e22 are exact, so the quotient is the double nearest to the decimal.
+    let whole = (v * scale).round();
+    (whole.abs() <= 1e15 && whole / scale == v).then_some(whole)
+}
+
 /// A multiplier: a double, cut to so many binary places. Fewer places mean shorter proofs.
 pub(crate) fn binary(v: f64, places: Option<i32>) -> Option<Rational> {
     let v = match places {
@@ -131,6 +151,16 @@ mod tests {
         assert_eq!(decimal(f64::INFINITY), None);
         assert_eq!(binary(0.3, Some(2)), Some(q(1, 4)));
         assert_ne!(binary(0.3, None), Some(q(3, 10)));
+    }
+
+    #[test]
+    fn decimals_become_whole_numbers() {
+        assert_eq!(decimal_scale(&[0.1, 2.35, -7.0]), Some(100.0));
+        assert_eq!(decimal_scale(&[3.0, 1e9]), Some(1.0));
+        assert_eq!(decimal_scale(&[1.0 / 3.0]), None);
+        assert_eq!(decimal_scale(&[f64::INFINITY]), None);
+        assert_eq!(scaled(0.07, 100.0), Some(7.0));
+        assert_eq!(scaled(0.1 + 0.2, 10.0), None);
     }
 
     #[test]

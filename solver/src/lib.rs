@@ -16,12 +16,15 @@ mod branching;
 mod certificate;
 mod check;
 mod cliques;
+mod conflict;
 mod control;
 mod cuts;
 mod debug_solution;
 mod domain;
 mod exact;
 mod extend;
+#[cfg(feature = "good_lp")]
+pub mod good_lp;
 mod heuristics;
 mod outcome;
 mod packed;

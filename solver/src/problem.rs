@@ -43,14 +43,49 @@ pub(crate) fn ceil_tol(v: f64) -> f64 {
     (v - 1e-6).ceil()
 }
 
+/// What makes whole numbers of a row of decimals over integer columns, if they remain small: cuts, propagation and the
+/// check of solutions then mean the same row.
+fn whole_scale(model: &Model, row: remat_lp::RowId) -> f64 {
+    if !model.row(row).all(|(j, _)| model.is_integer(j)) {
+        return 1.0;
+    }
+    let b = model.row_bounds(row);
+    let sides = [b.lower, b.upper]
+        .into_iter()
+        .filter(|s| s.abs() < INFINITE);
+    let values: Vec<f64> = model.row(row).map(|(_, a)| a).chain(sides).collect();
+    let largest = values.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+    crate::exact::decimal_scale(&values)
+        .filter(|s| s * largest <= 1e7)
+        .unwrap_or(1.0)
+}
+
 impl Problem {
-    /// The working form of a model. Bounds of integer columns are rounded inwards and may cross then.
+    /// The working form of a model. Rows of decimals over integer columns are scaled to whole numbers. Bounds of integer columns are rounded inwards and may cross then.
     pub fn from_model(model: &Model) -> Problem {
+        Problem::with_scales(model, |row| whole_scale(model, row))
+    }
+
+    /// The same with every row as it is.
+    pub fn as_given(model: &Model) -> Problem {
+        Problem::with_scales(model, |_| 1.0)
+    }
+
+    fn with_scales(model: &Model, scale_of: impl Fn(remat_lp::RowId) -> f64) -> Problem {
         let n = model.num_cols();
         let sign = model.sense().sign();
         let mut rows = Sparse::default();
+        let mut row_lower: Vec<f64> = model.row_lower().iter().map(|&v| clip(v)).collect();
+        let mut row_upper: Vec<f64> = model.row_upper().iter().map(|&v| clip(v)).collect();
         for i in 0..model.num_rows() {
-            rows.push(model.row(remat_lp::RowId(i as u32)).map(|(j, v)| (j.0, v)));
+            let id = remat_lp::RowId(i as u32);
+            let scale = scale_of(id);
+            // A whole number each: the scale makes it so.
+            let times = |v: f64| if scale == 1.0 { v } else { (v * scale).round() };
+            for side in [&mut row_lower[i], &mut row_upper[i]] {
+                *side = times(*side);
+            }
+            rows.push(model.row(id).map(|(j, v)| (j.0, times(v))));
         }
         let integer: Vec<bool> = (0..n).map(|j| model.is_integer(ColId(j as u32))).collect();
         let mut lower: Vec<f64> = model.col_lower().iter().map(|&v| clip(v)).collect();
@@ -68,8 +103,8 @@ impl Problem {
             lower,
             upper,
             integer,
-            row_lower: model.row_lower().iter().map(|&v| clip(v)).collect(),
-            row_upper: model.row_upper().iter().map(|&v| clip(v)).collect(),
+            row_lower,
+            row_upper,
             rows,
             cols,
             objective_step: 0.0,

@@ -61,6 +61,8 @@ pub(crate) struct Relaxation {
     base_ticks: u64,
     base_iterations: u64,
     pub unproven: u64,
+    /// Multipliers that closed the last relaxation, and whether with the objective.
+    pub proof: Option<(Vec<f64>, bool)>,
     /// Whether there is a basis to start from.
     solved: bool,
 }
@@ -84,6 +86,7 @@ impl Relaxation {
             base_ticks: 0,
             base_iterations: 0,
             unproven: 0,
+            proof: None,
             solved: false,
         })
     }
@@ -254,6 +257,7 @@ impl Relaxation {
         domain: &Domain,
         need_bound: bool,
     ) -> Option<Relaxed> {
+        self.proof = None;
         match outcome {
             LpOutcome::Optimal(s) => {
                 // Probes that end below the cutoff prove nothing and need no proof.
@@ -262,6 +266,7 @@ impl Relaxation {
                 }
                 let bound = self.bound(&s, domain);
                 Some(if bound >= cutoff {
+                    self.proof = Some((s.y, true));
                     Relaxed::Cutoff
                 } else {
                     Relaxed::Solved(s, bound)
@@ -271,9 +276,13 @@ impl Relaxation {
                 let proven = !self.safe
                     || certificate::check_farkas(self.lp.model(), &ray).is_ok()
                     || safe::farkas_holds(self.lp.model(), &ray.y, &domain.lower, &domain.upper);
+                self.proof = Some((ray.y, false));
                 proven.then_some(Relaxed::Infeasible)
             }
-            LpOutcome::CutoffReached { bound, .. } => (bound >= cutoff).then_some(Relaxed::Cutoff),
+            LpOutcome::CutoffReached { bound, y } => {
+                self.proof = Some((y, true));
+                (bound >= cutoff).then_some(Relaxed::Cutoff)
+            }
             LpOutcome::Unbounded(_) => Some(Relaxed::Unbounded),
             LpOutcome::Limit(_) => None,
         }

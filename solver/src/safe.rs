@@ -74,6 +74,65 @@ fn combine(model: &Model, y: &[f64], lower: &[f64], upper: &[f64], with_cost: bo
     total.sum - total.error()
 }
 
+/// The row `entries . x <= rhs` that holds for all points of the rows within the bounds, and with a cutoff for those
+/// whose objective is not above it; for a proof of infeasibility its multipliers with the sign that proves it.
+///
+/// `None` if a column without bounds would need its rounding accounted for.
+pub(crate) fn proof_row(
+    model: &Model,
+    y: &[f64],
+    lower: &[f64],
+    upper: &[f64],
+    cutoff: Option<f64>,
+) -> Option<(Vec<(u32, f64)>, f64)> {
+    if y.len() != model.num_rows() || y.iter().any(|v| !v.is_finite()) {
+        return None;
+    }
+    // cost . x - y . (A x) <= cutoff - y . side
+    let mut rhs = Guarded::default();
+    if let Some(c) = cutoff {
+        rhs.add(c);
+        rhs.add(-model.offset());
+    }
+    let mut usable = y.to_vec();
+    for (i, v) in usable.iter_mut().enumerate() {
+        let b = model.row_bounds(RowId(i as u32));
+        let side = if *v > 0.0 { b.lower } else { b.upper };
+        if v.abs() < 1e-14 || !side.is_finite() {
+            *v = 0.0;
+        } else {
+            rhs.add(-*v * side);
+        }
+    }
+    let mut entries = Vec::new();
+    for j in 0..model.num_cols() {
+        let mut d = Guarded::default();
+        if cutoff.is_some() {
+            d.add(model.costs()[j]);
+        }
+        for (i, a) in model.col(ColId(j as u32)) {
+            if usable[i.index()] != 0.0 {
+                d.add(-a * usable[i.index()]);
+            }
+        }
+        if d.size == 0.0 {
+            continue;
+        }
+        // Within its error the coefficient is anything: the row holds with this one if its side makes up for it.
+        let reach = lower[j].abs().max(upper[j].abs());
+        if !reach.is_finite() {
+            return None;
+        }
+        rhs.add(d.error() * reach);
+        if d.sum.abs() > d.error() {
+            entries.push((j as u32, d.sum));
+        } else {
+            rhs.add(d.error() * reach);
+        }
+    }
+    Some((entries, rhs.sum + rhs.error()))
+}
+
 /// A lower bound on the minimum of a minimised model over the tighter of its own bounds and those given.
 pub(crate) fn bound(model: &Model, y: &[f64], lower: &[f64], upper: &[f64]) -> f64 {
     if y.len() != model.num_rows() || y.iter().any(|v| !v.is_finite()) {

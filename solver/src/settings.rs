@@ -72,6 +72,8 @@ pub struct Settings {
     pub propagation: bool,
     /// Fix by reduced costs.
     pub reduced_cost_fixing: bool,
+    /// Learn rows for propagation from closed nodes.
+    pub conflicts: bool,
     /// Cutting planes at the root.
     pub cuts: bool,
     /// Most separation rounds at the root.
@@ -125,6 +127,7 @@ impl Default for Settings {
             probing: true,
             propagation: true,
             reduced_cost_fixing: true,
+            conflicts: true,
             cuts: true,
             cut_rounds: 60,
             heuristics: true,

@@ -138,6 +138,98 @@ fn lattice_model(dice: &mut Dice) -> (Model, Truth, bool) {
     (b.build().unwrap(), truth, open)
 }
 
+/// Products of literals, written with the weak rows that are usual, that relieve a recurrence: Checkmate's `FREE` and `U`
+/// in small, with accidents.
+fn recurrence(b: &mut ModelBuilder, dice: &mut Dice, sign: f64) {
+    let n = dice.range(3, 6) as usize;
+    let binary = |b: &mut ModelBuilder, cost: i64| {
+        let c = b.add_col(sign * cost as f64, 0.0..=1.0);
+        b.set_integer(c, true);
+        c
+    };
+    let x: Vec<ColId> = (0..n).map(|_| binary(b, dice.range(-2, 9))).collect();
+    for _ in 0..dice.range(1, 4) {
+        // x_a <= x_b + x_c, or some other clause.
+        let mut entries: Vec<(ColId, f64)> = Vec::new();
+        let mut side = 1.0;
+        for &c in &x {
+            if dice.chance(50) && entries.len() < 3 {
+                let not = dice.chance(35);
+                side -= f64::from(u8::from(not));
+                entries.push((c, if not { -1.0 } else { 1.0 }));
+            }
+        }
+        b.add_row(side.., entries);
+    }
+    let mut products = Vec::new();
+    let last = dice.range(0, n as i64 - 1) as usize;
+    for k in 0..dice.range(1, 4) as usize {
+        // x_k and no later one, or any literals.
+        let nested = dice.chance(70);
+        let mut terms: Vec<(ColId, f64)> = Vec::new();
+        for (j, &c) in x.iter().enumerate() {
+            let (in_it, not) = if nested {
+                (j >= k || j == last, j > k || j == last)
+            } else {
+                (dice.chance(50), dice.chance(50))
+            };
+            if in_it {
+                // The hazard of a factor is what the factor is not.
+                terms.push((c, if not { 1.0 } else { -1.0 }));
+            }
+        }
+        if terms.len() < 2 {
+            continue;
+        }
+        let cost = if dice.chance(80) {
+            0
+        } else {
+            dice.range(-2, 2)
+        };
+        let f = binary(b, cost);
+        let plain = terms.iter().filter(|t| t.1 < 0.0).count() as f64;
+        let most = terms.len() as f64;
+        let (mut force, mut forbid) = (terms.clone(), terms);
+        force.push((f, 1.0));
+        forbid.push((f, most));
+        if dice.chance(90) {
+            b.add_row(1.0 - plain.., force);
+        }
+        b.add_row(..=most - plain, forbid);
+        products.push(f);
+    }
+    let capacity = dice.range(4, 25) as f64;
+    let mut before: Option<ColId> = None;
+    let lower = if dice.chance(70) {
+        0.0
+    } else {
+        dice.range(-9, 0) as f64
+    };
+    for _ in 0..dice.range(1, 4) {
+        let cost = if dice.chance(80) {
+            0.0
+        } else {
+            dice.range(-2, 2) as f64
+        };
+        let u = b.add_col(cost, lower..=capacity);
+        let mut entries = vec![(u, 1.0)];
+        entries.extend(before.map(|u| (u, -1.0)));
+        for &c in &x {
+            if dice.chance(50) {
+                entries.push((c, -dice.range(0, 9) as f64));
+            }
+        }
+        for &f in &products {
+            if dice.chance(50) {
+                entries.push((f, dice.range(0, 6) as f64));
+            }
+        }
+        entries.retain(|e| e.1 != 0.0);
+        b.add_row(dice.range(-3, 3) as f64, entries);
+        before = Some(u);
+    }
+}
+
 /// A model whose integer columns have finite small bounds.
 fn random_model(dice: &mut Dice) -> (Model, &'static str) {
     let sense = if dice.chance(50) {
@@ -158,6 +250,7 @@ fn random_model(dice: &mut Dice) -> (Model, &'static str) {
         "mixed",
         "fractional",
         "lotsizing",
+        "recurrence",
     ];
     let kind = kinds[dice.range(0, kinds.len() as i64 - 1) as usize];
     match kind {
@@ -211,6 +304,7 @@ fn random_model(dice: &mut Dice) -> (Model, &'static str) {
                 }
             }
         }
+        "recurrence" => recurrence(&mut b, dice, sense.sign()),
         "lotsizing" => {
             // Stock, production and set-up per period: variable upper bounds, paths, flow covers.
             let periods = dice.range(2, 5);
@@ -350,6 +444,7 @@ fn random_settings(dice: &mut Dice) -> Settings {
         restarts: dice.chance(70),
         propagation: dice.chance(70),
         reduced_cost_fixing: dice.chance(70),
+        conflicts: dice.chance(75),
         cuts: dice.chance(60),
         heuristics: dice.chance(60),
         sub_mips: dice.chance(60),

@@ -7,7 +7,7 @@
 pub mod brute;
 pub mod graphs;
 pub mod monet;
-pub mod monet_graphs;
+pub mod monet_optimum;
 
 use std::path::{Path, PathBuf};
 

@@ -1,81 +1,124 @@
-//! Random instances for MONeT's program, and its optimum by enumeration. Shares no code with what it checks.
+//! Random training graphs for MONeT's program, in every mode of the benchmark, and random schedules for them.
 
 use crate::graphs::Numbers;
 use remat_formulations::instance::{
     CostUnit, Gradient, Implementation, InPlace, Instance, InstanceData, Node, NodeId, NodeKind,
     passing_in_plain_order,
 };
+use remat_formulations::schedule::{BitMatrix, MonetSchedule};
 
-/// A random training graph with every choice that MONeT's program knows: implementations, by-products, in-place options,
-/// recomputations of another cost; `columns` forward nodes, by-products and the loss, then `backward` backward nodes.
-pub fn random(columns: usize, backward: usize, numbers: &mut Numbers) -> Instance {
-    let loss = columns - 1;
+/// Which decisions an instance offers beside when to compute and how long to keep.
+#[derive(Clone, Copy, Debug)]
+pub struct Mode {
+    /// Operators may overwrite their input.
+    pub in_place: bool,
+    /// Backward nodes have variants that read other tensors.
+    pub multiway: bool,
+    /// Forward nodes have by-products for a variant of their backward nodes.
+    pub by_products: bool,
+    /// Some operators have several algorithms.
+    pub algorithms: bool,
+}
+
+impl Mode {
+    /// All sixteen.
+    pub fn all() -> impl Iterator<Item = Mode> {
+        (0..16).map(|k| Mode {
+            in_place: k & 1 != 0,
+            multiway: k & 2 != 0,
+            by_products: k & 4 != 0,
+            algorithms: k & 8 != 0,
+        })
+    }
+}
+
+/// A training graph of `forward` operators in a chain with skips, a loss, and a backward node for each operator.
+pub fn training(forward: usize, mode: Mode, numbers: &mut Numbers) -> Instance {
     let mut nodes: Vec<Node> = Vec::new();
-    for i in 0..columns + backward {
-        let size = numbers.below(40);
-        let mut node = Node::forward(format!("n{i}"), vec![], 0, size);
-        node.fixed_bytes = numbers.below(4);
-        let ways = 1 + numbers.below(3);
-        if i > loss {
-            node.kind = NodeKind::Backward {
-                forward: None,
-                gradient: Gradient::All,
-            };
-            let gradient = NodeId::from(loss + numbers.below((i - loss) as u64) as usize);
-            let mut reads = pick(numbers, 2, loss);
-            for _ in 0..ways {
-                if numbers.below(2) == 0 {
-                    reads = pick(numbers, 2, loss);
-                }
-                let needs = reads.iter().copied().chain([gradient]).collect();
-                node.implementations.push(way(numbers, needs));
-            }
-            node.implementations.remove(0);
-            nodes.push(node);
-            continue;
-        }
-        let proper: Vec<usize> = (0..i)
-            .filter(|u| nodes[*u].kind == NodeKind::Forward)
-            .collect();
-        let any = |numbers: &mut Numbers| {
-            NodeId::from(proper[numbers.below(proper.len() as u64) as usize])
-        };
+    // Operators, their inputs, their by-products.
+    let mut operators: Vec<(usize, Vec<NodeId>, Option<usize>)> = Vec::new();
+    for k in 0..forward {
+        let i = nodes.len();
         let mut needs = Vec::new();
-        if i > 0 && i < loss && numbers.below(3) == 0 {
-            let parent = NodeId::from(proper[proper.len() - 1]);
-            node.kind = NodeKind::ByProduct { parent };
-            needs.push(parent);
-            let option = nodes[parent.index()].in_place.clone();
-            node.in_place = option.filter(|_| numbers.below(8) > 0);
-        } else {
-            if i == loss {
-                node.kind = NodeKind::Loss;
-            }
-            if i > 0 {
-                needs.push(any(numbers));
-                if numbers.below(2) == 0 {
-                    needs.push(any(numbers));
-                }
-            }
-            if i > 0 && numbers.below(2) == 0 {
-                let on = *needs.first().unwrap_or(&NodeId(0));
-                let released = nodes[on.index()].output_bytes as i64;
-                let released = if numbers.below(4) == 0 { -3 } else { released };
-                node.in_place = Some(InPlace {
-                    on,
-                    cost_delta: numbers.below(6) as i64 - 4,
-                    workspace_bytes: -released,
-                });
-            }
+        if let Some(before) = operators.last() {
+            needs.push(NodeId(before.0 as u32));
+        }
+        if k > 1 && numbers.below(3) == 0 {
+            needs.push(NodeId(
+                operators[numbers.below(k as u64 - 1) as usize].0 as u32,
+            ));
         }
         needs.sort_unstable();
-        needs.dedup();
-        node.implementations = (0..ways).map(|_| way(numbers, needs.clone())).collect();
+        let mut node = Node::forward(format!("f{i}"), needs.clone(), 0, 1 + numbers.below(20));
+        node.implementations = ways(&needs, mode.algorithms && numbers.below(2) == 0, numbers);
+        let several = node.implementations.len() > 1;
+        let last = needs.last().copied();
+        if let (true, false, Some(on)) = (mode.in_place && numbers.below(2) == 0, several, last) {
+            let size = nodes[on.index()].output_bytes as i64;
+            node.in_place = Some(InPlace {
+                on,
+                cost_delta: numbers.below(3) as i64 - 1,
+                workspace_bytes: -size + numbers.below(3) as i64,
+            });
+        }
+        let option = node.in_place.clone();
+        nodes.push(node);
+        let mut mask = None;
+        if mode.by_products && numbers.below(2) == 0 {
+            let q = nodes.len();
+            let own = vec![NodeId(i as u32)];
+            let mut node = Node::forward(format!("m{q}"), own, 0, 1 + numbers.below(4));
+            node.kind = NodeKind::ByProduct {
+                parent: NodeId(i as u32),
+            };
+            node.implementations = ways(&[NodeId(i as u32)], false, numbers);
+            node.implementations[0].cost = numbers.below(3);
+            node.implementations[0].recompute_cost = numbers.below(3);
+            node.in_place = option.map(|o| InPlace { cost_delta: 0, ..o });
+            nodes.push(node);
+            mask = Some(q);
+        }
+        operators.push((i, needs, mask));
+    }
+    let head = NodeId(operators[forward - 1].0 as u32);
+    nodes.push(Node::loss("loss", vec![head], numbers.below(2), 1));
+    let loss = nodes.len() - 1;
+    for k in (0..forward).rev() {
+        let (i, needs, mask) = &operators[k];
+        let twin = |j: usize| NodeId((loss + forward - j) as u32);
+        let users = (k + 1..forward).filter(|j| operators[*j].1.contains(&NodeId(*i as u32)));
+        let mut gradients: Vec<NodeId> = users.map(twin).collect();
+        if k + 1 == forward {
+            gradients.push(NodeId(loss as u32));
+        }
+        let mut sets = vec![needs.clone()];
+        if numbers.below(3) == 0 {
+            sets[0].push(NodeId(*i as u32));
+        }
+        if mode.multiway && numbers.below(3) > 0 {
+            sets.push(vec![NodeId(*i as u32)]);
+        }
+        if let Some(q) = mask {
+            sets.push(vec![NodeId(*q as u32)]);
+        }
+        let algorithms = mode.algorithms && sets.len() == 1 && numbers.below(2) == 0;
+        let mut node = Node::forward(format!("b{i}"), vec![], 0, 1 + numbers.below(20));
+        node.kind = NodeKind::Backward {
+            forward: Some(NodeId(*i as u32)),
+            gradient: Gradient::All,
+        };
+        node.implementations.clear();
+        for mut set in sets {
+            set.extend(&gradients);
+            set.sort_unstable();
+            set.dedup();
+            node.implementations.extend(ways(&set, algorithms, numbers));
+        }
         nodes.push(node);
     }
-    let passing = passing_in_plain_order(&nodes);
-    for (node, passing) in nodes.iter_mut().zip(passing) {
-        node.passing = passing;
+    for (i, passing) in passing_in_plain_order(&nodes).into_iter().enumerate() {
+        nodes[i].passing = passing;
+        nodes[i].fixed_bytes = 3 + i as u64 / 2;
     }
     let data = InstanceData {
         name: "random".into(),
@@ -86,243 +129,92 @@ pub fn random(columns: usize, backward: usize, numbers: &mut Numbers) -> Instanc
     Instance::new(data).expect("the generator makes valid graphs")
 }
 
-fn pick(numbers: &mut Numbers, most: u64, below: usize) -> Vec<NodeId> {
-    let count = numbers.below(most + 1);
+fn ways(needs: &[NodeId], algorithms: bool, numbers: &mut Numbers) -> Vec<Implementation> {
+    let count = if algorithms { 2 + numbers.below(2) } else { 1 };
     (0..count)
-        .map(|_| NodeId::from(numbers.below(below as u64) as usize))
+        .map(|c| {
+            let cost = 1 + numbers.below(20);
+            let scratch = numbers.below(8) as i64;
+            let mut way = Implementation::new(needs.to_vec(), cost, scratch);
+            if algorithms {
+                way.name = format!("algo{c}");
+            }
+            if numbers.below(4) == 0 {
+                way.recompute_workspace_bytes = numbers.below(8) as i64;
+            }
+            way
+        })
         .collect()
 }
 
-fn way(numbers: &mut Numbers, mut needs: Vec<NodeId>) -> Implementation {
-    needs.sort_unstable();
-    needs.dedup();
-    let cost = 5 + numbers.below(20);
-    let workspace_bytes = numbers.below(30) as i64 - 5;
-    let same = numbers.below(3) > 0;
-    Implementation {
-        name: String::new(),
-        needs,
-        cost,
-        workspace_bytes,
-        recompute_cost: if same { cost } else { 5 + numbers.below(20) },
-        recompute_workspace_bytes: if same {
-            workspace_bytes
-        } else {
-            numbers.below(30) as i64 - 5
-        },
-    }
-}
-
-/// Least cost of a schedule within a budget, or `None` where none fits.
-///
-/// A table over the sets that may be stored at the start of a stage; for each pair of them all computed sets, all in-place
-/// sets and all implementations of the backward node are tried against the rows of the written-out program. For up to
-/// 5 columns.
-pub fn optimum(instance: &Instance, budget_bytes: u64) -> Option<u64> {
-    let loss = instance.loss().expect("a loss").index();
-    let columns = loss + 1;
-    assert!(
-        columns <= 6,
-        "enumeration over {columns} columns takes too long"
-    );
-    let stages = instance.len() - loss;
-    let sets = 1u32 << columns;
-    let mut best: Vec<Option<u64>> = vec![None; sets as usize];
-    best[0] = Some(0);
+/// A schedule that executes: random storage and choices, what must be computed for them, and in-place steps where nothing
+/// reads or stores what they overwrite.
+pub fn schedule(instance: &Instance, numbers: &mut Numbers) -> MonetSchedule {
+    let (stages, columns) = MonetSchedule::shape(instance).expect("there is a loss");
+    let node = |i: usize| instance.node(NodeId::from(i));
+    let parent = |i: usize| match node(i).kind {
+        NodeKind::ByProduct { parent } => Some(parent.index()),
+        _ => None,
+    };
+    let mut s = MonetSchedule {
+        computed: BitMatrix::new(stages, columns),
+        retained: BitMatrix::new(stages + 1, columns),
+        in_place: BitMatrix::new(stages, columns),
+        forward_choice: vec![vec![0; columns]; stages],
+        backward_choice: vec![0; stages],
+    };
+    let keep = 1 + numbers.below(4);
     for t in 0..stages {
-        let stage = Stage::new(instance, budget_bytes as i64, t);
-        let mut next = vec![None; sets as usize];
-        for (now, cost) in best
-            .iter()
-            .enumerate()
-            .filter_map(|(s, c)| Some((s, (*c)?)))
-        {
-            for kept in 0..sets {
-                if let Some(more) = stage.cheapest(now as u32, kept) {
-                    let slot: &mut Option<u64> = &mut next[kept as usize];
-                    let total = cost + more;
-                    *slot = Some(slot.map_or(total, |s| s.min(total)));
-                }
-            }
-        }
-        best = next;
-    }
-    best.into_iter().flatten().min()
-}
-
-struct Stage<'a> {
-    instance: &'a Instance,
-    budget: i64,
-    t: usize,
-    loss: usize,
-}
-
-impl<'a> Stage<'a> {
-    fn new(instance: &'a Instance, budget: i64, t: usize) -> Self {
-        let loss = instance.loss().expect("a loss").index();
-        Stage {
-            instance,
-            budget,
-            t,
-            loss,
-        }
-    }
-
-    fn node(&self, i: usize) -> &'a Node {
-        self.instance.node(NodeId::from(i))
-    }
-
-    fn mem(&self, i: usize) -> i64 {
-        self.node(i).output_bytes as i64
-    }
-
-    fn local(&self, i: usize) -> i64 {
-        let passing = self.node(i).passing.iter();
-        passing.map(|u| self.mem(u.index())).sum()
-    }
-
-    fn cheapest(&self, now: u32, next: u32) -> Option<u64> {
-        let columns = self.loss + 1;
-        let back = self.node(self.loss + self.t);
-        let ways = if self.t == 0 {
-            1
-        } else {
-            back.implementations.len()
-        };
-        let mut best = None;
-        for run in 0..1u32 << columns {
-            if next & !(now | run) != 0 || !self.is_closed(run, now) {
-                continue;
-            }
-            let may: u32 = (0..columns)
-                .filter(|i| run >> i & 1 != 0 && self.node(*i).in_place.is_some())
-                .map(|i| 1 << i)
-                .sum();
-            let mut inside = may;
-            loop {
-                for p in 0..ways {
-                    if let Some(cost) = self.cost(now, next, run, inside, p) {
-                        best = Some(best.map_or(cost, |b: u64| b.min(cost)));
-                    }
-                }
-                if inside == 0 {
-                    break;
-                }
-                inside = (inside - 1) & may;
-            }
-        }
-        best
-    }
-
-    /// Rows (1), (5) and (8), without overwriting.
-    fn is_closed(&self, run: u32, now: u32) -> bool {
-        (0..=self.loss).all(|i| {
-            let node = self.node(i);
-            let by_product = matches!(node.kind, NodeKind::ByProduct { .. });
-            if run >> i & 1 == 0 {
-                return self.t > 0 || by_product;
-            }
-            let parent = match node.kind {
-                NodeKind::ByProduct { parent } => run >> parent.0 & 1 != 0,
-                _ => true,
-            };
-            let needs = node.needs().iter();
-            parent && needs.fold(true, |all, u| all && (run | now) >> u.0 & 1 != 0)
-        })
-    }
-
-    /// Cost of the stage with the cheapest implementations, or `None` where a row is violated.
-    fn cost(&self, now: u32, next: u32, run: u32, inside: u32, p: usize) -> Option<u64> {
-        let bit = |set: u32, i: usize| set >> i & 1 != 0;
-        let proper = |i: usize| !matches!(self.node(i).kind, NodeKind::ByProduct { .. });
-        let mut gone = 0u32;
-        for j in (0..=self.loss).filter(|j| bit(run, *j)) {
-            let node = self.node(j);
-            if node.needs().iter().any(|u| bit(gone, u.index())) {
-                return None;
-            }
-            if let NodeKind::ByProduct { parent } = node.kind
-                && self.node(parent.index()).in_place.is_some()
-                && bit(inside, j) != bit(inside, parent.index())
+        let back = node(columns - 1 + t);
+        let way = numbers.below(back.implementations.len() as u64) as usize;
+        s.backward_choice[t] = way as u16;
+        let reads = &back.implementations[way].needs;
+        let read = |i: usize| t > 0 && reads.contains(&NodeId::from(i));
+        for i in (0..columns).rev() {
+            s.forward_choice[t][i] = numbers.below(node(i).implementations.len() as u64) as u16;
+            let there = s.retained.get(t, i);
+            if t + 1 < stages
+                && numbers.below(5) < keep
+                && (there || t == 0 || numbers.below(4) == 0)
             {
-                return None;
+                s.retained.set(t + 1, i, true);
             }
-            if bit(inside, j) && proper(j) {
-                let on = node.in_place.as_ref()?.on.index();
-                if bit(gone, on) || !bit(run | now, on) {
-                    return None;
-                }
-                gone |= 1 << on;
-            }
-        }
-        let back = self.node(self.loss + self.t);
-        let chosen = &back.implementations[p];
-        let reads: u32 = chosen
-            .needs
-            .iter()
-            .filter(|u| u.index() <= self.loss)
-            .map(|u| 1 << u.0)
-            .sum();
-        // (4), (6) and (11): an overwritten tensor is neither stored nor read by the backward node.
-        if gone & next != 0 || self.t > 0 && reads & !((run & !gone) | next) != 0 {
-            return None;
-        }
-        let fixed = self
-            .node((self.loss + self.t).saturating_sub(1))
-            .fixed_bytes as i64;
-        let always = fixed
-            + if self.t > 0 {
-                self.local(self.loss + self.t)
-            } else {
-                0
-            };
-        let mut total = 0;
-        for j in 0..=self.loss {
-            let sum = |set: u32, which: &dyn Fn(usize) -> bool| -> i64 {
-                let there = (0..=self.loss).filter(|i| bit(set, *i) && which(*i));
-                there.map(|i| self.mem(i)).sum()
-            };
-            let held = sum(reads & !next, &|i| i < j);
-            let before = always + sum(now, &|i| i >= j) + sum(next, &|i| i < j) + held;
-            if before > self.budget {
-                return None;
-            }
-            if !bit(run, j) {
+            let kept = s.retained.get(t + 1, i);
+            let forced = t == 0 && parent(i).is_none();
+            let wanted = forced || kept && !there || read(i) && !kept || numbers.below(20) == 0;
+            if !wanted && !s.computed.get(t, i) {
                 continue;
             }
-            let node = self.node(j);
-            let near = |i: usize| node.passing.contains(&NodeId::from(i));
-            let stored = sum(now, &|i| i > j) + sum(next, &|i| i < j && !near(i));
-            let bytes = always + self.mem(j) + self.local(j) + stored + held;
-            let again = self.t > 0;
-            let ways = node.implementations.iter().map(|p| match again {
-                true => (p.recompute_cost, p.recompute_workspace_bytes),
-                false => (p.cost, p.workspace_bytes),
-            });
-            let ways = ways.map(|(cost, workspace)| match &node.in_place {
-                Some(option) if bit(inside, j) => (
-                    (cost as i64 + option.cost_delta) as u64,
-                    option.workspace_bytes,
-                ),
-                _ => (cost, workspace),
-            });
-            total += ways
-                .filter(|(_, workspace)| bytes + workspace <= self.budget)
-                .map(|(cost, _)| cost)
-                .min()?;
-        }
-        if self.t > 0 {
-            let own = self.local(self.loss + self.t) + back.fixed_bytes as i64;
-            let stored: i64 = (0..=self.loss)
-                .filter(|i| bit(reads | next, *i))
-                .map(|i| self.mem(i))
-                .sum();
-            let bytes = own + back.output_bytes as i64 + stored + chosen.workspace_bytes;
-            if bytes > self.budget {
-                return None;
+            s.computed.set(t, i, true);
+            for need in node(i).needs() {
+                if !s.retained.get(t, need.index()) {
+                    s.computed.set(t, need.index(), true);
+                }
             }
-            total += chosen.cost;
+            if let Some(p) = parent(i) {
+                s.computed.set(t, p, true);
+            }
         }
-        Some(total)
+        let mut taken = vec![false; columns];
+        for v in 0..columns {
+            let Some(option) = &node(v).in_place else {
+                continue;
+            };
+            let u = option.on.index();
+            if let Some(p) = parent(v) {
+                let both = s.computed.get(t, v) && s.in_place.get(t, p);
+                s.in_place.set(t, v, both);
+                continue;
+            }
+            let later = (v + 1..columns).any(|w| {
+                parent(w) != Some(v) && s.computed.get(t, w) && node(w).needs().contains(&option.on)
+            });
+            let free = !s.retained.get(t + 1, u) && !read(u) && !later && !taken[u];
+            if s.computed.get(t, v) && free && numbers.below(3) > 0 {
+                s.in_place.set(t, v, true);
+                taken[u] = true;
+            }
+        }
     }
+    s
 }

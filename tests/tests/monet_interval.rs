@@ -12,9 +12,8 @@ use remat_formulations::simulate;
 use remat_lp::{ColId, LpOutcome, Model, RowId};
 use remat_solver::{Settings, SolveStatus, Solver};
 use remat_tests::graphs::Numbers;
-use remat_tests::monet;
-use remat_tests::monet_graphs::{Mode, schedule, training};
-use remat_tests::{files, shared_data};
+use remat_tests::monet::{Mode, schedule, training};
+use remat_tests::{files, monet_optimum, shared_data};
 use std::cell::RefCell;
 
 /// Every row that is not a cut; memory rows with a random part of the passing list charged by the run.
@@ -245,10 +244,10 @@ fn root_bounds_are_below_enumerated_optima() {
     for round in 0..400 {
         let numbers = &mut Numbers::new(9000 + round);
         let (columns, backward) = (3 + numbers.below(3), 1 + numbers.below(3));
-        let instance = monet::random(columns as usize, backward as usize, numbers);
+        let instance = monet_optimum::random(columns as usize, backward as usize, numbers);
         let most: u64 = instance.nodes().iter().map(|v| v.output_bytes).sum();
         let budget = most / 2 + numbers.below(most + 20);
-        let Some(best) = monet::optimum(&instance, budget) else {
+        let Some(best) = monet_optimum::optimum(&instance, budget) else {
             continue;
         };
         let root = root_bound(&instance, budget, &RootSettings::default(), &|_| ()).unwrap();

@@ -198,7 +198,7 @@ fn without_frontier_advancing_stages_the_optimum_can_only_be_lower() {
 }
 
 #[test]
-#[ignore = "half an hour: 200 graphs of 9 to 15 nodes"]
+#[ignore = "minutes: 200 graphs of 9 to 15 nodes"]
 fn the_optimum_of_two_hundred_larger_graphs_is_that_of_the_compact_form() {
     let mut numbers = Numbers::new(2026);
     let folder = std::env::var_os("REMAT_PROGRAMS");
@@ -234,9 +234,9 @@ fn the_optimum_of_two_hundred_larger_graphs_is_that_of_the_compact_form() {
         assert_eq!(original, compact, "round {round}");
         println!("{round}: {} nodes, {original:?}", instance.len());
     }
-    // The published program of 14 nodes is beyond a general solver's patience now and then.
+    // All take a second or less where the machine has nothing else to do.
     println!("{late} not solved in time");
-    assert!(late <= 100);
+    assert!(late <= 20);
 }
 
 /// The logged sizes of an instance and program: rows, columns, nonzeros.

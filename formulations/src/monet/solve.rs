@@ -2,6 +2,7 @@
 
 use super::anneal::{Graph, State};
 use super::bound::event_bound;
+use super::interval::{self, Relaxed, RootBound, RootSettings, RootStatus};
 use crate::anneal::{self, Found, PortfolioSettings, Watch};
 use crate::baselines;
 use crate::instance::Instance;
@@ -10,7 +11,7 @@ use crate::simulate::{self, ReplayError};
 use crate::solve::{Outcome, Progress, Settings, SolveError, Status};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Rounds without a better schedule after which the annealing ends, when no time limit is given.
@@ -19,6 +20,10 @@ const IDLE_ROUNDS: u32 = 2;
 const BASELINES: [&str; 4] = ["linearised-sqrt", "linearised-greedy", "ap-greedy", "dtr"];
 /// Nodes up to which these take well under a second.
 const BASELINES_UP_TO: usize = 2_000;
+/// Nodes up to which relaxations are solved.
+const ROOT_UP_TO: usize = 1_500;
+/// From which share on a relaxation's stored tensor counts as stored, for the schedules near it.
+const THRESHOLDS: [f64; 3] = [0.25, 0.75, 0.5];
 
 /// Finds a schedule of least cost within a budget, and a lower bound.
 ///
@@ -68,11 +73,11 @@ pub fn solve(
         interrupt,
         watch: Watch::default(),
         bound: AtomicU64::new(outcome.bound),
-        late: AtomicBool::new(false),
-        latest: Mutex::new(None),
+        stop: Arc::new(AtomicBool::new(false)),
+        latest: Mutex::new(Vec::new()),
     };
     let over = AtomicBool::new(false);
-    let best = std::thread::scope(|scope| {
+    let (best, root) = std::thread::scope(|scope| {
         let reporter = scope.spawn(|| {
             while !over.load(Ordering::Acquire) {
                 shared.look_at_the_clock();
@@ -80,13 +85,26 @@ pub fn solve(
                 std::thread::park_timeout(Duration::from_millis(100));
             }
         });
+        let root = scope.spawn(|| shared.root());
         let best = pool.install(|| shared.search(&plain, starts));
+        if shared.is_timed() {
+            shared.stop.store(true, Ordering::Relaxed);
+        }
+        // A panic there is passed on by the scope.
+        let root = root.join().ok().flatten();
         over.store(true, Ordering::Release);
         reporter.thread().unpark();
-        best
+        (best, root)
     });
     outcome.bound = shared.bound.load(Ordering::Relaxed);
     outcome.moves = shared.watch.moves();
+    if let Some(root) = root {
+        outcome.lp_iterations = root.iterations;
+        if root.status == RootStatus::Infeasible {
+            let reason = "the relaxation over all schedules has no point within the budget";
+            outcome.infeasible_because = Some(reason.to_owned());
+        }
+    }
     if let Some(found) = best {
         let schedule = State::new(&graph, &found.retained).schedule();
         let replay = simulate::monet(instance, &schedule)?;
@@ -112,10 +130,10 @@ struct Shared<'a> {
     interrupt: &'a AtomicBool,
     watch: Watch,
     bound: AtomicU64,
-    /// Time is over.
-    late: AtomicBool,
+    /// Time is over, or the user asks, or the best schedule is proven.
+    stop: Arc<AtomicBool>,
     /// Stored sets near a relaxation that nobody has polished yet.
-    latest: Mutex<Option<BitMatrix>>,
+    latest: Mutex<Vec<BitMatrix>>,
 }
 
 impl Shared<'_> {
@@ -124,7 +142,7 @@ impl Shared<'_> {
     }
 
     fn is_stopped(&self) -> bool {
-        self.interrupt.load(Ordering::Relaxed) || self.late.load(Ordering::Relaxed)
+        self.interrupt.load(Ordering::Relaxed) || self.stop.load(Ordering::Relaxed)
     }
 
     /// Whether the best schedule is proven within the gap.
@@ -137,9 +155,37 @@ impl Shared<'_> {
 
     fn look_at_the_clock(&self) {
         let limit = self.settings.time_limit;
-        if limit.is_some_and(|limit| self.clock.elapsed() >= limit) {
-            self.late.store(true, Ordering::Relaxed);
+        let late = limit.is_some_and(|limit| self.clock.elapsed() >= limit);
+        // Without a time limit the work is fixed, so that the answer does not depend on when a bound arrives.
+        if late || self.interrupt.load(Ordering::Relaxed) || (self.is_timed() && self.is_closed()) {
+            self.stop.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// The root of the interval form: a lower bound, and stored sets near its relaxations for the annealing to polish.
+    fn root(&self) -> Option<RootBound> {
+        if self.instance.len() > ROOT_UP_TO {
+            return None;
+        }
+        let settings = RootSettings {
+            stop: Some(self.stop.clone()),
+            ..RootSettings::default()
+        };
+        let notice = |relaxed: &Relaxed<'_>| {
+            self.bound.fetch_max(relaxed.bound(), Ordering::Relaxed);
+            // Where rows are still missing it guides badly, but better than nothing.
+            if self.is_timed() && (relaxed.is_settled() || self.watch.best().is_none()) {
+                let near = THRESHOLDS.map(|t| relaxed.proposal(self.instance, t).retained);
+                *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = near.into();
+            }
+        };
+        let budget_bytes = self.settings.budget_bytes;
+        // What the root cannot do leaves the bound so far standing.
+        let root = interval::root_bound(self.instance, budget_bytes, &settings, &notice).ok()?;
+        if root.status != RootStatus::Infeasible {
+            self.bound.fetch_max(root.safe_bound, Ordering::Relaxed);
+        }
+        Some(root)
     }
 
     fn progress(&self) -> Progress {
@@ -178,9 +224,8 @@ impl Shared<'_> {
             &portfolio,
             &|| {
                 let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
-                latest.take()
+                latest.pop()
             },
-            // Without a time limit the work is fixed, so that the answer does not depend on when a bound arrives.
             &|| self.is_stopped() || (timed && self.is_closed()),
             &self.watch,
         )

@@ -15,16 +15,17 @@
 //! | `builder`, `sequence`, `op` | a forward network, operator by operator, with shape inference |
 //! | `work` | kernels of each operator, forward and backward, and what its backward pass reads |
 //! | `training` | the training graph: loss, reverse-mode differentiation, fixed memory |
+//! | `implementations` | algorithms, in-place operators and masks for MONeT's program |
 //! | `cost`, `device` | how long a kernel takes |
 //! | `passing` | tensors alive around each node of any graph (MONeT's `local`) |
 //!
-//! `docs/zoo.md` says what is counted and what is not. Implementation sets (several algorithms for an operator) have
-//! their place in `work`: one list of kernels and reads for each of them.
+//! `docs/zoo.md` says what is counted and what is not.
 
 mod builder;
 mod cost;
 mod device;
 mod error;
+mod implementations;
 mod models;
 mod op;
 mod program;
@@ -71,7 +72,11 @@ pub fn list() -> Vec<ModelInfo> {
 pub fn build(spec: &ModelSpec) -> Result<Instance, ZooError> {
     match spec.definition().builder {
         Builder::Network(network) => {
-            network(spec)?.training_instance(&spec.device(), &spec.options())
+            let (network, device, options) = (network(spec)?, spec.device(), spec.options());
+            match spec.has_implementations() {
+                true => network.training_instance_with_choices(&device, &options),
+                false => network.training_instance(&device, &options),
+            }
         }
         Builder::Graph(graph) => graph(spec),
     }
@@ -80,8 +85,14 @@ pub fn build(spec: &ModelSpec) -> Result<Instance, ZooError> {
 /// The training graph of a model with what each node computes; `None` for a model that is a bare graph (`chain`).
 ///
 /// # Errors
-/// As [`build`].
+/// As [`build`], and [`ZooError::Conflict`] for a graph with implementation sets, of which no program is known.
 pub fn program(spec: &ModelSpec) -> Result<Option<TrainingProgram>, ZooError> {
+    if spec.has_implementations() {
+        return Err(spec.conflict(
+            "implementations=monet adds masks and algorithms that no executor knows",
+            "leave it out to execute the plain graph",
+        ));
+    }
     match network(spec)? {
         Some(network) => network
             .training_program(&spec.device(), &spec.options())

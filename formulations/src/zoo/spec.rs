@@ -279,6 +279,13 @@ impl ModelSpec {
         }
     }
 
+    /// Whether operators have implementation sets. Bare graphs have none.
+    pub(super) fn has_implementations(&self) -> bool {
+        let known = self.model.parameters();
+        known.iter().any(|p| p.name == "implementations")
+            && self.choice("implementations") == "monet"
+    }
+
     /// Two parameters that do not go together.
     pub(super) fn conflict(
         &self,
@@ -418,5 +425,11 @@ pub(super) const COMMON: &[ParameterInfo] = &[
         ParameterKind::Choice(&["output", "input"]),
         "output",
         "what a ReLU's gradient reads",
+    ),
+    parameter(
+        "implementations",
+        ParameterKind::Choice(&["plain", "monet"]),
+        "plain",
+        "one way to compute each operator, or convolution algorithms, in-place operators and masks for MONeT's program",
     ),
 ];

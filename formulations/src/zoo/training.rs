@@ -40,6 +40,15 @@ impl Default for TrainingOptions {
     }
 }
 
+impl TrainingOptions {
+    pub(super) fn style(&self) -> BackwardStyle {
+        BackwardStyle {
+            split: self.split_gradients,
+            relu_reads_input: self.relu_reads_input,
+        }
+    }
+}
+
 /// What has arrived of one tensor's gradient.
 #[derive(Clone, Default)]
 struct Pending {
@@ -100,7 +109,7 @@ impl Network {
         })
     }
 
-    fn training_nodes(
+    pub(super) fn training_nodes(
         &self,
         device: &Device,
         options: &TrainingOptions,
@@ -255,10 +264,7 @@ impl Emitter<'_> {
     }
 
     fn backward(&mut self) -> Result<(), ZooError> {
-        let style = BackwardStyle {
-            split: self.options.split_gradients,
-            relu_reads_input: self.options.relu_reads_input,
-        };
+        let style = self.options.style();
         let network = self.network;
         for (k, operation) in network.operations.iter().enumerate().rev() {
             if operation.op == Op::CrossEntropy {

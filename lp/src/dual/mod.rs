@@ -130,6 +130,10 @@ impl Dual<'_> {
             self.core.compute_dual();
         }
         self.core.settle_nonbasic();
+        if self.core.costs_changed {
+            // Going on where another run ended: what rounding made of its reduced costs is not worth a phase 1.
+            self.correct_duals();
+        }
         if perturb && self.core.basic.iter().all(|&v| v as usize >= self.core.n) {
             self.may_perturb = false;
             self.core.perturb_costs();

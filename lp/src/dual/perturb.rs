@@ -26,6 +26,9 @@ impl Core {
         }
         let base = BASE * scale.max(1e-3) * (1 + attempt.min(9)) as f64;
         for j in 0..self.total() {
+            if j >= self.n && self.is_asleep(j - self.n) {
+                continue;
+            }
             let (l, u) = (self.lower[j], self.upper[j]);
             let size = if j < self.n {
                 (1.0 + self.cost[j].abs()) * base * (1.0 + self.random(j, 1 + 4 * attempt))

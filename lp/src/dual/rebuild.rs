@@ -147,7 +147,7 @@ impl Dual<'_> {
     }
 
     /// Wrong-signed reduced costs, left by rounding or repairs: boxed variables change sides, other costs are shifted.
-    fn correct_duals(&mut self) {
+    pub(super) fn correct_duals(&mut self) {
         let core = &mut *self.core;
         let tol = core.dual_tol;
         for j in 0..core.total() {

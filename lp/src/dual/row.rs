@@ -26,17 +26,23 @@ impl Core {
     /// Exact weights of rows that were added with their logicals basic: one BTRAN each. The weight 1 that they would
     /// start with is the least possible one, and makes every cut look better than it is.
     pub fn weigh_new_rows(&mut self) {
-        if self.new_rows.len() <= 50 + self.m / 10 {
-            for k in 0..self.new_rows.len() {
-                let row = self.new_rows[k] as usize;
-                let p = self.factor.position(row);
-                if self.basic[p] as usize == self.n + row {
-                    self.factor.btran_unit(p, &mut self.rho, self.density.rho);
-                    self.dse[p] = self.rho.norm2();
-                }
+        let mut rows = std::mem::take(&mut self.new_rows);
+        rows.retain(|&i| !self.is_asleep(i as usize));
+        let exact = rows.len() <= 50 + self.m / 10;
+        for &row in &rows {
+            let row = row as usize;
+            let p = self.factor.position(row);
+            if self.basic[p] as usize != self.n + row {
+                continue;
+            }
+            self.dse[p] = 1.0;
+            if exact {
+                self.factor.btran_unit(p, &mut self.rho, self.density.rho);
+                self.dse[p] = self.rho.norm2();
             }
         }
-        self.new_rows.clear();
+        rows.clear();
+        self.new_rows = rows;
     }
 }
 

@@ -98,8 +98,15 @@ impl Primal<'_> {
         let value = core.x[q] + step.theta;
         core.exchange(r, q, status);
         core.xb[r] = value;
-        // Dual weights: not maintained by this method; a row that changed hands starts over.
-        core.dse[r] = 1.0;
+        // Dual weights: exact for the row, as it has just been computed; for the others what steepest edge would make of
+        // them without its mixed term, which takes another FTRAN.
+        let w_r = core.rho.norm2() / (alpha * alpha);
+        for &i in &core.col.index {
+            let i = i as usize;
+            let a = core.col.value[i];
+            core.dse[i] = core.dse[i].max(a * a * w_r);
+        }
+        core.dse[r] = w_r.max(1e-4);
         core.dse_valid = false;
         self.taboo.clear();
         match core.factor.update(r, &core.col) {

@@ -29,6 +29,8 @@ impl Core {
     /// Takes over statuses with any number of basics: missing ones are filled up with logicals, surplus ones are sorted
     /// out by the factorisation.
     pub fn install_basis(&mut self, status: &[VarStatus]) {
+        self.wake_all();
+        *self.values_known() = false;
         self.status.copy_from_slice(status);
         // Surplus basics go first among the structurals with the highest index; missing ones are logicals.
         let mut count = self

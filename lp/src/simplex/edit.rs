@@ -11,6 +11,7 @@ impl Core {
     pub fn add_rows(&mut self, extra: &Compressed) {
         self.restore_bounds();
         self.restore_costs();
+        self.wake_all();
         let base = self.m;
         self.m += extra.outer();
         let total = self.total();
@@ -40,9 +41,7 @@ impl Core {
         self.restore_costs();
         let (old, k) = (self.n, extra.outer());
         self.n += k;
-        for c in 0..k {
-            self.a.push(extra.iter(c).map(|(i, v)| (i as u32, v)));
-        }
+        self.append_to_matrix(extra);
         self.at.append_inner(extra, old);
         insert(&mut self.lower, old, lower.iter().copied());
         insert(&mut self.upper, old, upper.iter().copied());
@@ -72,15 +71,25 @@ impl Core {
             }
             self.settle(j);
             self.primal_valid &= self.x[j] == 0.0;
+            // A logical's reduced cost is minus its row's dual.
+            if self.dual_valid {
+                let priced = extra.iter(j - old).map(|(i, v)| v * self.d[self.n + i]);
+                self.d[j] = self.cost[j] + priced.sum::<f64>();
+            }
         }
-        self.dual_valid = false;
     }
 
     /// Drops rows. Where the row's logical is nonbasic, the variable that pivots in the row leaves the basis with it.
     pub fn delete_rows(&mut self, keep: &[bool], map: &[u32]) {
         self.restore_bounds();
         self.restore_costs();
-        self.new_rows.clear();
+        let factored = self.factored;
+        self.wake_all();
+        self.retain_sleepers(keep);
+        self.new_rows.retain_mut(|i| {
+            *i = map[*i as usize];
+            *i != NONE
+        });
         let n = self.n;
         let mut removed = 0;
         let mut clean = true;
@@ -90,11 +99,7 @@ impl Core {
             removed += 1;
             if self.status[own] != VarStatus::Basic {
                 clean = false;
-                let at = if self.factored {
-                    self.factor.position(i)
-                } else {
-                    i
-                };
+                let at = if factored { self.factor.position(i) } else { i };
                 let v = self.basic[at] as usize;
                 let deleted_logical = v >= n && !keep[v - n];
                 if !deleted_logical {
@@ -130,7 +135,10 @@ impl Core {
         let old = self.n;
         let nonbasic_only = (0..old).all(|j| keep[j] || self.status[j] != VarStatus::Basic);
         let values_zero = (0..old).all(|j| keep[j] || self.x[j] == 0.0);
-        self.a.retain_outer(keep);
+        if !nonbasic_only {
+            self.wake_all();
+        }
+        self.retain_in_matrix(keep);
         self.at.remap_inner(map);
         self.n = self.a.outer();
         self.retain_vars(|j| j >= old || keep[j]);
@@ -183,6 +191,7 @@ impl Core {
     fn basis_from_status(&mut self, weights: impl Iterator<Item = (u32, f64)>, clean: bool) {
         let total = self.total();
         let (duals, dse_valid) = (self.dual_valid, self.dse_valid);
+        let values_known = *self.values_known();
         let status = std::mem::take(&mut self.status);
         self.by_var.clear();
         self.by_var.resize(total, 1.0);
@@ -204,6 +213,7 @@ impl Core {
         self.by_var = by_var;
         self.resize();
         self.install_basis(&status);
+        *self.values_known() = values_known;
         for i in 0..self.m {
             self.dse[i] = self.by_var[self.basic[i] as usize];
         }

@@ -7,6 +7,7 @@ mod basis;
 mod edit;
 mod price;
 mod report;
+mod sleep;
 mod strategy;
 mod values;
 
@@ -117,6 +118,7 @@ pub(crate) struct Core {
     pub dse_valid: bool,
     /// Rows added since the dual last ran, whose weights are to be computed.
     pub new_rows: Vec<u32>,
+    pub sleep: sleep::Sleep,
     /// Primal devex weights by variable.
     pub devex: Vec<f64>,
     pub devex_valid: bool,
@@ -144,6 +146,8 @@ pub(crate) struct Core {
     /// Perturbations in this optimisation: each takes other random numbers, and larger ones.
     pub perturbations: u64,
     pub max_updates: usize,
+    /// Entries from which on rows out of the way go to sleep.
+    pub lazy_rows: Option<usize>,
     /// Who watches, and what turns the minimised objective into the model's.
     pub log: Option<Log>,
     pub log_state: (Algorithm, u8),
@@ -191,6 +195,7 @@ impl Core {
             dse: Vec::new(),
             dse_valid: false,
             new_rows: Vec::new(),
+            sleep: Default::default(),
             devex: Vec::new(),
             devex_valid: false,
             factor: Factor::new(),
@@ -213,6 +218,7 @@ impl Core {
             seed: settings.seed,
             perturbations: 0,
             max_updates: settings.max_updates,
+            lazy_rows: settings.lazy_rows,
             log: None,
             log_state: (Algorithm::Dual, 2),
             objective_sign: 1.0,

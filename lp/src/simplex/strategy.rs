@@ -30,15 +30,19 @@ impl Core {
         self.restore_costs();
         self.factor.threshold = 0.1;
         self.perturbations = 0;
+        self.put_to_sleep(algorithm == Algorithm::Auto);
         let started = self.count.iterations();
         let mut primal_turn = match algorithm {
             Algorithm::Dual => false,
             Algorithm::Primal => true,
             Algorithm::Auto => self.prefer_primal(),
         };
-        let mut perturb = perturb;
+        let wanted = perturb;
+        // A primal that goes on with new columns stalls rarely; perturbed bounds cost it more than that.
+        let mut perturb = perturb && !(primal_turn && algorithm == Algorithm::Auto);
         let mut claims = 0;
-        for round in 0..MAX_ROUNDS {
+        let mut round = 0;
+        while round < MAX_ROUNDS {
             let end = if primal_turn {
                 crate::primal::run(self, budget, perturb)
             } else {
@@ -62,6 +66,13 @@ impl Core {
                     self.restore_costs();
                     self.restore_bounds();
                 }
+                RunEnd::Unbounded(_) if self.has_sleepers() => {
+                    self.restore_costs();
+                    self.restore_bounds();
+                    self.wake_all();
+                    primal_turn = false;
+                    continue;
+                }
                 RunEnd::Unbounded(q) => {
                     if !self.costs_changed && !self.bounds_changed {
                         return CoreEnd::Unbounded(q);
@@ -84,6 +95,11 @@ impl Core {
                     primal_turn = round % 2 == 0;
                     perturb = round % 3 == 0;
                 }
+                // With the perturbed costs as they are: perturbing afresh would cost pivots.
+                RunEnd::Done if !primal_turn && self.wake_violated() => {
+                    perturb = wanted && !self.costs_changed;
+                    continue;
+                }
                 RunEnd::Done => {
                     self.restore_costs();
                     self.restore_bounds();
@@ -96,8 +112,14 @@ impl Core {
                     let (p, d) = (self.primal_infeasibility(), self.dual_infeasibility());
                     perturb = false;
                     match (p.count, d.count) {
+                        (0, 0) if self.wake_violated() => {
+                            primal_turn = false;
+                            perturb = wanted;
+                            continue;
+                        }
                         (0, 0) => {
                             self.polish(budget, started);
+                            self.keep_values();
                             return CoreEnd::Optimal;
                         }
                         (0, _) => primal_turn = true,
@@ -109,6 +131,7 @@ impl Core {
                     }
                 }
             }
+            round += 1;
         }
         CoreEnd::Limit(LimitKind::Numerical)
     }

@@ -71,8 +71,11 @@ impl Core {
     pub fn gather_basic_bounds(&mut self) {
         for i in 0..self.m {
             let j = self.basic[i] as usize;
-            self.bl[i] = self.wl[j];
-            self.bu[i] = self.wu[j];
+            (self.bl[i], self.bu[i]) = if j >= self.n && self.is_asleep(j - self.n) {
+                (f64::NEG_INFINITY, f64::INFINITY)
+            } else {
+                (self.wl[j], self.wu[j])
+            };
         }
     }
 

@@ -1,7 +1,23 @@
 //! Families of linear programs with known ends, for tests of the solver against itself, its certificates and others.
 #![allow(dead_code)] // Every test file uses its own part.
 
-use remat_lp::{Bounds, ColId, Model, ModelBuilder, RowId, Sense};
+use remat_lp::{Bounds, ColId, Model, ModelBuilder, RowId, Sense, mps};
+use std::path::{Path, PathBuf};
+
+/// The directory of Netlib's problems, if this checkout has it beside it; otherwise says so.
+pub fn netlib_dir() -> Option<PathBuf> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/netlib");
+    if dir.is_dir() {
+        return Some(dir);
+    }
+    println!("skipped: {} is not there", dir.display());
+    None
+}
+
+/// One of Netlib's problems.
+pub fn netlib(name: &str) -> Option<Model> {
+    netlib_dir().map(|dir| mps::read(dir.join(format!("{name}.mps.gz"))).unwrap())
+}
 
 /// A generator of numbers, the same on every machine.
 pub struct Rng(u64);

@@ -88,7 +88,7 @@ pub(super) fn prove(
     proof: &mut Proof,
     stop: Arc<AtomicBool>,
 ) -> Result<(), String> {
-    let relaxed = crate::problem::Problem::from_model(model)
+    let relaxed = crate::problem::Problem::as_given(model)
         .to_model()
         .map_err(|e| e.to_string())?;
     let offset = relaxed.offset();

@@ -132,6 +132,7 @@ impl Worker {
             match self.relax.probe(self.cutoff, limit, &self.domain) {
                 Relaxed::Solved(s, _) => x = s.x,
                 Relaxed::Infeasible | Relaxed::Cutoff => {
+                    self.learn_conflict(shared);
                     // Once the other way for the first column.
                     self.domain.undo(before);
                     let (_, j, up) = order[0];

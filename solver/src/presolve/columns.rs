@@ -137,16 +137,7 @@ pub(crate) fn slacks(w: &mut Work) -> Result<(), Infeasible> {
         };
         w.row_lower[i] = side - high;
         w.row_upper[i] = side - low;
-        let c = w.cost[j];
-        if c != 0.0 {
-            w.offset += c * side / a;
-            for &(k, f) in &terms {
-                let new = w.cost[k as usize] + c * f;
-                // What cancels is to be zero, not noise.
-                let noise = 1e-12 * (w.cost[k as usize].abs() + (c * f).abs());
-                w.cost[k as usize] = if new.abs() <= noise { 0.0 } else { new };
-            }
-        }
+        w.shift_cost(&terms, side / a, w.cost[j]);
         w.rows[i].retain(|e| e.0 as usize != j);
         w.col_alive[j] = false;
         w.steps.push(Step::Aggregated {

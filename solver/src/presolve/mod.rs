@@ -2,12 +2,18 @@
 //!
 //! Rounds over working lists of rows until nothing changes: bound propagation, redundant and singleton rows, coefficient
 //! tightening (Savelsbergh 1994), dual fixing, slack columns, doubleton equations, implied integers, parallel rows
-//! (Achterberg et al. 2020, *Presolve reductions in mixed integer programming*), then probing.
+//! and columns, dominated columns (Achterberg et al. 2020, *Presolve reductions in mixed integer programming*), probing;
+//! then products and their recurrences, and equations added to other rows where that cancels entries.
 
 mod columns;
+mod dominance;
+mod literals;
 mod postsolve;
 mod probing;
+mod products;
+mod recurrences;
 mod rows;
+mod sparsify;
 
 pub(crate) use postsolve::{Postsolve, Step};
 
@@ -72,6 +78,56 @@ impl Work {
             }
         }
         at
+    }
+
+    /// The entries of every column, by row.
+    fn columns(&self) -> Vec<Vec<(u32, f64)>> {
+        let mut of = vec![Vec::new(); self.cost.len()];
+        for (i, row) in self.rows.iter().enumerate() {
+            if self.row_alive[i] {
+                for &(j, a) in row {
+                    of[j as usize].push((i as u32, a));
+                }
+            }
+        }
+        of
+    }
+
+    /// Adds `factor * terms` to a row; what cancels is gone.
+    fn add_multiple(&mut self, i: usize, terms: &[(u32, f64)], factor: f64) {
+        let row = &mut self.rows[i];
+        row.extend(terms.iter().map(|&(j, v)| (j, factor * v)));
+        row.sort_by_key(|e| e.0);
+        let mut kept: Vec<(u32, f64)> = Vec::with_capacity(row.len());
+        for &(j, v) in row.iter() {
+            match kept.last_mut() {
+                Some(last) if last.0 == j => {
+                    let size = last.1.abs() + v.abs();
+                    last.1 += v;
+                    if last.1.abs() <= 1e-12 * size {
+                        last.1 = 0.0;
+                    }
+                }
+                _ => kept.push((j, v)),
+            }
+        }
+        kept.retain(|e| e.1 != 0.0);
+        *row = kept;
+    }
+
+    /// The cost of a column that is `constant + terms` goes to those.
+    fn shift_cost(&mut self, terms: &[(u32, f64)], constant: f64, cost: f64) {
+        if cost == 0.0 {
+            return;
+        }
+        self.offset += cost * constant;
+        for &(j, f) in terms {
+            let old = self.cost[j as usize];
+            let new = old + cost * f;
+            // What cancels is to be zero, not noise.
+            let noise = 1e-12 * (old.abs() + (cost * f).abs());
+            self.cost[j as usize] = if new.abs() <= noise { 0.0 } else { new };
+        }
     }
 
     fn kill_row(&mut self, i: usize) {
@@ -149,6 +205,22 @@ impl Work {
 }
 
 fn reduce(work: &mut Work, settings: &Settings, stop: &AtomicBool) -> Result<(), Infeasible> {
+    rounds(work, settings, stop)?;
+    let before = work.changes;
+    columns::fix(work)?;
+    products::run(work);
+    if work.changes > before {
+        rounds(work, settings, stop)?;
+    }
+    sparsify::run(work);
+    // Nothing fixed may stay behind.
+    columns::fix(work)?;
+    rows::simplify(work)?;
+    Ok(())
+}
+
+/// Rounds of everything that is cheap, then probing, until little changes.
+fn rounds(work: &mut Work, settings: &Settings, stop: &AtomicBool) -> Result<(), Infeasible> {
     for round in 0..12 {
         if stop.load(Ordering::Relaxed) {
             break;
@@ -159,6 +231,8 @@ fn reduce(work: &mut Work, settings: &Settings, stop: &AtomicBool) -> Result<(),
         columns::fix(work)?;
         rows::parallel(work)?;
         columns::implied_integers(work);
+        dominance::merge_parallel(work);
+        dominance::fix_dominated(work);
         columns::slacks(work)?;
         columns::doubletons(work)?;
         let quiet = work.changes - before < 1 + work.cost.len() / 200;
@@ -178,9 +252,6 @@ fn reduce(work: &mut Work, settings: &Settings, stop: &AtomicBool) -> Result<(),
             break;
         }
     }
-    // Nothing fixed may stay behind.
-    columns::fix(work)?;
-    rows::simplify(work)?;
     Ok(())
 }
 

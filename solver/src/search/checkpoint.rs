@@ -6,6 +6,7 @@
 
 use super::Search;
 use crate::branching::pseudocost::PseudoCosts;
+use crate::conflict::Conflict;
 use crate::outcome::{Info, SolveError, SolveStatus};
 use crate::packed::{PackedBasis, PackedNodes};
 use crate::presolve::Postsolve;
@@ -41,6 +42,7 @@ struct State {
     problem: Arc<Problem>,
     postsolve: Postsolve,
     rows: Vec<Arc<ExtraRow>>,
+    conflicts: Vec<Conflict>,
     lower: Vec<f64>,
     upper: Vec<f64>,
     pseudo: PseudoCosts,
@@ -131,6 +133,7 @@ impl Search {
             problem: s.problem.clone(),
             postsolve: (*s.postsolve).clone(),
             rows: s.rows.clone(),
+            conflicts: s.conflicts.clone(),
             lower: s.lower.clone(),
             upper: s.upper.clone(),
             pseudo: s.pseudo.clone(),
@@ -179,6 +182,7 @@ impl Search {
         let mut search = Search::new(solver, problem, state.postsolve, stop, start, state.info)?;
         let s = &mut search.shared;
         s.rows = state.rows;
+        s.conflicts = state.conflicts;
         s.lower = state.lower;
         s.upper = state.upper;
         s.pseudo = state.pseudo;

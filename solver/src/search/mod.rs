@@ -120,6 +120,7 @@ impl Search {
             settings,
             extensions: solver.extensions.clone(),
             rows: Vec::new(),
+            conflicts: Vec::new(),
             pseudo: PseudoCosts::new(n),
             incumbent: None,
             cutoff: base_cutoff,

@@ -61,12 +61,12 @@ impl Search {
             }
             RootEnd::Closed => false,
             RootEnd::Stopped => {
-                // Nothing is known. A run that goes on from here starts over.
+                // Nothing is known but what was before a restart. A run that goes on from here starts over.
                 self.queue.push(Node {
                     id: 0,
                     depth: 0,
-                    bound: f64::NEG_INFINITY,
-                    estimate: f64::NEG_INFINITY,
+                    bound: self.shared.lower_bound,
+                    estimate: self.shared.lower_bound,
                     path: None,
                     basis: None,
                     branched: None,

@@ -1,6 +1,7 @@
 //! Parallel rounds: nodes go out to workers, what comes back is merged in order.
 
 use super::Search;
+use crate::conflict;
 use crate::outcome::SolveError;
 use crate::tree::Node;
 use crate::worker::{Incumbent, Report, Worker};
@@ -49,7 +50,10 @@ impl Search {
 
     pub(super) fn merge(&mut self, reports: Vec<Report>) {
         let mut improved = None;
+        let (mut learned, mut used) = (Vec::new(), Vec::new());
         for r in reports {
+            learned.extend(r.learned);
+            used.extend(r.used);
             self.info.nodes += r.nodes;
             self.info.strong_branchings += r.strong;
             self.info.refused += r.refused;
@@ -80,6 +84,7 @@ impl Search {
                 self.queue.push(n);
             }
         }
+        conflict::merge(&mut self.shared.conflicts, learned, used);
         if let Some(found_by) = improved {
             self.queue.prune(self.shared.cutoff);
             if self.shared.settings.reduced_cost_fixing

@@ -10,6 +10,7 @@ pub(crate) use shared::{Incumbent, Live, Report, Shared};
 
 use crate::branching::Decision;
 use crate::branching::pseudocost::PseudoCosts;
+use crate::conflict;
 use crate::domain::Domain;
 use crate::extend::NodeView;
 use crate::relaxation::{ExtraRow, Relaxation};
@@ -43,6 +44,8 @@ pub(crate) struct Worker {
     /// Bounds of the present node's subtree found by reduced costs and strong branching: propagation would not find
     /// them again.
     pub extra_bounds: Vec<(ColId, Bounds)>,
+    /// Rows of branchings that are in the relaxation: what they prove holds below them only.
+    local: Vec<u64>,
     /// Set in an opportunistic search.
     pub outlet: Option<Outlet>,
 }
@@ -110,6 +113,7 @@ impl Worker {
             polished: 0,
             root_x: Vec::new(),
             extra_bounds: Vec::new(),
+            local: Vec::new(),
             outlet: None,
         })
     }
@@ -232,11 +236,13 @@ impl Worker {
     /// Goes to a node from anywhere.
     fn activate(&mut self, shared: &Shared, node: &Node) -> Result<(), ModelError> {
         self.extra_bounds.clear();
+        self.local.clear();
         self.domain.reset(&shared.lower, &shared.upper);
         let mut rows = shared.rows.clone();
         for step in node.steps() {
             self.impose(shared, &step.decision);
             rows.extend(step.rows.iter().cloned());
+            self.local.extend(step.rows.iter().map(|r| r.tag));
         }
         self.relax.sync_rows(&rows)?;
         if let Some(b) = &node.basis {
@@ -251,6 +257,7 @@ impl Worker {
         if let Some(link) = child.path.clone() {
             self.impose(shared, &link.decision);
             self.relax.add_rows(&link.rows)?;
+            self.local.extend(link.rows.iter().map(|r| r.tag));
         }
         Ok(())
     }
@@ -293,6 +300,9 @@ impl Worker {
         if shared.settings.propagation && !self.domain.propagate(&shared.problem) {
             return false;
         }
+        if !self.propagate_conflicts(shared) {
+            return false;
+        }
         for p in &shared.extensions.propagators {
             for (c, b) in p.propagate(&self.domain.lower, &self.domain.upper) {
                 let j = c.index();
@@ -307,6 +317,79 @@ impl Worker {
             }
         }
         true
+    }
+
+    /// Propagates what was learned, in turn with the rows of the problem.
+    fn propagate_conflicts(&mut self, shared: &Shared) -> bool {
+        if !shared.settings.conflicts || !shared.settings.propagation {
+            return true;
+        }
+        let p = shared.problem.clone();
+        for _ in 0..3 {
+            let mut any = false;
+            let own = std::mem::take(&mut self.report.learned);
+            for row in shared.conflicts.iter().map(|c| &c.row).chain(&own) {
+                if self.domain.propagate_extra(&p, &row.entries, row.upper) {
+                    any = true;
+                    self.report.used.push(row.tag);
+                }
+                if self.domain.infeasible {
+                    break;
+                }
+            }
+            self.report.learned = own;
+            if self.domain.infeasible {
+                return false;
+            }
+            if !any {
+                return true;
+            }
+            if !self.domain.propagate(&p) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Learns from the proof that closed the present relaxation.
+    pub(crate) fn learn_conflict(&mut self, shared: &Shared) {
+        let Some((y, with_objective)) = self.relax.proof.take() else {
+            return;
+        };
+        let many = self.report.learned.len() >= 20;
+        if !shared.settings.conflicts || !shared.settings.propagation || many {
+            return;
+        }
+        if with_objective && !self.cutoff.is_finite() {
+            return;
+        }
+        let p = shared.problem.clone();
+        let global = (shared.lower.as_slice(), shared.upper.as_slice());
+        let base = p.num_rows();
+        let extra = self.relax.extra();
+        let is_local = |i: usize| i >= base && self.local.contains(&extra[i - base].tag);
+        let cutoff = with_objective.then_some(self.cutoff);
+        let model = self.relax.model();
+        self.domain.ticks += model.num_nonzeros() as u64;
+        // Which sign of a ray proves something is known to the one that finds a contradiction.
+        let learned = [1.0, -1.0].into_iter().find_map(|sign| {
+            let y: Vec<f64> = y.iter().map(|v| sign * v).collect();
+            let row = conflict::row_of(model, &y, global, cutoff, is_local)?;
+            conflict::learn(&p, row, global, &self.domain)
+        });
+        let Some((entries, upper)) = learned else {
+            return;
+        };
+        if let Some(d) = &shared.debug {
+            d.check_conflict(&entries, upper, self.cutoff);
+        }
+        let tag = self.fresh_id();
+        self.report.learned.push(Arc::new(ExtraRow {
+            tag,
+            entries,
+            lower: f64::NEG_INFINITY,
+            upper,
+        }));
     }
 
     /// Integer columns with a fractional value.

@@ -59,7 +59,10 @@ impl Worker {
             self.node_iterations += self.relax.iterations() - before;
             self.node_solves += 1;
             let (s, lp_bound) = match relaxed {
-                Relaxed::Infeasible | Relaxed::Cutoff => return Ok(Processed::Closed),
+                Relaxed::Infeasible | Relaxed::Cutoff => {
+                    self.learn_conflict(shared);
+                    return Ok(Processed::Closed);
+                }
                 // A bounded root has no unbounded nodes: numerical trouble.
                 Relaxed::Unbounded | Relaxed::Failed => {
                     if shared.stopped() {

@@ -1,6 +1,7 @@
 //! What the workers of a round share, and what each hands back.
 
 use crate::branching::pseudocost::{Observation, PseudoCosts};
+use crate::conflict::Conflict;
 use crate::debug_solution::DebugSolution;
 use crate::presolve::Postsolve;
 use crate::problem::Problem;
@@ -100,6 +101,8 @@ pub(crate) struct Shared {
     pub extensions: Extensions,
     /// Global rows beyond the problem's.
     pub rows: Vec<Arc<ExtraRow>>,
+    /// Rows for propagation only.
+    pub conflicts: Vec<Conflict>,
     pub lower: Vec<f64>,
     pub upper: Vec<f64>,
     pub pseudo: PseudoCosts,
@@ -148,6 +151,9 @@ pub(crate) struct Report {
     pub others: Vec<Incumbent>,
     pub observations: Vec<Observation>,
     pub rows: Vec<Arc<ExtraRow>>,
+    /// Rows learned from closed nodes, and the numbers of those that were of use.
+    pub learned: Vec<Arc<ExtraRow>>,
+    pub used: Vec<u64>,
     /// Relaxation of the last node that was split.
     pub relaxed: Option<Vec<f64>>,
     /// Bounds that strong branching and reduced costs found at the root: they hold everywhere.

@@ -441,7 +441,9 @@ fn find_computations(
         let k = (w - 1) * 64 + bit;
         if let Some(option) = &graph.in_place[k] {
             let on = option.on as usize;
-            let free = !has(next, on) && !has(reads, on) && !has(read, on);
+            // What the loss reads need not outlive it: row (6) is for later stages.
+            let wanted = t > 0 && has(reads, on);
+            let free = !has(next, on) && !wanted && !has(read, on);
             if free && may_overwrite(graph, k, on, now, need, done) {
                 legal[w - 1] |= 1 << bit;
             }

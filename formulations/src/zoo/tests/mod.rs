@@ -1,6 +1,7 @@
 //! The zoo against published numbers, published graphs, and itself.
 
 mod derivation;
+mod implementations;
 mod models;
 mod published;
 mod spec;

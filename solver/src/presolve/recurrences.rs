@@ -1,0 +1,166 @@
+//! Columns that are sums of binaries: `u_0 = a x`, `u_k = u_(k-1) + b x`. They are put in wherever they
+//! occur; what remains are their bounds, as rows of binaries. These are longer, but they are knapsacks: covers,
+//! cliques and coefficients see nothing of them through a chain of equations.
+
+use super::{Step, Work};
+
+/// Eliminates the recurrences that touch the given columns, one equation with a single column that is not binary after the
+/// other.
+pub(super) fn eliminate(w: &mut Work, around: &[usize]) {
+    let of = connected(w, around);
+    let nonzeros = |w: &Work| w.rows.iter().map(Vec::len).sum::<usize>();
+    let mut total = nonzeros(w);
+    let most = MOST_FILL * total + 20_000;
+    let mut occurrences = w.occurrences();
+    let mut queue: Vec<usize> = (0..w.rows.len()).filter(|&i| of[i]).collect();
+    queue.reverse();
+    while let Some(i) = queue.pop() {
+        if !w.row_alive[i] || w.row_lower[i] != w.row_upper[i] {
+            continue;
+        }
+        let mut states = w.rows[i].iter().filter(|e| is_state(w, e.0));
+        let (Some(&(j, a)), None) = (states.next(), states.next()) else {
+            continue;
+        };
+        let x = j as usize;
+        let largest = w.rows[i].iter().fold(0.0f64, |m, e| m.max(e.1.abs()));
+        let rows: Vec<usize> = {
+            let mut rows: Vec<usize> = (occurrences[x].iter().map(|&r| r as usize))
+                .filter(|&r| r != i && w.rows[r].iter().any(|e| e.0 == j))
+                .collect();
+            rows.sort_unstable();
+            rows.dedup();
+            rows
+        };
+        let fill = rows.len() * w.rows[i].len();
+        // An integer state has to be one by itself.
+        let whole = |v: f64| (v / a).fract() == 0.0 && (v / a).abs() < 1e9 && (v / a) * a == v;
+        let implied_integer = || {
+            let others = |e: &(u32, f64)| w.integer[e.0 as usize] && whole(e.1);
+            whole(w.row_lower[i]) && w.rows[i].iter().all(others)
+        };
+        if w.integer[x] && !implied_integer() {
+            continue;
+        }
+        if a.abs() < 1e-3 * largest || rows.len() > 8 || total + fill > most {
+            continue;
+        }
+        total += fill;
+        // Bounds that other rows imply need no row of their own. These rows stay, and so do the bounds they use: columns
+        // eliminated later come from later equations.
+        let (mut free_below, mut free_above) = (false, false);
+        for &r in &rows {
+            let (l, u) = implied(w, r, j);
+            free_below |= l >= w.lower[x];
+            free_above |= u <= w.upper[x];
+        }
+        let lower = if free_below {
+            f64::NEG_INFINITY
+        } else {
+            w.lower[x]
+        };
+        let upper = if free_above {
+            f64::INFINITY
+        } else {
+            w.upper[x]
+        };
+        let side = w.row_lower[i];
+        let terms: Vec<(u32, f64)> = (w.rows[i].iter().filter(|e| e.0 != j))
+            .map(|&(k, v)| (k, -v / a))
+            .collect();
+        for r in rows {
+            let Some(at) = w.rows[r].iter().position(|e| e.0 == j) else {
+                continue;
+            };
+            let c = w.rows[r].swap_remove(at).1;
+            w.row_lower[r] -= c * side / a;
+            w.row_upper[r] -= c * side / a;
+            w.add_multiple(r, &terms, c);
+            for t in &terms {
+                occurrences[t.0 as usize].push(r as u32);
+            }
+            if of.get(r).copied().unwrap_or(false) {
+                queue.push(r);
+            }
+        }
+        w.shift_cost(&terms, side / a, w.cost[x]);
+        // a x = side - rest, x within its bounds.
+        let (low, high) = if a > 0.0 {
+            (a * lower, a * upper)
+        } else {
+            (a * upper, a * lower)
+        };
+        w.row_lower[i] = side - high;
+        w.row_upper[i] = side - low;
+        w.rows[i].retain(|e| e.0 != j);
+        w.col_alive[x] = false;
+        w.steps.push(Step::Aggregated {
+            col: j,
+            constant: side / a,
+            terms,
+        });
+        if w.row_lower[i] == f64::NEG_INFINITY && w.row_upper[i] == f64::INFINITY {
+            w.kill_row(i);
+        }
+        w.changes += 1;
+    }
+}
+
+/// A column that is not decided, but follows.
+fn is_state(w: &Work, j: u32) -> bool {
+    !w.is_binary(j as usize)
+}
+
+/// Nonzeros may multiply by this.
+const MOST_FILL: usize = 4;
+
+/// Equations with states that hang together with the given columns.
+fn connected(w: &Work, around: &[usize]) -> Vec<bool> {
+    let mut of = vec![false; w.rows.len()];
+    let occurrences = w.occurrences();
+    let is_one = |i: usize| {
+        w.row_alive[i]
+            && w.row_lower[i] == w.row_upper[i]
+            && w.rows[i].iter().any(|e| is_state(w, e.0))
+    };
+    let mut open: Vec<usize> = Vec::new();
+    let reach = |j: usize, of: &mut Vec<bool>, open: &mut Vec<usize>| {
+        for &i in &occurrences[j] {
+            let i = i as usize;
+            if !of[i] && is_one(i) {
+                of[i] = true;
+                open.push(i);
+            }
+        }
+    };
+    for &j in around {
+        reach(j, &mut of, &mut open);
+    }
+    while let Some(i) = open.pop() {
+        for e in w.rows[i].iter().filter(|e| is_state(w, e.0)) {
+            reach(e.0 as usize, &mut of, &mut open);
+        }
+    }
+    of
+}
+
+/// What a row leaves for one of its columns.
+fn implied(w: &Work, r: usize, j: u32) -> (f64, f64) {
+    let (mut min, mut max, mut own) = (0.0, 0.0, 0.0);
+    for &(k, v) in &w.rows[r] {
+        if k == j {
+            own = v;
+            continue;
+        }
+        let (l, u) = (w.lower[k as usize], w.upper[k as usize]);
+        if v > 0.0 {
+            (min, max) = (min + v * l, max + v * u);
+        } else {
+            (min, max) = (min + v * u, max + v * l);
+        }
+    }
+    let (l, u) = ((w.row_lower[r] - max) / own, (w.row_upper[r] - min) / own);
+    let (l, u) = if own > 0.0 { (l, u) } else { (u, l) };
+    let plain = |v: f64, none: f64| if v.is_nan() { none } else { v };
+    (plain(l, f64::NEG_INFINITY), plain(u, f64::INFINITY))
+}
