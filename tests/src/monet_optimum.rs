@@ -226,8 +226,7 @@ impl<'a> Stage<'a> {
                 NodeKind::ByProduct { parent } => run >> parent.0 & 1 != 0,
                 _ => true,
             };
-            let mut needs = node.needs().iter();
-            parent && needs.all(|u| (run | now) >> u.0 & 1 != 0)
+            parent && node.needs().iter().all(|u| (run | now) >> u.0 & 1 != 0)
         })
     }
 
