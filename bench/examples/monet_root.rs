@@ -1,16 +1,33 @@
 //! The root of MONeT's interval form on the benchmark's instances: bound, size and time beside the published runs.
 //!
-//! `cargo run --release -p remat-bench --example monet_root -- ZOO [--only NAME] [--budget GIB] [--time-limit SECONDS] [--verbose]`
+//! `cargo run --release -p remat-bench --example monet_root -- ZOO [--only NAME] [--budget GIB] [--time-limit SECONDS] [--verbose] [--tree]`
+//!
+//! With `--tree`, branch, price and cut follows the root; the objective of the logged run is the cost to beat.
 
 use remat_formulations::instance::{Program, ReadOptions, read_instance};
-use remat_formulations::monet::interval::{RootSettings, root_bound};
+use remat_formulations::monet::interval::{
+    Exchange, RootSettings, TreeSettings, root_bound, search,
+};
+use remat_formulations::schedule::MonetSchedule;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
+
+/// The cost of a logged run.
+struct Known(u64);
+
+impl Exchange for Known {
+    fn best(&self) -> Option<u64> {
+        Some(self.0)
+    }
+    fn offer(&self, _: MonetSchedule, _: Option<u64>) {}
+    fn progress(&self, _: u64, _: u64, _: u64) {}
+}
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut zoo = None;
     let mut only = String::new();
     let mut budget_only = None;
+    let mut tree = false;
     let mut settings = RootSettings::default();
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
@@ -22,6 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 settings.time_limit = Some(Duration::from_secs_f64(value()?.parse()?));
             }
             "--cut-rounds" => settings.cut_rounds = value()?.parse()?,
+            "--tree" => tree = true,
             "--verbose" => settings.verbose = true,
             _ => zoo = Some(PathBuf::from(arg)),
         }
@@ -63,6 +81,24 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let instance = read_instance(&path, &options)?;
         let bytes = (budget.parse::<f64>()? * (1u64 << 30) as f64) as u64;
         let clock = Instant::now();
+        if tree {
+            let known = Known(field[10].parse::<f64>()? as u64);
+            let settings_tree = TreeSettings::default();
+            let found = search(&instance, bytes, &settings, &settings_tree, &known)?;
+            println!(
+                "{name:<42} {budget:>4} published {} to {}: root {}, tree {} ({:?}) after {} nodes, {} pivots, {:.1} s; point {:?}",
+                field[11],
+                field[10],
+                found.root_bound,
+                found.bound,
+                found.end,
+                found.nodes,
+                found.iterations,
+                clock.elapsed().as_secs_f64(),
+                found.integral
+            );
+            continue;
+        }
         let root = root_bound(&instance, bytes, &settings, &|_| ())?;
         let best: f64 = field[10].parse()?;
         println!(

@@ -3,17 +3,18 @@
 use remat_formulations::Instance;
 use remat_formulations::instance::{Program, ReadOptions, read_instance};
 use remat_formulations::monet::interval::{
-    CutSettings, Graph, Interval, Point, RootSettings, RootStatus, Row, Which, lagrangian_bound,
-    root_bound, separate_cuts,
+    CutSettings, Exchange, Graph, Interval, Point, RootSettings, RootStatus, Row, TreeEnd,
+    TreeSettings, Which, lagrangian_bound, root_bound, search, separate_cuts,
 };
 use remat_formulations::monet::original::Original;
 use remat_formulations::schedule::{MonetSchedule, Schedule, ScheduleFile};
 use remat_formulations::simulate;
-use remat_lp::LpOutcome;
+use remat_lp::{ColId, LpOutcome, Model, RowId};
 use remat_solver::{Settings, SolveStatus, Solver};
 use remat_tests::graphs::Numbers;
 use remat_tests::monet::{Mode, schedule, training};
-use remat_tests::{files, shared_data};
+use remat_tests::{files, monet_optimum, shared_data};
+use std::cell::RefCell;
 
 /// Every row that is not a cut; memory rows with a random part of the passing list charged by the run.
 fn all_rows(graph: &Graph, numbers: &mut Numbers) -> Vec<Row> {
@@ -235,6 +236,121 @@ fn root_bounds_are_below_optima_and_above_the_published_relaxation() {
         "{feasible} feasible, {higher} above the published relaxation, {tight} at the optimum"
     );
     assert!(feasible > 150 && higher > 50 && tight > 50);
+}
+
+#[test]
+fn root_bounds_are_below_enumerated_optima() {
+    let (mut feasible, mut tight) = (0, 0);
+    for round in 0..400 {
+        let numbers = &mut Numbers::new(9000 + round);
+        let (columns, backward) = (3 + numbers.below(3), 1 + numbers.below(3));
+        let instance = monet_optimum::random(columns as usize, backward as usize, numbers);
+        let most: u64 = instance.nodes().iter().map(|v| v.output_bytes).sum();
+        let budget = most / 2 + numbers.below(most + 20);
+        let Some(best) = monet_optimum::optimum(&instance, budget) else {
+            continue;
+        };
+        let root = root_bound(&instance, budget, &RootSettings::default(), &|_| ()).unwrap();
+        let bound = root.safe_bound;
+        assert!(bound <= best, "round {round}: {bound} > {best}");
+        feasible += 1;
+        tight += usize::from(bound == best);
+    }
+    println!("{feasible} feasible, {tight} at the optimum");
+    assert!(feasible > 150 && tight > 50);
+}
+
+/// Largest violation of a row or a column's bounds.
+fn violation(model: &Model, x: &[f64]) -> f64 {
+    let over =
+        |bounds: remat_lp::Bounds, value: f64| (bounds.lower - value).max(value - bounds.upper);
+    let rows = (0..model.num_rows() as u32).map(RowId).map(|row| {
+        let activity: f64 = model.row(row).map(|(c, v)| v * x[c.index()]).sum();
+        over(model.row_bounds(row), activity)
+    });
+    let columns = (0..model.num_cols() as u32).map(ColId);
+    let columns = columns.map(|c| over(model.col_bounds(c), x[c.index()]));
+    rows.chain(columns).fold(0.0, f64::max)
+}
+
+/// Notes the point that the tree comes upon.
+#[derive(Default)]
+struct Found(RefCell<Vec<(MonetSchedule, u64)>>);
+
+impl Exchange for Found {
+    fn best(&self) -> Option<u64> {
+        None
+    }
+    fn offer(&self, proposal: MonetSchedule, integral: Option<u64>) {
+        self.0
+            .borrow_mut()
+            .extend(integral.map(|cost| (proposal, cost)));
+    }
+    fn progress(&self, _: u64, _: u64, _: u64) {}
+}
+
+#[test]
+fn the_tree_ends_at_the_optimum_of_the_published_program() {
+    let (mut feasible, mut infeasible, mut branched, mut replayed) = (0, 0, 0, 0);
+    for round in 0..320 {
+        let numbers = &mut Numbers::new(5000 + round);
+        let mode = Mode::all().nth(round as usize % 16).unwrap();
+        let instance = training(3 + round as usize % 2, mode, numbers);
+        let budget = budget(&instance, numbers);
+        let found = Found::default();
+        let settings = TreeSettings {
+            gap: 0.0,
+            ..TreeSettings::default()
+        };
+        // Cuts leave little to branch on: every other sixteen rounds go without.
+        let bare = round % 32 >= 16;
+        let root = RootSettings {
+            cut_rounds: if bare { 0 } else { 60 },
+            ..RootSettings::default()
+        };
+        let settings = TreeSettings {
+            node_cut_rounds: if bare { 0 } else { 4 },
+            ..settings
+        };
+        let tree = search(&instance, budget, &root, &settings, &found).unwrap();
+        let best = optimum(&instance, budget);
+        match best {
+            Some(best) => {
+                assert_eq!(
+                    tree.end,
+                    TreeEnd::Closed,
+                    "round {round}: {tree:?}, optimum {best}"
+                );
+                assert_eq!(
+                    (tree.bound, tree.integral),
+                    (best, Some(best)),
+                    "round {round}"
+                );
+                feasible += 1;
+                branched += usize::from(tree.nodes > 0);
+            }
+            None => {
+                assert_eq!(tree.end, TreeEnd::Infeasible, "round {round}: {tree:?}");
+                infeasible += 1;
+            }
+        }
+        // What the tree found is a point of the published program, at that cost; the replay asks for more where buffers are
+        // overwritten.
+        let original = Original::new(&instance, budget, 1.0).unwrap();
+        for (schedule, cost) in found.0.borrow().iter() {
+            let over = violation(original.model(), &original.point(schedule));
+            assert_eq!(over, 0.0, "round {round}");
+            if let Ok(replay) = simulate::monet(&instance, schedule) {
+                assert_eq!(replay.cost, *cost, "round {round}");
+                assert!(replay.peak_bytes <= budget, "round {round}");
+                replayed += 1;
+            }
+        }
+    }
+    println!(
+        "{feasible} feasible, {infeasible} not, {branched} with branchings, {replayed} replayed"
+    );
+    assert!(feasible > 150 && infeasible > 5 && branched > 30 && replayed > 100);
 }
 
 #[test]

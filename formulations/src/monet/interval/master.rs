@@ -122,13 +122,22 @@ impl Master {
                     if t + 1 < last {
                         intervals.push(interval(t + 1, false));
                     }
+                    // Made for this reader alone: without these the program starts far from fitting.
+                    if t > 0 && graph.fits_somehow(node, t) {
+                        intervals.push(Interval {
+                            start: t,
+                            end: t,
+                            held: true,
+                            ..interval(0, false)
+                        });
+                    }
                 }
             }
         }
         // By-products are made with parents of the same kind: a plain way for each.
         for c in &mut intervals {
-            let ways = graph.starts(c.node, 0).iter().enumerate();
-            let mut plain = ways.filter(|(k, s)| !s.in_place && graph.fits(c.node, 0, *k));
+            let ways = graph.starts(c.node, c.start).iter().enumerate();
+            let mut plain = ways.filter(|(k, s)| !s.in_place && graph.fits(c.node, c.start, *k));
             c.way = plain.next().map_or(0, |s| s.0) as u16;
         }
         master.add_rows(rows)?;
@@ -362,6 +371,34 @@ impl Master {
             self.delete(&rows, &cols)?;
         }
         Ok(())
+    }
+
+    /// Makes the branchings of the program these and no others.
+    pub fn set_branches(&mut self, branches: Vec<Row>) -> Result<(), ModelError> {
+        let mut gone = Vec::new();
+        for (r, row) in self.rows.iter().enumerate() {
+            if row.kind == Kind::Branch && !branches.contains(row) {
+                gone.push(RowId(r as u32));
+            }
+        }
+        self.delete(&gone, &[])?;
+        self.add_rows(branches)?;
+        Ok(())
+    }
+
+    /// The value that the relaxation would have with one more row, in the instance's unit of cost, after at most so many
+    /// simplex iterations. The program stays as it is.
+    pub fn probe(&self, row: &Row, iterations: u64) -> Result<f64, ModelError> {
+        let mut trial = self.solver.clone();
+        trial.add_rows(&[self.new_row(row)])?;
+        trial.set_limits(Limits {
+            iterations: Some(iterations),
+            ..Limits::default()
+        });
+        Ok(match trial.solve_with(Algorithm::Dual) {
+            LpOutcome::Optimal(s) => self.value(&s),
+            _ => f64::INFINITY,
+        })
     }
 
     fn delete(&mut self, rows: &[RowId], cols: &[ColId]) -> Result<(), ModelError> {

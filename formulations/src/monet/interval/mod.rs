@@ -18,6 +18,7 @@
 //! in `rows`; `docs/monet.md` has the correspondence to the published rows (1) to (18).
 
 mod bound;
+mod branch;
 mod cover;
 mod cuts;
 mod graph;
@@ -26,13 +27,16 @@ mod point;
 mod price;
 mod root;
 mod rows;
+mod tree;
 
 pub use bound::lagrangian_bound;
+pub use branch::{Branch, Quantity};
 pub use cuts::{CutSettings, separate_cuts};
 pub use graph::{Choice, Graph, Start};
 pub use point::Point;
 pub use root::{Relaxed, RootBound, RootError, RootSettings, RootStatus, root_bound};
 pub use rows::{Kind, PathCut, Row, Term, Which};
+pub use tree::{Exchange, TreeEnd, TreeOutcome, TreeSettings, search};
 
 use crate::schedule::MonetSchedule;
 

@@ -255,6 +255,48 @@ impl Point {
         Row::memory(graph, t as u32, node, &by_run, true)
     }
 
+    /// A point that is a schedule, as one, and its cost. What is stored twice over is stored.
+    pub(super) fn rounded(&self, graph: &Graph) -> (MonetSchedule, u64) {
+        let (stages, columns) = (graph.stages, graph.columns);
+        let mut s = MonetSchedule {
+            computed: BitMatrix::new(stages, columns),
+            retained: BitMatrix::new(stages + 1, columns),
+            in_place: BitMatrix::new(stages, columns),
+            forward_choice: vec![vec![0; columns]; stages],
+            backward_choice: vec![0; stages],
+        };
+        let mut cost = 0;
+        for t in 0..stages {
+            if t > 0 {
+                let choice = &graph.choices[t][self.most(t)];
+                s.backward_choice[t] = choice.implementation;
+                cost += choice.cost;
+            }
+            for i in 0..columns {
+                s.retained.set(t + 1, i, self.stored(t + 1, i) > 0.5);
+                if self.made(t, i) > 0.5 {
+                    let way = self.way(graph, t, i);
+                    s.computed.set(t, i, true);
+                    s.in_place.set(t, i, way.in_place);
+                    s.forward_choice[t][i] = way.implementation;
+                    cost += way.cost;
+                }
+            }
+        }
+        (s, cost)
+    }
+
+    /// The choice of a stage with the largest value.
+    fn most(&self, t: usize) -> usize {
+        let mut best = 0;
+        for (way, x) in self.choices[t].iter().enumerate() {
+            if *x > self.choices[t][best] + 1e-6 {
+                best = way;
+            }
+        }
+        best
+    }
+
     /// A schedule near the point that executes, in general not within the budget: what is stored by more than
     /// `threshold`, the choices with the largest values, what must be computed for these, in place where the point does so
     /// and nothing stands in the way.
@@ -268,13 +310,7 @@ impl Point {
             backward_choice: vec![0; stages],
         };
         for t in 0..stages {
-            let mut best = 0;
-            for (way, x) in self.choices[t].iter().enumerate() {
-                if *x > self.choices[t][best] + 1e-6 {
-                    best = way;
-                }
-            }
-            let choice = &graph.choices[t][best];
+            let choice = &graph.choices[t][self.most(t)];
             if t > 0 {
                 s.backward_choice[t] = choice.implementation;
             }

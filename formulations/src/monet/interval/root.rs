@@ -1,7 +1,7 @@
 //! The root: columns and rows until nothing is violated and nothing pays, cuts, and again.
 
 use super::master::Master;
-use super::{CutSettings, Graph, Point, Row, lagrangian_bound, separate_cuts};
+use super::{Branch, CutSettings, Graph, Point, Row, lagrangian_bound, separate_cuts};
 use crate::instance::Instance;
 use crate::monet::original::MonetError;
 use crate::schedule::MonetSchedule;
@@ -241,6 +241,7 @@ pub(super) struct Relaxation {
     /// Its solution.
     pub point: Point,
     proof: Vec<(Row, f64)>,
+    keep_proof: bool,
     /// Whether that solution meets every row, apart from cuts that were not looked for.
     pub settled: bool,
     /// Bounds from here on end a convergence.
@@ -266,6 +267,7 @@ impl Relaxation {
             value: base as f64,
             point: Point::default(),
             proof: Vec::new(),
+            keep_proof: true,
             settled: false,
             cutoff: u64::MAX,
             costliest,
@@ -273,6 +275,20 @@ impl Relaxation {
             penalties: 0,
             fresh_starts: 0,
         })
+    }
+
+    /// Keeps no more proofs: each is a copy of all rows.
+    pub fn forget_proofs(&mut self) {
+        self.keep_proof = false;
+        self.proof.clear();
+    }
+
+    /// Goes to another node: its branchings, and the bound that is known there.
+    pub fn enter(&mut self, branches: &[Branch], bound: u64) -> Result<(), RootError> {
+        self.master
+            .set_branches(branches.iter().map(Branch::row).collect())?;
+        self.bound = bound;
+        Ok(())
     }
 
     /// The plain relaxation, and again with cuts; returns how it ended and the bound before the first cut.
@@ -473,6 +489,9 @@ impl Relaxation {
         let bound = lagrangian_bound(self.master.graph(), self.master.rows(), &duals);
         if bound >= self.bound {
             self.bound = bound;
+            if !self.keep_proof {
+                return;
+            }
             let rows = self.master.rows().iter().cloned();
             self.proof.clear();
             self.proof.extend(rows.zip(duals).filter(|p| p.1 != 0.0));
