@@ -147,11 +147,12 @@ fn solve(
     solve_monet(instance, settings, starts, &AtomicBool::new(false), &|_| ()).expect("solve")
 }
 
-/// On small instances the search never beats enumeration, nearly always reaches it, and finds a plan where there is one;
-/// its bound holds; every schedule is a plan.
+/// Small instances are solved to the optimum that enumeration finds, and most of them proven, as is that there is no
+/// schedule; every schedule is a plan. (These random graphs do what no training graph does, and the replay is stricter than
+/// the program, see `docs/monet.md`: some bounds stay below the optimum.)
 #[test]
 fn small_instances_are_solved_to_the_optimum() {
-    let (mut feasible, mut infeasible, mut missed) = (0, 0, Vec::new());
+    let (mut feasible, mut infeasible, mut unproven) = (0, 0, Vec::new());
     for seed in 0..150 {
         let mut numbers = Numbers::new(5000 + seed);
         let columns = 3 + numbers.below(3) as usize;
@@ -164,35 +165,28 @@ fn small_instances_are_solved_to_the_optimum() {
         let Some(best) = best else {
             infeasible += 1;
             assert_eq!(outcome.objective, None, "seed {seed}");
+            if outcome.status != Status::Infeasible {
+                unproven.push(seed);
+            }
             continue;
         };
         feasible += 1;
-        assert!(
-            outcome.bound <= best,
-            "seed {seed}: {} above {best}",
-            outcome.bound
-        );
-        assert_ne!(outcome.status, Status::Infeasible, "seed {seed}");
-        let Some(schedule) = &outcome.schedule else {
-            missed.push(seed);
-            continue;
-        };
+        assert!(outcome.bound <= best, "seed {seed}: {}", outcome.bound);
+        if outcome.status != Status::Optimal {
+            unproven.push(seed);
+        }
+        let schedule = outcome.schedule.as_ref().unwrap();
         let replay = simulate::monet(&instance, schedule).unwrap();
         assert_eq!(Some(replay.cost), outcome.objective, "seed {seed}");
-        assert!(
-            replay.peak_bytes <= budget && replay.cost >= best,
-            "seed {seed}"
-        );
-        if replay.cost > best {
-            missed.push(seed);
-        }
+        assert_eq!(replay.cost, best, "seed {seed}");
+        assert!(replay.peak_bytes <= budget, "seed {seed}");
         let plan = Plan::from_monet(&instance, schedule).unwrap();
         let plan = simulate::plan(&instance, &plan.optimised(&instance).unwrap()).unwrap();
         assert!(plan.cost <= replay.cost, "seed {seed}");
     }
-    println!("{feasible} with a schedule, {infeasible} without; missed {missed:?}");
     assert!(feasible > 60 && infeasible > 10);
-    assert!(missed.len() * 30 <= feasible, "{missed:?}");
+    println!("{feasible} with a schedule, {infeasible} without, {unproven:?} unproven");
+    assert!(unproven.len() * 5 < feasible + infeasible, "{unproven:?}");
 }
 
 /// The answer depends on the seed, not on the number of threads.

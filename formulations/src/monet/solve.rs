@@ -1,8 +1,8 @@
-//! Solving MONeT's program for a budget: annealing beside the lower bound.
+//! Solving MONeT's program for a budget: annealing beside branch, price and cut.
 
 use super::anneal::{Graph, State};
 use super::bound::event_bound;
-use super::interval::{self, Relaxed, RootBound, RootSettings, RootStatus};
+use super::interval::{self, Exchange, Relaxed, RootSettings, TreeEnd, TreeOutcome, TreeSettings};
 use crate::anneal::{self, Found, PortfolioSettings, Watch};
 use crate::baselines;
 use crate::instance::Instance;
@@ -11,7 +11,7 @@ use crate::simulate::{self, ReplayError};
 use crate::solve::{Outcome, Progress, Settings, SolveError, Status};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Rounds without a better schedule after which the annealing ends, when no time limit is given.
@@ -21,7 +21,7 @@ const BASELINES: [&str; 4] = ["linearised-sqrt", "linearised-greedy", "ap-greedy
 /// Nodes up to which these take well under a second.
 const BASELINES_UP_TO: usize = 2_000;
 /// Nodes up to which relaxations are solved.
-const ROOT_UP_TO: usize = 1_500;
+const TREE_UP_TO: usize = 1_500;
 /// From which share on a relaxation's stored tensor counts as stored, for the schedules near it.
 const THRESHOLDS: [f64; 3] = [0.25, 0.75, 0.5];
 
@@ -75,9 +75,12 @@ pub fn solve(
         bound: AtomicU64::new(outcome.bound),
         stop: Arc::new(AtomicBool::new(false)),
         latest: Mutex::new(Vec::new()),
+        annealed: OnceLock::new(),
+        from_tree: Mutex::new(None),
+        nodes: AtomicU64::new(0),
     };
     let over = AtomicBool::new(false);
-    let (best, root) = std::thread::scope(|scope| {
+    let (best, tree) = std::thread::scope(|scope| {
         let reporter = scope.spawn(|| {
             while !over.load(Ordering::Acquire) {
                 shared.look_at_the_clock();
@@ -85,23 +88,28 @@ pub fn solve(
                 std::thread::park_timeout(Duration::from_millis(100));
             }
         });
-        let root = scope.spawn(|| shared.root());
+        let tree = scope.spawn(|| shared.tree());
         let best = pool.install(|| shared.search(&plain, starts, outcome.bound));
         if shared.is_timed() {
             shared.stop.store(true, Ordering::Relaxed);
         }
+        let _ = shared.annealed.set(());
         // A panic there is passed on by the scope.
-        let root = root.join().ok().flatten();
+        let tree = tree.join().ok().flatten();
         over.store(true, Ordering::Release);
         reporter.thread().unpark();
-        (best, root)
+        (best, tree)
     });
     outcome.bound = shared.bound.load(Ordering::Relaxed);
     outcome.moves = shared.watch.moves();
-    if let Some(root) = root {
-        outcome.lp_iterations = root.iterations;
-        if root.status == RootStatus::Infeasible {
-            let reason = "the relaxation over all schedules has no point within the budget";
+    let from_tree = shared.from_tree.into_inner();
+    let from_tree = from_tree.unwrap_or_else(PoisonError::into_inner);
+    let best = best.into_iter().chain(from_tree).min_by_key(|f| f.cost);
+    if let Some(tree) = tree {
+        outcome.lp_iterations = tree.iterations;
+        outcome.nodes = tree.nodes;
+        if tree.end == TreeEnd::Infeasible && best.is_none() {
+            let reason = "branch and bound over all schedules leaves none within the budget";
             outcome.infeasible_because = Some(reason.to_owned());
         }
     }
@@ -134,6 +142,12 @@ struct Shared<'a> {
     stop: Arc<AtomicBool>,
     /// Stored sets near a relaxation that nobody has polished yet.
     latest: Mutex<Vec<BitMatrix>>,
+    /// Set when the annealing is over.
+    annealed: OnceLock<()>,
+    /// The best schedule that the tree came upon.
+    from_tree: Mutex<Option<Found>>,
+    /// Nodes of the tree so far.
+    nodes: AtomicU64,
 }
 
 impl Shared<'_> {
@@ -145,10 +159,18 @@ impl Shared<'_> {
         self.interrupt.load(Ordering::Relaxed) || self.stop.load(Ordering::Relaxed)
     }
 
+    /// Cost of the best schedule so far, whoever found it.
+    fn cheapest(&self) -> Option<u64> {
+        let from_tree = self.from_tree.lock();
+        let from_tree = from_tree.unwrap_or_else(PoisonError::into_inner);
+        let from_tree = from_tree.as_ref().map(|found| found.cost);
+        self.watch.best().into_iter().chain(from_tree).min()
+    }
+
     /// Whether the best schedule is proven within the gap.
     fn is_closed(&self) -> bool {
         let bound = self.bound.load(Ordering::Relaxed);
-        self.watch.best().is_some_and(|best| {
+        self.cheapest().is_some_and(|best| {
             best.saturating_sub(bound) as f64 <= self.settings.gap * best as f64
         })
     }
@@ -162,39 +184,48 @@ impl Shared<'_> {
         }
     }
 
-    /// The root of the interval form: a lower bound, and stored sets near its relaxations for the annealing to polish.
-    fn root(&self) -> Option<RootBound> {
-        if self.instance.len() > ROOT_UP_TO {
+    /// Branch, price and cut over the interval form: lower bounds, and stored sets near its relaxations for the annealing
+    /// to polish.
+    fn tree(&self) -> Option<TreeOutcome> {
+        if self.instance.len() > TREE_UP_TO {
             return None;
         }
-        let settings = RootSettings {
+        let root = RootSettings {
             stop: Some(self.stop.clone()),
             ..RootSettings::default()
         };
-        let notice = |relaxed: &Relaxed<'_>| {
-            self.bound.fetch_max(relaxed.bound(), Ordering::Relaxed);
-            // Where rows are still missing it guides badly, but better than nothing.
-            if self.is_timed() && (relaxed.is_settled() || self.watch.best().is_none()) {
-                let near = THRESHOLDS.map(|t| relaxed.proposal(self.instance, t).retained);
-                *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = near.into();
-            }
+        let tree = TreeSettings {
+            gap: self.settings.gap,
+            nodes: self.settings.nodes,
+            iterations: match self.is_timed() {
+                true => u64::MAX,
+                false => self.settings.iterations,
+            },
+            ..TreeSettings::default()
         };
         let budget_bytes = self.settings.budget_bytes;
-        // What the root cannot do leaves the bound so far standing.
-        let root = interval::root_bound(self.instance, budget_bytes, &settings, &notice).ok()?;
-        if root.status != RootStatus::Infeasible {
-            self.bound.fetch_max(root.safe_bound, Ordering::Relaxed);
+        // What the tree cannot do leaves the bound so far standing.
+        let found = interval::search(self.instance, budget_bytes, &root, &tree, self).ok()?;
+        match found.end {
+            TreeEnd::Infeasible if self.is_timed() => self.stop.store(true, Ordering::Relaxed),
+            TreeEnd::Infeasible => {}
+            _ => drop(self.bound.fetch_max(found.bound, Ordering::Relaxed)),
         }
-        Some(root)
+        Some(found)
+    }
+
+    /// Hands stored sets to the annealing; what was there and nobody took is worth less.
+    fn hand_over(&self, near: Vec<BitMatrix>) {
+        *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = near;
     }
 
     fn progress(&self) -> Progress {
         Progress {
             seconds: self.clock.elapsed().as_secs_f64(),
-            objective: self.watch.best(),
+            objective: self.cheapest(),
             bound: self.bound.load(Ordering::Relaxed),
             moves: self.watch.moves(),
-            nodes: 0,
+            nodes: self.nodes.load(Ordering::Relaxed),
         }
     }
 
@@ -266,6 +297,49 @@ impl Shared<'_> {
             (state.excess() == 0).then_some(Found { cost, retained })
         };
         stored.into_par_iter().filter_map(fits).collect()
+    }
+}
+
+impl Exchange for Shared<'_> {
+    /// Without a time limit the tree waits for the annealing to end, so that what it does depends on nobody's speed.
+    fn best(&self) -> Option<u64> {
+        if !self.is_timed() {
+            self.annealed.wait();
+        }
+        self.cheapest()
+    }
+
+    fn relaxed(&self, relaxed: &Relaxed<'_>) {
+        // Where rows are still missing it guides badly, but better than nothing.
+        if self.is_timed() && (relaxed.is_settled() || self.watch.best().is_none()) {
+            let near = THRESHOLDS.map(|t| relaxed.proposal(self.instance, t).retained);
+            self.hand_over(near.into());
+        }
+    }
+
+    fn offer(&self, proposal: MonetSchedule, _integral: Option<u64>) {
+        let retained = proposal.retained;
+        let state = State::new(self.graph, &retained);
+        let cost = state.cost() as u64;
+        if state.excess() == 0 && self.best().is_none_or(|best| cost < best) {
+            let found = Found {
+                cost,
+                retained: retained.clone(),
+            };
+            let mut best = self
+                .from_tree
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            *best = Some(found);
+        }
+        if self.is_timed() {
+            self.hand_over(vec![retained]);
+        }
+    }
+
+    fn progress(&self, bound: u64, nodes: u64, _iterations: u64) {
+        self.bound.fetch_max(bound, Ordering::Relaxed);
+        self.nodes.store(nodes, Ordering::Relaxed);
     }
 }
 

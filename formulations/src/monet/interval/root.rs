@@ -126,7 +126,7 @@ pub enum RootError {
 }
 
 /// A relaxation on the way.
-pub struct Relaxed<'a>(&'a Relaxation);
+pub struct Relaxed<'a>(pub(super) &'a Relaxation);
 
 impl Relaxed<'_> {
     /// A lower bound on the cost of every schedule that fits, in safe arithmetic.

@@ -5,7 +5,7 @@
 //! bound is a Lagrangian bound in integers.
 
 use super::branch::{Branch, Open, open_quantities};
-use super::root::{CutEffort, RelaxEnd, Relaxation};
+use super::root::{CutEffort, RelaxEnd, Relaxation, Relaxed};
 use super::{Graph, RootError, RootSettings};
 use crate::instance::Instance;
 use crate::schedule::MonetSchedule;
@@ -19,6 +19,8 @@ pub struct TreeSettings {
     pub gap: f64,
     /// Nodes at most.
     pub nodes: u64,
+    /// No further node after so many simplex iterations, those of the root included.
+    pub iterations: u64,
     /// Rounds of cuts at a node below the root.
     pub node_cut_rounds: usize,
     /// Branchings that are tried before one is chosen.
@@ -32,6 +34,7 @@ impl Default for TreeSettings {
         TreeSettings {
             gap: 1e-4,
             nodes: u64::MAX,
+            iterations: u64::MAX,
             node_cut_rounds: 4,
             candidates: 12,
             trial_iterations: 300,
@@ -41,8 +44,12 @@ impl Default for TreeSettings {
 
 /// What the tree shares with the search for schedules.
 pub trait Exchange {
-    /// Cost of the best schedule known.
+    /// Cost of the best schedule known. Not asked for before the root is solved.
     fn best(&self) -> Option<u64>;
+    /// A relaxation of the root, on the way.
+    fn relaxed(&self, relaxed: &Relaxed<'_>) {
+        let _ = relaxed;
+    }
     /// A schedule near a relaxation, in general not within the budget; `integral` says that it meets every row of the
     /// published program, with the cost given.
     fn offer(&self, proposal: MonetSchedule, integral: Option<u64>);
@@ -100,7 +107,10 @@ pub fn search(
     let graph = Arc::new(Graph::new(instance, budget_bytes)?);
     let mut relax = Relaxation::new(graph.clone(), root.clone())?;
     relax.forget_proofs();
-    let (end, _) = relax.root(&|r| exchange.progress(r.bound, 0, r.master.iterations()))?;
+    let (end, _) = relax.root(&|r| {
+        exchange.progress(r.bound, 0, r.master.iterations());
+        exchange.relaxed(&Relaxed(r));
+    })?;
     let mut tree = Tree {
         instance,
         graph,
@@ -121,7 +131,9 @@ pub fn search(
     while let Some(key) = tree.open.keys().next().copied() {
         bound = bound.max(key.0.min(tree.closed_bound));
         exchange.progress(bound, tree.nodes, relax.master.iterations());
-        if key.0 >= tree.target() || relax.is_late() || tree.nodes >= settings.nodes {
+        let enough =
+            tree.nodes >= settings.nodes || relax.master.iterations() >= settings.iterations;
+        if key.0 >= tree.target() || relax.is_late() || enough {
             break;
         }
         if let Some(node) = tree.open.remove(&key) {
