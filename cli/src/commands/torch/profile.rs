@@ -7,6 +7,7 @@ use crate::report::{self, Table};
 use crate::{files, source};
 use remat_formulations::budget::format_bytes;
 use remat_formulations::instance::write_instance;
+use remat_formulations::plan::Semantics;
 use remat_gpu_exec::{Profile, ProfileSettings};
 use serde::Serialize;
 
@@ -70,7 +71,7 @@ fn json(profile: &Profile, device: &str) -> String {
 
 fn summary(profile: &Profile, arguments: &ProfileArguments) -> Result<String, Failure> {
     let instance = &profile.instance;
-    let plain = source::plain_replay(instance)?;
+    let plain = source::plain_replay(instance, Semantics::Checkmate)?;
     let mut order: Vec<usize> = (0..instance.len()).collect();
     order.sort_by(|a, b| {
         profile.timings[*b]

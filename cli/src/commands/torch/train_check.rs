@@ -8,7 +8,7 @@ use crate::{files, source};
 use remat_formulations::Instance;
 use remat_formulations::baselines;
 use remat_formulations::budget::format_bytes;
-use remat_formulations::plan::Plan;
+use remat_formulations::plan::{Plan, Semantics};
 use remat_formulations::schedule::CheckmateSchedule;
 use remat_formulations::solve::{self, Settings, Status};
 use remat_gpu_exec::{Comparison, ProfileSettings, Training, compare, gradients};
@@ -27,7 +27,7 @@ pub fn run(arguments: &TrainCheckArguments) -> Result<Exit, Failure> {
         ..ProfileSettings::default()
     };
     let instance = remat_gpu_exec::profile(&mut training, &settings)?.instance;
-    let plain_peak = source::plain_replay(&instance)?.peak_bytes;
+    let plain_peak = source::plain_replay(&instance, Semantics::Checkmate)?.peak_bytes;
     let budget_bytes = source::budget(&arguments.budget, plain_peak)?;
     let settings = Settings {
         time_limit: Some(arguments.time_limit),
