@@ -2,6 +2,7 @@
 
 use super::graph::Graph;
 use super::moves::Proposer;
+use super::price::Price;
 use super::random::Random;
 use super::state::{Delta, Flip, State};
 use super::watch::Watch;
@@ -10,12 +11,6 @@ use std::time::{Duration, Instant};
 
 /// Moves between two adjustments of temperature and price.
 const BLOCK: u64 = 1024;
-/// Factor on the price of excess while the search stays above capacity, and while it stays below. Faster changes (1.15
-/// and 0.93, 1.5 and 0.8) gave worse medians on U-Net at 5 GiB and on general graphs.
-const DEARER: f64 = 1.03;
-const CHEAPER: f64 = 0.98;
-/// Blocks in a row on one side before the price changes.
-const PATIENCE: i32 = 4;
 /// Where the price of excess of a run that seeks starts and ends, in [`Graph::absence_price`]. From the common price on large
 /// general graphs freeze far above capacity: every recomputation then drags its inputs' with it.
 pub(super) const SEEK_FROM: f64 = 0.03;
@@ -57,14 +52,9 @@ pub struct Chain<'g> {
     proposer: Proposer<'g>,
     state: State<'g>,
     random: Random,
-    /// Cost units per byte of excess.
-    price: f64,
-    /// What a byte is worth on this graph.
-    typical_price: f64,
+    price: Price,
     /// What it costs to be without a byte for a stage.
     absence_price: f64,
-    /// Blocks in a row that ended with (positive) or without (negative) excess.
-    pressure: i32,
     evaluated: u64,
     best: Option<Found>,
     /// Cost of the current state when it is the best so far and not copied yet.
@@ -78,16 +68,13 @@ impl<'g> Chain<'g> {
     /// A run that starts from given retained sets.
     pub fn new(graph: &'g Graph, start: &BitMatrix, random: Random) -> Self {
         let state = State::new(graph, start);
-        let typical_price = graph.byte_price();
         let mut chain = Chain {
             graph,
             proposer: Proposer::new(graph),
             state,
             random,
-            price: typical_price,
-            typical_price,
+            price: Price::new(graph.byte_price()),
             absence_price: graph.absence_price(),
-            pressure: 0,
             evaluated: 0,
             best: None,
             unsaved: None,
@@ -120,9 +107,9 @@ impl<'g> Chain<'g> {
             self.proposer.look(&self.state);
             match settings.seek.filter(|_| self.best_cost().is_none()) {
                 Some(from) => {
-                    self.price = self.absence_price * from * (SEEK_TO / from).powf(progress);
+                    self.price.value = self.absence_price * from * (SEEK_TO / from).powf(progress);
                 }
-                None => self.adjust_price(),
+                None => self.price.adjust(self.state.excess() > 0.0),
             }
             watch.report(std::mem::take(&mut self.evaluated), self.best_cost());
             if self.best_cost().is_some_and(|cost| cost <= settings.target) {
@@ -243,24 +230,7 @@ impl<'g> Chain<'g> {
 
     #[inline]
     fn energy(&self, delta: Delta) -> f64 {
-        delta.cost + self.price * delta.excess
-    }
-
-    /// Excess gets dearer while the search stays above capacity and cheaper while it stays below, so that the search
-    /// runs along the border.
-    fn adjust_price(&mut self) {
-        let above = self.state.excess() > 0.0;
-        self.pressure = if above {
-            self.pressure.max(0) + 1
-        } else {
-            self.pressure.min(0) - 1
-        };
-        if self.pressure.abs() >= PATIENCE {
-            self.price *= if above { DEARER } else { CHEAPER };
-            self.price = self
-                .price
-                .clamp(self.typical_price * 1e-3, self.typical_price * 1e5);
-        }
+        delta.cost + self.price.value * delta.excess
     }
 
     /// Marks the state as best where it is.

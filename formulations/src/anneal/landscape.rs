@@ -25,17 +25,7 @@ pub trait Landscape: Sync {
     /// Number of nodes; the work of a run grows with it.
     fn nodes(&self) -> usize;
 
-    /// One annealing run from given retained sets; the best schedule that fits. `stop` is asked often.
-    fn anneal(
-        &self,
-        start: &BitMatrix,
-        random: Random,
-        run: ChainSettings,
-        stop: &dyn Fn() -> bool,
-        watch: &Watch,
-    ) -> Option<Found>;
-
-    /// The same, with where the run ended if nothing fitted.
+    /// One annealing run from given retained sets, and how it ended. `stop` is asked often.
     fn attempt(
         &self,
         start: &BitMatrix,
@@ -43,19 +33,9 @@ pub trait Landscape: Sync {
         run: ChainSettings,
         stop: &dyn Fn() -> bool,
         watch: &Watch,
-    ) -> End {
-        self.anneal(start, random, run, stop, watch)
-            .map_or(End::Nothing, End::Fits)
-    }
-}
+    ) -> End;
 
-impl Landscape for Graph {
-    const SEEKS: bool = true;
-
-    fn nodes(&self) -> usize {
-        self.n
-    }
-
+    /// The same; the best schedule that fits.
     fn anneal(
         &self,
         start: &BitMatrix,
@@ -64,9 +44,18 @@ impl Landscape for Graph {
         stop: &dyn Fn() -> bool,
         watch: &Watch,
     ) -> Option<Found> {
-        let mut chain = Chain::new(self, start, random);
-        chain.run(run, stop, watch);
-        chain.best().cloned()
+        match self.attempt(start, random, run, stop, watch) {
+            End::Fits(found) => Some(found),
+            End::Near(..) | End::Nothing => None,
+        }
+    }
+}
+
+impl Landscape for Graph {
+    const SEEKS: bool = true;
+
+    fn nodes(&self) -> usize {
+        self.n
     }
 
     fn attempt(

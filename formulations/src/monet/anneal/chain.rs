@@ -5,17 +5,12 @@
 use super::graph::{Graph, has, ones};
 use super::moves::Proposer;
 use super::state::State;
-use crate::anneal::{ChainSettings, Delta, Flip, Found, Landscape, Random, Watch};
+use crate::anneal::{ChainSettings, Delta, End, Flip, Found, Landscape, Price, Random, Watch};
 use crate::schedule::BitMatrix;
 use std::time::Instant;
 
 /// Moves between two adjustments of temperature and price.
 const BLOCK: u64 = 1024;
-/// Factor on the price of excess while the search stays above capacity, and while it stays below.
-const DEARER: f64 = 1.03;
-const CHEAPER: f64 = 0.98;
-/// Blocks in a row on one side before the price changes.
-const PATIENCE: i32 = 4;
 /// One in so many rejected flips is tried again together with a second one.
 const COMPOUND: u32 = 2;
 /// One in so many steps switches backward nodes to other variants.
@@ -29,12 +24,7 @@ pub struct Chain<'g> {
     proposer: Proposer<'g>,
     state: State<'g>,
     random: Random,
-    /// Cost units per byte of excess.
-    price: f64,
-    /// What a byte is worth on this graph.
-    typical_price: f64,
-    /// Blocks in a row that ended with (positive) or without (negative) excess.
-    pressure: i32,
+    price: Price,
     evaluated: u64,
     /// Flips of the step at hand.
     done: Vec<Flip>,
@@ -46,15 +36,12 @@ pub struct Chain<'g> {
 impl<'g> Chain<'g> {
     /// A run that starts from given retained sets (shape `(T + 1) x columns`).
     pub fn new(graph: &'g Graph, start: &BitMatrix, random: Random) -> Self {
-        let typical_price = typical_price(graph);
         let mut chain = Chain {
             graph,
             proposer: Proposer::new(graph),
             state: State::new(graph, start),
             random,
-            price: typical_price,
-            typical_price,
-            pressure: 0,
+            price: Price::new(typical_price(graph)),
             evaluated: 0,
             done: Vec::new(),
             best: None,
@@ -82,7 +69,7 @@ impl<'g> Chain<'g> {
                 self.step(temperature);
             }
             done += BLOCK;
-            self.adjust_price();
+            self.price.adjust(self.state.excess() > 0);
             watch.report(std::mem::take(&mut self.evaluated), self.best_cost());
             if self.best_cost().is_some_and(|cost| cost <= settings.target) {
                 break;
@@ -197,24 +184,7 @@ impl<'g> Chain<'g> {
 
     #[inline]
     fn energy(&self, delta: Delta) -> f64 {
-        delta.cost + self.price * delta.excess
-    }
-
-    /// Excess gets dearer while the search stays above capacity and cheaper while it stays below, so that the search
-    /// runs along the border.
-    fn adjust_price(&mut self) {
-        let above = self.state.excess() > 0;
-        self.pressure = if above {
-            self.pressure.max(0) + 1
-        } else {
-            self.pressure.min(0) - 1
-        };
-        if self.pressure.abs() >= PATIENCE {
-            self.price *= if above { DEARER } else { CHEAPER };
-            self.price = self
-                .price
-                .clamp(self.typical_price * 1e-3, self.typical_price * 1e5);
-        }
+        delta.cost + self.price.value * delta.excess
     }
 
     /// Marks the state as best where it is.
@@ -264,16 +234,16 @@ impl Landscape for Graph {
         self.columns + self.stages
     }
 
-    fn anneal(
+    fn attempt(
         &self,
         start: &BitMatrix,
         random: Random,
         run: ChainSettings,
         stop: &dyn Fn() -> bool,
         watch: &Watch,
-    ) -> Option<Found> {
+    ) -> End {
         let mut chain = Chain::new(self, start, random);
         chain.run(run, stop, watch);
-        chain.best().cloned()
+        chain.best().cloned().map_or(End::Nothing, End::Fits)
     }
 }
