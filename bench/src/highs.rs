@@ -1,5 +1,6 @@
 //! HiGHS, in this process, to measure against: same machine, same run, one thread.
 
+use crate::clock::Stopwatch;
 use remat_lp::{ColId, Model, Sense};
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
@@ -11,12 +12,14 @@ pub struct HighsSettings {
     pub presolve: bool,
     /// Its time limit in seconds.
     pub time_limit: f64,
+    /// By interior point method with crossover instead of the simplex method.
+    pub interior: bool,
 }
 
 /// What HiGHS answered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HighsRun {
-    /// Wall-clock time of its `run` alone, without passing it the model.
+    /// Processor time of its `run` alone, without passing it the model.
     pub time: Duration,
     /// Simplex iterations.
     pub iterations: i64,
@@ -36,7 +39,7 @@ pub fn simplex_options(h: &mut highs::Model) {
     h.set_option("solver", "simplex");
 }
 
-/// Solves a linear program with HiGHS's simplex on one thread. Integrality is ignored.
+/// Solves a linear program with HiGHS on one thread. Integrality is ignored.
 pub fn solve(model: &Model, settings: HighsSettings) -> HighsRun {
     let mut problem = highs::ColProblem::default();
     let rows: Vec<highs::Row> = (0..model.num_rows())
@@ -59,7 +62,10 @@ pub fn solve(model: &Model, settings: HighsSettings) -> HighsRun {
     simplex_options(&mut h);
     h.set_option("presolve", if settings.presolve { "on" } else { "off" });
     h.set_option("time_limit", settings.time_limit);
-    let start = Instant::now();
+    if settings.interior {
+        h.set_option("solver", "ipx");
+    }
+    let start = Stopwatch::start();
     let solved = h.solve();
     let time = start.elapsed();
     let status = solved.status();

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod checkmate;
+pub mod clock;
 #[cfg(feature = "highs")]
 pub mod highs;
 pub mod mip;

@@ -1,9 +1,10 @@
 //! Every linear program of a directory, solved here and (with the feature `highs`) by HiGHS, alternating, in one run.
 //!
-//! Times are the least of several repeats: on a shared machine the minimum is the estimate that others' work disturbs
-//! least. What is timed is the solve: presolve, scaling, simplex and postsolve here, `Highs_run` there; neither reading
+//! Times are processor seconds, the least of several repeats: on a shared machine that is the estimate that others' work
+//! disturbs least. What is timed is the solve: presolve, scaling, simplex and postsolve here, `Highs_run` there; neither reading
 //! nor passing the model. Every answer is checked by [`remat_lp::certificate`] outside the time.
 
+use crate::clock::Stopwatch;
 use remat_lp::presolve::{self, PresolveSettings};
 use remat_lp::{Algorithm, Limits, LpOutcome, Model, Settings, certificate, lp_format, mps};
 use std::collections::BTreeMap;
@@ -11,7 +12,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Shift of the geometric mean: differences far below it do not count.
 pub const SHIFT: Duration = Duration::from_millis(10);
@@ -40,7 +41,7 @@ pub struct Config {
 /// One solve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// Wall-clock time.
+    /// Processor time.
     pub time: Duration,
     /// Simplex iterations.
     pub iterations: u64,
@@ -206,7 +207,7 @@ fn solve_here(config: &Config, model: &Arc<Model>) -> (Run, LpOutcome) {
         ..Limits::default()
     };
     let presolve = config.presolve.then(PresolveSettings::default);
-    let start = Instant::now();
+    let start = Stopwatch::start();
     let solved = presolve::solve(model, &settings, &limits, presolve.as_ref());
     let time = start.elapsed();
     let (outcome, iterations) = (solved.outcome, solved.stats.iterations());
@@ -235,6 +236,7 @@ fn solve_there(config: &Config, model: &Model) -> Option<Run> {
     let settings = crate::highs::HighsSettings {
         presolve: config.presolve,
         time_limit: config.time_limit.as_secs_f64(),
+        interior: false,
     };
     let run = crate::highs::solve(model, settings);
     Some(Run {

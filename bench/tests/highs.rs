@@ -19,6 +19,7 @@ fn both_say_the_same() {
             let theirs = solve(
                 &model,
                 HighsSettings {
+                    interior: false,
                     presolve: seed % 2 == 0,
                     time_limit: 60.0,
                 },

@@ -1,7 +1,9 @@
 //! Solves MPS files and prints one line each: `cargo run --release -p remat-lp --example solve -- [--no-scale] [--primal]
-//! [--no-perturb] FILE...`.
+//! [--presolve] [--no-perturb] [--seed=N] [--iterations=N] FILE...`.
 
-use remat_lp::{Algorithm, Limits, LpOutcome, Settings, Solver, certificate, mps};
+use remat_lp::presolve::{self, PresolveSettings};
+use remat_lp::{Algorithm, Limits, LpOutcome, Settings, certificate, mps};
+use std::sync::Arc;
 
 /// Processor time of this process so far (Linux), in seconds: the machine may be busy with other things.
 fn cpu_seconds() -> f64 {
@@ -16,17 +18,24 @@ fn cpu_seconds() -> f64 {
 fn main() {
     let mut settings = Settings::default();
     let mut limits = Limits::default();
+    let mut presolve = None;
     let mut files = Vec::new();
     for arg in std::env::args().skip(1) {
         match arg.as_str() {
             "--no-scale" => settings.scaling = false,
+            "--presolve" => presolve = Some(PresolveSettings::default()),
             "--no-perturb" => settings.perturbation = false,
             "--primal" => settings.algorithm = Algorithm::Primal,
             "--dual" => settings.algorithm = Algorithm::Dual,
-            other => match other.strip_prefix("--iterations=") {
-                Some(n) => limits.iterations = n.parse().ok(),
-                None => files.push(arg),
-            },
+            other => {
+                if let Some(n) = other.strip_prefix("--iterations=") {
+                    limits.iterations = n.parse().ok();
+                } else if let Some(n) = other.strip_prefix("--seed=") {
+                    settings.seed = n.parse().unwrap_or_default();
+                } else {
+                    files.push(arg);
+                }
+            }
         }
     }
     println!(
@@ -42,11 +51,10 @@ fn main() {
             }
         };
         let start = cpu_seconds();
-        let mut solver = Solver::new(model, settings.clone());
-        solver.set_limits(limits.clone());
-        let outcome = solver.solve();
+        let model = Arc::new(model);
+        let solved = presolve::solve(&model, &settings, &limits, presolve.as_ref());
         let seconds = cpu_seconds() - start;
-        let s = solver.stats();
+        let (outcome, s) = (solved.outcome, solved.stats);
         let objective = match &outcome {
             LpOutcome::Optimal(s) => format!("{:.10e}", s.objective),
             LpOutcome::Infeasible(_) => "infeasible".into(),
@@ -54,7 +62,7 @@ fn main() {
             LpOutcome::CutoffReached { bound, .. } => format!("cutoff {bound}"),
             LpOutcome::Limit(kind) => format!("{kind:?}"),
         };
-        let check = match certificate::check(solver.model(), &outcome, 1e-6) {
+        let check = match certificate::check(&model, &outcome, 1e-6) {
             Ok(r) => format!(
                 "{:.0e} {:.0e} {:.0e}",
                 r.primal_violation, r.dual_violation, r.gap
@@ -70,7 +78,7 @@ fn main() {
             .unwrap_or("");
         println!(
             "{name:<12} {objective:>22} {:>8} {:>6} {:>8} {:>6} {:>8} {:>6} {:>5} {seconds:>9.4}  {check}",
-            solver.model().num_rows(),
+            model.num_rows(),
             s.dual_phase1,
             s.dual_phase2,
             s.primal_phase1,

@@ -2,6 +2,7 @@
 
 use super::record::Recorder;
 use super::{Failure, Options};
+use crate::clock::Stopwatch;
 use remat_formulations::Instance;
 use remat_formulations::checkmate::Graph;
 use remat_formulations::checkmate::compact::{Compact, MemoryRow, Space};
@@ -12,7 +13,6 @@ use remat_lp::certificate::safe_bound;
 use remat_lp::presolve::PresolveSettings;
 use remat_lp::{LpOutcome, NewRow, Settings, Solution, Solver};
 use std::collections::BTreeSet;
-use std::time::Instant;
 
 pub(super) fn run(_: &Instance, graph: Graph, options: &Options) -> Result<(), Failure> {
     let space = if options.full {
@@ -20,7 +20,7 @@ pub(super) fn run(_: &Instance, graph: Graph, options: &Options) -> Result<(), F
     } else {
         Space::Rectangular
     };
-    let start = Instant::now();
+    let start = Stopwatch::start();
     let form = Compact::new(graph, space);
     println!(
         "{:?} space: {} columns, {} rows, {} memory rows left out; built in {:.2} s",
@@ -28,7 +28,7 @@ pub(super) fn run(_: &Instance, graph: Graph, options: &Options) -> Result<(), F
         form.model().num_cols(),
         form.model().num_rows(),
         form.memory_rows().count(),
-        start.elapsed().as_secs_f64()
+        start.seconds()
     );
     let mut run = Run {
         fresh: !options.warm,
@@ -38,6 +38,8 @@ pub(super) fn run(_: &Instance, graph: Graph, options: &Options) -> Result<(), F
         seconds: 0.0,
         form: &form,
         verbose: options.verbose,
+        rows_per_round: options.rows,
+        rows_per_stage: options.stage_rows,
     };
     run.recorder.model(form.model())?;
     if options.all {
@@ -52,6 +54,10 @@ pub(super) fn run(_: &Instance, graph: Graph, options: &Options) -> Result<(), F
     }
     let mut solution = run.lazily()?;
     run.report("relaxation", &solution);
+    #[cfg(feature = "highs")]
+    if options.whole {
+        whole(&form, run.seconds);
+    }
     let limits = SeparationSettings {
         limit: options.per_round,
         ..Default::default()
@@ -61,9 +67,9 @@ pub(super) fn run(_: &Instance, graph: Graph, options: &Options) -> Result<(), F
         Space::Full => 0,
     };
     for round in 1..=options.cuts {
-        let clock = Instant::now();
+        let clock = Stopwatch::start();
         let cuts = separate(form.graph(), &point_of(&form, &solution.x), first, &limits);
-        let seconds = clock.elapsed().as_secs_f64();
+        let seconds = clock.seconds();
         if cuts.is_empty() {
             break;
         }
@@ -81,6 +87,31 @@ pub(super) fn run(_: &Instance, graph: Graph, options: &Options) -> Result<(), F
     Ok(())
 }
 
+/// HiGHS on the program with all memory rows, by its simplex and by its interior point method with crossover, both with
+/// presolve; `ours` are the seconds that we took for the relaxation.
+#[cfg(feature = "highs")]
+fn whole(form: &Compact, ours: f64) {
+    let model = form.with_memory_rows();
+    for (name, interior) in [("simplex", false), ("interior point and crossover", true)] {
+        let run = crate::highs::solve(
+            &model,
+            crate::highs::HighsSettings {
+                presolve: true,
+                time_limit: 1e4,
+                interior,
+            },
+        );
+        let seconds = run.time.as_secs_f64();
+        println!(
+            "HiGHS, all {} rows at once, presolve, {name}: {}, {:.2}, {seconds:.3} s; here {ours:.3} s, ratio {:.3}",
+            model.num_rows(),
+            run.status,
+            run.objective.unwrap_or(f64::NAN),
+            ours / seconds
+        );
+    }
+}
+
 /// Cuts of a round from which on it is solved afresh.
 const MANY_ROWS: usize = 50;
 
@@ -92,14 +123,16 @@ struct Run<'a> {
     inside: BTreeSet<MemoryRow>,
     seconds: f64,
     verbose: bool,
+    rows_per_round: usize,
+    rows_per_stage: usize,
 }
 
 impl Run<'_> {
     fn add(&mut self, rows: &[NewRow]) -> Result<(), Failure> {
         self.recorder.rows(rows)?;
-        let clock = Instant::now();
+        let clock = Stopwatch::start();
         self.solver.add_rows(rows)?;
-        self.seconds += clock.elapsed().as_secs_f64();
+        self.seconds += clock.seconds();
         Ok(())
     }
 
@@ -112,13 +145,13 @@ impl Run<'_> {
         let mut afresh = self.fresh && new_rows >= MANY_ROWS;
         loop {
             let before = self.solver.stats().iterations();
-            let clock = Instant::now();
+            let clock = Stopwatch::start();
             let outcome = if std::mem::take(&mut afresh) {
                 self.solver.solve_afresh(&PresolveSettings::default())
             } else {
                 self.solver.solve()
             };
-            let seconds = clock.elapsed().as_secs_f64();
+            let seconds = clock.seconds();
             self.seconds += seconds;
             let iterations = self.solver.stats().iterations() - before;
             let LpOutcome::Optimal(solution) = outcome else {
@@ -131,15 +164,17 @@ impl Run<'_> {
             )?;
             let mut places = Vec::new();
             let mut rows = Vec::new();
+            let mut of_stage = vec![0; self.form.graph().len()];
             for (place, _) in self.form.violated_memory(&solution.x, 1e-7) {
-                if rows.len() >= 500 {
+                if rows.len() >= self.rows_per_round {
                     break;
                 }
-                if let Some(row) = self
-                    .form
-                    .memory_row(place)
-                    .filter(|_| !self.inside.contains(&place))
-                {
+                let count = &mut of_stage[place.stage as usize];
+                if *count >= self.rows_per_stage || self.inside.contains(&place) {
+                    continue;
+                }
+                if let Some(row) = self.form.memory_row(place) {
+                    *count += 1;
                     places.push(place);
                     rows.push(row);
                 }

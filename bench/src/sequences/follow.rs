@@ -1,10 +1,10 @@
 //! HiGHS beside us: the same sequence of additions and solves in the same process, alternating, each on one thread.
 
+use crate::clock::Stopwatch;
 use crate::highs::simplex_options;
 use highs::{Col, HighsModelStatus, Row};
 use remat_lp::{Bounds, Model, NewCol, NewRow};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Instant;
 
 /// Relative difference of two objectives above which a solve counts as disagreeing.
 const AGREE: f64 = 1e-6;
@@ -163,9 +163,9 @@ impl Worker {
         let Some(model) = self.model.take() else {
             return;
         };
-        let clock = Instant::now();
+        let clock = Stopwatch::start();
         let solved = model.solve();
-        self.theirs += clock.elapsed().as_secs_f64();
+        self.theirs += clock.seconds();
         self.ours += seconds;
         self.solves += 1;
         self.iterations.0 += iterations;

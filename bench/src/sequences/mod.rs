@@ -57,6 +57,13 @@ struct Options {
     eager: f64,
     cuts: usize,
     per_round: usize,
+    /// Memory rows taken in at once, the most violated first.
+    rows: usize,
+    /// Memory rows of one stage taken in at once.
+    stage_rows: usize,
+    /// HiGHS solves the program with all memory rows as well.
+    #[cfg_attr(not(feature = "highs"), allow(dead_code))]
+    whole: bool,
     /// Every solve goes on from the basis before it.
     warm: bool,
     seconds: f64,
@@ -77,6 +84,9 @@ impl Options {
             eager: 1e-4,
             cuts: 0,
             per_round: 300,
+            rows: 500,
+            stage_rows: usize::MAX,
+            whole: false,
             seconds: 300.0,
             record: None,
         };
@@ -87,6 +97,9 @@ impl Options {
                 "--all" => out.all = true,
                 "--full" => out.full = true,
                 "--alone" => out.alone = true,
+                "--whole" => out.whole = true,
+                "--rows" => out.rows = value()?.parse()?,
+                "--stage-rows" => out.stage_rows = value()?.parse()?,
                 "--warm" => out.warm = true,
                 "--verbose" => out.verbose = true,
                 "--alternate" => out.alternate = true,

@@ -1,6 +1,7 @@
 //! A sequence of solves as a text file, so that another solver can replay it: bounds, costs, rows, columns in the order
 //! in which they came. The format is that of the `replay` example of the LP crate.
 
+use crate::clock::Stopwatch;
 use remat_formulations::checkmate::interval::Journal;
 use remat_lp::{Model, NewCol, NewRow, RowId};
 use std::fs::File;
@@ -10,18 +11,9 @@ use std::io::{BufWriter, Result, Write};
 /// that a busy machine does not distort them.
 pub struct Recorder {
     out: Option<BufWriter<File>>,
-    start: f64,
+    start: Stopwatch,
     #[cfg(feature = "highs")]
     follower: Option<super::follow::Follower>,
-}
-
-/// Processor time of this thread in seconds; 0 where the system does not tell.
-fn processor_seconds() -> f64 {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    text.split(' ')
-        .next()
-        .and_then(|ns| ns.parse().ok())
-        .map_or(0.0, |ns: f64| ns * 1e-9)
 }
 
 impl Recorder {
@@ -30,7 +22,7 @@ impl Recorder {
         let file = path.map(File::create).transpose()?;
         Ok(Recorder {
             out: file.map(BufWriter::new),
-            start: processor_seconds(),
+            start: Stopwatch::start(),
             #[cfg(feature = "highs")]
             follower: None,
         })
@@ -99,7 +91,7 @@ impl Recorder {
                 row.entries.iter().map(|&(c, v)| (c.0, v)).collect(),
             )?;
         }
-        self.start = processor_seconds();
+        self.start = Stopwatch::start();
         Ok(())
     }
 
@@ -116,20 +108,20 @@ impl Recorder {
             let entries = col.entries.iter().map(|&(r, v)| (r.0, v)).collect();
             line(out, &format!("A {}", col.cost), col.bounds, entries)?;
         }
-        self.start = processor_seconds();
+        self.start = Stopwatch::start();
         Ok(())
     }
 
-    /// A solve and what it gave; `objective` without the model's offset, `seconds` by the clock (not recorded).
+    /// A solve and what it gave; `objective` without the model's offset, `seconds` of the solve alone (not recorded).
     pub fn solve(&mut self, objective: f64, seconds: f64, iterations: u64) -> Result<()> {
-        let used = processor_seconds() - self.start;
+        let used = self.start.seconds();
         #[cfg(feature = "highs")]
         if let Some(f) = &self.follower {
             f.solve(objective, seconds, iterations);
         }
         #[cfg(not(feature = "highs"))]
         let _ = seconds;
-        self.start = processor_seconds();
+        self.start = Stopwatch::start();
         let Some(out) = &mut self.out else {
             return Ok(());
         };

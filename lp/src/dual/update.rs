@@ -11,8 +11,9 @@ use crate::simplex::observe;
 const PIVOT_MISMATCH: f64 = 1e-7;
 /// Relative error of the updated diagonal that asks for a fresh factorisation.
 const UPDATE_ERROR: f64 = 1e-6;
-/// Weights never fall below this: they are squared norms of rows of the inverse with at least one entry, and smaller
-/// values are products of cancellation.
+/// Weights never fall below this: smaller values are products of cancellation. A floor relative to what is added (a
+/// thousandth of `(a_i/a_r)^2 w_r`) was measured: legitimate cancellation is larger than that, and rows that look worse than
+/// they are wait too long (Netlib: `truss` 28,100 pivots instead of 19,400, `d2q06c` 12,700 instead of 5,100).
 const LEAST_WEIGHT: f64 = 1e-4;
 
 impl Dual<'_> {
@@ -130,7 +131,7 @@ impl Dual<'_> {
             let i = i as usize;
             let a = core.col.value[i];
             let w = core.dse[i] + a * (w_r * a - 2.0 / alpha * t);
-            core.dse[i] = w.max(LEAST_WEIGHT.max(a * a * w_r * 1e-3));
+            core.dse[i] = w.max(LEAST_WEIGHT);
         }
         core.dse[r] = w_r.max(LEAST_WEIGHT);
         core.dual.tau_at = tau;
