@@ -6,8 +6,8 @@ use remat_lp::{
     Solution, Solver, VarStatus,
 };
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Follows the changes of a program and its solves, to replay them elsewhere. Purging is not reported.
 pub trait Journal: Send {
@@ -44,7 +44,8 @@ pub struct Master<P: Program> {
     stop: Option<Arc<AtomicBool>>,
     /// Simplex iterations of solvers that were given up.
     spent: u64,
-    journal: Option<Box<dyn Journal>>,
+    /// Behind a lock only so that trials can share the program.
+    journal: Option<Mutex<Box<dyn Journal>>>,
 }
 
 impl<P: Program> Clone for Master<P> {
@@ -116,7 +117,7 @@ impl<P: Program> Master<P> {
             penalty,
             stop: None,
             spent: 0,
-            journal,
+            journal: journal.map(Mutex::new),
             program,
         };
         master.add_rows(rows)?;
@@ -163,12 +164,21 @@ impl<P: Program> Master<P> {
         let clock = std::time::Instant::now();
         let before = self.solver.stats().iterations();
         let outcome = self.solver.solve_with(algorithm);
-        if let (Some(journal), LpOutcome::Optimal(solution)) = (&mut self.journal, &outcome) {
+        if let LpOutcome::Optimal(solution) = &outcome {
             let objective = solution.objective - self.solver.model().offset();
             let iterations = self.solver.stats().iterations() - before;
-            journal.solved(objective, clock.elapsed().as_secs_f64(), iterations);
+            self.tell(|journal| {
+                journal.solved(objective, clock.elapsed().as_secs_f64(), iterations)
+            });
         }
         outcome
+    }
+
+    fn tell(&mut self, what: impl FnOnce(&mut dyn Journal)) {
+        if let Some(journal) = &mut self.journal {
+            let journal = journal.get_mut();
+            what(&mut **journal.unwrap_or_else(PoisonError::into_inner));
+        }
     }
 
     /// Starts the next solve from the slack basis.
@@ -291,9 +301,7 @@ impl<P: Program> Master<P> {
             self.rows.push(row);
             self.row_age.push(0);
         }
-        if let Some(journal) = &mut self.journal {
-            journal.rows(&new);
-        }
+        self.tell(|journal| journal.rows(&new));
         self.solver.add_rows(&new)?;
         Ok(new.len())
     }
@@ -334,9 +342,7 @@ impl<P: Program> Master<P> {
             self.columns.push(c);
             self.column_age.push(0);
         }
-        if let Some(journal) = &mut self.journal {
-            journal.cols(&new);
-        }
+        self.tell(|journal| journal.cols(&new));
         self.solver.add_cols(&new)?;
         Ok(new.len())
     }

@@ -116,6 +116,8 @@ struct Node<P: Program> {
 const LANES: usize = 4;
 /// Moves of the annealing for each simplex iteration: a fifth to a third of the time.
 const MOVES_PER_ITERATION: u64 = 50;
+/// Branchings tried side by side: fixed as well.
+const BATCH: usize = 4;
 /// Quantities that are looked at before one is chosen to branch on.
 const OPEN: usize = 64;
 
@@ -414,29 +416,50 @@ fn choose<P: Program>(
     order.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut best: Option<(f64, Open<P::Quantity>, [f64; 2])> = None;
     let mut idle = 0;
-    for (_, candidate) in order.into_iter().take(settings.strong_candidates) {
-        let gains = if history.is_reliable::<P>(candidate) {
-            history.expect::<P>(candidate)
-        } else {
-            let mut gains = [0.0; 2];
-            for (gain, branch) in gains.iter_mut().zip(candidate.branches()) {
-                let after = relax.master.probe(&branch, settings.strong_iterations)?;
-                *gain = (after - value).clamp(0.0, enough);
+    order.truncate(settings.strong_candidates);
+    'batches: for batch in order.chunks(BATCH) {
+        let tried: Vec<Option<[f64; 2]>> = batch
+            .par_iter()
+            .map(|(_, candidate)| try_out(relax, candidate, enough, settings, history))
+            .collect::<Result<_, _>>()?;
+        for ((_, candidate), tried) in batch.iter().zip(tried) {
+            let mut gains = history.expect::<P>(candidate);
+            if let Some(tried) = tried {
+                trials.push((**candidate, tried));
+                // A trial cannot tell more than what such branchings have gained.
+                let truth = history.expect_gained::<P>(candidate);
+                gains =
+                    std::array::from_fn(|k| truth[k].map_or(tried[k], |t| tried[k].min(2.0 * t)));
             }
-            trials.push((*candidate, gains));
-            // A trial cannot tell more than what such branchings have gained.
-            let truth = history.expect_gained::<P>(candidate);
-            std::array::from_fn(|k| truth[k].map_or(gains[k], |t| gains[k].min(2.0 * t)))
-        };
-        idle += 1;
-        let score = score(gains);
-        if best.as_ref().is_none_or(|b| score > b.0) {
-            best = Some((score, *candidate, gains));
-            idle = 0;
-        } else if idle >= settings.strong_patience {
-            break;
+            idle += 1;
+            let score = score(gains);
+            if best.as_ref().is_none_or(|b| score > b.0) {
+                best = Some((score, **candidate, gains));
+                idle = 0;
+            } else if idle >= settings.strong_patience {
+                break 'batches;
+            }
         }
     }
     let (_, open, gains) = best.unwrap_or((0.0, open[0], [0.0; 2]));
     Ok((open, gains))
+}
+
+/// What a branching gains in the restricted program, down and up, at most `enough`; `None` where history knows better.
+fn try_out<P: Program>(
+    relax: &Relaxation<P>,
+    candidate: &Open<P::Quantity>,
+    enough: f64,
+    settings: &TreeSettings,
+    history: &History,
+) -> Result<Option<[f64; 2]>, ModelError> {
+    if history.is_reliable::<P>(candidate) {
+        return Ok(None);
+    }
+    let mut gains = [0.0; 2];
+    for (gain, branch) in gains.iter_mut().zip(candidate.branches()) {
+        let after = relax.master.probe(&branch, settings.strong_iterations)?;
+        *gain = (after - relax.value).clamp(0.0, enough);
+    }
+    Ok(Some(gains))
 }

@@ -6,9 +6,7 @@
 //! work, so that the answer depends on instance, budget and seed alone.
 
 use super::{Outcome, Progress, Settings, SolveError};
-use crate::anneal::{
-    self, Found, Landscape, POLISH_MOVES_PER_NODE, POLISH_RUNS, PortfolioSettings, Watch,
-};
+use crate::anneal::{self, Found, Landscape, POLISH_RUNS, PortfolioSettings, Watch};
 use crate::interval::{
     self, Exchange, Program, Relaxed, Root, RootSettings, TreeEnd, TreeSettings, Visited,
 };
@@ -172,10 +170,10 @@ impl<'a, P: Problem> Shared<'a, P> {
         }
     }
 
-    /// Anneals at low temperatures from retained sets; returns the moves.
+    /// Anneals at low temperatures from retained sets; returns the work in moves of Checkmate's annealing.
     fn polish(&self, starts: &[BitMatrix]) -> u64 {
         let landscape = self.problem.landscape();
-        let moves = POLISH_MOVES_PER_NODE * landscape.nodes() as u64;
+        let moves = P::Landscape::POLISH_MOVES_PER_NODE * landscape.nodes() as u64;
         let stream = self.polished.fetch_add(1, Ordering::Relaxed);
         let found = anneal::polish(
             landscape,
@@ -187,7 +185,7 @@ impl<'a, P: Problem> Shared<'a, P> {
             &self.watch,
         );
         found.into_iter().for_each(|f| self.admit(f));
-        moves * (starts.len() * POLISH_RUNS) as u64
+        P::Landscape::MOVE_WEIGHT * moves * (starts.len() * POLISH_RUNS) as u64
     }
 
     fn progress(&self, clock: &Instant) -> Progress {
