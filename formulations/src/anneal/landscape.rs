@@ -25,9 +25,6 @@ pub trait Landscape: Sync {
     /// Time of a move, in that of a move of Checkmate's annealing, about.
     const MOVE_WEIGHT: u64 = 1;
 
-    /// Moves of a polishing run, for each node.
-    const POLISH_MOVES_PER_NODE: u64 = 1 << 11;
-
     /// Number of nodes; the work of a run grows with it.
     fn nodes(&self) -> usize;
 

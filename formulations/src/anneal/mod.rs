@@ -17,7 +17,7 @@ pub use backward::{BackwardSettings, construct};
 pub use chain::{Chain, ChainSettings, Found};
 pub use graph::Graph;
 pub use landscape::{End, Landscape};
-pub use polish::{POLISH_RUNS, polish};
+pub use polish::{POLISH_MOVES_PER_NODE, POLISH_RUNS, polish};
 pub use portfolio::{PortfolioOutcome, PortfolioSettings, search};
 pub(crate) use price::Price;
 pub use random::Random;

@@ -12,6 +12,8 @@ use rayon::prelude::*;
 const HOT: [f64; 4] = [0.001, 0.01, 0.03, 0.1];
 const COLD: f64 = 0.001;
 
+/// Moves of a run, for each node of the graph.
+pub const POLISH_MOVES_PER_NODE: u64 = 1 << 11;
 /// Runs of a call of [`polish`] for each start.
 pub const POLISH_RUNS: usize = HOT.len();
 

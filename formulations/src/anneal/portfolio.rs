@@ -2,7 +2,7 @@
 
 use super::chain::{ChainSettings, Found, SEEK_FROM};
 use super::landscape::{End, Landscape};
-use super::polish::polish;
+use super::polish::{POLISH_MOVES_PER_NODE, polish};
 use super::random::Random;
 use super::watch::Watch;
 use crate::schedule::BitMatrix;
@@ -108,10 +108,7 @@ pub fn search<L: Landscape>(
         let begin = Instant::now();
         let halt = || stop() || over_time();
         if let Some(retained) = guide() {
-            let (moves, seed) = (
-                L::POLISH_MOVES_PER_NODE * graph.nodes() as u64,
-                settings.seed,
-            );
+            let (moves, seed) = (POLISH_MOVES_PER_NODE * graph.nodes() as u64, settings.seed);
             guided += 1;
             for found in polish(graph, &[retained], moves, seed, guided, &halt, watch) {
                 if outcome.best.as_ref().is_none_or(|b| found.cost < b.cost) {

@@ -6,7 +6,9 @@
 //! work, so that the answer depends on instance, budget and seed alone.
 
 use super::{Outcome, Progress, Settings, SolveError};
-use crate::anneal::{self, Found, Landscape, POLISH_RUNS, PortfolioSettings, Watch};
+use crate::anneal::{
+    self, Found, Landscape, POLISH_MOVES_PER_NODE, POLISH_RUNS, PortfolioSettings, Watch,
+};
 use crate::interval::{
     self, Exchange, Program, Relaxed, Root, RootSettings, TreeEnd, TreeSettings, Visited,
 };
@@ -173,7 +175,9 @@ impl<'a, P: Problem> Shared<'a, P> {
     /// Anneals at low temperatures from retained sets; returns the work in moves of Checkmate's annealing.
     fn polish(&self, starts: &[BitMatrix]) -> u64 {
         let landscape = self.problem.landscape();
-        let moves = P::Landscape::POLISH_MOVES_PER_NODE * landscape.nodes() as u64;
+        // Where a move takes longer, the tree's share of the time is worth more.
+        let fewer = (P::Landscape::MOVE_WEIGHT / 2).max(1);
+        let moves = POLISH_MOVES_PER_NODE * landscape.nodes() as u64 / fewer;
         let stream = self.polished.fetch_add(1, Ordering::Relaxed);
         let found = anneal::polish(
             landscape,

@@ -231,7 +231,6 @@ fn typical_price(graph: &Graph) -> f64 {
 
 impl Landscape for Graph {
     const MOVE_WEIGHT: u64 = 8;
-    const POLISH_MOVES_PER_NODE: u64 = 1 << 9;
 
     fn nodes(&self) -> usize {
         self.columns + self.stages
