@@ -2,7 +2,7 @@
 //! in which they came. The format is that of the `replay` example of the LP crate.
 
 use crate::clock::Stopwatch;
-use remat_formulations::checkmate::interval::Journal;
+use remat_formulations::interval::Journal;
 use remat_lp::{Model, NewCol, NewRow, RowId};
 use std::fs::File;
 use std::io::{BufWriter, Result, Write};
