@@ -49,7 +49,7 @@ pub(super) fn run(_: &Instance, graph: Graph, options: &Options) -> Result<(), F
             .collect();
         run.inside.extend(form.memory_rows());
         run.add(&rows)?;
-    } else {
+    } else if !options.slack {
         run.solver.set_basis(&form.keep_everything())?;
     }
     let mut solution = run.lazily()?;

@@ -2,7 +2,7 @@
 //! lazily, rounds of path cuts on it, and the interval form's column-and-row generation.
 //!
 //! ```text
-//! remat-bench remat-lp compact  GRAPH BUDGET [--all] [--full] [--cuts ROUNDS] [--per-round CUTS] [--record FILE]
+//! remat-bench remat-lp compact  GRAPH BUDGET [--all] [--full] [--slack] [--rows ROWS] [--stage-rows ROWS] [--whole] [--cuts ROUNDS] [--per-round CUTS] [--record FILE]
 //! remat-bench remat-lp interval GRAPH BUDGET [--cuts ROUNDS] [--per-round CUTS] [--no-memory-cuts] [--alternate] [--purge AGE] [--eager SHARE] [--seconds S] [--verbose]
 //! ```
 //!
@@ -64,6 +64,8 @@ struct Options {
     /// HiGHS solves the program with all memory rows as well.
     #[cfg_attr(not(feature = "highs"), allow(dead_code))]
     whole: bool,
+    /// Starts from the slack basis, not from the one that keeps everything.
+    slack: bool,
     /// Every solve goes on from the basis before it.
     warm: bool,
     seconds: f64,
@@ -78,6 +80,7 @@ impl Options {
             verbose: false,
             alone: false,
             warm: false,
+            slack: false,
             alternate: false,
             memory_cuts: true,
             purge: 10,
@@ -100,6 +103,7 @@ impl Options {
                 "--whole" => out.whole = true,
                 "--rows" => out.rows = value()?.parse()?,
                 "--stage-rows" => out.stage_rows = value()?.parse()?,
+                "--slack" => out.slack = true,
                 "--warm" => out.warm = true,
                 "--verbose" => out.verbose = true,
                 "--alternate" => out.alternate = true,
