@@ -22,6 +22,9 @@ pub trait Landscape: Sync {
     /// Whether runs heed [`ChainSettings::seek`] and say where they ended.
     const SEEKS: bool = false;
 
+    /// Time of a move, in that of a move of Checkmate's annealing, about.
+    const MOVE_WEIGHT: u64 = 1;
+
     /// Number of nodes; the work of a run grows with it.
     fn nodes(&self) -> usize;
 

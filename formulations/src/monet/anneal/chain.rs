@@ -230,6 +230,8 @@ fn typical_price(graph: &Graph) -> f64 {
 }
 
 impl Landscape for Graph {
+    const MOVE_WEIGHT: u64 = 8;
+
     fn nodes(&self) -> usize {
         self.columns + self.stages
     }
