@@ -3,7 +3,9 @@
 mod exec;
 mod mip;
 
-pub use exec::{DeviceArguments, ExecArguments, ProfileArguments, TrainCheckArguments};
+pub use exec::{
+    ClockChoice, DeviceArguments, ExecArguments, ProfileArguments, TrainCheckArguments,
+};
 pub use mip::{CheckArguments, MipArguments};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};

@@ -86,6 +86,19 @@ pub fn problem(text: &str, formulation: Option<Formulation>) -> Result<Problem, 
 }
 
 impl Problem {
+    /// A measured training graph, for a formulation or for the one that suits it, as [`problem`] chooses.
+    #[cfg(feature = "torch")]
+    pub fn measured(instance: Instance, formulation: Option<Formulation>) -> Self {
+        let suits = match instance.has_choices() {
+            true => Formulation::Monet,
+            false => Formulation::Checkmate,
+        };
+        match formulation.unwrap_or(suits) {
+            Formulation::Checkmate => Problem::checkmate(instance.single_implementation().0, None),
+            Formulation::Monet => Problem::monet(instance),
+        }
+    }
+
     fn checkmate(instance: Instance, note: Option<String>) -> Self {
         Problem {
             instance,
@@ -165,25 +178,39 @@ impl Problem {
         }
     }
 
-    /// The schedule of a baseline, replayed. For MONeT's program the baseline sees the first implementation of each node;
-    /// what it stores is completed with the best implementations that fit.
+    /// The schedule of a baseline, replayed, as [`Problem::baseline_schedule`] has it.
     ///
     /// # Errors
     /// Why it has none, in words.
     pub fn baseline(&self, baseline: &Baseline, budget_bytes: u64) -> Result<Replay, String> {
-        let Some((view, ids)) = &self.view else {
-            let schedule = baseline
-                .run(&self.instance, budget_bytes)
-                .map_err(|e| e.to_string())?;
-            return simulate::checkmate(&self.instance, &schedule).map_err(|e| e.to_string());
-        };
+        match self.baseline_schedule(baseline, budget_bytes)? {
+            Schedule::Checkmate(s) => simulate::checkmate(&self.instance, &s),
+            Schedule::Monet(s) => simulate::monet(&self.instance, &s),
+        }
+        .map_err(|e| e.to_string())
+    }
+
+    /// The schedule of a baseline. For MONeT's program the baseline sees the first implementation of each node; what it
+    /// stores is completed with the best implementations that fit.
+    ///
+    /// # Errors
+    /// Why it has none, in words.
+    pub fn baseline_schedule(
+        &self,
+        baseline: &Baseline,
+        budget_bytes: u64,
+    ) -> Result<Schedule, String> {
+        let graph = self.view.as_ref().map_or(&self.instance, |(view, _)| view);
         let schedule = baseline
-            .run(view, budget_bytes)
+            .run(graph, budget_bytes)
             .map_err(|e| e.to_string())?;
+        let Some((_, ids)) = &self.view else {
+            return Ok(Schedule::Checkmate(schedule));
+        };
         let stored = MonetSchedule::stored_by_checkmate(&self.instance, ids, &schedule);
         let schedule = stored.and_then(|s| monet::complete(&self.instance, budget_bytes, &s));
         let schedule = schedule.ok_or("the instance has no loss")?;
-        simulate::monet(&self.instance, &schedule).map_err(|e| e.to_string())
+        Ok(Schedule::Monet(schedule))
     }
 
     /// Why nothing fits the budget, where that is seen at a glance.

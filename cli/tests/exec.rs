@@ -86,6 +86,62 @@ mod with_libtorch {
         assert!(stderr.contains("were allocated at the peak"), "{stderr}");
     }
 
+    /// In a plan of MONeT's program implementations are named operator by operator.
+    #[test]
+    fn implementations_are_run_as_the_plan_names_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| text(&folder.path().join(name)).to_string();
+        let (profile, plan) = (path("profile.json"), path("plan.json"));
+        let model = format!("{MODEL}&implementations=monet");
+        let measure = [
+            "profile",
+            &model,
+            "--repeat",
+            "1",
+            "--threads",
+            "1",
+            "--out",
+        ];
+        run_to(0, &[&measure[..], &[&profile]].concat());
+        let solve = ["solve", &profile, "--budget", "100%", "--time-limit", "1s"];
+        run_to(0, &[&solve[..], &["--out", &plan, "--quiet"]].concat());
+        let content = std::fs::read_to_string(&plan).unwrap();
+        assert!(content.contains("\"semantics\": \"monet\"") || content.contains("\"monet\""));
+        let on = [
+            "--repeat",
+            "1",
+            "--threads",
+            "1",
+            "--clock",
+            "cpu",
+            "--json",
+        ];
+        let (out, _) = run_to(
+            0,
+            &[&["exec", &profile, &plan, "--check"], &on[..]].concat(),
+        );
+        let found = object(&out);
+        assert_eq!(found["gradients"]["equal"], true, "{found}");
+        let bytes = |what: &str| found[what]["peak_memory_bytes"].as_f64().unwrap();
+        let off = bytes("measured") / bytes("predicted") - 1.0;
+        assert!(off.abs() < 0.01, "{off}");
+    }
+
+    #[test]
+    fn the_loop_closes_for_choices_too() {
+        let model = format!("{MODEL}&implementations=monet");
+        let check = ["train-check", &model, "--budget", "100%", "--repeat", "1"];
+        let how = ["--time-limit", "1", "--threads", "1", "--json"];
+        let (out, _) = run_to(0, &[&check[..], &how].concat());
+        let found = object(&out);
+        assert_eq!(found["formulation"], "monet");
+        let plans = found["plans"].as_array().unwrap();
+        assert!(plans.iter().any(|plan| plan["strategy"] == "remat-bb"));
+        for plan in &plans[1..] {
+            assert_eq!(plan["gradients"]["equal"], true, "{plan}");
+        }
+    }
+
     #[test]
     fn the_loop_closes() {
         let loop_ = [
@@ -130,6 +186,9 @@ mod with_libtorch {
         );
         let (_, stderr) = run_to(2, &["exec", text(&chain), text(&plan)]);
         assert!(stderr.contains("only models of the zoo"), "{stderr}");
+        let on_gpu = ["profile", MODEL, "--out", text(&plan), "--device", "cuda"];
+        let (_, stderr) = run_to(2, &[&on_gpu[..], &["--clock", "cpu"]].concat());
+        assert!(stderr.contains("cuda"), "{stderr}");
         let (_, stderr) = run_to(2, &["profile", "zoo:chain", "--out", text(&plan)]);
         assert!(stderr.contains("bare graph"), "{stderr}");
         let (_, stderr) = run_to(

@@ -14,13 +14,13 @@ pub struct Comparison {
     pub largest: f64,
 }
 
-/// A copy of the gradients that the last step made.
+/// A copy of the gradients that the last step made, in the memory of the CPU.
 ///
 /// # Errors
 /// [`ExecError::Torch`]; [`ExecError::Mismatch`] where a parameter has none.
 pub fn gradients(training: &Training) -> Result<Vec<Tensor>, ExecError> {
     let copy = |(gradient, parameter): (&Option<Tensor>, _)| match gradient {
-        Some(gradient) => Ok(gradient.f_detach_copy()?),
+        Some(gradient) => Ok(gradient.f_to_device(tch::Device::Cpu)?.f_detach_copy()?),
         None => {
             let parameter: &remat_formulations::zoo::Parameter = parameter;
             Err(ExecError::Mismatch(format!(

@@ -7,7 +7,10 @@ use thiserror::Error;
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum ExecError {
-    /// libtorch refused, or ran out of memory.
+    /// The device has too little memory.
+    #[error("out of memory: {0}")]
+    OutOfMemory(String),
+    /// libtorch refused.
     #[error("libtorch: {0}")]
     Torch(String),
     /// The device is not there.
@@ -56,9 +59,52 @@ pub enum ExecError {
 }
 
 #[cfg(feature = "torch")]
+impl ExecError {
+    /// From a message of libtorch; a backtrace follows its first line.
+    pub(crate) fn of_torch(text: &str) -> Self {
+        let text = text.lines().next().unwrap_or("").to_string();
+        let short = [
+            "out of memory",
+            "not enough memory",
+            "can't allocate memory",
+        ];
+        match short.iter().any(|words| text.contains(words)) {
+            true => ExecError::OutOfMemory(text),
+            false => ExecError::Torch(text),
+        }
+    }
+}
+
+#[cfg(feature = "torch")]
 impl From<tch::TchError> for ExecError {
     fn from(problem: tch::TchError) -> Self {
-        let text = problem.to_string();
-        ExecError::Torch(text.lines().next().unwrap_or("").to_string())
+        ExecError::of_torch(&problem.to_string())
+    }
+}
+
+#[cfg(all(test, feature = "torch"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn running_out_of_memory_is_told_apart() {
+        let gpu = "CUDA out of memory. Tried to allocate 2.00 GiB.\nException raised from malloc";
+        let cpu =
+            "[enforce fail at alloc_cpu.cpp:127] data. DefaultCPUAllocator: not enough memory";
+        for text in [gpu, cpu] {
+            let found = ExecError::of_torch(text);
+            assert!(matches!(found, ExecError::OutOfMemory(_)), "{found}");
+            assert!(!found.to_string().contains('\n'));
+        }
+        let other = ExecError::of_torch("The size of tensor a (2) must match");
+        assert!(matches!(other, ExecError::Torch(_)), "{other}");
+    }
+
+    #[test]
+    fn a_tensor_that_fits_nowhere_is_out_of_memory() {
+        let options = (tch::Kind::Float, tch::Device::Cpu);
+        let found = tch::Tensor::f_empty([1 << 50], options).map_err(ExecError::from);
+        let found = found.expect_err("four pebibytes");
+        assert!(matches!(found, ExecError::OutOfMemory(_)), "{found}");
     }
 }

@@ -45,7 +45,7 @@ pub use tch::Tensor;
 #[cfg(feature = "torch")]
 pub use {
     compare::{Comparison, compare, gradients},
-    device::{Device, Memory},
+    device::{Clock, Device, Memory},
     execute::{Computation, Run, run},
     profile::{Profile, ProfileSettings, Timing, profile},
     training::Training,

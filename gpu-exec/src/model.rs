@@ -2,6 +2,7 @@
 
 use crate::error::ExecError;
 use remat_formulations::Instance;
+use remat_formulations::instance::Node;
 use remat_formulations::zoo::{self, ModelSpec, TrainingProgram};
 
 /// The network whose training graph an instance is: of the zoo, or a profile of it. The program's instance is the given
@@ -20,10 +21,17 @@ pub fn program_of(instance: &Instance) -> Result<TrainingProgram, ExecError> {
     let spec: ModelSpec = name
         .parse()
         .map_err(|problem: zoo::ZooError| unknown(problem.to_string()))?;
-    let program = zoo::program(&spec).map_err(|problem| unknown(problem.to_string()))?;
-    let Some(mut program) = program else {
+    let whole = zoo::program(&spec).map_err(|problem| unknown(problem.to_string()))?;
+    let Some(mut program) = whole else {
         return Err(unknown("a bare graph without operators".into()));
     };
+    if instance.len() < program.instance.len()
+        && let Ok(plain) = spec.with("implementations", "plain")
+    {
+        // What Checkmate's program sees of a graph with implementation sets.
+        let plain = zoo::program(&plain).map_err(|problem| unknown(problem.to_string()))?;
+        program = plain.unwrap_or(program);
+    }
     let of_model = program.instance.nodes();
     if of_model.len() != instance.len() {
         return Err(ExecError::Mismatch(format!(
@@ -33,7 +41,7 @@ pub fn program_of(instance: &Instance) -> Result<TrainingProgram, ExecError> {
         )));
     }
     for (found, wanted) in instance.nodes().iter().zip(of_model) {
-        if found.name != wanted.name || found.needs() != wanted.needs() {
+        if found.name != wanted.name || !offered(found, wanted) {
             return Err(ExecError::Mismatch(format!(
                 "node {:?} of {name:?} is not the model's node {:?}, or reads other nodes",
                 found.name, wanted.name
@@ -44,10 +52,21 @@ pub fn program_of(instance: &Instance) -> Result<TrainingProgram, ExecError> {
     Ok(program)
 }
 
+/// Whether every way to compute a node is one of the model's: reads the same nodes.
+fn offered(found: &Node, model: &Node) -> bool {
+    let over = |node: &Node| node.in_place.as_ref().map(|option| option.on);
+    found.needs() == model.needs()
+        && found
+            .implementations
+            .iter()
+            .all(|i| model.implementations.iter().any(|m| m.needs == i.needs))
+        && (found.in_place.is_none() || over(found) == over(model))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use remat_formulations::instance::{InstanceData, NodeId};
+    use remat_formulations::instance::{Implementation, InstanceData, NodeId};
 
     #[test]
     fn a_model_is_found_by_its_name_and_checked() {
@@ -65,7 +84,24 @@ mod tests {
         assert!(changed(&|data| data.name = "mine".into()).contains("mine"));
         assert!(changed(&|data| data.nodes[3].name = "odd".into()).contains("odd"));
         let last = instance.len() - 1;
+        let mut choices = instance.data().clone();
+        choices.nodes[last]
+            .implementations
+            .push(Implementation::new(vec![NodeId(0)], 1, 0));
+        let choices = program_of(&Instance::new(choices).unwrap()).unwrap_err();
+        assert!(choices.to_string().contains("reads other nodes"));
         let rewired = changed(&|data| data.nodes[last].implementations[0].needs = vec![NodeId(0)]);
         assert!(rewired.contains("reads other nodes"), "{rewired}");
+    }
+
+    #[test]
+    fn a_model_with_choices_is_found_as_a_whole_and_as_checkmate_sees_it() {
+        let spec: ModelSpec = "vgg16?batch=2&implementations=monet".parse().unwrap();
+        let whole = zoo::build(&spec).unwrap();
+        assert_eq!(program_of(&whole).unwrap().actions.len(), whole.len());
+        let (view, kept) = whole.single_implementation();
+        let program = program_of(&view).unwrap();
+        assert_eq!(program.actions.len(), kept.len());
+        assert!(kept.len() < whole.len());
     }
 }

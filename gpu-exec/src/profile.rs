@@ -1,12 +1,17 @@
 //! Measured costs and sizes: an instance of the machine at hand.
 //!
-//! Every node runs alone, on inputs of the right shapes, so that a model can be profiled that does not fit as a whole.
+//! Every node runs alone, on inputs of the right shapes, so that a model can be profiled that does not fit as a whole: that
+//! gives all sizes. Times come from whole training steps where one fits: there the inputs are not in the caches by chance, and
+//! what disturbs the machine for a moment disturbs one run of a node, not all of them.
 
 use crate::error::ExecError;
-use crate::execute::{self, Computation};
+use crate::execute::{self, Computation, Taken, Way};
 use crate::training::Training;
 use remat_formulations::Instance;
-use remat_formulations::instance::CostUnit;
+use remat_formulations::instance::{CostUnit, Implementation, InPlace, InstanceData, Node};
+use remat_formulations::plan::Plan;
+use remat_formulations::schedule::CheckmateSchedule;
+use remat_formulations::simulate;
 
 /// How to measure.
 #[derive(Clone, Copy, Debug)]
@@ -15,14 +20,17 @@ pub struct ProfileSettings {
     pub warmup: usize,
     /// Measured runs of each node, at least 1.
     pub repeats: usize,
+    /// Whether times come from whole training steps, where the device has the memory.
+    pub whole_steps: bool,
 }
 
 impl Default for ProfileSettings {
-    /// 2 runs to warm up, 9 measured.
+    /// 2 runs to warm up, 9 measured, in whole training steps.
     fn default() -> Self {
         ProfileSettings {
             warmup: 2,
             repeats: 9,
+            whole_steps: true,
         }
     }
 }
@@ -37,10 +45,16 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// From the measured seconds, at least one.
+    /// From the measured seconds, at least one (else zero).
     fn of(mut seconds: Vec<f64>) -> Self {
         seconds.sort_by(f64::total_cmp);
         let n = seconds.len();
+        if n == 0 {
+            return Timing {
+                median: 0.0,
+                interval: [0.0; 2],
+            };
+        }
         // Ranks n/2 -+ 0.98 sqrt(n), counted from 1, bracket the median with 95% (normal approximation of the binomial).
         let reach = 0.98 * (n as f64).sqrt();
         let low = (n as f64 / 2.0 - reach).floor().max(1.0) as usize - 1;
@@ -55,13 +69,45 @@ impl Timing {
 /// What was measured.
 #[derive(Clone, Debug)]
 pub struct Profile {
-    /// The graph with measured costs in nanoseconds and measured sizes.
+    /// The graph with measured costs in nanoseconds and measured sizes. Implementations that libtorch does not tell apart
+    /// are one, named `libtorch`.
     pub instance: Instance,
-    /// Seconds of each node.
+    /// Seconds of each node, by its first implementation.
     pub timings: Vec<Timing>,
 }
 
-/// Measures every node.
+/// Memory and time of one way to compute a node.
+#[derive(Clone, Copy)]
+struct Measure {
+    way: Way,
+    timing: Timing,
+    output_bytes: u64,
+    /// Beyond what was there before, and the output.
+    workspace_bytes: i64,
+}
+
+impl Measure {
+    fn of(taken: &Taken, warmup: usize) -> Self {
+        let measured = &taken.runs[warmup..];
+        let seconds = measured.iter().map(|run| run.seconds).collect();
+        // The first run may still find gradients of the parameters unmade.
+        let last: &Computation = &measured[measured.len() - 1];
+        let output_bytes = last.after.saturating_sub(last.before);
+        Measure {
+            way: taken.way,
+            timing: Timing::of(seconds),
+            output_bytes,
+            workspace_bytes: last.peak.saturating_sub(last.before + output_bytes) as i64,
+        }
+    }
+
+    /// Nanoseconds, at least one.
+    fn cost(&self) -> u64 {
+        (self.timing.median * 1e9).round().max(1.0) as u64
+    }
+}
+
+/// Measures every node in every way that libtorch tells apart.
 ///
 /// Outputs are what stays allocated after a node, workspaces what it takes beyond that while it runs; parameter gradients and
 /// statistics that stay beside the registers count as fixed memory.
@@ -70,36 +116,132 @@ pub struct Profile {
 /// [`ExecError`]: memory runs out for a single node, or libtorch refuses.
 pub fn profile(training: &mut Training, settings: &ProfileSettings) -> Result<Profile, ExecError> {
     let repeats = settings.repeats.max(1);
-    let mut timings = Vec::new();
-    let mut sizes = Vec::new();
-    execute::isolated(training, settings.warmup + repeats, |runs| {
-        let measured = &runs[settings.warmup..];
-        timings.push(Timing::of(measured.iter().map(|run| run.seconds).collect()));
-        // The first measured run may still find gradients of the parameters unmade.
-        let last: &Computation = &measured[repeats - 1];
-        let output = last.after.saturating_sub(last.before);
-        sizes.push((output, last.peak.saturating_sub(last.before + output)));
+    let mut measures: Vec<Vec<Measure>> = Vec::new();
+    execute::isolated(training, settings.warmup + repeats, |ways| {
+        let each = ways.iter().map(|taken| Measure::of(taken, settings.warmup));
+        measures.push(each.collect());
     })?;
-    let fixed = training.device().memory()?.current;
+    // What libraries keep for themselves (the workspace of cuBLAS) is nobody's, here and in the executor.
+    let fixed = training.bytes();
     let modelled = &training.program.instance;
     let mut data = modelled.data().clone();
     data.cost_unit = CostUnit::nanoseconds();
     // What is fixed beyond the model's count stays all the time.
     let beyond = fixed as i128 - i128::from(modelled.static_bytes());
-    for ((node, timing), (output, workspace)) in data.nodes.iter_mut().zip(&timings).zip(sizes) {
-        let cost = (timing.median * 1e9).round().max(1.0) as u64;
-        node.output_bytes = output;
+    for (node, measures) in data.nodes.iter_mut().zip(&measures) {
         node.fixed_bytes = (i128::from(node.fixed_bytes) + beyond).max(0) as u64;
-        for implementation in &mut node.implementations {
-            implementation.cost = cost;
-            implementation.recompute_cost = cost;
-            implementation.workspace_bytes = workspace as i64;
-            implementation.recompute_workspace_bytes = workspace as i64;
+        record(node, measures);
+    }
+    let measured = |data: InstanceData| {
+        Instance::new(data)
+            .map_err(|problem| ExecError::Mismatch(format!("the measured instance: {problem}")))
+    };
+    let instance = measured(data)?;
+    let alone: Vec<Timing> = measures.iter().map(|ways| ways[0].timing).collect();
+    let steps = match settings.whole_steps {
+        true => in_whole_steps(training, &instance, settings)?,
+        false => None,
+    };
+    let Some(timings) = steps else {
+        return Ok(Profile {
+            instance,
+            timings: alone,
+        });
+    };
+    let mut data = instance.data().clone();
+    for ((node, timing), alone) in data.nodes.iter_mut().zip(&timings).zip(&alone) {
+        scale(node, timing.median / alone.median.max(1e-9));
+    }
+    let instance = measured(data)?;
+    Ok(Profile { instance, timings })
+}
+
+/// Seconds of each node in training steps without recomputation; `None` where the device has too little memory.
+fn in_whole_steps(
+    training: &mut Training,
+    instance: &Instance,
+    settings: &ProfileSettings,
+) -> Result<Option<Vec<Timing>>, ExecError> {
+    let mismatch = |problem| ExecError::Mismatch(format!("the measured instance: {problem}"));
+    let schedule = CheckmateSchedule::checkpoint_all(instance);
+    let plan = Plan::from_checkmate(instance, &schedule).map_err(mismatch)?;
+    let peak = simulate::plan(instance, &plan)
+        .map_err(mismatch)?
+        .peak_bytes;
+    let free = training.device().free_bytes().unwrap_or(u64::MAX);
+    // Parameters and gradients are there already.
+    if peak.saturating_sub(training.bytes()) > free {
+        return Ok(None);
+    }
+    let mut seconds = vec![Vec::new(); instance.len()];
+    for step in 0..settings.warmup + settings.repeats.max(1) {
+        let taken = match execute::run(training, &plan) {
+            Ok(run) => run,
+            Err(ExecError::OutOfMemory(_)) => {
+                training.device().empty_cache()?;
+                return Ok(None);
+            }
+            Err(problem) => return Err(problem),
+        };
+        for computation in taken
+            .computations
+            .iter()
+            .filter(|_| step >= settings.warmup)
+        {
+            seconds[computation.node.index()].push(computation.seconds);
         }
     }
-    let instance = Instance::new(data)
-        .map_err(|problem| ExecError::Mismatch(format!("the measured instance: {problem}")))?;
-    Ok(Profile { instance, timings })
+    Ok(Some(seconds.into_iter().map(Timing::of).collect()))
+}
+
+/// Multiplies the costs of all ways to compute a node.
+fn scale(node: &mut Node, factor: f64) {
+    let scaled = |cost: u64| (cost as f64 * factor).round().max(1.0) as u64;
+    let plain = node.cost();
+    if let Some(option) = &mut node.in_place {
+        let over = plain.saturating_add_signed(option.cost_delta);
+        option.cost_delta = scaled(over) as i64 - scaled(plain) as i64;
+    }
+    for implementation in &mut node.implementations {
+        implementation.cost = scaled(implementation.cost);
+        implementation.recompute_cost = scaled(implementation.recompute_cost);
+    }
+}
+
+/// Writes what was measured of a node into it.
+fn record(node: &mut Node, measures: &[Measure]) {
+    let plain = measures[0];
+    node.output_bytes = plain.output_bytes;
+    let all = std::mem::take(&mut node.implementations);
+    let same_reads = |k: usize| all.iter().filter(|i| i.needs == all[k].needs).count() > 1;
+    let mut in_place = None;
+    for measure in measures {
+        match measure.way {
+            Way::Implementation(k) => {
+                let k = usize::from(k);
+                let mut implementation = Implementation::new(
+                    all[k].needs.clone(),
+                    measure.cost(),
+                    measure.workspace_bytes,
+                );
+                implementation.name = match same_reads(k) {
+                    true => "libtorch".into(),
+                    false => all[k].name.clone(),
+                };
+                node.implementations.push(implementation);
+            }
+            // While it runs, input and output are charged; it needs no more than it finds.
+            Way::InPlace => {
+                in_place = node.in_place.take().map(|option| InPlace {
+                    on: option.on,
+                    cost_delta: measure.cost() as i64 - plain.cost() as i64,
+                    workspace_bytes: measure.workspace_bytes + measure.output_bytes as i64
+                        - plain.output_bytes as i64,
+                });
+            }
+        }
+    }
+    node.in_place = in_place;
 }
 
 #[cfg(test)]

@@ -107,13 +107,16 @@ int remat_empty_cache() {
   return guarded([&] { cuda_allocator()->emptyCache(); });
 }
 
-void remat_set_precise(bool deterministic) {
-  auto &context = at::globalContext();
-  context.setDeterministicAlgorithms(deterministic, true);
-  context.setDeterministicCuDNN(deterministic);
-  context.setDeterministicFillUninitializedMemory(false);
-  context.setAllowTF32CuDNN(false);
-  context.setAllowTF32CuBLAS(false);
+int remat_set_precise(bool deterministic) {
+  return guarded([&] {
+    auto &context = at::globalContext();
+    context.setDeterministicAlgorithms(deterministic, true);
+    context.setDeterministicCuDNN(deterministic);
+    context.setDeterministicFillUninitializedMemory(false);
+    context.setBenchmarkCuDNN(false);
+    context.setAllowTF32CuDNN(false);
+    context.setAllowTF32CuBLAS(false);
+  });
 }
 
 int remat_convolution_backward(Tensor **out, const Tensor *dy, const Tensor *x, const Tensor *weight,
@@ -167,8 +170,10 @@ int remat_attention(Tensor **out, const Tensor *q, const Tensor *k, const Tensor
     auto [y, lse, seed, offset] = at::_scaled_dot_product_efficient_attention(*q, *k, *v, {}, true, 0.0, causal);
     out[0] = boxed(y);
     out[1] = boxed(lse);
-    out[2] = boxed(seed);
-    out[3] = boxed(offset);
+    // Without dropout nobody reads the generator's state, and it may be left out.
+    auto state = [](Tensor &t) { return new Tensor(t.defined() ? t : at::zeros({}, at::kLong)); };
+    out[2] = state(seed);
+    out[3] = state(offset);
   });
 }
 

@@ -11,7 +11,7 @@ unsafe extern "C" {
     fn remat_memory(device: i32, current: *mut i64, peak: *mut i64, reserved: *mut i64) -> i32;
     fn remat_reset_peak(device: i32) -> i32;
     fn remat_empty_cache() -> i32;
-    fn remat_set_precise(deterministic: bool);
+    fn remat_set_precise(deterministic: bool) -> i32;
     fn remat_convolution_backward(
         out: *mut *mut C_tensor,
         dy: *const C_tensor,
@@ -76,11 +76,7 @@ fn checked(code: i32) -> Result<(), ExecError> {
     }
     // SAFETY: the message is a C string that stays until the next failure on this thread.
     let text = unsafe { CStr::from_ptr(remat_message()) };
-    // Only the first line says what is wrong; a C++ backtrace follows.
-    let text = text.to_string_lossy();
-    Err(ExecError::Torch(
-        text.lines().next().unwrap_or("").to_string(),
-    ))
+    Err(ExecError::of_torch(&text.to_string_lossy()))
 }
 
 /// Runs a call that writes up to `N` tensors; those it leaves out are `None`.
@@ -120,9 +116,9 @@ pub fn empty_cache() -> Result<(), ExecError> {
 }
 
 /// No rounding to 19 bits (TF32); with `deterministic` only algorithms that give the same bits each time.
-pub fn set_precise(deterministic: bool) {
+pub fn set_precise(deterministic: bool) -> Result<(), ExecError> {
     // SAFETY: no pointers.
-    unsafe { remat_set_precise(deterministic) }
+    checked(unsafe { remat_set_precise(deterministic) })
 }
 
 /// Strides and the like of a convolution, one entry an axis.

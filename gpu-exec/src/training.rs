@@ -20,6 +20,8 @@ pub struct Training {
     pub(crate) gradients: Vec<Option<Tensor>>,
     /// Node that computes each operation; views have none.
     pub(crate) node_of: Vec<Option<NodeId>>,
+    /// Node of each operation's by-product, where it has one.
+    pub(crate) by_product_of: Vec<Option<NodeId>>,
     pub(crate) seed: i64,
 }
 
@@ -45,9 +47,12 @@ impl Training {
             ));
         }
         let mut node_of = vec![None; network.operations().len()];
+        let mut by_product_of = node_of.clone();
         for (node, action) in program.instance.ids().zip(&program.actions) {
-            if let Action::Forward { operation } = action {
-                node_of[*operation] = Some(node);
+            match action {
+                Action::Forward { operation } => node_of[*operation] = Some(node),
+                Action::ByProduct { operation } => by_product_of[*operation] = Some(node),
+                _ => {}
             }
         }
         // Seeds of operations follow; those of libtorch are signed.
@@ -64,6 +69,7 @@ impl Training {
             parameters,
             batch,
             node_of,
+            by_product_of,
             seed,
         })
     }
@@ -88,9 +94,7 @@ impl Training {
         let tensors = self.parameters.iter().chain(self.batch.values());
         let tensors = tensors.chain(self.aside.iter().flatten());
         let tensors = tensors.chain(self.gradients.iter().flatten());
-        tensors
-            .map(|tensor| (tensor.numel() * tensor.kind().elt_size_in_bytes()) as u64)
-            .sum()
+        tensors.map(bytes_of).sum()
     }
 
     /// The node whose output holds a tensor; `None` for the batch.
@@ -104,6 +108,11 @@ impl Training {
         }
         None
     }
+}
+
+/// Bytes of a tensor's elements.
+pub(crate) fn bytes_of(tensor: &Tensor) -> u64 {
+    (tensor.numel() * tensor.kind().elt_size_in_bytes()) as u64
 }
 
 /// Element type in libtorch.

@@ -1,6 +1,6 @@
 //! What may be written after `remat-bb exec`, `remat-bb profile` and `remat-bb train-check`.
 
-use super::parse_duration;
+use super::{Formulation, parse_duration};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,6 +21,15 @@ pub(super) const TRAIN_CHECK_ABOUT: &str = "\
 The whole loop on this machine: profile a model, solve it for a budget, run the plan and the known heuristics' plans, and \
 compare predicted with measured time and memory, and gradients with those of plain training.";
 
+/// What seconds are.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClockChoice {
+    /// Time on the wall.
+    Wall,
+    /// Time of all processors on this program.
+    Cpu,
+}
+
 /// How to run on a device.
 #[derive(Args, Debug)]
 pub struct DeviceArguments {
@@ -30,6 +39,10 @@ pub struct DeviceArguments {
     /// Threads on the CPU; 0 leaves the number to libtorch
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
     pub threads: u16,
+    /// What seconds are: time on the wall, or (on the CPU) that of all processors together, which other programs on a busy
+    /// machine change less
+    #[arg(long, value_name = "C", value_enum, default_value_t = ClockChoice::Wall)]
+    pub clock: ClockChoice,
     /// Seed of parameters and batch
     #[arg(long, value_name = "K", default_value_t = 0)]
     pub seed: u64,
@@ -42,8 +55,9 @@ Examples:
   remat-bb exec 'zoo:resnet18?batch=8' plan.json --check
   remat-bb exec profile.json plan.json --device cuda --repeat 10 --svg memory.svg --json
 
-The object that --json prints has the fields instance, device, predicted (seconds, peak_memory_bytes), measured (seconds, \
-peak_memory_bytes, reserved_bytes), loss, gradients (equal, largest relative difference; null without --check), \
+The object that --json prints has the fields instance, device, predicted (seconds, peak_memory_bytes), measured (seconds, the \
+median; least_seconds; greatest_seconds; peak_memory_bytes; reserved_bytes), loss, gradients (equal, largest relative \
+difference; null without --check and where plain training does not fit the device), \
 differences (what --check found) and computations, a list of node, seconds, predicted_bytes and peak_bytes.
 
 Exit codes: 0 done, 2 bad usage or input, a plan that cannot be executed, or a check that failed.")]
@@ -116,6 +130,9 @@ pub struct TrainCheckArguments {
     /// Memory budget: bytes, an amount (6GiB), or a share of the peak without recomputation (60%)
     #[arg(short, long, value_name = "B")]
     pub budget: String,
+    /// Integer program to solve [default: monet for implementations=monet, else checkmate]
+    #[arg(short, long, value_enum, value_name = "F")]
+    pub formulation: Option<Formulation>,
     /// Where and how to run
     #[command(flatten)]
     pub on: DeviceArguments,

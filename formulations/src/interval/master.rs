@@ -6,6 +6,7 @@ use remat_lp::{
     Solution, Solver, VarStatus,
 };
 use std::collections::BTreeSet;
+use std::ops::{Add, Sub};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,6 +18,45 @@ pub trait Journal: Send {
     fn cols(&mut self, cols: &[NewCol]);
     /// The program was solved: objective without offset, wall-clock seconds, simplex iterations.
     fn solved(&mut self, objective: f64, seconds: f64, iterations: u64);
+}
+
+/// What LP solvers have done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Simplex iterations.
+    pub iterations: u64,
+    /// Memory accesses or so: a measure of time that does not depend on the machine.
+    pub ticks: u64,
+}
+
+impl Work {
+    fn of(solver: &Solver) -> Work {
+        let stats = solver.stats();
+        Work {
+            iterations: stats.iterations(),
+            ticks: stats.ticks,
+        }
+    }
+}
+
+impl Add for Work {
+    type Output = Work;
+    fn add(self, other: Work) -> Work {
+        Work {
+            iterations: self.iterations + other.iterations,
+            ticks: self.ticks + other.ticks,
+        }
+    }
+}
+
+impl Sub for Work {
+    type Output = Work;
+    fn sub(self, other: Work) -> Work {
+        Work {
+            iterations: self.iterations - other.iterations,
+            ticks: self.ticks - other.ticks,
+        }
+    }
 }
 
 /// The overflow column, which memory rows and elastic rows share; its cost rises until it is not needed.
@@ -42,8 +82,8 @@ pub struct Master<P: Program> {
     choices: u32,
     penalty: f64,
     stop: Option<Arc<AtomicBool>>,
-    /// Simplex iterations of solvers that were given up.
-    spent: u64,
+    /// Counters of solvers that were given up.
+    spent: Work,
     /// Behind a lock only so that trials can share the program.
     journal: Option<Mutex<Box<dyn Journal>>>,
 }
@@ -116,7 +156,7 @@ impl<P: Program> Master<P> {
             choices: choices.len() as u32,
             penalty,
             stop: None,
-            spent: 0,
+            spent: Work::default(),
             journal: journal.map(Mutex::new),
             program,
         };
@@ -145,9 +185,9 @@ impl<P: Program> Master<P> {
         self.columns.len() + self.choices as usize
     }
 
-    /// Simplex iterations so far.
-    pub fn iterations(&self) -> u64 {
-        self.spent + self.solver.stats().iterations()
+    /// Work so far.
+    pub fn work(&self) -> Work {
+        self.spent + Work::of(&self.solver)
     }
 
     /// Ends a solve early once the flag is set.
@@ -183,7 +223,7 @@ impl<P: Program> Master<P> {
 
     /// Starts the next solve from the slack basis.
     pub fn forget_basis(&mut self) {
-        self.spent += self.solver.stats().iterations();
+        self.spent = self.work();
         let settings = self.solver.settings().clone();
         let stop = self.stop.clone();
         self.solver = Solver::new(self.solver.model().clone(), settings);
@@ -405,21 +445,26 @@ impl<P: Program> Master<P> {
     }
 
     /// The value that the relaxation would have with one more branching, in the instance's unit of cost, after at most so
-    /// many simplex iterations. The program stays as it is.
+    /// many simplex iterations, and the work it takes. The program stays as it is.
     ///
     /// # Errors
     /// [`ModelError`] if the solver refuses, which would be a defect here.
-    pub fn probe(&self, branch: &Branch<P::Quantity>, iterations: u64) -> Result<f64, ModelError> {
+    pub fn probe(
+        &self,
+        branch: &Branch<P::Quantity>,
+        iterations: u64,
+    ) -> Result<(f64, Work), ModelError> {
         let mut trial = self.solver.clone();
         trial.add_rows(&[self.new_row(&self.program.branch_row(branch))])?;
         trial.set_limits(Limits {
             iterations: Some(iterations),
             ..Limits::default()
         });
-        Ok(match trial.solve_with(Algorithm::Dual) {
+        let value = match trial.solve_with(Algorithm::Dual) {
             LpOutcome::Optimal(s) => self.value(&s),
             _ => f64::INFINITY,
-        })
+        };
+        Ok((value, Work::of(&trial) - Work::of(&self.solver)))
     }
 
     fn delete(&mut self, rows: &[RowId], cols: &[ColId]) -> Result<(), ModelError> {

@@ -21,7 +21,7 @@ mod relax;
 mod root;
 mod tree;
 
-pub use master::{Journal, Master};
+pub use master::{Journal, Master, Work};
 pub(crate) use price::Number;
 pub use price::{Candidate, Pricing};
 pub use relax::RelaxEnd;

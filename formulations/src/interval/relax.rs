@@ -173,7 +173,7 @@ impl<P: Program> Relaxation<P> {
             self.bound,
             self.master.rows().len(),
             self.master.num_columns(),
-            self.master.iterations(),
+            self.master.work().iterations,
             self.spent.lp.as_secs_f64(),
             self.spent.pricing.as_secs_f64(),
             self.spent.separation.as_secs_f64()

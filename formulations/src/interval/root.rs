@@ -130,7 +130,7 @@ impl<P: Program> Relaxed<'_, P> {
 
     /// Simplex iterations so far.
     pub fn iterations(&self) -> u64 {
-        self.0.master.iterations()
+        self.0.master.work().iterations
     }
 
     /// Its solution.
@@ -193,7 +193,7 @@ impl<P: Program> Root<P> {
             rows: relax.master.rows().len(),
             cols: relax.master.num_columns(),
             cuts: relax.spent.cuts,
-            iterations: relax.master.iterations(),
+            iterations: relax.master.work().iterations,
             lp_seconds: relax.spent.lp.as_secs_f64(),
             pricing_seconds: relax.spent.pricing.as_secs_f64(),
             separation_seconds: relax.spent.separation.as_secs_f64(),
@@ -214,7 +214,7 @@ impl<P: Program> Root<P> {
 
     /// Simplex iterations.
     pub fn iterations(&self) -> u64 {
-        self.relax.master.iterations()
+        self.relax.master.work().iterations
     }
 
     /// Whether it is proven that no schedule fits.

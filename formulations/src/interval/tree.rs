@@ -7,7 +7,7 @@
 
 use super::history::History;
 use super::relax::{CutEffort, RelaxEnd, Relaxation};
-use super::{Branch, Open, Program, Root};
+use super::{Branch, Open, Program, Root, Work};
 use rayon::prelude::*;
 use remat_lp::ModelError;
 use std::collections::BTreeMap;
@@ -114,8 +114,8 @@ struct Node<P: Program> {
 
 /// Nodes solved side by side: fixed, so that the answer does not depend on the number of threads.
 const LANES: usize = 4;
-/// Moves of the annealing for each simplex iteration: a fifth to a third of the time.
-const MOVES_PER_ITERATION: u64 = 50;
+/// Ticks of the LP solver for each move of the annealing: a fifth to a third of the time is annealed. A move takes some 300.
+const TICKS_PER_MOVE: u64 = 1000;
 /// Branchings tried side by side: fixed as well.
 const BATCH: usize = 4;
 /// Quantities that are looked at before one is chosen to branch on.
@@ -139,8 +139,10 @@ struct Tree<'a, P: Program> {
     nodes: u64,
     moves: u64,
     history: History,
-    /// Iterations of the root, which every lane inherits.
-    root_iterations: u64,
+    /// Work of the root, which every lane inherits.
+    root_work: Work,
+    /// Work of trials.
+    trial_work: Work,
 }
 
 /// What became of a node.
@@ -151,8 +153,9 @@ struct Solved<P: Program> {
     children: Option<[Node<P>; 2]>,
     /// Its relaxation, where that was solved to the end.
     visited: Option<Visited<P>>,
-    /// Trials of branchings.
+    /// Trials of branchings, and the work they took.
     trials: Vec<(Open<P::Quantity>, [f64; 2])>,
+    trial_work: Work,
     /// What the branching above gained in truth.
     gained: Option<(Open<P::Quantity>, bool, f64)>,
 }
@@ -163,7 +166,8 @@ impl<'a, P: Program> Tree<'a, P> {
         relax.proof = None;
         let bound = relax.bound;
         let mut tree = Tree {
-            root_iterations: relax.master.iterations(),
+            root_work: relax.master.work(),
+            trial_work: Work::default(),
             lanes: (0..LANES).map(|_| relax.clone()).collect(),
             settings,
             exchange,
@@ -192,7 +196,7 @@ impl<'a, P: Program> Tree<'a, P> {
     fn run(mut self) -> Result<TreeOutcome, ModelError> {
         loop {
             self.update_bound();
-            let iterations = self.iterations();
+            let iterations = self.work().iterations;
             self.exchange.progress(self.bound, self.nodes, iterations);
             if self.limit_reached() {
                 break;
@@ -217,20 +221,21 @@ impl<'a, P: Program> Tree<'a, P> {
             bound: self.bound,
             root_bound: self.root_bound,
             nodes: self.nodes,
-            iterations: self.iterations(),
+            iterations: self.work().iterations,
             cuts: self.lanes.iter().map(|l| l.spent.cuts).sum(),
         })
     }
 
-    fn iterations(&self) -> u64 {
-        let lanes = self.lanes.iter().map(|l| l.master.iterations());
-        lanes.sum::<u64>() - (LANES as u64 - 1) * self.root_iterations
+    fn work(&self) -> Work {
+        let own = |l: &Relaxation<P>| l.master.work() - self.root_work;
+        let known = self.root_work + self.trial_work;
+        self.lanes.iter().map(own).fold(known, |all, own| all + own)
     }
 
     fn limit_reached(&self) -> bool {
         self.bound >= self.target()
             || self.nodes >= self.settings.nodes
-            || self.iterations() >= self.settings.iterations
+            || self.work().iterations >= self.settings.iterations
             || self.lanes[0].is_late()
     }
 
@@ -300,6 +305,7 @@ impl<'a, P: Program> Tree<'a, P> {
                 continue;
             };
             self.nodes += 1;
+            self.trial_work = self.trial_work + solved.trial_work;
             for (open, gains) in &solved.trials {
                 self.history.note_trial::<P>(open, *gains);
             }
@@ -307,7 +313,7 @@ impl<'a, P: Program> Tree<'a, P> {
                 self.history.note::<P>(&open, up, gain);
             }
             // Schedules always, others as far as time is left for them.
-            let time = self.moves < MOVES_PER_ITERATION * self.iterations();
+            let time = self.moves < self.work().ticks / TICKS_PER_MOVE;
             visited.extend(solved.visited.filter(|v| v.integral || time));
             let Some([first, second]) = solved.children else {
                 self.close(solved.bound);
@@ -350,6 +356,7 @@ fn solve_node<P: Program>(
         children: None,
         visited: None,
         trials: Vec::new(),
+        trial_work: Work::default(),
         gained: None,
     };
     if let Some((open, up, before)) = node.made_at {
@@ -368,7 +375,7 @@ fn solve_node<P: Program>(
     if open.is_empty() {
         return Ok(solved);
     }
-    let (chosen, gains) = choose(relax, &open, target, settings, history, &mut solved.trials)?;
+    let (chosen, gains) = choose(relax, &open, target, settings, history, &mut solved)?;
     let children = chosen.branches().map(|branch| {
         let mut branches = node.branches.clone();
         // A tighter bound on the same quantity takes the place of the old one.
@@ -398,7 +405,7 @@ fn choose<P: Program>(
     target: u64,
     settings: &TreeSettings,
     history: &History,
-    trials: &mut Vec<(Open<P::Quantity>, [f64; 2])>,
+    solved: &mut Solved<P>,
 ) -> Result<(Open<P::Quantity>, [f64; 2]), ModelError> {
     let value = relax.value;
     // What goes beyond the target closes the child, however far.
@@ -418,14 +425,15 @@ fn choose<P: Program>(
     let mut idle = 0;
     order.truncate(settings.strong_candidates);
     'batches: for batch in order.chunks(BATCH) {
-        let tried: Vec<Option<[f64; 2]>> = batch
+        let tried: Vec<Option<Trial>> = batch
             .par_iter()
             .map(|(_, candidate)| try_out(relax, candidate, enough, settings, history))
             .collect::<Result<_, _>>()?;
         for ((_, candidate), tried) in batch.iter().zip(tried) {
             let mut gains = history.expect::<P>(candidate);
-            if let Some(tried) = tried {
-                trials.push((**candidate, tried));
+            if let Some((tried, work)) = tried {
+                solved.trials.push((**candidate, tried));
+                solved.trial_work = solved.trial_work + work;
                 // A trial cannot tell more than what such branchings have gained.
                 let truth = history.expect_gained::<P>(candidate);
                 gains =
@@ -445,6 +453,9 @@ fn choose<P: Program>(
     Ok((open, gains))
 }
 
+/// Gains of a branching down and up, and the work it took to find out.
+type Trial = ([f64; 2], Work);
+
 /// What a branching gains in the restricted program, down and up, at most `enough`; `None` where history knows better.
 fn try_out<P: Program>(
     relax: &Relaxation<P>,
@@ -452,14 +463,16 @@ fn try_out<P: Program>(
     enough: f64,
     settings: &TreeSettings,
     history: &History,
-) -> Result<Option<[f64; 2]>, ModelError> {
+) -> Result<Option<Trial>, ModelError> {
     if history.is_reliable::<P>(candidate) {
         return Ok(None);
     }
     let mut gains = [0.0; 2];
+    let mut all = Work::default();
     for (gain, branch) in gains.iter_mut().zip(candidate.branches()) {
-        let after = relax.master.probe(&branch, settings.strong_iterations)?;
+        let (after, work) = relax.master.probe(&branch, settings.strong_iterations)?;
+        all = all + work;
         *gain = (after - relax.value).clamp(0.0, enough);
     }
-    Ok(Some(gains))
+    Ok(Some((gains, all)))
 }

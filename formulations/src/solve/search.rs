@@ -20,6 +20,11 @@ use std::time::{Duration, Instant};
 
 /// Rounds without a better schedule after which the annealing ends, when no time limit is given.
 const IDLE_ROUNDS: u32 = 3;
+/// Moves of an annealing run in the first round, for each node.
+const FIRST_MOVES_PER_NODE: u64 = 1 << 10;
+/// The same for rounds during the tree, as long as the gap is at least `WIDE`: then relaxations guide badly.
+const RENEWED_MOVES_PER_NODE: u64 = 1 << 12;
+const WIDE: f64 = 0.003;
 
 /// An instance and a budget, as the search sees them.
 pub(crate) trait Problem: Sync {
@@ -129,6 +134,14 @@ struct Shared<'a, P: Problem> {
     /// Time is over, or the user asks, or nothing better is possible.
     stop: Arc<AtomicBool>,
     polished: AtomicU64,
+    annealed: Annealed,
+}
+
+/// Annealing during the tree, in moves of Checkmate's.
+#[derive(Default)]
+struct Annealed {
+    polishing: AtomicU64,
+    renewing: AtomicU64,
 }
 
 impl<'a, P: Problem> Shared<'a, P> {
@@ -146,6 +159,7 @@ impl<'a, P: Problem> Shared<'a, P> {
             infeasible: AtomicBool::new(false),
             stop: Arc::new(AtomicBool::new(false)),
             polished: AtomicU64::new(0),
+            annealed: Annealed::default(),
         }
     }
 
@@ -189,7 +203,46 @@ impl<'a, P: Problem> Shared<'a, P> {
             &self.watch,
         );
         found.into_iter().for_each(|f| self.admit(f));
-        P::Landscape::MOVE_WEIGHT * moves * (starts.len() * POLISH_RUNS) as u64
+        let spent = P::Landscape::MOVE_WEIGHT * moves * (starts.len() * POLISH_RUNS) as u64;
+        self.annealed.polishing.fetch_add(spent, Ordering::Relaxed);
+        spent
+    }
+
+    /// One more round of annealing, half of its runs afresh and half from the best schedule, where the gap is wide and polishing
+    /// has had as much work; returns the work.
+    fn renew(&self) -> u64 {
+        let bound = self.bound.load(Ordering::Relaxed) as f64;
+        let narrow = |best: u64| best as f64 - bound < WIDE * best as f64;
+        let work = &self.annealed;
+        if self.watch.best().is_some_and(narrow)
+            || work.renewing.load(Ordering::Relaxed) > work.polishing.load(Ordering::Relaxed)
+        {
+            return 0;
+        }
+        let landscape = self.problem.landscape();
+        let stream = self.polished.fetch_add(1, Ordering::Relaxed);
+        let portfolio = PortfolioSettings {
+            seed: self.settings.seed ^ (stream + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+            moves_per_node: RENEWED_MOVES_PER_NODE,
+            rounds: 1,
+            idle_rounds: 1,
+            time_limit: None,
+            target: 0,
+        };
+        let found = anneal::search(
+            landscape,
+            self.problem.everything(),
+            locked(&self.best).clone().into_iter().collect(),
+            &portfolio,
+            &|| None,
+            &|| self.is_stopped() || (self.is_timed() && self.is_closed()),
+            &self.watch,
+        );
+        found.best.into_iter().for_each(|f| self.admit(f));
+        let moves = RENEWED_MOVES_PER_NODE * landscape.nodes() as u64 * anneal::LANES as u64;
+        let spent = P::Landscape::MOVE_WEIGHT * moves;
+        work.renewing.fetch_add(spent, Ordering::Relaxed);
+        spent
     }
 
     fn progress(&self, clock: &Instant) -> Progress {
@@ -224,6 +277,7 @@ fn root_and_annealing<P: Problem>(
     };
     let portfolio = PortfolioSettings {
         seed: settings.seed,
+        moves_per_node: FIRST_MOVES_PER_NODE,
         rounds,
         idle_rounds,
         time_limit: left,
@@ -348,7 +402,7 @@ impl<P: Problem> Exchange<P::Program> for Shared<'_, P> {
         };
         let near = |v: Visited<P::Program>| self.problem.near(program, &v.point, 0.5);
         let starts: Vec<BitMatrix> = visited.into_iter().map(near).collect();
-        self.polish(&starts)
+        self.polish(&starts) + self.renew()
     }
 
     fn progress(&self, bound: u64, nodes: u64, iterations: u64) {

@@ -24,7 +24,7 @@ use super::builder::Network;
 use super::cost::{Kernel, KernelClass, total_nanoseconds};
 use super::device::Device;
 use super::op::{Activation, Convolution, Op, Operation};
-use super::program::Action;
+use super::program::{Action, TrainingProgram};
 use super::training::{TrainingOptions, finish};
 use super::work::BackwardStyle;
 use crate::instance::{Implementation, InPlace, Instance, LARGEST_VALUE, Node, NodeId, NodeKind};
@@ -175,6 +175,33 @@ impl Network {
         device: &Device,
         options: &TrainingOptions,
     ) -> Result<Instance, ZooError> {
+        let (nodes, _) = self.nodes_with_choices(device, options)?;
+        finish(&self.name, device.host_link.clone(), nodes)
+    }
+
+    /// [`Network::training_instance_with_choices`], with what each node computes. Convolution algorithms are for a model
+    /// of the device to tell apart: their action is the same.
+    ///
+    /// # Errors
+    /// As [`Network::training_instance`].
+    pub fn training_program_with_choices(
+        self,
+        device: &Device,
+        options: &TrainingOptions,
+    ) -> Result<TrainingProgram, ZooError> {
+        let (nodes, actions) = self.nodes_with_choices(device, options)?;
+        Ok(TrainingProgram {
+            instance: finish(&self.name, device.host_link.clone(), nodes)?,
+            network: self,
+            actions,
+        })
+    }
+
+    fn nodes_with_choices(
+        &self,
+        device: &Device,
+        options: &TrainingOptions,
+    ) -> Result<(Vec<Node>, Vec<Action>), ZooError> {
         let (nodes, actions) = self.training_nodes(device, options)?;
         let mut chooser = Chooser {
             network: self,
@@ -185,6 +212,7 @@ impl Network {
             forward: vec![None; self.operations.len()],
             new_ids: Vec::with_capacity(nodes.len()),
             nodes: Vec::with_capacity(nodes.len()),
+            actions: Vec::with_capacity(nodes.len()),
         };
         for action in &actions {
             if let Action::Backward { operation, .. } = action {
@@ -194,7 +222,7 @@ impl Network {
         for (node, action) in nodes.into_iter().zip(&actions) {
             chooser.add(node, action)?;
         }
-        finish(&self.name, device.host_link.clone(), chooser.nodes)
+        Ok((chooser.nodes, chooser.actions))
     }
 }
 
@@ -210,6 +238,8 @@ struct Chooser<'a> {
     /// By old id.
     new_ids: Vec<NodeId>,
     nodes: Vec<Node>,
+    /// Beside `nodes`.
+    actions: Vec<Action>,
 }
 
 impl Chooser<'_> {
@@ -225,6 +255,7 @@ impl Chooser<'_> {
         }
         let id = NodeId::from(self.nodes.len());
         self.new_ids.push(id);
+        self.actions.push(action.renumbered(&self.new_ids));
         match action {
             Action::Forward { operation } => {
                 self.forward[*operation] = Some(id);
@@ -248,7 +279,8 @@ impl Chooser<'_> {
                 self.nodes.push(node);
                 Ok(())
             }
-            Action::Sum { .. } => {
+            // A graph without implementation sets has no by-products.
+            Action::Sum { .. } | Action::ByProduct { .. } => {
                 self.nodes.push(node);
                 Ok(())
             }
@@ -299,6 +331,7 @@ impl Chooser<'_> {
         let name = format!("{name}.{suffix}");
         let cost = self.cost(&name, &[kernel])?;
         self.masks[k] = Some(NodeId::from(self.nodes.len()));
+        self.actions.push(Action::ByProduct { operation: k });
         self.nodes.push(Node {
             name,
             op: suffix.into(),

@@ -85,20 +85,17 @@ pub fn build(spec: &ModelSpec) -> Result<Instance, ZooError> {
 /// The training graph of a model with what each node computes; `None` for a model that is a bare graph (`chain`).
 ///
 /// # Errors
-/// As [`build`], and [`ZooError::Conflict`] for a graph with implementation sets, of which no program is known.
+/// As [`build`].
 pub fn program(spec: &ModelSpec) -> Result<Option<TrainingProgram>, ZooError> {
-    if spec.has_implementations() {
-        return Err(spec.conflict(
-            "implementations=monet adds masks and algorithms that no executor knows",
-            "leave it out to execute the plain graph",
-        ));
+    let Some(network) = network(spec)? else {
+        return Ok(None);
+    };
+    let (device, options) = (spec.device(), spec.options());
+    match spec.has_implementations() {
+        true => network.training_program_with_choices(&device, &options),
+        false => network.training_program(&device, &options),
     }
-    match network(spec)? {
-        Some(network) => network
-            .training_program(&spec.device(), &spec.options())
-            .map(Some),
-        None => Ok(None),
-    }
+    .map(Some)
 }
 
 /// The forward network of a model, for its parameter count and multiply-adds; `None` for a model that is a bare graph

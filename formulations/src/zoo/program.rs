@@ -34,6 +34,12 @@ pub enum Action {
         /// The gradient of the operator's output: the sum of these.
         gradient: Vec<Piece>,
     },
+    /// What an operator's forward pass leaves for its backward pass in a compact form, in graphs with implementation
+    /// sets: a bit an element (ReLU), or the place of each maximum in its window in a byte (max pooling).
+    ByProduct {
+        /// Index into [`Network::operations`].
+        operation: usize,
+    },
     /// The sum of gradients of one tensor.
     Sum {
         /// The tensor.
@@ -80,7 +86,52 @@ pub enum Look {
     Narrow(Slice),
 }
 
+impl Action {
+    /// The same in a graph where node `i` has the id `ids[i]`.
+    pub(super) fn renumbered(&self, ids: &[NodeId]) -> Self {
+        let all = |pieces: &[Piece]| pieces.iter().map(|p| p.renumbered(ids)).collect();
+        match self {
+            Action::Forward { .. } | Action::ByProduct { .. } => self.clone(),
+            Action::Backward {
+                operation,
+                feeds,
+                parameters,
+                gradient,
+            } => Action::Backward {
+                operation: *operation,
+                feeds: feeds.clone(),
+                parameters: *parameters,
+                gradient: all(gradient),
+            },
+            Action::Sum { tensor, summands } => Action::Sum {
+                tensor: *tensor,
+                summands: all(summands),
+            },
+        }
+    }
+}
+
 impl Piece {
+    fn renumbered(&self, ids: &[NodeId]) -> Self {
+        let source = match &self.source {
+            Source::Node { node, slot } => Source::Node {
+                node: ids[node.index()],
+                slot: *slot,
+            },
+            Source::Parts { shape, parts } => Source::Parts {
+                shape: shape.clone(),
+                parts: parts
+                    .iter()
+                    .map(|(part, place)| (part.renumbered(ids), *place))
+                    .collect(),
+            },
+        };
+        Piece {
+            source,
+            path: self.path.clone(),
+        }
+    }
+
     /// A tensor of a node's output.
     pub(super) fn of(node: NodeId, slot: usize) -> Self {
         Piece {

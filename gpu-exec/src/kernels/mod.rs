@@ -8,9 +8,11 @@
 //! | `pool.rs` | pooling, unpooling, upsampling |
 //! | `attention.rs` | softmax, scores and context, fused attention, rotary positions |
 //! | `loss.rs` | cross entropy |
+//! | `compact.rs` | what ReLUs and max pooling leave for their backward passes, in bits and bytes |
 
 mod affine;
 mod attention;
+mod compact;
 mod loss;
 mod norm;
 mod pointwise;
@@ -19,7 +21,7 @@ mod pool;
 mod tests;
 
 use crate::error::ExecError;
-use remat_formulations::zoo::{Network, Op, Operation};
+use remat_formulations::zoo::{Activation, Network, Op, Operation};
 use tch::Tensor;
 
 /// What an operator works with, forward and backward.
@@ -30,6 +32,10 @@ pub struct Call<'a> {
     pub inputs: Vec<Option<Tensor>>,
     /// The operator's own output, slot by slot; backward only, where it is there.
     pub output: Option<&'a [Tensor]>,
+    /// What its by-product holds; backward only, where that is what the implementation reads.
+    pub compact: Option<&'a Tensor>,
+    /// Positions of maxima, left by a pooling for its by-product.
+    pub positions: Option<Tensor>,
     pub parameters: Vec<&'a Tensor>,
     /// Small tensors that stay from the forward to the backward pass, beside all registers.
     pub aside: &'a mut Vec<Tensor>,
@@ -74,6 +80,11 @@ impl Call<'_> {
     fn saved(&self, slot: usize) -> Result<&Tensor, ExecError> {
         let tensor = self.output.and_then(|output| output.get(slot));
         tensor.ok_or_else(|| self.problem(format!("slot {slot} of its output is not in memory")))
+    }
+
+    fn compact(&self) -> Result<&Tensor, ExecError> {
+        let tensor = self.compact;
+        tensor.ok_or_else(|| self.problem("its by-product is not in memory".into()))
     }
 
     fn aside(&self, k: usize) -> Result<&Tensor, ExecError> {
@@ -127,7 +138,11 @@ pub fn forward(call: &mut Call<'_>) -> Result<Vec<Tensor>, ExecError> {
         Op::Concat => one(pointwise::concat(call)),
         Op::DropoutMask => one(pointwise::dropout_mask(call)),
         Op::Dropout => one(pointwise::dropout(call.input(0)?, call.input(1)?)),
-        Op::MaxPool(p) => Ok(vec![pool::max_pool(call.input(0)?, p)?.0]),
+        Op::MaxPool(p) => {
+            let (y, positions) = pool::max_pool(call.input(0)?, p)?;
+            call.positions = Some(positions);
+            Ok(vec![y])
+        }
         Op::PoolIndices(p) => Ok(vec![pool::max_pool(call.input(0)?, p)?.1]),
         Op::AveragePool(p) => one(pool::average(call, p)),
         Op::AdaptiveAveragePool => one(pool::adaptive(call)),
@@ -140,6 +155,20 @@ pub fn forward(call: &mut Call<'_>) -> Result<Vec<Tensor>, ExecError> {
         Op::FlashAttention(heads) => attention::fused(call, heads),
         Op::CrossEntropy => loss::cross_entropy(call),
         Op::View | Op::Slice(_) => Err(call.problem("a view is no node".into())),
+    }
+}
+
+/// What an operator's backward pass can read in place of its input or output; for [`forward`]'s output, just made.
+///
+/// # Errors
+/// As [`forward`].
+pub fn by_product(call: &mut Call<'_>) -> Result<Vec<Tensor>, ExecError> {
+    match &call.operation.op {
+        Op::Activation(f @ (Activation::Relu | Activation::Relu6)) => {
+            Ok(vec![compact::mask(call.saved(0)?, *f)?])
+        }
+        Op::MaxPool(p) => Ok(vec![compact::places(call, p)?]),
+        _ => Err(call.problem("has no by-product".into())),
     }
 }
 
@@ -177,7 +206,7 @@ pub fn backward(
             })
         }
         Op::Dropout => one(pointwise::dropout(dy, call.input(1)?)),
-        Op::MaxPool(p) => one(pool::max_pool_backward(call.input(0)?, p, dy)),
+        Op::MaxPool(p) => one(pool::max_pool_backward(call, p, dy)),
         Op::AveragePool(p) => one(pool::average_backward(call, p, dy)),
         Op::AdaptiveAveragePool => one(pool::adaptive_backward(call, dy)),
         Op::Upsample => one(pool::upsample_backward(call, dy)),

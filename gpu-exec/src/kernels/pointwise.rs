@@ -1,6 +1,6 @@
 //! Activations, dropout, concatenation.
 
-use super::Call;
+use super::{Call, compact};
 use crate::error::ExecError;
 use remat_formulations::zoo::Activation;
 use tch::{Kind, Tensor};
@@ -19,12 +19,15 @@ pub fn activation(call: &Call<'_>, f: Activation) -> Result<Tensor, ExecError> {
     })
 }
 
-/// From whichever of input and output is there: a ReLU's gradient is the same from both.
+/// From whichever of input, output and mask is there: a ReLU's gradient is the same from all.
 pub fn activation_backward(
     call: &Call<'_>,
     f: Activation,
     dy: &Tensor,
 ) -> Result<Tensor, ExecError> {
+    if call.compact.is_some() {
+        return compact::mask_backward(call, dy);
+    }
     let either = || call.saved(0).or_else(|_| call.input(0));
     Ok(match f {
         Activation::Relu => either()?.f_threshold_backward(dy, 0)?,

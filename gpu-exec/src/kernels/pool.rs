@@ -1,6 +1,6 @@
 //! Pooling, unpooling and upsampling over two or three spatial axes.
 
-use super::Call;
+use super::{Call, compact};
 use crate::error::ExecError;
 use remat_formulations::zoo::Pooling;
 use tch::Tensor;
@@ -24,10 +24,16 @@ pub fn max_pool(x: &Tensor, p: &Pooling) -> Result<(Tensor, Tensor), ExecError> 
     })
 }
 
-/// The positions are found again: they are dearer to keep than the input, which is there.
-pub fn max_pool_backward(x: &Tensor, p: &Pooling, dy: &Tensor) -> Result<Tensor, ExecError> {
+/// From the by-product's places, where they were kept; else the positions are found again in the input.
+pub fn max_pool_backward(call: &Call<'_>, p: &Pooling, dy: &Tensor) -> Result<Tensor, ExecError> {
+    let (x, indices) = match call.compact {
+        Some(_) => (shaped(call, dy)?, compact::positions(call, p)?),
+        None => {
+            let x = call.input(0)?;
+            (x.shallow_clone(), max_pool(x, p)?.1)
+        }
+    };
     let [kernel, stride, padding, dilation] = window(p, x.dim());
-    let (_, indices) = max_pool(x, p)?;
     Ok(match x.dim() {
         4 => x.f_max_pool2d_with_indices_backward(
             dy, &kernel, &stride, &padding, &dilation, p.ceil, &indices,

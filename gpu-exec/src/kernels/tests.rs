@@ -5,7 +5,7 @@ use crate::device::Device;
 use crate::execute::run;
 use crate::training::Training;
 use remat_formulations::plan::Plan;
-use remat_formulations::schedule::CheckmateSchedule;
+use remat_formulations::schedule::{CheckmateSchedule, MonetSchedule};
 use remat_formulations::zoo::{
     Activation, Convolution, DType, Device as Modelled, Heads, Network, Op, Pooling, Precision,
     TrainingOptions, ZooError,
@@ -53,6 +53,8 @@ fn by_autograd(training: &mut Training) -> Vec<Tensor> {
                     operation,
                     inputs: inputs.into_iter().map(Some).collect(),
                     output: None,
+                    compact: None,
+                    positions: None,
                     parameters: operation.parameters.iter().map(|p| &leaves[*p]).collect(),
                     aside: &mut Vec::new(),
                     first: true,
@@ -80,8 +82,39 @@ fn check(network: Network, options: TrainingOptions) {
     let plan = Plan::from_checkmate(&training.program.instance, &schedule).unwrap();
     run(&mut training, &plan).unwrap_or_else(|e| panic!("{name}: {e}"));
     let reference = by_autograd(&mut training);
+    close(&training, &reference, &name);
+}
+
+/// Each backward node by its implementation of that number, or its last.
+fn check_implementation(network: Network, number: usize) {
+    let device = Device::open("cpu", true).unwrap();
+    let program = network
+        .training_program_with_choices(&Modelled::v100(), &TrainingOptions::default())
+        .unwrap();
+    let mut training = Training::new(program, &device, 1 << 20).unwrap();
+    let instance = training.program.instance.clone();
+    let mut schedule = MonetSchedule::checkpoint_all(&instance).unwrap();
+    let (stages, columns) = MonetSchedule::shape(&instance).unwrap();
+    for t in 1..stages {
+        let node = instance.node((columns - 1 + t).into());
+        let choice = number.min(node.implementations.len() - 1);
+        schedule.backward_choice[t] = choice as u16;
+        for need in &node.implementations[choice].needs {
+            if need.index() < columns {
+                schedule.computed.set(0, need.index(), true);
+                (1..=t + 1).for_each(|s| schedule.retained.set(s, need.index(), true));
+            }
+        }
+    }
+    let plan = Plan::from_monet(&instance, &schedule).unwrap();
+    run(&mut training, &plan).unwrap_or_else(|e| panic!("implementation {number}: {e}"));
+    let reference = by_autograd(&mut training);
+    close(&training, &reference, &format!("implementation {number}"));
+}
+
+fn close(training: &Training, reference: &[Tensor], name: &str) {
     let names = training.program.network.parameters().iter();
-    for ((found, wanted), parameter) in training.gradients.iter().zip(&reference).zip(names) {
+    for ((found, wanted), parameter) in training.gradients.iter().zip(reference).zip(names) {
         let found = found.as_ref().unwrap();
         assert_eq!(found.size(), wanted.size(), "{}", parameter.name);
         let largest = |x: &Tensor| x.to_kind(Kind::Double).abs().max().double_value(&[]);
@@ -95,7 +128,11 @@ fn check(network: Network, options: TrainingOptions) {
     }
 }
 
+/// In all layouts of the backward pass, and by every implementation.
 fn all_layouts(network: impl Fn() -> Result<Network, ZooError>) {
+    for number in 0..3 {
+        check_implementation(network().unwrap(), number);
+    }
     for split_gradients in [false, true] {
         for explicit_sums in [false, true] {
             for relu_reads_input in [false, true] {

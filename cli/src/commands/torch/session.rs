@@ -1,13 +1,13 @@
 //! What the commands on libtorch share: a device, a network on it, and plans run several times.
 
-use crate::arguments::DeviceArguments;
+use crate::arguments::{ClockChoice, DeviceArguments};
 use crate::failure::Failure;
 use remat_formulations::Instance;
-use remat_formulations::plan::Plan;
-use remat_formulations::schedule::CheckmateSchedule;
-use remat_formulations::simulate;
+use remat_formulations::plan::{Plan, Semantics};
+use remat_formulations::schedule::{CheckmateSchedule, MonetSchedule};
+use remat_formulations::simulate::{self, ReplayError};
 use remat_formulations::zoo::{ModelSpec, TrainingProgram, ZooError};
-use remat_gpu_exec::{Device, ExecError, Run, Training, run};
+use remat_gpu_exec::{Clock, Device, ExecError, Run, Tensor, Training, gradients, run};
 
 /// Opens the device and puts a network on it.
 ///
@@ -15,7 +15,11 @@ use remat_gpu_exec::{Device, ExecError, Run, Training, run};
 /// [`Failure::Exec`].
 pub fn training(program: TrainingProgram, on: &DeviceArguments) -> Result<Training, Failure> {
     remat_gpu_exec::set_threads(on.threads);
-    let device = Device::open(&on.device, true)?;
+    let clock = match on.clock {
+        ClockChoice::Wall => Clock::Wall,
+        ClockChoice::Cpu => Clock::Cpu,
+    };
+    let device = Device::open(&on.device, true)?.with_clock(clock)?;
     Ok(Training::new(program, &device, on.seed)?)
 }
 
@@ -45,34 +49,71 @@ pub fn model(text: &str, batch: Option<u64>) -> Result<TrainingProgram, Failure>
 ///
 /// # Errors
 /// [`Failure::Replay`], which no valid instance leads to.
-pub fn plain(instance: &Instance) -> Result<Plan, Failure> {
-    let schedule = CheckmateSchedule::checkpoint_all(instance);
-    Plan::from_checkmate(instance, &schedule)
-        .map_err(|e| crate::source::replay_failure(instance.name(), e))
+pub fn plain(instance: &Instance, semantics: Semantics) -> Result<Plan, Failure> {
+    let plan = match semantics {
+        Semantics::Checkmate => {
+            Plan::from_checkmate(instance, &CheckmateSchedule::checkpoint_all(instance))
+        }
+        Semantics::Monet => MonetSchedule::checkpoint_all(instance)
+            .ok_or(ReplayError::NoLoss)
+            .and_then(|schedule| Plan::from_monet(instance, &schedule)),
+    };
+    plan.map_err(|e| crate::source::replay_failure(instance.name(), e))
 }
 
 /// A plan that was run several times.
 pub struct Measured {
     /// The run of median time.
     pub run: Run,
+    /// Least and greatest time of all runs, in seconds.
+    pub range: [f64; 2],
     /// Greatest peak of all runs in bytes.
     pub peak_bytes: u64,
+    /// What the first run left.
+    pub gradients: Vec<Tensor>,
 }
 
-/// Runs a plan once to warm up, then `repeat` times.
+/// Runs every plan once to warm up, then `repeat` times in turns: what disturbs the machine for a while disturbs all of
+/// them. On a device that caches memory each turn starts with an empty cache and one more run that is not counted. `None`
+/// for a plan for which the memory of the device does not suffice.
 ///
 /// # Errors
 /// [`ExecError`].
-pub fn measured(training: &mut Training, plan: &Plan, repeat: u16) -> Result<Measured, ExecError> {
-    run(training, plan)?;
-    let runs = (0..repeat.max(1)).map(|_| run(training, plan));
-    let mut runs = runs.collect::<Result<Vec<_>, _>>()?;
-    let peak_bytes = runs.iter().map(|run| run.memory.peak).max().unwrap_or(0);
-    runs.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
-    Ok(Measured {
-        run: runs.swap_remove(runs.len() / 2),
-        peak_bytes,
-    })
+pub fn measured(
+    training: &mut Training,
+    plans: &[&Plan],
+    repeat: u16,
+) -> Result<Vec<Option<Measured>>, ExecError> {
+    let mut found: Vec<Option<(Vec<Run>, Vec<Tensor>)>> = Vec::new();
+    for plan in plans {
+        training.device().empty_cache()?;
+        found.push(match run(training, plan) {
+            Ok(_) => Some((Vec::new(), gradients(training)?)),
+            Err(ExecError::OutOfMemory(_)) => None,
+            Err(problem) => return Err(problem),
+        });
+    }
+    for _ in 0..repeat.max(1) {
+        for (plan, found) in plans.iter().zip(&mut found) {
+            let Some((runs, _)) = found else { continue };
+            if training.device().caches() && plans.len() > 1 {
+                training.device().empty_cache()?;
+                run(training, plan)?;
+            }
+            runs.push(run(training, plan)?);
+        }
+    }
+    let measured = |(mut runs, gradients): (Vec<Run>, Vec<Tensor>)| {
+        runs.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+        let ends = [runs.first(), runs.last()];
+        Measured {
+            range: ends.map(|run| run.map_or(f64::NAN, |run| run.seconds)),
+            peak_bytes: runs.iter().map(|run| run.memory.peak).max().unwrap_or(0),
+            run: runs.swap_remove(runs.len() / 2),
+            gradients,
+        }
+    };
+    Ok(found.into_iter().map(|found| found.map(measured)).collect())
 }
 
 /// Cost and peak of a plan as predicted: seconds (where the cost is a time) and bytes.

@@ -1,19 +1,24 @@
 //! `remat-bb train-check`
 
-use super::session;
+use super::session::{self, Measured};
 use crate::arguments::TrainCheckArguments;
 use crate::failure::{Exit, Failure};
+use crate::files;
 use crate::report::{self, Table};
-use crate::{files, source};
+use crate::source::{self, Problem};
 use remat_formulations::Instance;
 use remat_formulations::baselines;
 use remat_formulations::budget::format_bytes;
-use remat_formulations::plan::{Plan, Semantics};
-use remat_formulations::schedule::CheckmateSchedule;
-use remat_formulations::solve::{self, Settings, Status};
-use remat_gpu_exec::{Comparison, ProfileSettings, Training, compare, gradients};
+use remat_formulations::plan::Plan;
+use remat_formulations::solve::{Settings, Status};
+use remat_gpu_exec::{Comparison, ExecError, ProfileSettings, compare, program_of};
 use serde::Serialize;
 use std::sync::atomic::AtomicBool;
+
+/// Name of the row that the others are compared with.
+const PLAIN: &str = "no recomputation";
+/// Name of the solved plan's row.
+const SOLVED: &str = "remat-bb";
 
 /// Profiles, solves, runs every plan, and compares.
 ///
@@ -27,36 +32,43 @@ pub fn run(arguments: &TrainCheckArguments) -> Result<Exit, Failure> {
         ..ProfileSettings::default()
     };
     let instance = remat_gpu_exec::profile(&mut training, &settings)?.instance;
-    let plain_peak = source::plain_replay(&instance, Semantics::Checkmate)?.peak_bytes;
-    let budget_bytes = source::budget(&arguments.budget, plain_peak)?;
+    drop(training);
+    let problem = Problem::measured(instance, arguments.formulation);
+    let instance = &problem.instance;
+    let mut training = session::training(program_of(instance)?, &arguments.on)?;
+    let budget_bytes = source::budget(&arguments.budget, problem.plain_replay()?.peak_bytes)?;
     let settings = Settings {
         time_limit: Some(arguments.time_limit),
         ..Settings::new(budget_bytes)
     };
-    let outcome = solve::solve(&instance, &settings, &AtomicBool::new(false), &|_| {})
+    let outcome = problem
+        .solve(&settings, &AtomicBool::new(false), &|_| {})
         .map_err(|e| Failure::Solve(Box::new(e)))?;
-    let mut schedules = Vec::new();
-    if let Some(schedule) = outcome.schedule {
-        schedules.push(("remat-bb", schedule));
-    }
-    for baseline in baselines::all() {
-        if let Ok(schedule) = baseline.run(&instance, budget_bytes) {
-            schedules.push((baseline.name, schedule));
-        }
-    }
-    let reference = Reference::new(&mut training, &instance, arguments.repeat)?;
-    let mut rows = vec![reference.row];
-    for (name, schedule) in schedules {
-        let row = row(&mut training, &instance, name, &schedule, arguments.repeat)?;
+    let mut plans = vec![Planned::new(
+        instance,
+        PLAIN,
+        session::plain(instance, problem.semantics())?,
+    )?];
+    let solved = outcome.schedule.map(|schedule| (SOLVED, schedule));
+    let known = baselines::all().iter().filter_map(|baseline| {
+        let schedule = problem.baseline_schedule(baseline, budget_bytes).ok()?;
+        Some((baseline.name, schedule))
+    });
+    for (name, schedule) in solved.into_iter().chain(known) {
+        let plan = source::plan_of(instance, &schedule).and_then(|plan| plan.optimised(instance));
+        let Ok(plan) = plan else { continue };
+        let planned = Planned::new(instance, name, plan)?;
         // A heuristic that does not come down to the budget is not the point.
-        if let Some((mut row, found)) = row.filter(|(row, _)| row.predicted_bytes <= budget_bytes) {
-            row.gradients = Some(Gradients::of(compare(&found, &reference.gradients)?));
-            rows.push(row);
+        if planned.predicted_bytes <= budget_bytes {
+            plans.push(planned);
         }
     }
+    let list: Vec<&Plan> = plans.iter().map(|planned| &planned.plan).collect();
+    let measured = session::measured(&mut training, &list, arguments.repeat)?;
+    let rows = rows(&plans, &measured)?;
     let exit = match outcome.status {
         Status::Infeasible => Exit::Infeasible,
-        _ if rows.iter().any(|row| row.strategy == "remat-bb") => Exit::Done,
+        _ if rows.iter().any(|row| row.strategy == SOLVED) => Exit::Done,
         _ => Exit::NoPlan,
     };
     let device = training.device().name();
@@ -64,12 +76,13 @@ pub fn run(arguments: &TrainCheckArguments) -> Result<Exit, Failure> {
         report::json(&Json {
             instance: instance.name(),
             device,
+            formulation: problem.formulation.as_str(),
             status: outcome.status.as_str(),
             budget_bytes,
             plans: &rows,
         })
     } else {
-        table(&instance, device, budget_bytes, outcome.status, &rows)
+        table(&problem, device, budget_bytes, outcome.status, &rows)
     })?;
     let wrong = |row: &&Row| row.gradients.as_ref().is_some_and(|g| !g.same());
     let wrong: Vec<String> = rows
@@ -84,6 +97,26 @@ pub fn run(arguments: &TrainCheckArguments) -> Result<Exit, Failure> {
         file: instance.name().into(),
         differences: wrong,
     })
+}
+
+/// A plan to run, and what is expected of it.
+struct Planned {
+    strategy: &'static str,
+    plan: Plan,
+    predicted_seconds: Option<f64>,
+    predicted_bytes: u64,
+}
+
+impl Planned {
+    fn new(instance: &Instance, strategy: &'static str, plan: Plan) -> Result<Self, Failure> {
+        let (predicted_seconds, predicted_bytes) = session::predicted(instance, &plan)?;
+        Ok(Planned {
+            strategy,
+            plan,
+            predicted_seconds,
+            predicted_bytes,
+        })
+    }
 }
 
 #[derive(Serialize)]
@@ -106,13 +139,18 @@ impl Gradients {
     }
 }
 
+/// What a run took; none of it where the device has too little memory.
 #[derive(Serialize)]
 struct Row {
     strategy: &'static str,
     predicted_seconds: Option<f64>,
-    measured_seconds: f64,
+    measured_seconds: Option<f64>,
+    least_seconds: Option<f64>,
+    greatest_seconds: Option<f64>,
     predicted_bytes: u64,
-    measured_bytes: u64,
+    measured_bytes: Option<u64>,
+    reserved_bytes: Option<u64>,
+    /// Compared with the first plan that ran, which is plain training where that fits the device.
     gradients: Option<Gradients>,
 }
 
@@ -120,56 +158,42 @@ struct Row {
 struct Json<'a> {
     instance: &'a str,
     device: &'a str,
+    formulation: &'a str,
     status: &'a str,
     budget_bytes: u64,
     plans: &'a [Row],
 }
 
-/// Plain training: its row, and its gradients.
-struct Reference {
-    row: Row,
-    gradients: Vec<remat_gpu_exec::Tensor>,
-}
-
-impl Reference {
-    fn new(training: &mut Training, instance: &Instance, repeat: u16) -> Result<Self, Failure> {
-        let schedule = CheckmateSchedule::checkpoint_all(instance);
-        let found = row(training, instance, "no recomputation", &schedule, repeat)?;
-        let (row, gradients) = found.ok_or_else(|| Failure::Usage {
-            problem: "plain training cannot be planned".into(),
-            remedy: "report this model".into(),
-        })?;
-        Ok(Reference { row, gradients })
+fn rows(plans: &[Planned], measured: &[Option<Measured>]) -> Result<Vec<Row>, ExecError> {
+    let reference = measured.iter().position(Option::is_some);
+    let wanted = measured.iter().flatten().next();
+    let mut rows = Vec::with_capacity(plans.len());
+    for (k, (planned, found)) in plans.iter().zip(measured).enumerate() {
+        let gradients = match (found, wanted) {
+            (Some(found), Some(wanted)) if reference != Some(k) => {
+                let comparison = compare(&found.gradients, &wanted.gradients)?;
+                Some(Gradients::of(comparison))
+            }
+            _ => None,
+        };
+        let found = found.as_ref();
+        rows.push(Row {
+            strategy: planned.strategy,
+            predicted_seconds: planned.predicted_seconds,
+            measured_seconds: found.map(|found| found.run.seconds),
+            least_seconds: found.map(|found| found.range[0]),
+            greatest_seconds: found.map(|found| found.range[1]),
+            predicted_bytes: planned.predicted_bytes,
+            measured_bytes: found.map(|found| found.peak_bytes),
+            reserved_bytes: found.map(|found| found.run.memory.reserved),
+            gradients,
+        });
     }
-}
-
-/// Runs a schedule; `None` where it is none.
-fn row(
-    training: &mut Training,
-    instance: &Instance,
-    strategy: &'static str,
-    schedule: &CheckmateSchedule,
-    repeat: u16,
-) -> Result<Option<(Row, Vec<remat_gpu_exec::Tensor>)>, Failure> {
-    let plan = Plan::from_checkmate(instance, schedule).and_then(|plan| plan.optimised(instance));
-    let Ok(plan) = plan else {
-        return Ok(None);
-    };
-    let (predicted_seconds, predicted_bytes) = session::predicted(instance, &plan)?;
-    let measured = session::measured(training, &plan, repeat)?;
-    let row = Row {
-        strategy,
-        predicted_seconds,
-        measured_seconds: measured.run.seconds,
-        predicted_bytes,
-        measured_bytes: measured.peak_bytes,
-        gradients: None,
-    };
-    Ok(Some((row, gradients(training)?)))
+    Ok(rows)
 }
 
 fn table(
-    instance: &Instance,
+    problem: &Problem,
     device: &str,
     budget_bytes: u64,
     status: Status,
@@ -179,6 +203,7 @@ fn table(
         ("strategy", false),
         ("predicted s", true),
         ("measured s", true),
+        ("range", true),
         ("off", true),
         ("predicted", true),
         ("measured", true),
@@ -187,24 +212,40 @@ fn table(
     ]);
     for row in rows {
         let predicted = row.predicted_seconds.unwrap_or(f64::NAN);
+        let seconds = |value: Option<f64>| match value {
+            Some(value) => format!("{value:.4}"),
+            None => "-".into(),
+        };
+        let range = match (row.least_seconds, row.greatest_seconds) {
+            (Some(least), Some(greatest)) => format!("{least:.4}..{greatest:.4}"),
+            _ => "-".into(),
+        };
+        let off = |found: Option<f64>, wanted| match found {
+            Some(found) => session::off(found, wanted),
+            None => "-".into(),
+        };
+        let bytes = row.measured_bytes;
         table.row(vec![
             row.strategy.into(),
             format!("{predicted:.4}"),
-            format!("{:.4}", row.measured_seconds),
-            session::off(row.measured_seconds, predicted),
+            seconds(row.measured_seconds),
+            range,
+            off(row.measured_seconds, predicted),
             format_bytes(row.predicted_bytes),
-            format_bytes(row.measured_bytes),
-            session::off(row.measured_bytes as f64, row.predicted_bytes as f64),
-            match &row.gradients {
-                None => "reference".into(),
-                Some(g) if g.equal => "equal".into(),
-                Some(g) => format!("off by {:.1e}", g.largest_relative_difference),
+            bytes.map_or("out of memory".into(), format_bytes),
+            off(bytes.map(|b| b as f64), row.predicted_bytes as f64),
+            match (&row.gradients, bytes) {
+                (None, None) => "-".into(),
+                (None, Some(_)) => "reference".into(),
+                (Some(g), _) if g.equal => "equal".into(),
+                (Some(g), _) => format!("off by {:.1e}", g.largest_relative_difference),
             },
         ]);
     }
     format!(
-        "{} on {device}: budget {}, solved: {}\n{}",
-        instance.name(),
+        "{} on {device}: {}, budget {}, solved: {}\n{}",
+        problem.instance.name(),
+        problem.formulation.as_str(),
         format_bytes(budget_bytes),
         status.as_str(),
         table.render("  ")

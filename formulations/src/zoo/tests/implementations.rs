@@ -4,7 +4,7 @@ use super::{find, instance};
 use crate::instance::NodeKind;
 use crate::schedule::MonetSchedule;
 use crate::simulate;
-use crate::zoo::{self, ModelSpec};
+use crate::zoo::{self, Action, ModelSpec};
 
 #[test]
 fn the_first_implementations_are_the_plain_graph() {
@@ -115,9 +115,40 @@ fn vgg_has_algorithms_masks_and_in_place_activations() {
     assert_eq!(stem, ["implicit_gemm", "gemm"]);
 }
 
+/// By-products come with the forward pass, and what the other nodes compute is what they compute in the plain graph, under
+/// their new ids.
 #[test]
-fn an_executor_is_told_that_it_does_not_know_them() {
-    let spec: ModelSpec = "vgg16?implementations=monet".parse().unwrap();
-    let error = zoo::program(&spec).unwrap_err().to_string();
-    assert!(error.contains("implementations=monet"), "{error}");
+fn programs_know_what_each_node_computes() {
+    for model in ["vgg16?batch=2", "unet?batch=1", "gpt2?batch=1&layers=1"] {
+        let program = |text: &str| {
+            let spec: ModelSpec = text.parse().unwrap();
+            zoo::program(&spec).unwrap().unwrap()
+        };
+        let (plain, whole) = (
+            program(model),
+            program(&format!("{model}&implementations=monet")),
+        );
+        assert_eq!(whole.instance.len(), whole.actions.len());
+        let by_product =
+            |id: &crate::NodeId| matches!(whole.actions[id.index()], Action::ByProduct { .. });
+        let kept: Vec<_> = whole.instance.ids().filter(|id| !by_product(id)).collect();
+        assert_eq!(kept.len(), plain.instance.len(), "{model}");
+        for (id, action) in kept.iter().zip(&plain.actions) {
+            let moved = action.renumbered(&kept);
+            assert_eq!(moved, whole.actions[id.index()], "{model}, node {id}");
+        }
+        for id in whole.instance.ids().filter(by_product) {
+            let NodeKind::ByProduct { parent } = whole.instance.node(id).kind else {
+                panic!("{model}: node {id} is no by-product");
+            };
+            let Action::ByProduct { operation } = whole.actions[id.index()] else {
+                panic!("{model}: node {id} is no by-product");
+            };
+            assert_eq!(
+                whole.actions[parent.index()],
+                Action::Forward { operation },
+                "{model}"
+            );
+        }
+    }
 }

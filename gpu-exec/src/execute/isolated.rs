@@ -1,0 +1,197 @@
+//! Every way to compute every node, alone, on inputs of the right shapes: what a profile is made of.
+
+use super::Computation;
+use super::machine::{Held, Machine};
+use crate::error::ExecError;
+use crate::training::Training;
+use remat_formulations::instance::{NodeId, NodeKind};
+use remat_formulations::plan::Register;
+use remat_formulations::zoo::Action;
+use tch::{Kind, Tensor};
+
+/// A way to compute a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// By an implementation, into memory of its own.
+    Implementation(u16),
+    /// By the first one, over its input.
+    InPlace,
+}
+
+/// The runs of one way.
+#[derive(Clone, Debug)]
+pub(crate) struct Taken {
+    pub way: Way,
+    pub runs: Vec<Computation>,
+}
+
+/// Shape and element type of a tensor that stands for a node's output.
+struct Mould {
+    shape: Vec<i64>,
+    kind: Kind,
+}
+
+impl Mould {
+    fn of(tensor: &Tensor) -> Self {
+        Mould {
+            shape: tensor.size(),
+            kind: tensor.kind(),
+        }
+    }
+
+    /// A tensor of that shape: normal numbers, zeros for positions, all true for masks.
+    fn cast(&self, place: tch::Device) -> Result<Tensor, ExecError> {
+        let options = (self.kind, place);
+        Ok(match self.kind {
+            Kind::Float | Kind::Half | Kind::BFloat16 | Kind::Double => {
+                Tensor::f_randn(&self.shape, options)?
+            }
+            Kind::Bool => Tensor::f_ones(&self.shape, options)?,
+            _ => Tensor::f_zeros(&self.shape, options)?,
+        })
+    }
+}
+
+/// Runs every node `times` times in every way, and hands over what each of its runs took.
+///
+/// # Errors
+/// As [`super::run`].
+pub(crate) fn isolated(
+    training: &mut Training,
+    times: usize,
+    mut taken: impl FnMut(&[Taken]),
+) -> Result<(), ExecError> {
+    let _no_graph = tch::no_grad_guard();
+    for (gradient, parameter) in training.gradients.iter_mut().zip(&training.parameters) {
+        *gradient = Some(parameter.f_empty_like()?);
+    }
+    let mut bench = Bench {
+        moulds: Vec::with_capacity(training.program.instance.len()),
+        arrived: vec![false; training.parameters.len()],
+        times,
+        training,
+    };
+    for node in (0..bench.training.program.instance.len()).map(NodeId::from) {
+        let ways = bench.ways(node);
+        let mut all = Vec::with_capacity(ways.len());
+        for way in ways {
+            let (runs, moulds) = bench.runs(node, way)?;
+            if all.is_empty() {
+                bench.moulds.push(moulds);
+            }
+            all.push(Taken { way, runs });
+        }
+        bench.note_gradients(node);
+        taken(&all);
+    }
+    Ok(())
+}
+
+struct Bench<'a> {
+    training: &'a mut Training,
+    /// What each node so far makes.
+    moulds: Vec<Vec<Mould>>,
+    /// Parameters of which an earlier node makes a gradient.
+    arrived: Vec<bool>,
+    times: usize,
+}
+
+impl Bench<'_> {
+    /// The ways that differ for libtorch.
+    fn ways(&self, node: NodeId) -> Vec<Way> {
+        let of = self.training.program.instance.node(node);
+        let mut ways: Vec<Way> = Vec::new();
+        for (k, implementation) in of.implementations.iter().enumerate() {
+            let earlier = of.implementations[..k].iter();
+            if earlier.clone().all(|e| e.needs != implementation.needs) {
+                ways.push(Way::Implementation(k as u16));
+            }
+        }
+        // A by-product is never computed over its parent.
+        if of.in_place.is_some() && !matches!(of.kind, NodeKind::ByProduct { .. }) {
+            ways.push(Way::InPlace);
+        }
+        ways
+    }
+
+    /// The operator's parameters have a gradient from now on: another one is added.
+    fn note_gradients(&mut self, node: NodeId) {
+        let program = &self.training.program;
+        if let Action::Backward {
+            operation,
+            parameters: true,
+            ..
+        } = &program.actions[node.index()]
+        {
+            for p in &program.network.operations()[*operation].parameters {
+                self.arrived[*p] = true;
+            }
+        }
+    }
+
+    /// Measures one way, and says what it makes.
+    fn runs(
+        &mut self,
+        node: NodeId,
+        way: Way,
+    ) -> Result<(Vec<Computation>, Vec<Mould>), ExecError> {
+        let of = self.training.program.instance.node(node).clone();
+        let (implementation, over) = match (way, &of.in_place) {
+            (Way::Implementation(k), _) => (k, None),
+            (Way::InPlace, option) => (0, option.as_ref().map(|option| option.on)),
+        };
+        // A by-product comes right after a run of its parent.
+        let parent = match of.kind {
+            NodeKind::ByProduct { parent } => Some(parent),
+            _ => None,
+        };
+        let mut read = of.implementations[usize::from(implementation)]
+            .needs
+            .clone();
+        if let Some(parent) = parent {
+            read.extend(self.training.program.instance.needs(parent));
+        }
+        read.extend(over);
+        read.sort_unstable();
+        read.dedup();
+        let at = |node: NodeId| read.iter().position(|n| *n == node);
+        let place = self.training.device.place();
+        let own = match over.and_then(at) {
+            Some(k) => k,
+            None => read.len(),
+        };
+        let mut machine = Machine::new(self.training, read.len() + 1);
+        machine.step = node.index();
+        let mut runs = Vec::with_capacity(self.times);
+        for _ in 0..self.times {
+            machine.registers[own] = None;
+            for (k, need) in read.iter().enumerate() {
+                if machine.registers[k].is_some() {
+                    continue;
+                }
+                let tensors = self.moulds[need.index()].iter();
+                machine.registers[k] = Some(Held {
+                    node: *need,
+                    tensors: tensors
+                        .map(|mould| mould.cast(place))
+                        .collect::<Result<_, _>>()?,
+                });
+                machine.place[need.index()] = Some(Register(k as u32));
+            }
+            if let Some(parent) = parent
+                && let Some(k) = at(parent)
+            {
+                machine.registers[k] = None;
+                machine.keep_positions = true;
+                machine.compute(parent, Register(k as u32), 0)?;
+                machine.keep_positions = false;
+            }
+            machine.runs[node.index()] = 0;
+            machine.arrived.clone_from(&self.arrived);
+            runs.push(machine.measured(node, Register(own as u32), implementation)?);
+        }
+        let made = machine.registers[own].iter();
+        let moulds = made.flat_map(|held| &held.tensors).map(Mould::of).collect();
+        Ok((runs, moulds))
+    }
+}

@@ -1,0 +1,332 @@
+//! Registers, and the computation of one statement.
+
+use super::Computation;
+use crate::error::ExecError;
+use crate::kernels::{self, Call, Gradients, Wanted};
+use crate::training::{Training, bytes_of};
+use remat_formulations::instance::NodeId;
+use remat_formulations::plan::Register;
+use remat_formulations::zoo::{Action, Activation, Op, Piece};
+use tch::Tensor;
+
+/// What a register holds.
+pub(super) struct Held {
+    pub node: NodeId,
+    pub tensors: Vec<Tensor>,
+}
+
+/// Registers and what has become of each node.
+pub(super) struct Machine<'a> {
+    pub training: &'a mut Training,
+    pub registers: Vec<Option<Held>>,
+    /// The register with the newest output of each node.
+    pub place: Vec<Option<Register>>,
+    /// How often each node ran.
+    pub runs: Vec<u32>,
+    /// Parameters whose gradient is more than reserved memory.
+    pub arrived: Vec<bool>,
+    /// The statement at hand.
+    pub step: usize,
+    /// What the device had reserved at most during the last computation.
+    pub reserved: u64,
+    /// Whether the node at hand is to leave what its by-product is made of.
+    pub keep_positions: bool,
+    /// What poolings left for their by-products, by operation.
+    positions: Vec<Option<Tensor>>,
+    /// What the node at hand reads, by the implementation that runs.
+    needs: Vec<NodeId>,
+}
+
+impl<'a> Machine<'a> {
+    /// With so many registers, all empty.
+    pub fn new(training: &'a mut Training, registers: usize) -> Self {
+        let nodes = training.program.instance.len();
+        Machine {
+            registers: (0..registers).map(|_| None).collect(),
+            place: vec![None; nodes],
+            runs: vec![0; nodes],
+            arrived: vec![false; training.parameters.len()],
+            step: 0,
+            reserved: 0,
+            keep_positions: false,
+            positions: training.node_of.iter().map(|_| None).collect(),
+            needs: Vec::new(),
+            training,
+        }
+    }
+
+    /// Computes a node and measures that.
+    pub fn measured(
+        &mut self,
+        node: NodeId,
+        register: Register,
+        implementation: u16,
+    ) -> Result<Computation, ExecError> {
+        let device = self.training.device.clone();
+        let left = match self.training.program.actions.get(node.index()) {
+            Some(Action::ByProduct { operation }) => {
+                self.positions[*operation].as_ref().map_or(0, bytes_of)
+            }
+            _ => 0,
+        };
+        device.synchronise();
+        device.reset_peak()?;
+        let before = device.memory()?.current;
+        let start = device.seconds();
+        self.compute(node, register, implementation)?;
+        device.synchronise();
+        let seconds = device.seconds() - start;
+        let memory = device.memory()?;
+        self.reserved = memory.reserved;
+        Ok(Computation {
+            step: self.step,
+            node,
+            seconds,
+            before: before.saturating_sub(left),
+            peak: memory.peak,
+            after: memory.current,
+        })
+    }
+
+    pub fn free(&mut self, register: Register) -> Result<(), ExecError> {
+        let Some(held) = self.registers[register.0 as usize].take() else {
+            return Err(self.misused(register, "is freed and holds nothing"));
+        };
+        self.leave(&held, register);
+        Ok(())
+    }
+
+    /// A register's tensor is gone: later readers look elsewhere.
+    fn leave(&mut self, held: &Held, register: Register) {
+        let place = &mut self.place[held.node.index()];
+        if *place == Some(register) {
+            *place = None;
+        }
+    }
+
+    pub fn compute(
+        &mut self,
+        node: NodeId,
+        register: Register,
+        implementation: u16,
+    ) -> Result<(), ExecError> {
+        let Some(action) = self.training.program.actions.get(node.index()).cloned() else {
+            return Err(ExecError::Mismatch(format!(
+                "step {}: the model has no node {}",
+                self.step,
+                node.index()
+            )));
+        };
+        let ways = &self.training.program.instance.node(node).implementations;
+        self.needs = match ways.get(usize::from(implementation)) {
+            Some(way) => way.needs.clone(),
+            None => {
+                return Err(self.unsupported(
+                    node,
+                    format!("implementation {implementation}: it has {}", ways.len()),
+                ));
+            }
+        };
+        let tensors = match (&action, self.registers[register.0 as usize].take()) {
+            (_, None) => self.fresh(node, &action)?,
+            (Action::Forward { operation }, Some(held)) => {
+                self.leave(&held, register);
+                self.in_place(node, *operation, held)?
+            }
+            (_, Some(_)) => return Err(self.unsupported(node, "this in place".into())),
+        };
+        self.runs[node.index()] += 1;
+        self.registers[register.0 as usize] = Some(Held { node, tensors });
+        self.place[node.index()] = Some(register);
+        Ok(())
+    }
+
+    /// Into an empty register.
+    fn fresh(&mut self, node: NodeId, action: &Action) -> Result<Vec<Tensor>, ExecError> {
+        match action {
+            Action::Forward { operation } => self.forward(node, *operation),
+            Action::ByProduct { operation } => {
+                let positions = self.positions[*operation].take();
+                self.call(node, *operation, Vec::new(), |call| {
+                    call.positions = positions;
+                    kernels::by_product(call)
+                })
+            }
+            Action::Backward {
+                operation,
+                feeds,
+                parameters,
+                gradient,
+            } => self.backward(node, *operation, feeds, *parameters, gradient),
+            Action::Sum { tensor, summands } => Ok(vec![self.sum(
+                node,
+                summands,
+                &self.shape(*tensor),
+                true,
+            )?]),
+        }
+    }
+
+    fn forward(&mut self, node: NodeId, operation: usize) -> Result<Vec<Tensor>, ExecError> {
+        let inputs = self.training.program.network.operations()[operation]
+            .inputs
+            .clone();
+        let inputs = inputs.into_iter().map(|x| self.value(node, x).map(Some));
+        let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
+        self.call(node, operation, inputs, kernels::forward)
+    }
+
+    /// Only what changes each element by itself can overwrite its input.
+    fn in_place(
+        &self,
+        node: NodeId,
+        operation: usize,
+        mut held: Held,
+    ) -> Result<Vec<Tensor>, ExecError> {
+        let operator = &self.training.program.network.operations()[operation];
+        let input = operator.inputs.first();
+        if input.and_then(|x| self.training.holder(*x)) != Some(held.node) {
+            return Err(self.unsupported(node, "this over a tensor that it does not read".into()));
+        }
+        let _ = match operator.op {
+            Op::Activation(Activation::Relu) => held.tensors[0].f_relu_()?,
+            Op::Activation(Activation::Relu6) => held.tensors[0].f_relu6_()?,
+            _ => return Err(self.unsupported(node, "this in place".into())),
+        };
+        // The input may have been looked at as another shape.
+        Ok(vec![
+            held.tensors[0].f_reshape(self.shape(operator.output))?,
+        ])
+    }
+
+    fn backward(
+        &mut self,
+        node: NodeId,
+        operation: usize,
+        feeds: &[usize],
+        parameters: bool,
+        gradient: &[Piece],
+    ) -> Result<Vec<Tensor>, ExecError> {
+        let program = &self.training.program;
+        let Some(operator) = program.network.operations().get(operation) else {
+            return Err(self.unsupported(node, "an operation that the model lacks".into()));
+        };
+        let dy = self.sum(node, gradient, &self.shape(operator.output), false)?;
+        let mut inputs = Vec::with_capacity(operator.inputs.len());
+        for x in &operator.inputs {
+            let holder = self.training.holder(*x);
+            let there = holder.is_none_or(|n| self.needs.contains(&n));
+            inputs.push(there.then(|| self.value(node, *x)).transpose()?);
+        }
+        // A gradient is added to its parameter's once, however often the node runs.
+        let parameters = parameters && self.runs[node.index()] == 0;
+        let of = operator.parameters.clone();
+        for p in of.iter().filter(|_| parameters) {
+            if !self.arrived[*p] {
+                self.training.gradients[*p] = None;
+            }
+        }
+        let wanted = Wanted {
+            inputs: feeds,
+            parameters,
+        };
+        let made: Gradients = self.call(node, operation, inputs, |call| {
+            kernels::backward(call, &dy, wanted)
+        })?;
+        if parameters {
+            for (p, gradient) in of.iter().zip(made.parameters) {
+                match &mut self.training.gradients[*p] {
+                    Some(sum) if self.arrived[*p] => drop(sum.f_add_(&gradient)?),
+                    place => *place = Some(gradient),
+                }
+                self.arrived[*p] = true;
+            }
+        }
+        Ok(made.inputs)
+    }
+
+    /// Runs a kernel on an operation.
+    fn call<T>(
+        &mut self,
+        node: NodeId,
+        operation: usize,
+        inputs: Vec<Option<Tensor>>,
+        kernel: impl FnOnce(&mut Call<'_>) -> Result<T, ExecError>,
+    ) -> Result<T, ExecError> {
+        let mut aside = std::mem::take(&mut self.training.aside[operation]);
+        let result = self.call_beside(node, operation, inputs, &mut aside, kernel);
+        self.training.aside[operation] = aside;
+        let (made, positions) = result?;
+        if self.keep_positions && positions.is_some() {
+            self.positions[operation] = positions;
+        }
+        Ok(made)
+    }
+
+    /// The same, with the small tensors that stay beside the registers; positions of maxima come back as well.
+    fn call_beside<T>(
+        &self,
+        node: NodeId,
+        operation: usize,
+        inputs: Vec<Option<Tensor>>,
+        aside: &mut Vec<Tensor>,
+        kernel: impl FnOnce(&mut Call<'_>) -> Result<T, ExecError>,
+    ) -> Result<(T, Option<Tensor>), ExecError> {
+        let training = &*self.training;
+        let own = self.read(training.node_of[operation], node)?;
+        let compact = self.read(training.by_product_of[operation], node)?;
+        let network = &training.program.network;
+        let operator = &network.operations()[operation];
+        let parameters = operator.parameters.iter();
+        let mut call = Call {
+            network,
+            operation: operator,
+            inputs,
+            output: own.map(|held| held.tensors.as_slice()),
+            compact: compact.and_then(|held| held.tensors.first()),
+            positions: None,
+            parameters: parameters.map(|p| &training.parameters[*p]).collect(),
+            aside,
+            first: self.runs[node.index()] == 0,
+            place: training.device.place(),
+            seed: training.seed + 16 * (operation as i64 + 1),
+        };
+        let made = kernel(&mut call)?;
+        Ok((made, call.positions))
+    }
+
+    /// The register of a node, where the implementation at hand reads it.
+    fn read(&self, node: Option<NodeId>, reader: NodeId) -> Result<Option<&Held>, ExecError> {
+        let Some(node) = node.filter(|node| self.needs.contains(node)) else {
+            return Ok(None);
+        };
+        self.held(reader, node).map(Some)
+    }
+
+    /// What the loss left beside the registers.
+    pub fn loss(&self) -> f64 {
+        let operations = self.training.program.network.operations().iter();
+        let at = operations.zip(&self.training.aside);
+        let of_loss = at.filter(|(operation, _)| operation.op == Op::CrossEntropy);
+        of_loss
+            .filter_map(|(_, aside)| aside.first())
+            .map(|loss| loss.double_value(&[]))
+            .sum()
+    }
+
+    fn misused(&self, register: Register, problem: &'static str) -> ExecError {
+        ExecError::Register {
+            step: self.step,
+            register,
+            problem,
+        }
+    }
+
+    pub(super) fn unsupported(&self, node: NodeId, problem: String) -> ExecError {
+        ExecError::Unsupported {
+            step: self.step,
+            node: self.training.program.instance.node(node).name.clone(),
+            problem: format!("the executor does not run {problem}"),
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Runs a plan, statement by statement, and measures it.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `machine.rs` | registers, and a statement's computation |
+//! | `read.rs` | what a computation reads: outputs, views of them, sums of gradients |
+//! | `isolated.rs` | every way to compute every node, alone, for a profile |
+
+mod isolated;
+mod machine;
+mod read;
+
+pub(crate) use isolated::{Taken, Way, isolated};
+
+use crate::device::Memory;
+use crate::error::ExecError;
+use crate::training::Training;
+use machine::Machine;
+use remat_formulations::instance::NodeId;
+use remat_formulations::plan::{Plan, Register, Semantics, Step};
+use remat_formulations::zoo::Action;
+
+/// What one training step took.
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    /// The loss.
+    pub loss: f64,
+    /// Seconds of all computations.
+    pub seconds: f64,
+    /// Memory of this training: the greatest of all computations, and what is left at the end. What the device has
+    /// reserved at most counts everything there.
+    pub memory: Memory,
+    /// The computations, in order.
+    pub computations: Vec<Computation>,
+}
+
+/// What one computation took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Computation {
+    /// Index of the statement in the plan.
+    pub step: usize,
+    /// What was computed.
+    pub node: NodeId,
+    /// Seconds, until the device was done.
+    pub seconds: f64,
+    /// Bytes allocated before it, apart from what its parent's run left for a by-product.
+    pub before: u64,
+    /// Bytes allocated at most while it ran.
+    pub peak: u64,
+    /// Bytes allocated after it.
+    pub after: u64,
+}
+
+/// Runs one training step as the plan says. Parameters stay as they are; [`Training::gradients`] has the gradients.
+///
+/// In a plan of Checkmate's semantics memory for all parameter gradients is reserved throughout, as the program counts it; in
+/// one of MONeT's it is taken when a gradient is made.
+///
+/// Implementations are told apart by what they read. Algorithms that read the same are libtorch's to choose.
+///
+/// # Errors
+/// [`ExecError::Missing`] and [`ExecError::Register`] name the statement that reads what was never computed, or was
+/// freed; [`ExecError::Unsupported`] for what the executor does not run; [`ExecError::Torch`].
+pub fn run(training: &mut Training, plan: &Plan) -> Result<Run, ExecError> {
+    let _no_graph = tch::no_grad_guard();
+    for (gradient, parameter) in training.gradients.iter_mut().zip(&training.parameters) {
+        *gradient = None;
+        if plan.semantics == Semantics::Checkmate {
+            *gradient = Some(parameter.f_empty_like()?);
+        }
+    }
+    // What the caller holds beside this training is not the plan's.
+    let foreign = (training.device.memory()?.current).saturating_sub(training.bytes());
+    let registers = plan.steps.iter().map(|step| register(step).0 as usize + 1);
+    let followed = followed_by_by_products(training, plan);
+    let mut machine = Machine::new(training, registers.max().unwrap_or(0));
+    let mut run = Run::default();
+    for (k, step) in plan.steps.iter().enumerate() {
+        machine.step = k;
+        match *step {
+            Step::Allocate { .. } => {}
+            Step::Deallocate { register } => machine.free(register)?,
+            Step::Compute {
+                node,
+                register,
+                implementation,
+            } => {
+                machine.keep_positions = followed[k];
+                let mut computation = machine.measured(node, register, implementation)?;
+                for bytes in [
+                    &mut computation.before,
+                    &mut computation.peak,
+                    &mut computation.after,
+                ] {
+                    *bytes = bytes.saturating_sub(foreign);
+                }
+                run.seconds += computation.seconds;
+                run.memory.peak = run.memory.peak.max(computation.peak);
+                run.memory.reserved = run.memory.reserved.max(machine.reserved);
+                run.computations.push(computation);
+            }
+        }
+    }
+    let memory = machine.training.device.memory()?;
+    run.memory.current = memory.current.saturating_sub(foreign);
+    run.loss = machine.loss();
+    Ok(run)
+}
+
+/// For each statement, whether it runs an operator whose by-product is computed before the operator runs again.
+fn followed_by_by_products(training: &Training, plan: &Plan) -> Vec<bool> {
+    let mut wanted = vec![false; training.node_of.len()];
+    let mut followed = vec![false; plan.steps.len()];
+    for (k, step) in plan.steps.iter().enumerate().rev() {
+        let Step::Compute { node, .. } = step else {
+            continue;
+        };
+        match training.program.actions.get(node.index()) {
+            Some(Action::ByProduct { operation }) => wanted[*operation] = true,
+            Some(Action::Forward { operation }) => {
+                followed[k] = std::mem::replace(&mut wanted[*operation], false);
+            }
+            _ => {}
+        }
+    }
+    followed
+}
+
+fn register(step: &Step) -> Register {
+    match step {
+        Step::Allocate { register, .. }
+        | Step::Compute { register, .. }
+        | Step::Deallocate { register } => *register,
+    }
+}
