@@ -5,21 +5,22 @@
 //! With `--tree`, branch, price and cut follows the root; the objective of the logged run is the cost to beat.
 
 use remat_formulations::instance::{Program, ReadOptions, read_instance};
-use remat_formulations::monet::interval::{
-    Exchange, RootSettings, TreeSettings, root_bound, search,
-};
-use remat_formulations::schedule::MonetSchedule;
+use remat_formulations::interval::{Exchange, Root, RootSettings, TreeSettings, Visited, search};
+use remat_formulations::monet::interval::Graph;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The cost of a logged run.
 struct Known(u64);
 
-impl Exchange for Known {
+impl Exchange<Graph> for Known {
     fn best(&self) -> Option<u64> {
         Some(self.0)
     }
-    fn offer(&self, _: MonetSchedule, _: Option<u64>) {}
+    fn visit(&self, _: Vec<Visited<Graph>>) -> u64 {
+        0
+    }
     fn progress(&self, _: u64, _: u64, _: u64) {}
 }
 
@@ -81,12 +82,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let instance = read_instance(&path, &options)?;
         let bytes = (budget.parse::<f64>()? * (1u64 << 30) as f64) as u64;
         let clock = Instant::now();
+        let graph = Arc::new(Graph::new(&instance, bytes)?);
         if tree {
             let known = Known(field[10].parse::<f64>()? as u64);
-            let settings_tree = TreeSettings::default();
-            let found = search(&instance, bytes, &settings, &settings_tree, &known)?;
+            let root = Root::solve(graph, &settings, None, &|_| ())?;
+            let found = search(root, &TreeSettings::default(), &known)?;
             println!(
-                "{name:<42} {budget:>4} published {} to {}: root {}, tree {} ({:?}) after {} nodes, {} pivots, {:.1} s; point {:?}",
+                "{name:<42} {budget:>4} published {} to {}: root {}, tree {} ({:?}) after {} nodes, {} pivots, {:.1} s",
                 field[11],
                 field[10],
                 found.root_bound,
@@ -94,12 +96,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 found.end,
                 found.nodes,
                 found.iterations,
-                clock.elapsed().as_secs_f64(),
-                found.integral
+                clock.elapsed().as_secs_f64()
             );
             continue;
         }
-        let root = root_bound(&instance, bytes, &settings, &|_| ())?;
+        let root = Root::solve(graph, &settings, None, &|_| ())?.into_bound();
         let best: f64 = field[10].parse()?;
         println!(
             "{name:<42} {budget:>4} {:>9} {:>9} {best:>9} | {:>9} {:>9} {:>9.0} {:>7.3} {:>6} {:>6} {:>6} {:>8} {:>7.1} {:<10}",

@@ -11,8 +11,9 @@
 //! | [`plan`] | a schedule as a program of `allocate`, `compute`, `deallocate` |
 //! | [`baselines`] | the known ways to get a schedule without an integer program |
 //! | [`anneal`] | our own primal heuristic: annealing over the retained sets |
+//! | [`interval`] | branch, price and cut over interval forms: relaxation, root, tree |
 //! | [`checkmate`] | Checkmate's integer program: the forms that are solved, and their cuts |
-//! | [`monet`] | MONeT's integer program as it was published |
+//! | [`monet`] | MONeT's integer program: as it was published, its interval form, its annealing |
 //! | [`solve`] | an instance and a budget to a schedule and a bound |
 //! | [`frontier`] | the same for one budget after another |
 //! | [`batch`] | the largest batch that can be trained within a budget and a bounded cost |
@@ -33,6 +34,7 @@ pub mod document;
 pub mod explain;
 pub mod frontier;
 pub mod instance;
+pub mod interval;
 pub mod monet;
 pub mod plan;
 pub mod schedule;

@@ -3,10 +3,11 @@
 use remat_formulations::Instance;
 use remat_formulations::checkmate::graph::Graph;
 use remat_formulations::checkmate::interval::{
-    Interval, IntervalPoint, RootSettings, RootStatus, Row, lagrangian_bound, root_bound,
+    Interval, IntervalPoint, Row, lagrangian_bound, root_bound,
 };
 use remat_formulations::checkmate::path_cuts::{SeparationSettings, separate};
 use remat_formulations::instance::{ReadOptions, read_instance};
+use remat_formulations::interval::{RootSettings, RootStatus};
 use remat_formulations::schedule::{BitMatrix, CheckmateSchedule};
 use remat_formulations::simulate;
 use remat_tests::graphs::{Numbers, general, training};

@@ -2,31 +2,34 @@
 
 use remat_formulations::Instance;
 use remat_formulations::checkmate::Graph;
-use remat_formulations::checkmate::interval::{
-    Exchange, Root, RootSettings, TreeEnd, TreeOutcome, TreeSettings, search,
+use remat_formulations::interval::{
+    Exchange, Root, RootSettings, TreeEnd, TreeOutcome, TreeSettings, Visited, search,
 };
-use remat_formulations::schedule::{BitMatrix, CheckmateSchedule};
+use remat_formulations::schedule::CheckmateSchedule;
 use remat_formulations::simulate;
 use remat_formulations::solve::{Settings, Status, solve};
 use remat_tests::brute;
 use remat_tests::graphs::{Numbers, general, training};
 use std::cell::Cell;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Rounded relaxations count only where they fit as they are.
 struct Alone<'a> {
     instance: &'a Instance,
+    graph: &'a Graph,
     budget_bytes: u64,
     best: Cell<Option<u64>>,
 }
 
-impl Exchange for Alone<'_> {
+impl Exchange<Graph> for Alone<'_> {
     fn best(&self) -> Option<u64> {
         self.best.get()
     }
 
-    fn polish(&self, starts: Vec<BitMatrix>) -> u64 {
-        for retained in starts {
+    fn visit(&self, visited: Vec<Visited<Graph>>) -> u64 {
+        for v in visited {
+            let retained = v.point.rounded(self.graph, 0.5);
             let schedule = CheckmateSchedule::cheapest(self.instance, retained);
             let replay = simulate::checkmate(self.instance, &schedule).unwrap();
             if replay.peak_bytes <= self.budget_bytes
@@ -42,7 +45,7 @@ impl Exchange for Alone<'_> {
 }
 
 fn tree(instance: &Instance, budget_bytes: u64, round: usize) -> (TreeOutcome, Option<u64>) {
-    let graph = Graph::new(instance, budget_bytes).unwrap();
+    let graph = Arc::new(Graph::new(instance, budget_bytes).unwrap());
     let root = RootSettings {
         cut_rounds: [40, 0, 2][round % 3],
         purge_age: [10, 1, 0][round / 3 % 3],
@@ -56,10 +59,11 @@ fn tree(instance: &Instance, budget_bytes: u64, round: usize) -> (TreeOutcome, O
     };
     let alone = Alone {
         instance,
+        graph: &graph,
         budget_bytes,
         best: Cell::new(None),
     };
-    let root = Root::solve(graph, &root, None, &|_| ()).unwrap();
+    let root = Root::solve(graph.clone(), &root, None, &|_| ()).unwrap();
     let outcome = search(root, &settings, &alone).unwrap();
     (outcome, alone.best.get())
 }

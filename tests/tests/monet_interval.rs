@@ -2,9 +2,12 @@
 
 use remat_formulations::Instance;
 use remat_formulations::instance::{Program, ReadOptions, read_instance};
+use remat_formulations::interval::{
+    Exchange, Root, RootSettings, RootStatus, SeparationSettings, TreeEnd, TreeSettings, Visited,
+    search,
+};
 use remat_formulations::monet::interval::{
-    CutSettings, Exchange, Graph, Interval, Point, RootSettings, RootStatus, Row, TreeEnd,
-    TreeSettings, Which, lagrangian_bound, root_bound, search, separate_cuts,
+    Graph, Interval, Point, Row, Which, lagrangian_bound, root_bound, separate_cuts,
 };
 use remat_formulations::monet::original::Original;
 use remat_formulations::schedule::{MonetSchedule, Schedule, ScheduleFile};
@@ -15,6 +18,7 @@ use remat_tests::graphs::Numbers;
 use remat_tests::monet::{Mode, schedule, training};
 use remat_tests::{files, monet_optimum, shared_data};
 use std::cell::RefCell;
+use std::sync::Arc;
 
 /// Every row that is not a cut; memory rows with a random part of the passing list charged by the run.
 fn all_rows(graph: &Graph, numbers: &mut Numbers) -> Vec<Row> {
@@ -120,7 +124,7 @@ fn rows_and_cuts_hold_at_random_schedules() {
         let mut rows = all_rows(&graph, numbers);
         // Less room brings more cuts to check, which hold with more room as well.
         let point = thinned(&graph, &schedules, numbers);
-        let limits = CutSettings {
+        let limits = SeparationSettings {
             violation: 0.01,
             per_need: 50,
             limit: 1000,
@@ -129,7 +133,7 @@ fn rows_and_cuts_hold_at_random_schedules() {
         let found = separate_cuts(&graph, &point, &limits, true);
         cuts += found.len();
         rows.extend(found);
-        let limits = CutSettings {
+        let limits = SeparationSettings {
             memory_limit: 1000,
             ..limits
         };
@@ -273,18 +277,27 @@ fn violation(model: &Model, x: &[f64]) -> f64 {
     rows.chain(columns).fold(0.0, f64::max)
 }
 
-/// Notes the point that the tree comes upon.
-#[derive(Default)]
-struct Found(RefCell<Vec<(MonetSchedule, u64)>>);
+/// Notes the points that the tree comes upon.
+struct Found<'a> {
+    graph: &'a Graph,
+    points: RefCell<Vec<(MonetSchedule, u64)>>,
+}
 
-impl Exchange for Found {
-    fn best(&self) -> Option<u64> {
-        None
+impl Found<'_> {
+    fn integral(&self) -> Option<u64> {
+        self.points.borrow().iter().map(|p| p.1).min()
     }
-    fn offer(&self, proposal: MonetSchedule, integral: Option<u64>) {
-        self.0
-            .borrow_mut()
-            .extend(integral.map(|cost| (proposal, cost)));
+}
+
+impl Exchange<Graph> for Found<'_> {
+    fn best(&self) -> Option<u64> {
+        self.integral()
+    }
+    fn visit(&self, visited: Vec<Visited<Graph>>) -> u64 {
+        let integral = visited.into_iter().filter(|v| v.integral);
+        let points = integral.map(|v| v.point.rounded(self.graph));
+        self.points.borrow_mut().extend(points);
+        0
     }
     fn progress(&self, _: u64, _: u64, _: u64) {}
 }
@@ -297,7 +310,11 @@ fn the_tree_ends_at_the_optimum_of_the_published_program() {
         let mode = Mode::all().nth(round as usize % 16).unwrap();
         let instance = training(3 + round as usize % 2, mode, numbers);
         let budget = budget(&instance, numbers);
-        let found = Found::default();
+        let graph = Arc::new(Graph::new(&instance, budget).unwrap());
+        let found = Found {
+            graph: &graph,
+            points: RefCell::default(),
+        };
         let settings = TreeSettings {
             gap: 0.0,
             ..TreeSettings::default()
@@ -312,7 +329,8 @@ fn the_tree_ends_at_the_optimum_of_the_published_program() {
             node_cut_rounds: if bare { 0 } else { 4 },
             ..settings
         };
-        let tree = search(&instance, budget, &root, &settings, &found).unwrap();
+        let root = Root::solve(graph.clone(), &root, None, &|_| ()).unwrap();
+        let tree = search(root, &settings, &found).unwrap();
         let best = optimum(&instance, budget);
         match best {
             Some(best) => {
@@ -322,12 +340,12 @@ fn the_tree_ends_at_the_optimum_of_the_published_program() {
                     "round {round}: {tree:?}, optimum {best}"
                 );
                 assert_eq!(
-                    (tree.bound, tree.integral),
+                    (tree.bound, found.integral()),
                     (best, Some(best)),
                     "round {round}"
                 );
                 feasible += 1;
-                branched += usize::from(tree.nodes > 0);
+                branched += usize::from(tree.nodes > 1);
             }
             None => {
                 assert_eq!(tree.end, TreeEnd::Infeasible, "round {round}: {tree:?}");
@@ -337,7 +355,7 @@ fn the_tree_ends_at_the_optimum_of_the_published_program() {
         // What the tree found is a point of the published program, at that cost; the replay asks for more where buffers are
         // overwritten.
         let original = Original::new(&instance, budget, 1.0).unwrap();
-        for (schedule, cost) in found.0.borrow().iter() {
+        for (schedule, cost) in found.points.borrow().iter() {
             let over = violation(original.model(), &original.point(schedule));
             assert_eq!(over, 0.0, "round {round}");
             if let Ok(replay) = simulate::monet(&instance, schedule) {
@@ -399,7 +417,7 @@ fn published_schedules_meet_the_rows_and_cuts_of_the_root() {
         rows.extend(separate_cuts(
             &graph,
             &root.point,
-            &CutSettings::default(),
+            &SeparationSettings::default(),
             true,
         ));
         for row in &rows {

@@ -3,8 +3,8 @@
 use super::{Failure, Options};
 use remat_formulations::Instance;
 use remat_formulations::checkmate::Graph;
-use remat_formulations::checkmate::interval::{Journal, RootSettings, root_bound_recorded};
-use remat_formulations::checkmate::path_cuts::SeparationSettings;
+use remat_formulations::checkmate::interval::root_bound_recorded;
+use remat_formulations::interval::{Journal, RootSettings, SeparationSettings};
 use std::time::{Duration, Instant};
 
 pub(super) fn run(instance: &Instance, graph: Graph, options: &Options) -> Result<(), Failure> {

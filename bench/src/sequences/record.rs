@@ -1,7 +1,7 @@
 //! A sequence of solves as a text file, so that another solver can replay it: bounds, costs, rows, columns in the order
 //! in which they came. The format is that of the `replay` example of the LP crate.
 
-use remat_formulations::checkmate::interval::Journal;
+use remat_formulations::interval::Journal;
 use remat_lp::{Model, NewCol, NewRow, RowId};
 use std::fs::File;
 use std::io::{BufWriter, Result, Write};

@@ -1,17 +1,16 @@
 //! One annealing run: a temperature that falls, a price on excess memory that adapts, and the best schedule that fits.
 
-use super::graph::Graph;
-use super::moves::Proposer;
+use super::landscape::{Landscape, Walk};
 use super::price::Price;
 use super::random::Random;
-use super::state::{Delta, Flip, State};
+use super::state::{Delta, Flip};
 use super::watch::Watch;
 use crate::schedule::BitMatrix;
 use std::time::{Duration, Instant};
 
 /// Moves between two adjustments of temperature and price.
 const BLOCK: u64 = 1024;
-/// Where the price of excess of a run that seeks starts and ends, in [`Graph::absence_price`]. From the common price on large
+/// Where the price of excess of a run that seeks starts and ends, in [`Landscape::absence_price`]. From the common price on large
 /// general graphs freeze far above capacity: every recomputation then drags its inputs' with it.
 pub(super) const SEEK_FROM: f64 = 0.03;
 const SEEK_TO: f64 = 3000.0;
@@ -42,39 +41,34 @@ pub struct ChainSettings {
     pub target: u64,
     /// Time in which the temperature must be down, whatever was done by then.
     pub time: Option<Duration>,
-    /// As long as nothing fitted, excess gets dearer at a steady rate, from this multiple of [`Graph::absence_price`].
+    /// As long as nothing fitted, excess gets dearer at a steady rate, from this multiple of [`Landscape::absence_price`].
     pub seek: Option<f64>,
 }
 
 /// A run in progress.
-pub struct Chain<'g> {
-    graph: &'g Graph,
-    proposer: Proposer<'g>,
-    state: State<'g>,
+pub struct Chain<'g, L: Landscape> {
+    landscape: &'g L,
+    walk: L::Walk<'g>,
     random: Random,
     price: Price,
-    /// What it costs to be without a byte for a stage.
-    absence_price: f64,
     evaluated: u64,
     best: Option<Found>,
     /// Cost of the current state when it is the best so far and not copied yet.
     unsaved: Option<u64>,
-    /// Scratch of `follow`.
+    /// Flips of the step at hand.
     done: Vec<Flip>,
+    /// Scratch of `follow`.
     inputs: Vec<u32>,
 }
 
-impl<'g> Chain<'g> {
+impl<'g, L: Landscape> Chain<'g, L> {
     /// A run that starts from given retained sets.
-    pub fn new(graph: &'g Graph, start: &BitMatrix, random: Random) -> Self {
-        let state = State::new(graph, start);
+    pub fn new(landscape: &'g L, start: &BitMatrix, random: Random) -> Self {
         let mut chain = Chain {
-            graph,
-            proposer: Proposer::new(graph),
-            state,
+            landscape,
+            walk: landscape.walk(start),
             random,
-            price: Price::new(graph.byte_price()),
-            absence_price: graph.absence_price(),
+            price: Price::new(landscape.byte_price()),
             evaluated: 0,
             best: None,
             unsaved: None,
@@ -87,7 +81,8 @@ impl<'g> Chain<'g> {
 
     /// Runs the temperature down once; `stop` is asked once a block, and `watch` told of what was done and found.
     pub fn run(&mut self, settings: ChainSettings, stop: &dyn Fn() -> bool, watch: &Watch) {
-        let scale = self.graph.cost.iter().sum::<f64>() / self.graph.n as f64;
+        let scale = self.landscape.mean_cost();
+        let absence_price = self.landscape.absence_price();
         let clock = Instant::now();
         let mut done = 0;
         loop {
@@ -103,13 +98,12 @@ impl<'g> Chain<'g> {
                 self.step(temperature);
             }
             done += BLOCK;
-            self.state.resum();
-            self.proposer.look(&self.state);
+            self.walk.look_around();
             match settings.seek.filter(|_| self.best_cost().is_none()) {
                 Some(from) => {
-                    self.price.value = self.absence_price * from * (SEEK_TO / from).powf(progress);
+                    self.price.value = absence_price * from * (SEEK_TO / from).powf(progress);
                 }
-                None => self.price.adjust(self.state.excess() > 0.0),
+                None => self.price.adjust(self.walk.excess() > 0.0),
             }
             watch.report(std::mem::take(&mut self.evaluated), self.best_cost());
             if self.best_cost().is_some_and(|cost| cost <= settings.target) {
@@ -126,12 +120,12 @@ impl<'g> Chain<'g> {
 
     /// The retained sets where the run stands, whether they fit or not.
     pub fn retained(&self) -> BitMatrix {
-        self.state.retained()
+        self.walk.retained()
     }
 
     /// Bytes above capacity where the run stands, summed over stages.
     pub fn excess(&self) -> f64 {
-        self.state.excess()
+        self.walk.excess()
     }
 
     /// The best schedule that fits.
@@ -141,14 +135,18 @@ impl<'g> Chain<'g> {
 
     fn step(&mut self, temperature: f64) {
         let threshold = -temperature * self.random.unit().ln();
-        let Some(flip) = self.proposer.anywhere(&self.state, &mut self.random) else {
+        if L::Walk::LEAP.is_some_and(|often| self.random.one_in(often)) {
+            self.leap(threshold);
+            return;
+        }
+        let Some(flip) = self.walk.anywhere(&mut self.random) else {
             return;
         };
-        let delta = self.state.evaluate(flip);
+        let delta = self.walk.evaluate(flip);
         self.evaluated += 1;
         if self.energy(delta) <= threshold {
             self.leave();
-            self.state.apply(flip);
+            self.walk.apply(flip);
             self.notice();
         } else if self.random.one_in(COMPOUND) {
             if self.random.one_in(2) {
@@ -159,85 +157,96 @@ impl<'g> Chain<'g> {
         }
     }
 
-    /// Tries a rejected flip again with what it calls for: a tensor that is dropped wants the inputs of its next computation held,
-    /// one that is kept needs them no more. Each of these is taken if it pays by itself.
-    fn follow(&mut self, first: Flip, delta: Delta, threshold: f64) {
-        self.leave();
-        self.state.apply(first);
-        let mut energy = self.energy(delta);
-        let stage = first.to as usize;
-        let mut done = std::mem::take(&mut self.done);
-        let mut inputs = std::mem::take(&mut self.inputs);
-        done.clear();
-        inputs.clear();
-        done.push(first);
-        inputs.extend_from_slice(self.graph.needs(first.tensor as usize));
-        let mut at = 0;
-        while at < inputs.len() && at < FOLLOWERS {
-            let j = inputs[at] as usize;
-            at += 1;
-            let Some(flip) = self.proposer.following(&self.state, j, stage, first.keep) else {
-                continue;
-            };
-            let more = self.state.evaluate(flip);
-            self.evaluated += 1;
-            let gain = self.energy(more);
-            if gain <= 0.0 {
-                self.state.apply(flip);
-                done.push(flip);
-                energy += gain;
-            }
-            // What is dropped is not made here any more, what is not held is: its own inputs are next.
-            if first.keep == (gain <= 0.0) {
-                let more = self.graph.needs(j).iter();
-                inputs.extend(more.filter(|i| !inputs[..].contains(i)).collect::<Vec<_>>());
-            }
-        }
-        if energy <= threshold {
-            self.notice();
-        } else {
-            for flip in done.iter().rev() {
-                self.state.apply(flip.inverse());
-            }
-        }
-        (self.done, self.inputs) = (done, inputs);
-    }
-
-    /// Tries a rejected flip again together with a second one: beside it in the graph, or during it in time.
+    /// Tries a rejected flip again together with a second one.
     fn compound(&mut self, first: Flip, delta: Delta, threshold: f64) {
         self.leave();
-        self.state.apply(first);
-        let second = if self.random.one_in(2) {
-            self.proposer.beside(&self.state, first, &mut self.random)
-        } else {
-            self.proposer.during(&self.state, first, &mut self.random)
-        };
+        self.walk.apply(first);
+        let second = self.walk.second(first, &mut self.random);
         if let Some(second) = second.filter(|s| *s != first.inverse()) {
-            let more = self.state.evaluate(second);
+            let more = self.walk.evaluate(second);
             self.evaluated += 1;
             let both = Delta {
                 cost: delta.cost + more.cost,
                 excess: delta.excess + more.excess,
             };
             if self.energy(both) <= threshold {
-                self.state.apply(second);
+                self.walk.apply(second);
                 self.notice();
                 return;
             }
         }
-        self.state.apply(first.inverse());
+        self.walk.apply(first.inverse());
+    }
+
+    /// Tries a rejected flip again with what it calls for: a tensor that is dropped wants the inputs of its next computation held,
+    /// one that is kept needs them no more. Each of these is taken if it pays by itself.
+    fn follow(&mut self, first: Flip, delta: Delta, threshold: f64) {
+        self.leave();
+        self.walk.apply(first);
+        let mut energy = self.energy(delta);
+        let mut inputs = std::mem::take(&mut self.inputs);
+        self.done.clear();
+        inputs.clear();
+        self.done.push(first);
+        inputs.extend_from_slice(self.walk.inputs(first.tensor as usize));
+        let mut at = 0;
+        while at < inputs.len() && at < FOLLOWERS {
+            let j = inputs[at] as usize;
+            at += 1;
+            let Some(flip) = self.walk.following(j, first) else {
+                continue;
+            };
+            let more = self.walk.evaluate(flip);
+            self.evaluated += 1;
+            let gain = self.energy(more);
+            if gain <= 0.0 {
+                self.walk.apply(flip);
+                self.done.push(flip);
+                energy += gain;
+            }
+            // What is dropped is not made here any more, what is not held is: its own inputs are next.
+            if first.keep == (gain <= 0.0) {
+                let more = self.walk.inputs(j).iter();
+                inputs.extend(more.filter(|i| !inputs[..].contains(i)).collect::<Vec<_>>());
+            }
+        }
+        self.inputs = inputs;
+        self.settle(energy, threshold);
+    }
+
+    /// Tries what no series of single flips finds.
+    fn leap(&mut self, threshold: f64) {
+        self.leave();
+        self.done.clear();
+        let price = self.price.value;
+        let energy = self
+            .walk
+            .leap(price, threshold, &mut self.random, &mut self.done);
+        self.evaluated += self.done.len() as u64;
+        self.settle(energy, threshold);
+    }
+
+    /// Stays where the flips of this step lead, or takes them back.
+    fn settle(&mut self, energy: f64, threshold: f64) {
+        if energy <= threshold {
+            self.notice();
+        } else {
+            for flip in self.done.iter().rev() {
+                self.walk.apply(flip.inverse());
+            }
+        }
     }
 
     #[inline]
     fn energy(&self, delta: Delta) -> f64 {
-        delta.cost + self.price.value * delta.excess
+        delta.energy(self.price.value)
     }
 
     /// Marks the state as best where it is.
     #[inline]
     fn notice(&mut self) {
-        if self.state.excess() == 0.0 {
-            let cost = self.state.cost() as u64;
+        if self.walk.excess() == 0.0 {
+            let cost = self.walk.cost();
             if self.best_cost().is_none_or(|best| cost < best) {
                 self.unsaved = Some(cost);
             }
@@ -256,7 +265,7 @@ impl<'g> Chain<'g> {
         if let Some(cost) = self.unsaved.take() {
             self.best = Some(Found {
                 cost,
-                retained: self.state.retained(),
+                retained: self.walk.retained(),
             });
         }
     }

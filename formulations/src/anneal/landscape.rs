@@ -1,8 +1,10 @@
-//! What the portfolio needs to know of the program whose schedules it anneals.
+//! What a run needs to know of the program whose schedules it anneals.
 
 use super::chain::{Chain, ChainSettings, Found};
 use super::graph::Graph;
+use super::moves::Proposer;
 use super::random::Random;
+use super::state::{Delta, Flip, State};
 use super::watch::Watch;
 use crate::schedule::BitMatrix;
 
@@ -17,13 +19,71 @@ pub enum End {
     Nothing,
 }
 
+/// Where a run stands: retained sets with what follows from them, and ways to go on.
+pub trait Walk {
+    /// One in so many steps is a [`leap`](Walk::leap), if any is.
+    const LEAP: Option<u32> = None;
+
+    /// What a flip changes.
+    fn evaluate(&mut self, flip: Flip) -> Delta;
+    /// Carries a flip out.
+    fn apply(&mut self, flip: Flip);
+    /// Bytes above capacity, summed over stages.
+    fn excess(&self) -> f64;
+    /// Cost of the schedule.
+    fn cost(&self) -> u64;
+    /// The retained sets.
+    fn retained(&self) -> BitMatrix;
+    /// Is called after every block of steps.
+    fn look_around(&mut self) {}
+
+    /// A flip anywhere.
+    fn anywhere(&self, random: &mut Random) -> Option<Flip>;
+    /// A flip to go with another one: beside it in the graph, or during it in time.
+    fn second(&self, first: Flip, random: &mut Random) -> Option<Flip>;
+    /// What a tensor can do about a flip of one that has it as an input: let go where it is held for nothing, if the other is
+    /// kept, or be held where it is computed.
+    fn following(&self, tensor: usize, first: Flip) -> Option<Flip>;
+    /// Inputs of a tensor's computation.
+    fn inputs(&self, tensor: usize) -> &[u32];
+
+    /// Carries out flips that belong together and lists them in `done`, until they gain enough or it gives up; returns the
+    /// change of energy at a price of excess.
+    fn leap(
+        &mut self,
+        price: f64,
+        threshold: f64,
+        random: &mut Random,
+        done: &mut Vec<Flip>,
+    ) -> f64 {
+        let _ = (price, threshold, random, done);
+        0.0
+    }
+}
+
 /// A program whose schedules follow from their retained sets, and can be annealed.
-pub trait Landscape: Sync {
+pub trait Landscape: Sync + Sized {
+    /// Where a run stands.
+    type Walk<'g>: Walk
+    where
+        Self: 'g;
+
     /// Whether runs heed [`ChainSettings::seek`] and say where they ended.
     const SEEKS: bool = false;
 
+    /// Time of a move, in that of a move of Checkmate's annealing, about.
+    const MOVE_WEIGHT: u64 = 1;
+
     /// Number of nodes; the work of a run grows with it.
     fn nodes(&self) -> usize;
+    /// Mean cost of a node: the unit of temperatures.
+    fn mean_cost(&self) -> f64;
+    /// What a byte of excess costs at first.
+    fn byte_price(&self) -> f64;
+    /// What it costs to be without a byte for a stage.
+    fn absence_price(&self) -> f64;
+    /// Given retained sets.
+    fn walk<'g>(&'g self, start: &BitMatrix) -> Self::Walk<'g>;
 
     /// One annealing run from given retained sets, and how it ended. `stop` is asked often.
     fn attempt(
@@ -33,7 +93,15 @@ pub trait Landscape: Sync {
         run: ChainSettings,
         stop: &dyn Fn() -> bool,
         watch: &Watch,
-    ) -> End;
+    ) -> End {
+        let mut chain = Chain::new(self, start, random);
+        chain.run(run, stop, watch);
+        match chain.best() {
+            Some(found) => End::Fits(found.clone()),
+            None if Self::SEEKS => End::Near(chain.excess(), chain.retained()),
+            None => End::Nothing,
+        }
+    }
 
     /// The same; the best schedule that fits.
     fn anneal(
@@ -52,25 +120,91 @@ pub trait Landscape: Sync {
 }
 
 impl Landscape for Graph {
+    type Walk<'g> = CheckmateWalk<'g>;
+
     const SEEKS: bool = true;
 
     fn nodes(&self) -> usize {
         self.n
     }
 
-    fn attempt(
-        &self,
-        start: &BitMatrix,
-        random: Random,
-        run: ChainSettings,
-        stop: &dyn Fn() -> bool,
-        watch: &Watch,
-    ) -> End {
-        let mut chain = Chain::new(self, start, random);
-        chain.run(run, stop, watch);
-        match chain.best() {
-            Some(found) => End::Fits(found.clone()),
-            None => End::Near(chain.excess(), chain.retained()),
+    fn mean_cost(&self) -> f64 {
+        self.cost.iter().sum::<f64>() / self.n as f64
+    }
+
+    fn byte_price(&self) -> f64 {
+        self.byte_price()
+    }
+
+    fn absence_price(&self) -> f64 {
+        self.absence_price()
+    }
+
+    fn walk<'g>(&'g self, start: &BitMatrix) -> CheckmateWalk<'g> {
+        CheckmateWalk {
+            graph: self,
+            state: State::new(self, start),
+            proposer: Proposer::new(self),
         }
+    }
+}
+
+/// Where a run over schedules of Checkmate's program stands.
+pub struct CheckmateWalk<'g> {
+    graph: &'g Graph,
+    state: State<'g>,
+    proposer: Proposer<'g>,
+}
+
+impl Walk for CheckmateWalk<'_> {
+    #[inline]
+    fn evaluate(&mut self, flip: Flip) -> Delta {
+        self.state.evaluate(flip)
+    }
+
+    fn apply(&mut self, flip: Flip) {
+        self.state.apply(flip);
+    }
+
+    #[inline]
+    fn excess(&self) -> f64 {
+        self.state.excess()
+    }
+
+    #[inline]
+    fn cost(&self) -> u64 {
+        self.state.cost() as u64
+    }
+
+    fn retained(&self) -> BitMatrix {
+        self.state.retained()
+    }
+
+    fn look_around(&mut self) {
+        self.state.resum();
+        self.proposer.look(&self.state);
+    }
+
+    #[inline]
+    fn anywhere(&self, random: &mut Random) -> Option<Flip> {
+        self.proposer.anywhere(&self.state, random)
+    }
+
+    fn second(&self, first: Flip, random: &mut Random) -> Option<Flip> {
+        if random.one_in(2) {
+            self.proposer.beside(&self.state, first, random)
+        } else {
+            self.proposer.during(&self.state, first, random)
+        }
+    }
+
+    fn following(&self, tensor: usize, first: Flip) -> Option<Flip> {
+        let stage = first.to as usize;
+        self.proposer
+            .following(&self.state, tensor, stage, first.keep)
+    }
+
+    fn inputs(&self, tensor: usize) -> &[u32] {
+        self.graph.needs(tensor)
     }
 }

@@ -10,9 +10,7 @@ use rayon::prelude::*;
 use std::time::{Duration, Instant};
 
 /// Runs in a round: fixed, so that the answer does not depend on the number of threads.
-const LANES: usize = 8;
-/// Moves of a run in the first round for each node of the graph; each round doubles it.
-const FIRST_MOVES_PER_NODE: u64 = 1 << 10;
+pub const LANES: usize = 8;
 /// Schedules that later rounds start from.
 const ELITE: usize = 4;
 /// First temperatures of runs that start afresh, in mean node costs.
@@ -37,6 +35,8 @@ const COLD: f64 = 0.001;
 pub struct PortfolioSettings {
     /// Seed of all random choices.
     pub seed: u64,
+    /// Moves of a run in the first round for each node of the graph; each round doubles it.
+    pub moves_per_node: u64,
     /// Rounds at most.
     pub rounds: u32,
     /// End after this many rounds in a row that found nothing better.
@@ -84,7 +84,7 @@ pub fn search<L: Landscape>(
         rounds: 0,
     };
     watch.report(0, outcome.best.as_ref().map(|b| b.cost));
-    let mut round_moves = FIRST_MOVES_PER_NODE * graph.nodes() as u64;
+    let mut round_moves = settings.moves_per_node * graph.nodes() as u64;
     let mut idle_rounds = 0;
     let mut slow_rounds = 0;
     let mut guided = 0;

@@ -36,6 +36,14 @@ pub struct Delta {
     pub excess: f64,
 }
 
+impl Delta {
+    /// Change of the cost with excess at a price for each byte.
+    #[inline]
+    pub fn energy(self, price: f64) -> f64 {
+        self.cost + price * self.excess
+    }
+}
+
 /// Retained sets with everything that follows from them.
 ///
 /// A flip touches few stages in full: the one before the range (the tensor must be made, or is not made any more), the

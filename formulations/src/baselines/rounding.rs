@@ -8,8 +8,9 @@
 use super::{NotApplicable, best};
 use crate::bound::smallest_budget;
 use crate::checkmate::Graph;
-use crate::checkmate::interval::{self, RootSettings};
+use crate::checkmate::interval;
 use crate::instance::Instance;
+use crate::interval::RootSettings;
 use crate::schedule::{BitMatrix, CheckmateSchedule};
 
 /// Nodes up to which the relaxation is solved; it takes seconds there.

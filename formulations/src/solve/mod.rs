@@ -1,12 +1,13 @@
 //! Solving an instance for a budget: settings, progress, outcome, and the main entry point.
 
-mod search;
+mod checkmate;
+pub(crate) mod search;
 mod starts;
 
-use crate::bound;
 use crate::instance::Instance;
 use crate::schedule::CheckmateSchedule;
 use crate::simulate::{self, Replay, ReplayError};
+use crate::{anneal, bound};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -247,10 +248,15 @@ pub fn solve(
     if replay.peak_bytes <= settings.budget_bytes {
         outcome.take(everything, replay);
     } else {
-        search::run(
+        let problem = checkmate::Checkmate {
             instance,
             settings,
-            &everything,
+            everything: &everything,
+            graph: anneal::Graph::new(instance, settings.budget_bytes),
+        };
+        search::run(
+            &problem,
+            settings,
             interrupt,
             progress,
             &clock,

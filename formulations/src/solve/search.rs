@@ -1,40 +1,70 @@
-//! The two phases of a solve, and what they share.
+//! The two phases of a solve, and what they share: the same for every program that has an interval form and an annealing.
 //!
 //! First the root relaxation is solved in one thread while the others anneal. Then the tree is searched by all threads; what
 //! its relaxations retain is rounded and annealed at low temperatures, which finds better schedules than annealing alone.
 //! With a time limit the first phase ends when the root does, or the limit comes; without one it does a fixed amount of
 //! work, so that the answer depends on instance, budget and seed alone.
 
-use super::starts::{constructed, fitting, fitting_baselines};
 use super::{Outcome, Progress, Settings, SolveError};
 use crate::anneal::{
-    self, Found, Graph, POLISH_MOVES_PER_NODE, POLISH_RUNS, PortfolioSettings, Watch,
+    self, Found, Landscape, POLISH_MOVES_PER_NODE, POLISH_RUNS, PortfolioSettings, Watch,
 };
-use crate::checkmate;
-use crate::checkmate::interval::{
-    self, Exchange, Relaxed, Root, RootSettings, TreeEnd, TreeSettings,
+use crate::interval::{
+    self, Exchange, Program, Relaxed, Root, RootSettings, TreeEnd, TreeSettings, Visited,
 };
-use crate::instance::Instance;
-use crate::schedule::{BitMatrix, CheckmateSchedule};
-use crate::simulate;
+use crate::schedule::BitMatrix;
+use crate::simulate::{Replay, ReplayError};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-/// Nodes up to which relaxations are solved.
-const ROOT_UP_TO: usize = 1_500;
 /// Rounds without a better schedule after which the annealing ends, when no time limit is given.
 const IDLE_ROUNDS: u32 = 3;
+/// Moves of an annealing run in the first round, for each node.
+const FIRST_MOVES_PER_NODE: u64 = 1 << 10;
+/// The same for rounds during the tree, as long as the gap is at least `WIDE`: then relaxations guide badly.
+const RENEWED_MOVES_PER_NODE: u64 = 1 << 12;
+const WIDE: f64 = 0.003;
 
-/// Solves where keeping everything does not fit.
-pub(super) fn run(
-    instance: &Instance,
+/// An instance and a budget, as the search sees them.
+pub(crate) trait Problem: Sync {
+    /// What is annealed.
+    type Landscape: Landscape;
+    /// What is bounded.
+    type Program: Program;
+    /// What is found.
+    type Schedule;
+
+    /// From which share on a relaxation's retained tensor counts as retained, for schedules near it; the last comes first.
+    const THRESHOLDS: &'static [f64];
+
+    /// The annealing's view.
+    fn landscape(&self) -> &Self::Landscape;
+    /// The interval form; `None` where there is none, or it is too large to be worth it.
+    fn program(&self) -> Option<Arc<Self::Program>>;
+    /// The sets that keeping everything retains.
+    fn everything(&self) -> &BitMatrix;
+    /// Schedules that are known and fit. `left` is the time for everything, `late` is asked whether to come to an end.
+    fn known(&self, left: Option<Duration>, late: &(dyn Fn() -> bool + Sync)) -> Vec<Found>;
+    /// Retained sets near a relaxation: in general of no schedule that fits, but of one if the point is a schedule.
+    fn near(
+        &self,
+        program: &Self::Program,
+        point: &<Self::Program as Program>::Point,
+        threshold: f64,
+    ) -> BitMatrix;
+    /// The schedule of retained sets, and its replay.
+    fn finish(&self, found: Found) -> Result<(Self::Schedule, Replay), ReplayError>;
+}
+
+/// Solves where keeping everything does not fit. The bound in `outcome` is known so far.
+pub(crate) fn run<P: Problem>(
+    problem: &P,
     settings: &Settings,
-    start: &CheckmateSchedule,
     interrupt: &AtomicBool,
     progress: &(dyn Fn(&Progress) + Sync),
     clock: &Instant,
-    outcome: &mut Outcome,
+    outcome: &mut Outcome<P::Schedule>,
 ) -> Result<(), SolveError> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(settings.threads)
@@ -43,23 +73,21 @@ pub(super) fn run(
             threads: settings.threads,
             source,
         })?;
-    let graph = Graph::new(instance, settings.budget_bytes);
-    let shared = Shared::new(settings, &graph, interrupt, outcome.bound);
+    let shared = Shared::new(problem, settings, interrupt, outcome.bound);
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let reporter = scope.spawn(|| {
             while !over.load(Ordering::Acquire) {
-                let late = settings
-                    .time_limit
-                    .is_some_and(|limit| clock.elapsed() >= limit);
+                let limit = settings.time_limit;
+                let late = limit.is_some_and(|limit| clock.elapsed() >= limit);
                 if late || interrupt.load(Ordering::Relaxed) {
                     shared.stop.store(true, Ordering::Relaxed);
                 }
                 progress(&shared.progress(clock));
-                std::thread::park_timeout(std::time::Duration::from_millis(100));
+                std::thread::park_timeout(Duration::from_millis(100));
             }
         });
-        let root = root_and_annealing(instance, &shared, start, &pool, clock);
+        let root = root_and_annealing(&shared, &pool, clock);
         if let Some(root) = root {
             pool.install(|| tree(root, &shared));
         }
@@ -79,8 +107,7 @@ pub(super) fn run(
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner);
     if let Some(found) = best {
-        let schedule = CheckmateSchedule::cheapest(instance, found.retained);
-        let replay = simulate::checkmate(instance, &schedule)?;
+        let (schedule, replay) = problem.finish(found)?;
         if replay.peak_bytes > settings.budget_bytes {
             return Err(SolveError::OverBudget {
                 peak_bytes: replay.peak_bytes,
@@ -93,9 +120,10 @@ pub(super) fn run(
 }
 
 /// What both phases share.
-struct Shared<'a> {
+struct Shared<'a, P: Problem> {
+    problem: &'a P,
+    program: Option<Arc<P::Program>>,
     settings: &'a Settings,
-    graph: &'a Graph,
     interrupt: &'a AtomicBool,
     watch: Watch,
     best: Mutex<Option<Found>>,
@@ -103,21 +131,25 @@ struct Shared<'a> {
     nodes: AtomicU64,
     iterations: AtomicU64,
     infeasible: AtomicBool,
-    /// Time is over, or the user asks.
+    /// Time is over, or the user asks, or nothing better is possible.
     stop: Arc<AtomicBool>,
     polished: AtomicU64,
+    annealed: Annealed,
 }
 
-impl<'a> Shared<'a> {
-    fn new(
-        settings: &'a Settings,
-        graph: &'a Graph,
-        interrupt: &'a AtomicBool,
-        bound: u64,
-    ) -> Self {
+/// Annealing during the tree, in moves of Checkmate's.
+#[derive(Default)]
+struct Annealed {
+    polishing: AtomicU64,
+    renewing: AtomicU64,
+}
+
+impl<'a, P: Problem> Shared<'a, P> {
+    fn new(problem: &'a P, settings: &'a Settings, interrupt: &'a AtomicBool, bound: u64) -> Self {
         Shared {
+            problem,
+            program: problem.program(),
             settings,
-            graph,
             interrupt,
             watch: Watch::default(),
             best: Mutex::new(None),
@@ -127,6 +159,7 @@ impl<'a> Shared<'a> {
             infeasible: AtomicBool::new(false),
             stop: Arc::new(AtomicBool::new(false)),
             polished: AtomicU64::new(0),
+            annealed: Annealed::default(),
         }
     }
 
@@ -147,10 +180,69 @@ impl<'a> Shared<'a> {
     }
 
     fn admit(&self, found: Found) {
-        let mut best = self.best.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut best = locked(&self.best);
         if best.as_ref().is_none_or(|b| found.cost < b.cost) {
             *best = Some(found);
         }
+    }
+
+    /// Anneals at low temperatures from retained sets; returns the work in moves of Checkmate's annealing.
+    fn polish(&self, starts: &[BitMatrix]) -> u64 {
+        let landscape = self.problem.landscape();
+        // Where a move takes longer, the tree's share of the time is worth more.
+        let fewer = (P::Landscape::MOVE_WEIGHT / 2).max(1);
+        let moves = POLISH_MOVES_PER_NODE * landscape.nodes() as u64 / fewer;
+        let stream = self.polished.fetch_add(1, Ordering::Relaxed);
+        let found = anneal::polish(
+            landscape,
+            starts,
+            moves,
+            self.settings.seed,
+            stream,
+            &|| self.is_stopped() || (self.is_timed() && self.is_closed()),
+            &self.watch,
+        );
+        found.into_iter().for_each(|f| self.admit(f));
+        let spent = P::Landscape::MOVE_WEIGHT * moves * (starts.len() * POLISH_RUNS) as u64;
+        self.annealed.polishing.fetch_add(spent, Ordering::Relaxed);
+        spent
+    }
+
+    /// One more round of annealing, half of its runs afresh and half from the best schedule, where the gap is wide and polishing
+    /// has had as much work; returns the work.
+    fn renew(&self) -> u64 {
+        let bound = self.bound.load(Ordering::Relaxed) as f64;
+        let narrow = |best: u64| best as f64 - bound < WIDE * best as f64;
+        let work = &self.annealed;
+        if self.watch.best().is_some_and(narrow)
+            || work.renewing.load(Ordering::Relaxed) > work.polishing.load(Ordering::Relaxed)
+        {
+            return 0;
+        }
+        let landscape = self.problem.landscape();
+        let stream = self.polished.fetch_add(1, Ordering::Relaxed);
+        let portfolio = PortfolioSettings {
+            seed: self.settings.seed ^ (stream + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+            moves_per_node: RENEWED_MOVES_PER_NODE,
+            rounds: 1,
+            idle_rounds: 1,
+            time_limit: None,
+            target: 0,
+        };
+        let found = anneal::search(
+            landscape,
+            self.problem.everything(),
+            locked(&self.best).clone().into_iter().collect(),
+            &portfolio,
+            &|| None,
+            &|| self.is_stopped() || (self.is_timed() && self.is_closed()),
+            &self.watch,
+        );
+        found.best.into_iter().for_each(|f| self.admit(f));
+        let moves = RENEWED_MOVES_PER_NODE * landscape.nodes() as u64 * anneal::LANES as u64;
+        let spent = P::Landscape::MOVE_WEIGHT * moves;
+        work.renewing.fetch_add(spent, Ordering::Relaxed);
+        spent
     }
 
     fn progress(&self, clock: &Instant) -> Progress {
@@ -164,25 +256,28 @@ impl<'a> Shared<'a> {
     }
 }
 
+/// What another thread left behind a lock is whole: nothing panics between two writes.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// The first phase; the root, if there is a tree to search below it.
-fn root_and_annealing(
-    instance: &Instance,
-    shared: &Shared<'_>,
-    start: &CheckmateSchedule,
+fn root_and_annealing<P: Problem>(
+    shared: &Shared<'_, P>,
     pool: &rayon::ThreadPool,
     clock: &Instant,
-) -> Option<Root> {
+) -> Option<Root<P::Program>> {
     let settings = shared.settings;
     let left = settings
         .time_limit
         .map(|limit| limit.saturating_sub(clock.elapsed()));
-    let (rounds, idle_rounds) = if left.is_some() {
-        (u32::MAX, u32::MAX)
-    } else {
-        (settings.rounds, IDLE_ROUNDS)
+    let (rounds, idle_rounds) = match left {
+        Some(_) => (u32::MAX, u32::MAX),
+        None => (settings.rounds, IDLE_ROUNDS),
     };
     let portfolio = PortfolioSettings {
         seed: settings.seed,
+        moves_per_node: FIRST_MOVES_PER_NODE,
         rounds,
         idle_rounds,
         time_limit: left,
@@ -190,35 +285,35 @@ fn root_and_annealing(
     };
     let begin = Instant::now();
     let root_done = AtomicBool::new(false);
-    let latest: Mutex<Option<BitMatrix>> = Mutex::new(None);
+    // Retained sets near a relaxation that nobody has polished yet.
+    let latest: Mutex<Vec<BitMatrix>> = Mutex::new(Vec::new());
     let timed = shared.is_timed();
     // Without a time limit the work is fixed, so that the answer does not depend on when the bound arrives.
     let stop = || {
         shared.is_stopped() || (timed && (shared.is_closed() || root_done.load(Ordering::Relaxed)))
     };
     std::thread::scope(|scope| {
-        let root = (instance.len() <= ROOT_UP_TO).then(|| {
+        let root = shared.program.clone().map(|program| {
             scope.spawn(|| {
-                let root = checkmate::Graph::new(instance, settings.budget_bytes)
-                    .ok()
-                    .and_then(|graph| {
-                        let root = RootSettings {
-                            stop: Some(shared.stop.clone()),
-                            ..RootSettings::default()
-                        };
-                        let notice = |relaxed: &Relaxed<'_>| {
-                            shared.bound.fetch_max(relaxed.bound(), Ordering::Relaxed);
-                            // Where rows are still missing it guides badly, but better than nothing.
-                            let wanted = relaxed.is_settled() || shared.watch.best().is_none();
-                            if timed && wanted {
-                                let mut latest =
-                                    latest.lock().unwrap_or_else(PoisonError::into_inner);
-                                *latest = Some(relaxed.rounded(0.5));
-                            }
-                        };
-                        // What the root cannot do leaves the combinatorial bound standing.
-                        Root::solve(graph, &root, None, &notice).ok()
-                    });
+                let root = RootSettings {
+                    stop: Some(shared.stop.clone()),
+                    ..RootSettings::default()
+                };
+                let notice = |relaxed: &Relaxed<'_, P::Program>| {
+                    shared.bound.fetch_max(relaxed.bound(), Ordering::Relaxed);
+                    // Where rows are still missing it guides badly, but better than nothing.
+                    let wanted = relaxed.is_settled() || shared.watch.best().is_none();
+                    if timed
+                        && wanted
+                        && let Some(program) = &shared.program
+                    {
+                        let near = |t: &f64| shared.problem.near(program, relaxed.point(), *t);
+                        // What was there and nobody took is worth less.
+                        *locked(&latest) = P::THRESHOLDS.iter().map(near).collect();
+                    }
+                };
+                // What the root cannot do leaves the combinatorial bound standing.
+                let root = Root::solve(program, &root, None, &notice).ok();
                 if let Some(root) = &root {
                     shared
                         .iterations
@@ -234,26 +329,19 @@ fn root_and_annealing(
             })
         });
         let found = pool.install(|| {
-            let mut known = fitting_baselines(instance, settings.budget_bytes, left);
             // A long construction is not worth more of a short time than this.
             let late = || {
                 left.is_some_and(|left| begin.elapsed().as_secs_f64() > 0.15 * left.as_secs_f64())
             };
-            known.extend(constructed(
-                instance,
-                settings.budget_bytes,
-                shared.graph,
-                settings.seed,
-                &|| shared.is_stopped() || late(),
-            ));
-            let starts = settings.starts.iter().cloned();
-            known.extend(starts.filter_map(|s| fitting(instance, settings.budget_bytes, s)));
+            let known = shared
+                .problem
+                .known(left, &|| shared.is_stopped() || late());
             anneal::search(
-                shared.graph,
-                &start.retained,
+                shared.problem.landscape(),
+                shared.problem.everything(),
                 known,
                 &portfolio,
-                &|| latest.lock().unwrap_or_else(PoisonError::into_inner).take(),
+                &|| locked(&latest).pop(),
                 &stop,
                 &shared.watch,
             )
@@ -274,19 +362,25 @@ fn root_and_annealing(
 }
 
 /// The second phase.
-fn tree(mut root: Root, shared: &Shared<'_>) {
+fn tree<P: Problem>(mut root: Root<P::Program>, shared: &Shared<'_, P>) {
     if root.is_infeasible() || shared.is_stopped() || shared.is_closed() {
         return;
     }
-    // The knapsack bound may be above the root's.
+    // The combinatorial bound may be above the root's.
     root.learn_bound(shared.bound.load(Ordering::Relaxed));
-    shared.polish(vec![root.rounded(0.5), root.rounded(0.25)]);
+    if let Some(program) = &shared.program {
+        let near = |t: &f64| shared.problem.near(program, root.point(), *t);
+        let near: Vec<BitMatrix> = P::THRESHOLDS.iter().rev().map(near).collect();
+        shared.polish(&near);
+    }
     let settings = shared.settings;
-    let timed = shared.is_timed();
     let tree = TreeSettings {
         gap: settings.gap,
         nodes: settings.nodes,
-        iterations: if timed { u64::MAX } else { settings.iterations },
+        iterations: match shared.is_timed() {
+            true => u64::MAX,
+            false => settings.iterations,
+        },
         ..TreeSettings::default()
     };
     // What the tree cannot do leaves the bound so far standing.
@@ -297,25 +391,18 @@ fn tree(mut root: Root, shared: &Shared<'_>) {
     }
 }
 
-impl Exchange for Shared<'_> {
+impl<P: Problem> Exchange<P::Program> for Shared<'_, P> {
     fn best(&self) -> Option<u64> {
         self.watch.best()
     }
 
-    fn polish(&self, starts: Vec<BitMatrix>) -> u64 {
-        let moves = POLISH_MOVES_PER_NODE * self.graph.n as u64;
-        let stream = self.polished.fetch_add(1, Ordering::Relaxed);
-        let found = anneal::polish(
-            self.graph,
-            &starts,
-            moves,
-            self.settings.seed,
-            stream,
-            &|| self.is_stopped() || (self.is_timed() && self.is_closed()),
-            &self.watch,
-        );
-        found.into_iter().for_each(|f| self.admit(f));
-        moves * (starts.len() * POLISH_RUNS) as u64
+    fn visit(&self, visited: Vec<Visited<P::Program>>) -> u64 {
+        let Some(program) = &self.program else {
+            return 0;
+        };
+        let near = |v: Visited<P::Program>| self.problem.near(program, &v.point, 0.5);
+        let starts: Vec<BitMatrix> = visited.into_iter().map(near).collect();
+        self.polish(&starts) + self.renew()
     }
 
     fn progress(&self, bound: u64, nodes: u64, iterations: u64) {

@@ -3,15 +3,14 @@
 use super::price::{Prices, SweepScratch};
 use super::{Graph, Row};
 
-/// A lower bound on the cost of every schedule that fits, from any duals whatever: duals of rows, memory rows in units of
-/// [`Graph::memory_unit`]. Wrong signs count as 0.
+/// A lower bound on the cost of every schedule that fits, from any duals whatever, per byte for memory rows. Wrong signs
+/// count as 0.
 ///
 /// Duals are rounded to fixed point, and everything after that is integer arithmetic: the right sides priced, plus for
 /// each tensor the cheapest set of disjoint intervals. All rows hold at every schedule, so the sum is at most its cost;
 /// costs are integers, so it is rounded up.
 pub fn lagrangian_bound(graph: &Graph, rows: &[Row], duals: &[f64]) -> u64 {
     let base = graph.base_cost();
-    let unit = graph.memory_unit();
     let all_bytes: f64 = (0..graph.len())
         .map(|i| (graph.bytes[i] + graph.workspace[i]) as f64)
         .sum::<f64>()
@@ -20,11 +19,7 @@ pub fn lagrangian_bound(graph: &Graph, rows: &[Row], duals: &[f64]) -> u64 {
     let n = graph.len() as f64;
     let mut size = 1.0 + base as f64;
     for (row, y) in rows.iter().zip(duals) {
-        let factor = if row.is_memory() {
-            n * all_bytes / unit
-        } else {
-            n
-        };
+        let factor = if row.is_memory() { n * all_bytes } else { n };
         size += y.abs() * factor;
     }
     let bits = (116.0 - (size * n).log2()).floor().min(60.0);
@@ -37,7 +32,7 @@ pub fn lagrangian_bound(graph: &Graph, rows: &[Row], duals: &[f64]) -> u64 {
         .iter()
         .zip(duals)
         .map(|(row, &y)| {
-            let price = if row.is_memory() { -y / unit } else { y };
+            let price = if row.is_memory() { -y } else { y };
             // At most 2^116 by the choice of bits.
             (price.max(0.0) * one as f64) as i128
         })

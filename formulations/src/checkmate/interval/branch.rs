@@ -2,6 +2,7 @@
 
 use super::{Graph, Interval, IntervalPoint};
 use crate::checkmate::path_cuts::FractionalPoint;
+use crate::interval::{INTEGRAL, Open, fraction, most_promising, open};
 
 /// An integer quantity of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,61 +45,16 @@ impl Quantity {
 }
 
 /// A quantity is at least, or at most, so much.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Branch {
-    /// What is bounded.
-    pub quantity: Quantity,
-    /// Bounded below rather than above.
-    pub at_least: bool,
-    /// The bound.
-    pub count: u32,
-}
-
-impl Branch {
-    /// 1 for at least, -1 for at most: as a row it reads `sign * quantity >= sign * count`.
-    pub fn sign(&self) -> i64 {
-        if self.at_least { 1 } else { -1 }
-    }
-}
-
-/// An open quantity, with its value.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Open {
-    pub quantity: Quantity,
-    pub value: f64,
-    /// What looks best to branch on without looking further: the cost at stake.
-    pub score: f64,
-}
-
-impl Open {
-    /// How far the value is from the bound of a branch: the one above, or the one below.
-    pub fn distance(&self, up: bool) -> f64 {
-        let below = self.value - self.value.floor();
-        if up { 1.0 - below } else { below }
-    }
-
-    /// At most the value rounded down, and at least it rounded up.
-    pub fn branches(&self) -> [Branch; 2] {
-        let floor = self.value.floor();
-        [(false, floor), (true, floor + 1.0)].map(|(at_least, count)| Branch {
-            quantity: self.quantity,
-            at_least,
-            count: count as u32,
-        })
-    }
-}
-
-/// Values this near an integer count as integer.
-pub(super) const INTEGRAL: f64 = 1e-5;
-
-fn fraction(value: f64) -> f64 {
-    (value - value.floor()).min(value.ceil() - value)
-}
+pub type Branch = crate::interval::Branch<Quantity>;
 
 /// Fractional quantities of a point: for each tensor its count of recomputations, the stage in which its being held is most
 /// in doubt, and the window up to which its recomputations are; the highest scores first, at most `limit`. Empty only
 /// where `R` and `S` are integral.
-pub(super) fn open_quantities(graph: &Graph, point: &IntervalPoint, limit: usize) -> Vec<Open> {
+pub(super) fn open_quantities(
+    graph: &Graph,
+    point: &IntervalPoint,
+    limit: usize,
+) -> Vec<Open<Quantity>> {
     let fractional = point.fractional(graph);
     let mean = graph.base_cost() as f64 / graph.len().max(1) as f64;
     let mut found = Vec::new();
@@ -106,14 +62,7 @@ pub(super) fn open_quantities(graph: &Graph, point: &IntervalPoint, limit: usize
         // Tensors that cost nothing matter by what they hold.
         let cost = graph.cost[i] as f64 + 1e-3 * mean;
         let mut add = |quantity, value: f64, weight: f64| {
-            let f = fraction(value);
-            if f > INTEGRAL {
-                found.push(Open {
-                    quantity,
-                    value,
-                    score: f * cost * weight,
-                });
-            }
+            found.extend(open(quantity, value, cost * weight));
         };
         let node = i as u32;
         let (first, last) = (node + 1, graph.last_stage[i]);
@@ -140,13 +89,7 @@ pub(super) fn open_quantities(graph: &Graph, point: &IntervalPoint, limit: usize
             add(window, value, 0.5);
         }
     }
-    found.sort_by(|a, b| {
-        b.score
-            .total_cmp(&a.score)
-            .then(a.quantity.cmp(&b.quantity))
-    });
-    found.truncate(limit);
-    found
+    most_promising(found, limit)
 }
 
 /// The stage at whose start it is most doubtful whether a tensor is held: the middle of the longest run of stages with the

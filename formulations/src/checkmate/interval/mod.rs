@@ -21,27 +21,19 @@
 //! The cheapest set of disjoint intervals of each tensor gives the Lagrangian bound (`bound`), in integers and safe
 //! before convergence.
 //!
-//! What a tree branches on is linear in the intervals as well (`branch`), and one more row of the same kind; `relax` is the
-//! relaxation of a node, `root` the first one, `tree` the search.
+//! What a tree branches on is linear in the intervals as well (`branch`), and one more row of the same kind. Relaxations,
+//! root and tree are those of every interval form ([`crate::interval`]), to which `program` makes this one known.
 
 mod bound;
 mod branch;
-mod master;
 mod point;
 mod price;
-mod relax;
-mod root;
-mod tree;
+mod program;
 
 pub use bound::lagrangian_bound;
 pub use branch::{Branch, Quantity};
-pub use master::{Journal, Master};
 pub use point::IntervalPoint;
-pub use price::{Candidate, Pricing};
-pub use root::{
-    Relaxed, Root, RootBound, RootError, RootSettings, RootStatus, root_bound, root_bound_recorded,
-};
-pub use tree::{Exchange, TreeEnd, TreeOutcome, TreeSettings, search};
+pub use program::{RootError, root_bound, root_bound_recorded};
 
 use super::Graph;
 use super::path_cuts::{PathCut, PathMemoryCut};

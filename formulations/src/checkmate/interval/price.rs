@@ -1,31 +1,8 @@
 //! Prices from duals, and the cheapest intervals of each tensor under them.
 
 use super::{Graph, Interval, Quantity, Row, event, starts_between};
-use std::ops::{Add, Neg, Sub};
-
-/// A number that prices are made of: `f64` to find columns, `i128` to prove bounds.
-pub(super) trait Number:
-    Copy + PartialOrd + Add<Output = Self> + Sub<Output = Self> + Neg<Output = Self>
-{
-    const ZERO: Self;
-    fn times(self, factor: i64) -> Self;
-}
-
-impl Number for f64 {
-    const ZERO: f64 = 0.0;
-    #[inline]
-    fn times(self, factor: i64) -> f64 {
-        self * factor as f64
-    }
-}
-
-impl Number for i128 {
-    const ZERO: i128 = 0;
-    #[inline]
-    fn times(self, factor: i64) -> i128 {
-        self * i128::from(factor)
-    }
-}
+use crate::interval::{Candidate, Number, Pricing};
+use std::collections::BTreeSet;
 
 /// What the duals say about the intervals of one tensor.
 #[derive(Clone, Debug)]
@@ -271,50 +248,37 @@ impl<T: Number> SweepScratch<T> {
     }
 }
 
-/// An interval that pays, and by how much.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Candidate {
-    /// Reduced cost, negative.
-    pub reduced_cost: f64,
-    /// The interval.
-    pub interval: Interval,
-}
-
-/// The outcome of pricing.
-#[derive(Clone, Debug, Default)]
-pub struct Pricing {
-    /// Intervals with negative reduced cost, the best of some start stages of each tensor, most negative first.
-    pub candidates: Vec<Candidate>,
-    /// Sum over tensors of the least total reduced cost of disjoint intervals: the objective of the relaxation plus this
-    /// is the Lagrangian bound, up to rounding.
-    pub lagrangian_change: f64,
-}
-
-/// Prices all intervals of all tensors. `duals` are as the LP has them, memory rows in units of
-/// [`Graph::memory_unit`] and with duals at most 0. For each tensor at most `per_tensor` recomputed intervals and the one
-/// from the first computation are returned.
+/// Prices all intervals of all tensors. Duals are in the instance's unit of cost, those of memory rows per byte and at most
+/// 0. For each tensor at most `per_tensor` recomputed intervals and the one from the first computation are returned.
 pub(super) fn price(
     graph: &Graph,
     rows: &[Row],
     duals: &[f64],
     per_tensor: usize,
     tolerance: f64,
-) -> Pricing {
-    let unit = graph.memory_unit();
+) -> Pricing<Interval> {
     let priced = rows
         .iter()
         .zip(duals)
         .map(|(row, &y)| match row.is_memory() {
-            true => (row, (-y).max(0.0) / unit),
+            true => (row, (-y).max(0.0)),
             false => (row, y.max(0.0)),
         });
+    let worth = priced.clone().map(|(row, y)| {
+        let right = row.right_side(graph) as f64;
+        if row.is_memory() {
+            -y * right
+        } else {
+            y * right
+        }
+    });
+    let mut out = Pricing::new(graph.base_cost() as f64 + worth.sum::<f64>());
     let prices = Prices::new(graph, priced);
     let mut scratch = SweepScratch::new(1.0);
-    let mut out = Pricing::default();
-    let mut own: Vec<Candidate> = Vec::new();
+    let mut own: Vec<Candidate<Interval>> = Vec::new();
     for i in 0..graph.len() {
         own.clear();
-        let least = prices.sweep(graph, i, &mut scratch, |reduced_cost, interval| {
+        out.bound += prices.sweep(graph, i, &mut scratch, |reduced_cost, interval| {
             if reduced_cost < -tolerance {
                 own.push(Candidate {
                     reduced_cost,
@@ -322,22 +286,30 @@ pub(super) fn price(
                 });
             }
         });
-        out.lagrangian_change += least;
-        own.sort_by(order);
-        let mut left = per_tensor;
-        out.candidates.extend(own.iter().filter(|c| {
-            let first = !c.interval.is_recomputed();
-            let take = first || left > 0;
-            left -= usize::from(take && !first);
-            take
-        }));
+        out.take(&mut own, per_tensor, |c| !c.is_recomputed());
     }
-    out.candidates.sort_by(order);
-    out
+    out.finish()
 }
 
-fn order(a: &Candidate, b: &Candidate) -> std::cmp::Ordering {
-    a.reduced_cost
-        .total_cmp(&b.reduced_cost)
-        .then(a.interval.cmp(&b.interval))
+/// The tensors whose intervals may have a coefficient in a row, each once.
+pub(super) fn uses(graph: &Graph, row: &Row, note: &mut dyn FnMut(u32)) {
+    match row {
+        Row::Need { node, .. } => note(*node),
+        Row::Input { node, input, .. } => {
+            note(*node);
+            note(*input);
+        }
+        Row::Memory { stage, .. } => {
+            let alive = |i: &u32| graph.last_stage[*i as usize] >= *stage;
+            (0..=*stage).filter(alive).for_each(note);
+        }
+        Row::Path(cut) => cut.path.iter().copied().for_each(note),
+        Row::PathMemory(cut) => {
+            let beside = cut.companions.iter().map(|g| g.1);
+            let named = cut.path.path.iter().chain(&cut.staying).copied();
+            let all: BTreeSet<u32> = named.chain(beside).collect();
+            all.into_iter().for_each(note);
+        }
+        Row::Branch(branch) => note(branch.quantity.node()),
+    }
 }

@@ -39,6 +39,8 @@ pub use compact::{memory_cut_row, path_cut_row, point_of, separate_memory_cuts};
 pub use memory::walk_memory;
 pub use walk::separate;
 
+pub use crate::interval::SeparationSettings;
+
 use super::Graph;
 use crate::schedule::CheckmateSchedule;
 
@@ -203,30 +205,6 @@ impl FractionalPoint {
         let made = self.recomputed_before(cut.source() as usize);
         let held: f64 = cut.path.iter().map(|&p| self.retained(a, p as usize)).sum();
         held + made[b + 1] - made[a]
-    }
-}
-
-/// What a separation round looks for and how much of it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SeparationSettings {
-    /// Violation below which a cut is left alone.
-    pub violation: f64,
-    /// Cuts for each need (node, reader) in a round.
-    pub per_need: usize,
-    /// Path cuts in a round.
-    pub limit: usize,
-    /// Path memory cuts in a round.
-    pub memory_limit: usize,
-}
-
-impl Default for SeparationSettings {
-    fn default() -> Self {
-        SeparationSettings {
-            violation: 0.03,
-            per_need: 4,
-            limit: 400,
-            memory_limit: 80,
-        }
     }
 }
 

@@ -5,14 +5,14 @@
 //! cheapest that fit ([`evaluate`]). So a move keeps or drops one tensor over a range of stages, and what it changes in
 //! each stage is found exactly.
 
-mod chain;
 mod graph;
 mod moves;
 mod stage;
 mod state;
+mod walk;
 
-pub use chain::Chain;
 pub use graph::{Graph, InPlaceWay, Stage, Variant, Way, Ways};
 pub use moves::Proposer;
 pub use stage::{StageRecord, StageScratch, StageValue, evaluate, evaluate_and_note, record};
 pub use state::State;
+pub use walk::MonetWalk;

@@ -55,6 +55,41 @@ impl<'g> Proposer<'g> {
         self.at(state, tensor as usize, stage as usize, random)
     }
 
+    /// What `tensor` can do about a flip of one that has it as an input: let go where it is stored for nothing, if the other
+    /// is kept, or be stored where it is computed.
+    pub fn following(&self, state: &State<'_>, tensor: usize, first: Flip) -> Option<Flip> {
+        let (release, stage) = (first.keep, first.to as usize);
+        if stage == 0 || state.is_kept(tensor, stage) != release {
+            return None;
+        }
+        if !release {
+            let mut from = state.previous_use(tensor, stage - 1).unwrap_or(0) + 1;
+            // It may be stored for nothing for a while.
+            while state.is_kept(tensor, from) {
+                from += 1;
+            }
+            return Some(Flip {
+                tensor: tensor as u32,
+                from: from as u32,
+                to: stage as u32,
+                keep: true,
+            });
+        }
+        // What a stage uses at its end is stored beyond it.
+        let before = state.previous_use(tensor, stage - 1).unwrap_or(0);
+        let mut to = stage;
+        while to < self.graph.stages && state.is_kept(tensor, to + 1) {
+            to += 1;
+        }
+        let used = state.next_use(tensor, stage);
+        used.is_none_or(|next| next > to).then_some(Flip {
+            tensor: tensor as u32,
+            from: before as u32 + 1,
+            to: to as u32,
+            keep: false,
+        })
+    }
+
     /// A stage whose backward node has several variants, or `None` where none has.
     pub fn choice(&self, random: &mut Random) -> Option<usize> {
         let choices = &self.graph.choices;

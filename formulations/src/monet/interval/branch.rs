@@ -2,6 +2,7 @@
 
 use super::rows::{Kind, Row, Term, Which};
 use super::{Graph, Point};
+use crate::interval::{INTEGRAL, Open, fraction, most_promising, open};
 
 /// An integer quantity of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -48,20 +49,12 @@ pub enum Quantity {
 }
 
 /// A quantity is at least, or at most, so much.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Branch {
-    /// What is bounded.
-    pub quantity: Quantity,
-    /// Bounded below rather than above.
-    pub at_least: bool,
-    /// The bound.
-    pub count: u32,
-}
+pub type Branch = crate::interval::Branch<Quantity>;
 
-impl Branch {
-    /// The branching as a row: `quantity >= count`, or `-quantity >= -count`.
-    pub fn row(&self) -> Row {
-        let sign = if self.at_least { 1 } else { -1 };
+impl Row {
+    /// A branching: `quantity >= count`, or `-quantity >= -count`.
+    pub fn branch(branch: &Branch) -> Row {
+        let sign = branch.sign();
         let start = |node, first, last, which| Term::Start {
             node,
             first,
@@ -69,7 +62,7 @@ impl Branch {
             which,
             coefficient: sign,
         };
-        let term = match self.quantity {
+        let term = match branch.quantity {
             Quantity::Choice { stage, way } => Term::Choice {
                 stage,
                 way,
@@ -88,55 +81,19 @@ impl Branch {
         };
         Row {
             kind: Kind::Branch,
-            right: sign * i64::from(self.count),
+            right: sign * i64::from(branch.count),
             terms: vec![term],
         }
     }
 }
 
-/// An open quantity, with its value and what is at stake.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Open {
-    pub quantity: Quantity,
-    pub value: f64,
-    pub score: f64,
-}
-
-impl Open {
-    /// At most the value rounded down, and at least it rounded up.
-    pub fn branches(&self) -> [Branch; 2] {
-        let floor = self.value.floor();
-        [(false, floor), (true, floor + 1.0)].map(|(at_least, count)| Branch {
-            quantity: self.quantity,
-            at_least,
-            count: count as u32,
-        })
-    }
-}
-
-/// Values this near an integer count as integer.
-const INTEGRAL: f64 = 1e-5;
-
-fn fraction(value: f64) -> f64 {
-    (value - value.floor()).min(value.ceil() - value)
-}
-
 /// Fractional quantities of a point, the highest scores first, at most `limit`: implementations, for each tensor its count
 /// of recomputations, the stage in which its storage is most in doubt, the window up to which it is recomputed, and how
 /// it is computed. Empty only where the point is a schedule.
-pub(super) fn open_quantities(graph: &Graph, point: &Point, limit: usize) -> Vec<Open> {
+pub(super) fn open_quantities(graph: &Graph, point: &Point, limit: usize) -> Vec<Open<Quantity>> {
     let mean = graph.base_cost() as f64 / graph.columns as f64;
-    let mut found: Vec<Open> = Vec::new();
-    let mut add = |quantity, value: f64, weight: f64| {
-        let f = fraction(value);
-        if f > INTEGRAL {
-            found.push(Open {
-                quantity,
-                value,
-                score: f * weight,
-            });
-        }
-    };
+    let mut found: Vec<Open<Quantity>> = Vec::new();
+    let mut add = |quantity, value: f64, weight: f64| found.extend(open(quantity, value, weight));
     for t in 1..graph.stages {
         if graph.choices[t].len() < 2 {
             continue;
@@ -178,12 +135,7 @@ pub(super) fn open_quantities(graph: &Graph, point: &Point, limit: usize) -> Vec
             ways(graph, point, node, t, cost, &mut add);
         }
     }
-    found.sort_by(|a, b| {
-        let order = b.score.total_cmp(&a.score);
-        order.then(a.quantity.cmp(&b.quantity))
-    });
-    found.truncate(limit);
-    found
+    most_promising(found, limit)
 }
 
 /// How a node is computed in a stage.

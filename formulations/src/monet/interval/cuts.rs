@@ -7,35 +7,12 @@
 
 use super::cover::{Item, cover};
 use super::{Graph, PathCut, Point, Row};
+use crate::interval::SeparationSettings;
 use std::collections::{BTreeSet, BinaryHeap};
 
 /// Not on any path.
 const FAR: f64 = 2.0;
 const NONE: u32 = u32::MAX;
-
-/// What a round of separation looks for and how much of it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CutSettings {
-    /// Violation below which a cut is left alone.
-    pub violation: f64,
-    /// Path cuts for each need in a round.
-    pub per_need: usize,
-    /// Path cuts in a round.
-    pub limit: usize,
-    /// Path memory cuts in a round.
-    pub memory_limit: usize,
-}
-
-impl Default for CutSettings {
-    fn default() -> Self {
-        CutSettings {
-            violation: 0.03,
-            per_need: 4,
-            limit: 400,
-            memory_limit: 80,
-        }
-    }
-}
 
 /// Distances to one tensor for the stages `1..=last`.
 struct Walk {
@@ -234,7 +211,7 @@ fn targets<'a>(
 pub fn separate_cuts(
     graph: &Graph,
     point: &Point,
-    settings: &CutSettings,
+    settings: &SeparationSettings,
     memory: bool,
 ) -> Vec<Row> {
     let stop = 1.0 - settings.violation;
@@ -312,7 +289,7 @@ fn memory_cuts(
     point: &Point,
     b: usize,
     target: &Target<'_>,
-    settings: &CutSettings,
+    settings: &SeparationSettings,
 ) -> Vec<(f64, Row, Moment)> {
     let sources: Vec<u32> = target.sources().into_iter().collect();
     // A cover may be violated where the sum is not.

@@ -22,21 +22,18 @@ mod branch;
 mod cover;
 mod cuts;
 mod graph;
-mod master;
 mod point;
 mod price;
-mod root;
+mod program;
 mod rows;
-mod tree;
 
 pub use bound::lagrangian_bound;
 pub use branch::{Branch, Quantity};
-pub use cuts::{CutSettings, separate_cuts};
+pub use cuts::separate_cuts;
 pub use graph::{Choice, Graph, Start};
 pub use point::Point;
-pub use root::{Relaxed, RootBound, RootError, RootSettings, RootStatus, root_bound};
+pub use program::{RootError, root_bound};
 pub use rows::{Kind, PathCut, Row, Term, Which};
-pub use tree::{Exchange, TreeEnd, TreeOutcome, TreeSettings, search};
 
 use crate::schedule::MonetSchedule;
 

@@ -256,7 +256,7 @@ impl Point {
     }
 
     /// A point that is a schedule, as one, and its cost. What is stored twice over is stored.
-    pub(super) fn rounded(&self, graph: &Graph) -> (MonetSchedule, u64) {
+    pub fn rounded(&self, graph: &Graph) -> (MonetSchedule, u64) {
         let (stages, columns) = (graph.stages, graph.columns);
         let mut s = MonetSchedule {
             computed: BitMatrix::new(stages, columns),

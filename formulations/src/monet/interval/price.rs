@@ -1,32 +1,8 @@
 //! Prices of atoms from duals, and the cheapest intervals and lives of each tensor under them.
 
 use super::{Graph, Interval, Row, Start, Term, Which};
+use crate::interval::{Candidate, Number, Pricing};
 use std::collections::BTreeMap;
-use std::ops::{Add, Neg, Sub};
-
-/// A number that prices are made of: `f64` to find columns, `i128` to prove bounds.
-pub(super) trait Number:
-    Copy + PartialOrd + Add<Output = Self> + Sub<Output = Self> + Neg<Output = Self>
-{
-    const ZERO: Self;
-    fn times(self, factor: i64) -> Self;
-}
-
-impl Number for f64 {
-    const ZERO: f64 = 0.0;
-    #[inline]
-    fn times(self, factor: i64) -> f64 {
-        self * factor as f64
-    }
-}
-
-impl Number for i128 {
-    const ZERO: i128 = 0;
-    #[inline]
-    fn times(self, factor: i64) -> i128 {
-        self * i128::from(factor)
-    }
-}
 
 /// What every atom costs beyond its own cost, by tensor and stage.
 #[derive(Clone, Debug)]
@@ -265,38 +241,19 @@ impl<T: Number> Prices<T> {
     }
 }
 
-/// An interval that pays, and by how much.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Candidate {
-    /// Reduced cost, negative.
-    pub reduced_cost: f64,
-    pub interval: Interval,
-}
-
-/// The outcome of pricing.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Pricing {
-    /// Intervals with negative reduced cost, the best from some starts of each tensor, most negative first.
-    pub candidates: Vec<Candidate>,
-    /// The Lagrangian bound without its offset, up to rounding.
-    pub bound: f64,
-}
-
 /// Prices all intervals of all tensors at duals in the instance's unit of cost, per byte for memory rows.
-pub(super) fn price<'a>(
+pub(super) fn price(
     graph: &Graph,
-    rows: impl Iterator<Item = (&'a Row, f64)> + Clone,
+    rows: &[Row],
+    duals: &[f64],
     per_tensor: usize,
     tolerance: f64,
-) -> Pricing {
-    let prices = Prices::new(graph, 1.0, rows.clone());
-    let mut out = Pricing::default();
-    let mut own: Vec<Candidate> = Vec::new();
-    let mut multipliers = 0.0;
-    for (row, y) in rows {
-        multipliers += y * row.right as f64;
-    }
-    out.bound = multipliers;
+) -> Pricing<Interval> {
+    let priced = rows.iter().zip(duals.iter().copied());
+    let worth = priced.clone().map(|(row, y)| y * row.right as f64);
+    let mut out = Pricing::new(graph.fixed_cost() as f64 + worth.sum::<f64>());
+    let prices = Prices::new(graph, 1.0, priced);
+    let mut own: Vec<Candidate<Interval>> = Vec::new();
     for i in 0..graph.columns as u32 {
         own.clear();
         out.bound += prices.sweep(graph, i, |reduced_cost, interval| {
@@ -307,20 +264,9 @@ pub(super) fn price<'a>(
                 });
             }
         });
-        own.sort_by(order);
-        out.candidates.extend(own.iter().take(per_tensor));
+        out.take(&mut own, per_tensor, |_| false);
     }
-    for t in 0..graph.stages {
-        if graph.choices[t].len() > 1 {
-            out.bound += prices.best_choice(graph, t);
-        }
-    }
-    out.candidates.sort_by(order);
-    out
-}
-
-fn order(a: &Candidate, b: &Candidate) -> std::cmp::Ordering {
-    a.reduced_cost
-        .total_cmp(&b.reduced_cost)
-        .then(a.interval.cmp(&b.interval))
+    let several = (0..graph.stages).filter(|&t| graph.choices[t].len() > 1);
+    out.bound += several.map(|t| prices.best_choice(graph, t)).sum::<f64>();
+    out.finish()
 }

@@ -1,9 +1,8 @@
 //! The relaxation of a node: columns and rows until nothing is violated and nothing pays, cuts, and again.
 
-use super::{Branch, Graph, Interval, IntervalPoint, Journal, Master, RootSettings, Row};
-use super::{RootError, lagrangian_bound};
-use crate::checkmate::path_cuts::separate;
-use remat_lp::{Algorithm, LpOutcome, Solution};
+use super::{Branch, Journal, Master, Program, RootSettings, RowLimits};
+use remat_lp::{Algorithm, LpOutcome, ModelError, Solution};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -11,10 +10,12 @@ use std::time::{Duration, Instant};
 const BOUND_EVERY: usize = 25;
 /// How often overflow is made dearer, eightfold each time.
 const PENALTIES: usize = 8;
+/// How often the LP solver is given another try from the slack basis.
+const FRESH_STARTS: usize = 20;
 
 /// How a convergence ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RelaxEnd {
+pub enum RelaxEnd {
     /// Nothing is violated and nothing pays (or little moved, where that was asked for).
     Converged,
     /// The bound has reached the cutoff.
@@ -51,49 +52,39 @@ pub(super) struct CutEffort {
 }
 
 /// Is shown a relaxation on its way.
-pub(super) type Notice<'a> = &'a dyn Fn(&Relaxation);
+pub(super) type Notice<'a, P> = &'a dyn Fn(&Relaxation<P>);
 
 /// A restricted program, and what is known of the node it stands at.
 #[derive(Clone)]
-pub(super) struct Relaxation {
+pub(super) struct Relaxation<P: Program> {
     pub settings: RootSettings,
-    pub master: Master,
+    pub master: Master<P>,
     pub spent: Spent,
     /// Safe lower bound on the schedules below the present branchings.
     pub bound: u64,
-    /// Value of the last relaxation, with the base cost.
+    /// Value of the last relaxation, everything included.
     pub value: f64,
     /// Its solution.
-    pub point: IntervalPoint,
+    pub point: P::Point,
     /// Rows and duals that prove the bound, where somebody wants them: a copy of all rows for every better bound.
-    pub proof: Option<Vec<(Row, f64)>>,
+    pub proof: Option<Vec<(P::Row, f64)>>,
     /// Whether that solution meets every row, apart from cuts that were not looked for.
     pub settled: bool,
     /// Bounds from here on end a convergence.
     pub cutoff: u64,
-    /// No schedule costs more.
-    pub costliest: u64,
     begin: Instant,
     penalties: usize,
+    fresh_starts: usize,
 }
 
-/// No schedule without useless recomputations costs more: each node runs at most once in each stage of its life.
-fn costliest(graph: &Graph) -> u64 {
-    let runs = |i: usize| u64::from(graph.last_stage[i]) + 1 - i as u64;
-    (0..graph.len()).fold(0u64, |s, i| {
-        s.saturating_add(graph.cost[i].saturating_mul(runs(i)))
-    })
-}
-
-impl Relaxation {
+impl<P: Program> Relaxation<P> {
     pub fn new(
-        graph: Graph,
+        program: Arc<P>,
         settings: RootSettings,
         journal: Option<Box<dyn Journal>>,
-    ) -> Result<Self, RootError> {
-        let base = graph.base_cost();
-        let costliest = costliest(&graph);
-        let mut master = Master::new(graph, settings.lp.clone(), journal)?;
+    ) -> Result<Self, ModelError> {
+        let base = program.base_cost();
+        let mut master = Master::new(program, settings.lp.clone(), journal)?;
         master.stop_when(settings.stop.clone());
         Ok(Relaxation {
             settings,
@@ -101,27 +92,26 @@ impl Relaxation {
             spent: Spent::default(),
             bound: base,
             value: base as f64,
-            point: IntervalPoint::default(),
+            point: P::Point::default(),
             proof: Some(Vec::new()),
             settled: false,
             cutoff: u64::MAX,
-            costliest,
             begin: Instant::now(),
             penalties: 0,
+            fresh_starts: 0,
         })
     }
 
-    /// Simplex iterations so far.
-    pub fn iterations(&self) -> u64 {
-        self.master.stats().iterations()
-    }
-
-    pub fn graph(&self) -> &Graph {
-        self.master.graph()
+    pub fn program(&self) -> &P {
+        self.master.program()
     }
 
     /// Goes to another node: its branchings, and the bound that is known there.
-    pub fn enter(&mut self, branches: &[Branch], bound: u64) -> Result<(), RootError> {
+    pub fn enter(
+        &mut self,
+        branches: &[Branch<P::Quantity>],
+        bound: u64,
+    ) -> Result<(), ModelError> {
         self.master.set_branches(branches)?;
         self.bound = bound;
         Ok(())
@@ -137,8 +127,8 @@ impl Relaxation {
     pub fn cut_rounds(
         &mut self,
         effort: CutEffort,
-        notice: Notice<'_>,
-    ) -> Result<RelaxEnd, RootError> {
+        notice: Notice<'_, P>,
+    ) -> Result<RelaxEnd, ModelError> {
         let mut eager = effort.eager;
         let mut end = RelaxEnd::Converged;
         let mut idle = 0;
@@ -151,16 +141,7 @@ impl Relaxation {
             end = self.converge(eager, notice)?;
             notice(self);
             if self.settings.verbose {
-                println!(
-                    "cut round {round}: {added} cuts, {:.2}, bound {}, {} rows, {} columns, lp {:.2} s, pricing {:.2} s, separation {:.2} s",
-                    self.value,
-                    self.bound,
-                    self.master.rows().len(),
-                    self.master.num_columns(),
-                    self.spent.lp.as_secs_f64(),
-                    self.spent.pricing.as_secs_f64(),
-                    self.spent.separation.as_secs_f64()
-                );
+                println!("cut round {round}: {added} cuts, {}", self.summary());
             }
             if end != RelaxEnd::Converged {
                 return Ok(end);
@@ -185,18 +166,26 @@ impl Relaxation {
         Ok(end)
     }
 
-    fn add_cuts(&mut self) -> Result<usize, RootError> {
+    fn summary(&self) -> String {
+        format!(
+            "{:.2}, bound {}, {} rows, {} columns, {} pivots, lp {:.2} s, pricing {:.2} s, separation {:.2} s",
+            self.value,
+            self.bound,
+            self.master.rows().len(),
+            self.master.num_columns(),
+            self.master.work().iterations,
+            self.spent.lp.as_secs_f64(),
+            self.spent.pricing.as_secs_f64(),
+            self.spent.separation.as_secs_f64()
+        )
+    }
+
+    fn add_cuts(&mut self) -> Result<usize, ModelError> {
         let clock = Instant::now();
-        let graph = self.master.graph();
-        let point = self.point.fractional(graph);
-        let found = separate(graph, &point, 0, &self.settings.separation);
-        let mut rows: Vec<Row> = found.into_iter().map(|f| Row::Path(f.cut)).collect();
-        if self.settings.memory_cuts {
-            let memory = self
-                .point
-                .violated_path_memory(graph, &self.settings.separation);
-            rows.extend(memory.into_iter().map(Row::PathMemory));
-        }
+        let s = &self.settings;
+        let rows = self
+            .program()
+            .cuts(&self.point, &s.separation, s.memory_cuts);
         self.spent.separation += clock.elapsed();
         let clock = Instant::now();
         let added = self.master.add_rows(rows)?;
@@ -207,7 +196,7 @@ impl Relaxation {
 
     /// Solves with rows and columns coming in until nothing is violated and nothing pays; if `eager`, until the value has
     /// hardly moved for some rounds. `notice` is called every so many rounds.
-    pub fn converge(&mut self, eager: bool, notice: Notice<'_>) -> Result<RelaxEnd, RootError> {
+    pub fn converge(&mut self, eager: bool, notice: Notice<'_, P>) -> Result<RelaxEnd, ModelError> {
         self.settled = false;
         let mut algorithm = Algorithm::Auto;
         let mut last_value = f64::INFINITY;
@@ -218,10 +207,17 @@ impl Relaxation {
             self.spent.lp += clock.elapsed();
             self.spent.rounds += 1;
             let LpOutcome::Optimal(solution) = outcome else {
-                return Ok(match self.is_late() {
-                    true => RelaxEnd::Late,
-                    false => RelaxEnd::Trouble,
-                });
+                if self.is_late() {
+                    return Ok(RelaxEnd::Late);
+                }
+                if self.fresh_starts >= FRESH_STARTS {
+                    return Ok(RelaxEnd::Trouble);
+                }
+                // The program is feasible and bounded: another way to the optimum may find it.
+                self.fresh_starts += 1;
+                self.master.forget_basis();
+                algorithm = Algorithm::Auto;
+                continue;
             };
             let late = self.is_late();
             let moved = (solution.objective - last_value).abs() / solution.objective.abs().max(1.0);
@@ -235,7 +231,7 @@ impl Relaxation {
             let enough = eager && calm >= 3 && overflow <= 1e-6;
             // Before the purge: afterwards the solution's columns are others than the program's.
             self.point = self.master.point(&solution);
-            let rows = self.separate_rows(&solution);
+            let rows = self.violated_rows(overflow);
             let mut columns = Vec::new();
             if !self.settings.alternate || rows.is_empty() || enough {
                 let (priced, estimate) = self.price(&solution);
@@ -249,8 +245,8 @@ impl Relaxation {
             if self.spent.rounds.is_multiple_of(BOUND_EVERY) {
                 notice(self);
             }
+            self.value = self.master.value(&solution);
             if self.bound >= self.cutoff {
-                self.value = self.master.value(&solution);
                 return Ok(RelaxEnd::Cutoff);
             }
             let clock = Instant::now();
@@ -264,12 +260,8 @@ impl Relaxation {
             self.spent.lp += clock.elapsed();
             if self.settings.verbose {
                 println!(
-                    "  {:.3} (overflow {overflow:.3}): +{added_rows} rows +{added_columns} columns, {} x {}, {} pivots, lp {:.2} s",
-                    self.master.value(&solution),
-                    self.master.rows().len(),
-                    self.master.num_columns(),
-                    self.master.stats().iterations(),
-                    self.spent.lp.as_secs_f64()
+                    "  +{added_rows} rows +{added_columns} columns, overflow {overflow:.3}: {}",
+                    self.summary()
                 );
             }
             algorithm = match (added_rows > 0, added_columns > 0) {
@@ -280,9 +272,8 @@ impl Relaxation {
             if added_rows + added_columns > 0 && !late && !enough {
                 continue;
             }
-            self.value = self.master.value(&solution);
             self.settled = overflow <= 1e-6 && !late;
-            return Ok(if self.bound > self.costliest {
+            return Ok(if self.bound > self.program().costliest() {
                 RelaxEnd::Infeasible
             } else if late {
                 RelaxEnd::Late
@@ -299,7 +290,7 @@ impl Relaxation {
     }
 
     /// The intervals that pay, and the Lagrangian bound up to rounding.
-    fn price(&mut self, solution: &Solution) -> (Vec<Interval>, f64) {
+    fn price(&mut self, solution: &Solution) -> (Vec<P::Column>, f64) {
         let clock = Instant::now();
         let pricing = self
             .master
@@ -309,15 +300,14 @@ impl Relaxation {
             .candidates
             .iter()
             .take(self.settings.columns_per_round);
-        let estimate = self.master.value(solution) + pricing.lagrangian_change;
-        (best.map(|c| c.interval).collect(), estimate)
+        (best.map(|c| c.interval).collect(), pricing.bound)
     }
 
     /// Computes the safe bound of a solution's duals.
     fn prove(&mut self, solution: &Solution) {
         let clock = Instant::now();
         let duals = self.master.duals(solution);
-        let bound = lagrangian_bound(self.master.graph(), self.master.rows(), &duals);
+        let bound = self.program().lagrangian_bound(self.master.rows(), &duals);
         if bound >= self.bound {
             self.bound = bound;
             if let Some(proof) = &mut self.proof {
@@ -329,19 +319,17 @@ impl Relaxation {
         self.spent.pricing += clock.elapsed();
     }
 
-    fn separate_rows(&mut self, solution: &Solution) -> Vec<Row> {
+    fn violated_rows(&mut self, overflow: f64) -> Vec<P::Row> {
         let clock = Instant::now();
-        let point = &self.point;
-        let graph = self.master.graph();
-        let known = |row: &Row| self.master.contains(row);
-        let mut rows = point.violated_inputs(graph, 1e-6);
-        rows.retain(|r| !known(r));
-        let per_stage = self.settings.memory_rows_per_stage;
-        // Overflow is as good as capacity: only what exceeds both is news.
-        let overflow = self.master.overflow(solution) * graph.memory_unit();
-        let limit = (graph.capacity as f64 + overflow) * (1.0 + 1e-6);
-        let memory = point.violated_memory(graph, limit, per_stage, known);
-        rows.extend(memory.into_iter().take(self.settings.memory_rows_per_round));
+        let program = self.master.program();
+        let limits = RowLimits {
+            // Overflow is as good as memory: only what exceeds both is news.
+            overflow_bytes: overflow * program.memory_unit(),
+            memory_per_stage: self.settings.memory_rows_per_stage,
+            memory: self.settings.memory_rows_per_round,
+            known: &|row| self.master.contains(row),
+        };
+        let rows = program.violated(&self.point, &limits);
         self.spent.separation += clock.elapsed();
         rows
     }

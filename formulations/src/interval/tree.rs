@@ -1,16 +1,15 @@
-//! Branch, price and cut over the interval form.
+//! Branch, price and cut.
 //!
 //! A node of the tree is a list of branchings ([`Branch`]). One restricted program serves all nodes: going to another node
 //! exchanges its branching rows, while columns, rows and cuts, which hold everywhere, stay. A few such programs work side by
 //! side, in rounds. Nodes are taken by least bound, with short plunges to the better child. Every bound is a Lagrangian
 //! bound in integers.
 
-use super::branch::{Open, open_quantities};
+use super::history::History;
 use super::relax::{CutEffort, RelaxEnd, Relaxation};
-use super::root::Root;
-use super::{Branch, Quantity, RootError};
-use crate::schedule::BitMatrix;
+use super::{Branch, Open, Program, Root, Work};
 use rayon::prelude::*;
+use remat_lp::ModelError;
 use std::collections::BTreeMap;
 
 /// How the tree is searched.
@@ -20,7 +19,7 @@ pub struct TreeSettings {
     pub gap: f64,
     /// Nodes at most.
     pub nodes: u64,
-    /// Simplex iterations at most.
+    /// Simplex iterations at most, those of the root included.
     pub iterations: u64,
     /// Rounds of cuts at a node below the root.
     pub node_cut_rounds: usize,
@@ -46,13 +45,21 @@ impl Default for TreeSettings {
     }
 }
 
+/// The solution of a node's relaxation.
+#[derive(Clone, Debug)]
+pub struct Visited<P: Program> {
+    /// The solution.
+    pub point: P::Point,
+    /// It leaves nothing open: it is a schedule.
+    pub integral: bool,
+}
+
 /// What the tree shares with the search for schedules.
-pub trait Exchange {
+pub trait Exchange<P: Program> {
     /// Cost of the best schedule known.
     fn best(&self) -> Option<u64>;
-    /// Makes schedules of retained sets that are rounded from relaxations; returns the work done, in moves of the
-    /// annealing.
-    fn polish(&self, starts: Vec<BitMatrix>) -> u64;
+    /// Makes schedules that are near solutions of relaxations; returns the work done, in moves of the annealing.
+    fn visit(&self, visited: Vec<Visited<P>>) -> u64;
     /// How far the tree is: proven bound, nodes, simplex iterations.
     fn progress(&self, bound: u64, nodes: u64, iterations: u64);
 }
@@ -64,7 +71,7 @@ pub enum TreeEnd {
     Closed,
     /// Proven: no schedule fits.
     Infeasible,
-    /// A limit or the flag stopped it.
+    /// A limit, the flag or the LP solver stopped it.
     Limit,
 }
 
@@ -86,41 +93,44 @@ pub struct TreeOutcome {
 }
 
 /// Searches the tree, in safe bounds, over the whole space of schedules. Nodes are solved in rounds of [`LANES`], in the
-/// current rayon pool; the answer does not depend on its size.
+/// current rayon pool; the answer does not depend on its size. The limits of the root's settings end the search too.
 ///
 /// # Errors
-/// [`RootError`] where the LP solver refuses a change: a defect.
-pub fn search(
-    root: Root,
+/// [`ModelError`] where the LP solver refuses a change: a defect.
+pub fn search<P: Program>(
+    root: Root<P>,
     settings: &TreeSettings,
-    exchange: &dyn Exchange,
-) -> Result<TreeOutcome, RootError> {
+    exchange: &dyn Exchange<P>,
+) -> Result<TreeOutcome, ModelError> {
     Tree::new(root, settings, exchange).run()
 }
 
-#[derive(Clone, Debug)]
-struct Node {
+struct Node<P: Program> {
     bound: u64,
-    branches: Vec<Branch>,
+    branches: Vec<Branch<P::Quantity>>,
     /// What the last branching was made at, its direction, and the value of the relaxation there.
-    made_at: Option<(Open, bool, f64)>,
+    made_at: Option<(Open<P::Quantity>, bool, f64)>,
 }
 
 /// Nodes solved side by side: fixed, so that the answer does not depend on the number of threads.
 const LANES: usize = 4;
-/// Moves of the annealing for each simplex iteration: a fifth to a third of the time.
-const MOVES_PER_ITERATION: u64 = 50;
+/// Ticks of the LP solver for each move of the annealing: a fifth to a third of the time is annealed. A move takes some 300.
+const TICKS_PER_MOVE: u64 = 1000;
+/// Branchings tried side by side: fixed as well.
+const BATCH: usize = 4;
+/// Quantities that are looked at before one is chosen to branch on.
+const OPEN: usize = 64;
 
 /// Bound first, then the younger node.
 type Key = (u64, std::cmp::Reverse<u64>);
 
-struct Tree<'a> {
-    lanes: Vec<Relaxation>,
+struct Tree<'a, P: Program> {
+    lanes: Vec<Relaxation<P>>,
     settings: &'a TreeSettings,
-    exchange: &'a dyn Exchange,
-    open: BTreeMap<Key, Node>,
+    exchange: &'a dyn Exchange<P>,
+    open: BTreeMap<Key, Node<P>>,
     /// The node that each lane goes on with.
-    plunges: Vec<Option<Node>>,
+    plunges: [Option<Node<P>>; LANES],
     /// Least bound of the nodes that were closed.
     closed_bound: u64,
     bound: u64,
@@ -129,114 +139,40 @@ struct Tree<'a> {
     nodes: u64,
     moves: u64,
     history: History,
-    /// Iterations of the root, which every lane inherits.
-    root_iterations: u64,
+    /// Work of the root, which every lane inherits.
+    root_work: Work,
+    /// Work of trials.
+    trial_work: Work,
 }
 
 /// What became of a node.
-struct Solved {
+struct Solved<P: Program> {
     /// Bound of the node.
     bound: u64,
     /// Its children, the one to plunge into first; none if it is closed.
-    children: Option<[Node; 2]>,
-    /// What its relaxation retains.
-    retained: Option<BitMatrix>,
-    /// The relaxation is a schedule.
-    integral: bool,
-    /// Trials of branchings.
-    trials: Vec<(Open, [f64; 2])>,
+    children: Option<[Node<P>; 2]>,
+    /// Its relaxation, where that was solved to the end.
+    visited: Option<Visited<P>>,
+    /// Trials of branchings, and the work they took.
+    trials: Vec<(Open<P::Quantity>, [f64; 2])>,
+    trial_work: Work,
     /// What the branching above gained in truth.
-    gained: Option<(Open, bool, f64)>,
+    gained: Option<(Open<P::Quantity>, bool, f64)>,
 }
 
-/// Gains of branchings by tensor, kind and direction: pseudo-costs. What a trial gains in the restricted program is more
-/// than what is left of it once new columns are in, so what was gained in truth counts as soon as it is known.
-#[derive(Default)]
-struct History {
-    trials: BTreeMap<HistoryKey, Average>,
-    gained: BTreeMap<HistoryKey, Average>,
-}
-
-/// Tensor, kind of quantity, direction.
-type HistoryKey = (u32, u8, bool);
-
-/// Gains per unit of distance.
-#[derive(Clone, Copy, Default)]
-struct Average {
-    sum: f64,
-    number: u32,
-}
-
-impl Average {
-    fn add(&mut self, gain: f64, distance: f64) {
-        self.sum += gain / distance.max(0.05);
-        self.number += 1;
-    }
-}
-
-/// Gains after which history is believed without a trial.
-const RELIABLE: u32 = 4;
-
-impl History {
-    fn key(open: &Open, up: bool) -> HistoryKey {
-        let kind = match open.quantity {
-            Quantity::Starts { .. } => 0,
-            Quantity::Held { .. } => 1,
-        };
-        (open.quantity.node(), kind, up)
-    }
-
-    fn expect(&self, open: &Open) -> [f64; 2] {
-        [false, true].map(|up| {
-            let key = Self::key(open, up);
-            let known = self.gained.get(&key).or_else(|| self.trials.get(&key));
-            match known {
-                Some(average) => average.sum / f64::from(average.number) * open.distance(up),
-                None => open.score,
-            }
-        })
-    }
-
-    /// What such branchings have gained in truth, where that is known.
-    fn expect_gained(&self, open: &Open) -> [Option<f64>; 2] {
-        [false, true].map(|up| {
-            let average = self.gained.get(&Self::key(open, up))?;
-            Some(average.sum / f64::from(average.number) * open.distance(up))
-        })
-    }
-
-    fn is_reliable(&self, open: &Open) -> bool {
-        [false, true].iter().all(|up| {
-            let known = self.gained.get(&Self::key(open, *up));
-            known.is_some_and(|k| k.number >= RELIABLE)
-        })
-    }
-
-    fn note_trial(&mut self, open: &Open, gains: [f64; 2]) {
-        for (up, gain) in [false, true].into_iter().zip(gains) {
-            let average = self.trials.entry(Self::key(open, up)).or_default();
-            average.add(gain, open.distance(up));
-        }
-    }
-
-    fn note(&mut self, open: &Open, up: bool, gain: f64) {
-        let average = self.gained.entry(Self::key(open, up)).or_default();
-        average.add(gain, open.distance(up));
-    }
-}
-
-impl<'a> Tree<'a> {
-    fn new(root: Root, settings: &'a TreeSettings, exchange: &'a dyn Exchange) -> Self {
+impl<'a, P: Program> Tree<'a, P> {
+    fn new(root: Root<P>, settings: &'a TreeSettings, exchange: &'a dyn Exchange<P>) -> Self {
         let Root { mut relax, end, .. } = root;
         relax.proof = None;
         let bound = relax.bound;
         let mut tree = Tree {
-            root_iterations: relax.master.stats().iterations(),
+            root_work: relax.master.work(),
+            trial_work: Work::default(),
             lanes: (0..LANES).map(|_| relax.clone()).collect(),
             settings,
             exchange,
             open: BTreeMap::new(),
-            plunges: vec![None; LANES],
+            plunges: [const { None }; LANES],
             closed_bound: u64::MAX,
             bound,
             root_bound: bound,
@@ -257,10 +193,10 @@ impl<'a> Tree<'a> {
         tree
     }
 
-    fn run(mut self) -> Result<TreeOutcome, RootError> {
+    fn run(mut self) -> Result<TreeOutcome, ModelError> {
         loop {
             self.update_bound();
-            let iterations = self.iterations();
+            let iterations = self.work().iterations;
             self.exchange.progress(self.bound, self.nodes, iterations);
             if self.limit_reached() {
                 break;
@@ -269,13 +205,13 @@ impl<'a> Tree<'a> {
             if round.iter().all(Option::is_none) {
                 break;
             }
-            let retained = self.solve_round(round)?;
-            if !retained.is_empty() {
-                self.moves += self.exchange.polish(retained);
+            let visited = self.solve_round(round)?;
+            if !visited.is_empty() {
+                self.moves += self.exchange.visit(visited);
             }
         }
         Ok(TreeOutcome {
-            end: if self.bound > self.lanes[0].costliest {
+            end: if self.bound > self.lanes[0].program().costliest() {
                 TreeEnd::Infeasible
             } else if self.bound >= self.target() {
                 TreeEnd::Closed
@@ -285,20 +221,21 @@ impl<'a> Tree<'a> {
             bound: self.bound,
             root_bound: self.root_bound,
             nodes: self.nodes,
-            iterations: self.iterations(),
+            iterations: self.work().iterations,
             cuts: self.lanes.iter().map(|l| l.spent.cuts).sum(),
         })
     }
 
-    fn iterations(&self) -> u64 {
-        let all = self.lanes.iter().map(|l| l.iterations()).sum::<u64>();
-        all - (LANES as u64 - 1) * self.root_iterations
+    fn work(&self) -> Work {
+        let own = |l: &Relaxation<P>| l.master.work() - self.root_work;
+        let known = self.root_work + self.trial_work;
+        self.lanes.iter().map(own).fold(known, |all, own| all + own)
     }
 
     fn limit_reached(&self) -> bool {
         self.bound >= self.target()
             || self.nodes >= self.settings.nodes
-            || self.iterations() >= self.settings.iterations
+            || self.work().iterations >= self.settings.iterations
             || self.lanes[0].is_late()
     }
 
@@ -321,16 +258,16 @@ impl<'a> Tree<'a> {
         self.closed_bound = self.closed_bound.min(bound);
     }
 
-    fn push(&mut self, node: Node) {
+    fn push(&mut self, node: Node<P>) {
         self.created += 1;
         self.open
             .insert((node.bound, std::cmp::Reverse(self.created)), node);
     }
 
     /// A node for every lane: the one it plunges into, or the best that is open.
-    fn next_round(&mut self) -> Vec<Option<Node>> {
+    fn next_round(&mut self) -> [Option<Node<P>>; LANES] {
         let target = self.target();
-        let mut round = std::mem::replace(&mut self.plunges, vec![None; LANES]);
+        let mut round = std::mem::replace(&mut self.plunges, [const { None }; LANES]);
         for slot in &mut round {
             if let Some(node) = slot.take_if(|n| n.bound >= target) {
                 self.close(node.bound);
@@ -349,32 +286,35 @@ impl<'a> Tree<'a> {
         round
     }
 
-    /// Solves a node in each lane, side by side; returns what relaxations retain that are worth a look.
-    fn solve_round(&mut self, round: Vec<Option<Node>>) -> Result<Vec<BitMatrix>, RootError> {
+    /// Solves a node in each lane, side by side; returns the relaxations that are worth a look.
+    fn solve_round(
+        &mut self,
+        round: [Option<Node<P>>; LANES],
+    ) -> Result<Vec<Visited<P>>, ModelError> {
         let target = self.target();
         let (settings, history) = (self.settings, &self.history);
-        let solved: Vec<Option<Result<Solved, RootError>>> = self
+        let solved: Vec<Option<Result<Solved<P>, ModelError>>> = self
             .lanes
             .par_iter_mut()
             .zip(round)
             .map(|(relax, node)| node.map(|n| solve_node(relax, n, target, settings, history)))
             .collect();
-        let mut retained = Vec::new();
+        let mut visited = Vec::new();
         for (lane, solved) in solved.into_iter().enumerate() {
             let Some(solved) = solved.transpose()? else {
                 continue;
             };
             self.nodes += 1;
+            self.trial_work = self.trial_work + solved.trial_work;
             for (open, gains) in &solved.trials {
-                self.history.note_trial(open, *gains);
+                self.history.note_trial::<P>(open, *gains);
             }
             if let Some((open, up, gain)) = solved.gained {
-                self.history.note(&open, up, gain);
+                self.history.note::<P>(&open, up, gain);
             }
             // Schedules always, others as far as time is left for them.
-            if solved.integral || self.moves < MOVES_PER_ITERATION * self.iterations() {
-                retained.extend(solved.retained);
-            }
+            let time = self.moves < self.work().ticks / TICKS_PER_MOVE;
+            visited.extend(solved.visited.filter(|v| v.integral || time));
             let Some([first, second]) = solved.children else {
                 self.close(solved.bound);
                 continue;
@@ -388,17 +328,17 @@ impl<'a> Tree<'a> {
                 self.push(first);
             }
         }
-        Ok(retained)
+        Ok(visited)
     }
 }
 
-fn solve_node(
-    relax: &mut Relaxation,
-    node: Node,
+fn solve_node<P: Program>(
+    relax: &mut Relaxation<P>,
+    node: Node<P>,
     target: u64,
     settings: &TreeSettings,
     history: &History,
-) -> Result<Solved, RootError> {
+) -> Result<Solved<P>, ModelError> {
     relax.cutoff = target;
     relax.enter(&node.branches, node.bound)?;
     let mut end = relax.converge(false, &|_| ())?;
@@ -414,9 +354,9 @@ fn solve_node(
     let mut solved = Solved {
         bound: relax.bound,
         children: None,
-        retained: None,
-        integral: false,
+        visited: None,
         trials: Vec::new(),
+        trial_work: Work::default(),
         gained: None,
     };
     if let Some((open, up, before)) = node.made_at {
@@ -427,13 +367,15 @@ fn solve_node(
     if end != RelaxEnd::Converged {
         return Ok(solved);
     }
-    solved.retained = Some(relax.point.rounded(relax.graph(), 0.5));
-    let open = open_quantities(relax.graph(), &relax.point, 64);
+    let open = relax.program().open(&relax.point, OPEN);
+    solved.visited = Some(Visited {
+        point: relax.point.clone(),
+        integral: open.is_empty(),
+    });
     if open.is_empty() {
-        solved.integral = true;
         return Ok(solved);
     }
-    let (chosen, gains) = choose(relax, &open, target, settings, history, &mut solved.trials)?;
+    let (chosen, gains) = choose(relax, &open, target, settings, history, &mut solved)?;
     let children = chosen.branches().map(|branch| {
         let mut branches = node.branches.clone();
         // A tighter bound on the same quantity takes the place of the old one.
@@ -457,14 +399,14 @@ fn solve_node(
 
 /// The branching whose trial, or history, promises most: candidates in the order of what history expects of them, until
 /// some in a row did not do better than the best.
-fn choose(
-    relax: &Relaxation,
-    open: &[Open],
+fn choose<P: Program>(
+    relax: &Relaxation<P>,
+    open: &[Open<P::Quantity>],
     target: u64,
     settings: &TreeSettings,
     history: &History,
-    trials: &mut Vec<(Open, [f64; 2])>,
-) -> Result<(Open, [f64; 2]), RootError> {
+    solved: &mut Solved<P>,
+) -> Result<(Open<P::Quantity>, [f64; 2]), ModelError> {
     let value = relax.value;
     // What goes beyond the target closes the child, however far.
     let enough = match target {
@@ -476,33 +418,61 @@ fn choose(
         let [a, b] = gains.map(|g| g.clamp(least, enough));
         a * b
     };
-    let mut order: Vec<(f64, &Open)> = open.iter().map(|o| (score(history.expect(o)), o)).collect();
+    let expected = |o| score(history.expect::<P>(o));
+    let mut order: Vec<(f64, &Open<P::Quantity>)> = open.iter().map(|o| (expected(o), o)).collect();
     order.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let mut best: Option<(f64, Open, [f64; 2])> = None;
+    let mut best: Option<(f64, Open<P::Quantity>, [f64; 2])> = None;
     let mut idle = 0;
-    for (_, candidate) in order.into_iter().take(settings.strong_candidates) {
-        let gains = if history.is_reliable(candidate) {
-            history.expect(candidate)
-        } else {
-            let mut gains = [0.0; 2];
-            for (gain, branch) in gains.iter_mut().zip(candidate.branches()) {
-                let after = relax.master.probe(branch, settings.strong_iterations)?;
-                *gain = (after - value).clamp(0.0, enough);
+    order.truncate(settings.strong_candidates);
+    'batches: for batch in order.chunks(BATCH) {
+        let tried: Vec<Option<Trial>> = batch
+            .par_iter()
+            .map(|(_, candidate)| try_out(relax, candidate, enough, settings, history))
+            .collect::<Result<_, _>>()?;
+        for ((_, candidate), tried) in batch.iter().zip(tried) {
+            let mut gains = history.expect::<P>(candidate);
+            if let Some((tried, work)) = tried {
+                solved.trials.push((**candidate, tried));
+                solved.trial_work = solved.trial_work + work;
+                // A trial cannot tell more than what such branchings have gained.
+                let truth = history.expect_gained::<P>(candidate);
+                gains =
+                    std::array::from_fn(|k| truth[k].map_or(tried[k], |t| tried[k].min(2.0 * t)));
             }
-            trials.push((*candidate, gains));
-            // A trial cannot tell more than what such branchings have gained.
-            let truth = history.expect_gained(candidate);
-            std::array::from_fn(|k| truth[k].map_or(gains[k], |t| gains[k].min(2.0 * t)))
-        };
-        idle += 1;
-        let score = score(gains);
-        if best.as_ref().is_none_or(|b| score > b.0) {
-            best = Some((score, *candidate, gains));
-            idle = 0;
-        } else if idle >= settings.strong_patience {
-            break;
+            idle += 1;
+            let score = score(gains);
+            if best.as_ref().is_none_or(|b| score > b.0) {
+                best = Some((score, **candidate, gains));
+                idle = 0;
+            } else if idle >= settings.strong_patience {
+                break 'batches;
+            }
         }
     }
     let (_, open, gains) = best.unwrap_or((0.0, open[0], [0.0; 2]));
     Ok((open, gains))
+}
+
+/// Gains of a branching down and up, and the work it took to find out.
+type Trial = ([f64; 2], Work);
+
+/// What a branching gains in the restricted program, down and up, at most `enough`; `None` where history knows better.
+fn try_out<P: Program>(
+    relax: &Relaxation<P>,
+    candidate: &Open<P::Quantity>,
+    enough: f64,
+    settings: &TreeSettings,
+    history: &History,
+) -> Result<Option<Trial>, ModelError> {
+    if history.is_reliable::<P>(candidate) {
+        return Ok(None);
+    }
+    let mut gains = [0.0; 2];
+    let mut all = Work::default();
+    for (gain, branch) in gains.iter_mut().zip(candidate.branches()) {
+        let (after, work) = relax.master.probe(&branch, settings.strong_iterations)?;
+        all = all + work;
+        *gain = (after - relax.value).clamp(0.0, enough);
+    }
+    Ok(Some((gains, all)))
 }

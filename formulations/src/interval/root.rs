@@ -1,11 +1,7 @@
-//! The root: columns and rows until nothing is violated and nothing pays, cuts, and again.
+//! The root: how it is worked on, and what it finds.
 
 use super::relax::{CutEffort, RelaxEnd, Relaxation};
-use super::{Graph, IntervalPoint, Journal, Row};
-use crate::bound::TooSmall;
-use crate::checkmate::path_cuts::SeparationSettings;
-use crate::instance::Instance;
-use crate::schedule::BitMatrix;
+use super::{Journal, Program, SeparationSettings};
 use remat_lp::{ModelError, Settings};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -24,7 +20,7 @@ pub struct RootSettings {
     pub memory_cuts: bool,
     /// Intervals added at most in a round.
     pub columns_per_round: usize,
-    /// Recomputed intervals of one tensor added at most in a round.
+    /// Intervals of one tensor added at most in a round.
     pub columns_per_tensor: usize,
     /// Memory rows added at most for one stage in a round.
     pub memory_rows_per_stage: usize,
@@ -34,11 +30,11 @@ pub struct RootSettings {
     pub purge_age: u32,
     /// Rows are added before columns are priced, so that every solve is either dual or primal feasible at the start.
     pub alternate: bool,
-    /// A cut round that lifts the bound by less than this share of it counts as idle.
+    /// A cut round that lifts the value by less than this share of it counts as idle.
     pub least_progress: f64,
     /// So many idle cut rounds in a row end the loop.
     pub idle_rounds: usize,
-    /// Stop soon after this much time: for benchmarks. The answer then depends on the machine.
+    /// Stop soon after this much time: for benchmarks. The answer then depends on the machine; the bound is valid.
     pub time_limit: Option<Duration>,
     /// Stop soon after this is set, in the middle of a linear program too. The bound reached so far is valid.
     pub stop: Option<Arc<AtomicBool>>,
@@ -53,7 +49,7 @@ impl Default for RootSettings {
     fn default() -> Self {
         RootSettings {
             lp: Settings::default(),
-            cut_rounds: 40,
+            cut_rounds: 60,
             separation: SeparationSettings::default(),
             memory_cuts: true,
             columns_per_round: 800,
@@ -77,9 +73,9 @@ impl Default for RootSettings {
 pub enum RootStatus {
     /// Nothing is violated, nothing pays, and cut rounds ended by themselves or by their limit.
     Converged,
-    /// Memory overflows however dear it is: no schedule fits.
+    /// No schedule fits: the bound is above what any schedule costs.
     Infeasible,
-    /// The time limit came first. The bound is valid.
+    /// The time limit or the flag came first. The bound is valid.
     TimeLimit,
     /// The LP solver gave up. The bound is valid.
     Trouble,
@@ -87,10 +83,10 @@ pub enum RootStatus {
 
 /// What the root found.
 #[derive(Clone, Debug)]
-pub struct RootBound {
+pub struct RootBound<P: Program> {
     /// How it ended.
     pub status: RootStatus,
-    /// Value of the last relaxation, with the base cost.
+    /// Value of the last relaxation, everything included.
     pub lp_value: f64,
     /// A lower bound on the cost of every schedule that fits, in safe arithmetic.
     pub safe_bound: u64,
@@ -100,7 +96,7 @@ pub struct RootBound {
     pub rounds: usize,
     /// Rows at the end.
     pub rows: usize,
-    /// Intervals at the end.
+    /// Columns at the end.
     pub cols: usize,
     /// Cuts that were added.
     pub cuts: usize,
@@ -113,73 +109,15 @@ pub struct RootBound {
     /// Time in the separation of rows and cuts.
     pub separation_seconds: f64,
     /// The last fractional solution.
-    pub point: IntervalPoint,
-    /// Rows and duals that prove the bound: [`lagrangian_bound`](super::lagrangian_bound) computes it from them and the graph alone.
-    pub proof: Vec<(Row, f64)>,
-}
-
-/// Why there is no root bound.
-#[derive(Debug, thiserror::Error)]
-pub enum RootError {
-    /// A node does not fit alone.
-    #[error(transparent)]
-    TooSmall(#[from] TooSmall),
-    /// The LP solver refused a change: a defect.
-    #[error(transparent)]
-    Model(#[from] ModelError),
-}
-
-/// The bound of the interval form at the root, over the whole space of schedules.
-///
-/// # Errors
-/// [`RootError::TooSmall`] where a node cannot run within the budget (in bytes, fixed memory included) at all.
-pub fn root_bound(
-    instance: &Instance,
-    budget_bytes: u64,
-    settings: &RootSettings,
-) -> Result<RootBound, RootError> {
-    root_bound_recorded(instance, budget_bytes, settings, None)
-}
-
-/// As [`root_bound`], with a journal of the changes of the program and of its solves.
-///
-/// # Errors
-/// As [`root_bound`].
-pub fn root_bound_recorded(
-    instance: &Instance,
-    budget_bytes: u64,
-    settings: &RootSettings,
-    journal: Option<Box<dyn Journal>>,
-) -> Result<RootBound, RootError> {
-    let graph = Graph::new(instance, budget_bytes)?;
-    let Root { relax, end, plain } = Root::solve(graph, settings, journal, &|_| ())?;
-    Ok(RootBound {
-        status: match end {
-            RelaxEnd::Converged | RelaxEnd::Cutoff => RootStatus::Converged,
-            RelaxEnd::Infeasible => RootStatus::Infeasible,
-            RelaxEnd::Late => RootStatus::TimeLimit,
-            RelaxEnd::Trouble => RootStatus::Trouble,
-        },
-        lp_value: relax.value,
-        safe_bound: relax.bound,
-        plain_bound: plain,
-        rounds: relax.spent.rounds,
-        rows: relax.master.rows().len(),
-        cols: relax.master.num_columns(),
-        cuts: relax.spent.cuts,
-        iterations: relax.iterations(),
-        lp_seconds: relax.spent.lp.as_secs_f64(),
-        pricing_seconds: relax.spent.pricing.as_secs_f64(),
-        separation_seconds: relax.spent.separation.as_secs_f64(),
-        point: relax.point,
-        proof: relax.proof.unwrap_or_default(),
-    })
+    pub point: P::Point,
+    /// Rows and duals that prove the bound: [`Program::lagrangian_bound`] computes it from them and the program alone.
+    pub proof: Vec<(P::Row, f64)>,
 }
 
 /// A relaxation on the way.
-pub struct Relaxed<'a>(&'a Relaxation);
+pub struct Relaxed<'a, P: Program>(&'a Relaxation<P>);
 
-impl Relaxed<'_> {
+impl<P: Program> Relaxed<'_, P> {
     /// A lower bound on the cost of every schedule that fits, in safe arithmetic.
     pub fn bound(&self) -> u64 {
         self.0.bound
@@ -190,34 +128,39 @@ impl Relaxed<'_> {
         self.0.settled
     }
 
-    /// What the relaxation retains by more than a threshold, shape `n x n`.
-    pub fn rounded(&self, threshold: f64) -> BitMatrix {
-        self.0.point.rounded(self.0.graph(), threshold)
+    /// Simplex iterations so far.
+    pub fn iterations(&self) -> u64 {
+        self.0.master.work().iterations
+    }
+
+    /// Its solution.
+    pub fn point(&self) -> &P::Point {
+        &self.0.point
     }
 }
 
 /// The root, solved: where a tree starts.
-pub struct Root {
-    pub(super) relax: Relaxation,
+pub struct Root<P: Program> {
+    pub(super) relax: Relaxation<P>,
     pub(super) end: RelaxEnd,
     /// Bound before the first cut.
     plain: u64,
 }
 
-impl Root {
+impl<P: Program> Root<P> {
     /// Solves the plain relaxation, and again with cuts. `notice` is shown every relaxation on the way.
     ///
     /// # Errors
-    /// [`RootError::Model`] where the LP solver refuses a change: a defect.
+    /// [`ModelError`] where the LP solver refuses a change: a defect.
     pub fn solve(
-        graph: Graph,
+        program: Arc<P>,
         settings: &RootSettings,
         journal: Option<Box<dyn Journal>>,
-        notice: &dyn Fn(&Relaxed<'_>),
-    ) -> Result<Root, RootError> {
-        let mut relax = Relaxation::new(graph, settings.clone(), journal)?;
+        notice: &dyn Fn(&Relaxed<'_, P>),
+    ) -> Result<Self, ModelError> {
+        let mut relax = Relaxation::new(program, settings.clone(), journal)?;
         let eager = settings.cut_rounds > 0 && settings.eager_cuts > 0.0;
-        let notice = |relax: &Relaxation| notice(&Relaxed(relax));
+        let notice = |relax: &Relaxation<P>| notice(&Relaxed(relax));
         let mut end = relax.converge(eager, &notice)?;
         let plain = relax.bound;
         notice(&relax);
@@ -233,6 +176,32 @@ impl Root {
         Ok(Root { relax, end, plain })
     }
 
+    /// What it found, with the proof.
+    pub fn into_bound(self) -> RootBound<P> {
+        let Root { relax, end, plain } = self;
+        RootBound {
+            status: match end {
+                RelaxEnd::Converged | RelaxEnd::Cutoff => RootStatus::Converged,
+                RelaxEnd::Infeasible => RootStatus::Infeasible,
+                RelaxEnd::Late => RootStatus::TimeLimit,
+                RelaxEnd::Trouble => RootStatus::Trouble,
+            },
+            lp_value: relax.value,
+            safe_bound: relax.bound,
+            plain_bound: plain,
+            rounds: relax.spent.rounds,
+            rows: relax.master.rows().len(),
+            cols: relax.master.num_columns(),
+            cuts: relax.spent.cuts,
+            iterations: relax.master.work().iterations,
+            lp_seconds: relax.spent.lp.as_secs_f64(),
+            pricing_seconds: relax.spent.pricing.as_secs_f64(),
+            separation_seconds: relax.spent.separation.as_secs_f64(),
+            point: relax.point,
+            proof: relax.proof.unwrap_or_default(),
+        }
+    }
+
     /// A lower bound on the cost of every schedule that fits, in safe arithmetic.
     pub fn safe_bound(&self) -> u64 {
         self.relax.bound
@@ -245,7 +214,7 @@ impl Root {
 
     /// Simplex iterations.
     pub fn iterations(&self) -> u64 {
-        self.relax.iterations()
+        self.relax.master.work().iterations
     }
 
     /// Whether it is proven that no schedule fits.
@@ -253,8 +222,8 @@ impl Root {
         self.end == RelaxEnd::Infeasible
     }
 
-    /// What the relaxation retains by more than a threshold, shape `n x n`.
-    pub fn rounded(&self, threshold: f64) -> BitMatrix {
-        self.relax.point.rounded(self.relax.graph(), threshold)
+    /// The last fractional solution.
+    pub fn point(&self) -> &P::Point {
+        &self.relax.point
     }
 }

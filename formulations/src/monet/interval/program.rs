@@ -1,0 +1,259 @@
+//! MONeT's program as branch, price and cut sees it, and its root.
+
+use super::price::price;
+use super::{
+    Branch, Graph, Interval, Kind, Point, Quantity, Row, Term, lagrangian_bound, separate_cuts,
+};
+use crate::instance::Instance;
+use crate::interval::{
+    Nature, Open, Pricing, Program, Relaxed, Root, RootBound, RootSettings, RowLimits, Sense,
+    SeparationSettings,
+};
+use crate::monet::original::MonetError;
+use remat_lp::ModelError;
+use std::sync::Arc;
+
+impl Program for Graph {
+    type Column = Interval;
+    type Row = Row;
+    type Use = Term;
+    type Point = Point;
+    type Quantity = Quantity;
+
+    fn tensors(&self) -> usize {
+        self.columns
+    }
+
+    fn tensor(column: &Interval) -> usize {
+        column.node as usize
+    }
+
+    /// The rows for first starts, choices and needs, and the intervals from stage 0 on, so that whatever is read was kept.
+    fn start(&self) -> (Vec<Row>, Vec<Interval>) {
+        let mut rows = Vec::new();
+        let mut intervals = Vec::new();
+        for t in 0..self.stages as u32 {
+            if self.choices[t as usize].len() > 1 {
+                rows.push(Row::choose(self, t));
+            }
+        }
+        for node in 0..self.columns as u32 {
+            let last = self.last_stored(node);
+            if self.is_forced(node) {
+                rows.push(Row::first(node));
+            } else if last == 0 {
+                continue;
+            }
+            let interval = |end: u32, held: bool| Interval {
+                node,
+                start: 0,
+                end,
+                way: 0,
+                held,
+            };
+            intervals.push(interval(last, false));
+            intervals.push(interval(0, self.is_read(node, 0)));
+            for t in 0..self.stages as u32 {
+                if self.is_read(node, t) {
+                    rows.push(Row::need(self, t, node));
+                    if t + 1 < last {
+                        intervals.push(interval(t + 1, false));
+                    }
+                    // Made for this reader alone: without these the program starts far from fitting.
+                    if t > 0 && self.fits_somehow(node, t) {
+                        intervals.push(Interval {
+                            start: t,
+                            end: t,
+                            held: true,
+                            ..interval(0, false)
+                        });
+                    }
+                }
+            }
+        }
+        // By-products are made with parents of the same kind: a plain way for each.
+        for c in &mut intervals {
+            let ways = self.starts(c.node, c.start).iter().enumerate();
+            let mut plain = ways.filter(|(k, s)| !s.in_place && self.fits(c.node, c.start, *k));
+            c.way = plain.next().map_or(0, |s| s.0) as u16;
+        }
+        (rows, intervals)
+    }
+
+    /// Choices of backward nodes that have several, by stage.
+    fn choice_costs(&self) -> Vec<u64> {
+        let several = self.choices.iter().filter(|c| c.len() > 1);
+        several.flatten().map(|c| c.cost).collect()
+    }
+
+    fn offset(&self) -> u64 {
+        self.fixed_cost()
+    }
+
+    fn base_cost(&self) -> u64 {
+        self.base_cost()
+    }
+
+    fn costliest(&self) -> u64 {
+        self.costliest()
+    }
+
+    fn cost_unit(&self) -> f64 {
+        self.cost_unit()
+    }
+
+    fn memory_unit(&self) -> f64 {
+        self.memory_unit()
+    }
+
+    fn capacity(&self) -> f64 {
+        self.room[0] as f64
+    }
+
+    fn cost(&self, column: &Interval) -> u64 {
+        column.way(self).cost
+    }
+
+    fn stays(&self, column: &Interval) -> bool {
+        column.start == 0
+    }
+
+    fn nature(&self, row: &Row) -> Nature {
+        Nature {
+            sense: match (row.is_equation(), row.is_memory()) {
+                (true, _) => Sense::Equal,
+                (_, true) => Sense::Memory,
+                _ => Sense::AtLeast,
+            },
+            elastic: matches!(row.kind, Kind::Branch | Kind::Cover),
+            permanent: matches!(
+                row.kind,
+                Kind::First | Kind::Choose | Kind::Need | Kind::Branch
+            ),
+        }
+    }
+
+    fn right_side(&self, row: &Row) -> i64 {
+        row.right
+    }
+
+    fn uses(&self, row: &Row, note: &mut dyn FnMut(usize, Term)) {
+        for term in &row.terms {
+            if let Some(node) = term.node() {
+                note(node as usize, *term);
+            }
+        }
+    }
+
+    fn coefficient(&self, _: &Row, part: Term, column: &Interval) -> i64 {
+        part.coefficient(self, column)
+    }
+
+    fn choice_entries(&self, row: &Row) -> Vec<(u32, i64)> {
+        let entry = |term: &Term| match *term {
+            Term::Choice {
+                stage,
+                way,
+                coefficient,
+            } => Some((self.choice_column(stage)? + way, coefficient)),
+            _ => None,
+        };
+        row.terms.iter().filter_map(entry).collect()
+    }
+
+    fn branch_row(&self, branch: &Branch) -> Row {
+        Row::branch(branch)
+    }
+
+    fn point(&self, columns: &mut dyn Iterator<Item = (Interval, f64)>, choices: &[f64]) -> Point {
+        let mut left = choices;
+        let by_stage = self.choices.iter().map(|ways| match ways.len() {
+            several @ 2.. => {
+                let (own, rest) = left.split_at(several);
+                left = rest;
+                own.to_vec()
+            }
+            _ => vec![1.0],
+        });
+        let by_stage = by_stage.collect();
+        Point::new(self, columns, by_stage)
+    }
+
+    fn violated(&self, point: &Point, limits: &RowLimits<'_, Row>) -> Vec<Row> {
+        let mut rows = point.violated_links(self, 1e-6);
+        rows.retain(|r| !(limits.known)(r));
+        let overflow = limits.overflow_bytes;
+        let memory = point.violated_memory(self, overflow, limits.memory_per_stage, limits.known);
+        rows.extend(memory.into_iter().take(limits.memory));
+        rows
+    }
+
+    fn cuts(&self, point: &Point, settings: &SeparationSettings, memory: bool) -> Vec<Row> {
+        separate_cuts(self, point, settings, memory)
+    }
+
+    fn open(&self, point: &Point, limit: usize) -> Vec<Open<Quantity>> {
+        super::branch::open_quantities(self, point, limit)
+    }
+
+    fn kind(quantity: &Quantity) -> (u32, u8) {
+        match *quantity {
+            Quantity::Choice { stage, .. } => (stage, 0),
+            Quantity::Starts { node, .. } => (node, 1),
+            Quantity::Scratch { node, .. } => (node, 2),
+            Quantity::InPlace { node, .. } => (node, 3),
+            Quantity::Stored { node, .. } => (node, 4),
+        }
+    }
+
+    fn price(
+        &self,
+        rows: &[Row],
+        duals: &[f64],
+        per_tensor: usize,
+        tolerance: f64,
+    ) -> Pricing<Interval> {
+        price(self, rows, duals, per_tensor, tolerance)
+    }
+
+    fn lagrangian_bound(&self, rows: &[Row], duals: &[f64]) -> u64 {
+        lagrangian_bound(self, rows, duals)
+    }
+}
+
+impl Graph {
+    /// Number of the first choice of a stage that has several, among those of all stages.
+    fn choice_column(&self, stage: u32) -> Option<u32> {
+        let several = |c: &&Vec<super::Choice>| c.len() > 1;
+        let (before, from) = self.choices.split_at(stage as usize);
+        from.first().filter(several)?;
+        let before = before.iter().filter(several);
+        Some(before.map(|c| c.len() as u32).sum())
+    }
+}
+
+/// Why there is no root bound.
+#[derive(Debug, thiserror::Error)]
+pub enum RootError {
+    /// The instance has no such program.
+    #[error(transparent)]
+    Instance(#[from] MonetError),
+    /// The LP solver refused a change: a defect.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+}
+
+/// The bound of the interval form at the root, over the whole space of schedules. `notice` is shown every relaxation on the
+/// way.
+///
+/// # Errors
+/// [`RootError::Instance`] where the instance has no loss.
+pub fn root_bound(
+    instance: &Instance,
+    budget_bytes: u64,
+    settings: &RootSettings,
+    notice: &dyn Fn(&Relaxed<'_, Graph>),
+) -> Result<RootBound<Graph>, RootError> {
+    let graph = Arc::new(Graph::new(instance, budget_bytes)?);
+    Ok(Root::solve(graph, settings, None, notice)?.into_bound())
+}
