@@ -280,9 +280,8 @@ fn slots(jobs: usize, slots: usize, continuous_load: bool) -> (Model, Vec<Vec<(C
         groups.push(group);
     }
     for t in 0..slots {
-        let mut entries: Vec<(ColId, f64)> = (0..jobs)
-            .map(|j| (groups[j][t].0, (3 + (j * 7) % 5) as f64))
-            .collect();
+        let load = |(j, g): (usize, &Vec<(ColId, f64)>)| (g[t].0, (3 + (j * 7) % 5) as f64);
+        let mut entries: Vec<(ColId, f64)> = groups.iter().enumerate().map(load).collect();
         if continuous_load {
             entries.push((b.add_col(1.5, 0.0..=2.0), -1.0));
         }
