@@ -142,6 +142,27 @@ struct Mip {
     /// Prune here by bounds that hold in spite of rounding only
     #[arg(long, value_enum, default_value = "on")]
     safe_bounds: Switch,
+    /// Solvers outside to run too, where they are installed (several separated by commas)
+    #[arg(long, value_enum, value_delimiter = ',')]
+    with: Vec<Other>,
+}
+
+/// Solvers outside.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Other {
+    /// A scip on the path, or pyscipopt for python3
+    Scip,
+    /// A cbc on the path
+    Cbc,
+}
+
+impl Other {
+    fn solver(self) -> mip::external::External {
+        match self {
+            Other::Scip => mip::external::External::Scip,
+            Other::Cbc => mip::external::External::Cbc,
+        }
+    }
 }
 
 fn main() -> ExitCode {
@@ -228,11 +249,14 @@ fn mip(args: Mip) -> Result<bool, Box<dyn std::error::Error>> {
         gap: args.gap,
         opportunistic: args.opportunistic,
         safe_bounds: args.safe_bounds == Switch::On,
+        with: (args.with.iter())
+            .map(|w| w.solver().find())
+            .collect::<Result<_, _>>()?,
     };
     if !cfg!(feature = "highs") {
         println!("HiGHS is not built in: --features highs");
     }
-    let mut table = mip::header();
+    let mut table = mip::header(&config);
     println!("{table}");
     let lines = mip::run(&config, |line| {
         let text = mip::render(&config, line);

@@ -33,6 +33,8 @@ fn main() {
             "--no-sub-mips" => settings.sub_mips = false,
             "--no-safe" => settings.safe_bounds = false,
             "--no-conflicts" => settings.conflicts = false,
+            "--no-local-cuts" => settings.local_cuts = false,
+            "--no-clauses" => settings.clauses = false,
             "--no-propagation" => settings.propagation = false,
             "--reference" => reference = std::fs::read_to_string(value).unwrap_or_default(),
             _ => files.push(arg),

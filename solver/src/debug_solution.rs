@@ -1,9 +1,13 @@
 //! A known solution carried along in debug builds: a cut, a reduction or a pruned node that loses it, although it is
 //! better than what is known, is a defect that shows at once (the idea of HiGHS's `HighsDebugSol`).
 
+use crate::clauses::Literal;
+use crate::domain::Domain;
 use crate::presolve::Postsolve;
 use crate::problem::Problem;
+use crate::relaxation::ExtraRow;
 use crate::tree::Node;
+use std::sync::Arc;
 
 #[derive(Clone, Debug)]
 pub(crate) struct DebugSolution {
@@ -51,6 +55,45 @@ impl DebugSolution {
         if self.objective < cutoff - 1e-6 * cutoff.abs().max(1.0) {
             self.check_cut(entries, rhs, "conflict");
         }
+    }
+
+    /// Panics if a cut of a node excludes the solution although the node's bounds and rows hold it.
+    pub fn check_local_cut(
+        &self,
+        domain: &Domain,
+        rows: &[Arc<ExtraRow>],
+        entries: &[(u32, f64)],
+        rhs: f64,
+    ) {
+        let value = |entries: &[(u32, f64)]| -> f64 {
+            entries.iter().map(|&(j, a)| a * self.x[j as usize]).sum()
+        };
+        let bounds = (0..self.x.len())
+            .all(|j| domain.lower[j] <= self.x[j] + 1e-9 && self.x[j] <= domain.upper[j] + 1e-9);
+        let inside = bounds
+            && rows.iter().all(|r| {
+                let a = value(&r.entries);
+                a >= r.lower - 1e-9 && a <= r.upper + 1e-9
+            });
+        if inside {
+            self.check_cut(entries, rhs, "local cut");
+        }
+    }
+
+    /// Panics if a clause that holds for every solution better than the cutoff excludes this one although it is better.
+    pub fn check_clause(&self, literals: &[Literal], cutoff: f64) {
+        if self.objective >= cutoff - 1e-6 * cutoff.abs().max(1.0) {
+            return;
+        }
+        let excluded = literals.iter().all(|l| {
+            let v = self.x[l.col as usize].round();
+            if l.upper { v <= l.value } else { v >= l.value }
+        });
+        assert!(
+            !excluded,
+            "clause: the known solution with objective {} is excluded by {literals:?}",
+            self.objective
+        );
     }
 
     /// Panics if global bounds exclude the solution although it is better than the cutoff.

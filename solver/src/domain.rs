@@ -4,14 +4,44 @@
 //! tightens its columns. Rows wait in a queue until a bound of theirs changes; every change is on a trail, so that
 //! probing, strong branching and dives can go back.
 
+use crate::clauses::Clause;
+use crate::clauses::watch::{Says, Watched};
 use crate::problem::{Problem, ceil_tol, floor_tol};
+use std::sync::Arc;
 
-/// One change of a bound, with what it was.
+/// No position on the trail.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// What a bound follows from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Reason {
+    /// A branching, or something that cannot be taken apart.
+    None,
+    /// A row of the problem; `least`: its least activity leaves no more room, else its largest does.
+    Row { row: u32, least: bool },
+    /// A clause of this domain.
+    Clause(u32),
+}
+
+/// One change of a bound, with what it was and why it changed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Change {
     pub col: u32,
     pub upper: bool,
     pub old: f64,
+    pub new: f64,
+    pub reason: Reason,
+    /// The change of the same bound before this one, or [`NONE`].
+    pub previous: u32,
+}
+
+/// Why a domain is infeasible.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Contradiction {
+    pub reason: Reason,
+    /// Column and side of the bound that would have crossed the opposite one; `None` if the row or clause cannot be
+    /// met at all.
+    pub bound: Option<(u32, bool)>,
 }
 
 /// A bound to be imposed.
@@ -29,6 +59,18 @@ pub(crate) struct Domain {
     pub infeasible: bool,
     pub trail: Vec<Change>,
     pub ticks: u64,
+    /// What made it infeasible, where that is known.
+    pub conflict: Option<Contradiction>,
+    pub clauses: Watched,
+    /// Changes that the clauses have seen, and clauses that have to be looked at.
+    seen: usize,
+    pending: Vec<u32>,
+    /// Reason of what is being derived.
+    reason: Reason,
+    /// The last change of each lower and each upper bound.
+    last: [Vec<u32>; 2],
+    /// Positions at which branchings begin.
+    levels: Vec<u32>,
     queue: Vec<u32>,
     queued: Vec<bool>,
 }
@@ -44,6 +86,13 @@ impl Domain {
             infeasible: false,
             trail: Vec::new(),
             ticks: 0,
+            conflict: None,
+            clauses: Watched::default(),
+            seen: 0,
+            pending: Vec::new(),
+            reason: Reason::None,
+            last: [vec![NONE; p.num_cols()], vec![NONE; p.num_cols()]],
+            levels: Vec::new(),
             queue: Vec::new(),
             queued: vec![false; p.num_rows()],
         }
@@ -54,8 +103,114 @@ impl Domain {
         self.lower.copy_from_slice(lower);
         self.upper.copy_from_slice(upper);
         self.infeasible = false;
+        self.conflict = None;
+        for c in &self.trail {
+            self.last[usize::from(c.upper)][c.col as usize] = NONE;
+        }
         self.trail.clear();
+        self.levels.clear();
+        self.seen = 0;
         self.clear_queue();
+    }
+
+    /// What follows is a branching and what comes of it.
+    pub fn begin_level(&mut self) {
+        self.levels.push(self.trail.len() as u32);
+    }
+
+    /// Where the last branching begins.
+    pub fn last_level(&self) -> u32 {
+        self.levels.last().copied().unwrap_or(0)
+    }
+
+    /// The last change of a bound before a position, or [`NONE`].
+    pub fn last_before(&self, j: usize, upper: bool, time: u32) -> u32 {
+        let mut at = self.last[usize::from(upper)][j];
+        while at != NONE && at >= time {
+            at = self.trail[at as usize].previous;
+        }
+        at
+    }
+
+    /// A bound as it was just before a position.
+    pub fn value_before(&self, j: usize, upper: bool, time: u32) -> f64 {
+        let mut at = self.last[usize::from(upper)][j];
+        let mut value = if upper { self.upper[j] } else { self.lower[j] };
+        while at != NONE && at >= time {
+            value = self.trail[at as usize].old;
+            at = self.trail[at as usize].previous;
+        }
+        value
+    }
+
+    /// Takes clauses for propagation instead of those it had, after a reset.
+    pub fn set_clauses(&mut self, p: &Problem, clauses: impl Iterator<Item = Arc<Clause>>) {
+        self.clauses.clear();
+        self.pending.clear();
+        for c in clauses {
+            let id = self.clauses.clauses.len() as u32;
+            self.ticks += c.literals.len() as u64;
+            let says = self.clauses.add(c, &self.lower, &self.upper);
+            self.obey(p, id, says);
+        }
+    }
+
+    /// One clause more, here or anywhere.
+    pub fn add_clause(&mut self, clause: Arc<Clause>) {
+        self.pending.push(self.clauses.clauses.len() as u32);
+        self.clauses.add(clause, &self.lower, &self.upper);
+    }
+
+    fn obey(&mut self, p: &Problem, id: u32, says: Says) {
+        match says {
+            Says::Nothing => {}
+            Says::Conflict => {
+                self.clauses.used[id as usize] = true;
+                self.infeasible = true;
+                self.conflict = Some(Contradiction {
+                    reason: Reason::Clause(id),
+                    bound: None,
+                });
+            }
+            Says::Not(l) => {
+                self.clauses.used[id as usize] = true;
+                self.reason = Reason::Clause(id);
+                if l.upper {
+                    self.tighten_lower(p, l.col as usize, l.value + 1.0);
+                } else {
+                    self.tighten_upper(p, l.col as usize, l.value - 1.0);
+                }
+                self.reason = Reason::None;
+            }
+        }
+    }
+
+    /// Lets the clauses look at the changes since they looked last; whether anything changed.
+    fn propagate_clauses(&mut self, p: &Problem) -> bool {
+        if self.clauses.is_empty() {
+            return false;
+        }
+        let start = self.trail.len();
+        for id in std::mem::take(&mut self.pending) {
+            let says = self.clauses.look(id, &self.lower, &self.upper);
+            self.obey(p, id, says);
+            if self.infeasible {
+                return true;
+            }
+        }
+        while self.seen < self.trail.len() {
+            let c = self.trail[self.seen];
+            self.seen += 1;
+            for id in self.clauses.watchers(c.col as usize, c.upper) {
+                self.ticks += 5;
+                let says = self.clauses.look(id, &self.lower, &self.upper);
+                self.obey(p, id, says);
+                if self.infeasible {
+                    return true;
+                }
+            }
+        }
+        self.trail.len() > start
     }
 
     fn clear_queue(&mut self) {
@@ -79,7 +234,13 @@ impl Domain {
                 &mut self.lower
             };
             side[c.col as usize] = c.old;
+            self.last[usize::from(c.upper)][c.col as usize] = c.previous;
         }
+        while self.levels.last().is_some_and(|&l| l as usize >= mark) {
+            self.levels.pop();
+        }
+        self.seen = self.seen.min(mark);
+        self.conflict = None;
         self.infeasible = false;
         self.clear_queue();
     }
@@ -108,6 +269,28 @@ impl Domain {
         self.ticks += p.cols.len(j) as u64;
     }
 
+    fn record(&mut self, j: usize, upper: bool, old: f64, new: f64) {
+        let last = &mut self.last[usize::from(upper)][j];
+        self.trail.push(Change {
+            col: j as u32,
+            upper,
+            old,
+            new,
+            reason: self.reason,
+            previous: *last,
+        });
+        *last = (self.trail.len() - 1) as u32;
+    }
+
+    /// A bound that would cross the opposite one.
+    fn cross(&mut self, j: usize, upper: bool) {
+        self.infeasible = true;
+        self.conflict = Some(Contradiction {
+            reason: self.reason,
+            bound: Some((j as u32, upper)),
+        });
+    }
+
     /// Imposes a bound; whether it changed anything. Crossing bounds make the domain infeasible.
     pub fn tighten(&mut self, p: &Problem, c: BoundChange) -> bool {
         if c.upper {
@@ -125,7 +308,7 @@ impl Domain {
         }
         let value = if value > u {
             if p.integer[j] || value > u + 1e-6 * u.abs().max(1.0) {
-                self.infeasible = true;
+                self.cross(j, false);
                 return true;
             }
             u
@@ -135,11 +318,7 @@ impl Domain {
         if value == l {
             return false;
         }
-        self.trail.push(Change {
-            col: j as u32,
-            upper: false,
-            old: l,
-        });
+        self.record(j, false, l, value);
         self.lower[j] = value;
         self.touch(p, j);
         true
@@ -157,7 +336,7 @@ impl Domain {
         }
         let value = if value < l {
             if p.integer[j] || value < l - 1e-6 * l.abs().max(1.0) {
-                self.infeasible = true;
+                self.cross(j, true);
                 return true;
             }
             l
@@ -167,11 +346,7 @@ impl Domain {
         if value == u {
             return false;
         }
-        self.trail.push(Change {
-            col: j as u32,
-            upper: true,
-            old: u,
-        });
+        self.record(j, true, u, value);
         self.upper[j] = value;
         self.touch(p, j);
         true
@@ -188,17 +363,19 @@ impl Domain {
     pub fn propagate(&mut self, p: &Problem) -> bool {
         let limit = self.ticks + 30 * (p.rows.index.len() as u64 + 1000);
         let mut head = 0;
-        while head < self.queue.len() && !self.infeasible {
-            let i = self.queue[head] as usize;
-            head += 1;
-            self.queued[i] = false;
-            self.propagate_row(p, i);
-            if self.ticks > limit {
-                break;
+        loop {
+            while head < self.queue.len() && !self.infeasible && self.ticks <= limit {
+                let i = self.queue[head] as usize;
+                head += 1;
+                self.queued[i] = false;
+                self.propagate_row(p, i);
+                if head > 4096 && head * 2 > self.queue.len() {
+                    self.queue.drain(..head);
+                    head = 0;
+                }
             }
-            if head > 4096 && head * 2 > self.queue.len() {
-                self.queue.drain(..head);
-                head = 0;
+            if self.infeasible || self.ticks > limit || !self.propagate_clauses(p) {
+                break;
             }
         }
         self.queue.drain(..head.min(self.queue.len()));
@@ -235,9 +412,16 @@ impl Domain {
         // Summation error of the activities; what is derived has to be worse than that.
         let noise = 1e-13 * size * index.len() as f64;
         let tol = |side: f64| 1e-6 * side.abs().max(1.0) + noise;
-        if (min_inf == 0 && min > row_u + tol(row_u)) || (max_inf == 0 && max < row_l - tol(row_l))
-        {
+        let over = min_inf == 0 && min > row_u + tol(row_u);
+        if over || (max_inf == 0 && max < row_l - tol(row_l)) {
             self.infeasible = true;
+            self.conflict = Some(Contradiction {
+                reason: Reason::Row {
+                    row: i as u32,
+                    least: over,
+                },
+                bound: None,
+            });
             return;
         }
         let need_upper = row_u.is_finite()
@@ -263,11 +447,24 @@ impl Domain {
             };
             if need_upper && (min_inf == 0 || !low.is_finite()) {
                 let rest = if low.is_finite() { min - low } else { min };
+                self.reason = Reason::Row {
+                    row: i as u32,
+                    least: true,
+                };
                 self.derive(p, j, (row_u - rest + noise) / a, a > 0.0, (l, u));
+                self.reason = Reason::None;
+            }
+            if self.infeasible {
+                return;
             }
             if need_lower && (max_inf == 0 || !high.is_finite()) {
                 let rest = if high.is_finite() { max - high } else { max };
+                self.reason = Reason::Row {
+                    row: i as u32,
+                    least: false,
+                };
                 self.derive(p, j, (row_l - rest - noise) / a, a < 0.0, (l, u));
+                self.reason = Reason::None;
             }
             if self.infeasible {
                 return;
@@ -296,6 +493,7 @@ impl Domain {
         let noise = 1e-13 * size * entries.len() as f64;
         if infinite == 0 && min > rhs + 1e-6 * rhs.abs().max(1.0) + noise {
             self.infeasible = true;
+            self.conflict = None;
             return true;
         }
         if infinite > 1 {

@@ -15,6 +15,7 @@
 mod branching;
 mod certificate;
 mod check;
+mod clauses;
 mod cliques;
 mod conflict;
 mod control;
@@ -43,6 +44,7 @@ mod tree;
 mod worker;
 
 pub use branching::Decision;
+pub use branching::split::{IntegerExpressions, OrderedGroups};
 pub use check::{Refusal, check_point};
 pub use control::{Checkpoint, Control, Observer, Progress};
 pub use extend::{

@@ -52,6 +52,7 @@ pub(crate) enum Relaxed {
     Failed,
 }
 
+#[derive(Clone)]
 pub(crate) struct Relaxation {
     problem: Arc<Problem>,
     lp: Solver,
@@ -117,6 +118,12 @@ impl Relaxation {
         cols.iter()
             .filter_map(|&j| self.lp.tableau_multipliers(ColId(j as u32)))
             .collect()
+    }
+
+    /// Adds the work of a copy.
+    pub fn account(&mut self, iterations: u64, ticks: u64) {
+        self.base_iterations += iterations;
+        self.base_ticks += ticks;
     }
 
     pub fn snapshot(&self) -> BasisSnapshot {

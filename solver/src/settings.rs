@@ -74,8 +74,12 @@ pub struct Settings {
     pub reduced_cost_fixing: bool,
     /// Learn rows for propagation from closed nodes.
     pub conflicts: bool,
+    /// Learn clauses over bounds from closed nodes, at the first unique implication point.
+    pub clauses: bool,
     /// Cutting planes at the root.
     pub cuts: bool,
+    /// Cutting planes at nodes of the tree, valid below them.
+    pub local_cuts: bool,
     /// Most separation rounds at the root.
     pub cut_rounds: usize,
     /// Primal heuristics.
@@ -128,7 +132,9 @@ impl Default for Settings {
             propagation: true,
             reduced_cost_fixing: true,
             conflicts: true,
+            clauses: true,
             cuts: true,
+            local_cuts: true,
             cut_rounds: 60,
             heuristics: true,
             sub_mips: true,

@@ -4,6 +4,7 @@ use crate::branching::Decision;
 use crate::extend::{NodeSelector, NodeSummary};
 use crate::relaxation::{BasisSnapshot, ExtraRow};
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -84,7 +85,8 @@ impl Ord for Key {
 pub(crate) struct NodeQueue {
     selector: Arc<dyn NodeSelector>,
     nodes: BTreeMap<u64, (Node, f64)>,
-    by_key: BTreeSet<(Key, u64)>,
+    /// Ties go to the younger node: on a plateau of the objective that is the way down.
+    by_key: BTreeSet<(Key, Reverse<u64>)>,
     by_bound: BTreeSet<(Key, u64)>,
     picks: u64,
     bytes: u64,
@@ -123,7 +125,7 @@ impl NodeQueue {
             id: node.id,
         });
         self.bytes += node.bytes();
-        self.by_key.insert((Key(key), node.id));
+        self.by_key.insert((Key(key), Reverse(node.id)));
         self.by_bound.insert((Key(node.bound), node.id));
         let before = self.nodes.insert(node.id, (node, key));
         debug_assert!(before.is_none(), "two open nodes have the same number");
@@ -131,7 +133,7 @@ impl NodeQueue {
 
     fn remove(&mut self, id: u64) -> Option<Node> {
         let (node, key) = self.nodes.remove(&id)?;
-        self.by_key.remove(&(Key(key), id));
+        self.by_key.remove(&(Key(key), Reverse(id)));
         self.by_bound.remove(&(Key(node.bound), id));
         self.bytes -= node.bytes();
         Some(node)
@@ -146,7 +148,7 @@ impl NodeQueue {
     pub fn take_last(&mut self, bytes: u64) -> Vec<Node> {
         let mut taken = Vec::new();
         while self.bytes > bytes && self.nodes.len() > 1 {
-            let Some(&(_, id)) = self.by_key.last() else {
+            let Some(&(_, Reverse(id))) = self.by_key.last() else {
                 break;
             };
             let Some(node) = self.remove(id) else { break };
@@ -173,12 +175,11 @@ impl NodeQueue {
         self.picks += 1;
         let period = self.selector.best_bound_period();
         let by_bound = period > 0 && self.picks.is_multiple_of(period);
-        let set = if by_bound {
-            &self.by_bound
+        let id = if by_bound {
+            self.by_bound.first()?.1
         } else {
-            &self.by_key
+            self.by_key.first()?.1.0
         };
-        let id = set.first()?.1;
         self.remove(id)
     }
 

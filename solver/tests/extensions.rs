@@ -2,8 +2,8 @@
 
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, Sense};
 use remat_solver::{
-    BranchingRule, CutSink, Decision, Heuristic, NodeSelector, NodeSummary, NodeView, Propagator,
-    Separator, Settings, SolutionSink, SolveStatus, Solver,
+    BranchingRule, CutSink, Decision, Heuristic, IntegerExpressions, NodeSelector, NodeSummary,
+    NodeView, OrderedGroups, Propagator, Separator, Settings, SolutionSink, SolveStatus, Solver,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -261,4 +261,90 @@ fn a_propagator_excludes_and_a_heuristic_is_not_believed() {
     lp.set_col_bounds(ColId(0), 0.0).unwrap();
     let fixed = Solver::new(lp.model().clone(), plain()).run().unwrap();
     assert_eq!(fixed.solution.unwrap().objective, s.objective);
+}
+
+/// Jobs that start in one of several slots each, with a capacity in every slot: `x[job][slot]`, column by column.
+fn slots(jobs: usize, slots: usize, continuous_load: bool) -> (Model, Vec<Vec<(ColId, f64)>>) {
+    let mut b = ModelBuilder::new(Sense::Minimise);
+    let mut groups = Vec::new();
+    for j in 0..jobs {
+        let group: Vec<(ColId, f64)> = (0..slots)
+            .map(|t| {
+                let cost = ((j * 5 + t * t * 3 + j * t) % 17 + t) as f64;
+                let c = b.add_col(cost, 0.0..=1.0);
+                b.set_integer(c, true);
+                (c, t as f64)
+            })
+            .collect();
+        b.add_row(1.0..=1.0, group.iter().map(|g| (g.0, 1.0)));
+        groups.push(group);
+    }
+    for t in 0..slots {
+        let load = |(j, g): (usize, &Vec<(ColId, f64)>)| (g[t].0, (3 + (j * 7) % 5) as f64);
+        let mut entries: Vec<(ColId, f64)> = groups.iter().enumerate().map(load).collect();
+        if continuous_load {
+            entries.push((b.add_col(1.5, 0.0..=2.0), -1.0));
+        }
+        b.add_row(..=9.0, entries);
+    }
+    (b.build().unwrap(), groups)
+}
+
+/// Counts the children of a rule.
+struct Counted<R>(R, AtomicU64);
+
+impl<R: BranchingRule> BranchingRule for Counted<R> {
+    fn branch(&self, node: &NodeView<'_>) -> Option<Vec<Decision>> {
+        let children = self.0.branch(node)?;
+        self.1.fetch_add(children.len() as u64, Ordering::Relaxed);
+        Some(children)
+    }
+}
+
+#[test]
+fn ordered_groups_and_expressions_reach_the_optimum_of_columns() {
+    for (jobs, times, load) in [(7, 5, false), (9, 5, true), (10, 6, true)] {
+        let (model, groups) = slots(jobs, times, load);
+        let solve = |settings: Settings| Solver::new(model.clone(), settings);
+        let plain_run = solve(plain()).run().unwrap();
+        assert_eq!(plain_run.status, SolveStatus::Optimal);
+        let best = plain_run.solution.unwrap().objective;
+        let by_group = Arc::new(Counted(
+            OrderedGroups::new(groups.clone()),
+            AtomicU64::new(0),
+        ));
+        // The position of a job, and how many jobs come early.
+        let mut expressions = groups.clone();
+        let early = |g: &Vec<(ColId, f64)>| (g[0].0, 1.0);
+        expressions.push(groups.iter().map(early).collect());
+        let by_value = Arc::new(Counted(
+            IntegerExpressions::new(expressions),
+            AtomicU64::new(0),
+        ));
+        for threads in [1, 2] {
+            let settings = Settings { threads, ..plain() };
+            let a = solve(settings.clone()).with_branching(by_group.clone());
+            let b = solve(settings).with_branching(by_value.clone());
+            for run in [a, b] {
+                let r = run.run().unwrap();
+                assert_eq!(r.status, SolveStatus::Optimal);
+                assert!((r.solution.unwrap().objective - best).abs() < 1e-6);
+                assert!((r.dual_bound - best).abs() < 1e-5);
+            }
+        }
+        assert!(by_group.1.load(Ordering::Relaxed) > 0, "{jobs} jobs");
+        assert!(by_value.1.load(Ordering::Relaxed) > 0, "{jobs} jobs");
+    }
+}
+
+#[test]
+fn groups_of_continuous_columns_are_split_by_rows() {
+    let columns: Vec<ColId> = (0..4).map(ColId).collect();
+    let children = Decision::split_group(&columns, 1, &[true, false, true, false]);
+    assert_eq!(children.len(), 2);
+    let zero = Bounds::new(0.0, 0.0);
+    assert_eq!(children[0].bounds, [(ColId(2), zero)]);
+    assert_eq!(children[0].rows, [(vec![(ColId(3), 1.0)], zero)]);
+    assert_eq!(children[1].bounds, [(ColId(0), zero)]);
+    assert_eq!(children[1].rows, [(vec![(ColId(1), 1.0)], zero)]);
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod pseudocost;
 pub(crate) mod reliability;
+pub(crate) mod split;
 
 use remat_lp::{Bounds, ColId};
 

@@ -95,10 +95,9 @@ impl Worker {
                 self.try_integral(shared, &x, "dive")?;
                 return Ok(());
             }
-            if self.simple_rounding(shared, &x)?
-                || self.relax.iterations() - start > allowed
-                || shared.stopped()
-            {
+            // What rounding finds on the way is seldom as good as the end of the dive.
+            self.simple_rounding(shared, &x)?;
+            if self.relax.iterations() - start > allowed || shared.stopped() {
                 return Ok(());
             }
             let mut order: Vec<(f64, usize, bool)> = fractional
@@ -151,6 +150,7 @@ impl Worker {
     }
 
     fn step(&mut self, p: &crate::problem::Problem, j: usize, v: f64, up: bool) -> bool {
+        self.domain.begin_level();
         self.domain.tighten(
             p,
             BoundChange {

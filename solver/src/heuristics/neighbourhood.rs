@@ -28,6 +28,8 @@ pub(crate) struct Found {
 pub(crate) enum Verdict {
     /// It had a solution better than all.
     Better,
+    /// It was searched to its end with next to no work.
+    FarTooSmall,
     /// It was searched to its end with much work left.
     TooSmall,
     /// The work ran out.
@@ -136,6 +138,8 @@ pub(crate) fn run(shared: &Shared, around: &Around) -> Result<Found, SolveError>
         nesting: shared.settings.nesting + 1,
         cut_rounds: shared.settings.cut_rounds.min(5),
         probing: false,
+        // Solutions are wanted, not small trees.
+        reliability: 0,
         restarts: false,
         threads: 1,
         starts: Vec::new(),
@@ -152,6 +156,8 @@ pub(crate) fn run(shared: &Shared, around: &Around) -> Result<Found, SolveError>
         Verdict::Better
     } else if !exhausted {
         Verdict::TooLarge
+    } else if result.info.ticks < ticks / 20 {
+        Verdict::FarTooSmall
     } else if result.info.ticks < ticks / 2 {
         Verdict::TooSmall
     } else {

@@ -6,6 +6,7 @@
 
 use super::Search;
 use crate::branching::pseudocost::PseudoCosts;
+use crate::clauses::Learned;
 use crate::conflict::Conflict;
 use crate::outcome::{Info, SolveError, SolveStatus};
 use crate::packed::{PackedBasis, PackedNodes};
@@ -43,6 +44,7 @@ struct State {
     postsolve: Postsolve,
     rows: Vec<Arc<ExtraRow>>,
     conflicts: Vec<Conflict>,
+    clauses: Vec<Learned>,
     lower: Vec<f64>,
     upper: Vec<f64>,
     pseudo: PseudoCosts,
@@ -134,6 +136,7 @@ impl Search {
             postsolve: (*s.postsolve).clone(),
             rows: s.rows.clone(),
             conflicts: s.conflicts.clone(),
+            clauses: s.clauses.clone(),
             lower: s.lower.clone(),
             upper: s.upper.clone(),
             pseudo: s.pseudo.clone(),
@@ -183,6 +186,7 @@ impl Search {
         let s = &mut search.shared;
         s.rows = state.rows;
         s.conflicts = state.conflicts;
+        s.clauses = state.clauses;
         s.lower = state.lower;
         s.upper = state.upper;
         s.pseudo = state.pseudo;

@@ -121,6 +121,7 @@ impl Search {
             extensions: solver.extensions.clone(),
             rows: Vec::new(),
             conflicts: Vec::new(),
+            clauses: Vec::new(),
             pseudo: PseudoCosts::new(n),
             incumbent: None,
             cutoff: base_cutoff,
@@ -193,7 +194,7 @@ impl Search {
             if self.restart_is_due() {
                 return Ok(RunEnd::Restart);
             }
-            if self.sub_mip_is_due() {
+            while self.sub_mip_is_due() {
                 self.run_sub_mip()?;
             }
             if self.checkpoint_is_due() {

@@ -1,10 +1,10 @@
 //! Parallel rounds: nodes go out to workers, what comes back is merged in order.
 
 use super::Search;
-use crate::conflict;
 use crate::outcome::SolveError;
 use crate::tree::Node;
 use crate::worker::{Incumbent, Report, Worker};
+use crate::{clauses, conflict};
 use rayon::prelude::*;
 
 /// Most nodes of one plunge.
@@ -51,9 +51,12 @@ impl Search {
     pub(super) fn merge(&mut self, reports: Vec<Report>) {
         let mut improved = None;
         let (mut learned, mut used) = (Vec::new(), Vec::new());
+        let (mut new_clauses, mut used_clauses) = (Vec::new(), Vec::new());
         for r in reports {
             learned.extend(r.learned);
             used.extend(r.used);
+            new_clauses.extend(r.clauses);
+            used_clauses.extend(r.used_clauses);
             self.info.nodes += r.nodes;
             self.info.strong_branchings += r.strong;
             self.info.refused += r.refused;
@@ -85,6 +88,7 @@ impl Search {
             }
         }
         conflict::merge(&mut self.shared.conflicts, learned, used);
+        clauses::merge(&mut self.shared.clauses, new_clauses, used_clauses);
         if let Some(found_by) = improved {
             self.queue.prune(self.shared.cutoff);
             if self.shared.settings.reduced_cost_fixing

@@ -22,9 +22,15 @@ impl Search {
         let root = self.root.clone()?;
         // What was found of late earns further turns; without a solution nothing matters more.
         let main = self.ticks() - self.side_ticks;
-        let share = match &self.shared.incumbent {
-            None => 60,
-            Some(_) => 15 + 10 * self.sub_mip_luck.min(3),
+        let bound = self.shared.lower_bound;
+        // Far from the bound a better solution is likely; if many turns have found none, it is the bound that is bad.
+        let early = self.sub_mip_turn < 12;
+        let poor = (self.shared.incumbent.as_ref())
+            .is_none_or(|i| early && i.objective - bound > 0.05 * i.objective.abs());
+        let share = if poor {
+            60
+        } else {
+            15 + 10 * self.sub_mip_luck.min(3)
         };
         if self.side_ticks > main / 100 * share + self.root_ticks {
             self.next_sub_mip = self.info.nodes + 50;
@@ -43,7 +49,11 @@ impl Search {
             best: self.best.clone(),
             share: self.sub_mip_share,
             turn,
-            ticks: (main / 10).max(self.root_ticks / 2),
+            ticks: if poor {
+                (main / 5).max(self.root_ticks)
+            } else {
+                (main / 10).max(self.root_ticks / 2)
+            },
         })
     }
 
@@ -51,9 +61,18 @@ impl Search {
     pub(super) fn learn_from(&mut self, verdict: Verdict) {
         // Quickly searched to the end: more freedom next time. Not searched to the end: less.
         match verdict {
-            Verdict::TooSmall => self.sub_mip_share = (self.sub_mip_share - 0.1).max(0.3),
+            Verdict::FarTooSmall if self.sub_mip_share > 0.45 => {
+                // The same again at once: it cost nothing.
+                self.sub_mip_share -= 0.15;
+                self.sub_mip_turn -= 1;
+                self.next_sub_mip = self.info.nodes;
+                return;
+            }
+            Verdict::TooSmall | Verdict::FarTooSmall => {
+                self.sub_mip_share = (self.sub_mip_share - 0.1).max(0.3)
+            }
             Verdict::TooLarge => self.sub_mip_share = (self.sub_mip_share + 0.05).min(0.97),
-            Verdict::Right => {}
+            Verdict::Right => self.sub_mip_share = (self.sub_mip_share - 0.05).max(0.3),
             Verdict::Better => {
                 self.sub_mip_luck += 1;
                 self.next_sub_mip = self.info.nodes;
@@ -72,6 +91,12 @@ impl Search {
         let found = neighbourhood::run(&self.shared, &around)?;
         self.side_ticks += found.ticks;
         self.side_iterations += found.iterations;
+        if self.shared.settings.log {
+            eprintln!(
+                "  {}: {:?}, {} ticks of {}, share {:.2}",
+                found.name, found.verdict, found.ticks, around.ticks, around.share
+            );
+        }
         if let Some(x) = found.x {
             let mut worker = self.workers.remove(0);
             worker.begin(&self.shared);

@@ -2,6 +2,8 @@
 //! until there is nothing left to go on with. Everything it needs of the others is frozen for the round.
 
 mod candidate;
+mod learn;
+mod local_cuts;
 mod node;
 mod shared;
 
@@ -10,12 +12,12 @@ pub(crate) use shared::{Incumbent, Live, Report, Shared};
 
 use crate::branching::Decision;
 use crate::branching::pseudocost::PseudoCosts;
-use crate::conflict;
 use crate::domain::Domain;
 use crate::extend::NodeView;
 use crate::relaxation::{ExtraRow, Relaxation};
 use crate::search::Outlet;
 use crate::tree::{Node, PathLink};
+use local_cuts::LocalCuts;
 use node::Processed;
 use remat_lp::{Bounds, ColId, ModelError, Solution};
 use serde::{Deserialize, Serialize};
@@ -46,6 +48,7 @@ pub(crate) struct Worker {
     pub extra_bounds: Vec<(ColId, Bounds)>,
     /// Rows of branchings that are in the relaxation: what they prove holds below them only.
     local: Vec<u64>,
+    local_cuts: LocalCuts,
     /// Set in an opportunistic search.
     pub outlet: Option<Outlet>,
 }
@@ -63,6 +66,8 @@ pub(crate) struct Counters {
     dive_turn: u64,
     processed: u64,
     polished: u64,
+    cut_tries: u64,
+    cut_wins: u64,
 }
 
 impl Worker {
@@ -77,6 +82,8 @@ impl Worker {
             dive_turn: self.dive_turn,
             processed: self.processed,
             polished: self.polished,
+            cut_tries: self.local_cuts.tries,
+            cut_wins: self.local_cuts.wins,
         }
     }
 
@@ -90,6 +97,8 @@ impl Worker {
         self.dive_turn = c.dive_turn;
         self.processed = c.processed;
         self.polished = c.polished;
+        self.local_cuts.tries = c.cut_tries;
+        self.local_cuts.wins = c.cut_wins;
     }
 
     pub fn new(shared: &Shared, slot: u64) -> Result<Worker, ModelError> {
@@ -114,6 +123,7 @@ impl Worker {
             root_x: Vec::new(),
             extra_bounds: Vec::new(),
             local: Vec::new(),
+            local_cuts: LocalCuts::default(),
             outlet: None,
         })
     }
@@ -173,19 +183,16 @@ impl Worker {
                         c.decision
                             .bounds
                             .splice(0..0, self.extra_bounds.iter().copied());
-                        let rows = c
-                            .decision
-                            .rows
-                            .iter()
-                            .map(|(entries, b)| {
-                                Arc::new(ExtraRow {
-                                    tag: self.fresh_id(),
-                                    entries: entries.iter().map(|(j, v)| (j.0, *v)).collect(),
-                                    lower: b.lower,
-                                    upper: b.upper,
-                                })
+                        let cuts = self.local_cuts.rows.clone();
+                        let split = c.decision.rows.iter().map(|(entries, b)| {
+                            Arc::new(ExtraRow {
+                                tag: self.fresh_id(),
+                                entries: entries.iter().map(|(j, v)| (j.0, *v)).collect(),
+                                lower: b.lower,
+                                upper: b.upper,
                             })
-                            .collect();
+                        });
+                        let rows = cuts.into_iter().chain(split).collect();
                         nodes.push(Node {
                             id: self.fresh_id(),
                             depth: node.depth + 1,
@@ -219,6 +226,7 @@ impl Worker {
                 }
             }
         }
+        self.report_used_clauses();
         Ok(std::mem::replace(&mut self.report, Report::new()))
     }
 
@@ -237,10 +245,22 @@ impl Worker {
     fn activate(&mut self, shared: &Shared, node: &Node) -> Result<(), ModelError> {
         self.extra_bounds.clear();
         self.local.clear();
+        self.local_cuts.rows.clear();
         self.domain.reset(&shared.lower, &shared.upper);
+        let learning = shared.settings.clauses && shared.settings.propagation;
+        if learning {
+            let clauses = shared.clauses.iter().map(|c| c.clause.clone());
+            self.domain.set_clauses(&shared.problem, clauses);
+        }
         let mut rows = shared.rows.clone();
         for step in node.steps() {
-            self.impose(shared, &step.decision);
+            if !self.domain.infeasible {
+                self.impose(shared, &step.decision);
+            }
+            // One branching after the other, so that each bound is known to follow from those above it only.
+            if learning && !self.domain.infeasible {
+                self.domain.propagate(&shared.problem);
+            }
             rows.extend(step.rows.iter().cloned());
             self.local.extend(step.rows.iter().map(|r| r.tag));
         }
@@ -256,13 +276,20 @@ impl Worker {
         self.extra_bounds.clear();
         if let Some(link) = child.path.clone() {
             self.impose(shared, &link.decision);
-            self.relax.add_rows(&link.rows)?;
-            self.local.extend(link.rows.iter().map(|r| r.tag));
+            // The parent's cuts are there already.
+            let cuts = std::mem::take(&mut self.local_cuts.rows);
+            let new: Vec<Arc<ExtraRow>> = (link.rows.iter())
+                .filter(|r| !cuts.iter().any(|c| c.tag == r.tag))
+                .cloned()
+                .collect();
+            self.relax.add_rows(&new)?;
+            self.local.extend(new.iter().map(|r| r.tag));
         }
         Ok(())
     }
 
     fn impose(&mut self, shared: &Shared, decision: &Decision) {
+        self.domain.begin_level();
         for (c, b) in &decision.bounds {
             let (p, j) = (&shared.problem, c.index());
             self.domain.tighten_lower(p, j, b.lower);
@@ -317,79 +344,6 @@ impl Worker {
             }
         }
         true
-    }
-
-    /// Propagates what was learned, in turn with the rows of the problem.
-    fn propagate_conflicts(&mut self, shared: &Shared) -> bool {
-        if !shared.settings.conflicts || !shared.settings.propagation {
-            return true;
-        }
-        let p = shared.problem.clone();
-        for _ in 0..3 {
-            let mut any = false;
-            let own = std::mem::take(&mut self.report.learned);
-            for row in shared.conflicts.iter().map(|c| &c.row).chain(&own) {
-                if self.domain.propagate_extra(&p, &row.entries, row.upper) {
-                    any = true;
-                    self.report.used.push(row.tag);
-                }
-                if self.domain.infeasible {
-                    break;
-                }
-            }
-            self.report.learned = own;
-            if self.domain.infeasible {
-                return false;
-            }
-            if !any {
-                return true;
-            }
-            if !self.domain.propagate(&p) {
-                return false;
-            }
-        }
-        true
-    }
-
-    /// Learns from the proof that closed the present relaxation.
-    pub(crate) fn learn_conflict(&mut self, shared: &Shared) {
-        let Some((y, with_objective)) = self.relax.proof.take() else {
-            return;
-        };
-        let many = self.report.learned.len() >= 20;
-        if !shared.settings.conflicts || !shared.settings.propagation || many {
-            return;
-        }
-        if with_objective && !self.cutoff.is_finite() {
-            return;
-        }
-        let p = shared.problem.clone();
-        let global = (shared.lower.as_slice(), shared.upper.as_slice());
-        let base = p.num_rows();
-        let extra = self.relax.extra();
-        let is_local = |i: usize| i >= base && self.local.contains(&extra[i - base].tag);
-        let cutoff = with_objective.then_some(self.cutoff);
-        let model = self.relax.model();
-        self.domain.ticks += model.num_nonzeros() as u64;
-        // Which sign of a ray proves something is known to the one that finds a contradiction.
-        let learned = [1.0, -1.0].into_iter().find_map(|sign| {
-            let y: Vec<f64> = y.iter().map(|v| sign * v).collect();
-            let row = conflict::row_of(model, &y, global, cutoff, is_local)?;
-            conflict::learn(&p, row, global, &self.domain)
-        });
-        let Some((entries, upper)) = learned else {
-            return;
-        };
-        if let Some(d) = &shared.debug {
-            d.check_conflict(&entries, upper, self.cutoff);
-        }
-        let tag = self.fresh_id();
-        self.report.learned.push(Arc::new(ExtraRow {
-            tag,
-            entries,
-            lower: f64::NEG_INFINITY,
-            upper,
-        }));
     }
 
     /// Integer columns with a fractional value.

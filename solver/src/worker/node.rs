@@ -46,11 +46,15 @@ impl Worker {
         let mut bound = node.bound;
         let mut first = true;
         let mut rounds = 0;
+        // Bound before cuts of this node.
+        let mut cut_at: Option<f64> = None;
+        let mut cut_rounds = 0;
         let (solution, fractional) = loop {
             if bound >= self.cutoff {
                 return Ok(Processed::Closed);
             }
             if !self.propagate(shared) {
+                self.learn_from_propagation(shared);
                 return Ok(Processed::Closed);
             }
             self.sync_bounds(shared)?;
@@ -60,6 +64,9 @@ impl Worker {
             self.node_solves += 1;
             let (s, lp_bound) = match relaxed {
                 Relaxed::Infeasible | Relaxed::Cutoff => {
+                    if let Some(before) = cut_at {
+                        self.local_cuts.judge(before, f64::INFINITY, self.cutoff);
+                    }
                     self.learn_conflict(shared);
                     return Ok(Processed::Closed);
                 }
@@ -78,6 +85,9 @@ impl Worker {
                 self.learn(b.col as usize, b.up, gain / b.distance.max(1e-6));
             }
             first = false;
+            if let Some(before) = cut_at.take() {
+                self.local_cuts.judge(before, lp_bound, self.cutoff);
+            }
             bound = bound.max(p.round_bound(lp_bound));
             if bound >= self.cutoff {
                 return Ok(Processed::Closed);
@@ -87,6 +97,7 @@ impl Worker {
                 && self.fix_by_reduced_costs(shared, &s, lp_bound)
             {
                 if !self.propagate(shared) {
+                    self.learn_from_propagation(shared);
                     return Ok(Processed::Closed);
                 }
                 if rounds < 20 && self.outside(shared, &s.x) {
@@ -99,6 +110,14 @@ impl Worker {
             {
                 continue;
             }
+            let due = self.local_cuts.due(shared, node.depth, self.processed);
+            if cut_rounds < 2 && due && !fractional.is_empty() {
+                cut_rounds += 1;
+                if self.separate_locally(shared, &s)? {
+                    cut_at = Some(lp_bound);
+                    continue;
+                }
+            }
             if fractional.is_empty() {
                 let accepted = self.try_integral(shared, &s.x, "relaxation")?;
                 let all_fixed = (0..p.num_cols()).all(|j| !p.integer[j] || self.domain.is_fixed(j));
@@ -110,6 +129,7 @@ impl Worker {
                 }
                 return Ok(self.split_blindly(shared, bound, Some(&s.x)));
             }
+            self.drop_slack_cuts(shared, &s)?;
             break (s, fractional);
         };
         self.report.relaxed = Some(solution.x.clone());
@@ -134,11 +154,15 @@ impl Worker {
                 return Ok(Processed::Split(children));
             }
         }
-        Ok(match self.choose(shared, &solution, &fractional, bound)? {
-            crate::branching::reliability::Choice::Split(children) => Processed::Split(children),
-            crate::branching::reliability::Choice::Infeasible => Processed::Closed,
-            crate::branching::reliability::Choice::Tightened => Processed::Again(bound),
-        })
+        Ok(
+            match self.choose(shared, &solution, &fractional, bound, node.depth)? {
+                crate::branching::reliability::Choice::Split(children) => {
+                    Processed::Split(children)
+                }
+                crate::branching::reliability::Choice::Infeasible => Processed::Closed,
+                crate::branching::reliability::Choice::Tightened => Processed::Again(bound),
+            },
+        )
     }
 
     /// Splits on any integer column that is not fixed; if all are, the leaf remains unresolved.
@@ -301,11 +325,17 @@ impl Worker {
                 self.start_heuristics(shared, s)?;
             }
             self.dives(shared, s, depth)?;
-            if depth == 0 && self.best.is_none() {
+            if depth == 0 && shared.settings.nesting == 0 && self.is_poor(bound) {
                 self.pump(shared, s, 60)?;
             }
         }
         Ok(())
+    }
+
+    /// Whether there is no solution, or one that is far from the bound.
+    fn is_poor(&self, bound: f64) -> bool {
+        let far = |o: f64| o - bound > 0.05 * o.abs();
+        self.best.as_ref().is_none_or(|b| far(b.objective))
     }
 
     /// Walks from the relaxation's point and from the bound where the objective is best.

@@ -1,6 +1,7 @@
 //! What the workers of a round share, and what each hands back.
 
 use crate::branching::pseudocost::{Observation, PseudoCosts};
+use crate::clauses::{Clause, Learned};
 use crate::conflict::Conflict;
 use crate::debug_solution::DebugSolution;
 use crate::presolve::Postsolve;
@@ -103,6 +104,7 @@ pub(crate) struct Shared {
     pub rows: Vec<Arc<ExtraRow>>,
     /// Rows for propagation only.
     pub conflicts: Vec<Conflict>,
+    pub clauses: Vec<Learned>,
     pub lower: Vec<f64>,
     pub upper: Vec<f64>,
     pub pseudo: PseudoCosts,
@@ -154,6 +156,9 @@ pub(crate) struct Report {
     /// Rows learned from closed nodes, and the numbers of those that were of use.
     pub learned: Vec<Arc<ExtraRow>>,
     pub used: Vec<u64>,
+    /// The same for clauses.
+    pub clauses: Vec<Arc<Clause>>,
+    pub used_clauses: Vec<u64>,
     /// Relaxation of the last node that was split.
     pub relaxed: Option<Vec<f64>>,
     /// Bounds that strong branching and reduced costs found at the root: they hold everywhere.

@@ -1,10 +1,13 @@
-//! Every mixed-integer program of a directory, solved here and (with the feature `highs`) by HiGHS, alternating, in one
-//! run, with the same limits and threads.
+//! Every mixed-integer program of a directory, solved here, by HiGHS (with the feature `highs`) and by solvers that are
+//! installed ([`external`]), alternating, in one run, with the same limits and threads.
 //!
 //! The primal integral (Berthold 2013) is the area under the primal gap over time up to the limit, over the limit's
 //! length in seconds: 0 for a solver that has the optimum at once, the time limit for one that finds nothing.
 
+pub mod external;
+
 use crate::netlib::{self, BenchError};
+use external::Installed;
 use remat_lp::Model;
 use remat_solver::{Control, Observer, Settings, Solution, SolveStatus, Solver, check_point};
 use std::collections::BTreeMap;
@@ -32,12 +35,14 @@ pub struct Config {
     pub opportunistic: bool,
     /// Whether our search prunes by bounds that hold in spite of rounding only.
     pub safe_bounds: bool,
+    /// Solvers outside that run too.
+    pub with: Vec<Installed>,
 }
 
 /// One solve.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
-    /// How it ended: `optimal`, `infeasible`, `unbounded` or `limit`.
+    /// How it ended: `optimal`, `infeasible`, `unbounded`, `limit` or (outside) `failed`.
     pub status: String,
     /// Objective of the best solution.
     pub objective: Option<f64>,
@@ -54,7 +59,7 @@ pub struct Run {
 impl Run {
     /// Whether it ended with a proof.
     pub fn complete(&self) -> bool {
-        self.status != "limit"
+        self.status != "limit" && self.status != "failed"
     }
 
     /// `|objective - bound| / |objective|` in per cent.
@@ -76,8 +81,8 @@ pub struct Line {
     pub name: String,
     /// Our run.
     pub ours: Run,
-    /// HiGHS's run, if it was asked.
-    pub highs: Option<Run>,
+    /// The others' runs, by name; the same ones in every line.
+    pub others: Vec<(&'static str, Run)>,
     /// The best objective known.
     pub best: Option<f64>,
     /// What is wrong with our answer, if anything.
@@ -212,12 +217,16 @@ pub fn run(config: &Config, mut each: impl FnMut(&Line)) -> Result<Vec<Line>, Be
         }
         let model = Arc::new(netlib::read(&path)?);
         let (ours, mut complaint) = solve_here(config, &model);
-        let highs = solve_there(config, &model);
+        let mut others: Vec<(&'static str, Run)> = Vec::new();
+        others.extend(solve_there(config, &model).map(|r| ("HiGHS", r)));
+        for there in &config.with {
+            others.push((there.solver.name(), there.solve(config, &model)));
+        }
         let sign = model.sense().sign();
         let best = references.get(&name).copied().or_else(|| {
-            let known = [ours.objective, highs.as_ref().and_then(|h| h.objective)];
-            known
-                .into_iter()
+            let theirs = others.iter().map(|(_, r)| r.objective);
+            theirs
+                .chain([ours.objective])
                 .flatten()
                 .min_by(|a, b| (sign * a).total_cmp(&(sign * b)))
         });
@@ -241,7 +250,7 @@ pub fn run(config: &Config, mut each: impl FnMut(&Line)) -> Result<Vec<Line>, Be
         let line = Line {
             name,
             ours,
-            highs,
+            others,
             best,
             complaint,
         };
@@ -252,12 +261,19 @@ pub fn run(config: &Config, mut each: impl FnMut(&Line)) -> Result<Vec<Line>, Be
 }
 
 /// The table's first line.
-pub fn header() -> String {
+pub fn header(config: &Config) -> String {
     let one = format!(
         "{:<9} {:>16} {:>8} {:>8} {:>8} {:>8}",
         "status", "objective", "gap %", "nodes", "seconds", "integral"
     );
-    format!("{:<12} | {one} | HiGHS: {one}", "file")
+    let mut out = format!("{:<12} | {one}", "file");
+    let highs = cfg!(feature = "highs").then_some("HiGHS");
+    let others = config.with.iter().map(|w| w.solver.name());
+    for name in highs.into_iter().chain(others) {
+        // Writing to a string cannot fail.
+        let _ = write!(out, " | {name:>6}: {one}");
+    }
+    out
 }
 
 /// One line of the table.
@@ -265,8 +281,8 @@ pub fn render(config: &Config, line: &Line) -> String {
     let one = |r: &Run| {
         let number =
             |v: Option<f64>, digits: usize| v.map_or("-".to_string(), |v| format!("{v:.digits$}"));
-        let integral = line
-            .best
+        let seen = r.objective.is_none() || !r.incumbents.is_empty();
+        let integral = (line.best.filter(|_| seen))
             .map(|b| primal_integral(&r.incumbents, b, config.time_limit));
         format!(
             "{:<9} {:>16} {:>8} {:>8} {:>8.2} {:>8}",
@@ -279,9 +295,9 @@ pub fn render(config: &Config, line: &Line) -> String {
         )
     };
     let mut out = format!("{:<12} | {}", line.name, one(&line.ours));
-    if let Some(h) = &line.highs {
+    for (_, r) in &line.others {
         // Writing to a string cannot fail.
-        let _ = write!(out, " | {:>6} {}", "", one(h));
+        let _ = write!(out, " | {:>7} {}", "", one(r));
     }
     if let Some(c) = &line.complaint {
         let _ = write!(out, "  WRONG: {c}");
@@ -306,7 +322,7 @@ pub fn summary(config: &Config, lines: &[Line]) -> String {
             config.time_limit
         }
     };
-    let both = |l: &&Line| l.ours.complete() && l.highs.as_ref().is_none_or(Run::complete);
+    let all = |l: &&Line| l.ours.complete() && l.others.iter().all(|(_, r)| r.complete());
     let integral = |l: &Line, r: &Run| {
         l.best.map_or(config.time_limit, |b| {
             primal_integral(&r.incumbents, b, config.time_limit)
@@ -318,9 +334,12 @@ pub fn summary(config: &Config, lines: &[Line]) -> String {
         let times = runs.iter().map(|(_, r)| seconds(r)).collect();
         let nodes = runs
             .iter()
-            .filter(|(l, _)| both(l))
+            .filter(|(l, _)| all(l))
             .map(|(_, r)| r.nodes as f64);
-        let integrals = runs.iter().map(|(l, r)| integral(l, r)).collect();
+        let integrals: Vec<f64> = (runs.iter())
+            .filter(|(_, r)| r.objective.is_none() || !r.incumbents.is_empty())
+            .map(|(l, r)| integral(l, r))
+            .collect();
         format!(
             "{name:<8} {done} of {} ended; shifted geometric means: {:.2} s (1 s), {:.1} nodes (10, where all ended), \
              primal integral {:.2} s (1 s)",
@@ -331,13 +350,19 @@ pub fn summary(config: &Config, lines: &[Line]) -> String {
         )
     };
     let mut out = row("here", &|l| Some(l.ours.clone()));
-    if lines.iter().any(|l| l.highs.is_some()) {
+    for (k, name) in others(lines).into_iter().enumerate() {
         out.push('\n');
-        out += &row("HiGHS", &|l| l.highs.clone());
+        out += &row(name, &|l| Some(l.others.get(k)?.1.clone()));
     }
     let wrong = lines.iter().filter(|l| l.complaint.is_some()).count();
     let _ = write!(out, "\n{wrong} wrong answers");
     out
+}
+
+/// Names of the others.
+fn others(lines: &[Line]) -> Vec<&'static str> {
+    let first = lines.first();
+    first.map_or(Vec::new(), |l| l.others.iter().map(|(n, _)| *n).collect())
 }
 
 /// Shares of files that a solver ended within `factor` times the best one's time, for rising factors
@@ -351,21 +376,18 @@ pub fn profile(lines: &[Line]) -> Vec<(&'static str, Vec<(f64, f64)>)> {
         }
     };
     let mut curves = vec![("remat-bb", Vec::new())];
-    if lines.iter().any(|l| l.highs.is_some()) {
-        curves.push(("HiGHS", Vec::new()));
-    }
+    curves.extend(others(lines).into_iter().map(|name| (name, Vec::new())));
     let mut ratios: Vec<Vec<f64>> = vec![Vec::new(); curves.len()];
     for l in lines {
-        let times = [Some(time(&l.ours)), l.highs.as_ref().map(time)];
-        let best = times.iter().flatten().fold(f64::INFINITY, |a, b| a.min(*b));
-        for (k, t) in times.iter().enumerate() {
-            if let (Some(t), true) = (t, k < ratios.len()) {
-                ratios[k].push(if best.is_finite() {
-                    t / best
-                } else {
-                    f64::INFINITY
-                });
-            }
+        let mut times = vec![time(&l.ours)];
+        times.extend(l.others.iter().map(|(_, r)| time(r)));
+        let best = times.iter().fold(f64::INFINITY, |a, b| a.min(*b));
+        for (t, ratios) in times.iter().zip(&mut ratios) {
+            ratios.push(if best.is_finite() {
+                t / best
+            } else {
+                f64::INFINITY
+            });
         }
     }
     for (k, (_, curve)) in curves.iter_mut().enumerate() {
@@ -412,7 +434,7 @@ pub fn profile_svg(lines: &[Line]) -> String {
         height - 10.0
     );
     for (k, (name, curve)) in profile(lines).iter().enumerate() {
-        let colour = ["#0072b2", "#d55e00"][k % 2];
+        let colour = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"][k % 4];
         let mut path = String::new();
         let mut last = 0.0;
         for &(f, s) in curve {
@@ -452,7 +474,7 @@ mod tests {
         Line {
             name: "t".into(),
             ours: run(ours),
-            highs: Some(run(highs)),
+            others: vec![("HiGHS", run(highs))],
             best: None,
             complaint: None,
         }

@@ -1,0 +1,57 @@
+//! What a small program's answer is, by enumeration.
+
+use remat_lp::{ColId, Model};
+use remat_solver::check_point;
+
+#[derive(Debug, PartialEq)]
+pub enum Truth {
+    Infeasible,
+    Unbounded,
+    Optimal(f64),
+}
+
+/// Every integer point; the continuous rest by the linear programming solver.
+pub fn enumerate(model: &Model) -> Truth {
+    let n = model.num_cols();
+    let sign = model.sense().sign();
+    let ints: Vec<usize> = (0..n)
+        .filter(|&j| model.is_integer(ColId(j as u32)))
+        .collect();
+    let mut x: Vec<f64> = vec![0.0; n];
+    for &j in &ints {
+        x[j] = model.col_lower()[j];
+    }
+    let mut lp = (ints.len() < n).then(|| remat_lp::Solver::new(model.clone(), Default::default()));
+    let mut best = f64::INFINITY;
+    loop {
+        if let Some(lp) = &mut lp {
+            for &j in &ints {
+                lp.set_col_bounds(ColId(j as u32), x[j]).unwrap();
+            }
+            match lp.solve() {
+                remat_lp::LpOutcome::Optimal(s) => best = best.min(sign * s.objective),
+                remat_lp::LpOutcome::Unbounded(_) => return Truth::Unbounded,
+                _ => {}
+            }
+        } else if let Ok(v) = check_point(model, &x, 1e-9) {
+            best = best.min(sign * v);
+        }
+        // The next point, as an odometer.
+        let mut k = 0;
+        loop {
+            let Some(&j) = ints.get(k) else {
+                return if best.is_finite() {
+                    Truth::Optimal(sign * best)
+                } else {
+                    Truth::Infeasible
+                };
+            };
+            x[j] += 1.0;
+            if x[j] <= model.col_upper()[j] {
+                break;
+            }
+            x[j] = model.col_lower()[j];
+            k += 1;
+        }
+    }
+}

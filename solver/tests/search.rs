@@ -1,0 +1,187 @@
+//! Searches of trees that are worth the name: threads, limits, memory, starts.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{RngCore, SeedableRng};
+use remat_lp::{ColId, Model, ModelBuilder, Sense};
+use remat_solver::{Checkpoint, Control, Limits, Settings, SolveStatus, Solver};
+
+struct Dice(Xoshiro256PlusPlus);
+
+impl Dice {
+    fn range(&mut self, low: i64, high: i64) -> i64 {
+        low + (self.0.next_u64() % (high - low + 1) as u64) as i64
+    }
+}
+
+/// A knapsack of several rows that needs a real tree.
+fn hard_model(seed: u64) -> Model {
+    let mut dice = Dice(Xoshiro256PlusPlus::seed_from_u64(seed));
+    let mut b = ModelBuilder::new(Sense::Maximise);
+    let weights: Vec<Vec<f64>> = (0..3)
+        .map(|_| (0..30).map(|_| dice.range(10, 99) as f64).collect())
+        .collect();
+    let cols: Vec<ColId> = (0..30)
+        .map(|k| {
+            // Profits that follow the weights make the bounds weak.
+            let profit = weights.iter().map(|w| w[k]).sum::<f64>() + dice.range(0, 20) as f64;
+            let c = b.add_col(profit, 0.0..=1.0);
+            b.set_integer(c, true);
+            c
+        })
+        .collect();
+    for w in &weights {
+        let half = (w.iter().sum::<f64>() / 2.0).floor();
+        b.add_row(..=half, cols.iter().zip(w).map(|(&c, &w)| (c, w)));
+    }
+    b.build().unwrap()
+}
+
+#[test]
+fn the_tree_does_not_depend_on_the_number_of_threads() {
+    for seed in 0..4 {
+        let run = |threads| {
+            let settings = Settings {
+                threads,
+                cuts: false,
+                ..Settings::default()
+            };
+            let r = Solver::new(hard_model(seed), settings).run().unwrap();
+            let s = r.solution.unwrap();
+            (
+                r.status,
+                s.objective,
+                s.x,
+                r.info.nodes,
+                r.info.lp_iterations,
+                r.info.ticks,
+            )
+        };
+        let one = run(1);
+        assert!(one.3 > 300, "{} nodes", one.3);
+        assert_eq!(one, run(2));
+        assert_eq!(one, run(8));
+    }
+}
+
+#[test]
+fn limits_leave_valid_bounds() {
+    let model = hard_model(7);
+    let best = Solver::new(model.clone(), Settings::default())
+        .run()
+        .unwrap();
+    let best = best.solution.unwrap().objective;
+    for nodes in [1, 3, 10, 40] {
+        let settings = Settings {
+            limits: Limits {
+                nodes: Some(nodes),
+                ..Default::default()
+            },
+            cuts: false,
+            ..Settings::default()
+        };
+        let r = Solver::new(model.clone(), settings).run().unwrap();
+        assert_eq!(r.status, SolveStatus::NodeLimit);
+        assert!(r.dual_bound >= best && r.info.nodes <= nodes + 4);
+        assert!(r.solution.is_none_or(|s| s.objective <= best));
+    }
+}
+
+#[test]
+fn a_memory_limit_ends_the_search_or_spills() {
+    let model = hard_model(7);
+    let mut settings = Settings {
+        cuts: false,
+        ..Settings::default()
+    };
+    let whole = Solver::new(model.clone(), settings.clone()).run().unwrap();
+    let best = whole.solution.unwrap().objective;
+    settings.limits.memory_bytes = Some(10_000);
+    let r = Solver::new(model.clone(), settings.clone()).run().unwrap();
+    assert_eq!(r.status, SolveStatus::MemoryLimit);
+    assert!(r.dual_bound >= best && r.info.nodes < whole.info.nodes);
+    let folder = tempfile::tempdir().unwrap();
+    let control = Control {
+        node_files: Some(folder.path().join("nodes")),
+        ..Control::default()
+    };
+    let solver = Solver::new(model, settings).with_control(control);
+    let r = solver.run().unwrap();
+    assert_eq!(r.status, SolveStatus::Optimal);
+    assert_eq!(r.solution.unwrap().objective, best);
+    assert!(r.info.spilled_nodes > 50, "{}", r.info.spilled_nodes);
+    assert!(!folder.path().join("nodes").exists());
+}
+
+#[test]
+fn opportunistic_searches_in_many_runs_lose_no_node() {
+    let model = hard_model(7);
+    let mut settings = Settings {
+        cuts: false,
+        ..Settings::default()
+    };
+    let whole = Solver::new(model.clone(), settings.clone()).run().unwrap();
+    let best = whole.solution.unwrap().objective;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state");
+    settings.threads = 2;
+    settings.opportunistic = true;
+    settings.limits.memory_bytes = Some(60_000);
+    for run in 1.. {
+        let control = Control {
+            checkpoint: Some(Checkpoint {
+                path: path.clone(),
+                seconds: 0.0,
+            }),
+            resume: (run > 1).then(|| path.clone()),
+            node_files: Some(folder.path().join("nodes")),
+            ..Control::default()
+        };
+        settings.limits.nodes = Some(120 * run);
+        let solver = Solver::new(model.clone(), settings.clone()).with_control(control);
+        let r = solver.run().unwrap();
+        assert!(r.dual_bound >= best);
+        if r.status == SolveStatus::Optimal {
+            assert!(run > 2, "{run}");
+            assert_eq!((r.solution.unwrap().objective, r.dual_bound), (best, best));
+            break;
+        }
+        assert_eq!(r.status, SolveStatus::NodeLimit);
+    }
+}
+
+#[test]
+fn a_start_is_used_and_a_cutoff_at_the_optimum_leaves_nothing() {
+    let model = hard_model(3);
+    let best = Solver::new(model.clone(), Settings::default())
+        .run()
+        .unwrap()
+        .solution
+        .unwrap();
+    let settings = Settings {
+        starts: vec![best.x.clone(), vec![0.5; 3]],
+        limits: Limits {
+            nodes: Some(0),
+            ..Default::default()
+        },
+        cuts: false,
+        heuristics: false,
+        ..Settings::default()
+    };
+    let r = Solver::new(model.clone(), settings).run().unwrap();
+    assert_eq!(
+        r.solution.map(|s| (s.objective, s.found_by)),
+        Some((best.objective, "start"))
+    );
+    let settings = Settings {
+        cutoff: Some(best.objective),
+        ..Settings::default()
+    };
+    let r = Solver::new(model.clone(), settings).run().unwrap();
+    assert_eq!((r.status, r.solution), (SolveStatus::Infeasible, None));
+    let settings = Settings {
+        cutoff: Some(best.objective - 0.5),
+        ..Settings::default()
+    };
+    let r = Solver::new(model, settings).run().unwrap();
+    assert_eq!(r.solution.map(|s| s.objective), Some(best.objective));
+}
