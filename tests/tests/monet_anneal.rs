@@ -219,6 +219,7 @@ fn published_schedules_as_starts_are_not_lost() {
     for (name, budget, instance, schedule) in list.iter().filter(|p| p.0.contains("vgg16")) {
         let short = Settings {
             rounds: 0,
+            nodes: 2,
             ..settings(*budget, 0)
         };
         let outcome = solve(instance, &short, std::slice::from_ref(schedule));

@@ -2,12 +2,17 @@
 
 use super::Search;
 use crate::control::Control;
-use crate::outcome::{SolveError, SolveStatus};
+use crate::outcome::{SolveError, SolveResult, SolveStatus};
+use crate::problem::Problem;
 use crate::root::{self, RootEnd};
 use crate::solver::Solver;
 use crate::tree::Node;
 use crate::worker::Report;
 use std::sync::Arc;
+
+/// How far from the origin a first integer point is looked for where the relaxation is unbounded, and nodes for each.
+const BOXES: [f64; 3] = [10.0, 1e3, 1e5];
+const BOX_NODES: u64 = 2_000;
 
 impl Search {
     pub(super) fn use_starts(&mut self) -> Result<(), SolveError> {
@@ -90,11 +95,38 @@ impl Search {
         let mut p = (*self.shared.problem).clone();
         p.cost.fill(0.0);
         p.offset = 0.0;
+        // Where nothing bounds the integers a tree may be infinite beside a point: near the origin it is not.
+        for radius in BOXES {
+            let mut near = p.clone();
+            for j in (0..near.cost.len()).filter(|&j| p.integer[j]) {
+                let centre = p.lower[j].max(0.0).min(p.upper[j]);
+                near.lower[j] = p.lower[j].max(centre - radius);
+                near.upper[j] = p.upper[j].min(centre + radius);
+            }
+            let result = self.solve_for_any_point(&near, Some(BOX_NODES))?;
+            self.info.nodes += result.info.nodes;
+            if result.status == SolveStatus::Optimal {
+                return self.note_any_point(result);
+            }
+        }
+        let result = self.solve_for_any_point(&p, None)?;
+        self.info.nodes += result.info.nodes;
+        self.note_any_point(result)
+    }
+
+    fn solve_for_any_point(
+        &self,
+        p: &Problem,
+        nodes: Option<u64>,
+    ) -> Result<SolveResult, SolveError> {
         let mut settings = self.shared.settings.clone();
         settings.cutoff = None;
         settings.limits.interrupt = Some(self.shared.stop.clone());
+        if nodes.is_some() {
+            settings.limits.nodes = nodes;
+        }
         settings.log = false;
-        let inner = Solver {
+        Solver {
             model: Arc::new(p.to_model()?),
             settings,
             extensions: self.shared.extensions.clone(),
@@ -102,9 +134,11 @@ impl Search {
                 node_files: self.control.node_files.as_ref().map(|f| f.join("point")),
                 ..Control::default()
             },
-        };
-        let result = inner.run()?;
-        self.info.nodes += result.info.nodes;
+        }
+        .run()
+    }
+
+    fn note_any_point(&mut self, result: SolveResult) -> Result<(), SolveError> {
         self.status = match result.status {
             SolveStatus::Optimal => SolveStatus::Unbounded,
             other => other,
