@@ -184,7 +184,8 @@ impl Device {
 }
 
 /// Freed memory stays with the process. The C library gives large blocks back to the system at once, and the next tensor then
-/// pays for every page anew: plans that hold more memory ran up to a quarter longer than the sum of their operators.
+/// pays for every page anew. (Plans that hold more memory ran up to a quarter longer than the sum of their operators without
+/// this; page faults were not counted apart.)
 fn keep_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: sets two numbers of the allocator: no blocks of their own for large requests, and no trimming.
