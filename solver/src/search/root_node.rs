@@ -103,6 +103,10 @@ impl Search {
                 near.lower[j] = p.lower[j].max(centre - radius);
                 near.upper[j] = p.upper[j].min(centre + radius);
             }
+            // A box that holds the whole program would only have it solved twice.
+            if near.lower == p.lower && near.upper == p.upper {
+                break;
+            }
             let result = self.solve_for_any_point(&near, Some(BOX_NODES))?;
             self.info.nodes += result.info.nodes;
             if result.status == SolveStatus::Optimal {
