@@ -7,7 +7,7 @@ use remat_formulations::checkmate::interval::{
 };
 use remat_formulations::checkmate::path_cuts::{SeparationSettings, separate};
 use remat_formulations::instance::{ReadOptions, read_instance};
-use remat_formulations::interval::{RootSettings, RootStatus};
+use remat_formulations::interval::{Permits, Program, RootSettings, RootStatus};
 use remat_formulations::schedule::{BitMatrix, CheckmateSchedule};
 use remat_formulations::simulate;
 use remat_tests::graphs::{Numbers, general, training};
@@ -190,8 +190,12 @@ fn lagrangian_bounds_hold_for_any_duals() {
         };
         let graph = Graph::new(&instance, budget).unwrap();
         let root = root_bound(&instance, budget, &RootSettings::default()).unwrap();
+        let everything = Permits::all(graph.extent());
         let (rows, best): (Vec<Row>, Vec<f64>) = root.proof.into_iter().unzip();
-        assert_eq!(lagrangian_bound(&graph, &rows, &best), root.safe_bound);
+        assert_eq!(
+            lagrangian_bound(&graph, &everything, &rows, &best),
+            root.safe_bound
+        );
         for k in 0..20 {
             // The best duals with noise, large and small, on all rows.
             let noise = [0.01, 0.1, 0.5, 2.0][k % 4];
@@ -199,7 +203,7 @@ fn lagrangian_bounds_hold_for_any_duals() {
                 .iter()
                 .map(|y| y * (1.0 + noise * (numbers.below(200) as f64 / 100.0 - 1.0)))
                 .collect();
-            let bound = lagrangian_bound(&graph, &rows, &duals);
+            let bound = lagrangian_bound(&graph, &everything, &rows, &duals);
             assert!(bound <= optimum, "round {round}: {bound} {optimum}");
             above_base += usize::from(bound > graph.base_cost());
         }

@@ -3,8 +3,8 @@
 use remat_formulations::Instance;
 use remat_formulations::instance::{Program, ReadOptions, read_instance};
 use remat_formulations::interval::{
-    Exchange, Root, RootSettings, RootStatus, SeparationSettings, TreeEnd, TreeSettings, Visited,
-    search,
+    Exchange, Permits, Program as _, Root, RootSettings, RootStatus, SeparationSettings, TreeEnd,
+    TreeSettings, Visited, search,
 };
 use remat_formulations::monet::interval::{
     Graph, Interval, Point, Row, Which, lagrangian_bound, root_bound, separate_cuts,
@@ -209,9 +209,13 @@ fn root_bounds_are_below_optima_and_above_the_published_relaxation() {
         };
         let root = root_bound(&instance, budget, &settings, &|_| ()).unwrap();
         let graph = Graph::new(&instance, budget).unwrap();
+        let everything = Permits::all(graph.extent());
         let (rows, duals): (Vec<Row>, Vec<f64>) = root.proof.iter().cloned().unzip();
         if !rows.is_empty() {
-            assert_eq!(lagrangian_bound(&graph, &rows, &duals), root.safe_bound);
+            assert_eq!(
+                lagrangian_bound(&graph, &everything, &rows, &duals),
+                root.safe_bound
+            );
         }
         let Some(best) = optimum(&instance, budget) else {
             continue;

@@ -33,7 +33,7 @@ impl Average {
 }
 
 /// Gains after which history is believed without a trial.
-const RELIABLE: u32 = 4;
+const RELIABLE: u32 = 8;
 
 impl History {
     /// What a branching down, and up, is expected to gain.

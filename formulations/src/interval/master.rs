@@ -1,9 +1,9 @@
 //! The restricted program: some intervals, some rows, every choice, and the LP solver that holds them.
 
-use super::{Branch, Nature, Pricing, Program, Sense};
+use super::{Branch, Nature, Permits, Pricing, Program, Sense};
 use remat_lp::{
-    Algorithm, ColId, Limits, LpOutcome, ModelBuilder, ModelError, NewCol, NewRow, RowId, Settings,
-    Solution, Solver, VarStatus,
+    Algorithm, Bounds, ColId, Limits, LpOutcome, ModelBuilder, ModelError, NewCol, NewRow, RowId,
+    Settings, Solution, Solver, VarStatus,
 };
 use std::collections::BTreeSet;
 use std::ops::{Add, Sub};
@@ -59,12 +59,14 @@ impl Sub for Work {
     }
 }
 
-/// The overflow column, which memory rows and elastic rows share; its cost rises until it is not needed.
+/// What memory rows lack; its cost rises until it is not needed.
 const OVERFLOW: ColId = ColId(0);
-/// Overflow, in thousandths of the capacity or so, that makes up for one unit of an elastic row.
-const COUNT_OVERFLOW: f64 = 1.0 / 1024.0;
+/// What elastic rows lack, likewise.
+const MISSING: ColId = ColId(1);
+/// Number of the first choice.
+const CHOICES: usize = 2;
 
-/// The restricted master program. Columns of the LP: the overflow, the choices, the intervals.
+/// The restricted master program. Columns of the LP: the overflow, what is missing, the choices, the intervals.
 pub struct Master<P: Program> {
     program: Arc<P>,
     solver: Solver,
@@ -80,7 +82,10 @@ pub struct Master<P: Program> {
     uses: Vec<Vec<(u32, P::Use)>>,
     columns_of: Vec<Vec<u32>>,
     choices: u32,
-    penalty: f64,
+    /// Costs of overflow and of what is missing.
+    penalties: [f64; 2],
+    /// What is not permitted is in the program with the bounds [0, 0].
+    permits: Arc<Permits>,
     stop: Option<Arc<AtomicBool>>,
     /// Counters of solvers that were given up.
     spent: Work,
@@ -104,7 +109,8 @@ impl<P: Program> Clone for Master<P> {
             uses: self.uses.clone(),
             columns_of: self.columns_of.clone(),
             choices: self.choices,
-            penalty: self.penalty,
+            penalties: self.penalties,
+            permits: self.permits.clone(),
             stop: self.stop.clone(),
             spent: self.spent,
             journal: None,
@@ -124,13 +130,18 @@ impl<P: Program> Master<P> {
     ) -> Result<Self, ModelError> {
         let cost_unit = program.cost_unit();
         let base = program.base_cost().max(1) as f64 / cost_unit;
-        let penalty = 2.0 * base * program.memory_unit() / program.capacity().max(1.0);
+        let all = 2.0 * base;
+        let penalties = [
+            all * program.memory_unit() / program.capacity().max(1.0),
+            all,
+        ];
         let mut lp = ModelBuilder::new(remat_lp::Sense::Minimise);
         lp.set_name("intervals");
         lp.set_offset(program.offset() as f64 / cost_unit);
         let choices = program.choice_costs();
         let costs = choices.iter().map(|c| *c as f64 / cost_unit);
-        let first: Vec<NewCol> = std::iter::once(penalty)
+        let first: Vec<NewCol> = penalties
+            .into_iter()
             .chain(costs)
             .map(|cost| NewCol::new(cost, 0.0.., []))
             .collect();
@@ -140,7 +151,7 @@ impl<P: Program> Master<P> {
         if let Some(journal) = &mut journal {
             journal.cols(&first);
         }
-        let tensors = program.tensors();
+        let extent = program.extent();
         let (rows, columns) = program.start();
         let mut master = Master {
             solver: Solver::new(lp.build()?, settings),
@@ -151,10 +162,11 @@ impl<P: Program> Master<P> {
             columns: Vec::new(),
             column_set: BTreeSet::new(),
             column_age: Vec::new(),
-            uses: vec![Vec::new(); tensors],
-            columns_of: vec![Vec::new(); tensors],
+            uses: vec![Vec::new(); extent.tensors],
+            columns_of: vec![Vec::new(); extent.tensors],
             choices: choices.len() as u32,
-            penalty,
+            penalties,
+            permits: Arc::new(Permits::all(extent)),
             stop: None,
             spent: Work::default(),
             journal: journal.map(Mutex::new),
@@ -180,7 +192,7 @@ impl<P: Program> Master<P> {
         self.row_set.contains(row)
     }
 
-    /// Number of columns in the program, without the overflow.
+    /// Number of columns in the program, without those for what it lacks.
     pub fn num_columns(&self) -> usize {
         self.columns.len() + self.choices as usize
     }
@@ -232,12 +244,12 @@ impl<P: Program> Master<P> {
 
     /// First column of the intervals.
     fn before(&self) -> usize {
-        1 + self.choices as usize
+        CHOICES + self.choices as usize
     }
 
     /// The intervals and choices of a solution.
     pub fn point(&self, solution: &Solution) -> P::Point {
-        let (choices, values) = solution.x[1..].split_at(self.choices as usize);
+        let (choices, values) = solution.x[CHOICES..].split_at(self.choices as usize);
         let columns = self.columns.iter().copied();
         self.program
             .point(&mut columns.zip(values.iter().copied()), choices)
@@ -248,13 +260,23 @@ impl<P: Program> Master<P> {
         solution.value(OVERFLOW)
     }
 
-    /// Makes overflow dearer by a factor.
+    /// Whether memory fits and every row is met.
+    pub fn is_met(&self, solution: &Solution) -> bool {
+        [OVERFLOW, MISSING]
+            .iter()
+            .all(|c| solution.value(*c) <= 1e-6)
+    }
+
+    /// Makes what the program lacks dearer by a factor.
     ///
     /// # Errors
-    /// [`ModelError`] if the cost overflows.
-    pub fn raise_penalty(&mut self, factor: f64) -> Result<(), ModelError> {
-        self.penalty *= factor;
-        self.solver.set_cost(OVERFLOW, self.penalty)
+    /// [`ModelError`] if a cost overflows.
+    pub fn raise_penalties(&mut self, factor: f64) -> Result<(), ModelError> {
+        for (column, penalty) in [OVERFLOW, MISSING].into_iter().zip(&mut self.penalties) {
+            *penalty *= factor;
+            self.solver.set_cost(column, *penalty)?;
+        }
+        Ok(())
     }
 
     /// The objective of a solution in the instance's unit of cost, everything included.
@@ -283,7 +305,7 @@ impl<P: Program> Master<P> {
         let duals = self.duals(solution);
         let tolerance = tolerance * self.program.cost_unit();
         self.program
-            .price(&self.rows, &duals, per_tensor, tolerance)
+            .price(&self.permits, &self.rows, &duals, per_tensor, tolerance)
     }
 
     /// What one unit of a coefficient or right side of a row is in the LP.
@@ -300,7 +322,7 @@ impl<P: Program> Master<P> {
         let nature = program.nature(row);
         let scale = self.scale(nature);
         let choices = program.choice_entries(row).into_iter();
-        let mut entries: Vec<(u32, i64)> = choices.map(|(c, v)| (1 + c, v)).collect();
+        let mut entries: Vec<(u32, i64)> = choices.map(|(c, v)| (CHOICES as u32 + c, v)).collect();
         let before = self.before() as u32;
         program.uses(row, &mut |tensor, part| {
             for &k in &self.columns_of[tensor] {
@@ -317,7 +339,7 @@ impl<P: Program> Master<P> {
         if nature.sense == Sense::Memory {
             entries.push((OVERFLOW, -1.0));
         } else if nature.elastic {
-            entries.push((OVERFLOW, COUNT_OVERFLOW));
+            entries.push((MISSING, 1.0));
         }
         match nature.sense {
             Sense::Memory => NewRow::new(..=right, entries),
@@ -352,6 +374,42 @@ impl<P: Program> Master<P> {
             .uses(row, &mut |tensor, part| uses[tensor].push((r, part)));
     }
 
+    /// Bounds of an interval.
+    fn bounds(&self, column: &P::Column) -> Bounds {
+        match self.program.is_permitted(column, &self.permits) {
+            true => (0.0..).into(),
+            false => (0.0..=0.0).into(),
+        }
+    }
+
+    /// What is permitted.
+    pub fn permits(&self) -> &Arc<Permits> {
+        &self.permits
+    }
+
+    /// Leaves columns out that are not permitted, and lets others in again.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the solver refuses, which would be a defect here.
+    pub fn permit(&mut self, permits: Arc<Permits>) -> Result<(), ModelError> {
+        if permits == self.permits {
+            return Ok(());
+        }
+        self.permits = permits;
+        let choices = self.program.permitted_choices(&self.permits);
+        for (k, open) in choices.into_iter().enumerate() {
+            let most = if open { f64::INFINITY } else { 0.0 };
+            let column = ColId((CHOICES + k) as u32);
+            self.solver.set_col_bounds(column, 0.0..=most)?;
+        }
+        for k in 0..self.columns.len() {
+            let bounds = self.bounds(&self.columns[k]);
+            let column = ColId((self.before() + k) as u32);
+            self.solver.set_col_bounds(column, bounds)?;
+        }
+        Ok(())
+    }
+
     /// Adds intervals that are not there yet; returns how many.
     ///
     /// # Errors
@@ -377,7 +435,7 @@ impl<P: Program> Master<P> {
                 (RowId(r), v as f64 * self.scale(nature))
             });
             let cost = self.program.cost(&c) as f64 / cost_unit;
-            new.push(NewCol::new(cost, 0.0.., scaled));
+            new.push(NewCol::new(cost, self.bounds(&c), scaled));
             self.columns_of[tensor].push(self.columns.len() as u32);
             self.columns.push(c);
             self.column_age.push(0);
@@ -405,9 +463,12 @@ impl<P: Program> Master<P> {
         let mut cols = Vec::new();
         for (k, c) in self.columns.iter().enumerate() {
             let at = k + self.before();
+            let dear = || {
+                solution.reduced_costs[at] > dear || !self.program.is_permitted(c, &self.permits)
+            };
             let useless = solution.basis.cols[at] != VarStatus::Basic
                 && solution.x[at] == 0.0
-                && solution.reduced_costs[at] > dear
+                && dear()
                 && !self.program.stays(c);
             self.column_age[k] = if useless { self.column_age[k] + 1 } else { 0 };
             if self.column_age[k] >= age {
@@ -444,8 +505,9 @@ impl<P: Program> Master<P> {
         Ok(())
     }
 
-    /// The value that the relaxation would have with one more branching, in the instance's unit of cost, after at most so
-    /// many simplex iterations, and the work it takes. The program stays as it is.
+    /// The value that the relaxation would have with one more branching, in the instance's unit of cost, and the work it takes to
+    /// find out: as far as it is known after so many simplex iterations, or infinite if it is above `most`. The program stays
+    /// as it is.
     ///
     /// # Errors
     /// [`ModelError`] if the solver refuses, which would be a defect here.
@@ -453,15 +515,18 @@ impl<P: Program> Master<P> {
         &self,
         branch: &Branch<P::Quantity>,
         iterations: u64,
+        most: f64,
     ) -> Result<(f64, Work), ModelError> {
         let mut trial = self.solver.clone();
         trial.add_rows(&[self.new_row(&self.program.branch_row(branch))])?;
         trial.set_limits(Limits {
             iterations: Some(iterations),
+            objective_cutoff: Some(most / self.program.cost_unit()),
             ..Limits::default()
         });
         let value = match trial.solve_with(Algorithm::Dual) {
             LpOutcome::Optimal(s) => self.value(&s),
+            LpOutcome::Limit(_) => trial.basic_objective() * self.program.cost_unit(),
             _ => f64::INFINITY,
         };
         Ok((value, Work::of(&trial) - Work::of(&self.solver)))

@@ -10,18 +10,21 @@
 //! |---|---|
 //! | [`master`] | some intervals, some rows, and the LP solver that holds them |
 //! | [`relax`] | the relaxation of a node |
+//! | [`permits`] | what a better schedule may still do |
 //! | [`root`] | the first one |
 //! | [`tree`], `history` | the search, and what its branchings have gained |
 //! | `price` | what pricing finds, and the numbers that it and proofs are computed in |
 
 mod history;
 mod master;
+mod permits;
 mod price;
 mod relax;
 mod root;
 mod tree;
 
 pub use master::{Journal, Master, Work};
+pub use permits::{Extent, Permits};
 pub(crate) use price::Number;
 pub use price::{Candidate, Pricing};
 pub use relax::RelaxEnd;
@@ -46,7 +49,7 @@ pub enum Sense {
 pub struct Nature {
     /// How it limits.
     pub sense: Sense,
-    /// Intervals that meet it may be missing: overflow makes up for them, at the price of the whole capacity.
+    /// Intervals that meet it may be missing from the restricted program, or there are none: that is paid for.
     pub elastic: bool,
     /// It stays, slack or not.
     pub permanent: bool,
@@ -179,10 +182,16 @@ pub trait Program: Clone + Debug + Send + Sync {
     /// An integer quantity to branch on.
     type Quantity: Copy + Ord + Debug + Send + Sync;
 
-    /// Number of tensors.
-    fn tensors(&self) -> usize;
+    /// Its size.
+    fn extent(&self) -> Extent;
     /// The tensor of an interval.
     fn tensor(column: &Self::Column) -> usize;
+    /// Whether nothing about an interval is excluded.
+    fn is_permitted(&self, column: &Self::Column, permits: &Permits) -> bool;
+    /// Whether each choice is permitted, in the order of their columns.
+    fn permitted_choices(&self, _: &Permits) -> Vec<bool> {
+        Vec::new()
+    }
     /// Rows and intervals to start from: feasible but for memory.
     fn start(&self) -> (Vec<Self::Row>, Vec<Self::Column>);
     /// Cost of every choice.
@@ -240,16 +249,19 @@ pub trait Program: Clone + Debug + Send + Sync {
     /// Quantities of which a branching gains about the same, per unit of distance.
     fn kind(quantity: &Self::Quantity) -> (u32, u8);
 
-    /// Prices all intervals at duals in the instance's unit of cost, per byte for memory rows; for each tensor about
+    /// Prices all permitted intervals at duals in the instance's unit of cost, per byte for memory rows; for each tensor about
     /// `per_tensor` of those whose reduced cost is below `-tolerance`.
     fn price(
         &self,
+        permits: &Permits,
         rows: &[Self::Row],
         duals: &[f64],
         per_tensor: usize,
         tolerance: f64,
     ) -> Pricing<Self::Column>;
-    /// A lower bound on the cost of every schedule that fits, from any duals whatever (as for [`Program::price`]; wrong signs
-    /// count as 0), in integers.
-    fn lagrangian_bound(&self, rows: &[Self::Row], duals: &[f64]) -> u64;
+    /// A lower bound on the cost of every schedule that fits and does what is permitted, from any duals whatever (as for
+    /// [`Program::price`]; wrong signs count as 0), in integers.
+    fn lagrangian_bound(&self, permits: &Permits, rows: &[Self::Row], duals: &[f64]) -> u64;
+    /// Excludes what no permitted schedule that costs less than `target` does, as far as these duals tell.
+    fn exclude(&self, permits: &mut Permits, rows: &[Self::Row], duals: &[f64], target: u64);
 }

@@ -1,6 +1,6 @@
 //! The relaxation of a node: columns and rows until nothing is violated and nothing pays, cuts, and again.
 
-use super::{Branch, Journal, Master, Program, RootSettings, RowLimits};
+use super::{Branch, Journal, Master, Permits, Program, RootSettings, RowLimits};
 use remat_lp::{Algorithm, LpOutcome, ModelError, Solution};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -54,6 +54,24 @@ pub(super) struct CutEffort {
 /// Is shown a relaxation on its way.
 pub(super) type Notice<'a, P> = &'a dyn Fn(&Relaxation<P>);
 
+/// Rows and duals, and the bound they prove.
+#[derive(Clone)]
+pub(super) struct Proof<P: Program> {
+    pub bound: u64,
+    pub rows: Vec<P::Row>,
+    pub duals: Vec<f64>,
+}
+
+impl<P: Program> Default for Proof<P> {
+    fn default() -> Self {
+        Proof {
+            bound: 0,
+            rows: Vec::new(),
+            duals: Vec::new(),
+        }
+    }
+}
+
 /// A restricted program, and what is known of the node it stands at.
 #[derive(Clone)]
 pub(super) struct Relaxation<P: Program> {
@@ -66,8 +84,8 @@ pub(super) struct Relaxation<P: Program> {
     pub value: f64,
     /// Its solution.
     pub point: P::Point,
-    /// Rows and duals that prove the bound, where somebody wants them: a copy of all rows for every better bound.
-    pub proof: Option<Vec<(P::Row, f64)>>,
+    /// Rows and duals of the best bound that was proven here.
+    pub proof: Proof<P>,
     /// Whether that solution meets every row, apart from cuts that were not looked for.
     pub settled: bool,
     /// Bounds from here on end a convergence.
@@ -93,7 +111,7 @@ impl<P: Program> Relaxation<P> {
             bound: base,
             value: base as f64,
             point: P::Point::default(),
-            proof: Some(Vec::new()),
+            proof: Proof::default(),
             settled: false,
             cutoff: u64::MAX,
             begin: Instant::now(),
@@ -106,15 +124,32 @@ impl<P: Program> Relaxation<P> {
         self.master.program()
     }
 
-    /// Goes to another node: its branchings, and the bound that is known there.
+    /// Goes to another node: its branchings, what is permitted below it, and the bound that is known there.
     pub fn enter(
         &mut self,
         branches: &[Branch<P::Quantity>],
+        permits: Arc<Permits>,
         bound: u64,
     ) -> Result<(), ModelError> {
         self.master.set_branches(branches)?;
+        self.master.permit(permits)?;
         self.bound = bound;
+        self.proof.bound = 0;
         Ok(())
+    }
+
+    /// Excludes what no schedule below the cutoff does that meets the present branchings.
+    pub fn exclude(&mut self) -> Result<(), ModelError> {
+        if self.cutoff == u64::MAX || self.proof.bound == 0 {
+            return Ok(());
+        }
+        let clock = Instant::now();
+        let mut permits = (**self.master.permits()).clone();
+        let Proof { rows, duals, .. } = &self.proof;
+        self.program()
+            .exclude(&mut permits, rows, duals, self.cutoff);
+        self.spent.pricing += clock.elapsed();
+        self.master.permit(Arc::new(permits))
     }
 
     pub fn is_late(&self) -> bool {
@@ -228,7 +263,8 @@ impl<P: Program> Relaxation<P> {
                 0
             };
             let overflow = self.master.overflow(&solution);
-            let enough = eager && calm >= 3 && overflow <= 1e-6;
+            let met = self.master.is_met(&solution);
+            let enough = eager && calm >= 3 && met;
             // Before the purge: afterwards the solution's columns are others than the program's.
             self.point = self.master.point(&solution);
             let rows = self.violated_rows(overflow);
@@ -272,16 +308,16 @@ impl<P: Program> Relaxation<P> {
             if added_rows + added_columns > 0 && !late && !enough {
                 continue;
             }
-            self.settled = overflow <= 1e-6 && !late;
+            self.settled = met && !late;
             return Ok(if self.bound > self.program().costliest() {
                 RelaxEnd::Infeasible
             } else if late {
                 RelaxEnd::Late
-            } else if overflow <= 1e-6 {
+            } else if met {
                 RelaxEnd::Converged
             } else if self.penalties < PENALTIES {
                 self.penalties += 1;
-                self.master.raise_penalty(8.0)?;
+                self.master.raise_penalties(8.0)?;
                 continue;
             } else {
                 RelaxEnd::Trouble
@@ -303,17 +339,29 @@ impl<P: Program> Relaxation<P> {
         (best.map(|c| c.interval).collect(), pricing.bound)
     }
 
-    /// Computes the safe bound of a solution's duals.
+    /// Computes the safe bound of a solution's duals. Permits hold below the cutoff, so no bound is above it.
     fn prove(&mut self, solution: &Solution) {
         let clock = Instant::now();
-        let duals = self.master.duals(solution);
-        let bound = self.program().lagrangian_bound(self.master.rows(), &duals);
-        if bound >= self.bound {
-            self.bound = bound;
-            if let Some(proof) = &mut self.proof {
-                let rows = self.master.rows().iter().cloned();
-                proof.clear();
-                proof.extend(rows.zip(duals).filter(|p| p.1 != 0.0));
+        let master = &self.master;
+        let duals = master.duals(solution);
+        let bound = master
+            .program()
+            .lagrangian_bound(master.permits(), master.rows(), &duals)
+            .min(self.cutoff);
+        self.bound = self.bound.max(bound);
+        if bound >= self.proof.bound {
+            let Proof {
+                bound: proven,
+                rows,
+                duals: prices,
+            } = &mut self.proof;
+            *proven = bound;
+            let priced = master.rows().iter().zip(duals).filter(|p| p.1 != 0.0);
+            rows.clear();
+            prices.clear();
+            for (row, price) in priced {
+                rows.push(row.clone());
+                prices.push(price);
             }
         }
         self.spent.pricing += clock.elapsed();

@@ -53,7 +53,7 @@ impl Default for RootSettings {
             separation: SeparationSettings::default(),
             memory_cuts: true,
             columns_per_round: 800,
-            columns_per_tensor: 2,
+            columns_per_tensor: 4,
             memory_rows_per_stage: 2,
             memory_rows_per_round: 200,
             purge_age: 10,
@@ -62,7 +62,7 @@ impl Default for RootSettings {
             idle_rounds: 10,
             time_limit: None,
             stop: None,
-            eager_cuts: 1e-4,
+            eager_cuts: 1e-3,
             verbose: false,
         }
     }
@@ -198,7 +198,12 @@ impl<P: Program> Root<P> {
             pricing_seconds: relax.spent.pricing.as_secs_f64(),
             separation_seconds: relax.spent.separation.as_secs_f64(),
             point: relax.point,
-            proof: relax.proof.unwrap_or_default(),
+            proof: relax
+                .proof
+                .rows
+                .into_iter()
+                .zip(relax.proof.duals)
+                .collect(),
         }
     }
 

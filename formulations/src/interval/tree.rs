@@ -6,11 +6,12 @@
 //! bound in integers.
 
 use super::history::History;
-use super::relax::{CutEffort, RelaxEnd, Relaxation};
-use super::{Branch, Open, Program, Root, Work};
+use super::relax::{CutEffort, Proof, RelaxEnd, Relaxation};
+use super::{Branch, Open, Permits, Program, Root, Work};
 use rayon::prelude::*;
 use remat_lp::ModelError;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// How the tree is searched.
 #[derive(Clone, Debug)]
@@ -27,6 +28,10 @@ pub struct TreeSettings {
     pub strong_candidates: usize,
     /// Trials in a row without a better one that end the choice.
     pub strong_patience: usize,
+    /// The same as long as the best one gains little on one side.
+    pub poor_patience: usize,
+    /// Work on trials for each unit of work on relaxations; beyond that, what history knows well is not tried.
+    pub strong_share: u64,
     /// Simplex iterations of a trial.
     pub strong_iterations: u64,
 }
@@ -40,6 +45,8 @@ impl Default for TreeSettings {
             node_cut_rounds: 4,
             strong_candidates: 40,
             strong_patience: 8,
+            poor_patience: 30,
+            strong_share: 1,
             strong_iterations: 500,
         }
     }
@@ -108,14 +115,23 @@ pub fn search<P: Program>(
 struct Node<P: Program> {
     bound: u64,
     branches: Vec<Branch<P::Quantity>>,
+    /// What a better schedule below it may still do.
+    permits: Arc<Permits>,
     /// What the last branching was made at, its direction, and the value of the relaxation there.
     made_at: Option<(Open<P::Quantity>, bool, f64)>,
 }
 
 /// Nodes solved side by side: fixed, so that the answer does not depend on the number of threads.
 const LANES: usize = 4;
-/// Ticks of the LP solver for each move of the annealing: a fifth to a third of the time is annealed. A move takes some 300.
+/// Ticks of the LP solver for each move of the annealing, which takes some 500: a third of the time is annealed, and less
+/// and less, down to `LEAST_SHARE`, the longer that finds nothing: half after `IDLE` rounds, a third after twice as many.
 const TICKS_PER_MOVE: u64 = 1000;
+const LEAST_SHARE: u64 = 8;
+const IDLE: u32 = 10;
+/// A branching that gains less than this share of what would close a node, on one side, is poor.
+const POOR: f64 = 0.1;
+/// A node whose branching gained less than this share of what would have closed it is stuck.
+const STUCK: f64 = 0.02;
 /// Branchings tried side by side: fixed as well.
 const BATCH: usize = 4;
 /// Quantities that are looked at before one is chosen to branch on.
@@ -137,12 +153,29 @@ struct Tree<'a, P: Program> {
     root_bound: u64,
     created: u64,
     nodes: u64,
-    moves: u64,
+    /// Work on relaxations and trials that is still to be matched by annealing, and rounds of it without a better schedule.
+    unmatched: i64,
+    idle: u32,
     history: History,
+    /// What proves the bound of the root.
+    proof: Proof<P>,
+    /// What a schedule below the target may do at all, and the target that this was found with.
+    permits: (Arc<Permits>, u64),
     /// Work of the root, which every lane inherits.
     root_work: Work,
     /// Work of trials.
     trial_work: Work,
+}
+
+/// What the nodes of a round are solved with.
+#[derive(Clone, Copy)]
+struct Effort<'a> {
+    /// The least bound that closes a node.
+    target: u64,
+    settings: &'a TreeSettings,
+    history: &'a History,
+    /// Trials have taken their share of the work.
+    thrifty: bool,
 }
 
 /// What became of a node.
@@ -163,7 +196,8 @@ struct Solved<P: Program> {
 impl<'a, P: Program> Tree<'a, P> {
     fn new(root: Root<P>, settings: &'a TreeSettings, exchange: &'a dyn Exchange<P>) -> Self {
         let Root { mut relax, end, .. } = root;
-        relax.proof = None;
+        let proof = std::mem::take(&mut relax.proof);
+        let permits = relax.master.permits().clone();
         let bound = relax.bound;
         let mut tree = Tree {
             root_work: relax.master.work(),
@@ -178,13 +212,17 @@ impl<'a, P: Program> Tree<'a, P> {
             root_bound: bound,
             created: 0,
             nodes: 0,
-            moves: 0,
+            unmatched: 0,
+            idle: 0,
             history: History::default(),
+            proof,
+            permits: (permits.clone(), u64::MAX),
         };
         if end == RelaxEnd::Converged {
             tree.plunges[0] = Some(Node {
                 bound,
                 branches: Vec::new(),
+                permits,
                 made_at: None,
             });
         } else {
@@ -196,8 +234,9 @@ impl<'a, P: Program> Tree<'a, P> {
     fn run(mut self) -> Result<TreeOutcome, ModelError> {
         loop {
             self.update_bound();
-            let iterations = self.work().iterations;
-            self.exchange.progress(self.bound, self.nodes, iterations);
+            let work = self.work();
+            self.exchange
+                .progress(self.bound, self.nodes, work.iterations);
             if self.limit_reached() {
                 break;
             }
@@ -205,9 +244,17 @@ impl<'a, P: Program> Tree<'a, P> {
             if round.iter().all(Option::is_none) {
                 break;
             }
+            let before = self.exchange.best();
             let visited = self.solve_round(round)?;
+            let share = u64::from(1 + self.idle / IDLE).min(LEAST_SHARE);
+            self.unmatched += ((self.work().ticks - work.ticks) / share) as i64;
             if !visited.is_empty() {
-                self.moves += self.exchange.visit(visited);
+                let spent = self.exchange.visit(visited) * TICKS_PER_MOVE;
+                self.unmatched -= spent as i64;
+                self.idle += 1;
+            }
+            if self.exchange.best() < before {
+                self.idle = 0;
             }
         }
         Ok(TreeOutcome {
@@ -286,20 +333,42 @@ impl<'a, P: Program> Tree<'a, P> {
         round
     }
 
+    /// Excludes what no schedule below the target does, when it has become lower.
+    fn exclude(&mut self, target: u64) {
+        let (permits, last) = &mut self.permits;
+        if target >= *last {
+            return;
+        }
+        *last = target;
+        let Proof { rows, duals, .. } = &self.proof;
+        let program = self.lanes[0].program();
+        program.exclude(Arc::make_mut(permits), rows, duals, target);
+    }
+
     /// Solves a node in each lane, side by side; returns the relaxations that are worth a look.
     fn solve_round(
         &mut self,
         round: [Option<Node<P>>; LANES],
     ) -> Result<Vec<Visited<P>>, ModelError> {
         let target = self.target();
-        let (settings, history) = (self.settings, &self.history);
+        self.exclude(target);
+        let trials = self.trial_work.ticks;
+        let relaxing = self.work().ticks - self.root_work.ticks - trials;
+        let round_of = Effort {
+            target,
+            settings: self.settings,
+            history: &self.history,
+            thrifty: trials > self.settings.strong_share * relaxing + self.root_work.ticks,
+        };
+        let permits = &self.permits.0;
         let solved: Vec<Option<Result<Solved<P>, ModelError>>> = self
             .lanes
             .par_iter_mut()
             .zip(round)
-            .map(|(relax, node)| node.map(|n| solve_node(relax, n, target, settings, history)))
+            .map(|(relax, node)| node.map(|n| solve_node(relax, n, permits, &round_of)))
             .collect();
         let mut visited = Vec::new();
+        let time = self.unmatched > 0;
         for (lane, solved) in solved.into_iter().enumerate() {
             let Some(solved) = solved.transpose()? else {
                 continue;
@@ -313,7 +382,6 @@ impl<'a, P: Program> Tree<'a, P> {
                 self.history.note::<P>(&open, up, gain);
             }
             // Schedules always, others as far as time is left for them.
-            let time = self.moves < self.work().ticks / TICKS_PER_MOVE;
             visited.extend(solved.visited.filter(|v| v.integral || time));
             let Some([first, second]) = solved.children else {
                 self.close(solved.bound);
@@ -335,12 +403,16 @@ impl<'a, P: Program> Tree<'a, P> {
 fn solve_node<P: Program>(
     relax: &mut Relaxation<P>,
     node: Node<P>,
-    target: u64,
-    settings: &TreeSettings,
-    history: &History,
+    permits: &Arc<Permits>,
+    effort: &Effort<'_>,
 ) -> Result<Solved<P>, ModelError> {
+    let Effort {
+        target, settings, ..
+    } = *effort;
     relax.cutoff = target;
-    relax.enter(&node.branches, node.bound)?;
+    let mut below = node.permits;
+    Arc::make_mut(&mut below).exclude_all_of(permits);
+    relax.enter(&node.branches, below, node.bound)?;
     let mut end = relax.converge(false, &|_| ())?;
     if end == RelaxEnd::Converged && settings.node_cut_rounds > 0 {
         let effort = CutEffort {
@@ -359,9 +431,12 @@ fn solve_node<P: Program>(
         trial_work: Work::default(),
         gained: None,
     };
+    let mut effort = *effort;
     if let Some((open, up, before)) = node.made_at {
         let gain = (relax.value.min(target as f64) - before).max(0.0);
         solved.gained = Some((open, up, gain));
+        // Where branchings come to nothing, history is of no use: it is worth any trial to find one that does not.
+        effort.thrifty &= gain > STUCK * (target as f64 - before);
     }
     // Where the relaxation was not solved to its end, its bound stands.
     if end != RelaxEnd::Converged {
@@ -375,7 +450,8 @@ fn solve_node<P: Program>(
     if open.is_empty() {
         return Ok(solved);
     }
-    let (chosen, gains) = choose(relax, &open, target, settings, history, &mut solved)?;
+    relax.exclude()?;
+    let (chosen, gains) = choose(relax, &open, &effort, &mut solved)?;
     let children = chosen.branches().map(|branch| {
         let mut branches = node.branches.clone();
         // A tighter bound on the same quantity takes the place of the old one.
@@ -384,6 +460,7 @@ fn solve_node<P: Program>(
         Node {
             bound: relax.bound,
             branches,
+            permits: relax.master.permits().clone(),
             made_at: Some((chosen, branch.at_least, relax.value)),
         }
     });
@@ -402,11 +479,15 @@ fn solve_node<P: Program>(
 fn choose<P: Program>(
     relax: &Relaxation<P>,
     open: &[Open<P::Quantity>],
-    target: u64,
-    settings: &TreeSettings,
-    history: &History,
+    effort: &Effort<'_>,
     solved: &mut Solved<P>,
 ) -> Result<(Open<P::Quantity>, [f64; 2]), ModelError> {
+    let Effort {
+        target,
+        settings,
+        history,
+        ..
+    } = *effort;
     let value = relax.value;
     // What goes beyond the target closes the child, however far.
     let enough = match target {
@@ -427,7 +508,7 @@ fn choose<P: Program>(
     'batches: for batch in order.chunks(BATCH) {
         let tried: Vec<Option<Trial>> = batch
             .par_iter()
-            .map(|(_, candidate)| try_out(relax, candidate, enough, settings, history))
+            .map(|(_, candidate)| try_out(relax, candidate, enough, effort))
             .collect::<Result<_, _>>()?;
         for ((_, candidate), tried) in batch.iter().zip(tried) {
             let mut gains = history.expect::<P>(candidate);
@@ -444,7 +525,15 @@ fn choose<P: Program>(
             if best.as_ref().is_none_or(|b| score > b.0) {
                 best = Some((score, **candidate, gains));
                 idle = 0;
-            } else if idle >= settings.strong_patience {
+            }
+            let poor = best
+                .as_ref()
+                .is_none_or(|b| b.2[0].min(b.2[1]) < POOR * enough);
+            let patience = match poor && !effort.thrifty {
+                true => settings.poor_patience,
+                false => settings.strong_patience,
+            };
+            if idle >= patience {
                 break 'batches;
             }
         }
@@ -461,16 +550,19 @@ fn try_out<P: Program>(
     relax: &Relaxation<P>,
     candidate: &Open<P::Quantity>,
     enough: f64,
-    settings: &TreeSettings,
-    history: &History,
+    effort: &Effort<'_>,
 ) -> Result<Option<Trial>, ModelError> {
-    if history.is_reliable::<P>(candidate) {
+    if effort.thrifty && effort.history.is_reliable::<P>(candidate) {
         return Ok(None);
     }
     let mut gains = [0.0; 2];
     let mut all = Work::default();
     for (gain, branch) in gains.iter_mut().zip(candidate.branches()) {
-        let (after, work) = relax.master.probe(&branch, settings.strong_iterations)?;
+        let (after, work) = relax.master.probe(
+            &branch,
+            effort.settings.strong_iterations,
+            relax.value + enough,
+        )?;
         all = all + work;
         *gain = (after - relax.value).clamp(0.0, enough);
     }

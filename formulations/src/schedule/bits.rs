@@ -73,6 +73,14 @@ impl BitMatrix {
         }
     }
 
+    /// Sets every entry that is set in `other`, which has the same shape.
+    pub fn unite(&mut self, other: &BitMatrix) {
+        debug_assert_eq!((self.rows, self.columns), (other.rows, other.columns));
+        for (word, more) in self.words.iter_mut().zip(&other.words) {
+            *word |= more;
+        }
+    }
+
     /// Columns that are set in a row, ascending.
     pub fn ones(&self, row: usize) -> impl Iterator<Item = usize> + '_ {
         self.row(row).iter().enumerate().flat_map(|(w, &word)| {

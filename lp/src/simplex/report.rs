@@ -31,7 +31,7 @@ impl Core {
             algorithm,
             phase,
             iterations: self.count.iterations(),
-            objective: self.objective_sign * self.true_objective() + self.objective_offset,
+            objective: self.basic_objective(),
             primal: self.primal_infeasibility().violations(),
             dual: dual.violations(),
             last,
@@ -42,6 +42,11 @@ impl Core {
     pub fn report_end(&mut self) {
         let (algorithm, phase) = self.log_state;
         self.report(algorithm, phase, true);
+    }
+
+    /// The objective of the present basic solution, in the model's sense and units.
+    pub fn basic_objective(&self) -> f64 {
+        self.objective_sign * self.true_objective() + self.objective_offset
     }
 
     fn true_objective(&self) -> f64 {

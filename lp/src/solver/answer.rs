@@ -178,6 +178,13 @@ impl Solver {
         (safe_bound(&self.model, &y), y)
     }
 
+    /// The objective of the present basic solution, feasible or not. After a dual simplex that ended with
+    /// [`LpOutcome::Limit`] it is what the optimum is at least, but for tolerances and perturbation: an estimate where
+    /// [`Solver::dual_bound`] would be a proof.
+    pub fn basic_objective(&self) -> f64 {
+        self.core.basic_objective()
+    }
+
     /// The bound proven by the working duals, if it reaches the cutoff.
     pub(super) fn cutoff(&mut self) -> Option<LpOutcome> {
         let sign = self.model.sense.sign();

@@ -1,56 +1,151 @@
-//! The Lagrangian bound in integers.
+//! The Lagrangian bound in integers, and what it excludes.
 
 use super::price::{Prices, SweepScratch};
 use super::{Graph, Row};
+use crate::interval::Permits;
 
-/// A lower bound on the cost of every schedule that fits, from any duals whatever, per byte for memory rows. Wrong signs
-/// count as 0.
+/// A lower bound on the cost of every schedule that fits and does nothing but what is permitted, from any duals whatever, per
+/// byte for memory rows. Wrong signs count as 0.
 ///
 /// Duals are rounded to fixed point, and everything after that is integer arithmetic: the right sides priced, plus for
 /// each tensor the cheapest set of disjoint intervals. All rows hold at every schedule, so the sum is at most its cost;
 /// costs are integers, so it is rounded up.
-pub fn lagrangian_bound(graph: &Graph, rows: &[Row], duals: &[f64]) -> u64 {
-    let base = graph.base_cost();
-    let all_bytes: f64 = (0..graph.len())
-        .map(|i| (graph.bytes[i] + graph.workspace[i]) as f64)
-        .sum::<f64>()
-        + graph.capacity as f64;
-    // A bound on every number that occurs, so that fixed point does not overflow.
-    let n = graph.len() as f64;
-    let mut size = 1.0 + base as f64;
-    for (row, y) in rows.iter().zip(duals) {
-        let factor = if row.is_memory() { n * all_bytes } else { n };
-        size += y.abs() * factor;
-    }
-    let bits = (116.0 - (size * n).log2()).floor().min(60.0);
-    if bits.is_nan() || bits < 8.0 {
-        return base;
-    }
-    let one = 1i128 << bits as u32;
-    let mut total: i128 = i128::from(base) * one;
-    let fixed: Vec<i128> = rows
-        .iter()
-        .zip(duals)
-        .map(|(row, &y)| {
-            let price = if row.is_memory() { -y } else { y };
-            // At most 2^116 by the choice of bits.
-            (price.max(0.0) * one as f64) as i128
-        })
-        .collect();
-    for (row, &y) in rows.iter().zip(&fixed) {
-        let right = i128::from(row.right_side(graph));
-        total += if row.is_memory() {
-            -y * right
-        } else {
-            y * right
-        };
-    }
-    let prices = Prices::new(graph, rows.iter().zip(fixed.iter().copied()));
-    let mut scratch = SweepScratch::new(one);
+pub fn lagrangian_bound(graph: &Graph, permits: &Permits, rows: &[Row], duals: &[f64]) -> u64 {
+    let Some(fixed) = FixedPoint::new(graph, rows, duals) else {
+        return graph.base_cost();
+    };
+    let mut total = fixed.worth;
+    let mut scratch = SweepScratch::new(fixed.one);
     for i in 0..graph.len() {
-        total += prices.sweep(graph, i, &mut scratch, |_, _| {});
+        total += fixed
+            .prices
+            .sweep(graph, permits, i, &mut scratch, |_, _| {});
     }
-    let up = total.div_euclid(one) + i128::from(total.rem_euclid(one) > 0);
+    let up = total.div_euclid(fixed.one) + i128::from(total.rem_euclid(fixed.one) > 0);
     // Recomputing nothing is the least there can be.
-    u64::try_from(up).unwrap_or(0).max(base)
+    u64::try_from(up).unwrap_or(0).max(graph.base_cost())
+}
+
+/// How often exclusions are followed up: what is excluded makes sets dearer, which excludes more.
+const PASSES: usize = 3;
+
+/// Excludes the starts and retentions that no schedule below `target` has, by the duals of some rows.
+///
+/// The least cost of a set of disjoint intervals with a start, in place of that of the cheapest set, makes the
+/// Lagrangian bound one of the schedules with that start. A recomputation without a permitted way to have its inputs
+/// is excluded as well.
+pub(super) fn exclude(
+    graph: &Graph,
+    permits: &mut Permits,
+    rows: &[Row],
+    duals: &[f64],
+    target: u64,
+) {
+    let Some(fixed) = FixedPoint::new(graph, rows, duals) else {
+        return;
+    };
+    let mut scratch = SweepScratch::new(fixed.one);
+    for _ in 0..PASSES {
+        let before = permits.excluded();
+        let mut least = vec![0; graph.len()];
+        let mut total = fixed.worth;
+        for (i, least) in least.iter_mut().enumerate() {
+            *least = fixed
+                .prices
+                .sweep(graph, permits, i, &mut scratch, |_, _| {});
+            total += *least;
+        }
+        // Costs are integers: above this is at least the target.
+        let most = (i128::from(target) - 1).saturating_mul(fixed.one);
+        for (i, least) in least.iter().enumerate() {
+            let node = i as u32;
+            fixed
+                .prices
+                .sweep(graph, permits, i, &mut scratch, |_, _| {});
+            let is_out = |set: Option<i128>| set.is_none_or(|set| total - least + set > most);
+            let mut starts = Vec::new();
+            let mut holds = Vec::new();
+            scratch.totals(
+                |slot| slot > 0 && permits.may_hold(node, node + slot as u32),
+                |slot, set| starts.extend((slot > 0 && is_out(set)).then_some(slot)),
+                |slot, set| holds.extend((slot > 0 && is_out(set)).then_some(slot)),
+            );
+            for slot in starts {
+                permits.exclude_start(node, node + slot as u32, 0);
+            }
+            for slot in holds {
+                permits.exclude_hold(node, node + slot as u32);
+            }
+        }
+        exclude_without_inputs(graph, permits);
+        if permits.excluded() == before {
+            break;
+        }
+    }
+}
+
+/// Excludes recomputations whose inputs can neither be held nor computed in the stage.
+fn exclude_without_inputs(graph: &Graph, permits: &mut Permits) {
+    for node in 0..graph.len() as u32 {
+        // Inputs come before: what they lose is known here.
+        for stage in node + 1..=graph.last_stage[node as usize] {
+            let may_be = |input: &u32| {
+                permits.may_hold(*input, stage) || permits.may_start(*input, stage, 0)
+            };
+            if !graph.needs[node as usize].iter().all(may_be) {
+                permits.exclude_start(node, stage, 0);
+            }
+        }
+    }
+}
+
+/// Rows priced in integers.
+struct FixedPoint {
+    /// One unit of cost.
+    one: i128,
+    /// Cost of computing everything once, and the right sides.
+    worth: i128,
+    prices: Prices<i128>,
+}
+
+impl FixedPoint {
+    /// `None` where numbers would overflow.
+    fn new(graph: &Graph, rows: &[Row], duals: &[f64]) -> Option<Self> {
+        let base = graph.base_cost();
+        let all_bytes: f64 = (0..graph.len())
+            .map(|i| (graph.bytes[i] + graph.workspace[i]) as f64)
+            .sum::<f64>()
+            + graph.capacity as f64;
+        // A bound on every number that occurs, so that fixed point does not overflow.
+        let n = graph.len() as f64;
+        let mut size = 1.0 + base as f64;
+        for (row, y) in rows.iter().zip(duals) {
+            let factor = if row.is_memory() { n * all_bytes } else { n };
+            size += y.abs() * factor;
+        }
+        let bits = (116.0 - (size * n).log2()).floor().min(60.0);
+        if bits.is_nan() || bits < 8.0 {
+            return None;
+        }
+        let one = 1i128 << bits as u32;
+        let fixed: Vec<i128> = rows
+            .iter()
+            .zip(duals)
+            .map(|(row, &y)| {
+                let price = if row.is_memory() { -y } else { y };
+                // At most 2^116 by the choice of bits.
+                (price.max(0.0) * one as f64) as i128
+            })
+            .collect();
+        let mut worth = i128::from(base) * one;
+        for (row, &y) in rows.iter().zip(&fixed) {
+            let right = i128::from(row.right_side(graph));
+            worth += match row.is_memory() {
+                true => -y * right,
+                false => y * right,
+            };
+        }
+        let prices = Prices::new(graph, rows.iter().zip(fixed.iter().copied()));
+        Some(FixedPoint { one, worth, prices })
+    }
 }

@@ -1,7 +1,7 @@
 //! Prices from duals, and the cheapest intervals of each tensor under them.
 
 use super::{Graph, Interval, Quantity, Row, event, starts_between};
-use crate::interval::{Candidate, Number, Pricing};
+use crate::interval::{Candidate, Number, Permits, Pricing};
 use std::collections::BTreeSet;
 
 /// What the duals say about the intervals of one tensor.
@@ -120,10 +120,11 @@ impl<T: Number> Prices<T> {
 
     /// Sweeps the stages of tensor `i` from the last to the first. `found` is told, for every start stage, the cheapest
     /// reduced cost of an interval that starts there and where it ends. Returns the least total reduced cost of a set of
-    /// disjoint intervals.
+    /// disjoint intervals. What is not permitted is left out.
     pub fn sweep(
         &self,
         graph: &Graph,
+        permits: &Permits,
         i: usize,
         scratch: &mut SweepScratch<T>,
         mut found: impl FnMut(T, Interval),
@@ -131,16 +132,17 @@ impl<T: Number> Prices<T> {
         let n = graph.len();
         let users = &graph.users[i];
         if users.is_empty() {
+            scratch.clear(0);
             return T::ZERO;
         }
         let p = &self.tensors[i];
+        let node = i as u32;
         let bytes = graph.bytes[i] as i64;
         let last = graph.last_stage[i];
         let width = (last as usize + 2) - i;
+        scratch.clear(width);
         // What a start in each stage is paid, by differences.
         let start = &mut scratch.start;
-        start.clear();
-        start.resize(width, T::ZERO);
         for &(from, to, y) in &p.start {
             let from = (from as usize).max(i);
             let to = (to as usize).min(last as usize);
@@ -154,10 +156,6 @@ impl<T: Number> Prices<T> {
             sum = sum + *v;
             *v = sum;
         }
-        // best_set[s - i]: least total of disjoint intervals that start in stage s or later.
-        let best_set = &mut scratch.best_set;
-        best_set.clear();
-        best_set.resize(width, T::ZERO);
         // Payments up to the point of the sweep: all, less those behind.
         let mut cover = p.cover.len();
         let mut covered = p.cover.iter().fold(T::ZERO, |s, e| s + e.1);
@@ -165,15 +163,23 @@ impl<T: Number> Prices<T> {
         let mut crossed = p.cross.iter().fold(T::ZERO, |s, e| s + e.1);
         let mut end: Option<(T, u32, u32)> = None;
         let mut end_then: Option<T> = None;
-        for a in (i as u32..=last).rev() {
+        for a in (node..=last).rev() {
             // Crossings of the starts of stages up to a.
             while cross > 0 && p.cross[cross - 1].0 > a {
                 cross -= 1;
                 crossed = crossed - p.cross[cross].1;
             }
-            let then = best_set[a as usize + 1 - i];
+            let slot = a as usize - i;
+            if a < last && !permits.may_hold(node, a + 1) {
+                (end, end_then) = (None, None);
+            }
+            let then = scratch.best_set[slot + 1];
+            let mut end_here: Option<T> = None;
             for &u in users.iter().rev() {
                 if u > a || a > u.max(graph.last_stage[u as usize]) {
+                    continue;
+                }
+                if u < a && !permits.may_start(u, a, 0) {
                     continue;
                 }
                 let e = event(n, a, u);
@@ -185,32 +191,34 @@ impl<T: Number> Prices<T> {
                 if end.is_none_or(|(best, _, _)| g <= best) {
                     end = Some((g, a, u));
                 }
-                let total = g + then;
-                if end_then.is_none_or(|best| total < best) {
-                    end_then = Some(total);
-                }
+                end_here = least(end_here, Some(g));
             }
-            let slot = a as usize - i;
-            best_set[slot] = then;
+            end_then = least(end_then, end_here.map(|g| g + then));
+            scratch.end_here[slot] = end_here;
+            scratch.end_then[slot] = end_then;
+            scratch.best_set[slot] = then;
+            let recomputed = a > node;
+            if recomputed && !permits.may_start(node, a, 0) {
+                continue;
+            }
             let (Some((g, stage, reader)), Some(g_then)) = (end, end_then) else {
                 continue;
             };
-            let recomputed = a > i as u32;
-            let first = event(n, a, i as u32) + u32::from(!recomputed);
+            let first = event(n, a, node) + u32::from(!recomputed);
             while cover > 0 && p.cover[cover - 1].0 >= first {
                 cover -= 1;
                 covered = covered - p.cover[cover].1;
             }
-            let cost = if recomputed {
-                self.unit_cost(graph, i, scratch.one)
-            } else {
-                T::ZERO
+            let cost = match recomputed {
+                true => scratch.one.times(graph.cost[i] as i64),
+                false => T::ZERO,
             };
-            let f = cost - start[slot] - self.memory_before[first as usize].times(bytes)
+            let f = cost - scratch.start[slot] - self.memory_before[first as usize].times(bytes)
                 + covered
                 + crossed;
+            scratch.begin[slot] = Some(f);
             let interval = Interval {
-                node: i as u32,
+                node,
                 start: a,
                 end: stage,
                 reader,
@@ -218,24 +226,35 @@ impl<T: Number> Prices<T> {
             found(f + g, interval);
             let with = f + g_then;
             if with < then {
-                best_set[slot] = with;
+                scratch.best_set[slot] = with;
             }
         }
-        best_set[0]
-    }
-
-    fn unit_cost(&self, graph: &Graph, i: usize, one: T) -> T {
-        one.times(graph.cost[i] as i64)
+        scratch.best_set[0]
     }
 }
 
-/// Working memory of a sweep.
+fn least<T: Number>(a: Option<T>, b: Option<T>) -> Option<T> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(if b < a { b } else { a }),
+        _ => a.or(b),
+    }
+}
+
+/// Working memory of a sweep, and what it leaves behind: prices by stage, the tensor's own stage first.
 #[derive(Clone, Debug)]
 pub(super) struct SweepScratch<T> {
     /// One unit of cost.
     pub one: T,
+    /// What a start is paid.
     start: Vec<T>,
+    /// Least total of disjoint intervals that start in the stage or later.
     best_set: Vec<T>,
+    /// Price of a start, up to the price of where it ends.
+    begin: Vec<Option<T>>,
+    /// Least price of an end in the stage.
+    end_here: Vec<Option<T>>,
+    /// Least price of an end in the stage or later, and of the best set behind it.
+    end_then: Vec<Option<T>>,
 }
 
 impl<T: Number> SweepScratch<T> {
@@ -244,14 +263,57 @@ impl<T: Number> SweepScratch<T> {
             one,
             start: Vec::new(),
             best_set: Vec::new(),
+            begin: Vec::new(),
+            end_here: Vec::new(),
+            end_then: Vec::new(),
         }
     }
+
+    fn clear(&mut self, width: usize) {
+        for list in [&mut self.start, &mut self.best_set] {
+            list.clear();
+            list.resize(width, T::ZERO);
+        }
+        for list in [&mut self.begin, &mut self.end_here, &mut self.end_then] {
+            list.clear();
+            list.resize(width, None);
+        }
+    }
+
+    /// After a sweep: least totals of the sets that start in a stage (`starts(stage, total)`), and of those with an interval that is
+    /// held when a stage begins (`holds(stage, total)`); `None` where there is no such set. Stages count from the tensor's own,
+    /// in which nothing is held.
+    pub fn totals(
+        &self,
+        may_hold: impl Fn(usize) -> bool,
+        mut starts: impl FnMut(usize, Option<T>),
+        mut holds: impl FnMut(usize, Option<T>),
+    ) {
+        // Least total of sets that end before the stage, and of those with an interval that has not ended.
+        let (mut before, mut within) = (T::ZERO, None);
+        for slot in 0..self.best_set.len().saturating_sub(1) {
+            let end = self.end_then[slot];
+            if !may_hold(slot) {
+                within = None;
+            }
+            holds(slot, sum(within, end));
+            let begin = self.begin[slot].map(|f| before + f);
+            starts(slot, sum(begin, end));
+            within = least(within, begin);
+            before = least(Some(before), sum(within, self.end_here[slot])).unwrap_or(before);
+        }
+    }
+}
+
+fn sum<T: Number>(a: Option<T>, b: Option<T>) -> Option<T> {
+    Some(a? + b?)
 }
 
 /// Prices all intervals of all tensors. Duals are in the instance's unit of cost, those of memory rows per byte and at most
 /// 0. For each tensor at most `per_tensor` recomputed intervals and the one from the first computation are returned.
 pub(super) fn price(
     graph: &Graph,
+    permits: &Permits,
     rows: &[Row],
     duals: &[f64],
     per_tensor: usize,
@@ -278,7 +340,7 @@ pub(super) fn price(
     let mut own: Vec<Candidate<Interval>> = Vec::new();
     for i in 0..graph.len() {
         own.clear();
-        out.bound += prices.sweep(graph, i, &mut scratch, |reduced_cost, interval| {
+        out.bound += prices.sweep(graph, permits, i, &mut scratch, |reduced_cost, interval| {
             if reduced_cost < -tolerance {
                 own.push(Candidate {
                     reduced_cost,

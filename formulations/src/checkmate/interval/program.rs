@@ -1,13 +1,14 @@
 //! Checkmate's program as branch, price and cut sees it, and its root.
 
+use super::bound::exclude;
 use super::price::{price, uses};
 use super::{Branch, Graph, Interval, IntervalPoint, Quantity, Row, lagrangian_bound};
 use crate::bound::TooSmall;
 use crate::checkmate::path_cuts::separate;
 use crate::instance::Instance;
 use crate::interval::{
-    self, Journal, Nature, Open, Pricing, Program, Root, RootBound, RootSettings, RowLimits, Sense,
-    SeparationSettings,
+    self, Extent, Journal, Nature, Open, Permits, Pricing, Program, Root, RootBound, RootSettings,
+    RowLimits, Sense, SeparationSettings,
 };
 use remat_lp::ModelError;
 use std::sync::Arc;
@@ -19,12 +20,29 @@ impl Program for Graph {
     type Point = IntervalPoint;
     type Quantity = Quantity;
 
-    fn tensors(&self) -> usize {
-        self.len()
+    fn extent(&self) -> Extent {
+        Extent {
+            tensors: self.len(),
+            stages: self.len(),
+            ways: 1,
+            choices: 0,
+        }
     }
 
     fn tensor(column: &Interval) -> usize {
         column.node as usize
+    }
+
+    fn is_permitted(&self, column: &Interval, permits: &Permits) -> bool {
+        let Interval {
+            node,
+            start,
+            end,
+            reader,
+        } = *column;
+        (start == node || permits.may_start(node, start, 0))
+            && (reader == end || permits.may_start(reader, end, 0))
+            && permits.may_hold_through(node, start, end)
     }
 
     /// A row for every need, and for every need the interval from the first computation and the one that is recomputed for
@@ -99,7 +117,7 @@ impl Program for Graph {
                 true => Sense::Memory,
                 false => Sense::AtLeast,
             },
-            elastic: matches!(row, Row::Branch(_)),
+            elastic: matches!(row, Row::Branch(_) | Row::Need { .. } | Row::Path(_)),
             permanent: matches!(row, Row::Need { .. } | Row::Branch(_)),
         }
     }
@@ -164,16 +182,21 @@ impl Program for Graph {
 
     fn price(
         &self,
+        permits: &Permits,
         rows: &[Row],
         duals: &[f64],
         per_tensor: usize,
         tolerance: f64,
     ) -> Pricing<Interval> {
-        price(self, rows, duals, per_tensor, tolerance)
+        price(self, permits, rows, duals, per_tensor, tolerance)
     }
 
-    fn lagrangian_bound(&self, rows: &[Row], duals: &[f64]) -> u64 {
-        lagrangian_bound(self, rows, duals)
+    fn lagrangian_bound(&self, permits: &Permits, rows: &[Row], duals: &[f64]) -> u64 {
+        lagrangian_bound(self, permits, rows, duals)
+    }
+
+    fn exclude(&self, permits: &mut Permits, rows: &[Row], duals: &[f64], target: u64) {
+        exclude(self, permits, rows, duals, target);
     }
 }
 

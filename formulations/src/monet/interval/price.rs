@@ -1,7 +1,7 @@
 //! Prices of atoms from duals, and the cheapest intervals and lives of each tensor under them.
 
 use super::{Graph, Interval, Row, Start, Term, Which};
-use crate::interval::{Candidate, Number, Pricing};
+use crate::interval::{Candidate, Number, Permits, Pricing};
 use std::collections::BTreeMap;
 
 /// What every atom costs beyond its own cost, by tensor and stage.
@@ -120,11 +120,17 @@ impl<T: Number> Prices<T> {
         }
     }
 
-    /// Reduced cost of a start, and its way; `None` where none fits and the start is not forced.
-    fn best_start(&self, graph: &Graph, node: u32, stage: u32) -> Option<(T, u16)> {
+    /// Reduced costs of the starts of a node in a stage, with their ways: those that fit and are permitted.
+    pub fn starts(
+        &self,
+        graph: &Graph,
+        permits: &Permits,
+        node: u32,
+        stage: u32,
+    ) -> impl Iterator<Item = (T, u16)> {
         let at = node as usize * self.width + stage as usize;
         let at_least = self.at_least.get(&at);
-        let price = |s: &Start| {
+        let price = move |s: &Start| {
             let kind = match s.in_place {
                 true => self.in_place[at],
                 false => self.plain[at],
@@ -137,52 +143,60 @@ impl<T: Number> Prices<T> {
             let above = above.fold(T::ZERO, |sum, w| sum + w.1);
             self.one.times(s.cost as i64) + self.start[at] + kind + scratch + above
         };
+        // A first start is forced: where none fits, all count.
         let fits_somehow = graph.fits_somehow(node, stage);
-        let forced = stage == 0 && graph.is_forced(node);
-        if !fits_somehow && !forced {
-            return None;
-        }
-        let mut best: Option<(T, u16)> = None;
-        for (k, s) in graph.starts(node, stage).iter().enumerate() {
-            if fits_somehow && !graph.fits(node, stage, k) {
-                continue;
-            }
-            let p = price(s);
-            if best.is_none_or(|b| p < b.0) {
-                best = Some((p, k as u16));
-            }
-        }
-        best
+        let any = !fits_somehow && stage == 0 && graph.is_forced(node);
+        let open = move |way: usize| {
+            any || (graph.fits(node, stage, way) && permits.may_start(node, stage, way))
+        };
+        let ways = graph.starts(node, stage).iter().enumerate();
+        ways.filter(move |(way, _)| open(*way))
+            .map(move |(way, s)| (price(s), way as u16))
     }
 
     /// Goes through the stages of a tensor from its last use to the first. `found` is told the cheapest interval from each
     /// start. Returns the least total reduced cost of a life: intervals that follow each other, the first one in stage 0
-    /// where that is forced.
-    pub fn sweep(&self, graph: &Graph, node: u32, mut found: impl FnMut(T, Interval)) -> T {
+    /// where that is forced. What is not permitted is left out.
+    pub fn sweep(
+        &self,
+        graph: &Graph,
+        permits: &Permits,
+        node: u32,
+        scratch: &mut SweepScratch<T>,
+        mut found: impl FnMut(T, Interval),
+    ) -> T {
         let last = graph.last_stored(node);
         let base = node as usize * self.width;
         let forced = graph.is_forced(node);
+        scratch.stages.clear();
         if last == 0 && !forced {
             return T::ZERO;
         }
+        scratch.stages.resize(last.max(1) as usize, Step::default());
         // Cost of what is still to come: absent or stored at the start of stage t + 1.
         let (mut absent, mut stored) = (T::ZERO, T::ZERO);
         // The best end behind stage t: price of being stored from t + 1 up to it.
         let mut end: Option<(T, u32)> = None;
         for t in (0..last.max(1)).rev() {
+            let step = &mut scratch.stages[t as usize];
             let next = t + 1;
             let mut keep = None;
-            if next <= last {
+            if next <= last && permits.may_hold(node, next) {
                 let p = self.stored[base + next as usize];
                 end = Some(match end {
                     Some((rest, e)) if rest < T::ZERO => (p + rest, e),
                     _ => (p, next),
                 });
                 keep = Some(p + stored);
+                step.kept = Some((p, stored));
+            } else {
+                end = None;
             }
             let idle = absent;
             let go_on = keep.filter(|k| *k < absent).unwrap_or(absent);
-            let Some((price, way)) = self.best_start(graph, node, t) else {
+            let starts = self.starts(graph, permits, node, t);
+            let cheapest = starts.reduce(|a, b| if b.0 < a.0 { b } else { a });
+            let Some((price, way)) = cheapest else {
                 (stored, absent) = (go_on, idle);
                 continue;
             };
@@ -195,15 +209,13 @@ impl<T: Number> Prices<T> {
             };
             let mut best = T::ZERO;
             // A life goes on, or ends, after a start in this stage.
-            let mut after = absent;
+            let mut passing = T::ZERO;
             if graph.is_read(node, t) {
                 let held = self.held[base + t as usize];
                 if held < best {
                     best = held;
                     interval.held = true;
-                }
-                if held < T::ZERO {
-                    after = after + held;
+                    passing = held;
                 }
             }
             if let Some((p, e)) = end
@@ -214,12 +226,14 @@ impl<T: Number> Prices<T> {
                 interval.held = false;
             }
             found(price + best, interval);
+            let mut after = absent + passing;
             if let Some(k) = keep
                 && k < after
             {
                 after = k;
             }
             let anew = price + after;
+            step.start = Some((price, passing, after));
             stored = if anew < go_on { anew } else { go_on };
             absent = if anew < idle || (forced && t == 0) {
                 anew
@@ -230,20 +244,97 @@ impl<T: Number> Prices<T> {
         absent
     }
 
+    /// Reduced costs of the permitted choices of a stage, with their ways.
+    pub fn choices(
+        &self,
+        graph: &Graph,
+        permits: &Permits,
+        stage: usize,
+    ) -> impl Iterator<Item = (T, usize)> {
+        let all = graph.choices[stage].iter().enumerate();
+        all.filter(move |(way, _)| permits.may_choose(stage, *way))
+            .map(move |(way, c)| {
+                let price = self.one.times(c.cost as i64) + self.choice[stage][way];
+                (price, way)
+            })
+    }
+
     /// The least reduced cost of a choice in a stage with several.
-    pub fn best_choice(&self, graph: &Graph, stage: usize) -> T {
-        let price = |(way, c): (usize, &super::Choice)| {
-            self.one.times(c.cost as i64) + self.choice[stage][way]
-        };
-        let mut all = graph.choices[stage].iter().enumerate().map(price);
-        let first = all.next().unwrap_or(T::ZERO);
-        all.fold(first, |best, p| if p < best { p } else { best })
+    pub fn best_choice(&self, graph: &Graph, permits: &Permits, stage: usize) -> T {
+        let all = self.choices(graph, permits, stage).map(|c| c.0);
+        let best = all.reduce(|a, b| if b < a { b } else { a });
+        best.unwrap_or(T::ZERO)
+    }
+}
+
+/// What a sweep leaves behind of a stage.
+#[derive(Clone, Copy, Debug)]
+struct Step<T> {
+    /// Price of the cheapest start, of what it is held for in the stage, and of all that comes after it.
+    start: Option<(T, T, T)>,
+    /// Price of being stored when the next stage begins, and of all that comes after that.
+    kept: Option<(T, T)>,
+}
+
+impl<T> Default for Step<T> {
+    fn default() -> Self {
+        Step {
+            start: None,
+            kept: None,
+        }
+    }
+}
+
+/// What a sweep leaves behind, by stage.
+#[derive(Clone, Debug)]
+pub(super) struct SweepScratch<T> {
+    stages: Vec<Step<T>>,
+}
+
+impl<T: Number> SweepScratch<T> {
+    pub fn new() -> Self {
+        SweepScratch { stages: Vec::new() }
+    }
+
+    /// After a sweep: least totals of the lives that start in a stage, without the price of the start that is the cheapest
+    /// (`starts(stage, total)`), and of those that are stored when a stage begins (`stored(stage, total)`); `None` where
+    /// there is no such life. `forced`: a life starts in stage 0.
+    pub fn totals(
+        &self,
+        forced: bool,
+        mut starts: impl FnMut(u32, Option<T>),
+        mut stored: impl FnMut(u32, Option<T>),
+    ) {
+        // Cost so far, absent and stored at the start of stage t.
+        let (mut absent, mut present) = (Some(T::ZERO), None);
+        for (t, step) in self.stages.iter().enumerate() {
+            let come = least(absent, present);
+            let started = come.zip(step.start);
+            starts(t as u32, started.map(|(come, (_, _, after))| come + after));
+            let made = started.map(|(come, (price, _, _))| come + price);
+            let used = started.map(|(come, (price, passing, _))| come + price + passing);
+            let idle = absent.filter(|_| !(forced && t == 0));
+            absent = least(least(idle, present), used);
+            present = least(present, made)
+                .zip(step.kept)
+                .map(|(come, (p, _))| come + p);
+            let total = present.zip(step.kept).map(|(come, (_, rest))| come + rest);
+            stored(t as u32 + 1, total);
+        }
+    }
+}
+
+fn least<T: Number>(a: Option<T>, b: Option<T>) -> Option<T> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(if b < a { b } else { a }),
+        _ => a.or(b),
     }
 }
 
 /// Prices all intervals of all tensors at duals in the instance's unit of cost, per byte for memory rows.
 pub(super) fn price(
     graph: &Graph,
+    permits: &Permits,
     rows: &[Row],
     duals: &[f64],
     per_tensor: usize,
@@ -253,10 +344,11 @@ pub(super) fn price(
     let worth = priced.clone().map(|(row, y)| y * row.right as f64);
     let mut out = Pricing::new(graph.fixed_cost() as f64 + worth.sum::<f64>());
     let prices = Prices::new(graph, 1.0, priced);
+    let mut scratch = SweepScratch::new();
     let mut own: Vec<Candidate<Interval>> = Vec::new();
     for i in 0..graph.columns as u32 {
         own.clear();
-        out.bound += prices.sweep(graph, i, |reduced_cost, interval| {
+        out.bound += prices.sweep(graph, permits, i, &mut scratch, |reduced_cost, interval| {
             if reduced_cost < -tolerance {
                 own.push(Candidate {
                     reduced_cost,
@@ -267,6 +359,8 @@ pub(super) fn price(
         out.take(&mut own, per_tensor, |_| false);
     }
     let several = (0..graph.stages).filter(|&t| graph.choices[t].len() > 1);
-    out.bound += several.map(|t| prices.best_choice(graph, t)).sum::<f64>();
+    out.bound += several
+        .map(|t| prices.best_choice(graph, permits, t))
+        .sum::<f64>();
     out.finish()
 }

@@ -1,13 +1,14 @@
 //! MONeT's program as branch, price and cut sees it, and its root.
 
+use super::bound::exclude;
 use super::price::price;
 use super::{
     Branch, Graph, Interval, Kind, Point, Quantity, Row, Term, lagrangian_bound, separate_cuts,
 };
 use crate::instance::Instance;
 use crate::interval::{
-    Nature, Open, Pricing, Program, Relaxed, Root, RootBound, RootSettings, RowLimits, Sense,
-    SeparationSettings,
+    Extent, Nature, Open, Permits, Pricing, Program, Relaxed, Root, RootBound, RootSettings,
+    RowLimits, Sense, SeparationSettings,
 };
 use crate::monet::original::MonetError;
 use remat_lp::ModelError;
@@ -20,12 +21,30 @@ impl Program for Graph {
     type Point = Point;
     type Quantity = Quantity;
 
-    fn tensors(&self) -> usize {
-        self.columns
+    fn extent(&self) -> Extent {
+        let ways = self.first.iter().chain(&self.again).map(Vec::len);
+        Extent {
+            tensors: self.columns,
+            stages: self.stages + 1,
+            ways: ways.max().unwrap_or(0),
+            choices: self.choices.iter().map(Vec::len).max().unwrap_or(0),
+        }
     }
 
     fn tensor(column: &Interval) -> usize {
         column.node as usize
+    }
+
+    fn is_permitted(&self, column: &Interval, permits: &Permits) -> bool {
+        let way = usize::from(column.way);
+        permits.may_start(column.node, column.start, way)
+            && permits.may_hold_through(column.node, column.start, column.end)
+    }
+
+    fn permitted_choices(&self, permits: &Permits) -> Vec<bool> {
+        let several = (0..self.stages).filter(|&t| self.choices[t].len() > 1);
+        let of = |t: usize| (0..self.choices[t].len()).map(move |way| permits.may_choose(t, way));
+        several.flat_map(of).collect()
     }
 
     /// The rows for first starts, choices and needs, and the intervals from stage 0 on, so that whatever is read was kept.
@@ -125,7 +144,10 @@ impl Program for Graph {
                 (_, true) => Sense::Memory,
                 _ => Sense::AtLeast,
             },
-            elastic: matches!(row.kind, Kind::Branch | Kind::Cover),
+            elastic: matches!(
+                row.kind,
+                Kind::Branch | Kind::Cover | Kind::Need | Kind::Path
+            ),
             permanent: matches!(
                 row.kind,
                 Kind::First | Kind::Choose | Kind::Need | Kind::Branch
@@ -208,16 +230,21 @@ impl Program for Graph {
 
     fn price(
         &self,
+        permits: &Permits,
         rows: &[Row],
         duals: &[f64],
         per_tensor: usize,
         tolerance: f64,
     ) -> Pricing<Interval> {
-        price(self, rows, duals, per_tensor, tolerance)
+        price(self, permits, rows, duals, per_tensor, tolerance)
     }
 
-    fn lagrangian_bound(&self, rows: &[Row], duals: &[f64]) -> u64 {
-        lagrangian_bound(self, rows, duals)
+    fn lagrangian_bound(&self, permits: &Permits, rows: &[Row], duals: &[f64]) -> u64 {
+        lagrangian_bound(self, permits, rows, duals)
+    }
+
+    fn exclude(&self, permits: &mut Permits, rows: &[Row], duals: &[f64], target: u64) {
+        exclude(self, permits, rows, duals, target);
     }
 }
 

@@ -1,0 +1,99 @@
+//! What a schedule that is better than the best known may still do.
+//!
+//! A Lagrangian bound is a sum over tensors of the cheapest set of intervals. The cheapest set that starts in a certain
+//! stage costs more by the reduced cost of that start; where the bound with this on top reaches the target, no schedule
+//! below the target starts there. The same goes for being held when a stage begins. What is excluded so is neither priced
+//! nor kept in the restricted program, and no reader counts where it cannot run. (Fixing of arcs by reduced cost, as in
+//! column generation for vehicle routing: Irnich, Desaulniers, Desrosiers, Hadjar 2010.)
+
+use crate::schedule::BitMatrix;
+
+/// The size of a program: what [`Permits`] are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// Number of tensors.
+    pub tensors: usize,
+    /// Number of stages.
+    pub stages: usize,
+    /// Ways to compute a tensor, at most.
+    pub ways: usize,
+    /// Choices of a stage, at most.
+    pub choices: usize,
+}
+
+/// Starts, retentions and choices that are not excluded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Permits {
+    ways: usize,
+    no_start: BitMatrix,
+    no_hold: BitMatrix,
+    no_choice: BitMatrix,
+}
+
+impl Permits {
+    /// Nothing is excluded.
+    pub fn all(extent: Extent) -> Self {
+        let Extent {
+            tensors,
+            stages,
+            ways,
+            choices,
+        } = extent;
+        Permits {
+            ways,
+            no_start: BitMatrix::new(tensors, stages * ways),
+            no_hold: BitMatrix::new(tensors, stages),
+            no_choice: BitMatrix::new(stages, choices),
+        }
+    }
+
+    /// Whether the tensor may be computed in a stage in a way.
+    #[inline]
+    pub fn may_start(&self, tensor: u32, stage: u32, way: usize) -> bool {
+        let column = stage as usize * self.ways + way;
+        !self.no_start.get(tensor as usize, column)
+    }
+
+    /// Whether the tensor may be in memory when a stage begins.
+    #[inline]
+    pub fn may_hold(&self, tensor: u32, stage: u32) -> bool {
+        !self.no_hold.get(tensor as usize, stage as usize)
+    }
+
+    /// Whether the tensor may be in memory at the beginning of all stages behind `start` up to `end`.
+    pub fn may_hold_through(&self, tensor: u32, start: u32, end: u32) -> bool {
+        (start + 1..=end).all(|stage| self.may_hold(tensor, stage))
+    }
+
+    /// Whether a stage may make a choice.
+    #[inline]
+    pub fn may_choose(&self, stage: usize, way: usize) -> bool {
+        !self.no_choice.get(stage, way)
+    }
+
+    pub(crate) fn exclude_start(&mut self, tensor: u32, stage: u32, way: usize) {
+        let column = stage as usize * self.ways + way;
+        self.no_start.set(tensor as usize, column, true);
+    }
+
+    pub(crate) fn exclude_hold(&mut self, tensor: u32, stage: u32) {
+        self.no_hold.set(tensor as usize, stage as usize, true);
+    }
+
+    pub(crate) fn exclude_choice(&mut self, stage: usize, way: usize) {
+        self.no_choice.set(stage, way, true);
+    }
+
+    /// Excludes what another excludes, too.
+    pub(crate) fn exclude_all_of(&mut self, other: &Permits) {
+        self.no_start.unite(&other.no_start);
+        self.no_hold.unite(&other.no_hold);
+        self.no_choice.unite(&other.no_choice);
+    }
+
+    /// Number of exclusions.
+    pub fn excluded(&self) -> usize {
+        let all = [&self.no_start, &self.no_hold, &self.no_choice];
+        all.map(BitMatrix::count_ones).iter().sum()
+    }
+}

@@ -1,0 +1,189 @@
+//! What duals exclude below a target is in no schedule below it.
+
+use remat_formulations::Instance;
+use remat_formulations::checkmate::graph::Graph;
+use remat_formulations::checkmate::interval::{Interval, lagrangian_bound, root_bound};
+use remat_formulations::instance::{self, ReadOptions, read_instance};
+use remat_formulations::interval::{Permits, Program, RootSettings};
+use remat_formulations::monet::interval as monet;
+use remat_formulations::monet::solve as solve_monet;
+use remat_formulations::schedule::{BitMatrix, CheckmateSchedule, Schedule, ScheduleFile};
+use remat_formulations::simulate;
+use remat_formulations::solve::{Settings, solve};
+use remat_tests::graphs::{Numbers, general, training};
+use remat_tests::monet::{Mode, schedule as random_monet, training as monet_training};
+use remat_tests::{files, shared_data};
+use std::sync::atomic::AtomicBool;
+
+/// What is excluded below `target` by some duals and noisy copies of them, one after the other.
+fn excluded<P: Program>(
+    program: &P,
+    proof: &[(P::Row, f64)],
+    target: u64,
+    noise: &[f64],
+    numbers: &mut Numbers,
+) -> Permits {
+    let mut permits = Permits::all(program.extent());
+    let rows: Vec<P::Row> = proof.iter().map(|p| p.0.clone()).collect();
+    for noise in noise {
+        let duals: Vec<f64> = proof
+            .iter()
+            .map(|p| p.1 * (1.0 + noise * (numbers.below(200) as f64 / 100.0 - 1.0)))
+            .collect();
+        program.exclude(&mut permits, &rows, &duals, target);
+    }
+    permits
+}
+
+/// Settings that find a good schedule without a tree.
+fn quick(budget: u64) -> Settings {
+    Settings {
+        threads: 1,
+        rounds: 1,
+        nodes: 0,
+        ..Settings::new(budget)
+    }
+}
+
+fn random_schedule(instance: &Instance, numbers: &mut Numbers) -> CheckmateSchedule {
+    let n = instance.len();
+    let mut retained = BitMatrix::new(n, n);
+    let share = 1 + numbers.below(4);
+    for t in 0..n {
+        for i in 0..t {
+            retained.set(t, i, numbers.below(5) < share);
+        }
+    }
+    CheckmateSchedule::cheapest(instance, retained)
+}
+
+#[test]
+fn random_schedules_of_checkmate_stay_permitted_below_their_cost() {
+    let numbers = &mut Numbers::new(41);
+    let (mut fitting, mut excluding) = (0, 0);
+    for round in 0..400 {
+        let instance = match round % 2 {
+            0 => general(4 + round % 5, numbers),
+            _ => training(2 + round % 3, numbers),
+        };
+        let mut schedules: Vec<_> = (0..12)
+            .map(|_| random_schedule(&instance, numbers))
+            .map(|s| (simulate::checkmate(&instance, &s).unwrap(), s))
+            .collect();
+        schedules.sort_by_key(|s| s.0.peak_bytes);
+        let budget = schedules[3 + round % 6].0.peak_bytes;
+        let Ok(graph) = Graph::new(&instance, budget) else {
+            continue;
+        };
+        let root = root_bound(&instance, budget, &RootSettings::default()).unwrap();
+        let (rows, duals): (Vec<_>, Vec<f64>) = root.proof.iter().cloned().unzip();
+        let fits = schedules.iter().filter(|s| s.0.peak_bytes <= budget);
+        let quick = quick(budget);
+        let best = solve(&instance, &quick, &AtomicBool::new(false), &|_| ()).unwrap();
+        for schedule in fits.map(|s| &s.1).chain(&best.schedule) {
+            let intervals = Interval::of_schedule(&graph, schedule);
+            let again = intervals.iter().filter(|c| c.is_recomputed());
+            let cost = graph.base_cost() + again.map(|c| graph.cost[c.node as usize]).sum::<u64>();
+            let noise = [0.0, 0.1, 0.5];
+            let permits = excluded(&graph, &root.proof, cost + 1, &noise, numbers);
+            for c in &intervals {
+                assert!(graph.is_permitted(c, &permits), "round {round}: {c:?}");
+            }
+            // The bound of what is permitted is one of the schedule, and at least as high as before.
+            let bound = lagrangian_bound(&graph, &permits, &rows, &duals);
+            assert!(bound <= cost, "round {round}");
+            assert!(bound >= root.safe_bound, "round {round}");
+            fitting += 1;
+            excluding += usize::from(permits.excluded() > 0);
+        }
+    }
+    println!("{fitting} schedules, {excluding} with exclusions");
+    assert!(fitting > 1_000 && excluding > 500);
+}
+
+#[test]
+fn random_schedules_of_monet_stay_permitted_below_their_cost() {
+    let (mut fitting, mut excluding) = (0, 0);
+    for round in 0..160 {
+        let numbers = &mut Numbers::new(7000 + round);
+        let mode = Mode::all().nth(round as usize % 16).unwrap();
+        let instance = monet_training(3 + round as usize % 2, mode, numbers);
+        let mut schedules: Vec<_> = (0..12)
+            .map(|_| random_monet(&instance, numbers))
+            .map(|s| (simulate::monet(&instance, &s).unwrap(), s))
+            .collect();
+        schedules.sort_by_key(|s| s.0.peak_bytes);
+        let budget = schedules[3 + round as usize % 6].0.peak_bytes;
+        let graph = monet::Graph::new(&instance, budget).unwrap();
+        let root = monet::root_bound(&instance, budget, &RootSettings::default(), &|_| ()).unwrap();
+        let fits = schedules.iter().filter(|s| s.0.peak_bytes <= budget);
+        let flag = AtomicBool::new(false);
+        let best = solve_monet(&instance, &quick(budget), &[], &flag, &|_| ()).unwrap();
+        for schedule in fits.map(|s| &s.1).chain(&best.schedule) {
+            let intervals = monet::Interval::of_schedule(&graph, schedule);
+            let starts: u64 = intervals.iter().map(|c| c.way(&graph).cost).sum();
+            let chosen = schedule.backward_choice.iter().enumerate().skip(1);
+            let chosen: Vec<_> = chosen.map(|(t, &w)| (t, graph.choice_of(t, w))).collect();
+            let backward: u64 = chosen.iter().map(|&(t, w)| graph.choices[t][w].cost).sum();
+            let cost = starts + backward;
+            let permits = excluded(&graph, &root.proof, cost + 1, &[0.0, 0.1, 0.5], numbers);
+            for c in &intervals {
+                assert!(graph.is_permitted(c, &permits), "round {round}: {c:?}");
+            }
+            for (t, way) in chosen {
+                assert!(permits.may_choose(t, way), "round {round}: stage {t}");
+            }
+            fitting += 1;
+            excluding += usize::from(permits.excluded() > 0);
+        }
+    }
+    println!("{fitting} schedules, {excluding} with exclusions");
+    assert!(fitting > 500 && excluding > 150);
+}
+
+#[test]
+fn published_schedules_stay_permitted_below_their_cost() {
+    let Some(folder) = shared_data("zoo") else {
+        return;
+    };
+    let numbers = &mut Numbers::new(5);
+    let (mut count, mut exclusions) = (0, 0);
+    for path in files(&folder.join("solutions"), "json") {
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        // Those whose roots take seconds.
+        let small = name.starts_with("vgg") || (name.starts_with("unet") && !name.ends_with("_5"));
+        let file = ScheduleFile::open(&path).unwrap();
+        if file.program() != instance::Program::Checkmate || !small {
+            continue;
+        }
+        let options = ReadOptions {
+            program: instance::Program::Checkmate,
+        };
+        let graph = format!("graphs/{}.json", file.instance());
+        let instance = read_instance(&folder.join(graph), &options).unwrap();
+        let Schedule::Checkmate(published) = file.schedule(&instance).unwrap().schedule else {
+            panic!("{name}");
+        };
+        let replay = simulate::checkmate(&instance, &published).unwrap();
+        let graph = Graph::new(&instance, replay.peak_bytes).unwrap();
+        let settings = RootSettings {
+            cut_rounds: 3,
+            ..RootSettings::default()
+        };
+        let root = root_bound(&instance, replay.peak_bytes, &settings).unwrap();
+        let permits = excluded(
+            &graph,
+            &root.proof,
+            replay.cost + 1,
+            &[0.0, 0.01, 0.1],
+            numbers,
+        );
+        for c in Interval::of_schedule(&graph, &published) {
+            assert!(graph.is_permitted(&c, &permits), "{name}: {c:?}");
+        }
+        count += 1;
+        exclusions += permits.excluded();
+    }
+    println!("{count} published schedules, {exclusions} exclusions");
+    assert!(count > 2 && exclusions > 1_000);
+}
