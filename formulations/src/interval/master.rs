@@ -522,6 +522,7 @@ impl<P: Program> Master<P> {
         trial.set_limits(Limits {
             iterations: Some(iterations),
             objective_cutoff: Some(most / self.program.cost_unit()),
+            interrupt: self.stop.clone(),
             ..Limits::default()
         });
         let value = match trial.solve_with(Algorithm::Dual) {

@@ -181,6 +181,18 @@ impl Solver {
     /// The objective of the present basic solution, feasible or not. After a dual simplex that ended with
     /// [`LpOutcome::Limit`] it is what the optimum is at least, but for tolerances and perturbation: an estimate where
     /// [`Solver::dual_bound`] would be a proof.
+    ///
+    /// ```
+    /// use remat_lp::{Limits, LpOutcome, ModelBuilder, Sense, Settings, Solver};
+    /// let mut b = ModelBuilder::new(Sense::Minimise);
+    /// let x = b.add_col(1.0, 3.0..);
+    /// b.add_row(5.0.., [(x, 1.0)]);
+    /// let mut s = Solver::new(b.build()?, Settings::default());
+    /// s.set_limits(Limits { iterations: Some(0), ..Default::default() });
+    /// assert!(matches!(s.solve(), LpOutcome::Limit(_)));
+    /// assert_eq!(s.basic_objective(), 3.0);
+    /// # Ok::<(), remat_lp::ModelError>(())
+    /// ```
     pub fn basic_objective(&self) -> f64 {
         self.core.basic_objective()
     }
