@@ -37,7 +37,13 @@ fn all_rows(graph: &Graph) -> Vec<Row> {
     let mut rows = Vec::new();
     for t in 0..graph.len() as u32 {
         for k in 0..=t {
-            rows.push(Row::Memory { stage: t, node: k });
+            for gauge in 0..graph.gauges.len() as u32 {
+                rows.push(Row::Memory {
+                    stage: t,
+                    node: k,
+                    gauge,
+                });
+            }
             for &input in &graph.needs[k as usize] {
                 rows.push(if k == t {
                     Row::Need {
@@ -154,7 +160,7 @@ fn rows_and_cuts_hold_at_every_schedule_that_fits() {
                 } else {
                     left >= right
                 };
-                exceeded |= matches!(row, Row::Memory { .. }) && !holds;
+                exceeded |= matches!(row, Row::Memory { gauge: 0, .. }) && !holds;
                 assert!(
                     holds || (row.is_memory() && !fits),
                     "round {round}: {row:?} {left} {right}"

@@ -1,5 +1,6 @@
 //! What Checkmate's program sees of an instance, in arrays.
 
+use super::Gauge;
 use crate::bound::{TooSmall, smallest_budget};
 use crate::instance::{Instance, NodeId};
 use crate::schedule::{BitMatrix, CheckmateSchedule};
@@ -26,6 +27,8 @@ pub struct Graph {
     pub first_backward: Option<u32>,
     /// Bytes for outputs and workspaces: the budget without the fixed memory.
     pub capacity: u64,
+    /// Sizes and capacity as they are, and rounded.
+    pub gauges: Vec<Gauge>,
 }
 
 impl Graph {
@@ -54,19 +57,20 @@ impl Graph {
             let behind = &instance.nodes()[f as usize..];
             !behind.is_empty() && behind.iter().all(|v| v.is_backward())
         });
+        let nodes = instance.nodes().iter();
+        let bytes: Vec<u64> = nodes.clone().map(|v| v.output_bytes).collect();
+        let workspace: Vec<u64> = nodes.map(|v| v.workspace_bytes()).collect();
+        let capacity = budget_bytes - instance.static_bytes();
         Ok(Graph {
             cost: instance.nodes().iter().map(|v| v.cost()).collect(),
-            bytes: instance.nodes().iter().map(|v| v.output_bytes).collect(),
-            workspace: instance
-                .nodes()
-                .iter()
-                .map(|v| v.workspace_bytes())
-                .collect(),
+            gauges: Gauge::all(&bytes, &workspace, capacity),
+            bytes,
+            workspace,
             needs: instance.ids().map(|i| list(instance.needs(i))).collect(),
             users,
             last_stage,
             first_backward,
-            capacity: budget_bytes - instance.static_bytes(),
+            capacity,
         })
     }
 

@@ -9,6 +9,7 @@
 //! need (i,b)      intervals of i that cover event (b,b)                                         >=  1
 //! input (t,u,j)   intervals of j that cover (t,u)  -  intervals of u that start in stage t      >=  0      lazily
 //! memory (t,k)    sum m_i over intervals that cover (t,k)  +  workspace of a start there        <=  capacity - constants, lazily
+//! rounded (t,k)   the same with sizes and capacity rounded (`Gauge`)                                         lazily
 //! path cuts       intervals crossing the start of a, of tensors of the path,
 //!                 + intervals of j that start in [a, b]                                         >=  1      lazily
 //! path memory     sum over J of m_k (covers (b,j) - starts behind (a,j), up to (b,j))
@@ -142,6 +143,8 @@ pub enum Row {
         stage: u32,
         /// The node whose turn it is.
         node: u32,
+        /// How it is measured: index into [`Graph::gauges`], 0 for sizes as they are.
+        gauge: u32,
     },
     /// A path cut.
     Path(PathCut),
@@ -174,19 +177,14 @@ impl Row {
                 let starts = c.node == *node && c.is_recomputed() && c.start == *stage;
                 i64::from(covers) - i64::from(starts)
             }
-            Row::Memory { stage, node } => {
+            Row::Memory { stage, node, gauge } => {
+                let gauge = &graph.gauges[*gauge as usize];
                 let starts = c.node == *node && c.start == *stage && c.is_recomputed();
-                let held = if c.covers(n, *stage, *node) {
-                    bytes(c.node)
-                } else {
-                    0
-                };
-                let scratch = if starts {
-                    graph.workspace[*node as usize] as i64
-                } else {
-                    0
-                };
-                held + scratch
+                match (starts, c.covers(n, *stage, *node)) {
+                    (true, _) => gauge.working[c.node as usize] as i64,
+                    (_, true) => gauge.bytes[c.node as usize] as i64,
+                    _ => 0,
+                }
             }
             Row::Path(cut) => {
                 let held = c.crosses(cut.from) && cut.path.contains(&c.node);
@@ -223,11 +221,14 @@ impl Row {
         match self {
             Row::Need { .. } | Row::Path(_) => 1,
             Row::Input { .. } => 0,
-            Row::Memory { stage, node } if stage == node => {
-                let k = *node as usize;
-                capacity - (graph.bytes[k] + graph.workspace[k]) as i64
+            Row::Memory { stage, node, gauge } => {
+                let gauge = &graph.gauges[*gauge as usize];
+                let own = match stage == node {
+                    true => gauge.working[*node as usize],
+                    false => 0,
+                };
+                gauge.capacity as i64 - own as i64
             }
-            Row::Memory { .. } => capacity,
             Row::PathMemory(cut) => {
                 let beside: i64 = cut
                     .companions

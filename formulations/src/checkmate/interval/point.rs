@@ -1,6 +1,7 @@
 //! A fractional solution of the interval form, and the rows it violates.
 
 use super::{Graph, Interval, Row, event, starts_between};
+use crate::checkmate::Gauge;
 use crate::checkmate::path_cuts::walk_memory;
 use crate::checkmate::path_cuts::{FractionalPoint, PathCut, PathMemoryCut, SeparationSettings};
 use crate::schedule::{BitMatrix, CheckmateSchedule};
@@ -98,23 +99,25 @@ impl IntervalPoint {
         found
     }
 
-    /// Events at which the memory exceeds `limit_bytes`, worst first, at most `per_stage` in a stage, apart from those
-    /// that are `known`.
+    /// Events at which the memory, measured by a gauge, exceeds `limit_bytes`, worst first, at most `per_stage` in a stage,
+    /// apart from those that are `known`.
     pub fn violated_memory(
         &self,
         graph: &Graph,
+        gauge: u32,
         limit_bytes: f64,
         per_stage: usize,
         known: impl Fn(&Row) -> bool,
     ) -> Vec<Row> {
         let n = graph.len();
+        let Gauge { bytes, working, .. } = &graph.gauges[gauge as usize];
         let mut change = vec![0.0; n * n + 1];
         let mut scratch = Vec::new();
         for &(c, x) in &self.intervals {
-            let bytes = graph.bytes[c.node as usize] as f64 * x;
-            change[c.first_event(n) as usize] += bytes;
-            change[c.last_event(n) as usize + 1] -= bytes;
-            let workspace = graph.workspace[c.node as usize];
+            let held = bytes[c.node as usize] as f64 * x;
+            change[c.first_event(n) as usize] += held;
+            change[c.last_event(n) as usize + 1] -= held;
+            let workspace = working[c.node as usize] - bytes[c.node as usize];
             if c.is_recomputed() && workspace > 0 {
                 scratch.push((event(n, c.start, c.node), workspace as f64 * x));
             }
@@ -134,10 +137,15 @@ impl IntervalPoint {
                     here += w;
                 }
                 if k == t {
-                    here += (graph.bytes[k as usize] + graph.workspace[k as usize]) as f64;
+                    here += working[k as usize] as f64;
                 }
                 let over = k <= t && here > limit_bytes;
-                if over && !known(&Row::Memory { stage: t, node: k }) {
+                let row = Row::Memory {
+                    stage: t,
+                    node: k,
+                    gauge,
+                };
+                if over && !known(&row) {
                     stage.push((here, t, k));
                 }
             }
@@ -147,7 +155,7 @@ impl IntervalPoint {
         found.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
         found
             .into_iter()
-            .map(|(_, stage, node)| Row::Memory { stage, node })
+            .map(|(_, stage, node)| Row::Memory { stage, node, gauge })
             .collect()
     }
 

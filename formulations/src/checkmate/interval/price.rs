@@ -3,6 +3,7 @@
 use super::{Graph, Interval, Quantity, Row, event, starts_between};
 use crate::interval::{Candidate, Number, Permits, Pricing};
 use std::collections::BTreeSet;
+use std::ops::Add;
 
 /// What the duals say about the intervals of one tensor.
 #[derive(Clone, Debug)]
@@ -18,8 +19,8 @@ struct TensorPrices<T> {
 /// Prices on events, stage boundaries and starts.
 #[derive(Clone, Debug)]
 pub(super) struct Prices<T> {
-    /// Price of a byte at all events before each event.
-    memory_before: Vec<T>,
+    /// For each gauge in use, the price of a byte at all events before each event.
+    memory_before: Vec<(u32, Vec<T>)>,
     tensors: Vec<TensorPrices<T>>,
 }
 
@@ -28,7 +29,7 @@ impl<T: Number> Prices<T> {
     /// byte, at least 0.
     pub fn new<'a>(graph: &Graph, rows: impl Iterator<Item = (&'a Row, T)>) -> Self {
         let n = graph.len();
-        let mut memory = vec![T::ZERO; n * n + 1];
+        let mut memory: Vec<(u32, Vec<T>)> = Vec::new();
         let empty = TensorPrices {
             cover: Vec::new(),
             cross: Vec::new(),
@@ -51,10 +52,18 @@ impl<T: Number> Prices<T> {
                         .push((event(n, *stage, *node), y));
                     tensors[*node as usize].start.push((*stage, *stage, -y));
                 }
-                Row::Memory { stage, node } => {
+                Row::Memory { stage, node, gauge } => {
+                    let at = memory.iter().position(|m| m.0 == *gauge);
+                    let at = at.unwrap_or_else(|| {
+                        memory.push((*gauge, vec![T::ZERO; n * n + 1]));
+                        memory.len() - 1
+                    });
                     let e = event(n, *stage, *node) as usize;
-                    memory[e + 1] = memory[e + 1] + y;
-                    let scratch = graph.workspace[*node as usize] as i64;
+                    let prices = &mut memory[at].1;
+                    prices[e + 1] = prices[e + 1] + y;
+                    let k = *node as usize;
+                    let gauge = &graph.gauges[*gauge as usize];
+                    let scratch = gauge.working[k] as i64 - gauge.bytes[k] as i64;
                     if scratch > 0 && stage > node {
                         tensors[*node as usize]
                             .start
@@ -103,10 +112,12 @@ impl<T: Number> Prices<T> {
                 }
             }
         }
-        let mut sum = T::ZERO;
-        for v in &mut memory {
-            sum = sum + *v;
-            *v = sum;
+        for (_, prices) in &mut memory {
+            let mut sum = T::ZERO;
+            for v in prices {
+                sum = sum + *v;
+                *v = sum;
+            }
         }
         for t in &mut tensors {
             t.cover.sort_unstable_by_key(|e| e.0);
@@ -137,7 +148,11 @@ impl<T: Number> Prices<T> {
         }
         let p = &self.tensors[i];
         let node = i as u32;
-        let bytes = graph.bytes[i] as i64;
+        // What a tensor that is there at all events before one would pay.
+        let charged = |e: usize| {
+            let of = |m: &(u32, Vec<T>)| m.1[e].times(graph.gauges[m.0 as usize].bytes[i] as i64);
+            self.memory_before.iter().map(of).fold(T::ZERO, Add::add)
+        };
         let last = graph.last_stage[i];
         let width = (last as usize + 2) - i;
         scratch.clear(width);
@@ -187,7 +202,7 @@ impl<T: Number> Prices<T> {
                     cover -= 1;
                     covered = covered - p.cover[cover].1;
                 }
-                let g = self.memory_before[e as usize + 1].times(bytes) - covered - crossed;
+                let g = charged(e as usize + 1) - covered - crossed;
                 if end.is_none_or(|(best, _, _)| g <= best) {
                     end = Some((g, a, u));
                 }
@@ -213,9 +228,7 @@ impl<T: Number> Prices<T> {
                 true => scratch.one.times(graph.cost[i] as i64),
                 false => T::ZERO,
             };
-            let f = cost - scratch.start[slot] - self.memory_before[first as usize].times(bytes)
-                + covered
-                + crossed;
+            let f = cost - scratch.start[slot] - charged(first as usize) + covered + crossed;
             scratch.begin[slot] = Some(f);
             let interval = Interval {
                 node,

@@ -13,6 +13,11 @@ use crate::interval::{
 use remat_lp::ModelError;
 use std::sync::Arc;
 
+/// Violation below which a rounded memory row is left alone, as a share of the capacity.
+const ROUNDED_VIOLATION: f64 = 5e-4;
+/// Rows of one gauge in a round.
+const ROUNDED_LIMIT: usize = 10;
+
 impl Program for Graph {
     type Column = Interval;
     type Row = Row;
@@ -154,7 +159,7 @@ impl Program for Graph {
         let mut rows = point.violated_inputs(self, 1e-6);
         rows.retain(|r| !(limits.known)(r));
         let most = (self.capacity as f64 + limits.overflow_bytes) * (1.0 + 1e-6);
-        let memory = point.violated_memory(self, most, limits.memory_per_stage, limits.known);
+        let memory = point.violated_memory(self, 0, most, limits.memory_per_stage, limits.known);
         rows.extend(memory.into_iter().take(limits.memory));
         rows
     }
@@ -165,6 +170,11 @@ impl Program for Graph {
         if memory {
             let memory = point.violated_path_memory(self, settings);
             rows.extend(memory.into_iter().map(Row::PathMemory));
+            for (gauge, measure) in self.gauges.iter().enumerate().skip(1) {
+                let most = measure.capacity as f64 * (1.0 + ROUNDED_VIOLATION);
+                let rounded = point.violated_memory(self, gauge as u32, most, 1, |_| false);
+                rows.extend(rounded.into_iter().take(ROUNDED_LIMIT));
+            }
         }
         rows
     }
