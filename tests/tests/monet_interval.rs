@@ -7,7 +7,7 @@ use remat_formulations::interval::{
     TreeSettings, Visited, search,
 };
 use remat_formulations::monet::interval::{
-    Graph, Interval, Point, Row, Which, lagrangian_bound, root_bound, separate_cuts,
+    Graph, Interval, Kind, Point, Row, Which, lagrangian_bound, root_bound, separate_cuts,
 };
 use remat_formulations::monet::original::Original;
 use remat_formulations::schedule::{MonetSchedule, Schedule, ScheduleFile};
@@ -71,6 +71,13 @@ fn all_rows(graph: &Graph, numbers: &mut Numbers) -> Vec<Row> {
             rows.push(Row::memory(graph, stage, node, &part, true));
         }
     }
+    let units = 1 + numbers.below(3) as i64..;
+    let rounded = rows.iter().filter(|r| r.is_memory()).flat_map(|row| {
+        let units = units.clone().step_by(3).take(5);
+        units.filter_map(|unit| row.rounded(graph, unit))
+    });
+    let rounded: Vec<Row> = rounded.collect();
+    rows.extend(rounded);
     rows
 }
 
@@ -141,7 +148,9 @@ fn rows_and_cuts_hold_at_random_schedules() {
         let less = (budget / 2) as i64;
         squeezed.room.iter_mut().for_each(|room| *room -= less);
         let found = separate_cuts(&squeezed, &point, &limits, true);
-        let loosened = found.into_iter().filter(|r| r.is_memory()).map(|mut r| {
+        // What is rounded holds for the room that it was rounded with.
+        let looser = |r: &Row| r.is_memory() && r.kind != Kind::Rounded;
+        let loosened = found.into_iter().filter(looser).map(|mut r| {
             r.right += less;
             r
         });

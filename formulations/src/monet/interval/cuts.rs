@@ -280,7 +280,11 @@ pub fn separate_cuts(
     let paths = paths.into_iter().map(|(_, cut)| Row::path(graph, &cut));
     let loads = loads.into_iter().map(|l| l.1);
     let covers = covers.into_iter().map(|c| c.1);
-    paths.chain(loads).chain(covers).collect()
+    let mut rounded = super::round::separate(graph, point);
+    rounded.sort_by(|x, y| y.0.total_cmp(&x.0).then_with(|| x.1.cmp(&y.1)));
+    rounded.truncate(settings.memory_limit);
+    let rounded = rounded.into_iter().map(|r| r.1);
+    paths.chain(loads).chain(covers).chain(rounded).collect()
 }
 
 /// For every node on the way to a target the window in which memory looks tightest; the violation as a share of `need_j`.

@@ -25,6 +25,7 @@ mod graph;
 mod point;
 mod price;
 mod program;
+mod round;
 mod rows;
 
 pub use bound::lagrangian_bound;

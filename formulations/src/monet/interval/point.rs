@@ -1,6 +1,6 @@
 //! A fractional solution, the rows it violates, and a schedule near it.
 
-use super::{Graph, Interval, Row, Which};
+use super::{Graph, Interval, Row, Term, Which};
 use crate::instance::Instance;
 use crate::schedule::{BitMatrix, MonetSchedule};
 
@@ -217,6 +217,32 @@ impl Point {
         }
         found.sort_by(|a, b| b.0.total_cmp(&a.0));
         found.into_iter().map(|f| f.1).collect()
+    }
+
+    /// The left side of a row whose starts are each of one stage.
+    pub(super) fn activity(&self, graph: &Graph, row: &Row) -> f64 {
+        let value = |term: &Term| match *term {
+            Term::Stored {
+                node,
+                stage,
+                coefficient,
+            } => coefficient as f64 * self.stored(stage as usize, node as usize),
+            Term::Held {
+                node,
+                stage,
+                coefficient,
+            } => coefficient as f64 * self.held(stage as usize, node as usize),
+            Term::Choice {
+                stage,
+                way,
+                coefficient,
+            } => coefficient as f64 * self.choices[stage as usize][way as usize],
+            Term::Start { node, first, .. } => self
+                .ways_with_values(node, first)
+                .map(|(c, x)| term.coefficient(graph, &c) as f64 * x)
+                .sum(),
+        };
+        row.terms.iter().map(value).sum()
     }
 
     /// What the run of `j` in stage `t` adds to what is stored at its turn, charged by whichever is larger; at least 0.

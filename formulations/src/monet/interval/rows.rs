@@ -81,6 +81,8 @@ pub enum Kind {
     Memory,
     /// Memory while a backward node runs, (18). At most.
     Backward,
+    /// A memory row, rounded. At most.
+    Rounded,
     /// A path cut.
     Path,
     /// A path memory cut. At most.
@@ -120,7 +122,10 @@ pub struct PathCut {
 impl Row {
     /// Whether it is a memory row: at most, in bytes.
     pub fn is_memory(&self) -> bool {
-        matches!(self.kind, Kind::Memory | Kind::Backward | Kind::PathMemory)
+        matches!(
+            self.kind,
+            Kind::Memory | Kind::Backward | Kind::Rounded | Kind::PathMemory
+        )
     }
 
     /// Whether it is an equation.

@@ -1,0 +1,123 @@
+//! Memory rows rounded: what a relaxation could use of the room and no schedule can.
+//!
+//! Mixed-integer rounding, as in [`Gauge`](crate::checkmate::Gauge). Its function of sizes is superadditive and rises, negative
+//! ones included, so it may be applied to each term of a row: where several terms count a column, their rounded sum is at
+//! most what the sum would be rounded to.
+
+use super::{Graph, Kind, Point, Row, Term, Which};
+
+/// Divisors that are tried: the sizes that most tensors have.
+const UNITS: usize = 16;
+/// Divisors are at least this share of the room, and so is what rounding gains.
+const LEAST_UNIT: i64 = 500;
+const LEAST_GAIN: i64 = 1000;
+/// Violation below which a row is left alone, as a share of the room.
+const VIOLATION: f64 = 5e-4;
+/// How full memory must be for a row to be rounded.
+const FULL: f64 = 0.97;
+
+impl Row {
+    /// The row rounded by a unit; `None` where that gains next to nothing, or if it is no memory row.
+    pub fn rounded(&self, graph: &Graph, unit: i64) -> Option<Row> {
+        if !self.is_memory() || unit <= 0 || self.right < unit {
+            return None;
+        }
+        let rest = self.right % unit;
+        if rest <= self.right / LEAST_GAIN {
+            return None;
+        }
+        let round = |size: i64| {
+            let over = i128::from((size.rem_euclid(unit) - rest).max(0));
+            // Less than the unit: the quotient fits.
+            let over = over * i128::from(unit) / i128::from(unit - rest);
+            size.div_euclid(unit) * unit + over as i64
+        };
+        let mut terms = Vec::new();
+        let mut push = |term: Term| {
+            if term.size() > 0.0 {
+                terms.push(term);
+            }
+        };
+        for term in &self.terms {
+            let mut term = *term;
+            match &mut term {
+                Term::Start {
+                    node,
+                    first,
+                    which,
+                    coefficient,
+                    ..
+                } if *which == Which::WithWorkspace => {
+                    // One size after the other: what the next larger workspace adds.
+                    let own = *coefficient;
+                    let starts = graph.starts(*node, *first).iter();
+                    let mut sizes: Vec<i64> = starts.map(|s| s.workspace).collect();
+                    sizes.sort_unstable();
+                    sizes.dedup();
+                    let mut before = 0;
+                    for (k, size) in sizes.into_iter().enumerate() {
+                        let all = round(own + size);
+                        *which = match k {
+                            0 => Which::All,
+                            _ => Which::AtLeast(size),
+                        };
+                        *coefficient = all - before;
+                        before = all;
+                        push(Term::Start {
+                            node: *node,
+                            first: *first,
+                            last: *first,
+                            which: *which,
+                            coefficient: *coefficient,
+                        });
+                    }
+                    continue;
+                }
+                Term::Start { coefficient, .. }
+                | Term::Stored { coefficient, .. }
+                | Term::Held { coefficient, .. }
+                | Term::Choice { coefficient, .. } => *coefficient = round(*coefficient),
+            }
+            push(term);
+        }
+        Some(Row {
+            kind: Kind::Rounded,
+            right: self.right - rest,
+            terms,
+        })
+    }
+}
+
+/// Sizes to round by.
+fn units(graph: &Graph) -> Vec<i64> {
+    let room = graph.room[0].max(1);
+    let mut sizes = graph.bytes.clone();
+    sizes.sort_unstable();
+    let mut units: Vec<(usize, i64)> = sizes
+        .chunk_by(|a, b| a == b)
+        .map(|same| (same.len(), same[0]))
+        .filter(|&(_, unit)| unit > room / LEAST_UNIT && unit <= room)
+        .collect();
+    units.sort_by_key(|&(tensors, unit)| std::cmp::Reverse((tensors, unit)));
+    units.truncate(UNITS);
+    units.into_iter().map(|u| u.1).collect()
+}
+
+/// Violated rounded memory rows, by how much of the room: of the fullest moments of each stage.
+pub(super) fn separate(graph: &Graph, point: &Point) -> Vec<(f64, Row)> {
+    let units = units(graph);
+    let spare = (1.0 - FULL) * graph.room[0].max(0) as f64;
+    let full = point.violated_memory(graph, -spare, 2, |_| false);
+    let mut found = Vec::new();
+    for row in full {
+        let rounded = units.iter().filter_map(|&unit| row.rounded(graph, unit));
+        let best = rounded
+            .map(|r| {
+                let over = point.activity(graph, &r) - r.right as f64;
+                (over / r.right as f64, r)
+            })
+            .filter(|r| r.0 > VIOLATION);
+        found.extend(best.max_by(|a, b| a.0.total_cmp(&b.0)));
+    }
+    found
+}
