@@ -239,7 +239,7 @@ impl Point {
             } => coefficient as f64 * self.choices[stage as usize][way as usize],
             Term::Start { node, first, .. } => self
                 .ways_with_values(node, first)
-                .map(|(c, x)| term.coefficient(graph, &c) as f64 * x)
+                .map(|(c, x)| term.coefficient(graph, c) as f64 * x)
                 .sum(),
         };
         row.terms.iter().map(value).sum()
