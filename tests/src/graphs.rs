@@ -1,6 +1,7 @@
 //! Random graphs for property tests.
 
 use remat_formulations::instance::{CostUnit, Instance, InstanceData, Node, NodeId};
+use remat_formulations::schedule::{BitMatrix, CheckmateSchedule};
 
 /// A small deterministic generator of numbers, so that a failing case is named by its seed.
 #[derive(Clone, Debug)]
@@ -118,4 +119,17 @@ fn sized(mut node: Node, numbers: &mut Numbers) -> Node {
         node.implementations[0].workspace_bytes = numbers.below(6) as i64;
     }
     node
+}
+
+/// A random schedule that executes: each tensor retained at each stage with the same chance, which is random as well.
+pub fn random_schedule(instance: &Instance, numbers: &mut Numbers) -> CheckmateSchedule {
+    let n = instance.len();
+    let mut retained = BitMatrix::new(n, n);
+    let share = 1 + numbers.below(4);
+    for t in 0..n {
+        for i in 0..t {
+            retained.set(t, i, numbers.below(5) < share);
+        }
+    }
+    CheckmateSchedule::cheapest(instance, retained)
 }

@@ -4,25 +4,13 @@ use remat_formulations::Instance;
 use remat_formulations::checkmate::compact::{Compact, LazySettings, Space, solve_lazily};
 use remat_formulations::checkmate::graph::Graph;
 use remat_formulations::instance::{ReadOptions, read_instance};
-use remat_formulations::schedule::{BitMatrix, CheckmateSchedule, Schedule, ScheduleFile};
+use remat_formulations::schedule::{Schedule, ScheduleFile};
 use remat_formulations::simulate;
 use remat_lp::{LpOutcome, Model, Solver};
-use remat_tests::graphs::{Numbers, general, training};
+use remat_tests::graphs::{Numbers, general, random_schedule, training};
 use remat_tests::{brute, shared_data};
 
 const GIB: f64 = (1u64 << 30) as f64;
-
-fn random_schedule(instance: &Instance, numbers: &mut Numbers) -> CheckmateSchedule {
-    let n = instance.len();
-    let mut retained = BitMatrix::new(n, n);
-    let share = 1 + numbers.below(4);
-    for t in 0..n {
-        for i in 0..t {
-            retained.set(t, i, numbers.below(5) < share);
-        }
-    }
-    CheckmateSchedule::cheapest(instance, retained)
-}
 
 /// A budget that never binds, but above all small enough to keep numbers moderate.
 fn ample(instance: &Instance) -> u64 {

@@ -8,9 +8,9 @@ use remat_formulations::checkmate::interval::{
 use remat_formulations::checkmate::path_cuts::{SeparationSettings, separate};
 use remat_formulations::instance::{ReadOptions, read_instance};
 use remat_formulations::interval::{Permits, Program, RootSettings, RootStatus};
-use remat_formulations::schedule::{BitMatrix, CheckmateSchedule};
+use remat_formulations::schedule::CheckmateSchedule;
 use remat_formulations::simulate;
-use remat_tests::graphs::{Numbers, general, training};
+use remat_tests::graphs::{Numbers, general, random_schedule, training};
 use remat_tests::{brute, shared_data};
 
 fn random_instance(round: usize, numbers: &mut Numbers) -> Instance {
@@ -18,18 +18,6 @@ fn random_instance(round: usize, numbers: &mut Numbers) -> Instance {
         0 => general(4 + round % 5, numbers),
         _ => training(2 + round % 3, numbers),
     }
-}
-
-fn random_schedule(instance: &Instance, numbers: &mut Numbers) -> CheckmateSchedule {
-    let n = instance.len();
-    let mut retained = BitMatrix::new(n, n);
-    let share = 1 + numbers.below(4);
-    for t in 0..n {
-        for i in 0..t {
-            retained.set(t, i, numbers.below(5) < share);
-        }
-    }
-    CheckmateSchedule::cheapest(instance, retained)
 }
 
 /// All rows of a graph but cuts.

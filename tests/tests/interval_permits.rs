@@ -1,16 +1,15 @@
 //! What duals exclude below a target is in no schedule below it.
 
-use remat_formulations::Instance;
 use remat_formulations::checkmate::graph::Graph;
 use remat_formulations::checkmate::interval::{Interval, lagrangian_bound, root_bound};
 use remat_formulations::instance::{self, ReadOptions, read_instance};
 use remat_formulations::interval::{Permits, Program, RootSettings};
 use remat_formulations::monet::interval as monet;
 use remat_formulations::monet::solve as solve_monet;
-use remat_formulations::schedule::{BitMatrix, CheckmateSchedule, Schedule, ScheduleFile};
+use remat_formulations::schedule::{Schedule, ScheduleFile};
 use remat_formulations::simulate;
 use remat_formulations::solve::{Settings, solve};
-use remat_tests::graphs::{Numbers, general, training};
+use remat_tests::graphs::{Numbers, general, random_schedule, training};
 use remat_tests::monet::{Mode, schedule as random_monet, training as monet_training};
 use remat_tests::{files, shared_data};
 use std::sync::atomic::AtomicBool;
@@ -43,18 +42,6 @@ fn quick(budget: u64) -> Settings {
         nodes: 0,
         ..Settings::new(budget)
     }
-}
-
-fn random_schedule(instance: &Instance, numbers: &mut Numbers) -> CheckmateSchedule {
-    let n = instance.len();
-    let mut retained = BitMatrix::new(n, n);
-    let share = 1 + numbers.below(4);
-    for t in 0..n {
-        for i in 0..t {
-            retained.set(t, i, numbers.below(5) < share);
-        }
-    }
-    CheckmateSchedule::cheapest(instance, retained)
 }
 
 #[test]

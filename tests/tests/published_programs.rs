@@ -7,11 +7,11 @@ use remat_formulations::checkmate::graph::Graph;
 use remat_formulations::checkmate::original::{Decision, Original, Stages};
 use remat_formulations::instance::{Program, ReadOptions, read_instance};
 use remat_formulations::monet;
-use remat_formulations::schedule::{BitMatrix, CheckmateSchedule, Schedule, ScheduleFile};
+use remat_formulations::schedule::{CheckmateSchedule, Schedule, ScheduleFile};
 use remat_formulations::simulate;
 use remat_lp::{ColId, Model, RowId, lp_format, mps};
 use remat_solver::{Settings, SolveStatus, Solver};
-use remat_tests::graphs::{Numbers, general, training};
+use remat_tests::graphs::{Numbers, general, random_schedule, training};
 use remat_tests::{brute, files, shared_data};
 use std::path::Path;
 
@@ -23,18 +23,6 @@ fn random_instance(round: usize, numbers: &mut Numbers, least: u64, most: u64) -
         0 => general(size, numbers),
         _ => training(size / 2, numbers),
     }
-}
-
-fn random_schedule(instance: &Instance, numbers: &mut Numbers) -> CheckmateSchedule {
-    let n = instance.len();
-    let mut retained = BitMatrix::new(n, n);
-    let share = 1 + numbers.below(4);
-    for t in 0..n {
-        for i in 0..t {
-            retained.set(t, i, numbers.below(5) < share);
-        }
-    }
-    CheckmateSchedule::cheapest(instance, retained)
 }
 
 /// Largest violation of a row or a column's bounds.

@@ -39,45 +39,42 @@ impl Row {
             }
         };
         for term in &self.terms {
-            let mut term = *term;
-            match &mut term {
-                Term::Start {
-                    node,
-                    first,
-                    which,
-                    coefficient,
-                    ..
-                } if *which == Which::WithWorkspace => {
-                    // One size after the other: what the next larger workspace adds.
-                    let own = *coefficient;
-                    let starts = graph.starts(*node, *first).iter();
-                    let mut sizes: Vec<i64> = starts.map(|s| s.workspace).collect();
-                    sizes.sort_unstable();
-                    sizes.dedup();
-                    let mut before = 0;
-                    for (k, size) in sizes.into_iter().enumerate() {
-                        let all = round(own + size);
-                        *which = match k {
+            if let Term::Start {
+                node,
+                first,
+                last,
+                which: Which::WithWorkspace,
+                coefficient,
+            } = *term
+            {
+                // One size after the other: what the next larger workspace adds.
+                let starts = graph.starts(node, first).iter();
+                let mut sizes: Vec<i64> = starts.map(|s| s.workspace).collect();
+                sizes.sort_unstable();
+                sizes.dedup();
+                let mut before = 0;
+                for (k, size) in sizes.into_iter().enumerate() {
+                    let all = round(coefficient + size);
+                    push(Term::Start {
+                        node,
+                        first,
+                        last,
+                        which: match k {
                             0 => Which::All,
                             _ => Which::AtLeast(size),
-                        };
-                        *coefficient = all - before;
-                        before = all;
-                        push(Term::Start {
-                            node: *node,
-                            first: *first,
-                            last: *first,
-                            which: *which,
-                            coefficient: *coefficient,
-                        });
-                    }
-                    continue;
+                        },
+                        coefficient: all - before,
+                    });
+                    before = all;
                 }
-                Term::Start { coefficient, .. }
-                | Term::Stored { coefficient, .. }
-                | Term::Held { coefficient, .. }
-                | Term::Choice { coefficient, .. } => *coefficient = round(*coefficient),
+                continue;
             }
+            let mut term = *term;
+            let (Term::Start { coefficient, .. }
+            | Term::Stored { coefficient, .. }
+            | Term::Held { coefficient, .. }
+            | Term::Choice { coefficient, .. }) = &mut term;
+            *coefficient = round(*coefficient);
             push(term);
         }
         Some(Row {
