@@ -24,9 +24,10 @@ mod root;
 mod tree;
 
 pub use master::{Journal, Master, Work};
+pub(crate) use permits::EXCLUSION_PASSES;
 pub use permits::{Extent, Permits};
-pub(crate) use price::Number;
 pub use price::{Candidate, Pricing};
+pub(crate) use price::{Number, most_below, rounded_up};
 pub use relax::RelaxEnd;
 pub use root::{Relaxed, Root, RootBound, RootSettings, RootStatus};
 pub use tree::{Exchange, TreeEnd, TreeOutcome, TreeSettings, Visited, search};

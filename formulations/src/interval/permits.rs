@@ -8,6 +8,9 @@
 
 use crate::schedule::BitMatrix;
 
+/// How often exclusions are followed up: what is excluded makes lives dearer, which excludes more.
+pub(crate) const EXCLUSION_PASSES: usize = 3;
+
 /// The size of a program: what [`Permits`] are about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {

@@ -26,6 +26,17 @@ impl Number for i128 {
     }
 }
 
+/// A bound in fixed point, where `one` is a unit of cost, as a cost; costs are integers. 0 if it is negative or too large.
+pub(crate) fn rounded_up(bound: i128, one: i128) -> u64 {
+    let up = bound.div_euclid(one) + i128::from(bound.rem_euclid(one) > 0);
+    u64::try_from(up).unwrap_or(0)
+}
+
+/// The largest bound in fixed point that is less than a cost: costs are integers, so above it is at least that cost.
+pub(crate) fn most_below(cost: u64, one: i128) -> i128 {
+    (i128::from(cost) - 1).saturating_mul(one)
+}
+
 /// An interval that pays, and by how much.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Candidate<C> {

@@ -2,7 +2,7 @@
 
 use super::price::{Prices, SweepScratch};
 use super::{Graph, Row};
-use crate::interval::Permits;
+use crate::interval::{EXCLUSION_PASSES, Permits, most_below, rounded_up};
 
 /// A lower bound on the cost of every schedule that fits and does nothing but what is permitted, from any duals whatever, per
 /// byte for memory rows. Wrong signs count as 0.
@@ -21,13 +21,9 @@ pub fn lagrangian_bound(graph: &Graph, permits: &Permits, rows: &[Row], duals: &
             .prices
             .sweep(graph, permits, i, &mut scratch, |_, _| {});
     }
-    let up = total.div_euclid(fixed.one) + i128::from(total.rem_euclid(fixed.one) > 0);
     // Recomputing nothing is the least there can be.
-    u64::try_from(up).unwrap_or(0).max(graph.base_cost())
+    rounded_up(total, fixed.one).max(graph.base_cost())
 }
-
-/// How often exclusions are followed up: what is excluded makes sets dearer, which excludes more.
-const PASSES: usize = 3;
 
 /// Excludes the starts and retentions that no schedule below `target` has, by the duals of some rows.
 ///
@@ -45,7 +41,7 @@ pub(super) fn exclude(
         return;
     };
     let mut scratch = SweepScratch::new(fixed.one);
-    for _ in 0..PASSES {
+    for _ in 0..EXCLUSION_PASSES {
         let before = permits.excluded();
         let mut least = vec![0; graph.len()];
         let mut total = fixed.worth;
@@ -55,8 +51,7 @@ pub(super) fn exclude(
                 .sweep(graph, permits, i, &mut scratch, |_, _| {});
             total += *least;
         }
-        // Costs are integers: above this is at least the target.
-        let most = (i128::from(target) - 1).saturating_mul(fixed.one);
+        let most = most_below(target, fixed.one);
         for (i, least) in least.iter().enumerate() {
             let node = i as u32;
             fixed

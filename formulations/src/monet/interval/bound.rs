@@ -2,7 +2,7 @@
 
 use super::price::{Prices, SweepScratch};
 use super::{Graph, Row};
-use crate::interval::Permits;
+use crate::interval::{EXCLUSION_PASSES, Permits, most_below, rounded_up};
 
 /// A lower bound on the cost of every schedule that meets the rows and does nothing but what is permitted, from any multipliers
 /// whatever (per byte for memory rows). Wrong signs count as 0.
@@ -25,17 +25,13 @@ pub fn lagrangian_bound(graph: &Graph, permits: &Permits, rows: &[Row], duals: &
     for t in several(graph) {
         total += fixed.prices.best_choice(graph, permits, t);
     }
-    let up = total.div_euclid(fixed.one) + i128::from(total.rem_euclid(fixed.one) > 0);
-    u64::try_from(up).unwrap_or(0).max(graph.base_cost())
+    rounded_up(total, fixed.one).max(graph.base_cost())
 }
 
 /// Stages with several choices.
 fn several(graph: &Graph) -> impl Iterator<Item = usize> {
     (0..graph.stages).filter(|&t| graph.choices[t].len() > 1)
 }
-
-/// How often exclusions are followed up: what is excluded makes lives dearer, which excludes more.
-const PASSES: usize = 3;
 
 /// Excludes the starts, by their ways, the retentions and the choices that no schedule below `target` has, by the duals of
 /// some rows: the least cost of a life with one of them, in place of that of the cheapest life, makes the Lagrangian bound
@@ -51,10 +47,9 @@ pub(super) fn exclude(
         return;
     };
     let prices = &fixed.prices;
-    // Costs are integers: above this is at least the target.
-    let most = (i128::from(target) - 1).saturating_mul(fixed.one);
+    let most = most_below(target, fixed.one);
     let mut scratch = SweepScratch::new();
-    for _ in 0..PASSES {
+    for _ in 0..EXCLUSION_PASSES {
         let before = permits.excluded();
         let mut least = vec![0; graph.columns];
         let mut total = fixed.worth;
