@@ -33,8 +33,8 @@ pub(crate) struct CliqueTable {
 }
 
 impl CliqueTable {
-    /// The cliques of the rows, under the bounds given.
-    pub fn new(p: &Problem, lower: &[f64], upper: &[f64]) -> CliqueTable {
+    /// The cliques of the rows, under the bounds given, and other pairs of literals that exclude each other.
+    pub fn new(p: &Problem, lower: &[f64], upper: &[f64], pairs: &[[Literal; 2]]) -> CliqueTable {
         let mut t = CliqueTable {
             start: vec![0],
             ..Default::default()
@@ -64,6 +64,10 @@ impl CliqueTable {
                     t.read(&mut items, capacity);
                 }
             }
+        }
+        for pair in pairs {
+            t.members.extend(pair);
+            t.start.push(t.members.len());
         }
         t.index(p.num_cols());
         t
@@ -152,7 +156,7 @@ mod tests {
         let weights = [6.0, 5.0, -5.0, 3.0, 1.0];
         b.add_row(..=4.0, c.iter().copied().zip(weights));
         let p = Problem::from_model(&b.build().unwrap());
-        let t = CliqueTable::new(&p, &p.lower, &p.upper);
+        let t = CliqueTable::new(&p, &p.lower, &p.upper, &[]);
         // Capacity 9 with the third column complemented.
         let weight = |l: Literal| weights[column(l)].abs();
         let mut pairs = std::collections::BTreeSet::new();

@@ -27,6 +27,7 @@ mod extend;
 #[cfg(feature = "good_lp")]
 pub mod good_lp;
 mod heuristics;
+mod implications;
 mod outcome;
 mod packed;
 mod presolve;

@@ -1,12 +1,11 @@
 //! The root: first relaxation, rounds of cuts, and what is kept for fixing columns later.
 
-use crate::cliques::CliqueTable;
-use crate::cuts::{self, Context, CutPool, VariableBounds};
+use crate::cuts::{self, Context, CutPool};
 use crate::domain::Domain;
 use crate::relaxation::{ExtraRow, Relaxed};
 use crate::worker::{Shared, Worker, reduced_cost_fixing};
 use remat_lp::{ModelError, Solution, VarStatus};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What the root leaves to the search.
 pub(crate) struct RootData {
@@ -101,8 +100,7 @@ fn cut_loop(
     solution: &mut Solution,
     lp_bound: &mut f64,
 ) -> Result<CutEnd, ModelError> {
-    let variable_bounds = VariableBounds::new(&shared.problem);
-    let cliques = CliqueTable::new(&shared.problem, &shared.lower, &shared.upper);
+    shared.tables = Arc::new(OnceLock::new());
     let mut pool = CutPool::default();
     let first = solution.objective;
     let budget = worker.relax.iterations() + 30 * shared.root_iterations + 20_000;
@@ -131,8 +129,7 @@ fn cut_loop(
                 worker.relax.model(),
                 solution,
                 (&shared.lower, &shared.upper),
-                &variable_bounds,
-                &cliques,
+                shared.tables(),
                 tableau,
             );
             cuts::separate(&context, &mut pool)

@@ -4,6 +4,7 @@
 use super::mir;
 use super::shift::{Base, Substitution};
 use super::{Context, Cut};
+use crate::implications::Implication;
 use crate::problem::Problem;
 use remat_lp::{ColId, RowId};
 
@@ -15,8 +16,8 @@ pub(crate) struct VariableBounds {
 }
 
 impl VariableBounds {
-    /// Reads them off the rows with two columns.
-    pub fn new(p: &Problem) -> Self {
+    /// Reads them off the rows with two columns, and takes what probing found.
+    pub fn new(p: &Problem, implications: &[Implication]) -> Self {
         let n = p.num_cols();
         let mut v = VariableBounds {
             upper: vec![Vec::new(); n],
@@ -50,6 +51,12 @@ impl VariableBounds {
                         list[jx].push((index[y], -b / a, side / a));
                     }
                 }
+            }
+        }
+        for i in implications {
+            if !p.integer[i.col as usize] {
+                let list = if i.upper { &mut v.upper } else { &mut v.lower };
+                list[i.col as usize].push((i.binary, i.factor, i.constant));
             }
         }
         v
@@ -145,10 +152,10 @@ fn add_row(
 fn depth(c: &Context<'_>, j: usize) -> f64 {
     let x = &c.solution.x;
     let mut d = (x[j] - c.lower[j]).min(c.upper[j] - x[j]);
-    if let Some(&(y, f, k)) = c.variable_bounds.best_upper(j, x) {
+    if let Some(&(y, f, k)) = c.tables.variable_bounds.best_upper(j, x) {
         d = d.min(f * x[y as usize] + k - x[j]);
     }
-    if let Some(&(y, f, k)) = c.variable_bounds.best_lower(j, x) {
+    if let Some(&(y, f, k)) = c.tables.variable_bounds.best_lower(j, x) {
         d = d.min(x[j] - f * x[y as usize] - k);
     }
     d

@@ -62,7 +62,7 @@ impl Search<'_> {
 /// Violated clique inequalities.
 pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
     let x = &c.solution.x;
-    let table = c.cliques;
+    let table = &c.tables.cliques;
     if table.len() < 2 {
         return;
     }
@@ -154,7 +154,7 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
 
 /// Adds literals that exclude all of the clique, cheap ones first.
 fn lift(c: &Context<'_>, clique: &mut Vec<Literal>) {
-    let table = c.cliques;
+    let table = &c.tables.cliques;
     // Candidates: neighbours of the member with the fewest.
     let size = |l: Literal| {
         table

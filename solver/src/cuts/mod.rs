@@ -4,17 +4,22 @@ mod aggregate;
 mod clique;
 mod cover;
 pub(crate) mod gomory;
+mod implied;
 mod mir;
 mod mixed_cover;
 mod pool;
 mod shift;
+#[cfg(test)]
+mod tests;
 mod zerohalf;
 
 use crate::cliques::CliqueTable;
+use crate::implications::{self, Implication};
 use crate::problem::Problem;
 use remat_lp::{Model, RowId, Solution};
+use std::sync::atomic::AtomicBool;
 
-pub(crate) use aggregate::VariableBounds;
+use aggregate::VariableBounds;
 pub(crate) use pool::CutPool;
 
 /// A valid inequality `entries . x <= rhs`.
@@ -26,6 +31,33 @@ pub(crate) struct Cut {
     pub efficacy: f64,
 }
 
+/// What the rows imply about pairs of columns, wherever in the tree.
+pub(crate) struct Tables {
+    variable_bounds: VariableBounds,
+    cliques: CliqueTable,
+    implications: Vec<Implication>,
+}
+
+impl Tables {
+    /// Under globally valid bounds.
+    pub fn new(p: &Problem, bounds: (&[f64], &[f64]), probing: bool, stop: &AtomicBool) -> Tables {
+        let implications = if probing {
+            implications::probe(p, bounds, stop)
+        } else {
+            Vec::new()
+        };
+        let pairs: Vec<_> = implications
+            .iter()
+            .filter_map(|i| i.pair(p, bounds.0, bounds.1))
+            .collect();
+        Tables {
+            variable_bounds: VariableBounds::new(p, &implications),
+            cliques: CliqueTable::new(p, bounds.0, bounds.1, &pairs),
+            implications,
+        }
+    }
+}
+
 /// What separators see: the relaxation with the cuts so far, its solution, and globally valid bounds.
 pub(crate) struct Context<'a> {
     pub problem: &'a Problem,
@@ -33,8 +65,7 @@ pub(crate) struct Context<'a> {
     pub solution: &'a Solution,
     pub lower: &'a [f64],
     pub upper: &'a [f64],
-    pub variable_bounds: &'a VariableBounds,
-    pub cliques: &'a CliqueTable,
+    pub tables: &'a Tables,
     /// Rows whose slack takes only integer values.
     pub integral_rows: Vec<bool>,
     /// Multipliers of the rows that give tableau rows of fractional basic columns.
@@ -47,8 +78,7 @@ impl<'a> Context<'a> {
         model: &'a Model,
         solution: &'a Solution,
         (lower, upper): (&'a [f64], &'a [f64]),
-        variable_bounds: &'a VariableBounds,
-        cliques: &'a CliqueTable,
+        tables: &'a Tables,
         tableau: Vec<Vec<f64>>,
     ) -> Self {
         let integral_rows = (0..model.num_rows())
@@ -68,8 +98,7 @@ impl<'a> Context<'a> {
             solution,
             lower,
             upper,
-            variable_bounds,
-            cliques,
+            tables,
             integral_rows,
             tableau,
         }
@@ -158,6 +187,7 @@ impl<'a> Context<'a> {
 /// Finds cuts with every separator and keeps the best that differ from each other.
 pub(crate) fn separate(c: &Context<'_>, pool: &mut CutPool) -> Vec<Cut> {
     let mut found = Vec::new();
+    implied::separate(c, &mut found);
     clique::separate(c, &mut found);
     cover::separate(c, &mut found);
     aggregate::separate(c, &mut found);

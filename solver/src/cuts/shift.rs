@@ -123,7 +123,7 @@ pub(crate) fn shift(c: &Context<'_>, base: &Base, substitution: Substitution) ->
             } else {
                 -1e-6
             };
-            if let Some(&(y, factor, constant)) = c.variable_bounds.best_upper(k, x) {
+            if let Some(&(y, factor, constant)) = c.tables.variable_bounds.best_upper(k, x) {
                 let d = factor * x[y as usize] + constant - x[k];
                 if d <= distance + tie {
                     distance = d;
@@ -134,7 +134,7 @@ pub(crate) fn shift(c: &Context<'_>, base: &Base, substitution: Substitution) ->
                     };
                 }
             }
-            if let Some(&(y, factor, constant)) = c.variable_bounds.best_lower(k, x) {
+            if let Some(&(y, factor, constant)) = c.tables.variable_bounds.best_lower(k, x) {
                 let d = x[k] - factor * x[y as usize] - constant;
                 if d < distance + tie.min(-1e-9) {
                     distance = d;

@@ -23,8 +23,8 @@ use crate::tree::NodeQueue;
 use crate::worker::{Incumbent, Shared, Worker};
 pub(crate) use opportunistic::Outlet;
 use remat_lp::Sense;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 /// How a search hands over.
@@ -112,6 +112,7 @@ impl Search {
         let shared = Shared {
             debug,
             locks: Arc::new((0..n).map(|j| problem.locks(j)).collect()),
+            tables: Arc::new(OnceLock::new()),
             lower: problem.lower.clone(),
             upper: problem.upper.clone(),
             problem: Arc::new(problem),

@@ -1,8 +1,7 @@
 //! Cuts at nodes of the tree, from the bounds that hold there: rows of the node's subtree, handed to its children.
 
 use super::{Shared, Worker};
-use crate::cliques::CliqueTable;
-use crate::cuts::{self, Context, CutPool, VariableBounds};
+use crate::cuts::{self, Context, CutPool};
 use crate::relaxation::ExtraRow;
 use remat_lp::{ModelError, Solution, VarStatus};
 use std::sync::Arc;
@@ -10,10 +9,9 @@ use std::sync::Arc;
 /// Most cuts of a node.
 const MOST: usize = 20;
 
-/// What separation at nodes needs, and what it was good for.
+/// What separation at nodes found, and what it was good for.
 #[derive(Default)]
 pub(super) struct LocalCuts {
-    tables: Option<(VariableBounds, CliqueTable)>,
     /// Cuts of the present node.
     pub rows: Vec<Arc<ExtraRow>>,
     pub tries: u64,
@@ -57,10 +55,6 @@ impl Worker {
         if self.local.len() >= 50 + base / 4 {
             return Ok(false);
         }
-        let tables = self.local_cuts.tables.get_or_insert_with(|| {
-            let cliques = CliqueTable::new(&p, &shared.lower, &shared.upper);
-            (VariableBounds::new(&p), cliques)
-        });
         let nonzeros = self.relax.model().num_nonzeros();
         let mut sources = cuts::gomory::sources(&p, s, nonzeros);
         sources.truncate(MOST);
@@ -70,8 +64,7 @@ impl Worker {
             self.relax.model(),
             s,
             (&self.domain.lower, &self.domain.upper),
-            &tables.0,
-            &tables.1,
+            shared.tables(),
             tableau,
         );
         let mut found = cuts::separate(&context, &mut CutPool::default());

@@ -3,6 +3,7 @@
 use crate::branching::pseudocost::{Observation, PseudoCosts};
 use crate::clauses::{Clause, Learned};
 use crate::conflict::Conflict;
+use crate::cuts::Tables;
 use crate::debug_solution::DebugSolution;
 use crate::presolve::Postsolve;
 use crate::problem::Problem;
@@ -12,8 +13,8 @@ use crate::solver::Extensions;
 use crate::tree::Node;
 use remat_lp::Model;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// The name of who found a solution. (Under its own name, `serde` would try to borrow it.)
 type Finder = &'static str;
@@ -114,6 +115,8 @@ pub(crate) struct Shared {
     /// A known solution that debug builds carry along.
     pub debug: Option<DebugSolution>,
     pub locks: Arc<Vec<(usize, usize)>>,
+    /// What separators know, made when the first of them asks.
+    pub tables: Arc<OnceLock<Tables>>,
     pub stop: Arc<AtomicBool>,
     /// Simplex iterations of the root's first relaxation, a measure of what one is worth.
     pub root_iterations: u64,
@@ -122,6 +125,18 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    pub fn tables(&self) -> &Tables {
+        self.tables.get_or_init(|| {
+            let probing = self.settings.probing && self.settings.nesting == 0;
+            Tables::new(
+                &self.problem,
+                (&self.lower, &self.upper),
+                probing,
+                &self.stop,
+            )
+        })
+    }
+
     /// The value solutions must be below, given the best one known.
     pub fn cutoff_for(&self, objective: f64) -> f64 {
         let s = &self.settings;
