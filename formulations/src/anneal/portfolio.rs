@@ -1,7 +1,7 @@
 //! Rounds of annealing runs side by side: some start afresh, some from the best schedules found so far.
 
 use super::chain::{ChainSettings, Found, SEEK_FROM};
-use super::landscape::{End, Landscape};
+use super::landscape::{End, Landscape, Walk};
 use super::polish::{POLISH_MOVES_PER_NODE, polish};
 use super::random::Random;
 use super::watch::Watch;
@@ -27,6 +27,10 @@ const SEEK_MOVES_PER_NODE: u64 = 1 << 14;
 const SEEK_SHARE: f64 = 0.45;
 /// Last temperature while nothing fits.
 const SEEK_COLD: f64 = 0.05;
+/// A rounded relaxation that costs this much more than what is known is too far from a good schedule.
+const HOPELESS: f64 = 1.25;
+/// The same before anything is known, in costs of the start.
+const HOPELESS_AT_FIRST: f64 = 2.0;
 /// Last temperature of every run.
 const COLD: f64 = 0.001;
 
@@ -60,7 +64,8 @@ pub struct PortfolioOutcome {
 /// Anneals in rounds, from `start` (retained sets) and from `known` schedules that fit.
 ///
 /// A round runs `LANES` runs in the current rayon pool and ends when all have ended; what they found is merged in lane
-/// order. `guide` is asked before each round: retained sets that it has, rounded from a relaxation, are polished instead.
+/// order. `guide` is asked before each round: retained sets that it has, rounded from a relaxation, are polished instead. As
+/// long as that finds nothing better, it takes turns with the rounds.
 /// `stop` is asked often; `watch` shows moves and best cost meanwhile.
 pub fn search<L: Landscape>(
     graph: &L,
@@ -88,6 +93,7 @@ pub fn search<L: Landscape>(
     let mut idle_rounds = 0;
     let mut slow_rounds = 0;
     let mut guided = 0;
+    let mut polishing = true;
     // As long as nothing fits: where runs ended that came near, by their excess.
     let mut near: Vec<(f64, BitMatrix)> = Vec::new();
     while outcome.rounds < settings.rounds && !stop() && !over_time() {
@@ -107,17 +113,28 @@ pub fn search<L: Landscape>(
         });
         let begin = Instant::now();
         let halt = || stop() || over_time();
-        if let Some(retained) = guide() {
+        let guided_start = if polishing { guide() } else { None };
+        if let Some(retained) = guided_start {
+            polishing = false;
+            let most = match &outcome.best {
+                Some(best) => HOPELESS * best.cost as f64,
+                None => HOPELESS_AT_FIRST * graph.walk(start).cost() as f64,
+            };
+            if graph.walk(&retained).cost() as f64 > most {
+                continue;
+            }
             let (moves, seed) = (POLISH_MOVES_PER_NODE * graph.nodes() as u64, settings.seed);
             guided += 1;
             for found in polish(graph, &[retained], moves, seed, guided, &halt, watch) {
                 if outcome.best.as_ref().is_none_or(|b| found.cost < b.cost) {
                     outcome.best = Some(found.clone());
+                    polishing = true;
                 }
                 admit(&mut elite, found);
             }
             continue;
         }
+        polishing = true;
         let ends: Vec<End> = (0..lanes)
             .into_par_iter()
             .map(|lane| {
