@@ -8,6 +8,11 @@ use crate::problem::Problem;
 /// A binary column or its complement: `2 * column`, plus one for the complement.
 pub(crate) type Literal = u32;
 
+/// The literal of a binary column, or of its complement.
+pub(crate) fn literal(column: u32, complement: bool) -> Literal {
+    2 * column + u32::from(complement)
+}
+
 pub(crate) fn column(l: Literal) -> usize {
     (l >> 1) as usize
 }
@@ -55,7 +60,7 @@ impl CliqueTable {
                         if a < 0.0 {
                             capacity -= a;
                         }
-                        items.push((a.abs(), 2 * j as u32 + u32::from(a < 0.0)));
+                        items.push((a.abs(), literal(j as u32, a < 0.0)));
                     } else {
                         capacity -= if a > 0.0 { a * lower[j] } else { a * upper[j] };
                     }

@@ -1,7 +1,7 @@
 //! What follows from one binary: bounds of other columns that no row with just the two states, found by probing
 //! (Savelsbergh 1994). They feed the clique table, the variable bounds of mixed-integer rounding, and are cuts themselves.
 
-use crate::cliques::Literal;
+use crate::cliques::{Literal, literal};
 use crate::domain::{Change, Domain, NONE, Reason};
 use crate::problem::Problem;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,13 +33,9 @@ pub(crate) fn probe(
 ) -> Vec<Implication> {
     let mut d = Domain::new(p);
     d.reset(lower, upper);
-    let mut order: Vec<usize> = (0..p.num_cols())
-        .filter(|&j| p.integer[j] && lower[j] == 0.0 && upper[j] == 1.0)
-        .collect();
-    order.sort_by_key(|&j| (std::cmp::Reverse(p.cols.len(j)), j));
     let limit = 5_000_000 + 10 * p.rows.index.len() as u64;
     let mut found = Vec::new();
-    for j in order {
+    for j in p.binaries_by_rows(lower, upper) {
         if d.ticks > limit || found.len() > MOST || stop.load(Ordering::Relaxed) {
             break;
         }
@@ -123,8 +119,8 @@ impl Implication {
         // x <= 1 - y; x <= y; x >= y; x >= 1 - y.
         binary.then(|| {
             [
-                2 * self.col + u32::from(!self.upper),
-                2 * self.binary + u32::from((self.factor > 0.0) == self.upper),
+                literal(self.col, !self.upper),
+                literal(self.binary, (self.factor > 0.0) == self.upper),
             ]
         })
     }

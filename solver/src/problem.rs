@@ -121,6 +121,15 @@ impl Problem {
         self.row_lower.len()
     }
 
+    /// The columns that are binary under the bounds given, those in the most rows first: the order of probing.
+    pub fn binaries_by_rows(&self, lower: &[f64], upper: &[f64]) -> Vec<usize> {
+        let mut binaries: Vec<usize> = (0..self.num_cols())
+            .filter(|&j| self.integer[j] && lower[j] == 0.0 && upper[j] == 1.0)
+            .collect();
+        binaries.sort_by_key(|&j| (std::cmp::Reverse(self.cols.len(j)), j));
+        binaries
+    }
+
     /// The linear relaxation.
     pub fn to_model(&self) -> Result<Model, ModelError> {
         let mut b = ModelBuilder::new(Sense::Minimise);

@@ -8,7 +8,7 @@
 //! as the cover's; so choices that count for as many as the cover has weigh as much as the cover, more than fits.
 
 use super::{Context, Cut};
-use crate::cliques::Literal;
+use crate::cliques::{Literal, literal};
 use std::collections::HashMap;
 
 /// Both sides of every row, as a knapsack over binaries.
@@ -36,7 +36,7 @@ struct Item {
 
 impl Item {
     fn literal(&self) -> Literal {
-        2 * self.col + u32::from(self.complemented)
+        literal(self.col, self.complemented)
     }
 }
 

@@ -7,12 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Tightens the domain; the binaries with the most rows first, within a tick limit.
 pub(crate) fn run(p: &Problem, d: &mut Domain, stop: &AtomicBool) -> Result<(), Infeasible> {
-    let mut order: Vec<usize> = (0..p.num_cols())
-        .filter(|&j| p.integer[j] && d.lower[j] == 0.0 && d.upper[j] == 1.0)
-        .collect();
-    order.sort_by_key(|&j| (std::cmp::Reverse(p.cols.len(j)), j));
     let limit = d.ticks + 20_000_000 + 20 * p.rows.index.len() as u64;
-    for j in order {
+    for j in p.binaries_by_rows(&d.lower, &d.upper) {
         if d.ticks > limit || stop.load(Ordering::Relaxed) {
             break;
         }
