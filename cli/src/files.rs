@@ -72,6 +72,25 @@ pub fn write_by(
     })
 }
 
+/// Writes a file as [`write`] does, gzipped if its name ends in `.gz`.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_packed(path: &Path, text: &str) -> Result<(), Failure> {
+    if path.extension().is_none_or(|e| e != "gz") {
+        return write(path, text);
+    }
+    write_by(path, |part| {
+        let pack = || -> std::io::Result<()> {
+            let file = std::fs::File::create(part)?;
+            let mut packed = flate2::write::GzEncoder::new(file, flate2::Compression::default());
+            packed.write_all(text.as_bytes())?;
+            packed.finish()?.sync_all()
+        };
+        pack().map_err(|e| e.to_string())
+    })
+}
+
 /// Writes a file: first beside it, then moved over it, so that nobody ever sees half of it.
 ///
 /// # Errors

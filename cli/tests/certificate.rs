@@ -1,8 +1,8 @@
-//! Certificates through the binary: written by `mip`, judged by `check-certificate`.
+//! Certificates through the binary: written by `mip` and `solve`, judged by `check-certificate`.
 
 mod common;
 
-use common::{object, run_to, text};
+use common::{chain, object, run_to, text};
 use std::path::{Path, PathBuf};
 
 fn write(folder: &Path, name: &str, content: &str) -> PathBuf {
@@ -112,4 +112,68 @@ fn proofs_of_three_kinds_are_accepted_and_forgeries_are_not() {
         let cut = write(folder.path(), "cut.vipr", &lines[..lines.len() * 2 / 3]);
         run_to(2, &["check-certificate", text(&cut)]);
     }
+}
+
+#[test]
+fn a_solve_writes_a_proof_that_holds_for_its_instance_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let [short, long] = ["short", "long"].map(|name| {
+        let inner = folder.path().join(name);
+        std::fs::create_dir(&inner).unwrap();
+        chain(&inner, if name == "short" { 9 } else { 12 })
+    });
+    let model = text(&long);
+    for (name, budget, code) in [
+        ("tree.proof", "40%", 0),
+        ("packed.proof.gz", "60%", 0),
+        ("everything.proof", "100%", 0),
+        ("none.proof", "1%", 3),
+    ] {
+        let proof = folder.path().join(name);
+        let (out, _) = run_to(
+            code,
+            &[
+                "solve",
+                model,
+                "--budget",
+                budget,
+                "--json",
+                "-q",
+                "--certificate",
+                text(&proof),
+            ],
+        );
+        let result = object(&out);
+        let (out, _) = run_to(0, &["check-certificate", text(&proof), model, "--json"]);
+        let verdict = object(&out);
+        assert_eq!(verdict["verdict"], "accepted", "{name}");
+        assert_eq!(verdict["budget_bytes"], result["budget_bytes"], "{name}");
+        if code == 3 {
+            assert_eq!(verdict["claim"], "infeasible");
+        } else {
+            assert_eq!(verdict["lower"], result["bound"], "{name}");
+        }
+        // Of a shorter network it proves nothing.
+        if code == 0 {
+            run_to(2, &["check-certificate", text(&proof), text(&short)]);
+        }
+        let (_, err) = run_to(2, &["check-certificate", text(&proof)]);
+        assert!(err.contains("needs the instance"), "{err}");
+    }
+    let text_of = std::fs::read_to_string(folder.path().join("tree.proof")).unwrap();
+    let cut = write(folder.path(), "cut.proof", &text_of[..text_of.len() / 2]);
+    let (_, err) = run_to(2, &["check-certificate", text(&cut), model]);
+    assert!(err.contains("line"), "{err}");
+    let (_, err) = run_to(
+        2,
+        &[
+            "solve",
+            "zoo:resnet18?batch=1&size=32x32&implementations=monet",
+            "--budget",
+            "90%",
+            "--certificate",
+            text(&folder.path().join("monet.proof")),
+        ],
+    );
+    assert!(err.contains("--formulation checkmate"), "{err}");
 }

@@ -1,7 +1,9 @@
 //! Branch, price and cut against enumeration: with no help from annealing, so that the tree has to find the optimum itself.
 
+use remat_bb::proof::{Claim, parse, tree as checker};
 use remat_formulations::Instance;
 use remat_formulations::checkmate::Graph;
+use remat_formulations::checkmate::interval::BoundProof;
 use remat_formulations::interval::{
     Exchange, Root, RootSettings, TreeEnd, TreeOutcome, TreeSettings, Visited, search,
 };
@@ -11,6 +13,7 @@ use remat_formulations::solve::{Settings, Status, solve};
 use remat_tests::brute;
 use remat_tests::graphs::{Numbers, general, training};
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -44,7 +47,7 @@ impl Exchange<Graph> for Alone<'_> {
     fn progress(&self, _: u64, _: u64, _: u64) {}
 }
 
-fn tree(instance: &Instance, budget_bytes: u64, round: usize) -> (TreeOutcome, Option<u64>) {
+fn tree(instance: &Instance, budget_bytes: u64, round: usize) -> (TreeOutcome<Graph>, Option<u64>) {
     let graph = Arc::new(Graph::new(instance, budget_bytes).unwrap());
     let root = RootSettings {
         cut_rounds: [40, 0, 2][round % 3],
@@ -55,6 +58,7 @@ fn tree(instance: &Instance, budget_bytes: u64, round: usize) -> (TreeOutcome, O
         gap: 0.0,
         node_cut_rounds: [4, 0][round % 2],
         strong_candidates: [40, 1, 3][round % 3],
+        prove: true,
         ..TreeSettings::default()
     };
     let alone = Alone {
@@ -107,6 +111,101 @@ fn the_tree_finds_the_optimum_of_small_graphs_and_proves_it() {
     }
     println!("{rounds} graphs: {branched} branched, {infeasible} infeasible");
     assert!(branched * 20 > rounds && infeasible > 0);
+}
+
+/// The proof of a tree as text.
+fn proof(instance: &Instance, budget: u64, outcome: &TreeOutcome<Graph>) -> BoundProof {
+    let graph = Graph::new(instance, budget).unwrap();
+    BoundProof::of_tree(instance, budget, &graph, outcome.proof.as_ref().unwrap())
+}
+
+#[test]
+fn proofs_of_trees_are_accepted_and_prove_the_optimum() {
+    let mut numbers = Numbers::new(31);
+    let (mut leaves, mut infeasible) = (0, 0);
+    for round in 0..150 {
+        let (instance, budget) = random_instance(round, &mut numbers);
+        let (outcome, best) = tree(&instance, budget, round);
+        let proof = proof(&instance, budget, &outcome);
+        // Without an optimum, no schedule fits.
+        assert_eq!(proof.bound(), best, "round {round}");
+        let read = parse::parse(proof.text()).unwrap();
+        let counts = checker::check(&read, &instance)
+            .unwrap_or_else(|e| panic!("round {round}: {e}\n{}", proof.text()));
+        leaves = leaves.max(counts.leaves);
+        infeasible += usize::from(best.is_none());
+    }
+    println!("largest tree {leaves} leaves, {infeasible} infeasible");
+    assert!(leaves >= 8 && infeasible > 3);
+}
+
+/// Whatever is changed in a proof: what is accepted is true.
+#[test]
+fn forged_proofs_prove_nothing_false() {
+    let mut numbers = Numbers::new(32);
+    let mut seen = BTreeSet::new();
+    let (mut accepted, mut refused) = (0, 0);
+    for round in 0..60 {
+        let (instance, budget) = random_instance(round, &mut numbers);
+        let optimum = brute::optimum(&instance, budget);
+        let (outcome, _) = tree(&instance, budget, round);
+        let text = proof(&instance, budget, &outcome).text().to_owned();
+        let words: Vec<&str> = text.split_inclusive([' ', '\n']).collect();
+        for _ in 0..60 {
+            // One number of the rows, the tree or the claim is another one.
+            let at = numbers.below(words.len() as u64) as usize;
+            let Ok(value) = words[at].trim().parse::<i128>() else {
+                continue;
+            };
+            let other = match numbers.below(4) {
+                0 => value + 1,
+                1 => value - 1,
+                2 => i128::from(numbers.below(10)),
+                _ => value * 2,
+            };
+            let mut forged: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
+            forged[at] = words[at].replace(words[at].trim(), &other.to_string());
+            let forged = forged.concat();
+            let verdict = parse::parse(&forged).and_then(|proof| {
+                checker::check(&proof, &instance).map(|_| (proof.claim, proof.budget_bytes))
+            });
+            let Ok((claim, claimed_budget)) = verdict else {
+                refused += 1;
+                seen.extend(
+                    verdict
+                        .err()
+                        .map(|e| e.split(':').next_back().map(str::len)),
+                );
+                continue;
+            };
+            accepted += 1;
+            let optimum = match claimed_budget == budget {
+                true => optimum,
+                false => brute::optimum(&instance, claimed_budget),
+            };
+            let holds = match claim {
+                Claim::Bound(cost) => optimum.is_none_or(|optimum| cost <= optimum),
+                Claim::Infeasible | Claim::TooSmall(_) => optimum.is_none(),
+            };
+            assert!(
+                holds,
+                "round {round}: {claim:?}, optimum {optimum:?}\n{forged}"
+            );
+        }
+        // A bound above the optimum is refused.
+        if let Some(optimum) = optimum {
+            let claim = format!("claim bound {}", outcome.bound);
+            let raised = text.replace(&claim, &format!("claim bound {}", optimum + 1));
+            assert_ne!(raised, text, "round {round}");
+            let raised = parse::parse(&raised).unwrap();
+            assert!(checker::check(&raised, &instance).is_err(), "round {round}");
+        }
+    }
+    println!(
+        "{accepted} accepted, {refused} refused in {} ways",
+        seen.len()
+    );
+    assert!(accepted > 100 && refused > 100 && seen.len() > 5);
 }
 
 #[test]

@@ -99,8 +99,12 @@ pub struct MipArguments {
 }
 
 pub(super) const CHECK_ABOUT: &str = "\
-Check a certificate in VIPR 1.1 format with rational numbers: every line must follow from those before it, the solution \
-must be feasible, and the last line must show what the certificate claims. The checker shares no code with the solver.";
+Check what `mip --certificate` or `solve --certificate` wrote. The checker shares no code with the solver.
+
+A certificate in VIPR 1.1 format is checked with rational numbers: every line must follow from those before it, the solution \
+must be feasible, and the last line must show what the certificate claims. A proof of a bound on schedules (remat-proof/1) is \
+checked in integers against the instance it is for: every row must hold at every schedule, and every leaf of the tree must \
+reach the bound.";
 
 /// `remat-bb check-certificate`
 #[derive(Args, Debug)]
@@ -108,13 +112,16 @@ must be feasible, and the last line must show what the certificate claims. The c
 Examples:
   remat-bb mip p0033.mps.gz --certificate p0033.vipr
   remat-bb check-certificate p0033.vipr p0033.mps.gz
+  remat-bb solve zoo:unet --budget 60% --certificate unet.proof.gz
+  remat-bb check-certificate unet.proof.gz zoo:unet
 
 Exit codes: 0 the certificate holds, 2 it does not, or a file cannot be read.")]
 pub struct CheckArguments {
-    /// Certificate (VIPR 1.0 or 1.1), plain or gzipped
+    /// Certificate (VIPR 1.0 or 1.1, or remat-proof/1), plain or gzipped
     pub certificate: PathBuf,
-    /// The model it is for, in MPS format, plain or gzipped; without it the constraints are those that the certificate states
-    pub model: Option<PathBuf>,
+    /// What it is for. A model in MPS format, plain or gzipped; without it the constraints are those that the certificate
+    /// states. For a proof of a bound: instance file, or zoo:MODEL?parameter=value&...
+    pub model: Option<String>,
     /// Print one JSON object on standard output instead of a summary
     #[arg(long)]
     pub json: bool,

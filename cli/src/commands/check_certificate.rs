@@ -3,9 +3,10 @@
 use crate::arguments::CheckArguments;
 use crate::failure::{Exit, Failure};
 use crate::vipr::{self, Claim, check, model::MpsModel, parse};
-use crate::{files, report};
+use crate::{files, proof, report, source};
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
+use remat_formulations::budget::format_bytes;
 use serde::Serialize;
 use std::path::Path;
 
@@ -27,9 +28,13 @@ struct Json<'a> {
 /// # Errors
 /// [`Failure`] where a file cannot be read, or the certificate does not hold.
 pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
-    let certificate = parse::parse(&read(&arguments.certificate)?)
-        .map_err(|e| refuse(&arguments.certificate, e))?;
+    let text = read(&arguments.certificate)?;
+    if text.starts_with(proof::HEADER) {
+        return run_proof(arguments, &text);
+    }
+    let certificate = parse::parse(&text).map_err(|e| refuse(&arguments.certificate, e))?;
     if let Some(path) = &arguments.model {
+        let path = Path::new(path);
         let model = MpsModel::parse(&read(path)?).map_err(|e| refuse(path, e))?;
         model
             .compare(&certificate)
@@ -75,6 +80,70 @@ pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+#[derive(Serialize)]
+struct ProofJson<'a> {
+    verdict: &'a str,
+    claim: &'a str,
+    lower: Option<u64>,
+    instance: &'a str,
+    budget_bytes: u64,
+    rows: usize,
+    nodes: usize,
+    leaves: usize,
+}
+
+/// Checks a proof of a bound on schedules and reports.
+fn run_proof(arguments: &CheckArguments, text: &str) -> Result<Exit, Failure> {
+    let path = &arguments.certificate;
+    let Some(instance) = &arguments.model else {
+        return Err(Failure::Usage {
+            problem: format!(
+                "{}: a proof of a bound needs the instance it is for",
+                path.display()
+            ),
+            remedy: "name the instance file, or zoo:MODEL?..., behind the proof".into(),
+        });
+    };
+    let instance = source::checkmate_view(instance)?;
+    let written = proof::parse::parse(text).map_err(|e| refuse(path, e))?;
+    let counts = proof::tree::check(&written, &instance).map_err(|e| refuse(path, e))?;
+    let budget = format_bytes(written.budget_bytes);
+    let (claim, lower, words) = match written.claim {
+        proof::Claim::Bound(cost) => {
+            let cost_text = report::cost(cost, instance.cost_unit());
+            let words =
+                format!("every schedule within {budget} costs at least {cost_text} ({cost})");
+            ("bound", Some(cost), words)
+        }
+        _ => (
+            "infeasible",
+            None,
+            format!("no schedule fits within {budget}"),
+        ),
+    };
+    files::print(&if arguments.json {
+        report::json(&ProofJson {
+            verdict: "accepted",
+            claim,
+            lower,
+            instance: instance.name(),
+            budget_bytes: written.budget_bytes,
+            rows: counts.rows,
+            nodes: counts.nodes,
+            leaves: counts.leaves,
+        })
+    } else {
+        format!(
+            "accepted: {}: {words}\n  rows   {}, each of which holds at every schedule\n  nodes  {}, {} leaves\n",
+            instance.name(),
+            counts.rows,
+            counts.nodes,
+            counts.leaves
+        )
+    })?;
+    Ok(Exit::Done)
+}
+
 fn read(path: &Path) -> Result<String, Failure> {
     vipr::text(path).map_err(|e| Failure::Open {
         file: path.display().to_string(),
@@ -86,6 +155,6 @@ fn read(path: &Path) -> Result<String, Failure> {
 fn refuse(path: &Path, problem: String) -> Failure {
     Failure::Usage {
         problem: format!("{}: {problem}", path.display()),
-        remedy: "the certificate proves nothing as it is; write it again with `remat-bb mip --certificate`".into(),
+        remedy: "the certificate proves nothing as it is; write it again with --certificate".into(),
     }
 }

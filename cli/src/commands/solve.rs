@@ -1,6 +1,6 @@
 //! `remat-bb solve`
 
-use crate::arguments::SolveArguments;
+use crate::arguments::{Formulation, SolveArguments};
 use crate::draw::progress::{self, ProgressPicture};
 use crate::failure::{Exit, Failure, note};
 use crate::progress::{Look, Reporter};
@@ -25,6 +25,7 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         &arguments.out,
         &arguments.schedule_out,
         &arguments.progress_svg,
+        &arguments.certificate,
     ];
     for path in outputs.into_iter().flatten() {
         files::check_writable(path)?;
@@ -41,8 +42,15 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         gap: arguments.gap,
         threads: usize::from(arguments.threads),
         seed: arguments.seed,
+        prove: arguments.certificate.is_some(),
         ..Settings::new(budget_bytes)
     };
+    if settings.prove && problem.formulation != Formulation::Checkmate {
+        return Err(Failure::Usage {
+            problem: "--certificate: proofs are written for Checkmate's program only".into(),
+            remedy: "add --formulation checkmate".into(),
+        });
+    }
     interrupt::catch(
         "ending with the best plan so far; once more to end at once",
         arguments.quiet,
@@ -60,6 +68,11 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
     if let Some(path) = &arguments.progress_svg {
         let drawn = draw_progress(path, &problem, plain.base_cost, &reporter, &outcome);
         written = written.and_then(|lines| drawn.map(|line| [lines, vec![line]].concat()));
+    }
+    if let Some(path) = &arguments.certificate {
+        let proven = write_proof(path, &outcome);
+        written =
+            written.and_then(|lines| proven.map(|line| lines.into_iter().chain(line).collect()));
     }
     // The result is shown even where it could not be written to the files.
     files::print(&if arguments.json {
@@ -97,6 +110,23 @@ fn draw_progress(
     };
     files::write(path, &progress::draw(&picture)?)?;
     Ok(format!("progress  {}", path.display()))
+}
+
+/// Writes what proves the bound, if anything does, and says what that is.
+fn write_proof(path: &Path, outcome: &Outcome<Schedule>) -> Result<Option<String>, Failure> {
+    let Some(proof) = &outcome.proof else {
+        note(
+            "no certificate: the relaxation that proves bounds was not reached, or the graph is too large for it",
+            false,
+        );
+        return Ok(None);
+    };
+    files::write_packed(path, proof.text())?;
+    let claim = match proof.bound() {
+        Some(bound) => format!("every schedule within the budget costs at least {bound}"),
+        None => "no schedule fits".into(),
+    };
+    Ok(Some(format!("proof     {}: {claim}", path.display())))
 }
 
 /// Writes plan and schedule, and says what was written.

@@ -20,6 +20,8 @@ pub struct Gauge {
     pub working: Vec<u64>,
     /// What there is for all together.
     pub capacity: u64,
+    /// The size by which it rounds; 0 for sizes as they are.
+    pub unit: u64,
 }
 
 /// Gauges at most, the one without rounding included.
@@ -36,6 +38,7 @@ impl Gauge {
             bytes: bytes.to_vec(),
             working: working.collect(),
             capacity,
+            unit: 0,
         };
         let mut sorted = bytes.to_vec();
         sorted.sort_unstable();
@@ -64,6 +67,7 @@ impl Gauge {
             bytes: self.bytes.iter().map(round).collect(),
             working: self.working.iter().map(round).collect(),
             capacity: self.capacity - rest,
+            unit,
         }
     }
 }

@@ -13,12 +13,14 @@
 //! | [`permits`] | what a better schedule may still do |
 //! | [`root`] | the first one |
 //! | [`tree`], `history` | the search, and what its branchings have gained |
+//! | [`proof`] | what a tree leaves behind as a proof |
 //! | `price` | what pricing finds, and the numbers that it and proofs are computed in |
 
 mod history;
 mod master;
 mod permits;
 mod price;
+mod proof;
 mod relax;
 mod root;
 mod tree;
@@ -28,6 +30,7 @@ pub(crate) use permits::EXCLUSION_PASSES;
 pub use permits::{Extent, Permits};
 pub use price::{Candidate, Pricing};
 pub(crate) use price::{Number, most_below, rounded_up};
+pub use proof::{ProvenNode, TreeProof};
 pub use relax::RelaxEnd;
 pub use root::{Relaxed, Root, RootBound, RootSettings, RootStatus};
 pub use tree::{Exchange, TreeEnd, TreeOutcome, TreeSettings, Visited, search};

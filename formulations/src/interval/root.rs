@@ -1,7 +1,8 @@
 //! The root: how it is worked on, and what it finds.
 
+use super::proof::Recorder;
 use super::relax::{CutEffort, RelaxEnd, Relaxation};
-use super::{Journal, Program, SeparationSettings};
+use super::{Journal, Program, SeparationSettings, TreeProof};
 use remat_lp::{ModelError, Settings};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -205,6 +206,11 @@ impl<P: Program> Root<P> {
                 .zip(relax.proof.duals)
                 .collect(),
         }
+    }
+
+    /// What proves the bound that the relaxation gave.
+    pub fn proof(&self) -> TreeProof<P> {
+        Recorder::new(&self.relax.proof).finish()
     }
 
     /// A lower bound on the cost of every schedule that fits, in safe arithmetic.

@@ -6,6 +6,7 @@
 //! bound in integers.
 
 use super::history::History;
+use super::proof::{Recorder, TreeProof};
 use super::relax::{CutEffort, Proof, RelaxEnd, Relaxation};
 use super::{Branch, Open, Permits, Program, Root, Work};
 use rayon::prelude::*;
@@ -34,6 +35,8 @@ pub struct TreeSettings {
     pub strong_share: u64,
     /// Simplex iterations of a trial.
     pub strong_iterations: u64,
+    /// Whether a proof is collected.
+    pub prove: bool,
 }
 
 impl Default for TreeSettings {
@@ -48,6 +51,7 @@ impl Default for TreeSettings {
             poor_patience: 30,
             strong_share: 1,
             strong_iterations: 500,
+            prove: false,
         }
     }
 }
@@ -84,7 +88,7 @@ pub enum TreeEnd {
 
 /// What the search found.
 #[derive(Clone, Debug)]
-pub struct TreeOutcome {
+pub struct TreeOutcome<P: Program> {
     /// How it ended.
     pub end: TreeEnd,
     /// Safe lower bound on the cost of every schedule that fits. Above the cost of every schedule if none fits.
@@ -97,6 +101,9 @@ pub struct TreeOutcome {
     pub iterations: u64,
     /// Cuts added.
     pub cuts: usize,
+    /// What proves the bound, where that was asked for. Bounds that were learned elsewhere ([`Root::learn_bound`]) are no part
+    /// of it.
+    pub proof: Option<TreeProof<P>>,
 }
 
 /// Searches the tree, in safe bounds, over the whole space of schedules. Nodes are solved in rounds of [`LANES`], in the
@@ -108,11 +115,13 @@ pub fn search<P: Program>(
     root: Root<P>,
     settings: &TreeSettings,
     exchange: &dyn Exchange<P>,
-) -> Result<TreeOutcome, ModelError> {
+) -> Result<TreeOutcome<P>, ModelError> {
     Tree::new(root, settings, exchange).run()
 }
 
 struct Node<P: Program> {
+    /// Its number in the proof, if there is one.
+    number: u32,
     bound: u64,
     branches: Vec<Branch<P::Quantity>>,
     /// What a better schedule below it may still do.
@@ -159,6 +168,8 @@ struct Tree<'a, P: Program> {
     history: History,
     /// What proves the bound of the root.
     proof: Proof<P>,
+    /// What proves the bounds of all nodes.
+    recorder: Option<Recorder<P>>,
     /// What a schedule below the target may do at all, and the target that this was found with.
     permits: (Arc<Permits>, u64),
     /// Work of the root, which every lane inherits.
@@ -180,7 +191,8 @@ struct Effort<'a> {
 
 /// What became of a node.
 struct Solved<P: Program> {
-    /// Bound of the node.
+    /// Number and bound of the node.
+    number: u32,
     bound: u64,
     /// Its children, the one to plunge into first; none if it is closed.
     children: Option<[Node<P>; 2]>,
@@ -217,9 +229,16 @@ impl<'a, P: Program> Tree<'a, P> {
             history: History::default(),
             proof,
             permits: (permits.clone(), u64::MAX),
+            recorder: None,
         };
+        if settings.prove {
+            tree.recorder = Some(Recorder::new(&tree.proof));
+        }
         if end == RelaxEnd::Converged {
+            // The root again, with what is excluded by then: its proof is another one.
+            let recorder = tree.recorder.as_mut();
             tree.plunges[0] = Some(Node {
+                number: recorder.map_or(0, |r| r.add(Some((0, None)))),
                 bound,
                 branches: Vec::new(),
                 permits,
@@ -231,7 +250,7 @@ impl<'a, P: Program> Tree<'a, P> {
         tree
     }
 
-    fn run(mut self) -> Result<TreeOutcome, ModelError> {
+    fn run(mut self) -> Result<TreeOutcome<P>, ModelError> {
         loop {
             self.update_bound();
             let work = self.work();
@@ -270,6 +289,7 @@ impl<'a, P: Program> Tree<'a, P> {
             nodes: self.nodes,
             iterations: self.work().iterations,
             cuts: self.lanes.iter().map(|l| l.spent.cuts).sum(),
+            proof: self.recorder.map(Recorder::finish),
         })
     }
 
@@ -370,7 +390,7 @@ impl<'a, P: Program> Tree<'a, P> {
         let mut visited = Vec::new();
         let time = self.unmatched > 0;
         for (lane, solved) in solved.into_iter().enumerate() {
-            let Some(solved) = solved.transpose()? else {
+            let Some(mut solved) = solved.transpose()? else {
                 continue;
             };
             self.nodes += 1;
@@ -383,6 +403,13 @@ impl<'a, P: Program> Tree<'a, P> {
             }
             // Schedules always, others as far as time is left for them.
             visited.extend(solved.visited.filter(|v| v.integral || time));
+            if let Some(recorder) = &mut self.recorder {
+                recorder.prove(solved.number, &self.lanes[lane].proof);
+                for child in solved.children.iter_mut().flatten() {
+                    let branch = child.branches.last().copied();
+                    child.number = recorder.add(Some((solved.number, branch)));
+                }
+            }
             let Some([first, second]) = solved.children else {
                 self.close(solved.bound);
                 continue;
@@ -424,6 +451,7 @@ fn solve_node<P: Program>(
         end = relax.cut_rounds(effort, &|_| ())?;
     }
     let mut solved = Solved {
+        number: node.number,
         bound: relax.bound,
         children: None,
         visited: None,
@@ -458,6 +486,7 @@ fn solve_node<P: Program>(
         branches.retain(|b| b.quantity != branch.quantity || b.at_least != branch.at_least);
         branches.push(branch);
         Node {
+            number: 0,
             bound: relax.bound,
             branches,
             permits: relax.master.permits().clone(),

@@ -4,10 +4,12 @@ mod checkmate;
 pub(crate) mod search;
 mod starts;
 
+use crate::checkmate::interval::BoundProof;
 use crate::instance::Instance;
 use crate::schedule::CheckmateSchedule;
 use crate::simulate::{self, Replay, ReplayError};
 use crate::{anneal, bound};
+use search::Problem;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -37,6 +39,8 @@ pub struct Settings {
     pub threads: usize,
     /// Seed of all random choices.
     pub seed: u64,
+    /// Whether a proof of the bound is collected ([`Outcome::proof`]; Checkmate's program only).
+    pub prove: bool,
 }
 
 impl Settings {
@@ -52,6 +56,7 @@ impl Settings {
             starts: Vec::new(),
             threads: 0,
             seed: 0,
+            prove: false,
         }
     }
 }
@@ -126,6 +131,8 @@ pub struct Outcome<S = CheckmateSchedule> {
     pub moves: u64,
     /// Why no schedule fits, where that was proven.
     pub infeasible_because: Option<String>,
+    /// What proves the bound or that nothing fits, where that was asked for.
+    pub proof: Option<BoundProof>,
 }
 
 impl<S> Outcome<S> {
@@ -144,6 +151,7 @@ impl<S> Outcome<S> {
             lp_iterations: 0,
             moves: 0,
             infeasible_because: None,
+            proof: None,
         }
     }
 
@@ -188,6 +196,7 @@ impl<S> Outcome<S> {
             lp_iterations: self.lp_iterations,
             moves: self.moves,
             infeasible_because: self.infeasible_because,
+            proof: self.proof,
         }
     }
 }
@@ -233,28 +242,35 @@ pub fn solve(
     progress: &(dyn Fn(&Progress) + Sync),
 ) -> Result<Outcome, SolveError> {
     let clock = Instant::now();
+    let budget_bytes = settings.budget_bytes;
     let mut outcome = Outcome::new(instance.base_cost());
-    match bound::knapsack_bound(instance, settings.budget_bytes) {
+    match bound::knapsack_bound(instance, budget_bytes) {
         Ok(bound) => outcome.bound = bound.cost,
         Err(reason) => {
             outcome.status = Status::Infeasible;
             outcome.infeasible_because = Some(reason.to_string());
+            outcome.proof = settings
+                .prove
+                .then(|| BoundProof::too_small(instance, budget_bytes, reason.node));
             outcome.seconds = clock.elapsed().as_secs_f64();
             return Ok(outcome);
         }
     }
     let everything = CheckmateSchedule::checkpoint_all(instance);
     let replay = simulate::checkmate(instance, &everything)?;
-    if replay.peak_bytes <= settings.budget_bytes {
+    if replay.peak_bytes <= budget_bytes {
         outcome.take(everything, replay);
+        outcome.proof = settings
+            .prove
+            .then(|| BoundProof::trivial(instance, budget_bytes));
     } else {
         let problem = checkmate::Checkmate {
             instance,
             settings,
             everything: &everything,
-            graph: anneal::Graph::new(instance, settings.budget_bytes),
+            graph: anneal::Graph::new(instance, budget_bytes),
         };
-        search::run(
+        let tree = search::run(
             &problem,
             settings,
             interrupt,
@@ -262,6 +278,9 @@ pub fn solve(
             &clock,
             &mut outcome,
         )?;
+        outcome.proof = tree
+            .zip(problem.program())
+            .map(|(tree, graph)| BoundProof::of_tree(instance, budget_bytes, &graph, &tree));
     }
     outcome.settle(settings.gap, interrupt.load(Ordering::Relaxed));
     outcome.seconds = clock.elapsed().as_secs_f64();

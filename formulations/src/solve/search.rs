@@ -10,7 +10,7 @@ use crate::anneal::{
     self, Found, Landscape, POLISH_MOVES_PER_NODE, POLISH_RUNS, PortfolioSettings, Watch,
 };
 use crate::interval::{
-    self, Exchange, Program, Relaxed, Root, RootSettings, TreeEnd, TreeSettings, Visited,
+    self, Exchange, Program, Relaxed, Root, RootSettings, TreeEnd, TreeProof, TreeSettings, Visited,
 };
 use crate::schedule::BitMatrix;
 use crate::simulate::{Replay, ReplayError};
@@ -57,7 +57,8 @@ pub(crate) trait Problem: Sync {
     fn finish(&self, found: Found) -> Result<(Self::Schedule, Replay), ReplayError>;
 }
 
-/// Solves where keeping everything does not fit. The bound in `outcome` is known so far.
+/// Solves where keeping everything does not fit. The bound in `outcome` is known so far. Returns what proves the bound of the
+/// program, if that was asked for and there is a program.
 pub(crate) fn run<P: Problem>(
     problem: &P,
     settings: &Settings,
@@ -65,7 +66,7 @@ pub(crate) fn run<P: Problem>(
     progress: &(dyn Fn(&Progress) + Sync),
     clock: &Instant,
     outcome: &mut Outcome<P::Schedule>,
-) -> Result<(), SolveError> {
+) -> Result<Option<TreeProof<P::Program>>, SolveError> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(settings.threads)
         .build()
@@ -75,7 +76,7 @@ pub(crate) fn run<P: Problem>(
         })?;
     let shared = Shared::new(problem, settings, interrupt, outcome.bound);
     let over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
+    let proof = std::thread::scope(|scope| {
         let reporter = scope.spawn(|| {
             while !over.load(Ordering::Acquire) {
                 let limit = settings.time_limit;
@@ -88,11 +89,10 @@ pub(crate) fn run<P: Problem>(
             }
         });
         let root = root_and_annealing(&shared, &pool, clock);
-        if let Some(root) = root {
-            pool.install(|| tree(root, &shared));
-        }
+        let proof = root.and_then(|root| pool.install(|| tree(root, &shared)));
         over.store(true, Ordering::Release);
         reporter.thread().unpark();
+        proof
     });
     outcome.bound = shared.bound.into_inner();
     outcome.lp_iterations = shared.iterations.into_inner();
@@ -116,7 +116,7 @@ pub(crate) fn run<P: Problem>(
         }
         outcome.take(schedule, replay);
     }
-    Ok(())
+    Ok(proof)
 }
 
 /// What both phases share.
@@ -361,10 +361,15 @@ fn root_and_annealing<P: Problem>(
     })
 }
 
-/// The second phase.
-fn tree<P: Problem>(mut root: Root<P::Program>, shared: &Shared<'_, P>) {
+/// The second phase; what proves the bound, if that is wanted.
+fn tree<P: Problem>(
+    mut root: Root<P::Program>,
+    shared: &Shared<'_, P>,
+) -> Option<TreeProof<P::Program>> {
+    let settings = shared.settings;
+    let of_root = settings.prove.then(|| root.proof());
     if root.is_infeasible() || shared.is_stopped() || shared.is_closed() {
-        return;
+        return of_root;
     }
     // The combinatorial bound may be above the root's.
     root.learn_bound(shared.bound.load(Ordering::Relaxed));
@@ -373,7 +378,6 @@ fn tree<P: Problem>(mut root: Root<P::Program>, shared: &Shared<'_, P>) {
         let near: Vec<BitMatrix> = P::THRESHOLDS.iter().rev().map(near).collect();
         shared.polish(&near);
     }
-    let settings = shared.settings;
     let tree = TreeSettings {
         gap: settings.gap,
         nodes: settings.nodes,
@@ -381,14 +385,17 @@ fn tree<P: Problem>(mut root: Root<P::Program>, shared: &Shared<'_, P>) {
             true => u64::MAX,
             false => settings.iterations,
         },
+        prove: settings.prove,
         ..TreeSettings::default()
     };
     // What the tree cannot do leaves the bound so far standing.
-    if let Ok(outcome) = interval::search(root, &tree, shared)
-        && outcome.end == TreeEnd::Infeasible
-    {
+    let Ok(outcome) = interval::search(root, &tree, shared) else {
+        return of_root;
+    };
+    if outcome.end == TreeEnd::Infeasible {
         shared.infeasible.store(true, Ordering::Relaxed);
     }
+    outcome.proof
 }
 
 impl<P: Problem> Exchange<P::Program> for Shared<'_, P> {

@@ -106,33 +106,9 @@ struct FixedPoint {
 impl FixedPoint {
     /// `None` where numbers would overflow.
     fn new(graph: &Graph, rows: &[Row], duals: &[f64]) -> Option<Self> {
-        let base = graph.base_cost();
-        let all_bytes: f64 = (0..graph.len())
-            .map(|i| (graph.bytes[i] + graph.workspace[i]) as f64)
-            .sum::<f64>()
-            + graph.capacity as f64;
-        // A bound on every number that occurs, so that fixed point does not overflow.
-        let n = graph.len() as f64;
-        let mut size = 1.0 + base as f64;
-        for (row, y) in rows.iter().zip(duals) {
-            let factor = if row.is_memory() { n * all_bytes } else { n };
-            size += y.abs() * factor;
-        }
-        let bits = (116.0 - (size * n).log2()).floor().min(60.0);
-        if bits.is_nan() || bits < 8.0 {
-            return None;
-        }
-        let one = 1i128 << bits as u32;
-        let fixed: Vec<i128> = rows
-            .iter()
-            .zip(duals)
-            .map(|(row, &y)| {
-                let price = if row.is_memory() { -y } else { y };
-                // At most 2^116 by the choice of bits.
-                (price.max(0.0) * one as f64) as i128
-            })
-            .collect();
-        let mut worth = i128::from(base) * one;
+        let (bits, fixed) = multipliers(graph, rows, duals)?;
+        let one = 1i128 << bits;
+        let mut worth = i128::from(graph.base_cost()) * one;
         for (row, &y) in rows.iter().zip(&fixed) {
             let right = i128::from(row.right_side(graph));
             worth += match row.is_memory() {
@@ -143,4 +119,32 @@ impl FixedPoint {
         let prices = Prices::new(graph, rows.iter().zip(fixed.iter().copied()));
         Some(FixedPoint { one, worth, prices })
     }
+}
+
+/// Duals in fixed point with so many bits behind the point, at least 0, those of memory rows as prices of a byte; `None` where
+/// numbers would overflow.
+pub(super) fn multipliers(graph: &Graph, rows: &[Row], duals: &[f64]) -> Option<(u32, Vec<i128>)> {
+    let all_bytes: f64 = (0..graph.len())
+        .map(|i| (graph.bytes[i] + graph.workspace[i]) as f64)
+        .sum::<f64>()
+        + graph.capacity as f64;
+    // A bound on every number that occurs, so that fixed point does not overflow.
+    let n = graph.len() as f64;
+    let mut size = 1.0 + graph.base_cost() as f64;
+    for (row, y) in rows.iter().zip(duals) {
+        let factor = if row.is_memory() { n * all_bytes } else { n };
+        size += y.abs() * factor;
+    }
+    let bits = (116.0 - (size * n).log2()).floor().min(60.0);
+    if bits.is_nan() || bits < 8.0 {
+        return None;
+    }
+    let bits = bits as u32;
+    let one = (1i128 << bits) as f64;
+    let fixed = rows.iter().zip(duals).map(|(row, &y)| {
+        let price = if row.is_memory() { -y } else { y };
+        // At most 2^116 by the choice of bits.
+        (price.max(0.0) * one) as i128
+    });
+    Some((bits, fixed.collect()))
 }

@@ -30,11 +30,13 @@ mod branch;
 mod point;
 mod price;
 mod program;
+mod proof;
 
 pub use bound::lagrangian_bound;
 pub use branch::{Branch, Quantity};
 pub use point::IntervalPoint;
 pub use program::{RootError, root_bound, root_bound_recorded};
+pub use proof::BoundProof;
 
 use super::Graph;
 use super::path_cuts::{PathCut, PathMemoryCut};

@@ -1,0 +1,177 @@
+//! The cheapest life of a tensor: in memory from a computation to its last reader, perhaps several times over.
+//!
+//! A life begins and ends at most once in each stage. Charges are differences of sums over events: being there from event `s`
+//! to event `e` costs `charged(e + 1) - charged(s)`.
+
+use super::graph::Graph;
+use super::rows::Prices;
+
+/// What a better schedule may do.
+#[derive(Clone)]
+pub struct Permits {
+    len: usize,
+    no_start: Vec<bool>,
+    no_hold: Vec<bool>,
+}
+
+impl Permits {
+    /// Everything.
+    pub fn all(len: usize) -> Self {
+        Permits {
+            len,
+            no_start: vec![false; len * len],
+            no_hold: vec![false; len * len],
+        }
+    }
+
+    /// Whether a node may be recomputed in a stage.
+    pub fn may_start(&self, node: usize, stage: usize) -> bool {
+        !self.no_start[node * self.len + stage]
+    }
+
+    /// Whether a tensor may be in memory when a stage begins.
+    pub fn may_hold(&self, node: usize, stage: usize) -> bool {
+        !self.no_hold[node * self.len + stage]
+    }
+
+    /// Rules out a recomputation.
+    pub fn exclude_start(&mut self, node: usize, stage: usize) {
+        self.no_start[node * self.len + stage] = true;
+    }
+
+    fn exclude_hold(&mut self, node: usize, stage: usize) {
+        self.no_hold[node * self.len + stage] = true;
+    }
+
+    /// Number of things that are ruled out.
+    pub fn excluded(&self) -> usize {
+        let all = self.no_start.iter().chain(&self.no_hold);
+        all.filter(|out| **out).count()
+    }
+}
+
+/// What a tensor can do in the stages from its own to the last in which it is of use, and what that costs. Stages are counted
+/// from its own.
+pub struct Lives {
+    node: usize,
+    /// Cost of a beginning; `None` where there may be none.
+    begin: Vec<Option<i128>>,
+    /// Cost of an end.
+    end: Vec<Option<i128>>,
+    /// Whether it may be there when the stage begins.
+    hold: Vec<bool>,
+    /// Least cost from the stage on of one that is not there when it begins; one entry more than stages.
+    absent: Vec<i128>,
+    /// Least cost of one that is there in the stage, up to the cost of its beginning.
+    present: Vec<Option<i128>>,
+}
+
+impl Lives {
+    /// The lives of a tensor at prices, of which `one` is a unit of cost.
+    pub fn new(graph: &Graph, prices: &Prices, permits: &Permits, node: usize, one: i128) -> Self {
+        let last = graph.last_stage[node];
+        let stages = last - node + 1;
+        let mut paid = vec![0; stages + 1];
+        for &(first, end, price) in &prices.starts[node] {
+            let (first, end) = (first.max(node + 1), end.min(last));
+            if first <= end {
+                paid[first - node] += price;
+                paid[end + 1 - node] -= price;
+            }
+        }
+        let mut crossed = vec![0; stages + 1];
+        for &(stage, price) in &prices.crosses[node] {
+            if (node..=last).contains(&stage) {
+                crossed[stage - node] += price;
+            }
+        }
+        for sums in [&mut paid, &mut crossed] {
+            for k in 1..sums.len() {
+                sums[k] += sums[k - 1];
+            }
+        }
+        let mut lives = Lives {
+            node,
+            begin: Vec::with_capacity(stages),
+            end: Vec::with_capacity(stages),
+            hold: Vec::with_capacity(stages),
+            absent: vec![0; stages + 1],
+            present: vec![None; stages],
+        };
+        for stage in node..=last {
+            let slot = stage - node;
+            let own = graph.event(stage, node);
+            lives.hold.push(slot > 0 && permits.may_hold(node, stage));
+            // Its first computation happens in any case, and its memory counts from the next event on.
+            lives.begin.push(match slot {
+                0 => Some(-prices.charged(node, own + 1)),
+                _ if permits.may_start(node, stage) => {
+                    let cost = i128::from(graph.cost[node]) * one - paid[slot];
+                    Some(cost - prices.charged(node, own) + crossed[slot])
+                }
+                _ => None,
+            });
+            let runs = |q: &&u32| {
+                let q = **q as usize;
+                q == stage
+                    || (q < stage && stage <= graph.last_stage[q] && permits.may_start(q, stage))
+            };
+            let readers = graph.readers[node].iter().filter(runs);
+            let behind = |q: &u32| prices.charged(node, graph.event(stage, *q as usize) + 1);
+            lives
+                .end
+                .push(readers.map(behind).min().map(|least| least - crossed[slot]));
+        }
+        for slot in (0..stages).rev() {
+            let ends = lives.end[slot].map(|end| end + lives.absent[slot + 1]);
+            let stays = match slot + 1 < stages && lives.hold[slot + 1] {
+                true => lives.present[slot + 1],
+                false => None,
+            };
+            lives.present[slot] = least(ends, stays);
+            let begins = sum(lives.begin[slot], lives.present[slot]);
+            let absent = lives.absent[slot + 1];
+            lives.absent[slot] = begins.map_or(absent, |b| b.min(absent));
+        }
+        lives
+    }
+
+    /// Cost of the cheapest.
+    pub fn least(&self) -> i128 {
+        self.absent[0]
+    }
+
+    /// Rules out recomputations and stays with which no life costs at most `most`.
+    pub fn exclude(&self, most: i128, permits: &mut Permits) {
+        let dear = |cost: Option<i128>| cost.is_none_or(|cost| cost > most);
+        // Least cost up to the beginning of the stage: not there, there.
+        let (mut absent, mut present) = (0, None);
+        for slot in 0..self.begin.len() {
+            let stage = self.node + slot;
+            if !self.hold[slot] {
+                present = None;
+            }
+            if slot > 0 && dear(sum(present, self.present[slot])) {
+                permits.exclude_hold(self.node, stage);
+            }
+            let begun = self.begin[slot].map(|b| b + absent);
+            if slot > 0 && dear(sum(begun, self.present[slot])) {
+                permits.exclude_start(self.node, stage);
+            }
+            present = least(present, begun);
+            let ended = sum(present, self.end[slot]);
+            absent = ended.map_or(absent, |e| e.min(absent));
+        }
+    }
+}
+
+fn least(a: Option<i128>, b: Option<i128>) -> Option<i128> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        _ => a.or(b),
+    }
+}
+
+fn sum(a: Option<i128>, b: Option<i128>) -> Option<i128> {
+    Some(a? + b?)
+}

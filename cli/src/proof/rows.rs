@@ -1,0 +1,302 @@
+//! Whether a row holds at every schedule, and what its multiplier is worth to whom.
+
+use super::graph::Graph;
+use super::{Branch, Path, Quantity, Row};
+
+/// Checks that a row holds at every schedule that fits, or is one of the branchings that lead to the present node.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check(graph: &Graph, row: &Row, branches: &[Branch]) -> Result<(), String> {
+    let n = graph.len() as u32;
+    let reads = |reader: u32, input: u32| match graph.reads(reader, input) {
+        true => Ok(()),
+        false => Err(format!("node {reader} does not read node {input}")),
+    };
+    match row {
+        Row::Need { node, reader } => reads(*reader, *node),
+        Row::Input { stage, node, input } => {
+            reads(*node, *input)?;
+            ensure(node < stage && *stage < n, || {
+                format!("node {node} is not recomputed in stage {stage}")
+            })
+        }
+        Row::Memory { stage, node, unit } => {
+            ensure(node <= stage && *stage < n, || {
+                format!("node {node} has no turn in stage {stage}")
+            })?;
+            ensure(*unit <= graph.capacity, || {
+                format!("sizes cannot be rounded by {unit}, which exceeds the capacity")
+            })
+        }
+        Row::Path(path) => check_path(graph, path),
+        Row::PathMemory {
+            path,
+            staying,
+            companions,
+            other_bytes,
+        } => {
+            check_path(graph, path)?;
+            let source = path.nodes[0];
+            let busy = |k: &u32| *k == source || graph.reads(source, *k);
+            for k in staying {
+                ensure(*k < path.from && !busy(k), || {
+                    format!("node {k} cannot stay while node {source} is computed from its inputs")
+                })?;
+            }
+            ensure(ascending(staying), || {
+                "tensors that stay are listed twice".into()
+            })?;
+            ensure(ascending(companions), || {
+                "companions are listed twice".into()
+            })?;
+            for (stage, k) in companions {
+                let window = path.from..=path.reader;
+                ensure(
+                    window.contains(stage) && *k < n && !busy(k) && !staying.contains(k),
+                    || format!("node {k} is no companion in stage {stage}"),
+                )?;
+            }
+            let beside = |stage: u32| -> u64 {
+                let there = companions.iter().filter(|g| g.0 == stage);
+                there.map(|g| graph.bytes[g.1 as usize]).sum()
+            };
+            let least = (path.from..=path.reader).map(beside).min();
+            ensure(least >= Some(*other_bytes), || {
+                format!("the companions of some stage have less than {other_bytes} bytes")
+            })
+        }
+        Row::Branch(branch) => {
+            ensure(branch.quantity.node() < n, || {
+                format!("there is no node {}", branch.quantity.node())
+            })?;
+            ensure(branches.contains(branch), || {
+                "no branching above the node says so".into()
+            })
+        }
+    }
+}
+
+fn ensure(holds: bool, problem: impl Fn() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(problem()) }
+}
+
+fn ascending<T: Ord>(list: &[T]) -> bool {
+    list.windows(2).all(|w| w[0] < w[1])
+}
+
+fn check_path(graph: &Graph, path: &Path) -> Result<(), String> {
+    let Path {
+        from,
+        reader,
+        nodes,
+    } = path;
+    for pair in nodes.windows(2) {
+        ensure(graph.reads(pair[1], pair[0]), || {
+            format!("the path has no edge from {} to {}", pair[0], pair[1])
+        })?;
+    }
+    let last = nodes.last().ok_or("the path is empty")?;
+    ensure(graph.reads(*reader, *last), || {
+        format!("node {reader} does not read node {last}, the end of the path")
+    })?;
+    ensure(last < from && from <= reader, || {
+        format!("the window from {from} to {reader} does not lie behind node {last}")
+    })
+}
+
+/// Sizes and capacity as they are, or rounded.
+struct Gauge {
+    unit: u64,
+    /// Of each tensor.
+    sizes: Vec<i128>,
+    /// Sums of the multipliers of memory rows at events before each.
+    before: Vec<i128>,
+}
+
+/// What multipliers are worth: to the stays, crossings and starts of every tensor, and in all.
+pub struct Prices {
+    gauges: Vec<Gauge>,
+    /// Paid to who is there at an event; in the end, at all events up to it.
+    covers: Vec<Vec<(usize, i128)>>,
+    /// Paid to who is there when a stage begins.
+    pub crosses: Vec<Vec<(usize, i128)>>,
+    /// Paid for a recomputation in a range of stages (first, last).
+    pub starts: Vec<Vec<(usize, usize, i128)>>,
+    /// Right sides.
+    pub worth: i128,
+    /// No sum of prices is larger.
+    pub most: i128,
+}
+
+impl Prices {
+    /// Prices of rows with multipliers, all of which are known to hold. `None` where numbers are too large.
+    pub fn new<'a>(graph: &Graph, rows: impl Iterator<Item = (&'a Row, i128)>) -> Option<Prices> {
+        let n = graph.len();
+        let mut prices = Prices {
+            gauges: Vec::new(),
+            covers: vec![Vec::new(); n],
+            crosses: vec![Vec::new(); n],
+            starts: vec![Vec::new(); n],
+            worth: 0,
+            most: 0,
+        };
+        for (row, y) in rows {
+            prices.add(graph, row, y)?;
+        }
+        for gauge in &mut prices.gauges {
+            let mut sum = 0;
+            for value in &mut gauge.before {
+                sum += *value;
+                *value = sum;
+            }
+        }
+        for list in &mut prices.covers {
+            list.sort_unstable();
+            let mut sum = 0;
+            for (_, paid) in list {
+                sum += *paid;
+                *paid = sum;
+            }
+        }
+        Some(prices)
+    }
+
+    /// Counts what a row can be worth at most, so that sums do not overflow.
+    fn count(&mut self, y: i128, weight: u128) -> Option<()> {
+        let worth = y.checked_mul(i128::try_from(weight).ok()?)?;
+        self.most = self.most.checked_add(worth)?;
+        Some(())
+    }
+
+    fn add(&mut self, graph: &Graph, row: &Row, y: i128) -> Option<()> {
+        let bytes = |k: u32| i128::from(graph.bytes[k as usize]);
+        match row {
+            Row::Need { node, reader } => {
+                self.count(y, 2)?;
+                let event = graph.event(*reader as usize, *reader as usize);
+                self.covers[*node as usize].push((event, y));
+                self.worth += y;
+            }
+            Row::Input { stage, node, input } => {
+                self.count(y, 2)?;
+                let stage = *stage as usize;
+                let event = graph.event(stage, *node as usize);
+                self.covers[*input as usize].push((event, y));
+                self.starts[*node as usize].push((stage, stage, -y));
+            }
+            Row::Memory { stage, node, unit } => {
+                let all: u128 = graph.working.iter().map(|&w| u128::from(w)).sum();
+                self.count(y, 2 * all + u128::from(graph.capacity))?;
+                let (stage, node) = (*stage as usize, *node as usize);
+                let size = |bytes: u64| i128::from(rounded(graph.capacity, *unit, bytes));
+                let gauge = self.gauge(graph, *unit);
+                gauge.before[graph.event(stage, node) + 1] += y;
+                let (working, output) = (size(graph.working[node]), size(graph.bytes[node]));
+                let mut room = size(graph.capacity);
+                if stage == node {
+                    room -= working;
+                } else {
+                    self.starts[node].push((stage, stage, -y * (working - output)));
+                }
+                self.worth -= y * room;
+            }
+            Row::Path(path) => {
+                self.count(y, path.nodes.len() as u128 + 2)?;
+                for &i in &path.nodes {
+                    self.crosses[i as usize].push((path.from as usize, y));
+                }
+                let window = (path.from as usize, path.reader as usize, y);
+                self.starts[path.nodes[0] as usize].push(window);
+                self.worth += y;
+            }
+            Row::PathMemory {
+                path,
+                staying,
+                companions,
+                other_bytes,
+            } => {
+                let source = path.nodes[0];
+                let need = i128::from(graph.need(source));
+                let staying_bytes: i128 = staying.iter().map(|&k| bytes(k)).sum();
+                let beside: i128 = companions.iter().map(|g| bytes(g.1)).sum();
+                let room = i128::from(graph.capacity) - need - i128::from(*other_bytes) + beside;
+                let weight = 2 * staying_bytes + beside + room.abs();
+                let crossing = need * path.nodes.len() as i128;
+                self.count(y, (weight + crossing).unsigned_abs())?;
+                let (from, reader) = (path.from as usize, path.reader as usize);
+                for &k in staying {
+                    let event = graph.event(reader, source as usize);
+                    self.covers[k as usize].push((event, -y * bytes(k)));
+                    // Behind (from, source), up to (reader, source).
+                    let (first, end) = match k < source {
+                        true => (from + 1, reader + 1),
+                        false => (from, reader),
+                    };
+                    if first < end {
+                        self.starts[k as usize].push((first, end - 1, y * bytes(k)));
+                    }
+                }
+                for &(stage, k) in companions {
+                    let event = graph.event(stage as usize, source as usize);
+                    self.covers[k as usize].push((event, -y * bytes(k)));
+                }
+                for &i in &path.nodes {
+                    self.crosses[i as usize].push((from, y * need));
+                }
+                self.worth -= y * room;
+            }
+            Row::Branch(branch) => {
+                self.count(y, 1 + u128::from(branch.count))?;
+                let y = if branch.at_least { y } else { -y };
+                match branch.quantity {
+                    Quantity::Starts { node, first, last } => {
+                        let window = (first as usize, last as usize, y);
+                        self.starts[node as usize].push(window);
+                    }
+                    Quantity::Held { node, stage } => {
+                        self.crosses[node as usize].push((stage as usize, y));
+                    }
+                }
+                self.worth += y * i128::from(branch.count);
+            }
+        }
+        Some(())
+    }
+
+    fn gauge(&mut self, graph: &Graph, unit: u64) -> &mut Gauge {
+        let at = self.gauges.iter().position(|g| g.unit == unit);
+        let at = at.unwrap_or_else(|| {
+            let size = |&bytes: &u64| i128::from(rounded(graph.capacity, unit, bytes));
+            self.gauges.push(Gauge {
+                unit,
+                sizes: graph.bytes.iter().map(size).collect(),
+                before: vec![0; graph.len() * graph.len() + 1],
+            });
+            self.gauges.len() - 1
+        });
+        &mut self.gauges[at]
+    }
+
+    /// What a tensor that is there at all events before one pays.
+    pub fn charged(&self, tensor: usize, event: usize) -> i128 {
+        let pay = |g: &Gauge| g.before[event] * g.sizes[tensor];
+        let memory: i128 = self.gauges.iter().map(pay).sum();
+        let covers = &self.covers[tensor];
+        match covers.partition_point(|c| c.0 < event) {
+            0 => memory,
+            reached => memory - covers[reached - 1].1,
+        }
+    }
+}
+
+/// Mixed-integer rounding of a size by a unit, for a capacity: superadditive, so what fits fits when rounded.
+fn rounded(capacity: u64, unit: u64, size: u64) -> u64 {
+    if unit == 0 {
+        return size;
+    }
+    let rest = capacity % unit;
+    let over = u128::from((size % unit).saturating_sub(rest));
+    // Less than the unit, since `size % unit` is.
+    size / unit * unit + (over * u128::from(unit) / u128::from(unit - rest)) as u64
+}

@@ -1,0 +1,149 @@
+//! A proof of a bound, as text (`remat-proof/1`, `docs/proof.md`) that can be checked without the solver.
+
+use super::bound::multipliers;
+use super::{Branch, Graph, Quantity, Row};
+use crate::instance::{Instance, NodeId};
+use crate::interval::TreeProof;
+use std::fmt::Write;
+
+/// What proves that every schedule within a budget costs at least so much, or that there is none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoundProof {
+    text: String,
+    bound: Option<u64>,
+}
+
+impl BoundProof {
+    /// The text of the proof.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The bound that it proves, in units of cost; `None` where it proves that no schedule fits.
+    pub fn bound(&self) -> Option<u64> {
+        self.bound
+    }
+
+    /// Every schedule costs what computing every node once costs.
+    pub(crate) fn trivial(instance: &Instance, budget_bytes: u64) -> Self {
+        let bound = instance.base_cost();
+        let mut text = head(instance, budget_bytes, &format!("bound {bound}"));
+        text.push_str("rows 0\nnodes 1\nroot 0 0\n");
+        BoundProof {
+            text,
+            bound: Some(bound),
+        }
+    }
+
+    /// A node does not fit beside its inputs and what is always there.
+    pub(crate) fn too_small(instance: &Instance, budget_bytes: u64, node: NodeId) -> Self {
+        BoundProof {
+            text: head(instance, budget_bytes, &format!("too-small {}", node.0)),
+            bound: None,
+        }
+    }
+
+    /// What a tree proved; `graph` is the instance's for the budget.
+    pub fn of_tree(
+        instance: &Instance,
+        budget_bytes: u64,
+        graph: &Graph,
+        tree: &TreeProof<Graph>,
+    ) -> Self {
+        use crate::interval::Program;
+        let proven = tree.bound().max(graph.base_cost());
+        let bound = (proven <= graph.costliest()).then_some(proven);
+        let claim = bound.map_or("infeasible".into(), |b| format!("bound {b}"));
+        let mut text = head(instance, budget_bytes, &claim);
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "rows {}", tree.rows.len());
+        for row in &tree.rows {
+            write_row(graph, row, &mut text);
+        }
+        let _ = writeln!(text, "nodes {}", tree.nodes.len());
+        for node in &tree.nodes {
+            match node.above {
+                None => text.push_str("root"),
+                Some((above, None)) => {
+                    let _ = write!(text, "again {above}");
+                }
+                Some((above, Some(branch))) => {
+                    let _ = write!(text, "below {above} ");
+                    write_branch(&branch, &mut text);
+                }
+            }
+            let rows: Vec<Row> = node
+                .duals
+                .iter()
+                .map(|d| tree.rows[d.0 as usize].clone())
+                .collect();
+            let duals: Vec<f64> = node.duals.iter().map(|d| d.1).collect();
+            let (bits, fixed) = multipliers(graph, &rows, &duals).unwrap_or_default();
+            let used = node.duals.iter().zip(fixed).filter(|d| d.1 != 0);
+            let used: Vec<(u32, i128)> = used.map(|(d, y)| (d.0, y)).collect();
+            let _ = writeln!(text, " {bits} {}", used.len());
+            for (row, multiplier) in used {
+                let _ = writeln!(text, "{row} {multiplier}");
+            }
+        }
+        BoundProof { text, bound }
+    }
+}
+
+fn head(instance: &Instance, budget_bytes: u64, claim: &str) -> String {
+    format!(
+        "remat-proof/1\ninstance {}\nbudget {budget_bytes}\nclaim {claim}\n",
+        instance.name()
+    )
+}
+
+fn write_list<T: std::fmt::Display>(list: impl ExactSizeIterator<Item = T>, text: &mut String) {
+    let _ = write!(text, " {}", list.len());
+    for item in list {
+        let _ = write!(text, " {item}");
+    }
+}
+
+fn write_row(graph: &Graph, row: &Row, text: &mut String) {
+    match row {
+        Row::Need { node, reader } => {
+            let _ = write!(text, "need {node} {reader}");
+        }
+        Row::Input { stage, node, input } => {
+            let _ = write!(text, "input {stage} {node} {input}");
+        }
+        Row::Memory { stage, node, gauge } => {
+            let unit = graph.gauges[*gauge as usize].unit;
+            let _ = write!(text, "memory {stage} {node} {unit}");
+        }
+        Row::Path(cut) => {
+            let _ = write!(text, "path {} {}", cut.from, cut.reader);
+            write_list(cut.path.iter(), text);
+        }
+        Row::PathMemory(cut) => {
+            let path = &cut.path;
+            let _ = write!(text, "path-memory {} {}", path.from, path.reader);
+            write_list(path.path.iter(), text);
+            write_list(cut.staying.iter(), text);
+            write_list(
+                cut.companions.iter().map(|g| format!("{} {}", g.0, g.1)),
+                text,
+            );
+            let _ = write!(text, " {}", cut.other_bytes);
+        }
+        Row::Branch(branch) => {
+            text.push_str("branch ");
+            write_branch(branch, text);
+        }
+    }
+    text.push('\n');
+}
+
+fn write_branch(branch: &Branch, text: &mut String) {
+    let _ = match branch.quantity {
+        Quantity::Starts { node, first, last } => write!(text, "starts {node} {first} {last}"),
+        Quantity::Held { node, stage } => write!(text, "held {node} {stage}"),
+    };
+    let sense = if branch.at_least { ">=" } else { "<=" };
+    let _ = write!(text, " {sense} {}", branch.count);
+}

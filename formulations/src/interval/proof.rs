@@ -1,0 +1,106 @@
+//! What a tree leaves behind as a proof of its bound: for every node the branching that leads to it, and duals.
+//!
+//! The duals of a node prove a bound on what is below it, in the Lagrangian way ([`Program::lagrangian_bound`]). Those of an
+//! inner node (of the root above all) also prove what no better schedule below it does ([`Program::exclude`]), on which the
+//! bounds further down rest. Nothing else is needed to check the tree.
+
+use super::relax::Proof;
+use super::{Branch, Program};
+use std::collections::BTreeMap;
+
+/// A node of the tree.
+#[derive(Clone, Debug)]
+pub struct ProvenNode<Q> {
+    /// The node above, and the branching that leads here; without one, it is the node above once more, with other duals.
+    /// `None` at the root.
+    pub above: Option<(u32, Option<Branch<Q>>)>,
+    /// What the duals prove, after the exclusions above; 0 if there are none.
+    pub bound: u64,
+    /// Rows ([`TreeProof::rows`]) with their duals, as for [`Program::lagrangian_bound`].
+    pub duals: Vec<(u32, f64)>,
+}
+
+/// The proof of a tree.
+#[derive(Clone, Debug)]
+pub struct TreeProof<P: Program> {
+    /// Rows that nodes have duals for.
+    pub rows: Vec<P::Row>,
+    /// Nodes, each behind the one above it.
+    pub nodes: Vec<ProvenNode<P::Quantity>>,
+}
+
+impl<P: Program> TreeProof<P> {
+    /// The bound that is proven: a node's is the better of its own and that of the node above, the least of all leaves counts.
+    pub fn bound(&self) -> u64 {
+        let mut bounds: Vec<u64> = Vec::with_capacity(self.nodes.len());
+        let mut leaf = vec![true; self.nodes.len()];
+        for node in &self.nodes {
+            let above = node.above.as_ref().map(|a| a.0 as usize);
+            bounds.push(node.bound.max(above.map_or(0, |a| bounds[a])));
+            if let Some(above) = above {
+                leaf[above] = false;
+            }
+        }
+        let leaves = bounds.iter().zip(leaf).filter(|b| b.1);
+        leaves.map(|b| *b.0).min().unwrap_or(0)
+    }
+}
+
+/// Collects a proof while the tree is searched.
+pub(super) struct Recorder<P: Program> {
+    known: BTreeMap<P::Row, u32>,
+    proof: TreeProof<P>,
+}
+
+impl<P: Program> Recorder<P> {
+    /// A tree of a root with what proves its bound.
+    pub fn new(root: &Proof<P>) -> Self {
+        let mut recorder = Recorder {
+            known: BTreeMap::new(),
+            proof: TreeProof {
+                rows: Vec::new(),
+                nodes: Vec::new(),
+            },
+        };
+        recorder.add(None);
+        recorder.prove(0, root);
+        recorder
+    }
+
+    /// A node below another; its number.
+    pub fn add(&mut self, above: Option<(u32, Option<Branch<P::Quantity>>)>) -> u32 {
+        self.proof.nodes.push(ProvenNode {
+            above,
+            bound: 0,
+            duals: Vec::new(),
+        });
+        self.proof.nodes.len() as u32 - 1
+    }
+
+    /// What proves the bound of a node, if anything does.
+    pub fn prove(&mut self, node: u32, by: &Proof<P>) {
+        if by.bound == 0 {
+            return;
+        }
+        let rows = &mut self.proof.rows;
+        let duals = by.rows.iter().zip(&by.duals).map(|(row, &dual)| {
+            let number = match self.known.get(row) {
+                Some(&number) => number,
+                None => {
+                    rows.push(row.clone());
+                    self.known.insert(row.clone(), rows.len() as u32 - 1);
+                    rows.len() as u32 - 1
+                }
+            };
+            (number, dual)
+        });
+        let duals = duals.collect();
+        let node = &mut self.proof.nodes[node as usize];
+        node.bound = by.bound;
+        node.duals = duals;
+    }
+
+    pub fn finish(self) -> TreeProof<P> {
+        self.proof
+    }
+}
