@@ -72,10 +72,10 @@ pub fn write_by(
     })
 }
 
-/// Writes a file as [`write`] does, gzipped if its name ends in `.gz`.
+/// Writes a file as [`write()`] does, gzipped if its name ends in `.gz`.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_packed(path: &Path, text: &str) -> Result<(), Failure> {
     if path.extension().is_none_or(|e| e != "gz") {
         return write(path, text);

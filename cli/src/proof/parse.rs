@@ -132,14 +132,14 @@ fn node(lines: &mut Lines<'_>, number: usize, rows: usize) -> Result<Node, Strin
         Place::Again(above) | Place::Below(above, _) if (above as usize) < number => {}
         _ => {
             return line.refuse(
-                &number.to_string(),
+                number,
                 "the root first, and every node behind the one it hangs at",
             );
         }
     }
     let bits: u32 = line.number("how many bits multipliers have behind the point")?;
     if bits > 100 {
-        return line.refuse(&bits.to_string(), "at most 100 bits behind the point");
+        return line.refuse(bits, "at most 100 bits behind the point");
     }
     let count: usize = line.last_number("how many multipliers there are")?;
     let mut multipliers = Vec::new();
@@ -148,10 +148,10 @@ fn node(lines: &mut Lines<'_>, number: usize, rows: usize) -> Result<Node, Strin
         let row: u32 = line.number("a row")?;
         let value: i128 = line.last_number("a multiplier")?;
         if row as usize >= rows {
-            return line.refuse(&row.to_string(), &format!("a row below {rows}"));
+            return line.refuse(row, &format!("a row below {rows}"));
         }
         if value < 0 {
-            return line.refuse(&value.to_string(), "a multiplier that is at least 0");
+            return line.refuse(value, "a multiplier that is at least 0");
         }
         multipliers.push((row, value));
     }
