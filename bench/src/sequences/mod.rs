@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! remat-bench remat-lp compact  GRAPH BUDGET [--all] [--full] [--slack] [--rows ROWS] [--stage-rows ROWS] [--whole] [--cuts ROUNDS] [--per-round CUTS] [--record FILE]
-//! remat-bench remat-lp interval GRAPH BUDGET [--cuts ROUNDS] [--per-round CUTS] [--no-memory-cuts] [--alternate] [--purge AGE] [--eager SHARE] [--seconds S] [--verbose]
+//! remat-bench remat-lp interval GRAPH BUDGET [--cuts ROUNDS] [--per-round CUTS] [--no-memory-cuts] [--alternate] [--purge AGE] [--patient] [--seconds S] [--verbose]
 //! ```
 //!
 //! With the feature `highs`, HiGHS solves the same sequence in the same run, alternating, each on one thread (`--alone`
@@ -54,7 +54,7 @@ struct Options {
     alternate: bool,
     memory_cuts: bool,
     purge: u32,
-    eager: f64,
+    eager: bool,
     cuts: usize,
     per_round: usize,
     /// Memory rows taken in at once, the most violated first.
@@ -84,7 +84,7 @@ impl Options {
             alternate: false,
             memory_cuts: true,
             purge: 10,
-            eager: 1e-4,
+            eager: true,
             cuts: 0,
             per_round: 300,
             rows: 500,
@@ -108,7 +108,7 @@ impl Options {
                 "--verbose" => out.verbose = true,
                 "--alternate" => out.alternate = true,
                 "--no-memory-cuts" => out.memory_cuts = false,
-                "--eager" => out.eager = value()?.parse()?,
+                "--patient" => out.eager = false,
                 "--purge" => out.purge = value()?.parse()?,
                 "--cuts" => out.cuts = value()?.parse()?,
                 "--per-round" => out.per_round = value()?.parse()?,

@@ -12,11 +12,15 @@ const BOUND_EVERY: usize = 25;
 const PENALTIES: usize = 8;
 /// How often the LP solver is given another try from the slack basis.
 const FRESH_STARTS: usize = 20;
+/// A value that has moved by less than this share of it since the last solve is near that of the relaxation.
+const CALM: f64 = 1e-3;
+/// Idle rounds after which eager cutting ends.
+const EAGER_IDLE_ROUNDS: usize = 3;
 
 /// How a convergence ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RelaxEnd {
-    /// Nothing is violated and nothing pays (or little moved, where that was asked for).
+    /// Nothing is violated and nothing pays (or a single solve was asked for).
     Converged,
     /// The bound has reached the cutoff.
     Cutoff,
@@ -47,7 +51,7 @@ pub(super) struct CutEffort {
     pub least_progress: f64,
     /// So many idle rounds in a row are the end.
     pub idle_rounds: usize,
-    /// At first a relaxation counts as solved when its value has hardly moved for some rounds.
+    /// At first cuts are separated after every solve, whatever else is missing.
     pub eager: bool,
 }
 
@@ -86,7 +90,7 @@ pub(super) struct Relaxation<P: Program> {
     pub point: P::Point,
     /// Rows and duals of the best bound that was proven here.
     pub proof: Proof<P>,
-    /// Whether that solution meets every row, apart from cuts that were not looked for.
+    /// Whether that solution meets every row, apart from cuts that were not looked for, or is near one that does.
     pub settled: bool,
     /// Bounds from here on end a convergence.
     pub cutoff: u64,
@@ -182,12 +186,14 @@ impl<P: Program> Relaxation<P> {
                 return Ok(end);
             }
             let progress = (self.value - before) / before.max(1.0);
-            idle = if progress < effort.least_progress {
+            // A value that falls, since columns arrive, is not settled either.
+            let moved = if eager { progress.abs() } else { progress };
+            idle = if moved < effort.least_progress {
                 idle + 1
             } else {
                 0
             };
-            if eager && (added == 0 || idle >= 3) {
+            if eager && idle >= EAGER_IDLE_ROUNDS {
                 // What is left is in the tail: from here on every relaxation is solved to its end.
                 eager = false;
                 idle = 0;
@@ -229,13 +235,11 @@ impl<P: Program> Relaxation<P> {
         Ok(added)
     }
 
-    /// Solves with rows and columns coming in until nothing is violated and nothing pays; if `eager`, until the value has
-    /// hardly moved for some rounds. `notice` is called every so many rounds.
+    /// Solves with rows and columns coming in until nothing is violated and nothing pays; if `eager`, until every tensor is
+    /// where it is needed, in general a single time. `notice` is called every so many rounds.
     pub fn converge(&mut self, eager: bool, notice: Notice<'_, P>) -> Result<RelaxEnd, ModelError> {
         self.settled = false;
         let mut algorithm = Algorithm::Auto;
-        let mut last_value = f64::INFINITY;
-        let mut calm = 0;
         loop {
             let clock = Instant::now();
             let outcome = self.master.solve(algorithm);
@@ -255,16 +259,9 @@ impl<P: Program> Relaxation<P> {
                 continue;
             };
             let late = self.is_late();
-            let moved = (solution.objective - last_value).abs() / solution.objective.abs().max(1.0);
-            last_value = solution.objective;
-            calm = if moved < self.settings.eager_cuts {
-                calm + 1
-            } else {
-                0
-            };
             let overflow = self.master.overflow(&solution);
             let met = self.master.is_met(&solution);
-            let enough = eager && calm >= 3 && met;
+            let enough = eager && met;
             // Before the purge: afterwards the solution's columns are others than the program's.
             self.point = self.master.point(&solution);
             let rows = self.violated_rows(overflow);
@@ -281,6 +278,7 @@ impl<P: Program> Relaxation<P> {
             if self.spent.rounds.is_multiple_of(BOUND_EVERY) {
                 notice(self);
             }
+            let moved = (self.master.value(&solution) - self.value).abs();
             self.value = self.master.value(&solution);
             if self.bound >= self.cutoff {
                 return Ok(RelaxEnd::Cutoff);
@@ -305,10 +303,11 @@ impl<P: Program> Relaxation<P> {
                 (false, true) => Algorithm::Primal,
                 _ => Algorithm::Auto,
             };
-            if added_rows + added_columns > 0 && !late && !enough {
+            let complete = added_rows + added_columns == 0;
+            if !complete && !late && !enough {
                 continue;
             }
-            self.settled = met && !late;
+            self.settled = met && !late && (complete || moved < CALM * self.value.abs());
             return Ok(if self.bound > self.program().costliest() {
                 RelaxEnd::Infeasible
             } else if late {

@@ -39,9 +39,9 @@ pub struct RootSettings {
     pub time_limit: Option<Duration>,
     /// Stop soon after this is set, in the middle of a linear program too. The bound reached so far is valid.
     pub stop: Option<Arc<AtomicBool>>,
-    /// Cuts are separated as soon as the value has moved by less than this share of it in each of three rounds; 0 to wait
-    /// until nothing is violated and nothing pays. The last rounds always wait.
-    pub eager_cuts: f64,
+    /// Cuts are separated after every solve until they are idle, and not only where nothing is violated and nothing pays. The
+    /// last rounds always wait for that.
+    pub eager_cuts: bool,
     /// Print a line for every round.
     pub verbose: bool,
 }
@@ -50,7 +50,7 @@ impl Default for RootSettings {
     fn default() -> Self {
         RootSettings {
             lp: Settings::default(),
-            cut_rounds: 60,
+            cut_rounds: 200,
             separation: SeparationSettings::default(),
             memory_cuts: true,
             columns_per_round: 800,
@@ -63,7 +63,7 @@ impl Default for RootSettings {
             idle_rounds: 10,
             time_limit: None,
             stop: None,
-            eager_cuts: 1e-3,
+            eager_cuts: true,
             verbose: false,
         }
     }
@@ -91,7 +91,7 @@ pub struct RootBound<P: Program> {
     pub lp_value: f64,
     /// A lower bound on the cost of every schedule that fits, in safe arithmetic.
     pub safe_bound: u64,
-    /// Bound before the first cut.
+    /// Bound before the first cut: with eager cuts, of the first solves only.
     pub plain_bound: u64,
     /// Solves.
     pub rounds: usize,
@@ -160,7 +160,7 @@ impl<P: Program> Root<P> {
         notice: &dyn Fn(&Relaxed<'_, P>),
     ) -> Result<Self, ModelError> {
         let mut relax = Relaxation::new(program, settings.clone(), journal)?;
-        let eager = settings.cut_rounds > 0 && settings.eager_cuts > 0.0;
+        let eager = settings.cut_rounds > 0 && settings.eager_cuts;
         let notice = |relax: &Relaxation<P>| notice(&Relaxed(relax));
         let mut end = relax.converge(eager, &notice)?;
         let plain = relax.bound;
