@@ -45,7 +45,7 @@ impl Default for TreeSettings {
             gap: 1e-4,
             nodes: u64::MAX,
             iterations: u64::MAX,
-            node_cut_rounds: 4,
+            node_cut_rounds: 20,
             strong_candidates: 40,
             strong_patience: 8,
             poor_patience: 30,
@@ -440,13 +440,13 @@ fn solve_node<P: Program>(
     let mut below = node.permits;
     Arc::make_mut(&mut below).exclude_all_of(permits);
     relax.enter(&node.branches, below, node.bound)?;
-    let mut end = relax.converge(false, &|_| ())?;
+    let mut end = relax.converge(settings.node_cut_rounds > 0, &|_| ())?;
     if end == RelaxEnd::Converged && settings.node_cut_rounds > 0 {
         let effort = CutEffort {
             rounds: settings.node_cut_rounds,
             least_progress: 2e-5,
             idle_rounds: 1,
-            eager: false,
+            eager: true,
         };
         end = relax.cut_rounds(effort, &|_| ())?;
     }
