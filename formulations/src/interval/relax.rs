@@ -193,12 +193,18 @@ impl<P: Program> Relaxation<P> {
             } else {
                 0
             };
+            if !eager && idle >= effort.idle_rounds {
+                return Ok(end);
+            }
             if eager && idle >= EAGER_IDLE_ROUNDS {
                 // What is left is in the tail: from here on every relaxation is solved to its end.
                 eager = false;
                 idle = 0;
-            } else if idle >= effort.idle_rounds {
-                break;
+                end = self.converge(false, notice)?;
+                notice(self);
+                if end != RelaxEnd::Converged {
+                    return Ok(end);
+                }
             }
         }
         if eager {
