@@ -4,7 +4,9 @@ use crate::device::Device;
 use crate::error::ExecError;
 use crate::kernels::sizes;
 use remat_formulations::instance::NodeId;
-use remat_formulations::zoo::{Action, DType, Network, Op, Tensor as Value, TrainingProgram};
+use remat_formulations::zoo::{
+    Action, DType, Network, Op, Operation, Tensor as Value, TrainingProgram,
+};
 use std::collections::BTreeMap;
 use tch::{Kind, Tensor};
 
@@ -16,6 +18,8 @@ pub struct Training {
     pub(crate) batch: BTreeMap<Value, Tensor>,
     /// Statistics and the like of each operation: small, kept from the forward to the backward pass.
     pub(crate) aside: Vec<Vec<Tensor>>,
+    /// Running mean and variance of each batch normalisation, by operation.
+    pub(crate) running: Vec<Option<[Tensor; 2]>>,
     /// Gradients of the parameters; before they are made, reserved memory of their size.
     pub(crate) gradients: Vec<Option<Tensor>>,
     /// Node that computes each operation; views have none.
@@ -34,10 +38,12 @@ impl Training {
     pub fn new(program: TrainingProgram, device: &Device, seed: u64) -> Result<Self, ExecError> {
         let network = &program.network;
         let precision = network.precision();
-        if precision.parameters.bytes() != precision.activations.bytes() {
+        let of_activations = kind(precision.activations);
+        if [precision.parameters, precision.gradients].map(kind) != [of_activations; 2] {
             return Err(ExecError::Mismatch(format!(
-                "parameters are {} and activations {}: the executor runs one element type",
-                precision.parameters, precision.activations
+                "activations are {}, parameters {} and their gradients {}: the executor runs one element type (dtype, \
+                 param_dtype and grad_dtype of the model)",
+                precision.activations, precision.parameters, precision.gradients
             )));
         }
         if program.instance.loss().is_none() {
@@ -55,14 +61,16 @@ impl Training {
                 _ => {}
             }
         }
-        // Seeds of operations follow; those of libtorch are signed.
-        let seed = (seed >> 16) as i64;
+        // Seeds of operations follow; those of libtorch are signed. The factor (2^64 by the golden ratio) keeps the
+        // operations' seeds of neighbouring seeds apart.
+        let seed = (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16) as i64;
         tch::manual_seed(seed);
         let _no_graph = tch::no_grad_guard();
         let parameters = parameters(network, device)?;
         let batch = batch(network, device)?;
         Ok(Training {
             aside: node_of.iter().map(|_| Vec::new()).collect(),
+            running: running(network, &parameters)?,
             gradients: parameters.iter().map(|_| None).collect(),
             device: device.clone(),
             program,
@@ -89,10 +97,17 @@ impl Training {
         &self.gradients
     }
 
+    /// Running mean and variance of the batch normalisations, in the network's order. Each step moves them once, however
+    /// often it computes a node.
+    pub fn running_statistics(&self) -> Vec<&Tensor> {
+        self.running.iter().flatten().flatten().collect()
+    }
+
     /// Bytes of parameters, batch, gradients and statistics.
     pub(crate) fn bytes(&self) -> u64 {
         let tensors = self.parameters.iter().chain(self.batch.values());
         let tensors = tensors.chain(self.aside.iter().flatten());
+        let tensors = tensors.chain(self.running.iter().flatten().flatten());
         let tensors = tensors.chain(self.gradients.iter().flatten());
         tensors.map(bytes_of).sum()
     }
@@ -149,6 +164,23 @@ fn parameters(network: &Network, device: &Device) -> Result<Vec<Tensor>, ExecErr
         Ok(Tensor::f_randn(shape, options)?.f_mul_scalar_(deviation)?)
     };
     network.parameters().iter().enumerate().map(make).collect()
+}
+
+/// Mean zero and variance one for each batch normalisation.
+fn running(
+    network: &Network,
+    parameters: &[Tensor],
+) -> Result<Vec<Option<[Tensor; 2]>>, ExecError> {
+    let of = |operation: &Operation| {
+        let scale = &parameters[*operation.parameters.first()?];
+        let normalises = operation.op == Op::BatchNorm;
+        normalises.then(|| Ok([scale.f_zeros_like()?, scale.f_ones_like()?]))
+    };
+    network
+        .operations()
+        .iter()
+        .map(|operation| of(operation).transpose())
+        .collect()
 }
 
 /// Normal floating-point inputs; ids are uniform over the rows of the table they look up.

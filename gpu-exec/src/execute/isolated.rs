@@ -156,41 +156,40 @@ impl Bench<'_> {
         read.dedup();
         let at = |node: NodeId| read.iter().position(|n| *n == node);
         let place = self.training.device.place();
-        let own = match over.and_then(at) {
-            Some(k) => k,
-            None => read.len(),
-        };
-        let mut machine = Machine::new(self.training, read.len() + 1);
+        let register = |k: usize| Register(k as u32);
+        let own = register(over.and_then(at).unwrap_or(read.len()));
+        let mut machine = Machine::new(self.training);
         machine.step = node.index();
         let mut runs = Vec::with_capacity(self.times);
         for _ in 0..self.times {
-            machine.registers[own] = None;
+            machine.registers.remove(&own);
             for (k, need) in read.iter().enumerate() {
-                if machine.registers[k].is_some() {
+                if machine.registers.contains_key(&register(k)) {
                     continue;
                 }
                 let tensors = self.moulds[need.index()].iter();
-                machine.registers[k] = Some(Held {
+                let held = Held {
                     node: *need,
                     tensors: tensors
                         .map(|mould| mould.cast(place))
                         .collect::<Result<_, _>>()?,
-                });
-                machine.place[need.index()] = Some(Register(k as u32));
+                };
+                machine.registers.insert(register(k), held);
+                machine.place[need.index()] = Some(register(k));
             }
             if let Some(parent) = parent
                 && let Some(k) = at(parent)
             {
-                machine.registers[k] = None;
+                machine.registers.remove(&register(k));
                 machine.keep_positions = true;
-                machine.compute(parent, Register(k as u32), 0)?;
+                machine.compute(parent, register(k), 0)?;
                 machine.keep_positions = false;
             }
             machine.runs[node.index()] = 0;
             machine.arrived.clone_from(&self.arrived);
-            runs.push(machine.measured(node, Register(own as u32), implementation)?);
+            runs.push(machine.measured(node, own, implementation)?);
         }
-        let made = machine.registers[own].iter();
+        let made = machine.registers.get(&own).into_iter();
         let moulds = made.flat_map(|held| &held.tensors).map(Mould::of).collect();
         Ok((runs, moulds))
     }

@@ -7,6 +7,7 @@ use crate::training::{Training, bytes_of};
 use remat_formulations::instance::NodeId;
 use remat_formulations::plan::Register;
 use remat_formulations::zoo::{Action, Activation, Op, Piece};
+use std::collections::BTreeMap;
 use tch::Tensor;
 
 /// What a register holds.
@@ -18,7 +19,7 @@ pub(super) struct Held {
 /// Registers and what has become of each node.
 pub(super) struct Machine<'a> {
     pub training: &'a mut Training,
-    pub registers: Vec<Option<Held>>,
+    pub registers: BTreeMap<Register, Held>,
     /// The register with the newest output of each node.
     pub place: Vec<Option<Register>>,
     /// How often each node ran.
@@ -38,11 +39,11 @@ pub(super) struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    /// With so many registers, all empty.
-    pub fn new(training: &'a mut Training, registers: usize) -> Self {
+    /// With empty registers.
+    pub fn new(training: &'a mut Training) -> Self {
         let nodes = training.program.instance.len();
         Machine {
-            registers: (0..registers).map(|_| None).collect(),
+            registers: BTreeMap::new(),
             place: vec![None; nodes],
             runs: vec![0; nodes],
             arrived: vec![false; training.parameters.len()],
@@ -89,7 +90,7 @@ impl<'a> Machine<'a> {
     }
 
     pub fn free(&mut self, register: Register) -> Result<(), ExecError> {
-        let Some(held) = self.registers[register.0 as usize].take() else {
+        let Some(held) = self.registers.remove(&register) else {
             return Err(self.misused(register, "is freed and holds nothing"));
         };
         self.leave(&held, register);
@@ -127,7 +128,7 @@ impl<'a> Machine<'a> {
                 ));
             }
         };
-        let tensors = match (&action, self.registers[register.0 as usize].take()) {
+        let tensors = match (&action, self.registers.remove(&register)) {
             (_, None) => self.fresh(node, &action)?,
             (Action::Forward { operation }, Some(held)) => {
                 self.leave(&held, register);
@@ -136,7 +137,7 @@ impl<'a> Machine<'a> {
             (_, Some(_)) => return Err(self.unsupported(node, "this in place".into())),
         };
         self.runs[node.index()] += 1;
-        self.registers[register.0 as usize] = Some(Held { node, tensors });
+        self.registers.insert(register, Held { node, tensors });
         self.place[node.index()] = Some(register);
         Ok(())
     }
@@ -278,6 +279,8 @@ impl<'a> Machine<'a> {
         let network = &training.program.network;
         let operator = &network.operations()[operation];
         let parameters = operator.parameters.iter();
+        // Running statistics move once a step, however often the node is computed.
+        let first = self.runs[node.index()] == 0;
         let mut call = Call {
             network,
             operation: operator,
@@ -287,7 +290,7 @@ impl<'a> Machine<'a> {
             positions: None,
             parameters: parameters.map(|p| &training.parameters[*p]).collect(),
             aside,
-            first: self.runs[node.index()] == 0,
+            running: training.running[operation].as_ref().filter(|_| first),
             place: training.device.place(),
             seed: training.seed + 16 * (operation as i64 + 1),
         };

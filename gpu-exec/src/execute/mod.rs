@@ -17,7 +17,7 @@ use crate::error::ExecError;
 use crate::training::Training;
 use machine::Machine;
 use remat_formulations::instance::NodeId;
-use remat_formulations::plan::{Plan, Register, Semantics, Step};
+use remat_formulations::plan::{Plan, Semantics, Step};
 use remat_formulations::zoo::Action;
 
 /// What one training step took.
@@ -71,9 +71,8 @@ pub fn run(training: &mut Training, plan: &Plan) -> Result<Run, ExecError> {
     }
     // What the caller holds beside this training is not the plan's.
     let foreign = (training.device.memory()?.current).saturating_sub(training.bytes());
-    let registers = plan.steps.iter().map(|step| register(step).0 as usize + 1);
     let followed = followed_by_by_products(training, plan);
-    let mut machine = Machine::new(training, registers.max().unwrap_or(0));
+    let mut machine = Machine::new(training);
     let mut run = Run::default();
     for (k, step) in plan.steps.iter().enumerate() {
         machine.step = k;
@@ -124,12 +123,4 @@ fn followed_by_by_products(training: &Training, plan: &Plan) -> Vec<bool> {
         }
     }
     followed
-}
-
-fn register(step: &Step) -> Register {
-    match step {
-        Step::Allocate { register, .. }
-        | Step::Compute { register, .. }
-        | Step::Deallocate { register } => *register,
-    }
 }

@@ -43,7 +43,7 @@ impl Machine<'_> {
     /// What the newest run of a node left in its register.
     pub(super) fn held(&self, reader: NodeId, node: NodeId) -> Result<&Held, ExecError> {
         let register = self.place[node.index()];
-        let held = register.and_then(|r| self.registers[r.0 as usize].as_ref());
+        let held = register.and_then(|r| self.registers.get(&r));
         held.ok_or_else(|| {
             let problem = match self.runs[node.index()] {
                 0 => "was not computed",

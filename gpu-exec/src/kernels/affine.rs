@@ -132,16 +132,24 @@ pub fn embedding_backward(call: &Call<'_>, dy: &Tensor) -> Result<Gradients, Exe
     })
 }
 
-/// The part of an added parameter that meets a stream of this shape: its first positions.
-fn met(parameter: &Tensor, stream: &[i64]) -> Result<Tensor, ExecError> {
-    let shape = parameter.size();
-    let axis = stream.len() - shape.len();
-    Ok(parameter.f_narrow(0, 0, shape[0].min(stream[axis]))?)
+/// Which row of an added parameter each position takes: its own, or, where there are fewer rows than positions (token types),
+/// one for each of as many runs of positions.
+fn row_of_position(parameter: &Tensor, stream: &[i64]) -> Result<Tensor, ExecError> {
+    let rows = parameter.size()[0];
+    let positions = stream[stream.len() - parameter.dim()];
+    let places = Tensor::f_arange(positions, (Kind::Int64, parameter.device()))?;
+    Ok(match rows < positions {
+        true => places
+            .f_mul_scalar(rows)?
+            .f_floor_divide_scalar(positions)?,
+        false => places,
+    })
 }
 
 pub fn add_parameter(call: &Call<'_>) -> Result<Tensor, ExecError> {
-    let x = call.input(0)?;
-    Ok(x.f_add(&met(call.parameters[0], &x.size())?)?)
+    let (x, parameter) = (call.input(0)?, call.parameters[0]);
+    let rows = row_of_position(parameter, &x.size())?;
+    Ok(x.f_add(&parameter.f_index_select(0, &rows)?)?)
 }
 
 pub fn add_parameter_backward(call: &Call<'_>, dy: &Tensor) -> Result<Gradients, ExecError> {
@@ -152,8 +160,8 @@ pub fn add_parameter_backward(call: &Call<'_>, dy: &Tensor) -> Result<Gradients,
         true => dy.shallow_clone(),
         false => dy.f_sum_dim_intlist(axes.as_slice(), false, None)?,
     };
-    let gradient = Tensor::f_zeros_like(parameter)?;
-    met(&gradient, &dy.size())?.f_copy_(&sum)?;
+    let rows = row_of_position(parameter, &dy.size())?;
+    let gradient = Tensor::f_zeros_like(parameter)?.f_index_add_(0, &rows, &sum)?;
     Ok(Gradients {
         inputs: vec![],
         parameters: vec![gradient],

@@ -39,8 +39,8 @@ pub struct Call<'a> {
     pub parameters: Vec<&'a Tensor>,
     /// Small tensors that stay from the forward to the backward pass, beside all registers.
     pub aside: &'a mut Vec<Tensor>,
-    /// Whether this is the first forward computation in this training step.
-    pub first: bool,
+    /// Running mean and variance, where this computation is to move them: the first of a batch norm in a training step.
+    pub running: Option<&'a [Tensor; 2]>,
     /// Where tensors are made.
     pub place: tch::Device,
     /// Draws the operator's random numbers, the same each time.

@@ -15,42 +15,22 @@ fn left(tensor: Option<Tensor>) -> Result<Tensor, ExecError> {
 }
 
 pub fn batch_norm(call: &mut Call<'_>) -> Result<Tensor, ExecError> {
-    let none: Option<&Tensor> = None;
     let (scale, shift) = (call.parameters[0], call.parameters[1]);
-    let x = call.input(0)?;
-    let (y, mean, invstd) = x.f_native_batch_norm(
+    // libtorch moves what it is given.
+    let [running_mean, running_variance] = match call.running {
+        Some([mean, variance]) => [Some(mean), Some(variance)],
+        None => [None; 2],
+    };
+    let (y, mean, invstd) = call.input(0)?.f_native_batch_norm(
         Some(scale),
         Some(shift),
-        none,
-        none,
+        running_mean,
+        running_variance,
         true,
         MOMENTUM,
         EPSILON,
     )?;
-    // Running statistics move once a step, however often the node is computed.
-    let running = match (call.first, call.aside.len()) {
-        (true, 4) => {
-            let variance = invstd.f_pow_tensor_scalar(-2)?.f_sub_scalar(EPSILON)?;
-            let moved = |old: &Tensor, new: &Tensor| {
-                old.f_mul_scalar(1.0 - MOMENTUM)?
-                    .f_add(&new.f_mul_scalar(MOMENTUM)?)
-            };
-            [
-                moved(&call.aside[2], &mean)?,
-                moved(&call.aside[3], &variance)?,
-            ]
-        }
-        (_, 4) => [call.aside[2].shallow_clone(), call.aside[3].shallow_clone()],
-        _ => [
-            mean.f_mul_scalar(MOMENTUM)?,
-            invstd
-                .f_pow_tensor_scalar(-2)?
-                .f_mul_scalar(MOMENTUM)?
-                .f_add_scalar(1.0 - MOMENTUM)?,
-        ],
-    };
-    let [running_mean, running_variance] = running;
-    *call.aside = vec![mean, invstd, running_mean, running_variance];
+    *call.aside = vec![mean, invstd];
     Ok(y)
 }
 

@@ -109,7 +109,10 @@ pub fn upsample_backward(call: &Call<'_>, dy: &Tensor) -> Result<Tensor, ExecErr
 
 pub fn unpool(call: &Call<'_>) -> Result<Tensor, ExecError> {
     let (x, positions) = (call.input(0)?, call.input(1)?);
-    Ok(x.f_max_unpool2d(positions, call.spatial())?)
+    // `max_unpool2d` is not among libtorch's deterministic functions; where windows do not overlap this is the same.
+    let mut y = Tensor::f_zeros(call.shape(), (x.kind(), x.device()))?.f_flatten(2, -1)?;
+    let _ = y.f_scatter_(2, &positions.f_flatten(2, -1)?, &x.f_flatten(2, -1)?)?;
+    Ok(y.f_reshape(call.shape())?)
 }
 
 pub fn unpool_backward(call: &Call<'_>, dy: &Tensor) -> Result<Tensor, ExecError> {

@@ -57,7 +57,7 @@ fn by_autograd(training: &mut Training) -> Vec<Tensor> {
                     positions: None,
                     parameters: operation.parameters.iter().map(|p| &leaves[*p]).collect(),
                     aside: &mut Vec::new(),
-                    first: true,
+                    running: None,
                     place: training.device.place(),
                     seed,
                 };
@@ -229,6 +229,7 @@ fn transformer(flash: bool, key_value: u64) -> Result<Network, ZooError> {
     let table = net.parameter("tokens", &[vocab, d])?;
     let x = net.embedding("embedding", ids, table, d)?;
     let x = net.add_parameter("position", x, &[7, d])?;
+    let x = net.add_parameter("type", x, &[2, d])?;
     let x = net.prepend_parameter("class", x)?;
     let y = net.layer_norm("norm1", x)?;
     let heads = Heads {
