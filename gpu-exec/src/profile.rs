@@ -45,6 +45,13 @@ pub struct Timing {
 }
 
 impl Timing {
+    fn scaled(self, factor: f64) -> Self {
+        Timing {
+            median: self.median * factor,
+            interval: self.interval.map(|end| end * factor),
+        }
+    }
+
     /// From the measured seconds, at least one (else zero).
     fn of(mut seconds: Vec<f64>) -> Self {
         seconds.sort_by(f64::total_cmp);
@@ -72,8 +79,8 @@ pub struct Profile {
     /// The graph with measured costs in nanoseconds and measured sizes. Implementations that libtorch does not tell apart
     /// are one, named `libtorch`.
     pub instance: Instance,
-    /// Seconds of each node, by its first implementation.
-    pub timings: Vec<Timing>,
+    /// Seconds of each node, by each of its implementations; after these in place, where the node offers that.
+    pub timings: Vec<Vec<Timing>>,
 }
 
 /// Memory and time of one way to compute a node.
@@ -110,7 +117,7 @@ impl Measure {
 /// Measures every node in every way that libtorch tells apart.
 ///
 /// Outputs are what stays allocated after a node, workspaces what it takes beyond that while it runs; parameter gradients and
-/// statistics that stay beside the registers count as fixed memory.
+/// statistics that stay beside the registers count as fixed memory. Running statistics move with every run.
 ///
 /// # Errors
 /// [`ExecError`]: memory runs out for a single node, or libtorch refuses.
@@ -137,20 +144,23 @@ pub fn profile(training: &mut Training, settings: &ProfileSettings) -> Result<Pr
             .map_err(|problem| ExecError::Mismatch(format!("the measured instance: {problem}")))
     };
     let instance = measured(data)?;
-    let alone: Vec<Timing> = measures.iter().map(|ways| ways[0].timing).collect();
+    let alone = measures
+        .iter()
+        .map(|ways| ways.iter().map(|way| way.timing).collect());
+    let mut timings: Vec<Vec<Timing>> = alone.collect();
     let steps = match settings.whole_steps {
         true => in_whole_steps(training, &instance, settings)?,
         false => None,
     };
-    let Some(timings) = steps else {
-        return Ok(Profile {
-            instance,
-            timings: alone,
-        });
+    let Some(steps) = steps else {
+        return Ok(Profile { instance, timings });
     };
     let mut data = instance.data().clone();
-    for ((node, timing), alone) in data.nodes.iter_mut().zip(&timings).zip(&alone) {
-        scale(node, timing.median / alone.median.max(1e-9));
+    for ((node, in_step), ways) in data.nodes.iter_mut().zip(steps).zip(&mut timings) {
+        let factor = in_step.median / ways[0].median.max(1e-9);
+        scale(node, factor);
+        ways.iter_mut().for_each(|way| *way = way.scaled(factor));
+        ways[0] = in_step;
     }
     let instance = measured(data)?;
     Ok(Profile { instance, timings })

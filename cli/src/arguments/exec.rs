@@ -91,7 +91,11 @@ pub struct ExecArguments {
 #[command(after_long_help = "\
 Examples:
   remat-bb profile zoo:resnet50 --batch 32 --device cuda --out resnet50.json
-  remat-bb profile 'zoo:unet?size=256x256' --repeat 20 --out unet.json")]
+  remat-bb profile 'zoo:unet?size=256x256' --repeat 20 --out unet.json
+
+The object that --json prints has the fields instance, device and nodes, a list of name, output_bytes, implementations (a list) \
+and in_place (null where there is no such way); a way to compute a node has name, seconds (the median), interval, workspace_bytes \
+and saved_bytes (what a backward node reads of the forward pass).")]
 pub struct ProfileArguments {
     /// Model, zoo:MODEL?parameter=value&...
     pub model: String,
@@ -107,7 +111,7 @@ pub struct ProfileArguments {
     /// Write the instance here
     #[arg(short, long, value_name = "INSTANCE.json")]
     pub out: PathBuf,
-    /// Print one JSON object on standard output instead of a table: nodes with median and interval in seconds
+    /// Print one JSON object on standard output instead of a table
     #[arg(long)]
     pub json: bool,
 }

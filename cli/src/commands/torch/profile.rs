@@ -5,10 +5,11 @@ use crate::arguments::ProfileArguments;
 use crate::failure::{Exit, Failure};
 use crate::report::{self, Table};
 use crate::{files, source};
+use remat_formulations::Instance;
 use remat_formulations::budget::format_bytes;
-use remat_formulations::instance::write_instance;
+use remat_formulations::instance::{Implementation, Node, NodeKind, write_instance};
 use remat_formulations::plan::Semantics;
-use remat_gpu_exec::{Profile, ProfileSettings};
+use remat_gpu_exec::{Profile, ProfileSettings, Timing};
 use serde::Serialize;
 
 /// Rows of the table: the operators that take longest.
@@ -36,64 +37,109 @@ pub fn run(arguments: &ProfileArguments) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+/// One way to compute a node.
 #[derive(Serialize)]
-struct Node<'a> {
+struct Way<'a> {
     name: &'a str,
     seconds: f64,
     interval: [f64; 2],
-    output_bytes: u64,
     workspace_bytes: i64,
+    saved_bytes: u64,
+}
+
+#[derive(Serialize)]
+struct Measured<'a> {
+    name: &'a str,
+    output_bytes: u64,
+    implementations: Vec<Way<'a>>,
+    in_place: Option<Way<'a>>,
 }
 
 #[derive(Serialize)]
 struct Json<'a> {
     instance: &'a str,
     device: &'a str,
-    nodes: Vec<Node<'a>>,
+    nodes: Vec<Measured<'a>>,
+}
+
+impl<'a> Measured<'a> {
+    /// A node and the timings of its implementations, then that in place.
+    fn of(instance: &'a Instance, node: &'a Node, timings: &[Timing]) -> Self {
+        let way = |name, timing: &Timing, workspace_bytes, saved_bytes| Way {
+            name,
+            seconds: timing.median,
+            interval: timing.interval,
+            workspace_bytes,
+            saved_bytes,
+        };
+        let implementations = node.implementations.iter().zip(timings).map(|(i, timing)| {
+            let saved = saved_bytes(instance, node, i);
+            way(&i.name, timing, i.workspace_bytes, saved)
+        });
+        let in_place = node.in_place.as_ref();
+        Measured {
+            name: &node.name,
+            output_bytes: node.output_bytes,
+            in_place: in_place
+                .zip(timings.get(node.implementations.len()))
+                .map(|(option, timing)| way("in place", timing, option.workspace_bytes, 0)),
+            implementations: implementations.collect(),
+        }
+    }
+}
+
+/// Bytes of the forward pass that a backward node keeps alive by reading them; nothing for a forward node.
+fn saved_bytes(instance: &Instance, node: &Node, implementation: &Implementation) -> u64 {
+    let reads = implementation.needs.iter().map(|need| instance.node(*need));
+    reads
+        .filter(|read| node.is_backward() && !read.is_backward() && read.kind != NodeKind::Loss)
+        .map(|read| read.output_bytes)
+        .sum()
+}
+
+fn measured(profile: &Profile) -> Vec<Measured<'_>> {
+    let nodes = profile.instance.nodes().iter().zip(&profile.timings);
+    nodes
+        .map(|(node, timings)| Measured::of(&profile.instance, node, timings))
+        .collect()
 }
 
 fn json(profile: &Profile, device: &str) -> String {
-    let nodes = profile.instance.nodes().iter().zip(&profile.timings);
     report::json(&Json {
         instance: profile.instance.name(),
         device,
-        nodes: nodes
-            .map(|(node, timing)| Node {
-                name: &node.name,
-                seconds: timing.median,
-                interval: timing.interval,
-                output_bytes: node.output_bytes,
-                workspace_bytes: node.implementations[0].workspace_bytes,
-            })
-            .collect(),
+        nodes: measured(profile),
     })
 }
 
 fn summary(profile: &Profile, arguments: &ProfileArguments) -> Result<String, Failure> {
     let instance = &profile.instance;
     let plain = source::plain_replay(instance, Semantics::Checkmate)?;
-    let mut order: Vec<usize> = (0..instance.len()).collect();
-    order.sort_by(|a, b| {
-        profile.timings[*b]
-            .median
-            .total_cmp(&profile.timings[*a].median)
-    });
+    let nodes = measured(profile);
+    let mut rows: Vec<(&Measured<'_>, &Way<'_>)> = nodes
+        .iter()
+        .flat_map(|node| node.implementations.iter().map(move |way| (node, way)))
+        .collect();
+    rows.sort_by(|(_, a), (_, b)| b.seconds.total_cmp(&a.seconds));
     let mut table = Table::new(&[
         ("operator", false),
+        ("implementation", false),
         ("median ms", true),
         ("interval ms", true),
         ("output", true),
         ("workspace", true),
+        ("saved", true),
     ]);
-    for k in order.into_iter().take(SHOWN) {
-        let (node, timing) = (&instance.nodes()[k], &profile.timings[k]);
-        let [low, high] = timing.interval.map(|s| s * 1e3);
+    for (node, way) in rows.into_iter().take(SHOWN) {
+        let [low, high] = way.interval.map(|s| s * 1e3);
         table.row(vec![
-            node.name.clone(),
-            format!("{:.3}", timing.median * 1e3),
+            node.name.into(),
+            way.name.into(),
+            format!("{:.3}", way.seconds * 1e3),
             format!("{low:.3}..{high:.3}"),
             format_bytes(node.output_bytes),
-            format_bytes(node.implementations[0].workspace_bytes.max(0) as u64),
+            format_bytes(way.workspace_bytes.max(0) as u64),
+            format_bytes(way.saved_bytes),
         ]);
     }
     Ok(format!(
