@@ -71,7 +71,13 @@ mod with_libtorch {
         let bytes = |what: &str| found[what]["peak_memory_bytes"].as_f64().unwrap();
         let off = bytes("measured") / bytes("predicted") - 1.0;
         assert!(off.abs() < 0.01, "{off}");
-        assert!(std::fs::read_to_string(&svg).unwrap().contains("measured"));
+        let seconds = found["computations"].as_array().unwrap().iter();
+        let total: f64 = seconds.map(|step| step["seconds"].as_f64().unwrap()).sum();
+        let whole = found["measured"]["seconds"].as_f64().unwrap();
+        assert!((total - whole).abs() < 1e-6 * whole, "{total}, {whole}");
+        let drawn = std::fs::read_to_string(&svg).unwrap();
+        assert!(drawn.contains("measured") && drawn.contains("predicted"));
+        wrong_files_are_refused(&profile, &plan, folder.path());
 
         // A plan that claims half of the memory it takes.
         let content = std::fs::read_to_string(&plan).unwrap();
@@ -84,6 +90,36 @@ mod with_libtorch {
         let (_, stderr) = run_to(2, &[&check[..], &on].concat());
         assert!(stderr.contains("it records a peak"), "{stderr}");
         assert!(stderr.contains("were allocated at the peak"), "{stderr}");
+    }
+
+    /// A plan of another instance, one that frees too early, and one that reads what is never computed.
+    fn wrong_files_are_refused(profile: &str, plan: &str, folder: &Path) {
+        let other = MODEL.replace("batch=2", "batch=3");
+        let (_, stderr) = run_to(2, &["exec", &other, plan]);
+        assert!(stderr.contains("instance: the plan was made for another instance"));
+        let content = std::fs::read_to_string(plan).unwrap();
+        let document: serde_json::Value = serde_json::from_str(&content).unwrap();
+        let steps = document["steps"].as_array().unwrap();
+        let freed = steps.iter().rposition(|step| step[0] == "deallocate");
+        let freed = &steps[freed.unwrap()];
+        let filled = |step: &serde_json::Value| step[0] == "compute" && step[2] == freed[1];
+        let filled = steps.iter().rposition(filled).unwrap();
+        let mut early = steps.clone();
+        early.insert(filled + 1, freed.clone());
+        let mut missing = steps.clone();
+        missing.remove(steps.iter().position(|step| step[0] == "compute").unwrap());
+        for (name, steps) in [("early.json", early), ("missing.json", missing)] {
+            let mut document = document.clone();
+            document["steps"] = steps.into();
+            let file = folder.join(name);
+            std::fs::write(&file, document.to_string()).unwrap();
+            let (stdout, stderr) = run_to(2, &["exec", profile, text(&file)]);
+            assert!(stdout.is_empty(), "{stdout}");
+            assert!(
+                stderr.contains(name) && stderr.contains("statement"),
+                "{stderr}"
+            );
+        }
     }
 
     /// In a plan of MONeT's program implementations are named operator by operator.
@@ -102,7 +138,8 @@ mod with_libtorch {
             "1",
             "--out",
         ];
-        run_to(0, &[&measure[..], &[&profile]].concat());
+        let (out, _) = run_to(0, &[&measure[..], &[&profile, "--json"]].concat());
+        every_way_is_measured(&object(&out));
         let solve = ["solve", &profile, "--budget", "100%", "--time-limit", "1s"];
         run_to(0, &[&solve[..], &["--out", &plan, "--quiet"]].concat());
         let content = std::fs::read_to_string(&plan).unwrap();
@@ -125,6 +162,27 @@ mod with_libtorch {
         let bytes = |what: &str| found[what]["peak_memory_bytes"].as_f64().unwrap();
         let off = bytes("measured") / bytes("predicted") - 1.0;
         assert!(off.abs() < 0.01, "{off}");
+    }
+
+    /// A time, an interval around it and memory for each implementation; a mask saves a bit for 32.
+    fn every_way_is_measured(found: &serde_json::Value) {
+        let nodes = found["nodes"].as_array().unwrap();
+        let ways = |node: &serde_json::Value| node["implementations"].as_array().unwrap().clone();
+        for way in nodes.iter().flat_map(ways) {
+            let number = |value: &serde_json::Value| value.as_f64().unwrap();
+            let [low, high] = [0, 1].map(|end| number(&way["interval"][end]));
+            let seconds = number(&way["seconds"]);
+            assert!(0.0 < low && low <= seconds && seconds <= high, "{way}");
+            assert!(number(&way["workspace_bytes"]) >= 0.0, "{way}");
+        }
+        let named = |node: &&serde_json::Value| node["name"] == "relu.grad";
+        let relu = ways(nodes.iter().find(named).unwrap());
+        let saved = |name: &str| {
+            let way = relu.iter().find(|way| way["name"] == name).unwrap();
+            way["saved_bytes"].as_u64().unwrap()
+        };
+        assert_eq!(saved("output"), 32 * saved("mask"));
+        assert!(nodes.iter().any(|node| !node["in_place"].is_null()));
     }
 
     #[test]
