@@ -487,6 +487,8 @@ pub enum ExportedProgram {
     Checkmate,
     /// MONeT's program as published (Shah et al., ICLR 2021)
     MonetOriginal,
+    /// The same with the tighter of the paper's bounds on local memory (appendix B)
+    MonetTight,
 }
 
 /// `remat-bb export`

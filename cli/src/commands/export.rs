@@ -23,7 +23,7 @@ pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     let format = Format::of(&arguments.out)?;
     files::check_writable(&arguments.out)?;
     let program = match arguments.formulation {
-        ExportedProgram::MonetOriginal => Program::Monet,
+        ExportedProgram::MonetOriginal | ExportedProgram::MonetTight => Program::Monet,
         _ => Program::Checkmate,
     };
     let instance = match program {
@@ -120,19 +120,24 @@ fn build(
                 published: None,
             }
         }
-        ExportedProgram::MonetOriginal => {
-            use monet::original::Original;
+        ExportedProgram::MonetOriginal | ExportedProgram::MonetTight => {
+            use monet::original::{LocalBound, Original};
+            let published = arguments.formulation == ExportedProgram::MonetOriginal;
+            let local = match published {
+                true => LocalBound::Plain,
+                false => LocalBound::Tight,
+            };
             let unit_bytes = unit_bytes.unwrap_or_else(|| Original::unit_for(budget_bytes));
-            let program =
-                Original::new(instance, budget_bytes, unit_bytes).map_err(|e| Failure::Usage {
-                    problem: format!("{}: {e}", arguments.instance),
-                    remedy: "use --formulation checkmate-original".into(),
-                })?;
+            let program = Original::with_local_bound(instance, budget_bytes, unit_bytes, local);
+            let program = program.map_err(|e| Failure::Usage {
+                problem: format!("{}: {e}", arguments.instance),
+                remedy: "use --formulation checkmate-original".into(),
+            })?;
             let size = program.published_size();
             Exported {
                 model: program.model().clone(),
                 unit_bytes,
-                published: Some((size.rows, size.nonzeros)),
+                published: published.then_some((size.rows, size.nonzeros)),
             }
         }
     })

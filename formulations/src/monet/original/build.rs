@@ -28,6 +28,28 @@ impl Sink for Counter {
     }
 }
 
+/// Evaluates a point row by row.
+pub(super) struct Evaluator<'a> {
+    pub x: &'a [f64],
+    /// Largest violation so far.
+    pub violation: f64,
+}
+
+impl Evaluator<'_> {
+    /// Takes note of a value and its bounds.
+    pub fn value(&mut self, lower: f64, upper: f64, value: f64) {
+        self.violation = self.violation.max(lower - value).max(value - upper);
+    }
+}
+
+impl Sink for Evaluator<'_> {
+    fn row(&mut self, lower: f64, upper: f64, entries: &mut Vec<(u32, f64)>) {
+        let activity = entries.iter().map(|&(c, v)| v * self.x[c as usize]).sum();
+        self.value(lower, upper, activity);
+        entries.clear();
+    }
+}
+
 /// Collects a model.
 pub(super) struct Modeller {
     lp: ModelBuilder,
@@ -76,7 +98,8 @@ impl Modeller {
     }
 }
 
-/// Adds up entries of one column, drops zeros.
+/// Adds up entries of one column, drops zeros. Rows are made in the order of the columns wherever they are long, so that there
+/// is nothing to sort.
 fn merge(entries: &mut Vec<(u32, f64)>) {
     if !entries.is_sorted_by_key(|e| e.0) {
         entries.sort_by_key(|e| e.0);
@@ -91,7 +114,8 @@ fn merge(entries: &mut Vec<(u32, f64)>) {
     entries.retain(|e| e.1 != 0.0);
 }
 
-/// Columns that are fixed, by (1), (2), (10), (13), (15), each as often as the published runs have a row for it.
+/// Columns that are fixed, by (1), (2), (10), (13), (15), each as often as the published runs have a row for it; and by the
+/// tighter local bound.
 pub(super) fn fixings(p: &Parts, fix: &mut impl FnMut(u32, f64)) {
     let l = &p.layout;
     for i in 0..l.columns {
@@ -99,6 +123,11 @@ pub(super) fn fixings(p: &Parts, fix: &mut impl FnMut(u32, f64)) {
     }
     for i in (0..l.columns).filter(|&i| !p.is_by_product(i)) {
         fix(l.r(0, i), 1.0);
+    }
+    for t in 1..l.stages {
+        for i in (0..l.columns).filter(|&i| !p.may_run(t, i)) {
+            fix(l.r(t, i), 0.0);
+        }
     }
     fix(l.m(0, 0), 1.0);
     for way in 1..l.ways {
@@ -134,7 +163,7 @@ pub(super) fn fixings(p: &Parts, fix: &mut impl FnMut(u32, f64)) {
 }
 
 /// The objective.
-fn costs(p: &Parts, cost: &mut impl FnMut(u32, f64)) {
+pub(super) fn costs(p: &Parts, cost: &mut impl FnMut(u32, f64)) {
     let l = &p.layout;
     for i in 0..l.columns {
         let node = p.node(i);
@@ -363,7 +392,7 @@ impl<S: Sink> Rows<'_, S> {
             bytes -= p.fixed(before);
         }
         if t > 0 {
-            bytes -= p.passing_bytes(p.loss + t);
+            bytes -= p.passing_bytes(t, p.loss + t);
         }
         self.memory(bytes)
     }
@@ -372,16 +401,20 @@ impl<S: Sink> Rows<'_, S> {
     fn held_for_backward(&mut self, t: usize, j: usize) {
         let p = self.p;
         let l = &p.layout;
+        let read = |way: usize| {
+            let reads = p.reads(t, way).iter().map(|u| u.index());
+            reads.take_while(move |&u| u < j)
+        };
         for way in 0..p.backward_ways(t).len() {
-            let reads = p.reads(t, way);
-            let mut sum = 0;
-            for u in reads.iter().map(|u| u.index()).take_while(|&u| u < j) {
-                sum += p.bytes(u);
+            let sum = read(way).map(|u| p.bytes(u)).sum();
+            let entry = (l.m(t, way), self.memory(sum));
+            self.buffer.push(entry);
+        }
+        for way in 0..p.backward_ways(t).len() {
+            for u in read(way) {
                 let entry = (l.z(t, u, way), -self.memory(p.bytes(u)));
                 self.buffer.push(entry);
             }
-            let entry = (l.m(t, way), self.memory(sum));
-            self.buffer.push(entry);
         }
     }
 
@@ -403,28 +436,35 @@ impl<S: Sink> Rows<'_, S> {
         }
     }
 
-    /// (17).
+    /// (17); where a node cannot run, (16) says more.
     fn recomputations(&mut self) {
         let p = self.p;
         let l = &p.layout;
-        for (t, j) in self.places() {
+        for (t, j) in self.places().filter(|&(t, j)| p.may_run(t, j)) {
             let node = p.node(j);
+            let scratch = |way: &crate::instance::Implementation| match t {
+                0 => way.workspace_bytes,
+                _ => way.recompute_workspace_bytes,
+            };
+            let plain = scratch(&node.implementations[0]);
+            let mut own = p.bytes(j) + p.passing_bytes(t, j);
+            if p.slot[j].is_none() {
+                own += plain;
+            }
+            let entry = (l.r(t, j), self.memory(own));
+            self.buffer.push(entry);
             for i in j + 1..l.columns {
                 let entry = (l.s(t, i), self.memory(p.bytes(i)));
                 self.buffer.push(entry);
             }
+            let mut passing = p.passing(t, j).peekable();
             for i in 0..j {
-                if node.passing.binary_search(&i.into()).is_err() {
+                if passing.next_if_eq(&i).is_none() {
                     let entry = (l.s(t + 1, i), self.memory(p.bytes(i)));
                     self.buffer.push(entry);
                 }
             }
             self.held_for_backward(t, j);
-            let mut own = p.bytes(j) + p.passing_bytes(j);
-            let scratch = |way: &crate::instance::Implementation| match t {
-                0 => way.workspace_bytes,
-                _ => way.recompute_workspace_bytes,
-            };
             match p.slot[j] {
                 Some(k) => {
                     for (way, &c) in node.implementations.iter().zip(&p.choice[j]) {
@@ -433,8 +473,6 @@ impl<S: Sink> Rows<'_, S> {
                     }
                 }
                 None => {
-                    let plain = scratch(&node.implementations[0]);
-                    own += plain;
                     if let Some(option) = &node.in_place {
                         let change = option.workspace_bytes - plain;
                         let entry = (l.ip(t, j), self.memory(change));
@@ -442,8 +480,6 @@ impl<S: Sink> Rows<'_, S> {
                     }
                 }
             }
-            let entry = (l.r(t, j), self.memory(own));
-            self.buffer.push(entry);
             let room = self.room(t);
             self.sink.row(-INFINITY, room, &mut self.buffer);
         }
@@ -456,20 +492,18 @@ impl<S: Sink> Rows<'_, S> {
         for t in 1..l.stages {
             let n = p.loss + t;
             let node = p.node(n);
-            if let Some(k) = p.slot[n] {
-                for (way, &c) in node.implementations.iter().zip(&p.choice[n]) {
-                    let entry = (l.f(t, k, c), self.memory(way.workspace_bytes));
-                    self.buffer.push(entry);
-                }
-            }
-            for (m, way) in p.backward_ways(t).iter().enumerate() {
-                let reads = p.reads(t, m);
-                let mut own: i64 = reads.iter().map(|u| p.bytes(u.index())).sum();
+            let ways = p.backward_ways(t);
+            for (m, way) in ways.iter().enumerate() {
+                let reads = p.reads(t, m).iter();
+                let mut own: i64 = reads.map(|u| p.bytes(u.index())).sum();
                 if p.slot[n].is_none() {
                     own += way.workspace_bytes;
                 }
                 let entry = (l.m(t, m), self.memory(own));
                 self.buffer.push(entry);
+            }
+            for m in 0..ways.len() {
+                let reads = p.reads(t, m);
                 for i in 0..l.columns {
                     if reads.binary_search(&i.into()).is_err() {
                         let entry = (l.z(t, i, m), self.memory(p.bytes(i)));
@@ -477,7 +511,13 @@ impl<S: Sink> Rows<'_, S> {
                     }
                 }
             }
-            let taken = p.passing_bytes(n) + p.fixed(n) + p.bytes(n);
+            if let Some(k) = p.slot[n] {
+                for (way, &c) in node.implementations.iter().zip(&p.choice[n]) {
+                    let entry = (l.f(t, k, c), self.memory(way.workspace_bytes));
+                    self.buffer.push(entry);
+                }
+            }
+            let taken = p.passing_bytes(t, n) + p.fixed(n) + p.bytes(n);
             let room = self.memory(p.budget_bytes as i64 - taken);
             self.sink.row(-INFINITY, room, &mut self.buffer);
         }

@@ -18,6 +18,8 @@
 //! Slots are the nodes whose implementations are convolution algorithms (named `algo` and a number, which is `c`), and
 //! forward nodes with several implementations of any name (then `c` counts them).
 //!
+//! Row (17) is an upper bound on memory, for which the paper has a plain and a tighter form: [`LocalBound`].
+//!
 //! Where an instance says more than the published ones do, the rows follow its meaning: inputs that only some
 //! implementations of a forward node read bind their `F` in rows (5), and a recomputation with a cost of its own is charged
 //! it in `F` too. A cost of the loss is charged once, in `R[0,l]`. One demand of an executable schedule is not in the
@@ -25,13 +27,17 @@
 
 mod build;
 mod layout;
+mod local;
 mod point;
 
 pub use layout::Decision;
+pub use local::LocalBound;
 
 use crate::instance::{Implementation, Instance, NodeId, NodeKind};
-use build::{Counter, Modeller};
+use crate::schedule::MonetSchedule;
+use build::{Counter, Evaluator, Modeller};
 use layout::Layout;
+use local::Horizon;
 use remat_lp::{ColId, Model};
 
 /// Why there is no program for an instance.
@@ -80,8 +86,19 @@ struct Parts {
     slot: Vec<Option<usize>>,
     /// For each node, the `c` of each of its implementations; for backward nodes without a slot the `p`.
     choice: Vec<Vec<usize>>,
+    /// For the tighter local bound.
+    horizon: Option<Horizon>,
     budget_bytes: u64,
     unit_bytes: f64,
+}
+
+/// A schedule as a point of the program.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Check {
+    /// Its objective.
+    pub objective: f64,
+    /// Largest violation of a row, a fixing or a 0-1 bound, memory in units; 0 for a point of the program.
+    pub violation: f64,
 }
 
 /// Implementation slots of a backward node in the published program.
@@ -98,7 +115,12 @@ fn algorithm(implementation: &Implementation) -> Option<usize> {
 }
 
 impl Parts {
-    fn new(instance: &Instance, budget_bytes: u64, unit_bytes: f64) -> Result<Parts, MonetError> {
+    fn new(
+        instance: &Instance,
+        budget_bytes: u64,
+        unit_bytes: f64,
+        local: LocalBound,
+    ) -> Result<Parts, MonetError> {
         let loss = instance.loss().ok_or(MonetError::NoLoss)?.index();
         let nodes = instance.nodes();
         let mut slot = vec![None; nodes.len()];
@@ -140,6 +162,7 @@ impl Parts {
             in_place,
             slot,
             choice,
+            horizon: (local == LocalBound::Tight).then(|| Horizon::new(instance, loss)),
             budget_bytes,
             unit_bytes,
         })
@@ -166,11 +189,6 @@ impl Parts {
         self.node(i).fixed_bytes as i64
     }
 
-    fn passing_bytes(&self, i: usize) -> i64 {
-        let passing = self.node(i).passing.iter();
-        passing.map(|u| self.bytes(u.index())).sum()
-    }
-
     /// What implementation slot `p` of the backward node of stage `t` is: none behind the last one. Algorithms of a slot
     /// share implementation 0.
     fn backward_ways(&self, t: usize) -> &[Implementation] {
@@ -189,7 +207,8 @@ impl Parts {
 }
 
 impl Original {
-    /// Builds the program. Memory is counted in units of `unit_bytes`; a power of two keeps every coefficient exact.
+    /// Builds the program, as published. Memory is counted in units of `unit_bytes`; a power of two keeps every coefficient
+    /// exact.
     ///
     /// # Errors
     /// [`MonetError::NoLoss`], [`MonetError::TooLarge`].
@@ -198,7 +217,20 @@ impl Original {
         budget_bytes: u64,
         unit_bytes: f64,
     ) -> Result<Original, MonetError> {
-        let parts = Parts::new(instance, budget_bytes, unit_bytes)?;
+        Original::with_local_bound(instance, budget_bytes, unit_bytes, LocalBound::Plain)
+    }
+
+    /// Builds the program with either bound on local memory.
+    ///
+    /// # Errors
+    /// As [`Original::new`].
+    pub fn with_local_bound(
+        instance: &Instance,
+        budget_bytes: u64,
+        unit_bytes: f64,
+        local: LocalBound,
+    ) -> Result<Original, MonetError> {
+        let parts = Parts::new(instance, budget_bytes, unit_bytes, local)?;
         let mut sink = Modeller::new(&parts);
         build::rows(&parts, &mut sink);
         let (model, fixings) = sink.finish();
@@ -241,9 +273,9 @@ impl Original {
     ///
     /// # Errors
     /// As [`Original::new`].
-    pub fn size(instance: &Instance) -> Result<Size, MonetError> {
+    pub fn size(instance: &Instance, local: LocalBound) -> Result<Size, MonetError> {
         // No entry depends on the budget.
-        let parts = Parts::new(instance, 0, 1024.0)?;
+        let parts = Parts::new(instance, 0, 1024.0, local)?;
         let mut sink = Counter::default();
         build::rows(&parts, &mut sink);
         let mut fixings = 0;
@@ -253,6 +285,38 @@ impl Original {
             rows: sink.rows + extra,
             columns: parts.layout.len(),
             nonzeros: sink.nonzeros + extra,
+        })
+    }
+
+    /// Evaluates the point of a schedule row by row, without building the program: for those too large to build. The
+    /// schedule's matrices must have the shapes of [`MonetSchedule::shape`].
+    ///
+    /// # Errors
+    /// As [`Original::new`].
+    pub fn check(
+        instance: &Instance,
+        schedule: &MonetSchedule,
+        budget_bytes: u64,
+        unit_bytes: f64,
+        local: LocalBound,
+    ) -> Result<Check, MonetError> {
+        let parts = Parts::new(instance, budget_bytes, unit_bytes, local)?;
+        let x = parts.point(schedule);
+        let mut objective = 0.0;
+        build::costs(&parts, &mut |column, cost| {
+            objective += cost * x[column as usize]
+        });
+        let mut sink = Evaluator {
+            x: &x,
+            violation: 0.0,
+        };
+        build::fixings(&parts, &mut |column, value| {
+            sink.value(value, value, x[column as usize]);
+        });
+        build::rows(&parts, &mut sink);
+        Ok(Check {
+            objective,
+            violation: sink.violation,
         })
     }
 }

@@ -1,13 +1,20 @@
 //! Schedules as points of the published program, and back.
 
-use super::Original;
+use super::{Original, Parts};
 use crate::schedule::{BitMatrix, MonetSchedule};
 
 impl Original {
     /// The point of a schedule: `P` and `Z` follow from the rest. The schedule's matrices must have the shapes of
     /// [`MonetSchedule::shape`]; choices that a node does not have are left out.
     pub fn point(&self, schedule: &MonetSchedule) -> Vec<f64> {
-        let p = &self.parts;
+        self.parts.point(schedule)
+    }
+}
+
+impl Parts {
+    /// As [`Original::point`].
+    pub(super) fn point(&self, schedule: &MonetSchedule) -> Vec<f64> {
+        let p = self;
         let l = &p.layout;
         let mut x = vec![0.0; l.len()];
         let mut put = |column: u32, value: bool| x[column as usize] = f64::from(u8::from(value));
@@ -52,7 +59,9 @@ impl Original {
         }
         x
     }
+}
 
+impl Original {
     /// The schedule of an integer point. Where a point takes more than one implementation of a node, the cheapest of them
     /// is chosen: that needs no more than the point does.
     ///

@@ -1,0 +1,84 @@
+//! Which tensors row (17) takes to be in local memory while a node is recomputed: the two upper bounds of the paper
+//! (appendix B).
+//!
+//! What is in local memory around node `j` of stage `t` depends on which later nodes the stage recomputes, which would make the
+//! row quadratic. Both bounds are constant lists:
+//!
+//! - [`LocalBound::Plain`]: what any later forward node reads, as if all of them were recomputed. These are the `local` lists of
+//!   the benchmark, and what the published runs used.
+//! - [`LocalBound::Tight`]: what forward nodes up to `k(t)` read, the last forward node that backward nodes from `b(t)` on
+//!   read. Nodes behind it need no recomputation: they are fixed to none, which costs no optimum since leaving out a useless run
+//!   only lowers left sides. So a schedule of the plain program, without what it computes for nothing, is one of this program, and
+//!   the optimum can only be lower. The opposite does not hold: where a skip connection passes over `j` and ends behind
+//!   `k(t)`, the plain bound charges its tensor and this one does not, and nor does a plan that frees tensors after their last use.
+
+use super::Parts;
+use crate::instance::Instance;
+
+/// An upper bound on local memory in row (17).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LocalBound {
+    /// As if all later forward nodes were recomputed: the published program.
+    #[default]
+    Plain,
+    /// As if those were recomputed that backward nodes still to come can use.
+    Tight,
+}
+
+/// What the tighter bound knows of an instance.
+#[derive(Clone, Debug)]
+pub(super) struct Horizon {
+    /// For each stage, one more than the last forward node that is of use (`k(t) + 1`).
+    end: Vec<usize>,
+    /// For each forward node, the forward nodes that read it, ascending.
+    readers: Vec<Vec<usize>>,
+}
+
+impl Horizon {
+    pub fn new(instance: &Instance, loss: usize) -> Horizon {
+        let nodes = instance.nodes();
+        let mut end = vec![loss + 1; nodes.len() - loss];
+        let mut last = 0;
+        for t in (1..end.len()).rev() {
+            let ways = nodes[loss + t].implementations.iter();
+            let reads = ways.flat_map(|w| &w.needs).map(|u| u.index());
+            last = reads
+                .filter(|&u| u <= loss)
+                .fold(last, |last, u| last.max(u + 1));
+            end[t] = last;
+        }
+        let mut readers = vec![Vec::new(); loss + 1];
+        for (v, node) in nodes.iter().enumerate().take(loss + 1) {
+            for u in node.implementations.iter().flat_map(|w| &w.needs) {
+                readers[u.index()].push(v);
+            }
+        }
+        Horizon { end, readers }
+    }
+}
+
+impl Parts {
+    /// Whether the local bound lets forward node `i` run in stage `t`.
+    pub fn may_run(&self, t: usize, i: usize) -> bool {
+        let horizon = self.horizon.as_ref();
+        horizon.is_none_or(|h| i < h.end[t])
+    }
+
+    /// Tensors that are taken to be there while node `j` runs in stage `t`, its output aside; ascending.
+    pub fn passing(&self, t: usize, j: usize) -> impl Iterator<Item = usize> {
+        let horizon = self.horizon.as_ref().filter(|_| j <= self.loss);
+        let list = self.node(j).passing.iter().map(|u| u.index());
+        list.filter(move |&u| {
+            let Some(h) = horizon else { return true };
+            let readers = &h.readers[u];
+            // A list that was given may hold tensors for other reasons than a reader.
+            let next = readers.get(readers.partition_point(|&v| v < j));
+            next.is_none_or(|&v| v < h.end[t])
+        })
+    }
+
+    /// Bytes of [`Parts::passing`].
+    pub fn passing_bytes(&self, t: usize, j: usize) -> i64 {
+        self.passing(t, j).map(|u| self.bytes(u)).sum()
+    }
+}
