@@ -3,6 +3,7 @@
 use crate::clock::Stopwatch;
 use remat_lp::{ColId, Model, Sense};
 use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// How HiGHS is to work.
@@ -104,7 +105,11 @@ pub fn solve_mip(model: &Model, time_limit: f64, threads: usize, gap: f64) -> cr
         Sense::Minimise => highs::Sense::Minimise,
         Sense::Maximise => highs::Sense::Maximise,
     };
-    let log = std::env::temp_dir().join(format!("remat-bench-highs-{}.log", std::process::id()));
+    // Several may run side by side.
+    static RUNS: AtomicU64 = AtomicU64::new(0);
+    let run = RUNS.fetch_add(1, Ordering::Relaxed);
+    let name = format!("remat-bench-highs-{}-{run}.log", std::process::id());
+    let log = std::env::temp_dir().join(name);
     let _ = std::fs::remove_file(&log);
     let mut h = problem.optimise(sense);
     h.set_option("output_flag", true);

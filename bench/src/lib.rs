@@ -7,5 +7,6 @@ pub mod clock;
 #[cfg(feature = "highs")]
 pub mod highs;
 pub mod mip;
+pub mod monet;
 pub mod netlib;
 pub mod sequences;

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use clap::{Parser, Subcommand, ValueEnum};
-use remat_bench::{checkmate, mip, netlib, sequences};
+use remat_bench::{checkmate, mip, monet, netlib, sequences};
 use remat_lp::Algorithm;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -24,6 +24,8 @@ enum Command {
     RematLp(RematLp),
     /// Checkmate's comparisons: published runs, general graphs, overhead against budget, approximations, largest batches
     Checkmate(Checkmate),
+    /// MONeT's comparisons: memory at a fixed overhead, ablations, published runs, root relaxations and sizes
+    Monet(Monet),
     /// Solve every mixed-integer program of a directory here and in HiGHS (feature `highs`), alternating, same limits
     Mip(Mip),
 }
@@ -63,6 +65,44 @@ struct Checkmate {
     /// Python with the package highspy, to solve the published program with HiGHS; `none` leaves HiGHS out
     #[arg(long, default_value = "python3")]
     python: String,
+    /// Write tables and pictures into this directory
+    #[arg(long)]
+    out: Option<PathBuf>,
+}
+
+#[derive(clap::Args)]
+struct Monet {
+    /// The benchmark collection (the directory with graphs/ and anchors.csv); models of our own zoo without it
+    dir: Option<PathBuf>,
+    /// The paper as text: its tables are printed beside ours
+    #[arg(long)]
+    paper: Option<PathBuf>,
+    /// Seconds for each solve
+    #[arg(long, default_value_t = 60.0)]
+    time_limit: f64,
+    /// Worker threads; 0 for one per core
+    #[arg(long, default_value_t = 0)]
+    threads: usize,
+    /// Parts: all, or some of memory, ablation, runs, roots
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_value = "memory,ablation,runs,roots"
+    )]
+    parts: Vec<monet::Part>,
+    /// Only instances whose name contains this (may be given several times)
+    #[arg(long)]
+    only: Vec<String>,
+    /// Only published runs with these budgets in GiB (several separated by commas)
+    #[arg(long, value_delimiter = ',')]
+    budgets: Vec<f64>,
+    /// Budgets of each curve
+    #[arg(long, default_value_t = 8)]
+    points: usize,
+    /// Solve the published program's relaxation where it has at most so many nonzeros
+    #[arg(long, default_value_t = 3_000_000)]
+    most_nonzeros: usize,
     /// Write tables and pictures into this directory
     #[arg(long)]
     out: Option<PathBuf>,
@@ -170,6 +210,7 @@ fn main() -> ExitCode {
         Command::Lp(args) => lp(args),
         Command::RematLp(args) => sequences::run(&args.args).map(|()| true),
         Command::Checkmate(args) => compare(args),
+        Command::Monet(args) => compare_monet(args),
         Command::Mip(args) => mip(args),
     };
     match done {
@@ -194,6 +235,23 @@ fn compare(args: Checkmate) -> Result<bool, Box<dyn std::error::Error>> {
         out: args.out,
     };
     checkmate::run(&config)?;
+    Ok(true)
+}
+
+fn compare_monet(args: Monet) -> Result<bool, Box<dyn std::error::Error>> {
+    let config = monet::Config {
+        dir: args.dir,
+        paper: args.paper,
+        seconds: args.time_limit.clamp(0.01, 1e6),
+        threads: args.threads,
+        parts: args.parts,
+        only: args.only,
+        budgets: args.budgets,
+        points: args.points.clamp(2, 100),
+        most_nonzeros: args.most_nonzeros,
+        out: args.out,
+    };
+    monet::run(&config)?;
     Ok(true)
 }
 

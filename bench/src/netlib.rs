@@ -170,13 +170,13 @@ fn keep_least(best: &mut Option<Run>, run: Run) {
 }
 
 /// Sets a flag after a while unless dropped first.
-struct Watchdog {
-    flag: Arc<AtomicBool>,
+pub(crate) struct Watchdog {
+    pub flag: Arc<AtomicBool>,
     done: std::sync::mpsc::Sender<()>,
 }
 
 impl Watchdog {
-    fn new(limit: Duration) -> Self {
+    pub fn new(limit: Duration) -> Self {
         let flag = Arc::new(AtomicBool::new(false));
         let (done, wait) = std::sync::mpsc::channel();
         let theirs = flag.clone();

@@ -6,7 +6,7 @@ use remat_bb::draw::style::{self, Area, FAINT, Frame, GREY, INK, PALETTE, label}
 use std::error::Error;
 
 /// What one problem's solvers found.
-pub(super) struct Line {
+pub(crate) struct Line {
     /// The problem.
     pub name: String,
     /// Bound and cost of each solver.
@@ -16,7 +16,7 @@ pub(super) struct Line {
 }
 
 /// What is drawn.
-pub(super) struct Chart<'a> {
+pub(crate) struct Chart<'a> {
     /// Heading.
     pub title: String,
     /// The solvers.
@@ -31,7 +31,7 @@ const TOP: i32 = 96;
 const BELOW: i32 = 60;
 
 /// The chart as SVG text. The horizontal axis is relative to the best cost of each problem.
-pub(super) fn draw(chart: &Chart<'_>) -> Result<String, Box<dyn Error>> {
+pub(crate) fn draw(chart: &Chart<'_>) -> Result<String, Box<dyn Error>> {
     let relative = |line: &Line, value: f64| -> Option<f64> {
         let costs = line.spans.iter().filter_map(|s| s.1);
         let best = costs.fold(f64::INFINITY, f64::min);

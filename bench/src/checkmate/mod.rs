@@ -14,7 +14,7 @@ pub mod batches;
 pub mod curves;
 pub mod graphs;
 pub mod highspy;
-mod interval_chart;
+pub(crate) mod interval_chart;
 pub mod runs;
 
 use remat_formulations::Instance;
@@ -144,7 +144,7 @@ impl Config {
 }
 
 /// The name of a file without its ending.
-fn stem(path: &Path) -> String {
+pub(crate) fn stem(path: &Path) -> String {
     path.file_stem()
         .unwrap_or_default()
         .to_string_lossy()
@@ -152,11 +152,11 @@ fn stem(path: &Path) -> String {
 }
 
 /// A number that may be unknown.
-fn shown<T: std::fmt::Display>(value: Option<T>) -> String {
+pub(crate) fn shown<T: std::fmt::Display>(value: Option<T>) -> String {
     value.map_or_else(|| "-".into(), |v| v.to_string())
 }
 
 /// A gap as a percentage.
-fn percent(gap: Option<f64>) -> String {
+pub(crate) fn percent(gap: Option<f64>) -> String {
     gap.map_or_else(|| "-".into(), |g| format!("{:.2}%", g * 100.0))
 }

@@ -25,10 +25,21 @@ pub struct Published {
     pub seconds: Option<f64>,
     /// Cost of the published schedule, where there is one.
     pub schedule: Option<f64>,
+    /// Rows, columns and nonzeros as logged.
+    pub size: Option<[usize; 3]>,
+    /// Root relaxation after presolve.
+    pub root_lp: Option<f64>,
+    /// Seconds until incumbent and bound were within 5% and 2%.
+    pub seconds_to: [Option<f64>; 2],
 }
 
-/// The published runs of Checkmate's program (formulation B) in a table of the benchmark collection.
-pub fn published(text: &str) -> Vec<Published> {
+/// The published runs of a program in a table of the benchmark collection, which calls MONeT's formulation A and
+/// Checkmate's B.
+pub fn published(text: &str, program: Program) -> Vec<Published> {
+    let formulation = match program {
+        Program::Monet => "A",
+        Program::Checkmate => "B",
+    };
     let mut lines = text.lines();
     let header: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
     let column = |name: &str| header.iter().position(|h| *h == name);
@@ -43,9 +54,11 @@ pub fn published(text: &str) -> Vec<Published> {
                 .unwrap_or("")
         };
         let number = |name: &str| cell(name).parse::<f64>().ok();
-        if cell("formulation") != "B" {
+        if cell("formulation") != formulation {
             continue;
         }
+        let count = |name: &str| cell(name).parse::<usize>().ok();
+        let size = (count("rows").zip(count("cols"))).zip(count("nonzeros"));
         runs.push(Published {
             instance: cell("instance").into(),
             budget_gib: number("budget_gib").unwrap_or(0.0),
@@ -54,6 +67,9 @@ pub fn published(text: &str) -> Vec<Published> {
             status: cell("status").into(),
             seconds: number("seconds"),
             schedule: number("schedule_objective"),
+            size: size.map(|((rows, cols), nonzeros)| [rows, cols, nonzeros]),
+            root_lp: number("root_lp"),
+            seconds_to: [number("sec_gap_5"), number("sec_gap_2")],
         });
     }
     runs.sort_by(|a, b| {
@@ -113,7 +129,7 @@ pub fn run(config: &Config) -> Result<(), Failure> {
         ("s", true),
     ]);
     let mut lines = Vec::new();
-    for run in published(&anchors)
+    for run in published(&anchors, Program::Checkmate)
         .iter()
         .filter(|r| config.wants(&r.instance))
     {
@@ -251,7 +267,7 @@ mod tests {
                     b,B,6,100,90.5,TIME_LIMIT,86400,100,\"two, notes\"\n\
                     b,B,5.5,,,INFEASIBLE,3.5,,\n\
                     a,A,5,1,1,OPTIMAL,1,1,\n";
-        let runs = published(text);
+        let runs = published(text, Program::Checkmate);
         assert_eq!(runs.len(), 2);
         assert_eq!((runs[0].budget_gib, runs[0].objective), (5.5, None));
         assert_eq!(
@@ -259,5 +275,7 @@ mod tests {
             (Some(100.0), Some(90.5))
         );
         assert_eq!(runs[0].status, "INFEASIBLE");
+        assert_eq!((runs[0].size, runs[0].root_lp), (None, None));
+        assert_eq!(published(text, Program::Monet).len(), 1);
     }
 }

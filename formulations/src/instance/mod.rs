@@ -12,6 +12,7 @@ mod node;
 pub mod node_link;
 mod passing;
 mod read;
+mod restrict;
 mod validate;
 mod view;
 
@@ -21,6 +22,7 @@ pub use native::write_instance;
 pub use node::{Gradient, Implementation, InPlace, Node, NodeId, NodeKind};
 pub use passing::passing_in_plain_order;
 pub use read::{Program, ReadOptions, read_instance, read_instance_bytes};
+pub use restrict::Choices;
 pub use validate::{LARGEST_VALUE, StructureError};
 
 /// What one unit of cost means.

@@ -43,7 +43,7 @@ fn read_or_proper(data: &InstanceData) -> Vec<NodeId> {
 }
 
 /// The nodes `kept`, ascending, renumbered; references to others are dropped.
-fn select(mut data: InstanceData, kept: &[NodeId]) -> InstanceData {
+pub(super) fn select(mut data: InstanceData, kept: &[NodeId]) -> InstanceData {
     if kept.len() == data.nodes.len() {
         return data;
     }

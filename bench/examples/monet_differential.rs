@@ -1,0 +1,271 @@
+//! MONeT's program on random small instances in every mode: the tree, the whole search, enumeration and, with the feature
+//! `highs`, HiGHS on the published form.
+//!
+//! `cargo run --release -p remat-bench --features highs --example monet_differential -- [--per-mode 300] [--first 1] [--mode K] [--search SECONDS]`
+//!
+//! Seeds count from `--first`; mode `K` has the bits 1 (in place), 2 (backward variants), 4 (masks), 8 (algorithms). The
+//! published form lets a schedule read buffers after they were overwritten, which the replay and the enumeration do not, so
+//! the enumerated optimum can be above that of the published form, never below. `--search` runs the whole search as
+//! `remat-bb solve` does, with so many seconds for each instance, and lists what is not proven.
+
+use remat_bb::report::Table;
+use remat_formulations::Instance;
+use remat_formulations::interval::{
+    Exchange, Root, RootSettings, TreeEnd, TreeSettings, Visited, search,
+};
+use remat_formulations::monet;
+use remat_formulations::monet::interval::Graph;
+use remat_formulations::monet::original::Original;
+use remat_formulations::simulate;
+use remat_formulations::solve::{Settings, Status};
+use remat_tests::graphs::Numbers;
+use remat_tests::monet::{Mode, schedule, training};
+use remat_tests::monet_optimum;
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Columns up to which enumeration is quick.
+const ENUMERATED_COLUMNS: usize = 6;
+
+/// Keeps the cost of the best integral point of the tree.
+struct Best<'a> {
+    graph: &'a Graph,
+    cost: Cell<Option<u64>>,
+}
+
+impl Exchange<Graph> for Best<'_> {
+    fn best(&self) -> Option<u64> {
+        self.cost.get()
+    }
+    fn visit(&self, visited: Vec<Visited<Graph>>) -> u64 {
+        for v in visited.into_iter().filter(|v| v.integral) {
+            let cost = v.point.rounded(self.graph).1;
+            self.cost
+                .set(Some(self.cost.get().map_or(cost, |c| c.min(cost))));
+        }
+        0
+    }
+    fn progress(&self, _: u64, _: u64, _: u64) {}
+}
+
+/// What one instance gave.
+struct Answer {
+    /// Optimum by the tree: `None` where nothing fits.
+    tree: Result<Option<u64>, String>,
+    nodes: u64,
+    /// The same by HiGHS.
+    highs: Option<Result<Option<u64>, String>>,
+    /// The same by enumeration, of what executes.
+    enumerated: Option<Option<u64>>,
+    searched: Option<(Status, Option<u64>, u64)>,
+}
+
+fn budget(instance: &Instance, numbers: &mut Numbers) -> Result<u64, Box<dyn std::error::Error>> {
+    let mut peaks = Vec::new();
+    for _ in 0..12 {
+        peaks.push(simulate::monet(instance, &schedule(instance, numbers))?.peak_bytes);
+    }
+    peaks.sort_unstable();
+    Ok(peaks[numbers.below(4) as usize] - numbers.below(4))
+}
+
+fn by_tree(instance: &Instance, budget: u64) -> Result<(Option<u64>, u64), String> {
+    let graph = Arc::new(Graph::new(instance, budget).map_err(|e| e.to_string())?);
+    let best = Best {
+        graph: &graph,
+        cost: Cell::new(None),
+    };
+    let root = Root::solve(graph.clone(), &RootSettings::default(), None, &|_| ());
+    let settings = TreeSettings {
+        gap: 0.0,
+        ..TreeSettings::default()
+    };
+    let tree = root.and_then(|root| search(root, &settings, &best));
+    let tree = tree.map_err(|e| format!("{e:?}"))?;
+    match (tree.end, best.cost.get()) {
+        (TreeEnd::Closed, Some(cost)) if cost == tree.bound => Ok((Some(cost), tree.nodes)),
+        (TreeEnd::Infeasible, None) => Ok((None, tree.nodes)),
+        (end, cost) => Err(format!("{end:?}, {cost:?}, bound {}", tree.bound)),
+    }
+}
+
+#[cfg(feature = "highs")]
+fn by_highs(instance: &Instance, budget: u64) -> Option<Result<Option<u64>, String>> {
+    let original = match Original::new(instance, budget, 1.0) {
+        Ok(original) => original,
+        Err(e) => return Some(Err(e.to_string())),
+    };
+    let run = remat_bench::highs::solve_mip(original.model(), 60.0, 1, 0.0);
+    Some(match (run.status.as_str(), run.objective) {
+        ("optimal", Some(cost)) => Ok(Some(cost.round() as u64)),
+        ("infeasible", _) => Ok(None),
+        (other, _) => Err(other.to_owned()),
+    })
+}
+
+#[cfg(not(feature = "highs"))]
+fn by_highs(_: &Instance, _: u64) -> Option<Result<Option<u64>, String>> {
+    None
+}
+
+fn answer(mode: Mode, seed: u64, seconds: Option<f64>) -> Result<Answer, String> {
+    let numbers = &mut Numbers::new(seed);
+    let instance = training(3 + seed as usize % 2, mode, numbers);
+    let budget = budget(&instance, numbers).map_err(|e| e.to_string())?;
+    let (tree, nodes) = match by_tree(&instance, budget) {
+        Ok((cost, nodes)) => (Ok(cost), nodes),
+        Err(e) => (Err(e), 0),
+    };
+    let columns = instance.loss().map_or(0, |l| l.index() + 1);
+    let enumerated =
+        (columns <= ENUMERATED_COLUMNS).then(|| monet_optimum::optimum(&instance, budget));
+    let mut searched = None;
+    if let Some(seconds) = seconds {
+        let settings = Settings {
+            time_limit: Some(Duration::from_secs_f64(seconds)),
+            threads: 1,
+            ..Settings::new(budget)
+        };
+        let never = AtomicBool::new(false);
+        let found = monet::solve(&instance, &settings, &[], &never, &|_| {});
+        let found = found.map_err(|e| e.to_string())?;
+        searched = Some((found.status, found.objective, found.bound));
+    }
+    Ok(Answer {
+        tree,
+        nodes,
+        highs: by_highs(&instance, budget),
+        enumerated,
+        searched,
+    })
+}
+
+fn words(mode: Mode) -> String {
+    let parts = [
+        (mode.in_place, "in place"),
+        (mode.multiway, "variants"),
+        (mode.by_products, "masks"),
+        (mode.algorithms, "algorithms"),
+    ];
+    let on: Vec<&str> = parts.iter().filter(|p| p.0).map(|p| p.1).collect();
+    if on.is_empty() {
+        return "none".into();
+    }
+    on.join(", ")
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let (mut per_mode, mut first, mut only, mut seconds) = (300, 1, None, None);
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        let value = args.next().ok_or(format!("{arg} needs a value"))?;
+        match arg.as_str() {
+            "--per-mode" => per_mode = value.parse()?,
+            "--first" => first = value.parse()?,
+            "--mode" => only = Some(value.parse::<usize>()?),
+            "--search" => seconds = Some(value.parse()?),
+            _ => return Err(format!("{arg} is not known").into()),
+        }
+    }
+    if !cfg!(feature = "highs") {
+        println!("HiGHS is not built in: --features highs");
+    }
+    let titles = [
+        "feasible",
+        "not",
+        "branched",
+        "nodes",
+        "= HiGHS",
+        "enumerated",
+        "equal",
+        "above",
+        "searched",
+        "proven",
+        "wrong",
+    ];
+    let columns = [("mode", true), ("choices", false)];
+    let columns: Vec<_> = columns
+        .into_iter()
+        .chain(titles.map(|t| (t, true)))
+        .collect();
+    let mut table = Table::new(&columns);
+    let mut defects = 0;
+    for (k, mode) in Mode::all().enumerate() {
+        if only.is_some_and(|only| only != k) {
+            continue;
+        }
+        let mut counts = [0u64; 11];
+        for seed in first..first + per_mode {
+            let a = answer(mode, seed, seconds)?;
+            let mut wrong = Vec::new();
+            let tree = match &a.tree {
+                Ok(cost) => {
+                    counts[usize::from(cost.is_none())] += 1;
+                    *cost
+                }
+                Err(e) => {
+                    wrong.push(format!("tree: {e}"));
+                    None
+                }
+            };
+            counts[2] += u64::from(a.nodes > 1);
+            counts[3] += a.nodes;
+            if let Some(highs) = &a.highs {
+                match highs {
+                    Ok(cost) if *cost == tree => counts[4] += 1,
+                    other => wrong.push(format!("HiGHS: {other:?}, tree: {tree:?}")),
+                }
+            }
+            if let Some(best) = a.enumerated {
+                counts[5] += 1;
+                let above = best.is_none_or(|b| tree.is_some_and(|t| b > t));
+                if best == tree {
+                    counts[6] += 1;
+                } else if mode.in_place && above {
+                    counts[7] += 1;
+                } else {
+                    wrong.push(format!("enumerated: {best:?}, tree: {tree:?}"));
+                }
+            }
+            if let Some((status, cost, bound)) = a.searched {
+                counts[8] += 1;
+                let proven = matches!(status, Status::Optimal | Status::Infeasible);
+                counts[9] += u64::from(proven);
+                if !proven {
+                    let word = status.as_str();
+                    println!(
+                        "mode {k} seed {seed}: {word} {cost:?}, bound {bound}, tree {tree:?}, enumerated {:?}",
+                        a.enumerated
+                    );
+                }
+                let below = cost.is_some_and(|c| tree.is_none_or(|t| c < t));
+                let missed = cost.is_none() && a.enumerated.flatten().is_some();
+                let worse = a
+                    .enumerated
+                    .flatten()
+                    .is_some_and(|e| cost.is_some_and(|c| c != e && proven));
+                if below || missed || worse {
+                    wrong.push(format!(
+                        "search: {status:?} {cost:?}, tree: {tree:?}, enumerated: {:?}",
+                        a.enumerated
+                    ));
+                }
+            }
+            counts[10] += u64::from(!wrong.is_empty());
+            for problem in &wrong {
+                println!("mode {k} seed {seed}: {problem}");
+            }
+        }
+        defects += counts[10];
+        let cells = [k.to_string(), words(mode)].into_iter();
+        table.row(cells.chain(counts.map(|c| c.to_string())).collect());
+        println!("mode {k} ({}): {counts:?}", words(mode));
+    }
+    println!("\n{}", table.render(""));
+    if defects > 0 {
+        return Err(format!("{defects} instances with different answers").into());
+    }
+    Ok(())
+}

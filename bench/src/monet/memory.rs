@@ -1,0 +1,274 @@
+//! Memory at a fixed overhead: MONeT's program against Checkmate's (Table 1, Figure 3), and against encodings without
+//! recomputation (Table 3).
+
+use super::paper::Tables;
+use super::plain::{self, Plain, completed, replayed};
+use super::{Config, Failure, Network, over};
+use remat_bb::draw::tradeoff::{self, Curve, TradeoffPicture};
+use remat_bb::report::{Table, gib};
+use remat_formulations::instance::Choices;
+use remat_formulations::schedule::MonetSchedule;
+use remat_formulations::simulate::Replay;
+use remat_formulations::{monet, solve};
+use std::sync::atomic::AtomicBool;
+
+/// The overhead at which memory is compared, in percent.
+const OVERHEAD: f64 = 10.0;
+/// Budgets start at this percentage of the peak without recomputation.
+const FROM: u64 = 30;
+/// Bisections between the last budget that costs more and the first one that does not.
+const BISECTIONS: usize = 3;
+
+/// Prints the tables and draws the curves.
+///
+/// # Errors
+/// [`Failure`].
+pub fn run(config: &Config) -> Result<(), Failure> {
+    let paper = config.paper.as_deref().map(Tables::open).transpose()?;
+    let mut fixed = Table::new(&[
+        ("network", false),
+        ("plain GiB", true),
+        ("Checkmate", true),
+        ("MONeT", true),
+        ("Checkmate/MONeT", true),
+        ("plain/MONeT", true),
+        ("paper: PyTorch GB", true),
+        ("Checkmate", true),
+        ("MONeT", true),
+        ("Checkmate/MONeT", true),
+    ]);
+    let mut encodings = Table::new(&[
+        ("network", false),
+        ("encodings: ratio", true),
+        ("overhead", true),
+        ("MONeT: ratio", true),
+        ("overhead", true),
+        ("paper: Gist", true),
+        ("overhead", true),
+        ("MONeT", true),
+        ("overhead", true),
+    ]);
+    for network in config.networks()? {
+        let plain = Plain::new(&network.instance)?;
+        let encoded = plain::encoded(&network.instance)?;
+        let checkmate = curve(config, &plain, &|budget| {
+            by_checkmate(config, &network, budget)
+        })?;
+        let monet = curve(config, &plain, &|budget| by_monet(config, &network, budget))?;
+        let least = [&checkmate, &monet].map(|points| at_overhead(points, plain.cost));
+        fixed.row(fixed_row(&network.name, &plain, least, paper.as_ref()));
+        let row = encoded_row(&network.name, &plain, &encoded, &monet, paper.as_ref());
+        encodings.row(row);
+        let picture = picture(&network.name, &plain, &encoded, &checkmate, &monet);
+        let file = format!("memory_{}.svg", network.name);
+        config.save(&file, &tradeoff::draw(&picture)?)?;
+    }
+    let text = format!(
+        "Memory of plans with at most {OVERHEAD}% overhead (Table 1), {} s a solve, budgets to {}%, {} bisections\n\
+         plain: no recomputation, fastest algorithms; Checkmate: its program, then the fastest algorithms that fit (Checkmate-O)\n\n{}",
+        config.seconds,
+        FROM,
+        BISECTIONS,
+        fixed.render("")
+    );
+    config.publish("memory.txt", &text)?;
+    let text = format!(
+        "Encodings without recomputation, and MONeT's plan with the least memory found (Table 3); ratios to plain\n\n{}",
+        encodings.render("")
+    );
+    config.publish("encodings.txt", &text)
+}
+
+/// Peak and cost of a plan.
+type Point = (u64, u64);
+
+/// Points of a program over budgets: an even grid, then bisections towards the overhead that is asked for.
+fn curve(
+    config: &Config,
+    plain: &Plain,
+    solve: &dyn Fn(u64) -> Result<Option<Replay>, Failure>,
+) -> Result<Vec<Point>, Failure> {
+    let steps = config.points as u64 - 1;
+    let mut points = Vec::new();
+    let (mut dear, mut cheap) = (plain.peak_bytes * FROM / 100, None);
+    let mut ask = |budget: u64| -> Result<bool, Failure> {
+        let found = solve(budget)?;
+        let point = found.map(|r| (r.peak_bytes, r.cost));
+        points.extend(point);
+        Ok(point.is_some_and(|(_, cost)| over(cost, plain.cost) <= OVERHEAD))
+    };
+    for k in 0..=steps {
+        let budget = plain.peak_bytes * (FROM * (steps - k) + 100 * k) / (100 * steps);
+        match ask(budget)? {
+            true => cheap = cheap.or(Some(budget)),
+            false if cheap.is_none() => dear = budget,
+            false => {}
+        }
+    }
+    if let Some(mut cheap) = cheap {
+        for _ in 0..BISECTIONS {
+            let budget = dear + (cheap - dear) / 2;
+            match ask(budget)? {
+                true => cheap = budget,
+                false => dear = budget,
+            }
+        }
+    }
+    Ok(points)
+}
+
+/// MONeT's program with all choices.
+fn by_monet(config: &Config, network: &Network, budget: u64) -> Result<Option<Replay>, Failure> {
+    let never = AtomicBool::new(false);
+    let settings = config.settings(budget);
+    let found = monet::solve(&network.instance, &settings, &[], &never, &|_| {})?;
+    let schedule = found.schedule.as_ref();
+    let replay = schedule
+        .map(|s| replayed(&network.instance, s))
+        .transpose()?;
+    say(&network.name, "MONeT", budget, replay.as_ref());
+    Ok(replay)
+}
+
+/// Checkmate's program with the implementations of the smallest workspace; its stored sets completed with the fastest
+/// algorithms that fit.
+fn by_checkmate(
+    config: &Config,
+    network: &Network,
+    budget: u64,
+) -> Result<Option<Replay>, Failure> {
+    let never = AtomicBool::new(false);
+    let (view, ids) = network.instance.restricted(Choices::default());
+    let found = solve::solve(&view, &config.settings(budget), &never, &|_| {})?;
+    let (optimised, same) = network.instance.restricted(Choices {
+        algorithms: true,
+        ..Choices::default()
+    });
+    debug_assert_eq!(ids, same, "algorithms add no nodes");
+    let every: Vec<_> = view.ids().collect();
+    let stored = found
+        .schedule
+        .and_then(|s| MonetSchedule::stored_by_checkmate(&view, &every, &s));
+    let replay = stored
+        .map(|stored| completed(&optimised, budget, &stored))
+        .transpose()?
+        .filter(|r| r.peak_bytes <= budget);
+    say(&network.name, "Checkmate", budget, replay.as_ref());
+    Ok(replay)
+}
+
+fn say(network: &str, program: &str, budget: u64, replay: Option<&Replay>) {
+    let found = replay.map_or_else(
+        || "nothing".to_owned(),
+        |r| format!("cost {}, peak {:.2} GiB", r.cost, gib(r.peak_bytes)),
+    );
+    println!("{network} {program} {:.2} GiB: {found}", gib(budget));
+}
+
+/// Least peak of the points within the overhead.
+fn at_overhead(points: &[Point], base: u64) -> Option<u64> {
+    let within = points.iter().filter(|p| over(p.1, base) <= OVERHEAD);
+    within.map(|p| p.0).min()
+}
+
+fn fixed_row(
+    name: &str,
+    plain: &Plain,
+    least: [Option<u64>; 2],
+    paper: Option<&Tables>,
+) -> Vec<String> {
+    let size = |bytes: Option<u64>| bytes.map_or_else(|| "-".into(), |b| format!("{:.2}", gib(b)));
+    let ratio = |a: Option<u64>, b: Option<u64>| {
+        a.zip(b).map_or_else(String::new, |(a, b)| {
+            format!("{:.2}", a as f64 / b.max(1) as f64)
+        })
+    };
+    let [checkmate, monet] = least;
+    let mut row = vec![
+        name.to_owned(),
+        size(Some(plain.peak_bytes)),
+        size(checkmate),
+        size(monet),
+        ratio(checkmate, monet),
+        ratio(Some(plain.peak_bytes), monet),
+    ];
+    if let Some([pytorch, checkmate, monet]) = paper.and_then(|p| p.memory_gb(name)) {
+        row.extend([pytorch, checkmate, monet].map(|gb| gb.to_string()));
+        row.push(format!("{:.2}", checkmate / monet));
+    }
+    row
+}
+
+fn encoded_row(
+    name: &str,
+    plain: &Plain,
+    encoded: &Replay,
+    monet: &[Point],
+    paper: Option<&Tables>,
+) -> Vec<String> {
+    let pair = |peak: u64, cost: u64| {
+        let share = peak as f64 / plain.peak_bytes.max(1) as f64;
+        [
+            format!("{share:.2}"),
+            format!("{:.2}%", over(cost, plain.cost)),
+        ]
+    };
+    let mut row = vec![name.to_owned()];
+    row.extend(pair(encoded.peak_bytes, encoded.cost));
+    let least = monet.iter().min();
+    row.extend(least.map_or_else(
+        || ["-".into(), String::new()],
+        |(peak, cost)| pair(*peak, *cost),
+    ));
+    for (ratio, overhead) in paper.and_then(|p| p.encodings(name)).into_iter().flatten() {
+        row.extend([ratio.to_string(), format!("{overhead}%")]);
+    }
+    row
+}
+
+fn picture(
+    name: &str,
+    plain: &Plain,
+    encoded: &Replay,
+    checkmate: &[Point],
+    monet: &[Point],
+) -> TradeoffPicture {
+    // Faster than the fastest single implementations it can be, in place; the axis starts at 0.
+    let points = |all: &[Point]| {
+        let at = |p: &Point| (p.0, over(p.1, plain.cost).max(0.0));
+        all.iter().map(at).collect()
+    };
+    let curve = |name: &str, ours, points| Curve {
+        name: name.into(),
+        ours,
+        points,
+        without: "nothing found",
+    };
+    TradeoffPicture {
+        title: format!("{name}: overhead against memory"),
+        curves: vec![
+            curve("Checkmate's program", false, points(checkmate)),
+            curve(
+                "encodings, no recomputation",
+                false,
+                points(&[(encoded.peak_bytes, encoded.cost)]),
+            ),
+            curve("MONeT's program", true, points(monet)),
+        ],
+        plain_bytes: plain.peak_bytes,
+        budget_bytes: None,
+        bounds: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_memory_within_the_overhead_counts() {
+        let points = [(5, 130), (6, 110), (7, 109), (4, 111)];
+        assert_eq!(at_overhead(&points, 100), Some(6));
+        assert_eq!(at_overhead(&points, 90), None);
+    }
+}

@@ -1,0 +1,133 @@
+//! Schedules that recompute nothing: what a framework does, and encodings in the manner of Gist (Jain et al., ISCA 2018).
+
+use super::Failure;
+use remat_formulations::Instance;
+use remat_formulations::instance::{Choices, NodeId, NodeKind};
+use remat_formulations::monet;
+use remat_formulations::plan::Plan;
+use remat_formulations::schedule::{BitMatrix, MonetSchedule};
+use remat_formulations::simulate::{self, Replay};
+
+/// More memory than any budget.
+const UNLIMITED: u64 = 1 << 60;
+
+/// Training without recomputation and without choices other than the fastest algorithms.
+pub(super) struct Plain {
+    /// Peak of its plan in bytes.
+    pub peak_bytes: u64,
+    /// Its cost.
+    pub cost: u64,
+}
+
+impl Plain {
+    pub fn new(instance: &Instance) -> Result<Plain, Failure> {
+        let algorithms = Choices {
+            algorithms: true,
+            ..Choices::default()
+        };
+        let (plain, _) = instance.restricted(algorithms);
+        let everything = MonetSchedule::checkpoint_all(&plain).ok_or("a graph without a loss")?;
+        let replay = completed(&plain, UNLIMITED, &everything.retained)?;
+        Ok(Plain {
+            peak_bytes: replay.peak_bytes,
+            cost: replay.cost,
+        })
+    }
+}
+
+/// The replay of the plan of the best schedule that stores the given sets. A plan frees each tensor after its last use, so
+/// that peaks of different programs compare.
+pub(super) fn completed(
+    instance: &Instance,
+    budget_bytes: u64,
+    stored: &BitMatrix,
+) -> Result<Replay, Failure> {
+    let schedule = monet::complete(instance, budget_bytes, stored);
+    let schedule = schedule.ok_or("stored sets of another shape")?;
+    replayed(instance, &schedule)
+}
+
+/// The replay of a schedule's plan.
+pub(super) fn replayed(instance: &Instance, schedule: &MonetSchedule) -> Result<Replay, Failure> {
+    let plan = Plan::from_monet(instance, schedule)?;
+    Ok(simulate::plan(instance, &plan)?)
+}
+
+/// Encodings without recomputation: each backward node reads the mask where there is one, or else what makes the sum of all
+/// stored tensors smallest; the smallest peak that this gives, and the least cost within it.
+pub(super) fn encoded(instance: &Instance) -> Result<Replay, Failure> {
+    let stored = smallest_stored(instance).ok_or("a graph without a loss")?;
+    let smallest = completed(instance, 0, &stored)?;
+    let schedule = monet::complete(instance, 0, &stored).ok_or("a graph without a loss")?;
+    // The rows charge more than the plan has: the budget is in their terms.
+    let budget_bytes = simulate::monet(instance, &schedule)?.peak_bytes;
+    let cheapest = completed(instance, budget_bytes, &stored)?;
+    Ok(match cheapest.peak_bytes <= smallest.peak_bytes {
+        true => cheapest,
+        false => smallest,
+    })
+}
+
+/// What the backward pass reads by implementations that make its sum small, stored until its last reader.
+fn smallest_stored(instance: &Instance) -> Option<BitMatrix> {
+    let (stages, columns) = MonetSchedule::shape(instance)?;
+    let ways = |t: usize| &instance.node(NodeId::from(columns - 1 + t)).implementations;
+    let reads = |t: usize, way: usize| {
+        let needs = ways(t)[way].needs.iter().map(|u| u.index());
+        needs.filter(move |&u| u < columns)
+    };
+    let by_product = |u: usize| {
+        matches!(
+            instance.node(NodeId::from(u)).kind,
+            NodeKind::ByProduct { .. }
+        )
+    };
+    let bytes = |u: usize| instance.node(NodeId::from(u)).output_bytes;
+    let mut readers = vec![0u32; columns];
+    let mut chosen = vec![0; stages];
+    for (t, chosen) in chosen.iter_mut().enumerate().skip(1) {
+        let encoded = (0..ways(t).len()).find(|&way| reads(t, way).any(by_product));
+        *chosen = encoded.unwrap_or(0);
+        reads(t, *chosen).for_each(|u| readers[u] += 1);
+    }
+    let mut moved = true;
+    while moved {
+        moved = false;
+        for t in 1..stages {
+            reads(t, chosen[t]).for_each(|u| readers[u] -= 1);
+            let more = |way: usize| -> u64 {
+                let new = reads(t, way).filter(|&u| readers[u] == 0);
+                new.map(bytes).sum()
+            };
+            let best = (0..ways(t).len()).min_by_key(|&way| (more(way), way != chosen[t]))?;
+            moved |= best != chosen[t];
+            chosen[t] = best;
+            reads(t, best).for_each(|u| readers[u] += 1);
+        }
+    }
+    let mut stored = BitMatrix::new(stages + 1, columns);
+    for t in 1..stages {
+        // Row (6): what a backward node reads is stored beyond its stage.
+        for u in reads(t, chosen[t]) {
+            (1..=t + 1).for_each(|s| stored.set(s, u, true));
+        }
+    }
+    Some(stored)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::zoo_model;
+    use super::*;
+
+    #[test]
+    fn encodings_take_less_memory_and_recompute_nothing() {
+        let instance = zoo_model("vgg16?batch=2").unwrap();
+        let plain = Plain::new(&instance).unwrap();
+        let encoded = encoded(&instance).unwrap();
+        assert!(encoded.peak_bytes < plain.peak_bytes);
+        let proper = |id: &NodeId| !matches!(instance.node(*id).kind, NodeKind::ByProduct { .. });
+        assert!(encoded.computations >= instance.ids().filter(proper).count());
+        assert!(encoded.computations <= instance.len());
+    }
+}
