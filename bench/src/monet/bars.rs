@@ -28,7 +28,7 @@ pub(super) fn draw(title: &str, names: &[&str], groups: &[Group]) -> Result<Stri
     };
     let (left, _, right, _) = frame.pixels;
     Ok(style::picture(SIZE, |area| {
-        let words = "percent over every node once in its fastest way; no bar: no plan was found";
+        let words = "percent over no recomputation; no bar: no plan was found";
         style::title(area, title, words)?;
         for (k, name) in names.iter().enumerate() {
             let x = left + 160 * k as i32;

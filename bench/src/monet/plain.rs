@@ -8,31 +8,44 @@ use remat_formulations::plan::Plan;
 use remat_formulations::schedule::{BitMatrix, MonetSchedule};
 use remat_formulations::simulate::{self, Replay};
 
-/// More memory than any budget.
-const UNLIMITED: u64 = 1 << 60;
+/// Memory of the device of the paper's measurements: each batch is the largest that it can train without recomputation.
+pub(super) const DEVICE_BYTES: u64 = 16 << 30;
 
-/// Training without recomputation and without choices other than the fastest algorithms.
+/// Training without recomputation, as a framework does it: activations in place, their gradients from what is there.
 pub(super) struct Plain {
-    /// Peak of its plan in bytes.
+    /// Peak of its plan in bytes, with the algorithms of the smallest workspaces.
     pub peak_bytes: u64,
-    /// Its cost.
+    /// Its cost, with the fastest algorithms that fit the device.
     pub cost: u64,
 }
 
 impl Plain {
     pub fn new(instance: &Instance) -> Result<Plain, Failure> {
-        let algorithms = Choices {
-            algorithms: true,
-            ..Choices::default()
-        };
-        let (plain, _) = instance.restricted(algorithms);
-        let everything = MonetSchedule::checkpoint_all(&plain).ok_or("a graph without a loss")?;
-        let replay = completed(&plain, UNLIMITED, &everything.retained)?;
+        let (plain, _) = instance.restricted(Choices {
+            masks: false,
+            ..Choices::ALL
+        });
+        let stored = smallest_stored(&plain).ok_or("a graph without a loss")?;
+        let least = smallest(&plain, &stored)?;
+        let fast = completed(&plain, DEVICE_BYTES, &stored)?;
         Ok(Plain {
-            peak_bytes: replay.peak_bytes,
-            cost: replay.cost,
+            peak_bytes: least.peak_bytes,
+            cost: fast.cost.min(least.cost),
         })
     }
+}
+
+/// The smallest peak that stored sets give, at the least cost within it.
+fn smallest(instance: &Instance, stored: &BitMatrix) -> Result<Replay, Failure> {
+    let schedule = monet::complete(instance, 0, stored).ok_or("stored sets of another shape")?;
+    let smallest = replayed(instance, &schedule)?;
+    // The rows charge more than the plan has: the budget is in their terms.
+    let budget_bytes = simulate::monet(instance, &schedule)?.peak_bytes;
+    let cheapest = completed(instance, budget_bytes, stored)?;
+    Ok(match cheapest.peak_bytes <= smallest.peak_bytes {
+        true => cheapest,
+        false => smallest,
+    })
 }
 
 /// The replay of the plan of the best schedule that stores the given sets. A plan frees each tensor after its last use, so
@@ -57,15 +70,7 @@ pub(super) fn replayed(instance: &Instance, schedule: &MonetSchedule) -> Result<
 /// stored tensors smallest; the smallest peak that this gives, and the least cost within it.
 pub(super) fn encoded(instance: &Instance) -> Result<Replay, Failure> {
     let stored = smallest_stored(instance).ok_or("a graph without a loss")?;
-    let smallest = completed(instance, 0, &stored)?;
-    let schedule = monet::complete(instance, 0, &stored).ok_or("a graph without a loss")?;
-    // The rows charge more than the plan has: the budget is in their terms.
-    let budget_bytes = simulate::monet(instance, &schedule)?.peak_bytes;
-    let cheapest = completed(instance, budget_bytes, &stored)?;
-    Ok(match cheapest.peak_bytes <= smallest.peak_bytes {
-        true => cheapest,
-        false => smallest,
-    })
+    smallest(instance, &stored)
 }
 
 /// What the backward pass reads by implementations that make its sum small, stored until its last reader.
