@@ -134,6 +134,16 @@ fn choices_are_made_by_default_and_the_plan_holds() {
     assert!(svg.exists());
     let (words, _) = run_to(0, &["explain", text(&graph), text(&plan)]);
     assert!(words.contains("network: "), "{words}");
+    let told = object(&run_to(0, &["explain", text(&graph), text(&plan), "--json"]).0);
+    let sum = |list: &str| -> u64 {
+        let costs = told[list].as_array().unwrap().iter();
+        costs.map(|one| one["cost"].as_u64().unwrap()).sum()
+    };
+    let cost = |name: &str| told[name].as_u64().unwrap();
+    assert_eq!(
+        cost("cost"),
+        cost("base_cost") + sum("recomputed") + sum("slower")
+    );
 }
 
 #[test]

@@ -4,8 +4,8 @@
 //! are free for others. Whether that was needed is told by the fullest moment of the absence: where the tensor would
 //! not have fitted in beside what was there, the budget forced it out (or forced out something in its place).
 
-use crate::instance::{Instance, NodeId};
-use crate::plan::{Plan, Step};
+use crate::instance::{Instance, NodeId, NodeKind};
+use crate::plan::{Plan, Semantics, Step};
 use crate::simulate::{self, Replay, ReplayError};
 use std::collections::BTreeMap;
 
@@ -52,6 +52,17 @@ pub struct Story {
     pub absences: Vec<Absence>,
 }
 
+/// A node whose first computation is not the cheapest that there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slower {
+    /// The node.
+    pub node: NodeId,
+    /// The implementation that it runs.
+    pub implementation: usize,
+    /// What this costs more than its cheapest way; for a by-product, what it costs at all.
+    pub cost: u64,
+}
+
 /// A plan explained.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
@@ -61,15 +72,37 @@ pub struct Explanation {
     pub order: Vec<NodeId>,
     /// Tensors that are computed more than once: the dearest first.
     pub stories: Vec<Story>,
-    /// Tensors that are read by the backward pass and stay in memory from their first computation to their last reader
-    /// (all of them in graphs without a loss count by any later reader): the largest first.
+    /// Tensors that the plan's backward nodes read and that stay in memory from their first computation to their last reader
+    /// (in graphs without a loss any reader counts): the largest first.
     pub kept: Vec<NodeId>,
+    /// What is slower than it could be to need less memory, in programs with implementations: the dearest first.
+    pub slower: Vec<Slower>,
 }
 
 impl Explanation {
     /// Cost of all recomputations.
     pub fn extra_cost(&self) -> u64 {
         self.stories.iter().map(|s| s.cost).sum()
+    }
+
+    /// What slower implementations and by-products cost in all.
+    pub fn slower_cost(&self) -> u64 {
+        self.slower.iter().map(|s| s.cost).sum()
+    }
+}
+
+/// The least that a node's first computation costs; nothing for what may be left out.
+fn least_cost(instance: &Instance, semantics: Semantics, id: NodeId) -> u64 {
+    let node = instance.node(id);
+    match (semantics, node.kind) {
+        (Semantics::Checkmate, _) => node.cost(),
+        (Semantics::Monet, NodeKind::ByProduct { .. }) => 0,
+        (Semantics::Monet, _) => {
+            let ways = node.implementations.iter().map(|way| way.cost);
+            let saved = node.in_place.as_ref().map_or(0, |o| o.cost_delta.min(0));
+            let least = ways.min().unwrap_or(0);
+            least.saturating_sub(saved.unsigned_abs())
+        }
     }
 }
 
@@ -97,30 +130,43 @@ pub fn explain(instance: &Instance, plan: &Plan) -> Result<Explanation, ReplayEr
         })
         .collect();
     stories.sort_by_key(|s| (std::cmp::Reverse(s.cost), s.node));
-    let last_forward = instance.loss().map(|l| l.index());
-    let wanted_later = |i: usize| {
-        let users = instance.users(NodeId::from(i));
-        match last_forward {
-            Some(loss) => i < loss && users.iter().any(|q| q.index() > loss),
-            None => !users.is_empty(),
-        }
-    };
     let mut kept: Vec<NodeId> = (0..instance.len())
-        .filter(|&i| reader.tensors[i].runs == 1 && wanted_later(i))
+        .filter(|&i| reader.tensors[i].runs == 1 && reader.tensors[i].read_later)
         .map(NodeId::from)
         .collect();
     kept.sort_by_key(|id| (std::cmp::Reverse(instance.node(*id).output_bytes), *id));
+    let mut slower: Vec<Slower> = Vec::new();
+    for (i, tensor) in reader.tensors.iter().enumerate() {
+        let node = NodeId::from(i);
+        let Some((implementation, cost)) = tensor.first else {
+            continue;
+        };
+        let cost = cost.saturating_sub(least_cost(instance, plan.semantics, node));
+        if cost > 0 {
+            slower.push(Slower {
+                node,
+                implementation,
+                cost,
+            });
+        }
+    }
+    slower.sort_by_key(|s| (std::cmp::Reverse(s.cost), s.node));
     Ok(Explanation {
         replay,
         order,
         stories,
         kept,
+        slower,
     })
 }
 
 #[derive(Clone, Default)]
 struct Tensor {
     runs: usize,
+    /// Implementation and cost of the first computation.
+    first: Option<(usize, u64)>,
+    /// A backward node reads it; in graphs without a loss, any node.
+    read_later: bool,
     copies: usize,
     extra_cost: u64,
     /// Computations done when the last copy was freed, and the node after which.
@@ -173,8 +219,10 @@ impl<'a> Reader<'a> {
         };
         let cost = self.replay.timeline[at].cost - cost_before;
         let needs = &self.instance.node(node).implementations[implementation].needs;
+        let last_forward = self.instance.loss();
         for need in needs {
             let read = &mut self.tensors[need.index()];
+            read.read_later |= last_forward.is_none_or(|loss| *need < loss && node > loss);
             if std::mem::take(&mut read.unread)
                 && let Some(last) = read.absences.last_mut()
             {
@@ -191,8 +239,10 @@ impl<'a> Reader<'a> {
         let fullest = self.tensors[node.index()].freed.map(|f| between(f.0));
         let tensor = &mut self.tensors[node.index()];
         tensor.runs += 1;
-        if tensor.runs > 1 {
+        if tensor.first.is_some() {
             tensor.extra_cost += cost;
+        } else {
+            tensor.first = Some((implementation, cost));
         }
         if tensor.copies == 0
             && let Some((from, freed_after)) = tensor.freed.take()
@@ -270,5 +320,48 @@ mod tests {
             explain(&instance, &Plan::from_checkmate(&instance, &keep).unwrap()).unwrap();
         assert!(untouched.stories.is_empty() && untouched.extra_cost() == 0);
         assert!(untouched.kept.contains(&NodeId(0)));
+    }
+
+    #[test]
+    fn what_recomputation_does_not_cost_slower_implementations_do() {
+        use crate::monet;
+        use crate::schedule::MonetSchedule;
+        use crate::zoo::{self, ModelSpec};
+        let text = "zoo:vgg16?batch=64&device=p100&implementations=monet";
+        let instance = zoo::build(&text.parse::<ModelSpec>().unwrap()).unwrap();
+        let everything = MonetSchedule::checkpoint_all(&instance).unwrap();
+        let mut stored = everything.retained.clone();
+        for t in 0..stored.rows() {
+            (0..stored.columns())
+                .filter(|i| i % 3 == 0)
+                .for_each(|i| stored.set(t, i, false));
+        }
+        let schedule = monet::complete(&instance, 0, &stored).unwrap();
+        let plan = Plan::from_monet(&instance, &schedule).unwrap();
+        let told = explain(&instance, &plan).unwrap();
+        let replay = &told.replay;
+        assert!(told.extra_cost() > 0 && told.slower_cost() > 0);
+        assert_eq!(
+            replay.cost,
+            replay.base_cost + told.extra_cost() + told.slower_cost()
+        );
+        // Kept is what backward nodes read by the implementations of the plan, masks among it.
+        let loss = instance.loss().unwrap();
+        for id in &told.kept {
+            let reads = |step: &Step| match step {
+                Step::Compute {
+                    node,
+                    implementation,
+                    ..
+                } => {
+                    let way = &instance.node(*node).implementations[usize::from(*implementation)];
+                    *node > loss && way.needs.contains(id)
+                }
+                _ => false,
+            };
+            assert!(plan.steps.iter().any(reads), "{id}");
+        }
+        let mask = |id: &NodeId| matches!(instance.node(*id).kind, NodeKind::ByProduct { .. });
+        assert!(told.kept.iter().any(mask));
     }
 }

@@ -5,7 +5,7 @@ use crate::failure::{Exit, Failure};
 use crate::{files, report, source};
 use remat_formulations::Instance;
 use remat_formulations::budget::format_bytes;
-use remat_formulations::explain::{self, Absence, Explanation, Story};
+use remat_formulations::explain::{self, Absence, Explanation, Slower, Story};
 use remat_formulations::instance::NodeId;
 use remat_formulations::simulate::Replay;
 use serde::Serialize;
@@ -83,6 +83,7 @@ impl Teller<'_> {
                 self.share(told.extra_cost())
             );
         }
+        self.slower(&mut text);
         let _ = writeln!(
             text,
             "Memory peaks at {} while {} runs; without recomputation it would be {} while {} runs: {} saved.",
@@ -147,6 +148,41 @@ impl Teller<'_> {
             format_bytes(total),
             largest.join(", ")
         );
+    }
+
+    fn slower(&self, text: &mut String) {
+        let slower = &self.told.slower;
+        if slower.is_empty() {
+            return;
+        }
+        let dearest = slower.iter().take(3).map(|s| {
+            let name = self.name(s.node);
+            match self.implementation(s) {
+                "" => format!("{name} ({})", self.cost(s.cost)),
+                way => format!("{name} by {way} ({})", self.cost(s.cost)),
+            }
+        });
+        let dearest: Vec<String> = dearest.collect();
+        let cost = self.told.slower_cost();
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "{} slower than in the fastest way, or made for a backward node as a mask is, for {} more ({:.2}%), the dearest {}.",
+            match slower.len() {
+                1 => "1 node is".to_owned(),
+                n => format!("{n} nodes are"),
+            },
+            self.cost(cost),
+            self.share(cost),
+            dearest.join(", ")
+        );
+    }
+
+    /// The name of an implementation; nothing where it has none.
+    fn implementation(&self, slower: &Slower) -> &str {
+        let node = self.instance.node(slower.node);
+        let way = node.implementations.get(slower.implementation);
+        way.map_or("", |way| way.name.as_str())
     }
 
     fn story(&self, text: &mut String, story: &Story) {
@@ -263,6 +299,16 @@ impl Teller<'_> {
                 .map(|id| (self.name(*id), self.instance.node(*id).output_bytes))
                 .collect(),
             recomputed: recomputed.collect(),
+            slower: self
+                .told
+                .slower
+                .iter()
+                .map(|s| JsonSlower {
+                    node: self.name(s.node),
+                    implementation: self.implementation(s),
+                    cost: s.cost,
+                })
+                .collect(),
         })
     }
 }
@@ -287,6 +333,14 @@ struct Json<'a> {
     budget_bytes: Option<u64>,
     kept: Vec<(&'a str, u64)>,
     recomputed: Vec<JsonStory<'a>>,
+    slower: Vec<JsonSlower<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonSlower<'a> {
+    node: &'a str,
+    implementation: &'a str,
+    cost: u64,
 }
 
 #[derive(Serialize)]
