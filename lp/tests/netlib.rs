@@ -2,8 +2,13 @@
 
 mod support;
 
-use remat_lp::{Algorithm, Basis, LpOutcome, Model, Settings, Solver, VarStatus, certificate, mps};
+use remat_lp::presolve::{self, PresolveSettings};
+use remat_lp::{
+    Algorithm, Basis, Limits, LpOutcome, Model, Settings, Solver, VarStatus, certificate, mps,
+    proven_bound,
+};
 use std::path::Path;
+use std::sync::Arc;
 use support::netlib_dir;
 
 /// Names and objectives of the reference table, smallest problems first.
@@ -159,7 +164,7 @@ fn a_restored_optimal_basis_needs_no_pivots() {
         if nonzeros > 6_000 {
             continue;
         }
-        let model = std::sync::Arc::new(mps::read(dir.join(format!("{name}.mps.gz"))).unwrap());
+        let model = Arc::new(mps::read(dir.join(format!("{name}.mps.gz"))).unwrap());
         let mut first = Solver::new(model.clone(), Settings::default());
         let basis = first.solve().optimal().unwrap().basis.clone();
         let mut second = Solver::new(
@@ -181,4 +186,27 @@ fn a_restored_optimal_basis_needs_no_pivots() {
             second.stats().iterations()
         );
     }
+}
+
+#[test]
+fn bounds_are_proven_in_spite_of_rounding() {
+    let Some(dir) = netlib_dir() else { return };
+    let mut count = 0;
+    for (name, objective, _) in reference(&dir) {
+        let model = Arc::new(mps::read(dir.join(format!("{name}.mps.gz"))).unwrap());
+        for reductions in [None, Some(PresolveSettings::default())] {
+            let (settings, limits) = (Settings::default(), Limits::default());
+            let solved = presolve::solve(&model, &settings, &limits, reductions.as_ref());
+            let (bound, y) = proven_bound(&model, solved.outcome.optimal().unwrap());
+            assert_eq!(bound, certificate::exact_bound(&model, &y), "{name}");
+            // The reference has ten digits.
+            let short = (objective - bound) / objective.abs().max(1.0);
+            assert!(
+                short > -1e-9 && short < 1e-8,
+                "{name}: {bound} of {objective}"
+            );
+            count += 1;
+        }
+    }
+    assert_eq!(count, 122);
 }

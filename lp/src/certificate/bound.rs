@@ -5,7 +5,7 @@
 //! column only so much room (*implied bounds*). They hold for every feasible point, so the result holds as well, and a
 //! reduced cost of 1e-15 times an implied bound of 1e6 costs nothing worth mentioning.
 
-use crate::model::{Model, Sense};
+use crate::model::Model;
 use crate::sum2::Sum2;
 
 /// How often rows are asked for implied bounds that may in turn imply others.
@@ -29,81 +29,88 @@ pub fn safe_bound(model: &Model, y: &[f64]) -> f64 {
     if y.len() != model.num_rows() {
         return -sign * f64::INFINITY;
     }
-    let low = Multipliers::new(model, y).least();
-    match model.sense {
-        Sense::Minimise => low,
-        Sense::Maximise => -low,
+    let y = priced(model, y);
+    match least(model, |i| (y[i], y[i]), |j| reduced_cost(model, &y, j)) {
+        Ok(low) => sign * low,
+        Err(_) => -sign * f64::INFINITY,
     }
 }
 
 /// Multipliers of the minimised program; those that price an infinite side are dropped, which is allowed: any give a bound.
-struct Multipliers<'a> {
-    model: &'a Model,
-    y: Vec<f64>,
+pub(super) fn priced(model: &Model, y: &[f64]) -> Vec<f64> {
+    let sign = model.sense.sign();
+    let usable = y.iter().enumerate().map(|(i, &v)| {
+        let v = sign * v;
+        let side = if v > 0.0 {
+            model.row_lower[i]
+        } else {
+            model.row_upper[i]
+        };
+        if v.is_finite() && side.is_finite() {
+            v
+        } else {
+            0.0
+        }
+    });
+    usable.collect()
 }
 
-impl<'a> Multipliers<'a> {
-    fn new(model: &'a Model, y: &[f64]) -> Self {
-        let sign = model.sense.sign();
-        let usable = y.iter().enumerate().map(|(i, &v)| {
-            let v = sign * v;
-            let side = side(v, model.row_lower[i], model.row_upper[i]);
-            if v.is_finite() && side.is_finite() {
-                v
-            } else {
-                0.0
-            }
+/// Where a multiplier or reduced cost has a wrong sign and no bound to hold it: nothing is proven.
+#[derive(Debug)]
+pub(super) struct Open {
+    pub rows: Vec<usize>,
+    pub cols: Vec<usize>,
+}
+
+/// The least value of `y . r + (c - A^T y) . x` over the boxes of row activities `r` and columns `x`, for multipliers and
+/// reduced costs of which intervals are known.
+pub(super) fn least(
+    model: &Model,
+    multiplier: impl Fn(usize) -> (f64, f64),
+    reduced_cost: impl Fn(usize) -> (f64, f64),
+) -> Result<f64, Open> {
+    let mut total = Bounded::new(model.sense.sign() * model.offset);
+    let mut open = Open {
+        rows: Vec::new(),
+        cols: Vec::new(),
+    };
+    for i in 0..model.num_rows() {
+        let side = (model.row_lower[i], model.row_upper[i]);
+        if !add_least(&mut total, multiplier(i), side) {
+            open.rows.push(i);
+        }
+    }
+    let mut costs = Vec::new();
+    for j in 0..model.num_cols() {
+        let reduced = reduced_cost(j);
+        let side = (model.col_lower[j], model.col_upper[j]);
+        if !add_least(&mut total, reduced, side) {
+            open.cols.push(j);
+            costs.push(reduced);
+        }
+    }
+    if !open.cols.is_empty() {
+        let (lower, upper) = implied_bounds(model, open.cols.iter().copied());
+        let mut costs = costs.into_iter();
+        open.cols.retain(|&j| {
+            let reduced = costs.next().unwrap_or((f64::NAN, f64::NAN));
+            !add_least(&mut total, reduced, (lower[j], upper[j]))
         });
-        Multipliers {
-            model,
-            y: usable.collect(),
-        }
     }
-
-    /// The least value of `y . r + (c - A^T y) . x` over the boxes of row activities `r` and columns `x`.
-    fn least(&self) -> f64 {
-        let model = self.model;
-        let sign = model.sense.sign();
-        let mut total = Bounded::new(sign * model.offset);
-        for (i, &v) in self.y.iter().enumerate() {
-            if v != 0.0 {
-                total.add_product(v, side(v, model.row_lower[i], model.row_upper[i]));
-            }
-        }
-        let mut open = Vec::new();
-        for j in 0..model.num_cols() {
-            let reduced = self.reduced_cost(j);
-            if !add_least(
-                &mut total,
-                reduced,
-                (model.col_lower[j], model.col_upper[j]),
-            ) {
-                open.push((j, reduced));
-            }
-        }
-        if !open.is_empty() {
-            let (lower, upper) = implied_bounds(model, open.iter().map(|o| o.0));
-            for (j, reduced) in open {
-                if !add_least(&mut total, reduced, (lower[j], upper[j])) {
-                    return f64::NEG_INFINITY;
-                }
-            }
-        }
-        total.interval().0
-    }
-
-    fn reduced_cost(&self, j: usize) -> (f64, f64) {
-        let mut d = Bounded::new(self.model.sense.sign() * self.model.cost[j]);
-        for (i, v) in self.model.cols.iter(j) {
-            d.add_product(-v, self.y[i]);
-        }
-        d.interval()
+    let low = total.interval().0;
+    if open.rows.is_empty() && open.cols.is_empty() && !low.is_nan() {
+        Ok(low)
+    } else {
+        Err(open)
     }
 }
 
-/// The side of `[l, u]` that a multiplier prices.
-fn side(v: f64, l: f64, u: f64) -> f64 {
-    if v > 0.0 { l } else { u }
+pub(super) fn reduced_cost(model: &Model, y: &[f64], j: usize) -> (f64, f64) {
+    let mut d = Bounded::new(model.sense.sign() * model.cost[j]);
+    for (i, v) in model.cols.iter(j) {
+        d.add_product(-v, y[i]);
+    }
+    d.interval()
 }
 
 /// Adds the least of `d * x` over the four corners; false if there is none.
@@ -111,13 +118,16 @@ fn add_least(total: &mut Bounded, (low, high): (f64, f64), (l, u): (f64, f64)) -
     if low == 0.0 && high == 0.0 {
         return true;
     }
+    if !low.is_finite() || !high.is_finite() {
+        return false;
+    }
     if (low < 0.0 && u == f64::INFINITY) || (high > 0.0 && l == f64::NEG_INFINITY) {
         return false;
     }
     let corners = [(low, l), (low, u), (high, l), (high, u)];
     let (a, b) = corners
         .into_iter()
-        .filter(|&(d, x)| x.is_finite() && d.is_finite())
+        .filter(|&(_, x)| x.is_finite())
         .min_by(|p, q| (p.0 * p.1).total_cmp(&(q.0 * q.1)))
         .unwrap_or((0.0, 0.0));
     total.add_product(a, b);
@@ -251,7 +261,7 @@ impl Bounded {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ColId, ModelBuilder};
+    use crate::{ColId, ModelBuilder, Sense};
 
     #[test]
     fn rows_bound_columns_that_the_model_leaves_open() {

@@ -2,14 +2,17 @@
 //!
 //! All sums are compensated ([Ogita, Rump & Oishi 2005]: as accurate as if computed with twice the precision).
 //! [`safe_bound`] goes further: its result is a valid bound whatever `y` is, with every rounding error accounted for
-//! (Neumaier & Shcherbina, *Safe bounds in linear and mixed-integer linear programming*, 2004).
+//! (Neumaier & Shcherbina, *Safe bounds in linear and mixed-integer linear programming*, 2004). [`exact_bound`] does it in
+//! rational numbers where doubles cannot.
 
 mod bound;
+mod exact;
 
 use crate::model::Model;
 use crate::outcome::{FarkasRay, LpOutcome, Ray, Solution};
 use crate::sum2::Sum2;
 pub use bound::safe_bound;
+pub use exact::exact_bound;
 
 /// What a check measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -1,0 +1,237 @@
+//! Exact solutions of square systems by lifting (Dixon, *Exact solution of linear equations using p-adic expansions*, 1982).
+//!
+//! One elimination modulo a prime gives one digit of the solution after the other; when there are enough, the
+//! rational numbers are recognised (Wang's reconstruction) and verified in the integers.
+
+use super::modular::{Elimination, PRIME, residue};
+use num_bigint::BigInt;
+use num_traits::{One, Signed, Zero};
+
+/// A square system in integers: equations by (variable, coefficient), and right sides.
+#[derive(Clone, Debug)]
+pub(super) struct System {
+    pub equations: Vec<Vec<(usize, BigInt)>>,
+    /// Each equation is that of the elimination divided by two to this power.
+    pub exponents: Vec<i64>,
+    pub right: Vec<BigInt>,
+    pub vars: usize,
+}
+
+/// Numerators over one positive denominator.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Rationals {
+    pub numerators: Vec<BigInt>,
+    pub denominator: BigInt,
+}
+
+impl System {
+    /// The solution, by the elimination of the same equations modulo the prime; verified. None where the prime was
+    /// unlucky or more than `work` operations would be needed.
+    pub fn solve(&self, elimination: &Elimination, mut work: u64) -> Option<Rationals> {
+        let prime = BigInt::from(PRIME);
+        let mut rest = self.right.clone();
+        let mut digits: Vec<Vec<i64>> = Vec::new();
+        let mut residues = vec![0; self.equations.len()];
+        let mut x = vec![0; self.vars];
+        let entries: usize = self.equations.iter().map(Vec::len).sum();
+        let step = (10 * entries + elimination.len()) as u64;
+        let mut wanted = 4;
+        let enough = self.bits() / 30 + 4;
+        loop {
+            while digits.len() < wanted {
+                work = work.checked_sub(step)?;
+                for ((r, v), &e) in residues.iter_mut().zip(&rest).zip(&self.exponents) {
+                    *r = residue(v, e);
+                }
+                elimination.solve(&mut residues, &mut x);
+                let digit: Vec<i64> = x.iter().map(|&v| balanced(v)).collect();
+                for (r, equation) in rest.iter_mut().zip(&self.equations) {
+                    for (var, coefficient) in equation {
+                        if digit[*var] != 0 {
+                            *r -= coefficient * digit[*var];
+                        }
+                    }
+                    *r /= &prime;
+                }
+                digits.push(digit);
+            }
+            let square = (digits.len() * digits.len()) as u64;
+            work = work.checked_sub(square * self.vars as u64 / 2)?;
+            if let Some(found) = self.recognise(&digits, &prime)
+                && self.holds(&found)
+            {
+                return Some(found);
+            }
+            if wanted as u64 > enough {
+                return None;
+            }
+            wanted *= 2;
+        }
+    }
+
+    /// More bits than numerators or denominator of the solution have, by Hadamard's inequality.
+    fn bits(&self) -> u64 {
+        let row = |r: &Vec<(usize, BigInt)>| {
+            let largest = r.iter().map(|e| e.1.bits()).max().unwrap_or(0);
+            largest + u64::from((r.len() + 1).ilog2()) + 1
+        };
+        let right = self.right.iter().map(BigInt::bits).max().unwrap_or(0);
+        self.equations.iter().map(row).sum::<u64>() + right + u64::from((self.vars + 1).ilog2())
+    }
+
+    /// The rationals of which these are the first digits, if they are clearly smaller than what the digits could tell.
+    fn recognise(&self, digits: &[Vec<i64>], prime: &BigInt) -> Option<Rationals> {
+        let modulus = prime.pow(digits.len() as u32);
+        let half = &modulus >> 1;
+        // A number that is not there passes by chance once in 2^64.
+        let limit = BigInt::one() << ((modulus.bits().saturating_sub(64)) / 2);
+        let mut denominator = BigInt::one();
+        let mut found: Vec<(BigInt, BigInt)> = Vec::with_capacity(self.vars);
+        for var in 0..self.vars {
+            let horner = |acc: BigInt, d: &Vec<i64>| acc * prime + d[var];
+            let value = digits.iter().rev().fold(BigInt::zero(), horner);
+            let mut scaled = (value * &denominator) % &modulus;
+            if scaled > half {
+                scaled -= &modulus;
+            } else if scaled < -&half {
+                scaled += &modulus;
+            }
+            if scaled.abs() > limit {
+                let (n, d) = fraction(scaled, &modulus, &limit)?;
+                denominator *= d;
+                if denominator > limit {
+                    return None;
+                }
+                scaled = n;
+            }
+            found.push((scaled, denominator.clone()));
+        }
+        let numerators = found.into_iter().map(|(n, d)| {
+            if d == denominator {
+                n
+            } else {
+                n * (&denominator / d)
+            }
+        });
+        Some(Rationals {
+            numerators: numerators.collect(),
+            denominator,
+        })
+    }
+
+    fn holds(&self, found: &Rationals) -> bool {
+        self.equations.iter().zip(&self.right).all(|(row, right)| {
+            let products = row.iter().map(|(var, c)| c * &found.numerators[*var]);
+            products.sum::<BigInt>() == right * &found.denominator
+        })
+    }
+}
+
+fn balanced(v: u64) -> i64 {
+    if v > PRIME / 2 {
+        v as i64 - PRIME as i64
+    } else {
+        v as i64
+    }
+}
+
+/// Numerator and positive denominator, both at most `limit`, of the fraction that is `value` modulo `modulus`.
+fn fraction(value: BigInt, modulus: &BigInt, limit: &BigInt) -> Option<(BigInt, BigInt)> {
+    let (mut high, mut low) = (modulus.clone(), value);
+    let (mut before, mut now) = (BigInt::zero(), BigInt::one());
+    if low.is_negative() {
+        low += modulus;
+    }
+    while &low > limit {
+        let quotient = &high / &low;
+        let next = &high - &quotient * &low;
+        high = std::mem::replace(&mut low, next);
+        let next = &before - &quotient * &now;
+        before = std::mem::replace(&mut now, next);
+    }
+    if now.is_zero() || &now.abs() > limit {
+        return None;
+    }
+    Some(if now.is_negative() {
+        (-low, -now)
+    } else {
+        (low, now)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::modular::Entry;
+    use super::*;
+
+    fn eliminated(system: &System) -> Elimination {
+        let equations = system.equations.iter().map(|row| {
+            let entry = |(var, c): &(usize, BigInt)| Entry {
+                var: *var as u32,
+                value: c.to_string().parse().unwrap(),
+                residue: residue(c, 0),
+            };
+            row.iter().map(entry).collect()
+        });
+        Elimination::new(equations.collect(), system.vars, u64::MAX).unwrap()
+    }
+
+    #[test]
+    fn hilbert_matrices_are_solved_exactly() {
+        // Rows of the Hilbert matrix of order 12, multiplied by their denominators; the sum of each row on the right: all ones.
+        let n = 12usize;
+        let product: BigInt = (1..2 * n as i64).map(BigInt::from).product();
+        let equations: Vec<Vec<(usize, BigInt)>> = (0..n)
+            .map(|i| (0..n).map(|j| (j, &product / (i + j + 1))).collect())
+            .collect();
+        let right = equations
+            .iter()
+            .map(|r| r.iter().map(|e| e.1.clone()).sum())
+            .collect();
+        let mut system = System {
+            equations,
+            exponents: vec![0; n],
+            right,
+            vars: n,
+        };
+        let elimination = eliminated(&system);
+        assert_eq!(elimination.pivots().count(), n);
+        let found = system.solve(&elimination, u64::MAX).unwrap();
+        assert!(found.numerators.iter().all(|v| *v == found.denominator));
+        // With the first unit vector on the right: the first column of the inverse, whose first entry is n^2.
+        system.right = vec![BigInt::zero(); n];
+        system.right[0] = product;
+        let found = system.solve(&elimination, u64::MAX).unwrap();
+        assert_eq!(found.numerators[0], &found.denominator * (n * n));
+        assert!(system.solve(&elimination, 10).is_none());
+    }
+
+    #[test]
+    fn fractions_are_recognised() {
+        let mut seed = 5u64;
+        let mut next = |below: u64| {
+            seed = seed
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            (seed >> 33) % below
+        };
+        for _ in 0..200 {
+            let n = 2 + next(5) as usize;
+            let equations: Vec<Vec<(usize, BigInt)>> = (0..n)
+                .map(|i| {
+                    let value = |j: usize| next(2001) as i64 - 1000 + 5000 * i64::from(i == j);
+                    (0..n).map(value).map(BigInt::from).enumerate().collect()
+                })
+                .collect();
+            let system = System {
+                equations,
+                exponents: vec![0; n],
+                right: (0..n).map(|_| BigInt::from(next(999))).collect(),
+                vars: n,
+            };
+            // Diagonally dominant, or nearly: never singular here.
+            let found = system.solve(&eliminated(&system), u64::MAX).unwrap();
+            assert!(system.holds(&found) && found.denominator.is_positive());
+        }
+    }
+}

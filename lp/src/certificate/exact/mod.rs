@@ -1,0 +1,223 @@
+//! The bound where reduced costs must be exactly zero: on free columns, and along rays without cost.
+//!
+//! The columns whose reduced cost has a wrong sign that no bound makes up for become equations, which the multipliers are made
+//! to satisfy exactly: they are moved by rational amounts in as many rows (the projection of Steffy & Wolter, *Valid linear
+//! programming bounds for exact mixed-integer programming*, INFORMS J. Computing 2013). What the move makes of all other
+//! columns is enclosed from exact sums; a column or row that fails now joins the equations or may not move, and it
+//! starts again.
+//!
+//! - `dyadic.rs`: doubles, their sums and products.
+//! - `modular.rs`: which equations are independent, in which rows they are solved.
+//! - `lifting.rs`: the exact solution, verified.
+
+mod dyadic;
+mod lifting;
+mod modular;
+
+use super::bound::{Open, least, priced, reduced_cost};
+use crate::model::{Model, Sense};
+use dyadic::Dyadic;
+use lifting::{Rationals, System};
+use modular::{Elimination, Entry};
+use num_bigint::BigInt;
+use std::collections::BTreeSet;
+
+/// Projections before giving up: each lets the columns that the one before spoilt join the equations.
+const ROUNDS: usize = 12;
+/// Elementary operations for one projection, some nanoseconds each.
+const WORK: u64 = 4_000_000_000;
+
+/// A bound on the optimum that holds whatever `y` is, as [`safe_bound`](super::safe_bound) gives it, but from multipliers
+/// near `y` that satisfy in exact arithmetic the dual equations that `y` misses by rounding. Infinite if that proves nothing
+/// either, or takes too long.
+///
+/// ```
+/// use remat_lp::{certificate, ModelBuilder, Sense};
+/// // min x + 0.1 y, 3 x + 0.3 y = 7, both free: the multiplier is a third, or nearly, and must be exact.
+/// let mut b = ModelBuilder::new(Sense::Minimise);
+/// let (x, y) = (b.add_col(1.0, ..), b.add_col(0.125, ..));
+/// b.add_row(7.0, [(x, 3.0), (y, 0.375)]);
+/// let model = b.build()?;
+/// assert_eq!(certificate::safe_bound(&model, &[1.0 / 3.0]), f64::NEG_INFINITY);
+/// let bound = certificate::exact_bound(&model, &[1.0 / 3.0]);
+/// assert!(bound <= 7.0 / 3.0 && bound > 7.0 / 3.0 - 1e-14);
+/// # Ok::<(), remat_lp::ModelError>(())
+/// ```
+pub fn exact_bound(model: &Model, y: &[f64]) -> f64 {
+    let plain = super::safe_bound(model, y);
+    if plain.is_finite() || y.len() != model.num_rows() {
+        return plain;
+    }
+    match project(model, priced(model, y)) {
+        Some(low) if model.sense == Sense::Maximise => -low,
+        Some(low) => low,
+        None => plain,
+    }
+}
+
+/// The bound of the minimised program.
+fn project(model: &Model, y: Vec<f64>) -> Option<f64> {
+    let mut moved = Moved::by_nothing(model, y);
+    let (mut equations, mut fixed) = (BTreeSet::new(), BTreeSet::new());
+    for _ in 0..ROUNDS {
+        match moved.least() {
+            Ok(bound) => return Some(bound),
+            Err(open) => {
+                let known = equations.len() + fixed.len();
+                equations.extend(open.cols);
+                fixed.extend(open.rows);
+                if equations.len() + fixed.len() == known {
+                    return None;
+                }
+            }
+        }
+        moved.project(&equations, &fixed)?;
+    }
+    None
+}
+
+/// Multipliers `y + move`, the move rational.
+struct Moved<'a> {
+    model: &'a Model,
+    y: Vec<f64>,
+    /// Which number of the move each row has.
+    place: Vec<u32>,
+    by: Rationals,
+    /// What the numerators are to be multiplied with: two to this power.
+    exponent: i64,
+}
+
+const STILL: u32 = u32::MAX;
+
+impl<'a> Moved<'a> {
+    fn by_nothing(model: &'a Model, y: Vec<f64>) -> Self {
+        Moved {
+            model,
+            place: vec![STILL; y.len()],
+            y,
+            by: Rationals {
+                numerators: Vec::new(),
+                denominator: BigInt::from(1),
+            },
+            exponent: 0,
+        }
+    }
+
+    fn least(&self) -> Result<f64, Open> {
+        least(self.model, |i| self.multiplier(i), |j| self.reduced_cost(j))
+    }
+
+    /// The move of row `i`, times the denominator.
+    fn numerator(&self, i: usize) -> Option<Dyadic> {
+        let mantissa = self.by.numerators.get(self.place[i] as usize)?.clone();
+        Some(Dyadic {
+            mantissa,
+            exponent: self.exponent,
+        })
+    }
+
+    fn multiplier(&self, i: usize) -> (f64, f64) {
+        match self.numerator(i) {
+            None => (self.y[i], self.y[i]),
+            Some(by) => {
+                let mut y = self.times_denominator(Dyadic::new(self.y[i]));
+                y += by;
+                y.over(&self.by.denominator)
+            }
+        }
+    }
+
+    fn times_denominator(&self, mut v: Dyadic) -> Dyadic {
+        v.mantissa *= &self.by.denominator;
+        v
+    }
+
+    fn reduced_cost(&self, j: usize) -> (f64, f64) {
+        if self.model.cols.iter(j).all(|(i, _)| self.place[i] == STILL) {
+            return reduced_cost(self.model, &self.y, j);
+        }
+        let mut d = self.times_denominator(self.unmoved(j));
+        for (i, v) in self.model.cols.iter(j) {
+            if let Some(by) = self.numerator(i) {
+                let v = Dyadic::new(-v);
+                d += Dyadic {
+                    mantissa: by.mantissa * v.mantissa,
+                    exponent: by.exponent + v.exponent,
+                };
+            }
+        }
+        d.over(&self.by.denominator)
+    }
+
+    /// The reduced cost of a column before the move.
+    fn unmoved(&self, j: usize) -> Dyadic {
+        let mut d = Dyadic::new(self.model.sense.sign() * self.model.cost[j]);
+        for (i, v) in self.model.cols.iter(j) {
+            d += Dyadic::product(-v, self.y[i]);
+        }
+        d
+    }
+
+    /// Moves so that the reduced costs of `columns` are zero, those aside that depend on others, by rows other than `fixed`.
+    fn project(&mut self, columns: &BTreeSet<usize>, fixed: &BTreeSet<usize>) -> Option<()> {
+        let model = self.model;
+        let columns: Vec<usize> = columns.iter().copied().collect();
+        // A multiplier that has left zero in one direction may not be moved from zero in the other.
+        let may_move = |i: usize| {
+            let equation = model.row_lower[i].is_finite() && model.row_upper[i].is_finite();
+            (equation || self.y[i] != 0.0) && !fixed.contains(&i)
+        };
+        let entry = |(i, v): (usize, f64)| Entry {
+            var: i as u32,
+            value: v,
+            residue: Dyadic::new(v).residue(),
+        };
+        let equations = columns.iter().map(|&j| {
+            let entries = model.cols.iter(j).filter(|&(i, _)| may_move(i));
+            entries.map(entry).collect()
+        });
+        let elimination = Elimination::new(equations.collect(), model.num_rows(), WORK)?;
+        // The square part, with rows and columns in the order of the pivots.
+        let mut place = vec![STILL; model.num_rows()];
+        let mut order = vec![STILL; columns.len()];
+        for (k, (e, i)) in elimination.pivots().enumerate() {
+            place[i] = k as u32;
+            order[e] = k as u32;
+        }
+        let elimination = elimination.renumbered(&order, &place);
+        let rest: Vec<(usize, Dyadic)> = (0..columns.len())
+            .filter(|&e| order[e] != STILL)
+            .map(|e| (e, self.unmoved(columns[e])))
+            .collect();
+        let mut system = System {
+            equations: vec![Vec::new(); rest.len()],
+            exponents: vec![0; rest.len()],
+            right: vec![BigInt::default(); rest.len()],
+            vars: rest.len(),
+        };
+        // Both sides of an equation times a power of two of its own; the right sides times a common one.
+        let mut scaled = Vec::with_capacity(rest.len());
+        for (e, right) in rest {
+            let square = model.cols.iter(columns[e]);
+            let entries: Vec<(usize, Dyadic)> = square
+                .filter(|&(i, _)| place[i] != STILL)
+                .map(|(i, v)| (place[i] as usize, Dyadic::new(v)))
+                .collect();
+            let low = entries.iter().map(|x| x.1.exponent).min().unwrap_or(0);
+            let k = order[e] as usize;
+            system.equations[k] = entries.into_iter().map(|(v, x)| (v, x.at(low))).collect();
+            system.exponents[k] = low;
+            scaled.push((k, right, low));
+        }
+        let nonzero = scaled.iter().filter(|s| !s.1.is_zero());
+        self.exponent = nonzero.map(|s| s.1.exponent - s.2).min().unwrap_or(0);
+        for (k, right, low) in scaled {
+            if !right.is_zero() {
+                system.right[k] = right.at(self.exponent + low);
+            }
+        }
+        self.by = system.solve(&elimination, WORK)?;
+        self.place = place;
+        Some(())
+    }
+}
