@@ -149,7 +149,8 @@ fn merge(w: &mut Work, kept: usize, gone: usize, factor: f64) -> Result<(), Stop
     let upper_from_gone = q < u - if u.is_finite() { tol } else { 0.0 };
     let mut new_l = if lower_from_gone { p } else { l };
     let mut new_u = if upper_from_gone { q } else { u };
-    if new_l > new_u {
+    // Crossed by rounding, or apart by no more: an equation, whose dual may have either sign.
+    if new_u - new_l <= tol {
         if lower_from_gone && !upper_from_gone {
             new_l = new_u;
         } else {

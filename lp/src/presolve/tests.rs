@@ -580,6 +580,13 @@ proptest! {
 }
 
 #[test]
+fn duplicate_rows_whose_bounds_meet_up_to_rounding_make_an_equation() {
+    // Found by the random programs: an inequality whose bound is a seventh off that of its multiple, an equation, in the last digit.
+    let model = structured(12152837341608108654);
+    assert_eq!(agree(&model, &PresolveSettings::default()), Ok(true));
+}
+
+#[test]
 fn the_random_programs_are_worth_testing() {
     let (mut optimal, mut smaller, mut empty) = (0, 0, 0);
     for seed in 0..400 {
