@@ -4,7 +4,8 @@
 //! Reductions (one a file): columns that are fixed or empty (`empty`), rows of one entry (`singleton_row`), redundant and
 //! forcing rows (`forcing`), equations in two columns (`doubleton`), columns of one entry that only loosen a row
 //! (`slack`), implied free columns (`substitution`), dominated columns (`dominated`), multiples of rows
-//! (`duplicate_rows`) and of columns (`duplicate_cols`). Each leaves a record of the way back (`stack`).
+//! (`duplicate_rows`) and of columns (`duplicate_cols`). Each leaves a record of the way back (`stack`). At the end the
+//! rows are searched for a contradiction (`contradiction`).
 //!
 //! What presolve finds impossible it proves: the multipliers are carried back and checked against the original by
 //! [`crate::certificate`]; if they do not convince, the original is solved instead. Not for branch and bound, where the
@@ -14,6 +15,7 @@
 //! *Presolve analysis of linear programs prior to applying an interior point method*, 1997; I. Maros, *Computational
 //! Techniques of the Simplex Method*, 2003, chapter 7.
 
+mod contradiction;
 mod dominated;
 mod doubleton;
 mod duplicate_cols;
@@ -58,6 +60,8 @@ pub struct PresolveSettings {
     pub duplicate_rows: bool,
     /// Columns that are multiples of others.
     pub duplicate_cols: bool,
+    /// A search for contradictions among bounds that rows imply.
+    pub contradictions: bool,
     /// How often the searches over the whole program are repeated at most.
     pub max_rounds: usize,
 }
@@ -87,6 +91,7 @@ impl PresolveSettings {
             dominated: on,
             duplicate_rows: on,
             duplicate_cols: on,
+            contradictions: on,
             max_rounds: 10,
         }
     }
@@ -137,7 +142,10 @@ impl Presolved {
     pub fn new(model: &Arc<Model>, settings: &PresolveSettings) -> PresolveOutcome {
         let mut work = Work::new(model);
         match reduce(&mut work, settings) {
-            Ok(()) => PresolveOutcome::Reduced(Presolved::from_work(model, work)),
+            Ok(()) => match contradiction(model, &mut work, settings) {
+                Some(ray) => PresolveOutcome::Infeasible(Some(ray)),
+                None => PresolveOutcome::Reduced(Presolved::from_work(model, work)),
+            },
             Err(Stop::DualInfeasible) => PresolveOutcome::DualInfeasible,
             Err(Stop::Infeasible(rows)) => {
                 let mut state = State::new(model, true);
@@ -317,6 +325,17 @@ impl State {
             ray,
         }
     }
+}
+
+/// A proof that no point is feasible, from bounds that rows imply.
+fn contradiction(model: &Model, w: &mut Work, settings: &PresolveSettings) -> Option<FarkasRay> {
+    if !settings.contradictions {
+        return None;
+    }
+    let found = contradiction::find(w)?;
+    let mut state = State::new(model, true);
+    found.ray(w, &mut state);
+    carry_ray(model, &w.stack, state)
 }
 
 fn carry_ray(model: &Model, stack: &Stack, mut state: State) -> Option<FarkasRay> {

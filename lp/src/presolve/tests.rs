@@ -300,6 +300,21 @@ fn impossible_programs_come_with_proof() {
         panic!()
     };
     assert!(certificate::check_farkas(&m, &ray).is_ok());
+    // Two free columns that one row ties together and two others keep apart.
+    let m = program(
+        &[(1.0, -INF, INF), (1.0, -INF, INF), (0.0, 0.0, 1.0)],
+        &[
+            (-INF, 0.0, &[(0, 1.0), (1, -1.0), (2, 1.0)]),
+            (3.0, INF, &[(0, 1.0), (2, 0.5)]),
+            (-INF, 2.0, &[(1, 1.0), (2, 0.25)]),
+        ],
+    );
+    let PresolveOutcome::Infeasible(Some(ray)) =
+        Presolved::new(&m, &only(|s| s.contradictions = true))
+    else {
+        panic!()
+    };
+    assert!(certificate::check_farkas(&m, &ray).is_ok());
     // A column that nothing stops.
     let m = program(
         &[(-1.0, 0.0, INF), (1.0, 0.0, 1.0)],
@@ -567,10 +582,11 @@ proptest! {
     }
 
     #[test]
-    fn random_programs_survive_each_reduction(seed in any::<u64>(), which in 0usize..8) {
+    fn random_programs_survive_each_reduction(seed in any::<u64>(), which in 0usize..9) {
         let settings = only(|s| {
             *[&mut s.singleton_rows, &mut s.forcing, &mut s.doubletons, &mut s.slacks, &mut s.substitution,
-              &mut s.dominated, &mut s.duplicate_rows, &mut s.duplicate_cols].into_iter().nth(which).unwrap() = true;
+              &mut s.dominated, &mut s.duplicate_rows, &mut s.duplicate_cols,
+              &mut s.contradictions].into_iter().nth(which).unwrap() = true;
         });
         let model = structured(seed);
         if let Err(e) = agree(&model, &settings) {
