@@ -148,6 +148,9 @@ impl Core {
                 *v = y.value[self.factor.position(i)];
             }
             for j in 0..n {
+                if self.status[j] == VarStatus::Basic {
+                    continue;
+                }
                 let (index, value) = self.a.vector(j);
                 let mut dot = 0.0;
                 for (&i, &v) in index.iter().zip(value) {
