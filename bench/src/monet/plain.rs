@@ -98,22 +98,22 @@ fn smallest_stored(instance: &Instance) -> Option<BitMatrix> {
     let mut moved = true;
     while moved {
         moved = false;
-        for t in 1..stages {
-            reads(t, chosen[t]).for_each(|u| readers[u] -= 1);
+        for (t, chosen) in chosen.iter_mut().enumerate().skip(1) {
+            reads(t, *chosen).for_each(|u| readers[u] -= 1);
             let more = |way: usize| -> u64 {
                 let new = reads(t, way).filter(|&u| readers[u] == 0);
                 new.map(bytes).sum()
             };
-            let best = (0..ways(t).len()).min_by_key(|&way| (more(way), way != chosen[t]))?;
-            moved |= best != chosen[t];
-            chosen[t] = best;
+            let best = (0..ways(t).len()).min_by_key(|&way| (more(way), way != *chosen))?;
+            moved |= best != *chosen;
+            *chosen = best;
             reads(t, best).for_each(|u| readers[u] += 1);
         }
     }
     let mut stored = BitMatrix::new(stages + 1, columns);
-    for t in 1..stages {
+    for (t, &chosen) in chosen.iter().enumerate().skip(1) {
         // Row (6): what a backward node reads is stored beyond its stage.
-        for u in reads(t, chosen[t]) {
+        for u in reads(t, chosen) {
             (1..=t + 1).for_each(|s| stored.set(s, u, true));
         }
     }

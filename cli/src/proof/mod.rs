@@ -34,38 +34,26 @@ pub enum Claim {
     TooSmall(u32),
 }
 
-/// A quantity of a schedule that is an integer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Quantity {
-    /// How often `node` is recomputed in stages `first..=last`.
-    Starts {
-        /// The node.
-        node: u32,
-        /// First stage.
-        first: u32,
-        /// Last stage.
-        last: u32,
-    },
-    /// Whether `node` is in memory when `stage` begins.
-    Held {
-        /// The node.
-        node: u32,
-        /// The stage.
-        stage: u32,
-    },
+/// A quantity of a schedule that is an integer: a count over some nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quantity {
+    /// What is counted of them.
+    pub what: Counted,
+    /// The nodes.
+    pub nodes: Vec<u32>,
 }
 
-impl Quantity {
-    /// The node it is about.
-    pub fn node(&self) -> u32 {
-        match *self {
-            Quantity::Starts { node, .. } | Quantity::Held { node, .. } => node,
-        }
-    }
+/// What is counted of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// Its recomputations in stages from the first to the last.
+    Starts(u32, u32),
+    /// Whether it is in memory when the stage begins.
+    Held(u32),
 }
 
 /// A quantity is at least, or at most, so much.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Branch {
     /// What is bounded.
     pub quantity: Quantity,
@@ -144,7 +132,7 @@ pub enum Row {
 }
 
 /// Where a node of the tree hangs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// At the top.
     Root,

@@ -1,6 +1,6 @@
 //! Reads proofs.
 
-use super::{Branch, Claim, HEADER, Node, Path, Place, Proof, Quantity, Row};
+use super::{Branch, Claim, Counted, HEADER, Node, Path, Place, Proof, Quantity, Row};
 use std::fmt::Display;
 use std::str::{FromStr, SplitWhitespace};
 
@@ -95,17 +95,14 @@ fn path(line: &mut Line<'_>) -> Result<Path, String> {
 }
 
 fn branch(line: &mut Line<'_>) -> Result<Branch, String> {
-    let quantity = match line.word("a quantity")? {
-        "starts" => Quantity::Starts {
-            node: line.number("a node")?,
-            first: line.number("a stage")?,
-            last: line.number("a stage")?,
-        },
-        "held" => Quantity::Held {
-            node: line.number("a node")?,
-            stage: line.number("a stage")?,
-        },
+    let what = match line.word("a quantity")? {
+        "starts" => Counted::Starts(line.number("a stage")?, line.number("a stage")?),
+        "held" => Counted::Held(line.number("a stage")?),
         other => return line.refuse(other, "starts or held"),
+    };
+    let quantity = Quantity {
+        what,
+        nodes: line.list(|l| l.number("a node"))?,
     };
     let at_least = match line.word("<= or >=")? {
         "<=" => false,
@@ -127,9 +124,9 @@ fn node(lines: &mut Lines<'_>, number: usize, rows: usize) -> Result<Node, Strin
         "below" => Place::Below(line.number("a node of the tree")?, branch(&mut line)?),
         other => return line.refuse(other, "root, again or below"),
     };
-    match place {
+    match &place {
         Place::Root if number == 0 => {}
-        Place::Again(above) | Place::Below(above, _) if (above as usize) < number => {}
+        Place::Again(above) | Place::Below(above, _) if (*above as usize) < number => {}
         _ => {
             return line.refuse(
                 number,

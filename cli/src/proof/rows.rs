@@ -1,7 +1,7 @@
 //! Whether a row holds at every schedule, and what its multiplier is worth to whom.
 
 use super::graph::Graph;
-use super::{Branch, Path, Quantity, Row};
+use super::{Branch, Counted, Path, Row};
 
 /// Checks that a row holds at every schedule that fits, or is one of the branchings that lead to the present node.
 ///
@@ -67,8 +67,10 @@ pub fn check(graph: &Graph, row: &Row, branches: &[Branch]) -> Result<(), String
             })
         }
         Row::Branch(branch) => {
-            ensure(branch.quantity.node() < n, || {
-                format!("there is no node {}", branch.quantity.node())
+            let nodes = &branch.quantity.nodes;
+            ensure(ascending(nodes), || "a node is counted twice".into())?;
+            ensure(nodes.iter().all(|k| *k < n), || {
+                "a node is counted that is not there".into()
             })?;
             ensure(branches.contains(branch), || {
                 "no branching above the node says so".into()
@@ -247,15 +249,18 @@ impl Prices {
                 self.worth -= y * room;
             }
             Row::Branch(branch) => {
-                self.count(y, 1 + u128::from(branch.count))?;
+                let nodes = &branch.quantity.nodes;
+                self.count(y, nodes.len() as u128 + u128::from(branch.count))?;
                 let y = if branch.at_least { y } else { -y };
-                match branch.quantity {
-                    Quantity::Starts { node, first, last } => {
-                        let window = (first as usize, last as usize, y);
-                        self.starts[node as usize].push(window);
-                    }
-                    Quantity::Held { node, stage } => {
-                        self.crosses[node as usize].push((stage as usize, y));
+                for &node in nodes {
+                    match branch.quantity.what {
+                        Counted::Starts(first, last) => {
+                            let window = (first as usize, last as usize, y);
+                            self.starts[node as usize].push(window);
+                        }
+                        Counted::Held(stage) => {
+                            self.crosses[node as usize].push((stage as usize, y));
+                        }
                     }
                 }
                 self.worth += y * i128::from(branch.count);

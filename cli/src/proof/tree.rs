@@ -141,14 +141,14 @@ impl Checker<'_> {
         bounds.exclude(self, &mut permits);
         let places: Vec<Option<Branch>> = below
             .iter()
-            .map(|&b| match self.proof.nodes[b as usize].place {
-                Place::Below(_, branch) => Some(branch),
+            .map(|&b| match &self.proof.nodes[b as usize].place {
+                Place::Below(_, branch) => Some(branch.clone()),
                 _ => None,
             })
             .collect();
-        let complete = match places[..] {
+        let complete = match &places[..] {
             [None] => true,
-            [Some(a), Some(b)] => a.completes(&b),
+            [Some(a), Some(b)] => a.completes(b),
             _ => false,
         };
         if !complete {
@@ -159,7 +159,7 @@ impl Checker<'_> {
         let open = below.into_iter().zip(places).map(|(node, branch)| Open {
             node,
             permits: permits.clone(),
-            branches: branches.iter().copied().chain(branch).collect(),
+            branches: branches.iter().cloned().chain(branch).collect(),
             closed,
         });
         Ok(open.collect())

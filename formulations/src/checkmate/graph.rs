@@ -3,6 +3,7 @@
 use super::Gauge;
 use crate::bound::{TooSmall, smallest_budget};
 use crate::instance::{Instance, NodeId};
+use crate::interval::classes;
 use crate::schedule::{BitMatrix, CheckmateSchedule};
 
 /// Costs, sizes and readers of a computation graph, and the memory its tensors may take together.
@@ -29,6 +30,8 @@ pub struct Graph {
     pub capacity: u64,
     /// Sizes and capacity as they are, and rounded.
     pub gauges: Vec<Gauge>,
+    /// Those that can be recomputed and are of the same size, or of the same size and cost: at least two in each class.
+    pub classes: Vec<Vec<u32>>,
 }
 
 impl Graph {
@@ -61,9 +64,16 @@ impl Graph {
         let bytes: Vec<u64> = nodes.clone().map(|v| v.output_bytes).collect();
         let workspace: Vec<u64> = nodes.map(|v| v.workspace_bytes()).collect();
         let capacity = budget_bytes - instance.static_bytes();
+        let recomputed = instance
+            .nodes()
+            .iter()
+            .enumerate()
+            .filter(|(i, _)| last_stage[*i] > *i as u32);
+        let like = recomputed.map(|(i, v)| (i as u32, v.output_bytes, v.cost()));
         Ok(Graph {
             cost: instance.nodes().iter().map(|v| v.cost()).collect(),
             gauges: Gauge::all(&bytes, &workspace, capacity),
+            classes: classes(like),
             bytes,
             workspace,
             needs: instance.ids().map(|i| list(instance.needs(i))).collect(),

@@ -14,8 +14,10 @@
 //! | [`root`] | the first one |
 //! | [`tree`], `history` | the search, and what its branchings have gained |
 //! | [`proof`] | what a tree leaves behind as a proof |
+//! | `classes` | like tensors, counted together |
 //! | `price` | what pricing finds, and the numbers that it and proofs are computed in |
 
+mod classes;
 mod history;
 mod master;
 mod permits;
@@ -25,6 +27,8 @@ mod relax;
 mod root;
 mod tree;
 
+pub use classes::Tensors;
+pub(crate) use classes::classes;
 pub use master::{Journal, Master, Work};
 pub(crate) use permits::EXCLUSION_PASSES;
 pub use permits::{Extent, Permits};

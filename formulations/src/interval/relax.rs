@@ -14,6 +14,8 @@ const PENALTIES: usize = 8;
 const FRESH_STARTS: usize = 20;
 /// A value that has moved by less than this share of it since the last solve is near that of the relaxation.
 const CALM: f64 = 1e-3;
+/// Rows and columns are purged a round later each time a convergence has taken so many more rounds.
+const PATIENT_EVERY: u32 = 32;
 /// Idle rounds after which eager cutting ends.
 const EAGER_IDLE_ROUNDS: usize = 3;
 
@@ -246,7 +248,9 @@ impl<P: Program> Relaxation<P> {
     pub fn converge(&mut self, eager: bool, notice: Notice<'_, P>) -> Result<RelaxEnd, ModelError> {
         self.settled = false;
         let mut algorithm = Algorithm::Auto;
+        let mut round = 0;
         loop {
+            round += 1;
             let clock = Instant::now();
             let outcome = self.master.solve(algorithm);
             self.spent.lp += clock.elapsed();
@@ -292,8 +296,9 @@ impl<P: Program> Relaxation<P> {
             let clock = Instant::now();
             if self.settings.purge_age > 0 {
                 let dear = 1e-3 * solution.objective.abs();
-                self.master
-                    .purge(&solution, self.settings.purge_age, dear)?;
+                // What comes and goes in turns stays in the end.
+                let age = self.settings.purge_age + round / PATIENT_EVERY;
+                self.master.purge(&solution, age, dear)?;
             }
             let added_columns = self.master.add_columns(columns)?;
             let added_rows = self.master.add_rows(rows)?;

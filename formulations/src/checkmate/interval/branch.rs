@@ -1,107 +1,138 @@
 //! Branchings: integer quantities of a schedule, linear in its intervals, and which of them a fractional point leaves open.
 
 use super::{Graph, Interval, IntervalPoint};
-use crate::checkmate::path_cuts::FractionalPoint;
-use crate::interval::{INTEGRAL, Open, fraction, most_promising, open};
+use crate::interval::{INTEGRAL, Open, Tensors, fraction, most_promising, open};
+use std::borrow::Cow;
+
+/// What a count of a class is worth against one of a single tensor.
+const CLASS_WEIGHT: f64 = 1.5;
 
 /// An integer quantity of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Quantity {
-    /// How often `node` is recomputed in stages `first..=last`.
+    /// How often tensors are recomputed in a range of stages.
     Starts {
-        /// The tensor.
-        node: u32,
-        /// First stage of the window.
+        /// The tensors.
+        of: Tensors,
+        /// First stage of the range.
         first: u32,
-        /// Last stage of the window.
+        /// Last stage of the range.
         last: u32,
     },
-    /// Whether `node` is held when `stage` starts: 0 or 1.
+    /// How many of them are held when `stage` starts.
     Held {
-        /// The tensor.
-        node: u32,
+        /// The tensors.
+        of: Tensors,
         /// The stage.
         stage: u32,
     },
 }
 
 impl Quantity {
-    /// The tensor it is about.
-    pub fn node(&self) -> u32 {
+    /// What it is about.
+    pub fn of(&self) -> Tensors {
         match *self {
-            Quantity::Starts { node, .. } | Quantity::Held { node, .. } => node,
+            Quantity::Starts { of, .. } | Quantity::Held { of, .. } => of,
         }
     }
 
     /// Whether an interval adds 1 to it.
-    pub fn counts(&self, c: &Interval) -> bool {
-        match *self {
-            Quantity::Starts { node, first, last } => {
-                c.node == node && c.is_recomputed() && (first..=last).contains(&c.start)
+    pub fn counts(&self, graph: &Graph, c: &Interval) -> bool {
+        self.of()
+            .list(&graph.classes)
+            .binary_search(&c.node)
+            .is_ok()
+            && match *self {
+                Quantity::Starts { first, last, .. } => {
+                    c.is_recomputed() && (first..=last).contains(&c.start)
+                }
+                Quantity::Held { stage, .. } => c.crosses(stage),
             }
-            Quantity::Held { node, stage } => c.node == node && c.crosses(stage),
-        }
     }
 }
 
 /// A quantity is at least, or at most, so much.
 pub type Branch = crate::interval::Branch<Quantity>;
 
-/// Fractional quantities of a point: for each tensor its count of recomputations, the stage in which its being held is most
-/// in doubt, and the window up to which its recomputations are; the highest scores first, at most `limit`. Empty only
-/// where `R` and `S` are integral.
+/// Fractional quantities of a point: for each tensor, and each class, the count of recomputations, the stage in which it is most
+/// in doubt how many are held, and the window up to which its recomputations are; the highest scores first, at most
+/// `limit`. Empty only where `R` and `S` are integral.
 pub(super) fn open_quantities(
     graph: &Graph,
     point: &IntervalPoint,
     limit: usize,
 ) -> Vec<Open<Quantity>> {
-    let fractional = point.fractional(graph);
+    let point = point.fractional(graph);
     let mean = graph.base_cost() as f64 / graph.len().max(1) as f64;
     let mut found = Vec::new();
-    for i in 0..graph.len() {
+    let tensors = (0..graph.len() as u32).map(Tensors::One);
+    let classes = (0..graph.classes.len() as u32).map(Tensors::Class);
+    for of in tensors.chain(classes) {
+        let nodes = of.list(&graph.classes);
+        let costs = nodes.iter().map(|&i| graph.cost[i as usize]).sum::<u64>() as f64;
         // Tensors that cost nothing matter by what they hold.
-        let cost = graph.cost[i] as f64 + 1e-3 * mean;
-        let mut add = |quantity, value: f64, weight: f64| {
-            found.extend(open(quantity, value, cost * weight));
-        };
-        let node = i as u32;
-        let (first, last) = (node + 1, graph.last_stage[i]);
-        if first > last {
-            continue;
+        let mut weight = costs / nodes.len() as f64 + 1e-3 * mean;
+        if nodes.len() > 1 {
+            weight *= CLASS_WEIGHT;
         }
-        let made = fractional.recomputed_before(i);
-        let count = made[last as usize + 1];
-        add(Quantity::Starts { node, first, last }, count, 1.0);
-        // Held twice over, which costs nothing where memory is not tight, is held.
-        if let Some((stage, value)) = most_doubtful_stage(graph, &fractional, i) {
-            add(Quantity::Held { node, stage }, value, 0.9);
+        let first = nodes[0] + 1;
+        let last = nodes.iter().map(|&i| graph.last_stage[i as usize]).max();
+        let Some(last) = last.filter(|&last| first <= last) else {
+            continue;
+        };
+        let mut add = |quantity, value: f64, share: f64| {
+            found.extend(open(quantity, value, weight * share));
+        };
+        // By stages: how often they have been recomputed before, and how many are held.
+        let made = sum_by_stage(nodes, |i| point.recomputed_before(i));
+        let held = sum_by_stage(nodes, |i| point.retained_of(i));
+        let starts = |last| Quantity::Starts { of, first, last };
+        add(starts(last), made[last as usize + 1], 1.0);
+        if let Some((stage, value)) = most_doubtful_stage(graph, &held, first, last, nodes.len()) {
+            add(Quantity::Held { of, stage }, value, 0.9);
         }
         let windows = (first..last).map(|t| (t, made[t as usize + 1]));
         if let Some((t, value)) = windows.max_by(|a, b| {
             let fractions = fraction(a.1).total_cmp(&fraction(b.1));
             fractions.then(b.0.cmp(&a.0))
         }) {
-            let window = Quantity::Starts {
-                node,
-                first,
-                last: t,
-            };
-            add(window, value, 0.5);
+            add(starts(t), value, 0.5);
         }
     }
     most_promising(found, limit)
 }
 
-/// The stage at whose start it is most doubtful whether a tensor is held: the middle of the longest run of stages with the
-/// most fractional value. Where there is a backward pass, its first stage if that is fractional enough.
-fn most_doubtful_stage(graph: &Graph, point: &FractionalPoint, node: usize) -> Option<(u32, f64)> {
-    let held = |t: usize| point.retained(t, node).min(1.0);
-    let (first, last) = (node + 1, graph.last_stage[node] as usize);
+/// Entry by entry, the sum over some tensors; of a single one, its own.
+fn sum_by_stage<'a>(nodes: &[u32], of: impl Fn(usize) -> &'a [f64]) -> Cow<'a, [f64]> {
+    let own = of(nodes[0] as usize);
+    if nodes.len() == 1 {
+        return Cow::Borrowed(own);
+    }
+    let mut sum = own.to_vec();
+    for &i in &nodes[1..] {
+        for (sum, v) in sum.iter_mut().zip(of(i as usize)) {
+            *sum += v;
+        }
+    }
+    Cow::Owned(sum)
+}
+
+/// The stage at whose start it is most doubtful how many of so many tensors are held: the middle of the longest run of stages
+/// with the most fractional value. Where there is a backward pass, its first stage if that is fractional enough.
+fn most_doubtful_stage(
+    graph: &Graph,
+    held: &[f64],
+    first: u32,
+    last: u32,
+    most: usize,
+) -> Option<(u32, f64)> {
+    // Held twice over, which costs nothing where memory is not tight, is held.
+    let held = |t: u32| held[t as usize].min(most as f64);
     if let Some(f) = graph.first_backward
-        && node < f as usize
-        && fraction(held(f as usize)) > 0.1
+        && (first..=last).contains(&f)
+        && fraction(held(f)) > 0.1
     {
-        return Some((f, held(f as usize)));
+        return Some((f, held(f)));
     }
     let worst = (first..=last)
         .map(|t| fraction(held(t)))
@@ -121,5 +152,5 @@ fn most_doubtful_stage(graph: &Graph, point: &FractionalPoint, node: usize) -> O
             run = 0;
         }
     }
-    Some((best.1 as u32, held(best.1)))
+    Some((best.1, held(best.1)))
 }

@@ -213,7 +213,7 @@ impl Row {
                 }
                 value
             }
-            Row::Branch(branch) => branch.sign() * i64::from(branch.quantity.counts(c)),
+            Row::Branch(branch) => branch.sign() * i64::from(branch.quantity.counts(graph, c)),
         }
     }
 

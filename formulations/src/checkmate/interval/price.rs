@@ -101,12 +101,14 @@ impl<T: Number> Prices<T> {
                 }
                 Row::Branch(branch) => {
                     let y = y.times(branch.sign());
-                    match branch.quantity {
-                        Quantity::Starts { node, first, last } => {
-                            tensors[node as usize].start.push((first, last, y));
-                        }
-                        Quantity::Held { node, stage } => {
-                            tensors[node as usize].cross.push((stage, y));
+                    for &node in branch.quantity.of().list(&graph.classes) {
+                        let tensor = &mut tensors[node as usize];
+                        match branch.quantity {
+                            // The first computation is none of them.
+                            Quantity::Starts { first, last, .. } => {
+                                tensor.start.push((first.max(node + 1), last, y));
+                            }
+                            Quantity::Held { stage, .. } => tensor.cross.push((stage, y)),
                         }
                     }
                 }
@@ -385,6 +387,9 @@ pub(super) fn uses(graph: &Graph, row: &Row, note: &mut dyn FnMut(u32)) {
             let all: BTreeSet<u32> = named.chain(beside).collect();
             all.into_iter().for_each(note);
         }
-        Row::Branch(branch) => note(branch.quantity.node()),
+        Row::Branch(branch) => {
+            let nodes = branch.quantity.of();
+            nodes.list(&graph.classes).iter().copied().for_each(note);
+        }
     }
 }

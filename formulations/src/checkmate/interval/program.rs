@@ -8,7 +8,7 @@ use crate::checkmate::path_cuts::separate;
 use crate::instance::Instance;
 use crate::interval::{
     self, Extent, Journal, Nature, Open, Permits, Pricing, Program, Root, RootBound, RootSettings,
-    RowLimits, Sense, SeparationSettings,
+    RowLimits, Sense, SeparationSettings, Tensors,
 };
 use remat_lp::ModelError;
 use std::sync::Arc;
@@ -184,9 +184,10 @@ impl Program for Graph {
     }
 
     fn kind(quantity: &Quantity) -> (u32, u8) {
-        match *quantity {
-            Quantity::Starts { node, .. } => (node, 0),
-            Quantity::Held { node, .. } => (node, 1),
+        let kind = u8::from(matches!(quantity, Quantity::Held { .. }));
+        match quantity.of() {
+            Tensors::One(node) => (node, kind),
+            Tensors::Class(class) => (class, kind + 2),
         }
     }
 

@@ -69,7 +69,7 @@ impl BoundProof {
                 }
                 Some((above, Some(branch))) => {
                     let _ = write!(text, "below {above} ");
-                    write_branch(&branch, &mut text);
+                    write_branch(graph, &branch, &mut text);
                 }
             }
             let rows: Vec<Row> = node
@@ -133,17 +133,18 @@ fn write_row(graph: &Graph, row: &Row, text: &mut String) {
         }
         Row::Branch(branch) => {
             text.push_str("branch ");
-            write_branch(branch, text);
+            write_branch(graph, branch, text);
         }
     }
     text.push('\n');
 }
 
-fn write_branch(branch: &Branch, text: &mut String) {
+fn write_branch(graph: &Graph, branch: &Branch, text: &mut String) {
     let _ = match branch.quantity {
-        Quantity::Starts { node, first, last } => write!(text, "starts {node} {first} {last}"),
-        Quantity::Held { node, stage } => write!(text, "held {node} {stage}"),
+        Quantity::Starts { first, last, .. } => write!(text, "starts {first} {last}"),
+        Quantity::Held { stage, .. } => write!(text, "held {stage}"),
     };
+    write_list(branch.quantity.of().list(&graph.classes).iter(), text);
     let sense = if branch.at_least { ">=" } else { "<=" };
     let _ = write!(text, " {sense} {}", branch.count);
 }
