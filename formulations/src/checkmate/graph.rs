@@ -3,7 +3,7 @@
 use super::Gauge;
 use crate::bound::{TooSmall, smallest_budget};
 use crate::instance::{Instance, NodeId};
-use crate::interval::classes;
+use crate::interval::classes_of_tensors;
 use crate::schedule::{BitMatrix, CheckmateSchedule};
 
 /// Costs, sizes and readers of a computation graph, and the memory its tensors may take together.
@@ -73,7 +73,7 @@ impl Graph {
         Ok(Graph {
             cost: instance.nodes().iter().map(|v| v.cost()).collect(),
             gauges: Gauge::all(&bytes, &workspace, capacity),
-            classes: classes(like),
+            classes: classes_of_tensors(like),
             bytes,
             workspace,
             needs: instance.ids().map(|i| list(instance.needs(i))).collect(),

@@ -5,40 +5,44 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What is counted together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Tensors {
-    /// One tensor.
+pub enum Group {
+    /// One tensor, or the backward node of a stage.
     One(u32),
     /// A class of like ones, by its place among the classes.
     Class(u32),
 }
 
-impl Tensors {
+impl Group {
     /// They, ascending.
     pub fn list<'a>(&'a self, classes: &'a [Vec<u32>]) -> &'a [u32] {
         match self {
-            Tensors::One(node) => std::slice::from_ref(node),
-            Tensors::Class(class) => &classes[*class as usize],
+            Group::One(node) => std::slice::from_ref(node),
+            Group::Class(class) => &classes[*class as usize],
         }
     }
 }
 
-/// Tensors of the same size, and of the same size and cost of recomputation, from all (tensor, size, cost) in ascending order: at
-/// least two in each class.
-pub(crate) fn classes(tensors: impl Iterator<Item = (u32, u64, u64)>) -> Vec<Vec<u32>> {
-    let mut by_size: BTreeMap<(u64, Option<u64>), Vec<u32>> = BTreeMap::new();
-    for (tensor, bytes, cost) in tensors.filter(|t| t.1 > 0) {
-        for key in [None, Some(cost)] {
-            by_size.entry((bytes, key)).or_default().push(tensor);
-        }
+/// What is alike, from all and its likeness in ascending order: at least two in each class.
+pub(crate) fn classes<K: Ord>(all: impl Iterator<Item = (u32, K)>) -> Vec<Vec<u32>> {
+    let mut like: BTreeMap<K, Vec<u32>> = BTreeMap::new();
+    for (one, key) in all {
+        like.entry(key).or_default().push(one);
     }
-    // Where all of a size cost the same, once is enough.
-    let classes: BTreeSet<Vec<u32>> = by_size.into_values().filter(|c| c.len() > 1).collect();
+    // The same may be alike in several ways.
+    let classes: BTreeSet<Vec<u32>> = like.into_values().filter(|c| c.len() > 1).collect();
     classes.into_iter().collect()
+}
+
+/// Tensors of the same size, and of the same size and cost of recomputation, from (tensor, size, cost); those without size are
+/// left out.
+pub(crate) fn classes_of_tensors(all: impl Iterator<Item = (u32, u64, u64)>) -> Vec<Vec<u32>> {
+    let sized = all.filter(|t| t.1 > 0);
+    classes(sized.flat_map(|(i, bytes, cost)| [(i, (bytes, None)), (i, (bytes, Some(cost)))]))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::classes;
+    use super::classes_of_tensors;
 
     #[test]
     fn like_tensors_are_together() {
@@ -51,7 +55,7 @@ mod tests {
             (7, 4, 1),
             (8, 0, 5),
         ];
-        let found = classes(tensors.into_iter());
+        let found = classes_of_tensors(tensors.into_iter());
         assert_eq!(found, [vec![0, 3, 5], vec![0, 5], vec![4, 7]]);
     }
 }

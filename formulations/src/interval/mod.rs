@@ -27,8 +27,8 @@ mod relax;
 mod root;
 mod tree;
 
-pub use classes::Tensors;
-pub(crate) use classes::classes;
+pub use classes::Group;
+pub(crate) use classes::{classes, classes_of_tensors};
 pub use master::{Journal, Master, Work};
 pub(crate) use permits::EXCLUSION_PASSES;
 pub use permits::{Extent, Permits};
@@ -133,6 +133,9 @@ impl<Q: Copy> Open<Q> {
         })
     }
 }
+
+/// What is at stake with a count of a class against one of a single one.
+pub(crate) const CLASS_WEIGHT: f64 = 1.5;
 
 /// Values this near an integer count as integer.
 pub(crate) const INTEGRAL: f64 = 1e-5;

@@ -1,11 +1,8 @@
 //! Branchings: integer quantities of a schedule, linear in its intervals, and which of them a fractional point leaves open.
 
 use super::{Graph, Interval, IntervalPoint};
-use crate::interval::{INTEGRAL, Open, Tensors, fraction, most_promising, open};
+use crate::interval::{CLASS_WEIGHT, Group, INTEGRAL, Open, fraction, most_promising, open};
 use std::borrow::Cow;
-
-/// What a count of a class is worth against one of a single tensor.
-const CLASS_WEIGHT: f64 = 1.5;
 
 /// An integer quantity of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -13,7 +10,7 @@ pub enum Quantity {
     /// How often tensors are recomputed in a range of stages.
     Starts {
         /// The tensors.
-        of: Tensors,
+        of: Group,
         /// First stage of the range.
         first: u32,
         /// Last stage of the range.
@@ -22,7 +19,7 @@ pub enum Quantity {
     /// How many of them are held when `stage` starts.
     Held {
         /// The tensors.
-        of: Tensors,
+        of: Group,
         /// The stage.
         stage: u32,
     },
@@ -30,7 +27,7 @@ pub enum Quantity {
 
 impl Quantity {
     /// What it is about.
-    pub fn of(&self) -> Tensors {
+    pub fn of(&self) -> Group {
         match *self {
             Quantity::Starts { of, .. } | Quantity::Held { of, .. } => of,
         }
@@ -65,12 +62,12 @@ pub(super) fn open_quantities(
     let point = point.fractional(graph);
     let mean = graph.base_cost() as f64 / graph.len().max(1) as f64;
     let mut found = Vec::new();
-    let tensors = (0..graph.len() as u32).map(Tensors::One);
-    let classes = (0..graph.classes.len() as u32).map(Tensors::Class);
+    let tensors = (0..graph.len() as u32).map(Group::One);
+    let classes = (0..graph.classes.len() as u32).map(Group::Class);
     for of in tensors.chain(classes) {
         let nodes = of.list(&graph.classes);
         let costs = nodes.iter().map(|&i| graph.cost[i as usize]).sum::<u64>() as f64;
-        // Tensors that cost nothing matter by what they hold.
+        // Group that cost nothing matter by what they hold.
         let mut weight = costs / nodes.len() as f64 + 1e-3 * mean;
         if nodes.len() > 1 {
             weight *= CLASS_WEIGHT;

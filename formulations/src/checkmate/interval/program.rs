@@ -7,8 +7,8 @@ use crate::bound::TooSmall;
 use crate::checkmate::path_cuts::separate;
 use crate::instance::Instance;
 use crate::interval::{
-    self, Extent, Journal, Nature, Open, Permits, Pricing, Program, Root, RootBound, RootSettings,
-    RowLimits, Sense, SeparationSettings, Tensors,
+    self, Extent, Group, Journal, Nature, Open, Permits, Pricing, Program, Root, RootBound,
+    RootSettings, RowLimits, Sense, SeparationSettings,
 };
 use remat_lp::ModelError;
 use std::sync::Arc;
@@ -186,8 +186,8 @@ impl Program for Graph {
     fn kind(quantity: &Quantity) -> (u32, u8) {
         let kind = u8::from(matches!(quantity, Quantity::Held { .. }));
         match quantity.of() {
-            Tensors::One(node) => (node, kind),
-            Tensors::Class(class) => (class, kind + 2),
+            Group::One(node) => (node, kind),
+            Group::Class(class) => (class, kind + 2),
         }
     }
 

@@ -2,22 +2,22 @@
 
 use super::rows::{Kind, Row, Term, Which};
 use super::{Graph, Point};
-use crate::interval::{INTEGRAL, Open, fraction, most_promising, open};
+use crate::interval::{CLASS_WEIGHT, Group, INTEGRAL, Open, fraction, most_promising, open};
 
 /// An integer quantity of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Quantity {
-    /// Whether the backward node of a stage runs a choice.
+    /// How many backward nodes run a choice.
     Choice {
-        /// The stage.
-        stage: u32,
+        /// Their stages.
+        of: Group,
         /// Index into [`Graph::choices`].
         way: u32,
     },
-    /// How often a node is computed in stages `first..=last`.
+    /// How often nodes are computed in stages `first..=last`.
     Starts {
-        /// The node.
-        node: u32,
+        /// The nodes.
+        of: Group,
         /// First stage.
         first: u32,
         /// Last stage.
@@ -39,10 +39,10 @@ pub enum Quantity {
         /// The stage.
         stage: u32,
     },
-    /// Whether a tensor is stored when a stage starts.
+    /// How many tensors are stored when a stage starts.
     Stored {
-        /// The tensor.
-        node: u32,
+        /// The tensors.
+        of: Group,
         /// The stage.
         stage: u32,
     },
@@ -53,89 +53,146 @@ pub type Branch = crate::interval::Branch<Quantity>;
 
 impl Row {
     /// A branching: `quantity >= count`, or `-quantity >= -count`.
-    pub fn branch(branch: &Branch) -> Row {
-        let sign = branch.sign();
+    pub fn branch(graph: &Graph, branch: &Branch) -> Row {
+        let coefficient = branch.sign();
         let start = |node, first, last, which| Term::Start {
             node,
             first,
             last,
             which,
-            coefficient: sign,
+            coefficient,
         };
-        let term = match branch.quantity {
-            Quantity::Choice { stage, way } => Term::Choice {
-                stage,
-                way,
-                coefficient: sign,
-            },
-            Quantity::Starts { node, first, last } => start(node, first, last, Which::All),
-            Quantity::Scratch { node, stage, bytes } => {
-                start(node, stage, stage, Which::AtLeast(bytes))
+        let terms = match branch.quantity {
+            Quantity::Choice { of, way } => {
+                let stages = of.list(&graph.choice_classes).iter();
+                let choice = |&stage| Term::Choice {
+                    stage,
+                    way,
+                    coefficient,
+                };
+                stages.map(choice).collect()
             }
-            Quantity::InPlace { node, stage } => start(node, stage, stage, Which::InPlace),
-            Quantity::Stored { node, stage } => Term::Stored {
-                node,
-                stage,
-                coefficient: sign,
-            },
+            Quantity::Starts { of, first, last } => {
+                let nodes = of.list(&graph.classes).iter();
+                nodes.map(|&i| start(i, first, last, Which::All)).collect()
+            }
+            Quantity::Scratch { node, stage, bytes } => {
+                vec![start(node, stage, stage, Which::AtLeast(bytes))]
+            }
+            Quantity::InPlace { node, stage } => vec![start(node, stage, stage, Which::InPlace)],
+            Quantity::Stored { of, stage } => {
+                let nodes = of.list(&graph.classes).iter();
+                let stored = |&node| Term::Stored {
+                    node,
+                    stage,
+                    coefficient,
+                };
+                nodes.map(stored).collect()
+            }
         };
         Row {
             kind: Kind::Branch,
-            right: sign * i64::from(branch.count),
-            terms: vec![term],
+            right: coefficient * i64::from(branch.count),
+            terms,
         }
     }
 }
 
-/// Fractional quantities of a point, the highest scores first, at most `limit`: implementations, for each tensor its count
-/// of recomputations, the stage in which its storage is most in doubt, the window up to which it is recomputed, and how
-/// it is computed. Empty only where the point is a schedule.
+/// Fractional quantities of a point, the highest scores first, at most `limit`: implementations; for each tensor, and each class, the
+/// count of recomputations, the stage in which it is most in doubt how many are stored, and the window up to which they are
+/// recomputed; and how each is computed. Empty only where the point is a schedule.
 pub(super) fn open_quantities(graph: &Graph, point: &Point, limit: usize) -> Vec<Open<Quantity>> {
     let mean = graph.base_cost() as f64 / graph.columns as f64;
     let mut found: Vec<Open<Quantity>> = Vec::new();
     let mut add = |quantity, value: f64, weight: f64| found.extend(open(quantity, value, weight));
-    for t in 1..graph.stages {
-        if graph.choices[t].len() < 2 {
+    for of in groups(graph.stages, &graph.choice_classes) {
+        let stages = of.list(&graph.choice_classes);
+        let ways = graph.choices[stages[0] as usize].len();
+        if ways < 2 || stages[0] == 0 {
             continue;
         }
-        for (way, x) in point.choices[t].iter().enumerate() {
+        for way in 0..ways {
+            let value = stages.iter().map(|&t| point.choices[t as usize][way]).sum();
             let quantity = Quantity::Choice {
-                stage: t as u32,
+                of,
                 way: way as u32,
             };
-            add(quantity, *x, mean);
+            add(quantity, value, weight(mean, stages));
         }
+    }
+    for of in groups(graph.columns, &graph.classes) {
+        open_counts(graph, point, of, mean, &mut add);
     }
     for i in 0..graph.columns {
         let node = i as u32;
-        let Some(last) = graph.last_use[i] else {
-            ways(graph, point, node, 0, mean, &mut add);
-            continue;
+        let (cost, last) = match graph.last_use[i] {
+            Some(last) => (graph.recomputation(i) as f64 + 1e-3 * mean, last),
+            None => (mean, 0),
         };
-        let least = graph.again[i].iter().map(|s| s.cost).min().unwrap_or(0);
-        let cost = least as f64 + 1e-3 * mean;
-        let first = u32::from(graph.is_forced(node));
-        let made = point.made_before(i);
-        let before = |t: u32| made[t as usize + 1] - made[first as usize];
-        add(Quantity::Starts { node, first, last }, before(last), cost);
-        let windows = (first..last).map(|t| (t, before(t)));
-        let most = |a: &(u32, f64), b: &(u32, f64)| {
-            fraction(a.1).total_cmp(&fraction(b.1)).then(b.0.cmp(&a.0))
-        };
-        if let Some((last, value)) = windows.max_by(most) {
-            add(Quantity::Starts { node, first, last }, value, 0.5 * cost);
-        }
-        // Stored twice over, which costs nothing where memory is not tight, is stored.
-        let stored =
-            (1..=graph.last_stored(node)).map(|t| (t, point.stored(t as usize, i).min(1.0)));
-        if let Some((stage, value)) = stored.max_by(most) {
-            add(Quantity::Stored { node, stage }, value, 0.9 * cost);
-        }
         for t in 0..=last {
             ways(graph, point, node, t, cost, &mut add);
         }
     }
     most_promising(found, limit)
+}
+
+/// So many single ones, and all classes.
+fn groups(single: usize, classes: &[Vec<u32>]) -> impl Iterator<Item = Group> + use<> {
+    let single = (0..single as u32).map(Group::One);
+    single.chain((0..classes.len() as u32).map(Group::Class))
+}
+
+/// What is at stake with some like ones, from what is with one.
+fn weight(one: f64, like: &[u32]) -> f64 {
+    match like.len() {
+        1 => one,
+        _ => CLASS_WEIGHT * one,
+    }
+}
+
+/// How often some tensors are recomputed, and how many are stored.
+fn open_counts(
+    graph: &Graph,
+    point: &Point,
+    of: Group,
+    mean: f64,
+    add: &mut impl FnMut(Quantity, f64, f64),
+) {
+    let nodes = of.list(&graph.classes);
+    let last = nodes.iter().filter_map(|&i| graph.last_use[i as usize]);
+    let Some(last) = last.max() else {
+        return;
+    };
+    let costs = nodes.iter().map(|&i| graph.recomputation(i as usize));
+    let cost = costs.sum::<u64>() as f64 / nodes.len() as f64 + 1e-3 * mean;
+    let cost = weight(cost, nodes);
+    let first = nodes.iter().any(|&i| graph.is_forced(i)).into();
+    let made = |t: usize| -> f64 {
+        nodes
+            .iter()
+            .map(|&i| point.made_before(i as usize)[t])
+            .sum()
+    };
+    let before_first = made(first as usize);
+    let before = |t: u32| made(t as usize + 1) - before_first;
+    add(Quantity::Starts { of, first, last }, before(last), cost);
+    let windows = (first..last).map(|t| (t, before(t)));
+    let most = |a: &(u32, f64), b: &(u32, f64)| {
+        fraction(a.1).total_cmp(&fraction(b.1)).then(b.0.cmp(&a.0))
+    };
+    if let Some((last, value)) = windows.max_by(most) {
+        add(Quantity::Starts { of, first, last }, value, 0.5 * cost);
+    }
+    // Stored twice over, which costs nothing where memory is not tight, is stored.
+    let stored = |t: u32| -> f64 {
+        let stored = nodes.iter().map(|&i| point.stored(t as usize, i as usize));
+        stored.sum::<f64>().min(nodes.len() as f64)
+    };
+    let last_stored = nodes.iter().map(|&i| graph.last_stored(i)).max();
+    let stages = (1..=last_stored.unwrap_or(0)).map(|t| (t, stored(t)));
+    if let Some((stage, value)) = stages.max_by(most) {
+        add(Quantity::Stored { of, stage }, value, 0.9 * cost);
+    }
 }
 
 /// How a node is computed in a stage.

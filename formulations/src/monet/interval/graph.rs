@@ -1,6 +1,7 @@
 //! What MONeT's program sees of an instance, in arrays, without what is dominated.
 
 use crate::instance::{Instance, NodeId, NodeKind};
+use crate::interval::{classes, classes_of_tensors};
 use crate::monet::original::MonetError;
 
 /// A way to compute a forward node in some stage.
@@ -64,6 +65,10 @@ pub struct Graph {
     /// The last stage in which it can be of use to have the tensor, directly or for a recomputation; `None` where that is
     /// stage 0 alone.
     pub last_use: Vec<Option<u32>>,
+    /// Tensors of the same size, or of the same size and cost, that may be stored: at least two in each class.
+    pub classes: Vec<Vec<u32>>,
+    /// Stages whose backward nodes have the same choices, but for the tensors that they read: at least two in each class.
+    pub choice_classes: Vec<Vec<u32>>,
     /// Ways with which a node fits at all, as a bit mask by node and stage (ways from the 64th on count as fitting).
     fitting: Vec<u64>,
     /// Whether a node has an in-place option, by-products included.
@@ -194,9 +199,12 @@ impl Graph {
             offers_in_place: (0..columns).map(|i| node(i).in_place.is_some()).collect(),
             way_stands: [first_stands, again_stands],
             choice_stands,
+            classes: Vec::new(),
+            choice_classes: Vec::new(),
             fitting: vec![u64::MAX; columns * stages],
         };
         graph.leave_out_what_never_fits();
+        graph.find_classes();
         Ok(graph)
     }
 
@@ -260,6 +268,26 @@ impl Graph {
     /// Whether some way fits.
     pub fn fits_somehow(&self, node: u32, stage: u32) -> bool {
         (0..self.starts(node, stage).len()).any(|k| self.fits(node, stage, k))
+    }
+
+    /// Notes what is alike.
+    fn find_classes(&mut self) {
+        let stored = (0..self.columns).filter(|&i| self.last_use[i].is_some());
+        let tensor = |i: usize| (i as u32, self.bytes[i].max(0) as u64, self.recomputation(i));
+        self.classes = classes_of_tensors(stored.map(tensor));
+        let several = (1..self.stages).filter(|&t| self.choices[t].len() > 1);
+        let like = |c: &Choice| {
+            let mut reads: Vec<i64> = c.reads.iter().map(|&u| self.bytes[u as usize]).collect();
+            reads.sort_unstable();
+            (c.cost, c.workspace, reads)
+        };
+        let like = |t: usize| self.choices[t].iter().map(like).collect::<Vec<_>>();
+        self.choice_classes = classes(several.map(|t| (t as u32, like(t))));
+    }
+
+    /// Cost of computing a tensor again, at its cheapest.
+    pub fn recomputation(&self, node: usize) -> u64 {
+        self.again[node].iter().map(|s| s.cost).min().unwrap_or(0)
     }
 
     /// Ways to compute a node in a stage.

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::instance::Instance;
 use crate::interval::{
-    Extent, Nature, Open, Permits, Pricing, Program, Relaxed, Root, RootBound, RootSettings,
+    Extent, Group, Nature, Open, Permits, Pricing, Program, Relaxed, Root, RootBound, RootSettings,
     RowLimits, Sense, SeparationSettings,
 };
 use crate::monet::original::MonetError;
@@ -184,7 +184,7 @@ impl Program for Graph {
     }
 
     fn branch_row(&self, branch: &Branch) -> Row {
-        Row::branch(branch)
+        Row::branch(self, branch)
     }
 
     fn point(&self, columns: &mut dyn Iterator<Item = (Interval, f64)>, choices: &[f64]) -> Point {
@@ -219,12 +219,16 @@ impl Program for Graph {
     }
 
     fn kind(quantity: &Quantity) -> (u32, u8) {
-        match *quantity {
-            Quantity::Choice { stage, .. } => (stage, 0),
-            Quantity::Starts { node, .. } => (node, 1),
-            Quantity::Scratch { node, .. } => (node, 2),
-            Quantity::InPlace { node, .. } => (node, 3),
-            Quantity::Stored { node, .. } => (node, 4),
+        let (of, kind) = match *quantity {
+            Quantity::Choice { of, .. } => (of, 0),
+            Quantity::Starts { of, .. } => (of, 1),
+            Quantity::Stored { of, .. } => (of, 2),
+            Quantity::Scratch { node, .. } => (Group::One(node), 3),
+            Quantity::InPlace { node, .. } => (Group::One(node), 4),
+        };
+        match of {
+            Group::One(one) => (one, kind),
+            Group::Class(class) => (class, kind + 5),
         }
     }
 
