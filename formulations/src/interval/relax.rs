@@ -16,8 +16,6 @@ const FRESH_STARTS: usize = 20;
 const CALM: f64 = 1e-3;
 /// Rows and columns are purged a round later each time a convergence has taken so many more rounds.
 const PATIENT_EVERY: u32 = 32;
-/// Idle rounds after which eager cutting ends.
-const EAGER_IDLE_ROUNDS: usize = 3;
 
 /// How a convergence ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,12 +47,38 @@ pub(super) struct Spent {
 pub(super) struct CutEffort {
     /// Rounds at most.
     pub rounds: usize,
-    /// A round that lifts the value by less than this share of it is idle.
-    pub least_progress: f64,
-    /// So many idle rounds in a row are the end.
-    pub idle_rounds: usize,
     /// At first cuts are separated after every solve, whatever else is missing.
     pub eager: bool,
+    /// What counts as an end.
+    pub tail: Tail,
+}
+
+/// Where cutting is in its tail: in so many rounds the value has stayed within a share of itself, or of what it has gained on
+/// the bound that was there before.
+#[derive(Clone, Copy, Debug)]
+pub struct Tail {
+    /// Rounds of eager cutting.
+    pub eager_rounds: usize,
+    /// Rounds in which every relaxation is solved to its end.
+    pub rounds: usize,
+    /// Share of the value, for each round.
+    pub of_value: f64,
+    /// Share of what was gained.
+    pub of_gain: f64,
+}
+
+impl Tail {
+    /// Whether the last of some values are in it.
+    fn holds(&self, values: &[f64], before: f64, rounds: usize) -> bool {
+        let Some(start) = values.len().checked_sub(rounds + 1) else {
+            return false;
+        };
+        let last = &values[start..];
+        let most = last.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let least = last.iter().copied().fold(f64::INFINITY, f64::min);
+        let idle = self.of_value * rounds as f64 * most;
+        most - least <= idle.max(self.of_gain * (most - before))
+    }
 }
 
 /// Is shown a relaxation on its way.
@@ -172,9 +196,9 @@ impl<P: Program> Relaxation<P> {
     ) -> Result<RelaxEnd, ModelError> {
         let mut eager = effort.eager;
         let mut end = RelaxEnd::Converged;
-        let mut idle = 0;
+        let start = self.bound as f64;
+        let mut values = vec![self.value];
         for round in 0..effort.rounds {
-            let before = self.value;
             let added = self.add_cuts()?;
             if added == 0 && !eager {
                 return Ok(end);
@@ -187,26 +211,19 @@ impl<P: Program> Relaxation<P> {
             if end != RelaxEnd::Converged {
                 return Ok(end);
             }
-            let progress = (self.value - before) / before.max(1.0);
-            // A value that falls, since columns arrive, is not settled either.
-            let moved = if eager { progress.abs() } else { progress };
-            idle = if moved < effort.least_progress {
-                idle + 1
-            } else {
-                0
-            };
-            if !eager && idle >= effort.idle_rounds {
+            values.push(self.value);
+            if !eager && effort.tail.holds(&values, start, effort.tail.rounds) {
                 return Ok(end);
             }
-            if eager && idle >= EAGER_IDLE_ROUNDS {
+            if eager && effort.tail.holds(&values, start, effort.tail.eager_rounds) {
                 // What is left is in the tail: from here on every relaxation is solved to its end.
                 eager = false;
-                idle = 0;
                 end = self.converge(false, notice)?;
                 notice(self);
                 if end != RelaxEnd::Converged {
                     return Ok(end);
                 }
+                values = vec![self.value];
             }
         }
         if eager {

@@ -1,7 +1,7 @@
 //! The root: how it is worked on, and what it finds.
 
 use super::proof::Recorder;
-use super::relax::{CutEffort, RelaxEnd, Relaxation};
+use super::relax::{CutEffort, RelaxEnd, Relaxation, Tail};
 use super::{Journal, Program, SeparationSettings, TreeProof};
 use remat_lp::{ModelError, Settings};
 use std::sync::Arc;
@@ -31,10 +31,8 @@ pub struct RootSettings {
     pub purge_age: u32,
     /// Rows are added before columns are priced, so that every solve is either dual or primal feasible at the start.
     pub alternate: bool,
-    /// A cut round that lifts the value by less than this share of it counts as idle.
-    pub least_progress: f64,
-    /// So many idle cut rounds in a row end the loop.
-    pub idle_rounds: usize,
+    /// Where cut rounds end.
+    pub tail: Tail,
     /// Stop soon after this much time: for benchmarks. The answer then depends on the machine; the bound is valid.
     pub time_limit: Option<Duration>,
     /// Stop soon after this is set, in the middle of a linear program too. The bound reached so far is valid.
@@ -59,8 +57,12 @@ impl Default for RootSettings {
             memory_rows_per_round: 200,
             purge_age: 10,
             alternate: false,
-            least_progress: 1e-6,
-            idle_rounds: 10,
+            tail: Tail {
+                eager_rounds: 8,
+                rounds: 2,
+                of_value: 1e-6,
+                of_gain: 1e-3,
+            },
             time_limit: None,
             stop: None,
             eager_cuts: true,
@@ -168,9 +170,8 @@ impl<P: Program> Root<P> {
         if end == RelaxEnd::Converged {
             let effort = CutEffort {
                 rounds: settings.cut_rounds,
-                least_progress: settings.least_progress,
-                idle_rounds: settings.idle_rounds,
                 eager,
+                tail: settings.tail,
             };
             end = relax.cut_rounds(effort, &notice)?;
         }

@@ -7,7 +7,7 @@
 
 use super::history::History;
 use super::proof::{Recorder, TreeProof};
-use super::relax::{CutEffort, Proof, RelaxEnd, Relaxation};
+use super::relax::{CutEffort, Proof, RelaxEnd, Relaxation, Tail};
 use super::{Branch, Open, Permits, Program, Root, Work};
 use rayon::prelude::*;
 use remat_lp::ModelError;
@@ -129,6 +129,14 @@ struct Node<P: Program> {
     /// What the last branching was made at, its direction, and the value of the relaxation there.
     made_at: Option<(Open<P::Quantity>, bool, f64)>,
 }
+
+/// Where cut rounds of a node end.
+const NODE_TAIL: Tail = Tail {
+    eager_rounds: 3,
+    rounds: 1,
+    of_value: 2e-5,
+    of_gain: 0.0,
+};
 
 /// Nodes solved side by side: fixed, so that the answer does not depend on the number of threads.
 const LANES: usize = 4;
@@ -444,9 +452,8 @@ fn solve_node<P: Program>(
     if end == RelaxEnd::Converged && settings.node_cut_rounds > 0 {
         let effort = CutEffort {
             rounds: settings.node_cut_rounds,
-            least_progress: 2e-5,
-            idle_rounds: 1,
             eager: true,
+            tail: NODE_TAIL,
         };
         end = relax.cut_rounds(effort, &|_| ())?;
     }
