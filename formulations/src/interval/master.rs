@@ -10,6 +10,15 @@ use std::ops::{Add, Sub};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// After how many solves rows that are slack, and columns that are dear, are dropped.
+#[derive(Clone, Copy, Debug)]
+pub struct Ages {
+    /// Rows.
+    pub rows: u32,
+    /// Columns.
+    pub columns: u32,
+}
+
 /// Follows the changes of a program and its solves, to replay them elsewhere. Purging is not reported.
 pub trait Journal: Send {
     /// Rows were added.
@@ -445,18 +454,18 @@ impl<P: Program> Master<P> {
         Ok(new.len())
     }
 
-    /// Notes which rows are slack and which columns are dear in a solution, and drops those that have been so for `age`
+    /// Notes which rows are slack and which columns are dear in a solution, and drops those that have been so for so many
     /// solves, where they are many. Dear is a reduced cost of more than `dear`.
     ///
     /// # Errors
     /// [`ModelError`] if the solver refuses, which would be a defect here.
-    pub fn purge(&mut self, solution: &Solution, age: u32, dear: f64) -> Result<(), ModelError> {
+    pub fn purge(&mut self, solution: &Solution, ages: Ages, dear: f64) -> Result<(), ModelError> {
         let mut rows = Vec::new();
         for (r, row) in self.rows.iter().enumerate() {
             let slack =
                 solution.basis.rows[r] == VarStatus::Basic && !self.program.nature(row).permanent;
             self.row_age[r] = if slack { self.row_age[r] + 1 } else { 0 };
-            if self.row_age[r] >= age {
+            if self.row_age[r] >= ages.rows {
                 rows.push(RowId(r as u32));
             }
         }
@@ -471,7 +480,7 @@ impl<P: Program> Master<P> {
                 && dear()
                 && !self.program.stays(c);
             self.column_age[k] = if useless { self.column_age[k] + 1 } else { 0 };
-            if self.column_age[k] >= age {
+            if self.column_age[k] >= ages.columns {
                 cols.push(ColId(at as u32));
             }
         }

@@ -1,5 +1,6 @@
 //! The relaxation of a node: columns and rows until nothing is violated and nothing pays, cuts, and again.
 
+use super::master::Ages;
 use super::{Branch, Journal, Master, Permits, Program, RootSettings, RowLimits};
 use remat_lp::{Algorithm, LpOutcome, ModelError, Solution};
 use std::sync::Arc;
@@ -14,6 +15,13 @@ const PENALTIES: usize = 8;
 const FRESH_STARTS: usize = 20;
 /// A value that has moved by less than this share of it since the last solve is near that of the relaxation.
 const CALM: f64 = 1e-3;
+/// So many rows for each tensor are a crowd.
+const CROWD: usize = 5;
+/// In a crowd, few of the rows that eager cutting brings matter for long: kept, they are most of the program, and of the time.
+const CROWDED_AGES: Ages = Ages {
+    rows: 1,
+    columns: 4,
+};
 /// Rows and columns are purged a round later each time a convergence has taken so many more rounds.
 const PATIENT_EVERY: u32 = 32;
 
@@ -315,7 +323,16 @@ impl<P: Program> Relaxation<P> {
                 let dear = 1e-3 * solution.objective.abs();
                 // What comes and goes in turns stays in the end.
                 let age = self.settings.purge_age + round / PATIENT_EVERY;
-                self.master.purge(&solution, age, dear)?;
+                let rows = self.master.rows().len();
+                let crowded = rows > CROWD * self.program().extent().tensors;
+                let ages = match eager && crowded {
+                    true => CROWDED_AGES,
+                    false => Ages {
+                        rows: age,
+                        columns: age,
+                    },
+                };
+                self.master.purge(&solution, ages, dear)?;
             }
             let added_columns = self.master.add_columns(columns)?;
             let added_rows = self.master.add_rows(rows)?;

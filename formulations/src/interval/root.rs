@@ -27,7 +27,7 @@ pub struct RootSettings {
     pub memory_rows_per_stage: usize,
     /// Memory rows added at most in a round.
     pub memory_rows_per_round: usize,
-    /// Rows slack and columns dear for so many solves are dropped; 0 for never.
+    /// Rows slack and columns dear for so many solves are dropped, earlier while cutting is eager; 0 for never.
     pub purge_age: u32,
     /// Rows are added before columns are priced, so that every solve is either dual or primal feasible at the start.
     pub alternate: bool,
