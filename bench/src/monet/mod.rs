@@ -232,5 +232,6 @@ fn zoo_model(model: &str) -> Result<Instance, Failure> {
 
 /// How much a cost is above another one, in percent.
 fn over(cost: u64, base: u64) -> f64 {
-    (cost as f64 / base.max(1) as f64 - 1.0) * 100.0
+    let base = base.max(1) as f64;
+    (cost as f64 - base) * 100.0 / base
 }
