@@ -235,12 +235,12 @@ fn an_interrupt_ends_the_search_with_the_best_plan_so_far() {
     use std::io::{BufRead, BufReader, Read};
     let folder = tempfile::tempdir().unwrap();
     let plan = folder.path().join("plan.json");
-    let model = "zoo:unet?size=64";
+    let model = "zoo:densenet121";
     let mut child = command(&[
         "solve",
         model,
         "--budget",
-        "70%",
+        "60%",
         "--time-limit",
         "10m",
         "--json",
