@@ -82,7 +82,7 @@ fn by_tree(instance: &Instance, budget: u64) -> Result<(Option<u64>, u64), Strin
         graph: &graph,
         cost: Cell::new(None),
     };
-    let root = Root::solve(graph.clone(), &RootSettings::default(), None, &|_| ());
+    let root = Root::solve(graph.clone(), &RootSettings::default(), None, &());
     let settings = TreeSettings {
         gap: 0.0,
         ..TreeSettings::default()

@@ -85,7 +85,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let graph = Arc::new(Graph::new(&instance, bytes)?);
         if tree {
             let known = Known(field[10].parse::<f64>()? as u64);
-            let root = Root::solve(graph, &settings, None, &|_| ())?;
+            let root = Root::solve(graph, &settings, None, &())?;
             let found = search(root, &TreeSettings::default(), &known)?;
             println!(
                 "{name:<42} {budget:>4} published {} to {}: root {}, tree {} ({:?}) after {} nodes, {} pivots, {:.1} s",
@@ -100,7 +100,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             );
             continue;
         }
-        let root = Root::solve(graph, &settings, None, &|_| ())?.into_bound();
+        let root = Root::solve(graph, &settings, None, &())?.into_bound();
         let best: f64 = field[10].parse()?;
         println!(
             "{name:<42} {budget:>4} {:>9} {:>9} {best:>9} | {:>9} {:>9} {:>9.0} {:>7.3} {:>6} {:>6} {:>6} {:>8} {:>7.1} {:<10}",

@@ -7,11 +7,13 @@ use remat_formulations::checkmate::interval::{
 };
 use remat_formulations::checkmate::path_cuts::{SeparationSettings, separate};
 use remat_formulations::instance::{ReadOptions, read_instance};
-use remat_formulations::interval::{Permits, Program, RootSettings, RootStatus};
+use remat_formulations::interval::{Company, Permits, Program, Root, RootSettings, RootStatus};
 use remat_formulations::schedule::CheckmateSchedule;
 use remat_formulations::simulate;
 use remat_tests::graphs::{Numbers, general, random_schedule, training};
 use remat_tests::{brute, shared_data};
+use std::cell::Cell;
+use std::sync::Arc;
 
 fn random_instance(round: usize, numbers: &mut Numbers) -> Instance {
     match round % 2 {
@@ -248,6 +250,46 @@ fn root_bounds_are_below_the_optimum_of_small_graphs_with_and_without_cuts() {
     }
     println!("{solved} solved, {closed} closed at the root, {closed_plain} of them without cuts");
     assert!(solved > 100 && closed >= closed_plain && closed * 10 > solved * 7);
+}
+
+/// Brings the intervals of a schedule once.
+struct Offer(Cell<Vec<Interval>>);
+
+impl Company<Graph> for Offer {
+    fn offers(&self) -> Vec<Interval> {
+        self.0.take()
+    }
+}
+
+#[test]
+fn intervals_of_schedules_change_nothing_but_the_way() {
+    let mut numbers = Numbers::new(12);
+    let (mut shorter, mut longer) = (0, 0);
+    for round in 0..200 {
+        let instance = random_instance(round, &mut numbers);
+        let schedule = random_schedule(&instance, &mut numbers);
+        let replay = simulate::checkmate(&instance, &schedule).unwrap();
+        let graph = Arc::new(Graph::new(&instance, replay.peak_bytes).unwrap());
+        let settings = RootSettings {
+            cut_rounds: 0,
+            purge_age: [1, 3][round % 2],
+            ..Default::default()
+        };
+        let offer = Offer(Cell::new(Interval::of_schedule(&graph, &schedule)));
+        let [with, without] = [&offer as &dyn Company<Graph>, &()].map(|company| {
+            let root = Root::solve(graph.clone(), &settings, None, company).unwrap();
+            root.into_bound()
+        });
+        assert_eq!(with.status, RootStatus::Converged, "round {round}");
+        assert!(with.lp_value <= replay.cost as f64 + 1e-6, "round {round}");
+        let off = (with.lp_value - without.lp_value).abs();
+        assert!(off <= 1e-6 * without.lp_value.max(1.0), "round {round}");
+        assert_eq!(with.safe_bound, without.safe_bound, "round {round}");
+        shorter += usize::from(with.rounds < without.rounds);
+        longer += usize::from(with.rounds > without.rounds);
+    }
+    println!("{shorter} shorter, {longer} longer");
+    assert!(shorter > longer);
 }
 
 fn bound(

@@ -67,7 +67,7 @@ fn tree(instance: &Instance, budget_bytes: u64, round: usize) -> (TreeOutcome<Gr
         budget_bytes,
         best: Cell::new(None),
     };
-    let root = Root::solve(graph.clone(), &root, None, &|_| ()).unwrap();
+    let root = Root::solve(graph.clone(), &root, None, &()).unwrap();
     let outcome = search(root, &settings, &alone).unwrap();
     (outcome, alone.best.get())
 }

@@ -102,7 +102,7 @@ fn random_schedules_of_monet_stay_permitted_below_their_cost() {
         schedules.sort_by_key(|s| s.0.peak_bytes);
         let budget = schedules[3 + round as usize % 6].0.peak_bytes;
         let graph = monet::Graph::new(&instance, budget).unwrap();
-        let root = monet::root_bound(&instance, budget, &RootSettings::default(), &|_| ()).unwrap();
+        let root = monet::root_bound(&instance, budget, &RootSettings::default(), &()).unwrap();
         let fits = schedules.iter().filter(|s| s.0.peak_bytes <= budget);
         let flag = AtomicBool::new(false);
         let best = solve_monet(&instance, &quick(budget), &[], &flag, &|_| ()).unwrap();

@@ -216,7 +216,7 @@ fn root_bounds_are_below_optima_and_above_the_published_relaxation() {
             verbose: std::env::var_os("MONET_VERBOSE").is_some_and(|r| r == *round.to_string()),
             ..RootSettings::default()
         };
-        let root = root_bound(&instance, budget, &settings, &|_| ()).unwrap();
+        let root = root_bound(&instance, budget, &settings, &()).unwrap();
         let graph = Graph::new(&instance, budget).unwrap();
         let everything = Permits::all(graph.extent());
         let (rows, duals): (Vec<Row>, Vec<f64>) = root.proof.iter().cloned().unzip();
@@ -267,7 +267,7 @@ fn root_bounds_are_below_enumerated_optima() {
         let Some(best) = monet_optimum::optimum(&instance, budget) else {
             continue;
         };
-        let root = root_bound(&instance, budget, &RootSettings::default(), &|_| ()).unwrap();
+        let root = root_bound(&instance, budget, &RootSettings::default(), &()).unwrap();
         let bound = root.safe_bound;
         assert!(bound <= best, "round {round}: {bound} > {best}");
         feasible += 1;
@@ -342,7 +342,7 @@ fn the_tree_ends_at_the_optimum_of_the_published_program() {
             node_cut_rounds: if bare { 0 } else { 4 },
             ..settings
         };
-        let root = Root::solve(graph.clone(), &root, None, &|_| ()).unwrap();
+        let root = Root::solve(graph.clone(), &root, None, &()).unwrap();
         let tree = search(root, &settings, &found).unwrap();
         let best = optimum(&instance, budget);
         match best {
@@ -416,7 +416,7 @@ fn published_schedules_meet_the_rows_and_cuts_of_the_root() {
             cut_rounds: 3,
             ..RootSettings::default()
         };
-        let root = root_bound(&instance, budget, &settings, &|_| ()).unwrap();
+        let root = root_bound(&instance, budget, &settings, &()).unwrap();
         assert!(root.safe_bound <= replay.cost, "{}", path.display());
         let graph = Graph::new(&instance, budget).unwrap();
         let intervals = Interval::of_schedule(&graph, &published);

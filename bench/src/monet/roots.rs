@@ -55,7 +55,7 @@ pub fn run(config: &Config) -> Result<(), Failure> {
         };
         let clock = Stopwatch::start();
         let graph = Arc::new(Graph::new(&case.instance, case.budget_bytes)?);
-        let root = Root::solve(graph, &settings, None, &|_| ())?.into_bound();
+        let root = Root::solve(graph, &settings, None, &())?.into_bound();
         let seconds = clock.seconds();
         let run = case.published.as_ref();
         let best = run.and_then(|r| r.objective);

@@ -18,7 +18,7 @@ pub use chain::{Chain, ChainSettings, Found};
 pub use graph::Graph;
 pub use landscape::{CheckmateWalk, End, Landscape, Walk};
 pub use polish::{POLISH_MOVES_PER_NODE, POLISH_RUNS, polish};
-pub use portfolio::{LANES, PortfolioOutcome, PortfolioSettings, search};
+pub use portfolio::{Guide, LANES, PortfolioOutcome, PortfolioSettings, search};
 pub use random::Random;
 pub(crate) use stage::{StageScratch, evaluate};
 pub use state::{Delta, Flip, State};

@@ -34,6 +34,19 @@ const HOPELESS_AT_FIRST: f64 = 2.0;
 /// Last temperature of every run.
 const COLD: f64 = 0.001;
 
+/// What goes on beside a search.
+pub trait Guide {
+    /// Is told of the best schedule so far, between rounds.
+    fn found(&self, _: &Found) {}
+    /// Retained sets to polish.
+    fn start(&self) -> Option<BitMatrix> {
+        None
+    }
+}
+
+/// Nothing.
+impl Guide for () {}
+
 /// When to end.
 #[derive(Clone, Copy, Debug)]
 pub struct PortfolioSettings {
@@ -64,7 +77,8 @@ pub struct PortfolioOutcome {
 /// Anneals in rounds, from `start` (retained sets) and from `known` schedules that fit.
 ///
 /// A round runs `LANES` runs in the current rayon pool and ends when all have ended; what they found is merged in lane
-/// order. `guide` is asked before each round: retained sets that it has, rounded from a relaxation, are polished instead. As
+/// order. `guide` is told of better schedules and asked before each round: retained sets that it has, rounded from a relaxation, are polished
+/// instead. As
 /// long as that finds nothing better, it takes turns with the rounds.
 /// `stop` is asked often; `watch` shows moves and best cost meanwhile.
 pub fn search<L: Landscape>(
@@ -72,7 +86,7 @@ pub fn search<L: Landscape>(
     start: &BitMatrix,
     known: Vec<Found>,
     settings: &PortfolioSettings,
-    guide: &(dyn Fn() -> Option<BitMatrix> + Sync),
+    guide: &dyn Guide,
     stop: &(dyn Fn() -> bool + Sync),
     watch: &Watch,
 ) -> PortfolioOutcome {
@@ -94,6 +108,7 @@ pub fn search<L: Landscape>(
     let mut slow_rounds = 0;
     let mut guided = 0;
     let mut polishing = true;
+    let mut told = u64::MAX;
     // As long as nothing fits: where runs ended that came near, by their excess.
     let mut near: Vec<(f64, BitMatrix)> = Vec::new();
     while outcome.rounds < settings.rounds && !stop() && !over_time() {
@@ -113,7 +128,11 @@ pub fn search<L: Landscape>(
         });
         let begin = Instant::now();
         let halt = || stop() || over_time();
-        let guided_start = if polishing { guide() } else { None };
+        if let Some(best) = outcome.best.as_ref().filter(|b| b.cost < told) {
+            told = best.cost;
+            guide.found(best);
+        }
+        let guided_start = if polishing { guide.start() } else { None };
         if let Some(retained) = guided_start {
             polishing = false;
             let most = match &outcome.best {

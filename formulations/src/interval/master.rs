@@ -90,6 +90,8 @@ pub struct Master<P: Program> {
     /// Parts of rows that concern each tensor.
     uses: Vec<Vec<(u32, P::Use)>>,
     columns_of: Vec<Vec<u32>>,
+    /// Intervals of the best schedule known: with them the program has a point, whatever rows come.
+    kept: BTreeSet<P::Column>,
     choices: u32,
     /// Costs of overflow and of what is missing.
     penalties: [f64; 2],
@@ -117,6 +119,7 @@ impl<P: Program> Clone for Master<P> {
             column_age: self.column_age.clone(),
             uses: self.uses.clone(),
             columns_of: self.columns_of.clone(),
+            kept: self.kept.clone(),
             choices: self.choices,
             penalties: self.penalties,
             permits: self.permits.clone(),
@@ -173,6 +176,7 @@ impl<P: Program> Master<P> {
             column_age: Vec::new(),
             uses: vec![Vec::new(); extent.tensors],
             columns_of: vec![Vec::new(); extent.tensors],
+            kept: BTreeSet::new(),
             choices: choices.len() as u32,
             penalties,
             permits: Arc::new(Permits::all(extent)),
@@ -454,6 +458,16 @@ impl<P: Program> Master<P> {
         Ok(new.len())
     }
 
+    /// Adds intervals, and keeps these and no others from being purged.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the solver refuses one, which would be a defect here.
+    pub fn keep(&mut self, columns: Vec<P::Column>) -> Result<(), ModelError> {
+        self.kept = columns.iter().copied().collect();
+        self.add_columns(columns)?;
+        Ok(())
+    }
+
     /// Notes which rows are slack and which columns are dear in a solution, and drops those that have been so for so many
     /// solves, where they are many. Dear is a reduced cost of more than `dear`.
     ///
@@ -478,7 +492,8 @@ impl<P: Program> Master<P> {
             let useless = solution.basis.cols[at] != VarStatus::Basic
                 && solution.x[at] == 0.0
                 && dear()
-                && !self.program.stays(c);
+                && !self.program.stays(c)
+                && !self.kept.contains(c);
             self.column_age[k] = if useless { self.column_age[k] + 1 } else { 0 };
             if self.column_age[k] >= ages.columns {
                 cols.push(ColId(at as u32));

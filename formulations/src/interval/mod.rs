@@ -35,7 +35,7 @@ pub use permits::{Extent, Permits};
 pub use price::{Candidate, Pricing};
 pub(crate) use price::{Number, most_below, rounded_up};
 pub use proof::{ProvenNode, TreeProof};
-pub use relax::{RelaxEnd, Tail};
+pub use relax::{Company, RelaxEnd, Tail};
 pub use root::{Relaxed, Root, RootBound, RootSettings, RootStatus};
 pub use tree::{Exchange, TreeEnd, TreeOutcome, TreeSettings, Visited, search};
 

@@ -1,7 +1,7 @@
 //! The relaxation of a node: columns and rows until nothing is violated and nothing pays, cuts, and again.
 
 use super::master::Ages;
-use super::{Branch, Journal, Master, Permits, Program, RootSettings, RowLimits};
+use super::{Branch, Journal, Master, Permits, Program, Relaxed, RootSettings, RowLimits};
 use remat_lp::{Algorithm, LpOutcome, ModelError, Solution};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -89,8 +89,18 @@ impl Tail {
     }
 }
 
-/// Is shown a relaxation on its way.
-pub(super) type Notice<'a, P> = &'a dyn Fn(&Relaxation<P>);
+/// What goes on beside a relaxation while it is solved.
+pub trait Company<P: Program> {
+    /// Is shown the relaxation on its way.
+    fn notice(&self, _: &Relaxed<'_, P>) {}
+    /// The intervals of a better schedule, once when there is one.
+    fn offers(&self) -> Vec<P::Column> {
+        Vec::new()
+    }
+}
+
+/// Nothing.
+impl<P: Program> Company<P> for () {}
 
 /// Rows and duals, and the bound they prove.
 #[derive(Clone)]
@@ -196,11 +206,11 @@ impl<P: Program> Relaxation<P> {
         over || s.stop.as_ref().is_some_and(|s| s.load(Ordering::Relaxed))
     }
 
-    /// Cut rounds at the present node until they are idle; `notice` is called after each.
+    /// Cut rounds at the present node until they are idle; `company` is shown each.
     pub fn cut_rounds(
         &mut self,
         effort: CutEffort,
-        notice: Notice<'_, P>,
+        company: &dyn Company<P>,
     ) -> Result<RelaxEnd, ModelError> {
         let mut eager = effort.eager;
         let mut end = RelaxEnd::Converged;
@@ -211,8 +221,8 @@ impl<P: Program> Relaxation<P> {
             if added == 0 && !eager {
                 return Ok(end);
             }
-            end = self.converge(eager, notice)?;
-            notice(self);
+            end = self.converge(eager, company)?;
+            company.notice(&Relaxed(self));
             if self.settings.verbose {
                 println!("cut round {round}: {added} cuts, {}", self.summary());
             }
@@ -226,8 +236,8 @@ impl<P: Program> Relaxation<P> {
             if eager && effort.tail.holds(&values, start, effort.tail.eager_rounds) {
                 // What is left is in the tail: from here on every relaxation is solved to its end.
                 eager = false;
-                end = self.converge(false, notice)?;
-                notice(self);
+                end = self.converge(false, company)?;
+                company.notice(&Relaxed(self));
                 if end != RelaxEnd::Converged {
                     return Ok(end);
                 }
@@ -235,7 +245,7 @@ impl<P: Program> Relaxation<P> {
             }
         }
         if eager {
-            end = self.converge(false, notice)?;
+            end = self.converge(false, company)?;
         }
         Ok(end)
     }
@@ -269,14 +279,23 @@ impl<P: Program> Relaxation<P> {
     }
 
     /// Solves with rows and columns coming in until nothing is violated and nothing pays; if `eager`, until every tensor is
-    /// where it is needed, in general a single time. `notice` is called every so many rounds.
-    pub fn converge(&mut self, eager: bool, notice: Notice<'_, P>) -> Result<RelaxEnd, ModelError> {
+    /// where it is needed, in general a single time. `company` is shown some on the way.
+    pub fn converge(
+        &mut self,
+        eager: bool,
+        company: &dyn Company<P>,
+    ) -> Result<RelaxEnd, ModelError> {
         self.settled = false;
         let mut algorithm = Algorithm::Auto;
         let mut round = 0;
         loop {
             round += 1;
+            let offers = company.offers();
             let clock = Instant::now();
+            if !offers.is_empty() {
+                self.master.keep(offers)?;
+                algorithm = Algorithm::Auto;
+            }
             let outcome = self.master.solve(algorithm);
             self.spent.lp += clock.elapsed();
             self.spent.rounds += 1;
@@ -311,7 +330,7 @@ impl<P: Program> Relaxation<P> {
                 }
             }
             if self.spent.rounds.is_multiple_of(BOUND_EVERY) {
-                notice(self);
+                company.notice(&Relaxed(self));
             }
             let moved = (self.master.value(&solution) - self.value).abs();
             self.value = self.master.value(&solution);

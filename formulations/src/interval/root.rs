@@ -1,7 +1,7 @@
 //! The root: how it is worked on, and what it finds.
 
 use super::proof::Recorder;
-use super::relax::{CutEffort, RelaxEnd, Relaxation, Tail};
+use super::relax::{Company, CutEffort, RelaxEnd, Relaxation, Tail};
 use super::{Journal, Program, SeparationSettings, TreeProof};
 use remat_lp::{ModelError, Settings};
 use std::sync::Arc;
@@ -118,7 +118,7 @@ pub struct RootBound<P: Program> {
 }
 
 /// A relaxation on the way.
-pub struct Relaxed<'a, P: Program>(&'a Relaxation<P>);
+pub struct Relaxed<'a, P: Program>(pub(super) &'a Relaxation<P>);
 
 impl<P: Program> Relaxed<'_, P> {
     /// A lower bound on the cost of every schedule that fits, in safe arithmetic.
@@ -151,7 +151,8 @@ pub struct Root<P: Program> {
 }
 
 impl<P: Program> Root<P> {
-    /// Solves the plain relaxation, and again with cuts. `notice` is shown every relaxation on the way.
+    /// Solves the plain relaxation, and again with cuts. `company` is shown the
+    /// relaxations on the way, and may bring intervals.
     ///
     /// # Errors
     /// [`ModelError`] where the LP solver refuses a change: a defect.
@@ -159,21 +160,20 @@ impl<P: Program> Root<P> {
         program: Arc<P>,
         settings: &RootSettings,
         journal: Option<Box<dyn Journal>>,
-        notice: &dyn Fn(&Relaxed<'_, P>),
+        company: &dyn Company<P>,
     ) -> Result<Self, ModelError> {
         let mut relax = Relaxation::new(program, settings.clone(), journal)?;
         let eager = settings.cut_rounds > 0 && settings.eager_cuts;
-        let notice = |relax: &Relaxation<P>| notice(&Relaxed(relax));
-        let mut end = relax.converge(eager, &notice)?;
+        let mut end = relax.converge(eager, company)?;
         let plain = relax.bound;
-        notice(&relax);
+        company.notice(&Relaxed(&relax));
         if end == RelaxEnd::Converged {
             let effort = CutEffort {
                 rounds: settings.cut_rounds,
                 eager,
                 tail: settings.tail,
             };
-            end = relax.cut_rounds(effort, &notice)?;
+            end = relax.cut_rounds(effort, company)?;
         }
         Ok(Root { relax, end, plain })
     }

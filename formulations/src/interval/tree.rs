@@ -448,14 +448,14 @@ fn solve_node<P: Program>(
     let mut below = node.permits;
     Arc::make_mut(&mut below).exclude_all_of(permits);
     relax.enter(&node.branches, below, node.bound)?;
-    let mut end = relax.converge(settings.node_cut_rounds > 0, &|_| ())?;
+    let mut end = relax.converge(settings.node_cut_rounds > 0, &())?;
     if end == RelaxEnd::Converged && settings.node_cut_rounds > 0 {
         let effort = CutEffort {
             rounds: settings.node_cut_rounds,
             eager: true,
             tail: NODE_TAIL,
         };
-        end = relax.cut_rounds(effort, &|_| ())?;
+        end = relax.cut_rounds(effort, &())?;
     }
     let mut solved = Solved {
         number: node.number,

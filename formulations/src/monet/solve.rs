@@ -2,7 +2,7 @@
 
 use super::anneal::{Graph, State};
 use super::bound::event_bound;
-use super::interval::{self, Point};
+use super::interval::{self, Interval, Point};
 use crate::anneal::Found;
 use crate::baselines;
 use crate::instance::Instance;
@@ -145,6 +145,11 @@ impl Problem for Monet<'_> {
 
     fn near(&self, program: &interval::Graph, point: &Point, threshold: f64) -> BitMatrix {
         point.proposal(self.instance, program, threshold).retained
+    }
+
+    fn intervals(&self, program: &interval::Graph, found: &Found) -> Vec<Interval> {
+        let schedule = State::new(&self.graph, &found.retained).schedule();
+        Interval::of_schedule(program, &schedule)
     }
 
     fn finish(&self, found: Found) -> Result<(MonetSchedule, Replay), ReplayError> {

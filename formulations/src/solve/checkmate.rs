@@ -5,7 +5,7 @@ use super::search::Problem;
 use super::starts::{constructed, fitting, fitting_baselines};
 use crate::anneal::{Found, Graph};
 use crate::checkmate;
-use crate::checkmate::interval::IntervalPoint;
+use crate::checkmate::interval::{Interval, IntervalPoint};
 use crate::instance::Instance;
 use crate::schedule::{BitMatrix, CheckmateSchedule};
 use crate::simulate::{self, Replay, ReplayError};
@@ -60,6 +60,11 @@ impl Problem for Checkmate<'_> {
 
     fn near(&self, program: &checkmate::Graph, point: &IntervalPoint, threshold: f64) -> BitMatrix {
         point.rounded(program, threshold)
+    }
+
+    fn intervals(&self, program: &checkmate::Graph, found: &Found) -> Vec<Interval> {
+        let schedule = CheckmateSchedule::cheapest(self.instance, found.retained.clone());
+        Interval::of_schedule(program, &schedule)
     }
 
     fn finish(&self, found: Found) -> Result<(CheckmateSchedule, Replay), ReplayError> {

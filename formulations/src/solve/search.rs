@@ -7,10 +7,11 @@
 
 use super::{Outcome, Progress, Settings, SolveError};
 use crate::anneal::{
-    self, Found, Landscape, POLISH_MOVES_PER_NODE, POLISH_RUNS, PortfolioSettings, Watch,
+    self, Found, Guide, Landscape, POLISH_MOVES_PER_NODE, POLISH_RUNS, PortfolioSettings, Watch,
 };
 use crate::interval::{
-    self, Exchange, Program, Relaxed, Root, RootSettings, TreeEnd, TreeProof, TreeSettings, Visited,
+    self, Company, Exchange, Program, Relaxed, Root, RootSettings, TreeEnd, TreeProof,
+    TreeSettings, Visited,
 };
 use crate::schedule::BitMatrix;
 use crate::simulate::{Replay, ReplayError};
@@ -53,6 +54,12 @@ pub(crate) trait Problem: Sync {
         point: &<Self::Program as Program>::Point,
         threshold: f64,
     ) -> BitMatrix;
+    /// The intervals of the schedule of retained sets.
+    fn intervals(
+        &self,
+        program: &Self::Program,
+        found: &Found,
+    ) -> Vec<<Self::Program as Program>::Column>;
     /// The schedule of retained sets, and its replay.
     fn finish(&self, found: Found) -> Result<(Self::Schedule, Replay), ReplayError>;
 }
@@ -234,7 +241,7 @@ impl<'a, P: Problem> Shared<'a, P> {
             self.problem.everything(),
             locked(&self.best).clone().into_iter().collect(),
             &portfolio,
-            &|| None,
+            &(),
             &|| self.is_stopped() || (self.is_timed() && self.is_closed()),
             &self.watch,
         );
@@ -285,13 +292,18 @@ fn root_and_annealing<P: Problem>(
     };
     let begin = Instant::now();
     let root_done = AtomicBool::new(false);
-    // Retained sets near a relaxation that nobody has polished yet.
-    let latest: Mutex<Vec<BitMatrix>> = Mutex::new(Vec::new());
+    let between = Between::new(shared);
     let timed = shared.is_timed();
     // Without a time limit the work is fixed, so that the answer does not depend on when the bound arrives.
     let stop = || {
         shared.is_stopped() || (timed && (shared.is_closed() || root_done.load(Ordering::Relaxed)))
     };
+    // What is known before the root begins, it can have without a limit, too: the answer is the same each time.
+    let first =
+        (!timed).then(|| pool.install(|| shared.problem.known(None, &|| shared.is_stopped())));
+    if let Some(best) = first.iter().flatten().min_by_key(|found| found.cost) {
+        between.offer(best);
+    }
     std::thread::scope(|scope| {
         let root = shared.program.clone().map(|program| {
             scope.spawn(|| {
@@ -299,21 +311,8 @@ fn root_and_annealing<P: Problem>(
                     stop: Some(shared.stop.clone()),
                     ..RootSettings::default()
                 };
-                let notice = |relaxed: &Relaxed<'_, P::Program>| {
-                    shared.bound.fetch_max(relaxed.bound(), Ordering::Relaxed);
-                    // Where rows are still missing it guides badly, but better than nothing.
-                    let wanted = relaxed.is_settled() || shared.watch.best().is_none();
-                    if timed
-                        && wanted
-                        && let Some(program) = &shared.program
-                    {
-                        let near = |t: &f64| shared.problem.near(program, relaxed.point(), *t);
-                        // What was there and nobody took is worth less.
-                        *locked(&latest) = P::THRESHOLDS.iter().map(near).collect();
-                    }
-                };
                 // What the root cannot do leaves the combinatorial bound standing.
-                let root = Root::solve(program, &root, None, &notice).ok();
+                let root = Root::solve(program, &root, None, &between).ok();
                 if let Some(root) = &root {
                     shared
                         .iterations
@@ -333,15 +332,17 @@ fn root_and_annealing<P: Problem>(
             let late = || {
                 left.is_some_and(|left| begin.elapsed().as_secs_f64() > 0.15 * left.as_secs_f64())
             };
-            let known = shared
-                .problem
-                .known(left, &|| shared.is_stopped() || late());
+            let known = || {
+                shared
+                    .problem
+                    .known(left, &|| shared.is_stopped() || late())
+            };
             anneal::search(
                 shared.problem.landscape(),
                 shared.problem.everything(),
-                known,
+                first.unwrap_or_else(known),
                 &portfolio,
-                &|| locked(&latest).pop(),
+                &between,
                 &stop,
                 &shared.watch,
             )
@@ -359,6 +360,67 @@ fn root_and_annealing<P: Problem>(
         // A panic there is passed on by the scope.
         root.and_then(|root| root.join().ok().flatten())
     })
+}
+
+/// What the root relaxation and the annealing beside it give each other; without a time limit only what is known before both
+/// begin: the answer must not depend on which is faster.
+struct Between<'s, 'p, P: Problem> {
+    shared: &'s Shared<'p, P>,
+    /// Retained sets near a relaxation that nobody has polished yet.
+    starts: Mutex<Vec<BitMatrix>>,
+    /// A schedule whose intervals the relaxation has not taken yet.
+    found: Mutex<Option<Found>>,
+}
+
+impl<'s, 'p, P: Problem> Between<'s, 'p, P> {
+    fn new(shared: &'s Shared<'p, P>) -> Self {
+        Between {
+            shared,
+            starts: Mutex::new(Vec::new()),
+            found: Mutex::new(None),
+        }
+    }
+
+    fn offer(&self, found: &Found) {
+        *locked(&self.found) = Some(found.clone());
+    }
+}
+
+impl<P: Problem> Company<P::Program> for Between<'_, '_, P> {
+    fn notice(&self, relaxed: &Relaxed<'_, P::Program>) {
+        let shared = self.shared;
+        shared.bound.fetch_max(relaxed.bound(), Ordering::Relaxed);
+        // Where rows are still missing it guides badly, but better than nothing.
+        let wanted = relaxed.is_settled() || shared.watch.best().is_none();
+        if shared.is_timed()
+            && wanted
+            && let Some(program) = &shared.program
+        {
+            let near = |t: &f64| shared.problem.near(program, relaxed.point(), *t);
+            // What was there and nobody took is worth less.
+            *locked(&self.starts) = P::THRESHOLDS.iter().map(near).collect();
+        }
+    }
+
+    fn offers(&self) -> Vec<<P::Program as Program>::Column> {
+        let found = locked(&self.found).take();
+        match (&self.shared.program, found) {
+            (Some(program), Some(found)) => self.shared.problem.intervals(program, &found),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl<P: Problem> Guide for Between<'_, '_, P> {
+    fn found(&self, found: &Found) {
+        if self.shared.is_timed() {
+            self.offer(found);
+        }
+    }
+
+    fn start(&self) -> Option<BitMatrix> {
+        locked(&self.starts).pop()
+    }
 }
 
 /// The second phase; what proves the bound, if that is wanted.

@@ -245,6 +245,6 @@ pub fn root_bound_recorded(
     journal: Option<Box<dyn Journal>>,
 ) -> Result<RootBound<Graph>, RootError> {
     let graph = Arc::new(Graph::new(instance, budget_bytes)?);
-    let root: Root<Graph> = interval::Root::solve(graph, settings, journal, &|_| ())?;
+    let root: Root<Graph> = interval::Root::solve(graph, settings, journal, &())?;
     Ok(root.into_bound())
 }

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::instance::Instance;
 use crate::interval::{
-    Extent, Group, Nature, Open, Permits, Pricing, Program, Relaxed, Root, RootBound, RootSettings,
+    Company, Extent, Group, Nature, Open, Permits, Pricing, Program, Root, RootBound, RootSettings,
     RowLimits, Sense, SeparationSettings,
 };
 use crate::monet::original::MonetError;
@@ -274,8 +274,8 @@ pub enum RootError {
     Model(#[from] ModelError),
 }
 
-/// The bound of the interval form at the root, over the whole space of schedules. `notice` is shown every relaxation on the
-/// way.
+/// The bound of the interval form at the root, over the whole space of schedules. `company` is shown relaxations on
+/// the way.
 ///
 /// # Errors
 /// [`RootError::Instance`] where the instance has no loss.
@@ -283,8 +283,8 @@ pub fn root_bound(
     instance: &Instance,
     budget_bytes: u64,
     settings: &RootSettings,
-    notice: &dyn Fn(&Relaxed<'_, Graph>),
+    company: &dyn Company<Graph>,
 ) -> Result<RootBound<Graph>, RootError> {
     let graph = Arc::new(Graph::new(instance, budget_bytes)?);
-    Ok(Root::solve(graph, settings, None, notice)?.into_bound())
+    Ok(Root::solve(graph, settings, None, company)?.into_bound())
 }
