@@ -404,14 +404,18 @@ impl<'a> Reader<'a> {
             let label = self.label();
             let here = self.peek();
             let first = self.expression()?;
-            if !first.any {
+            // Other programs write rows that lost all their columns as `name: = 0`.
+            let empty = !first.any && label.is_some() && is_relation(self.peek().kind);
+            if !first.any && !empty {
                 return self.error(
                     self.peek(),
                     "a row was expected: terms, a relation and a number",
                 );
             }
             let relation = self.relation()?;
-            let (sides, terms) = if first.terms.is_empty() {
+            let (sides, terms) = if empty {
+                (Sides::left_of(relation, self.constant()?), first.terms)
+            } else if first.terms.is_empty() {
                 // number <= terms [<= number]
                 let middle = self.expression()?;
                 if middle.terms.is_empty() {

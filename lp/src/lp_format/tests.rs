@@ -159,3 +159,14 @@ const WORDS: [&str; 40] = [
     "c:",
     "\u{0}",
 ];
+
+#[test]
+fn rows_without_columns_are_read_where_they_have_a_name() {
+    let text = "min\n x\nst\n c1: = 0\n c2: >= -3\n c3: x >= 1\nend\n";
+    let m = parse(text, "t.lp").unwrap();
+    assert_eq!(m.num_rows(), 3);
+    assert_eq!(m.row_lower(), [0.0, -3.0, 1.0]);
+    assert_eq!(m.row(RowId(0)).count(), 0);
+    let (line, token, _) = wrong("min\n x\nst\n = 0\nend\n");
+    assert_eq!((line, token.as_str()), (4, "="));
+}

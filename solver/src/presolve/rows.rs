@@ -69,12 +69,21 @@ pub(crate) fn simplify(w: &mut Work) -> Result<(), Infeasible> {
 fn singleton(w: &mut Work, i: usize) -> Result<(), Infeasible> {
     let (j, a) = w.rows[i][0];
     let j = j as usize;
-    let (mut l, mut u) = (w.row_lower[i] / a, w.row_upper[i] / a);
+    let (mut low, mut high) = (w.row_lower[i], w.row_upper[i]);
     if a < 0.0 {
-        (l, u) = (u, l);
+        (low, high) = (high, low);
     }
+    let (mut l, mut u) = (low / a, high / a);
     if w.integer[j] {
-        (l, u) = (ceil_tol(l), floor_tol(u));
+        // The row goes, so what the tolerance gives away is measured there: a small part of a column may be much of it.
+        let tol = |side: f64| 1e-6 * side.abs().max(1.0) / a.abs();
+        let (down, up) = (ceil_tol(l), floor_tol(u));
+        l = if l - down > tol(low) {
+            down + 1.0
+        } else {
+            down
+        };
+        u = if up - u > tol(high) { up - 1.0 } else { up };
     }
     let (nl, nu) = (w.lower[j].max(l), w.upper[j].min(u));
     if nl > nu {
@@ -191,4 +200,24 @@ fn multiple(a: &[(u32, f64)], b: &[(u32, f64)]) -> Option<f64> {
         .zip(b)
         .all(|(x, y)| x.0 == y.0 && (f * x.1 - y.1).abs() <= 1e-14 * y.1.abs())
         .then_some(f)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Settings, SolveStatus, Solver};
+    use remat_lp::{ModelBuilder, Sense};
+
+    #[test]
+    fn a_small_part_of_an_integer_column_may_be_much_of_its_row() {
+        // x >= 0.9999952e-6, which is nothing beside the tolerance of a column; at x = 0 the row is short by 10.
+        let mut b = ModelBuilder::new(Sense::Minimise);
+        let x = b.add_col(1.0, 0.0..=1.0);
+        b.set_integer(x, true);
+        b.add_row(..=-10.0, [(x, -10_000_048.0)]);
+        let result = Solver::new(b.build().unwrap(), Settings::default())
+            .run()
+            .unwrap();
+        assert_eq!(result.status, SolveStatus::Optimal);
+        assert_eq!(result.solution.unwrap().x, [1.0]);
+    }
 }
