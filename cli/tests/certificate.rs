@@ -43,12 +43,14 @@ const INFEASIBLE: &str = "NAME odd\nROWS\n N c\n E r\nCOLUMNS\n    m MARKER INTO
     m MARKER INTEND\nRHS\n    r r 1\nBOUNDS\n UP b x 5\n UP b y 5\nENDATA\n";
 
 #[test]
-fn proofs_of_three_kinds_are_accepted_and_forgeries_are_not() {
+fn proofs_of_all_kinds_are_accepted_and_forgeries_are_not() {
     let folder = tempfile::tempdir().unwrap();
     for (name, model, code) in [
         ("split", knapsack(), 0),
         ("mixed", MIXED.into(), 0),
         ("odd", INFEASIBLE.into(), 3),
+        // Too deep for a plain tree: a rounding proves it.
+        ("far", INFEASIBLE.replace(" 5\n", " 50000\n"), 3),
     ] {
         let file = write(folder.path(), &format!("{name}.mps"), &model);
         let proof = folder.path().join(format!("{name}.vipr"));

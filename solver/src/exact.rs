@@ -61,6 +61,45 @@ pub(crate) fn binary(v: f64, places: Option<i32>) -> Option<Rational> {
     Rational::from_float(v)
 }
 
+/// A short fraction near a double: what it stands for if it came of division; else its first binary digits. `None` for
+/// infinities and NaN.
+pub(crate) fn nearby(v: f64) -> Option<Rational> {
+    if !v.is_finite() {
+        return None;
+    }
+    // Convergents of the continued fraction, in whole numbers that doubles hold.
+    let (mut p, mut q) = ((1.0f64, v.floor()), (0.0f64, 1.0f64));
+    let mut rest = v - v.floor();
+    while q.1 <= 1e4 && p.1.abs() <= 1e12 {
+        if (p.1 / q.1 - v).abs() <= 1e-12 * v.abs().max(1e-3) {
+            return Some(Rational::new(
+                BigInt::from(p.1 as i64),
+                BigInt::from(q.1 as i64),
+            ));
+        }
+        if rest <= 1e-12 {
+            break;
+        }
+        let next = (1.0 / rest).floor();
+        rest = 1.0 / rest - next;
+        p = (p.1, next * p.1 + p.0);
+        q = (q.1, next * q.1 + q.0);
+    }
+    Some(shortened(&Rational::from_float(v)?, 32, false))
+}
+
+/// Rounds, up or down, to a binary fraction of so many significant bits; numbers that are as short stay as they are.
+pub(crate) fn shortened(v: &Rational, bits: u64, up: bool) -> Rational {
+    if v.numer().bits() + v.denom().bits() <= bits {
+        return v.clone();
+    }
+    let exponent = v.numer().bits() as i64 - v.denom().bits() as i64 - bits as i64;
+    let unit = Rational::from_integer(BigInt::from(2)).pow(exponent as i32);
+    let steps = v / &unit;
+    let steps = if up { steps.ceil() } else { steps.floor() };
+    steps * unit
+}
+
 /// The largest number of which all are multiples; zero for none.
 pub(crate) fn common_step<'a>(numbers: impl Iterator<Item = &'a Rational>) -> Rational {
     let mut step = Rational::zero();
@@ -161,6 +200,30 @@ mod tests {
         assert_eq!(decimal_scale(&[f64::INFINITY]), None);
         assert_eq!(scaled(0.07, 100.0), Some(7.0));
         assert_eq!(scaled(0.1 + 0.2, 10.0), None);
+    }
+
+    #[test]
+    fn doubles_become_short_fractions() {
+        assert_eq!(nearby(1.0 / 3.0), Some(q(1, 3)));
+        assert_eq!(nearby(-17.0 / 7.0), Some(q(-17, 7)));
+        assert_eq!(nearby(2.5e9), Some(q(2_500_000_000, 1)));
+        assert_eq!(nearby(0.0), Some(q(0, 1)));
+        assert_eq!(nearby(f64::NAN), None);
+        let pi = nearby(std::f64::consts::PI).unwrap();
+        assert!(
+            pi.numer().bits() <= 33 && pi <= Rational::from_float(std::f64::consts::PI).unwrap()
+        );
+        for v in [
+            q(1_000, 3),
+            q(-1_000, 3),
+            q(123_456_789, 7),
+            q(1, 1_000_003),
+        ] {
+            let (low, high) = (shortened(&v, 10, false), shortened(&v, 10, true));
+            assert!(low < v && v < high);
+            assert!(&high - &low <= v.abs() * q(1, 256));
+        }
+        assert_eq!(shortened(&q(5, 7), 10, true), q(5, 7));
     }
 
     #[test]

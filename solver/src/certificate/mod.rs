@@ -1,10 +1,15 @@
 //! Proofs that others can check: VIPR 1.1 (Cheung, Gleixner & Steffy 2017, *Verifying integer programming results*).
 //!
-//! The search that finds a result may do what it likes; what is written here is a second, plain tree: no presolve, no
-//! cuts, depth first, with the optimum known. Each of its leaves is a combination of rows, bounds and assumptions with
+//! The search that finds a result may do what it likes; what is written here is a second tree: no presolve, cuts at the
+//! root that are proven one by one, depth first, with the optimum known. Each of its leaves is a combination of rows, bounds and assumptions with
 //! rational multipliers, taken from the duals of the floating-point relaxation and corrected by the bounds so that it
 //! holds exactly. Numbers of the model are taken as the decimals that they print as.
 
+mod aggregation;
+mod bounds;
+mod choice;
+mod cuts;
+mod probing;
 mod proof;
 mod solution;
 mod tree;

@@ -98,10 +98,10 @@ impl Proof {
         k
     }
 
-    /// `x_j <= value` or `x_j >= value`, for the sake of argument.
-    pub fn assume(&mut self, col: usize, sense: Sense, value: &Rational) -> usize {
+    /// `form <= value` or `form >= value`, for the sake of argument.
+    pub fn assume(&mut self, sense: Sense, value: &Rational, form: &str) -> usize {
         let own = BTreeSet::from([self.lines.len()]);
-        self.derive(sense, value, &format!("1 {col} 1"), "asm", own)
+        self.derive(sense, value, form, "asm", own)
     }
 
     /// What a sum of constraints with multipliers gives, rounded up if `round`.

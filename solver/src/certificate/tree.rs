@@ -2,8 +2,8 @@
 
 use super::proof::Proof;
 use super::{ExactModel, Sense, Sides, entries};
-use crate::branching::pseudocost::{Observation, PseudoCosts, score};
-use crate::exact::{Rational, binary, ceiling, common_step, decimal, one};
+use crate::branching::pseudocost::{Observation, PseudoCosts};
+use crate::exact::{Rational, binary, ceiling, common_step, one};
 use num_traits::{Signed, ToPrimitive, Zero};
 use remat_lp::{Bounds, ColId, Limits, LpOutcome, Model, ModelError, Solver};
 use std::sync::Arc;
@@ -59,23 +59,43 @@ impl Goal {
 
 /// A bound that is in force, and the line that says so.
 #[derive(Clone)]
-struct Side {
-    value: Rational,
-    line: usize,
+pub(super) struct Side {
+    pub value: Rational,
+    pub line: usize,
 }
 
-struct Tree<'a> {
-    m: &'a ExactModel,
-    goal: Option<&'a Goal>,
-    proof: &'a mut Proof,
-    lp: Solver,
-    lower: Vec<Option<Side>>,
-    upper: Vec<Option<Side>>,
-    pseudo: PseudoCosts,
-    /// Value that the floating-point bound has to reach.
-    cutoff: f64,
-    stop: Arc<AtomicBool>,
+/// A row of the relaxation: one of the model's, or a cut.
+pub(super) struct Row {
+    pub entries: Vec<(usize, Rational)>,
+    pub lower: Option<Side>,
+    pub upper: Option<Side>,
 }
+
+pub(super) struct Tree<'a> {
+    pub m: &'a ExactModel,
+    goal: Option<&'a Goal>,
+    pub proof: &'a mut Proof,
+    pub lp: Solver,
+    pub rows: Vec<Row>,
+    pub lower: Vec<Option<Side>>,
+    pub upper: Vec<Option<Side>>,
+    pub pseudo: PseudoCosts,
+    /// Value that the floating-point bound has to reach.
+    pub cutoff: f64,
+    /// Of a plain tree: no cuts, no probing, and no more lines than these.
+    pub most_lines: Option<usize>,
+    pub stop: Arc<AtomicBool>,
+}
+
+/// Column, upwards, distance, objective before.
+type Branched = (usize, bool, f64, f64);
+
+/// A plain tree is given up after so many lines. Where it ends, it ends soon: misc03 and p0201 in 2 s, with cuts in 38 s and
+/// more than a minute; bell5 needs over 340,000 lines, with cuts 17,000.
+const PLAIN_LINES: usize = 60_000;
+
+/// Cuts are looked for at every so many levels.
+const CUT_DEPTH: usize = 3;
 
 /// Deeper trees are not worth the stack.
 const DEPTH: usize = 2_000;
@@ -88,59 +108,16 @@ pub(super) fn prove(
     proof: &mut Proof,
     stop: Arc<AtomicBool>,
 ) -> Result<(), String> {
-    let relaxed = crate::problem::Problem::as_given(model)
-        .to_model()
-        .map_err(|e| e.to_string())?;
-    let offset = relaxed.offset();
-    let cutoff = goal.map_or(f64::INFINITY, |g| {
-        let least = if g.step.is_zero() {
-            g.bound.clone()
-        } else {
-            // More than one step below the value is rounded up to it.
-            &g.bound - &g.step + &g.step / Rational::from_integer(1000.into())
-        };
-        least.to_f64().unwrap_or(f64::INFINITY) + offset
-    });
-    let sides = |of: &[Sides], lower: bool| -> Vec<Option<usize>> {
-        of.iter()
-            .map(|s| if lower { s.lower } else { s.upper })
-            .collect()
-    };
-    let with = |values: Vec<Option<Rational>>, lines: Vec<Option<usize>>| -> Vec<Option<Side>> {
-        (values.into_iter().zip(lines))
-            .map(|(v, l)| {
-                Some(Side {
-                    value: v?,
-                    line: l?,
-                })
-            })
-            .collect()
-    };
-    let lower = with(
-        m.col_sides.iter().map(|s| s.0.clone()).collect(),
-        sides(&proof.cols, true),
-    );
-    let upper = with(
-        m.col_sides.iter().map(|s| s.1.clone()).collect(),
-        sides(&proof.cols, false),
-    );
-    let mut tree = Tree {
-        m,
-        goal,
-        proof,
-        lp: Solver::new(relaxed, remat_lp::Settings::default()),
-        lower,
-        upper,
-        pseudo: PseudoCosts::new(m.cost.len()),
-        cutoff,
-        stop,
-    };
-    tree.round_bounds();
-    for _ in 0..3 {
-        tree.imply_bounds();
+    let constraints = proof.constraints();
+    let mut last = None;
+    for plain in [true, false] {
+        proof.lines.truncate(constraints);
+        last = attempt(model, m, goal, proof, &stop, plain).map_err(|e| e.to_string())?;
+        if last.is_some() || stop.load(Ordering::Relaxed) {
+            break;
+        }
     }
-    let last = tree.node(0, None).map_err(|e| e.to_string())?;
-    if last.is_none() && tree.stop.load(Ordering::Relaxed) {
+    if last.is_none() && stop.load(Ordering::Relaxed) {
         return Err("a limit or an interrupt came first".into());
     }
     let last = last.ok_or(
@@ -160,138 +137,119 @@ pub(super) fn prove(
         };
         let part = (last, &sign * goal.scale());
         let bound = &sign * &goal.bound;
-        tree.proof.combine(sense, &bound, &form, &[part], false);
+        proof.combine(sense, &bound, &form, &[part], false);
     }
     Ok(())
 }
 
+/// One try: a plain tree of limited size, or one with probing and cuts.
+fn attempt(
+    model: &Model,
+    m: &ExactModel,
+    goal: Option<&Goal>,
+    proof: &mut Proof,
+    stop: &Arc<AtomicBool>,
+    plain: bool,
+) -> Result<Option<usize>, ModelError> {
+    let relaxed = crate::problem::Problem::as_given(model).to_model()?;
+    let offset = relaxed.offset();
+    let cutoff = goal.map_or(f64::INFINITY, |g| {
+        let least = if g.step.is_zero() {
+            g.bound.clone()
+        } else {
+            // More than one step below the value is rounded up to it.
+            &g.bound - &g.step + &g.step / Rational::from_integer(1000.into())
+        };
+        least.to_f64().unwrap_or(f64::INFINITY) + offset
+    });
+    type Values = (Option<Rational>, Option<Rational>);
+    let with = |(lower, upper): &Values, lines: &Sides| {
+        let side = |value: &Option<Rational>, line: Option<usize>| {
+            Some(Side {
+                value: value.clone()?,
+                line: line?,
+            })
+        };
+        (side(lower, lines.lower), side(upper, lines.upper))
+    };
+    let (lower, upper) = (m.col_sides.iter().zip(&proof.cols))
+        .map(|(values, lines)| with(values, lines))
+        .unzip();
+    let rows = (m.rows.iter().zip(&m.row_sides).zip(&proof.rows))
+        .map(|((entries, values), lines)| {
+            let (lower, upper) = with(values, lines);
+            Row {
+                entries: entries.clone(),
+                lower,
+                upper,
+            }
+        })
+        .collect();
+    let proof_lines = proof.constraints() + PLAIN_LINES;
+    let mut tree = Tree {
+        m,
+        goal,
+        proof,
+        lp: Solver::new(relaxed, remat_lp::Settings::default()),
+        rows,
+        lower,
+        upper,
+        pseudo: PseudoCosts::new(m.cost.len()),
+        cutoff,
+        most_lines: plain.then_some(proof_lines),
+        stop: stop.clone(),
+    };
+    let closed = tree.prepare()?;
+    let last = tree.node(0, None)?;
+    Ok(last.map(|last| tree.finish(closed, last)))
+}
+
 impl Tree<'_> {
-    /// Fractional bounds of integer columns are rounded, by lines of their own.
-    fn round_bounds(&mut self) {
-        for j in 0..self.m.cost.len() {
-            if !self.m.integer[j] {
-                continue;
-            }
-            let form = format!("1 {j} 1");
-            if let Some(s) = &mut self.lower[j]
-                && !s.value.is_integer()
-            {
-                s.value = s.value.ceil();
-                let part = [(s.line, one())];
-                s.line = (self.proof).combine(Sense::AtLeast, &s.value, &form, &part, true);
-            }
-            if let Some(s) = &mut self.upper[j]
-                && !s.value.is_integer()
-            {
-                s.value = s.value.floor();
-                let part = [(s.line, one())];
-                s.line = (self.proof).combine(Sense::AtMost, &s.value, &form, &part, true);
-            }
-        }
-    }
-
-    /// Bounds that columns do not have but rows imply: a reduced cost that is noise then costs little instead of all.
-    fn imply_bounds(&mut self) {
-        for i in 0..self.m.rows.len() {
-            let lines = self.proof.rows[i];
-            for (j, a) in &self.m.rows[i] {
-                for up in [false, true] {
-                    let have = if up { &self.upper[*j] } else { &self.lower[*j] };
-                    if have.is_some() {
-                        continue;
-                    }
-                    // An upper bound comes from the row's upper side if the coefficient is positive.
-                    let high = up == a.is_positive();
-                    let sides = &self.m.row_sides[i];
-                    let (side, line) = if high {
-                        (&sides.1, lines.upper)
-                    } else {
-                        (&sides.0, lines.lower)
-                    };
-                    let (Some(side), Some(line)) = (side, line) else {
-                        continue;
-                    };
-                    if let Some((value, parts)) = self.implied(i, *j, a, up, side, line) {
-                        let sense = if up { Sense::AtMost } else { Sense::AtLeast };
-                        let form = format!("1 {j} 1");
-                        let round = self.m.integer[*j];
-                        let value = match (round, up) {
-                            (false, _) => value,
-                            (true, true) => value.floor(),
-                            (true, false) => value.ceil(),
-                        };
-                        let line = self.proof.combine(sense, &value, &form, &parts, round);
-                        let of = if up { &mut self.upper } else { &mut self.lower };
-                        of[*j] = Some(Side { value, line });
-                    }
-                }
-            }
-        }
-    }
-
-    /// What a row leaves for one of its columns, and the constraints that say so.
-    fn implied(
-        &self,
-        row: usize,
-        col: usize,
-        a: &Rational,
-        up: bool,
-        side: &Rational,
-        line: usize,
-    ) -> Option<(Rational, Vec<(usize, Rational)>)> {
-        let mut value = side / a;
-        let mut parts = vec![(line, one() / a)];
-        for (k, b) in self.m.rows[row].iter().filter(|(k, _)| *k != col) {
-            let ratio = b / a;
-            let of = if ratio.is_positive() == up {
-                &self.lower[*k]
-            } else {
-                &self.upper[*k]
-            };
-            let bound = of.as_ref()?;
-            value -= &ratio * &bound.value;
-            parts.push((bound.line, -ratio));
-        }
-        Some((value, parts))
-    }
-
     /// Proves the node with the bounds in force; `None` if that is beyond the duals.
     fn node(
         &mut self,
         depth: usize,
-        branched: Option<(usize, bool, f64, f64)>,
+        branched: Option<Branched>,
     ) -> Result<Option<usize>, ModelError> {
-        if depth > DEPTH || self.stop.load(Ordering::Relaxed) {
+        let rows = self.rows.len();
+        let proven = self.search(depth, branched)?;
+        self.drop_rows_from(rows)?;
+        Ok(proven)
+    }
+
+    fn search(
+        &mut self,
+        depth: usize,
+        branched: Option<Branched>,
+    ) -> Result<Option<usize>, ModelError> {
+        let long = (self.most_lines).is_some_and(|most| self.proof.lines.len() > most);
+        if long || depth > DEPTH || self.stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        self.lp.set_limits(Limits {
-            objective_cutoff: self.cutoff.is_finite().then_some(self.cutoff),
-            interrupt: Some(self.stop.clone()),
-            ..Limits::default()
-        });
-        let solution = match self.lp.solve() {
-            LpOutcome::Infeasible(ray) => {
-                if let Some(line) = self.leaf(&ray.y, false) {
-                    return Ok(Some(line));
-                }
-                let opposite: Vec<f64> = ray.y.iter().map(|v| -v).collect();
-                if let Some(line) = self.leaf(&opposite, false) {
-                    return Ok(Some(line));
-                }
-                None
+        self.limit_to_cutoff();
+        let mut outcome = self.lp.solve();
+        if self.most_lines.is_none()
+            && depth > 0
+            && depth.is_multiple_of(CUT_DEPTH)
+            && let LpOutcome::Optimal(s) = &outcome
+            && s.objective < self.cutoff
+        {
+            let s = s.clone();
+            if let Some(with_cuts) = self.strengthen_node(&s)? {
+                outcome = with_cuts;
             }
-            LpOutcome::CutoffReached { y, .. } => match self.leaf(&y, true) {
-                Some(line) => return Ok(Some(line)),
-                None => {
-                    self.lp.set_limits(Limits {
-                        interrupt: Some(self.stop.clone()),
-                        ..Limits::default()
-                    });
-                    self.lp.solve().optimal().cloned()
-                }
-            },
+        }
+        let solution = match outcome {
             LpOutcome::Optimal(s) => Some(s),
-            LpOutcome::Unbounded(_) | LpOutcome::Limit(_) => None,
+            outcome => {
+                if let Some(line) = self.closing(&outcome) {
+                    return Ok(Some(line));
+                }
+                match outcome {
+                    LpOutcome::CutoffReached { .. } => self.relaxed(),
+                    _ => None,
+                }
+            }
         };
         if let Some(s) = &solution {
             if let Some((j, up, distance, before)) = branched {
@@ -307,10 +265,10 @@ impl Tree<'_> {
                 return Ok(Some(line));
             }
         }
-        let x = solution.as_ref().map(|s| s.x.as_slice());
-        let Some((j, at)) = self.choose(x) else {
+        let Some((j, at)) = self.choose(solution.as_ref())? else {
             return Ok(None);
         };
+        let x = solution.as_ref().map(|s| s.x.as_slice());
         let objective = solution.as_ref().map(|s| s.objective);
         let fraction = x.map_or(0.5, |x| (x[j] - x[j].floor()).clamp(0.0, 1.0));
         let mut cases = [(0usize, 0usize); 2];
@@ -318,18 +276,19 @@ impl Tree<'_> {
         for (k, up) in [false, true].into_iter().enumerate() {
             let value = if up { &at + one() } else { at.clone() };
             let sense = if up { Sense::AtLeast } else { Sense::AtMost };
-            let line = self.proof.assume(j, sense, &value);
+            let line = self.proof.assume(sense, &value, &format!("1 {j} 1"));
             let side = Side { value, line };
-            let of = if up { &mut self.lower } else { &mut self.upper };
-            let before = of[j].replace(side);
+            let before = self.bound_mut(j, !up).replace(side);
             self.sync(j)?;
+            if let Some(s) = &solution {
+                self.lp.set_basis(&s.basis)?;
+            }
             let told = objective.map(|o| {
                 let distance = if up { 1.0 - fraction } else { fraction };
                 (j, up, distance, o)
             });
             let proven = self.node(depth + 1, told)?;
-            let of = if up { &mut self.lower } else { &mut self.upper };
-            of[j] = before;
+            *self.bound_mut(j, !up) = before;
             self.sync(j)?;
             let Some(proven) = proven else {
                 return Ok(None);
@@ -339,16 +298,49 @@ impl Tree<'_> {
             }
             cases[k] = (proven, line);
         }
-        let (sense, side, form) = match self.goal {
-            Some(g) => (Sense::AtLeast, &g.bound / g.scale(), g.form.clone()),
-            None => (Sense::AtLeast, one(), "0".to_string()),
-        };
-        Ok(Some(
-            self.proof.unsplit(sense, &side, &form, cases[0], cases[1]),
-        ))
+        Ok(Some(self.unsplit(cases[0], cases[1])))
     }
 
-    fn sync(&mut self, j: usize) -> Result<(), ModelError> {
+    /// The line that a relaxation's proof gives, if it is one.
+    pub(super) fn closing(&mut self, outcome: &LpOutcome) -> Option<usize> {
+        match outcome {
+            LpOutcome::Infeasible(ray) => self.leaf(&ray.y, false).or_else(|| {
+                let opposite: Vec<f64> = ray.y.iter().map(|v| -v).collect();
+                self.leaf(&opposite, false)
+            }),
+            LpOutcome::CutoffReached { y, .. } => self.leaf(y, true),
+            _ => None,
+        }
+    }
+
+    pub(super) fn limit_to_cutoff(&mut self) {
+        self.lp.set_limits(Limits {
+            objective_cutoff: self.cutoff.is_finite().then_some(self.cutoff),
+            interrupt: Some(self.stop.clone()),
+            ..Limits::default()
+        });
+    }
+
+    /// What both sides of a split prove: (line, assumption) twice.
+    pub(super) fn unsplit(&mut self, a: (usize, usize), b: (usize, usize)) -> usize {
+        let (side, form) = match self.goal {
+            Some(g) => (&g.bound / g.scale(), g.form.clone()),
+            None => (one(), "0".to_string()),
+        };
+        (self.proof).unsplit(Sense::AtLeast, &side, &form, a, b)
+    }
+
+    /// The lower or upper bound of a column.
+    pub(super) fn bound_mut(&mut self, j: usize, upper: bool) -> &mut Option<Side> {
+        if upper {
+            &mut self.upper[j]
+        } else {
+            &mut self.lower[j]
+        }
+    }
+
+    /// The relaxation's bounds of a column, as they are in force.
+    pub(super) fn sync(&mut self, j: usize) -> Result<(), ModelError> {
         let number =
             |s: &Option<Side>, none: f64| s.as_ref().and_then(|s| s.value.to_f64()).unwrap_or(none);
         let bounds = Bounds::new(
@@ -360,46 +352,6 @@ impl Tree<'_> {
             return Ok(());
         }
         self.lp.set_col_bounds(ColId(j as u32), bounds)
-    }
-
-    /// The column to branch on and the largest value of its lower side.
-    fn choose(&self, x: Option<&[f64]>) -> Option<(usize, Rational)> {
-        let fixed = |j: usize| match (&self.lower[j], &self.upper[j]) {
-            (Some(l), Some(u)) => l.value == u.value,
-            _ => false,
-        };
-        let open = || (0..self.m.cost.len()).filter(|&j| self.m.integer[j] && !fixed(j));
-        if let Some(x) = x {
-            let best = open()
-                .filter(|&j| (x[j] - x[j].round()).abs() > 1e-6)
-                .map(|j| {
-                    let (d, u) = self.pseudo.gains(j, x[j]);
-                    let f = x[j] - x[j].floor();
-                    (score(d, u) * (1.0 + 1e-3 * f.min(1.0 - f)), j)
-                })
-                .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
-            if let Some((_, j)) = best {
-                return Some((j, decimal(x[j].floor())?));
-            }
-        }
-        // Integral, but not proven: any column, near its value.
-        let j = open().next()?;
-        let two = Rational::from_integer(2.into());
-        let at = match (&self.lower[j], &self.upper[j], x) {
-            (Some(l), Some(u), None) => ((&l.value + &u.value) / two).floor(),
-            (l, u, x) => {
-                let v = decimal(x.map_or(0.0, |x| x[j].round()))?;
-                let v = match l {
-                    Some(l) if v < l.value => l.value.clone(),
-                    _ => v,
-                };
-                match u {
-                    Some(u) if v >= u.value => &u.value - one(),
-                    _ => v,
-                }
-            }
-        };
-        Some((j, at))
     }
 
     /// A line that says that nothing better than the goal, or nothing at all, is here; tried with ever more digits.
@@ -438,21 +390,21 @@ impl Tree<'_> {
             if v.is_zero() {
                 continue;
             }
-            let (sides, lines) = (&m.row_sides[i], self.proof.rows[i]);
-            let (side, line) = if v.is_positive() {
-                (&sides.0, lines.lower)
+            let row = &self.rows[i];
+            let side = if v.is_positive() {
+                &row.lower
             } else {
-                (&sides.1, lines.upper)
+                &row.upper
             };
             // A multiplier of the wrong sign is noise.
-            let (Some(side), Some(line)) = (side, line) else {
+            let Some(side) = side else {
                 continue;
             };
-            total += &v * side;
-            for (j, a) in &m.rows[i] {
+            total += &v * &side.value;
+            for (j, a) in &row.entries {
                 rest[*j] -= &v * a;
             }
-            parts.push((line, v));
+            parts.push((side.line, v));
         }
         for (j, d) in rest.into_iter().enumerate() {
             if d.is_zero() {
