@@ -68,16 +68,30 @@ pub fn proven_bound(model: &Arc<Model>, solution: &Solution) -> (f64, Vec<f64>) 
         if near(best.0) {
             break;
         }
-        if let Some(found) = from_interior(model, solution, shift)
+        if let Some(found) = from_interior(model, solution, shift, near)
             && sign * (found.0 - best.0) > 0.0
         {
             best = found;
         }
     }
+    if !near(best.0) {
+        // No interior that is narrow enough was found: every column at fault takes part in the rational solution.
+        let bound = certificate::exact_bound(model, &solution.y);
+        if sign * (bound - best.0) > 0.0 {
+            best = (bound, solution.y.clone());
+        }
+    }
     best
 }
 
-fn from_interior(model: &Arc<Model>, solution: &Solution, shift: f64) -> Option<(f64, Vec<f64>)> {
+/// The bound by multipliers at least `shift` in the interior; `near` tells whether one is near enough to the optimum.
+fn from_interior(
+    model: &Arc<Model>,
+    solution: &Solution,
+    shift: f64,
+    near: impl Fn(f64) -> bool,
+) -> Option<(f64, Vec<f64>)> {
+    let sign = model.sense.sign();
     let mut moved = Model::clone(model);
     for j in 0..model.num_cols() {
         let terms: f64 = model
@@ -114,15 +128,26 @@ fn from_interior(model: &Arc<Model>, solution: &Solution, shift: f64) -> Option<
     for _ in 0..RAYS {
         match solver.solve() {
             LpOutcome::Optimal(interior) => {
-                return GRIDS
-                    .iter()
-                    .map(|&grid| rounded(&interior.y, grid))
-                    .map(|y| (certificate::safe_bound(model, &y), y))
-                    .chain(std::iter::once_with(|| {
-                        let y = interior.y.clone();
-                        (certificate::exact_bound(model, &y), y)
-                    }))
-                    .find(|(bound, _)| bound.is_finite());
+                // The finest grid that brings the bound near the optimum; a coarse one may cost more than that.
+                let tried = GRIDS.iter().map(|&grid| {
+                    let y = rounded(&interior.y, grid);
+                    (certificate::safe_bound(model, &y), y)
+                });
+                let exact = std::iter::once_with(|| {
+                    let y = interior.y.clone();
+                    (certificate::exact_bound(model, &y), y)
+                });
+                let mut best: Option<(f64, Vec<f64>)> = None;
+                for found in tried.chain(exact).filter(|(bound, _)| bound.is_finite()) {
+                    let enough = near(found.0);
+                    if best.as_ref().is_none_or(|b| sign * (found.0 - b.0) > 0.0) {
+                        best = Some(found);
+                    }
+                    if enough {
+                        break;
+                    }
+                }
+                return best;
             }
             // Along a ray without cost no dual solution has any room: there it is equality or nothing.
             LpOutcome::Unbounded(ray) => {

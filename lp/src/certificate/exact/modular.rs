@@ -11,7 +11,9 @@ pub(super) const PRIME: u64 = (1 << 61) - 1;
 /// An entry below this share of its equation's largest is no pivot.
 const THRESHOLD: f64 = 0.05;
 
+/// The residue of anything: folded once it has up to 68 bits.
 fn fold(v: u128) -> u64 {
+    let v = (v & PRIME as u128) + (v >> 61);
     let v = (v & PRIME as u128) as u64 + (v >> 61) as u64;
     if v >= PRIME { v - PRIME } else { v }
 }
@@ -221,6 +223,9 @@ mod tests {
         assert_eq!(mul(residue(&BigInt::from(3), -5), 32), 3);
         let big = (BigInt::from(1) << 130) + 1;
         assert_eq!(residue(&big, 0), residue(&BigInt::from(1), 130) + 1);
+        // Digits that fold to more than 64 bits: (p - 1) 2^64 + 2^64 - 1.
+        let wide = (BigInt::from(PRIME) << 64) - 1;
+        assert_eq!(residue(&wide, 0), PRIME - 1);
         assert_eq!(mul(inverse(12345), 12345), 1);
     }
 
