@@ -105,19 +105,25 @@ impl Compressed {
         let old = self.nnz();
         self.index.resize(old + extra.nnz(), 0);
         self.value.resize(old + extra.nnz(), 0.0);
-        // `fill[k]` becomes the place where vector k's next new entry goes.
+        // `fill[k]` becomes the place where vector k's next new entry goes. Vectors between two that grow move together,
+        // those before the first that grows not at all.
         let mut shift = extra.nnz();
-        let mut end = old;
+        let mut end_of_run = old;
         let mut fill = add;
         for k in (0..outer).rev() {
-            let begin = self.start[k];
-            shift -= fill[k];
+            if shift == 0 {
+                break;
+            }
+            let end = self.start[k + 1];
             let count = fill[k];
-            self.index.copy_within(begin..end, begin + shift);
-            self.value.copy_within(begin..end, begin + shift);
-            fill[k] = end + shift;
-            self.start[k + 1] = end + shift + count;
-            end = begin;
+            self.start[k + 1] = end + shift;
+            if count > 0 {
+                self.index.copy_within(end..end_of_run, end + shift);
+                self.value.copy_within(end..end_of_run, end + shift);
+                end_of_run = end;
+                shift -= count;
+                fill[k] = end + shift;
+            }
         }
         for e in 0..extra.outer() {
             for (k, v) in extra.iter(e) {

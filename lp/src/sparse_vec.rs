@@ -5,6 +5,15 @@ pub(crate) const TINY: f64 = 1e-14;
 /// What a cancelled entry is set to while its index stays in the list: not zero, so that it is not listed twice.
 pub(crate) const GHOST: f64 = 1e-100;
 
+/// Values that a pass looks at together: where most are zero, so are most of their neighbours.
+pub(crate) const CHUNK: usize = 8;
+
+/// Whether all bits are zero.
+#[inline(always)]
+pub(crate) fn all_zero(values: &[f64]) -> bool {
+    values.iter().fold(0, |bits, x| bits | x.to_bits()) == 0
+}
+
 /// Values by row and a list of the rows that may be nonzero. All of `value` outside `index` is zero.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SparseVec {
@@ -64,12 +73,22 @@ impl SparseVec {
 
     /// Rebuilds the list from the values.
     pub fn relist(&mut self) {
-        self.index.clear();
-        for (i, v) in self.value.iter_mut().enumerate() {
-            if v.abs() > TINY {
-                self.index.push(i as u32);
-            } else {
-                *v = 0.0;
+        self.relist_from(0);
+    }
+
+    /// Rebuilds the list of entries at `first` and later from the values.
+    pub fn relist_from(&mut self, first: usize) {
+        self.index.retain(|&i| (i as usize) < first);
+        for (k, chunk) in self.value[first..].chunks_mut(CHUNK).enumerate() {
+            if all_zero(chunk) {
+                continue;
+            }
+            for (i, v) in (first + k * CHUNK..).zip(chunk) {
+                if v.abs() > TINY {
+                    self.index.push(i as u32);
+                } else {
+                    *v = 0.0;
+                }
             }
         }
     }

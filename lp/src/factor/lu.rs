@@ -64,6 +64,7 @@ impl Factor {
                 w.vars.push(v);
             }
         }
+        self.slacks = self.order.len();
         refill(&mut w.pivot_row, w.vars.len(), NONE);
         let mut ticks = m as u64;
         self.singletons(a, &mut w, &mut ticks);
@@ -106,7 +107,9 @@ impl Factor {
         self.spike_value.clear();
         self.partial_row = NONE;
         refill(&mut self.lookup, m, 0.0);
-        self.reach.resize(m);
+        self.pending.resize(m);
+        self.found.clear();
+        self.found.reserve(m);
     }
 
     fn markowitz(&mut self, w: &mut Workspace, ticks: &mut u64) {

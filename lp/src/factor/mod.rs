@@ -10,13 +10,15 @@
 //!
 //! - `lu.rs`: the build, repair of singular bases; `singletons.rs`: its first phases; `kernel.rs`: Markowitz search with
 //!   threshold pivoting; `assemble.rs`: laying out L and U.
-//! - `solve.rs`: FTRAN and BTRAN, plain or by symbolic reach (Gilbert & Peierls 1988; Hall & McKinnon 2005).
+//! - `solve.rs`: FTRAN and BTRAN, plain or hypersparse (Hall & McKinnon 2005); `pending.rs`: what a hypersparse pass has
+//!   still to look at.
 //! - `update.rs`: Forrest-Tomlin.
 //! - `product.rs`: product form updates, where columns are short and rows long.
 
 mod assemble;
 mod kernel;
 mod lu;
+mod pending;
 mod product;
 mod singletons;
 mod solve;
@@ -150,6 +152,8 @@ pub(crate) struct Factor {
     // Positions in elimination order; an updated pivot leaves NONE behind and moves to the end.
     order: Vec<u32>,
     place: Vec<u32>,
+    /// How many positions at the beginning had the logical of their row at the build.
+    slacks: usize,
     // R: row etas of updates.
     r_pivot: Vec<u32>,
     r_start: Vec<usize>,
@@ -167,7 +171,9 @@ pub(crate) struct Factor {
     wanted: Vec<u32>,
     /// Zeros between calls: a dense scatter for updates.
     lookup: Vec<f64>,
-    reach: solve::Reach,
+    pending: pending::Pending,
+    /// Scratch: what a partial solve has met, in elimination order.
+    found: Vec<u32>,
     lu: lu::Workspace,
     /// Entries touched since construction: the deterministic clock.
     pub ticks: u64,

@@ -42,10 +42,8 @@ impl Factor {
         w.queue.clear();
         w.queue
             .extend((0..ncols as u32).filter(|&k| w.col_count[k as usize] == 1));
-        let mut at = 0;
-        while at < w.queue.len() {
-            let k = w.queue[at] as usize;
-            at += 1;
+        while let Some(k) = w.queue.pop() {
+            let k = k as usize;
             if w.col_count[k] != 1 {
                 continue;
             }
@@ -85,10 +83,8 @@ impl Factor {
             (0..m as u32)
                 .filter(|&i| w.row_var[i as usize] == NONE && w.row_count[i as usize] == 1),
         );
-        let mut at = 0;
-        while at < w.queue.len() {
-            let i = w.queue[at] as usize;
-            at += 1;
+        while let Some(i) = w.queue.pop() {
+            let i = i as usize;
             if w.row_var[i] != NONE || w.row_count[i] != 1 {
                 continue;
             }

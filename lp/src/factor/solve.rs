@@ -1,173 +1,76 @@
 //! FTRAN (`B x = b`) and BTRAN (`B^T y = c`), plain or hypersparse.
 //!
-//! A plain pass walks all pivots and skips zeros. When the right side has few entries and the result is expected to,
-//! a depth-first search first finds the pivots that can be reached, and only those are touched.
+//! A plain pass walks all pivots and skips zeros. When the right side has few entries and the result is expected to, a
+//! sparse pass touches only what can be reached (`pending.rs`).
 
+use super::pending::Pending;
 use super::{Etas, Factor, NONE, Ragged};
 use crate::simplex::observe;
-use crate::sparse_vec::{GHOST, SparseVec, TINY};
+use crate::sparse_vec::{CHUNK, SparseVec, TINY, all_zero};
 
-/// Above this share of entries in the current vector, a plain pass is cheaper than a search.
-const HYPER_CURRENT: f64 = 0.05;
+/// Above this share of entries in the current vector, a plain pass is cheaper than a sparse one.
+const HYPER_CURRENT: f64 = 0.1;
 /// Above this expected share of entries in the result, likewise.
-const HYPER_EXPECTED: f64 = 0.10;
+const HYPER_EXPECTED: f64 = 0.20;
 
-/// Edges after which a search is given up for a plain pass: following one costs some ten times as much as passing over a
-/// pivot. (A result of 5,000 to 10,000 entries among 85,000 is found by a search three times as long as by a plain pass.)
-fn search_limit(v: &SparseVec) -> u64 {
-    v.value.len() as u64 / 10 + 20
-}
+/// Above this share of entries in the part that an eta pass works on, or as many expected, it is a plain one.
+const ETA_DENSE: f64 = 0.25;
 
-/// Depth-first search over the pattern of a triangular matrix.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Reach {
-    mark: Vec<bool>,
-    stack: Vec<(u32, usize)>,
-    /// Nodes in post-order: process from the back.
-    found: Vec<u32>,
-}
-
-impl Reach {
-    pub fn resize(&mut self, m: usize) {
-        self.mark.clear();
-        self.mark.resize(m, false);
-        self.found.clear();
-        self.found.reserve(m);
-        self.stack.clear();
-        self.stack.reserve(m);
-    }
-
-    /// Fills `found` with everything reachable from `roots`, where node `p` leads to `index[range(p)]`. It is given up once
-    /// more than `limit` edges have been seen; whether it was shows in the ticks returned.
-    #[inline]
-    fn search_within(
-        &mut self,
-        limit: u64,
-        roots: &[u32],
-        index: &[u32],
-        range: impl Fn(usize) -> (usize, usize),
-    ) -> u64 {
-        let mut ticks = 0;
-        self.found.clear();
-        for &root in roots {
-            if self.mark[root as usize] {
-                continue;
-            }
-            self.mark[root as usize] = true;
-            self.stack.push((root, range(root as usize).0));
-            while let Some(top) = self.stack.last_mut() {
-                let (node, mut at) = *top;
-                let end = range(node as usize).1;
-                let mut child = NONE;
-                while at < end {
-                    let c = index[at];
-                    at += 1;
-                    ticks += 1;
-                    if !self.mark[c as usize] {
-                        child = c;
-                        break;
-                    }
-                }
-                top.1 = at;
-                if ticks > limit {
-                    self.unmark();
-                    return ticks;
-                }
-                if child == NONE {
-                    self.stack.pop();
-                    self.found.push(node);
-                } else {
-                    self.mark[child as usize] = true;
-                    self.stack.push((child, range(child as usize).0));
-                }
-            }
-        }
-        self.unmark();
-        ticks
-    }
-
-    fn unmark(&mut self) {
-        for &p in &self.found {
-            self.mark[p as usize] = false;
-        }
-        for &(p, _) in &self.stack {
-            self.mark[p as usize] = false;
-        }
-        self.stack.clear();
-    }
-}
-
-/// How an eta pass treats the list of nonzeros.
-#[derive(Clone, Copy, PartialEq)]
-enum Mode {
-    /// Only what can be reached is touched.
-    Hyper,
-    /// All etas, keeping the list.
-    Listed,
-    /// All etas; the list is wrong afterwards.
-    Dense,
-}
-
-/// A pass with a unit triangular matrix, eta by eta in order, or when sparse by reach.
-fn eta_pass(v: &mut SparseVec, reach: &mut Reach, etas: &Etas, mode: Mode) -> u64 {
-    let Etas {
-        order,
-        begin,
-        end,
-        index,
-        value,
-    } = etas;
+/// A sparse pass with a unit triangular matrix, in ascending order of positions or descending. The list must be right.
+fn eta_sparse(v: &mut SparseVec, pending: &mut Pending, etas: &Etas, ascending: bool) -> u64 {
+    pending.mark_all(&v.index);
+    v.index.clear();
     let mut ticks = 0;
-    if order.is_empty() {
-        return 0;
-    }
-    let mut mode = mode;
-    if mode == Mode::Hyper {
-        let limit = search_limit(v);
-        let seen = reach.search_within(limit, &v.index, index, |p| (begin[p], end[p]));
-        ticks += seen;
-        if seen > limit {
-            mode = Mode::Listed;
-        }
-    }
-    if mode == Mode::Hyper {
-        v.index.clear();
-        for &p in reach.found.iter().rev() {
-            let x = v.value[p as usize];
-            if x.abs() > TINY {
-                v.index.push(p);
-                for pos in begin[p as usize]..end[p as usize] {
-                    v.value[index[pos] as usize] -= x * value[pos];
-                }
-            } else {
-                v.value[p as usize] = 0.0;
-            }
-        }
-        return ticks * 2;
-    }
-    let values = &mut v.value[..];
-    for &p in order {
-        let x = values[p as usize];
+    let visit = |pending: &mut Pending, p: u32| {
+        let x = v.value[p as usize];
         if x.abs() <= TINY {
-            continue;
+            v.value[p as usize] = 0.0;
+            return;
         }
-        let r = begin[p as usize]..end[p as usize];
+        v.index.push(p);
+        let r = etas.begin[p as usize]..etas.end[p as usize];
         ticks += r.len() as u64;
-        if mode == Mode::Dense {
-            subtract(values, &index[r.clone()], &value[r], x);
+        for (&i, &l) in etas.index[r.clone()].iter().zip(&etas.value[r]) {
+            v.value[i as usize] -= x * l;
+            pending.mark(i);
+        }
+    };
+    if ascending {
+        pending.ascending(visit);
+    } else {
+        pending.descending(visit);
+    }
+    2 * ticks + v.index.len() as u64
+}
+
+/// A plain pass with a unit triangular matrix over the positions from `first` on, where all its entries are, in ascending
+/// order or descending. The list must be right and stays so.
+fn eta_dense(v: &mut SparseVec, etas: &Etas, first: usize, ascending: bool) -> u64 {
+    let last = v.value.len();
+    let mut ticks = (last - first) as u64;
+    let mut done = first;
+    while done < last {
+        let end = (done / CHUNK * CHUNK + CHUNK).min(last);
+        let (from, to) = match ascending {
+            true => (done, end),
+            false => (last - (end - first), last - (done - first)),
+        };
+        done = end;
+        if all_zero(&v.value[from..to]) {
             continue;
         }
-        for (&i, &l) in index[r.clone()].iter().zip(&value[r]) {
-            let i = i as usize;
-            let old = values[i];
-            let new = old - x * l;
-            if old == 0.0 {
-                v.index.push(i as u32);
+        for k in 0..to - from {
+            let p = if ascending { from + k } else { to - 1 - k };
+            let x = v.value[p];
+            if x.abs() > TINY {
+                let r = etas.begin[p]..etas.end[p];
+                ticks += r.len() as u64;
+                subtract(&mut v.value, &etas.index[r.clone()], &etas.value[r], x);
             }
-            values[i] = if new.abs() < TINY { GHOST } else { new };
         }
     }
-    ticks + order.len() as u64
+    v.relist_from(first);
+    ticks
 }
 
 /// `values[index] -= x * coefficients`: the innermost loop of every dense pass.
@@ -181,62 +84,183 @@ fn subtract(values: &mut [f64], index: &[u32], coefficients: &[f64], x: f64) {
     }
 }
 
-/// A backward pass with `U` (columns, pivots from last to first) or forward with `U^T` (rows, first to last).
-fn upper_pass<'a>(
-    v: &mut SparseVec,
-    reach: &mut Reach,
-    order: impl Iterator<Item = &'a u32>,
+/// What passes with `U` need beside its entries.
+struct Upper<'a> {
+    /// Pivots in elimination order: as many as rows, numbered as they stand or moved away by an update ([`NONE`]), and then
+    /// those that were updated.
+    order: &'a [u32],
+    place: &'a [u32],
+    diag: &'a [f64],
+    /// How many pivots at the beginning are those of slack columns.
+    slacks: usize,
+}
+
+/// Divides by the pivot `p` and takes its multiple out of the rest. Returns the length of its list, or `None` if its
+/// value is nothing.
+#[inline(always)]
+fn upper_pivot(values: &mut [f64], p: usize, lists: &Ragged, diag: &[f64]) -> Option<u64> {
+    let x = values[p];
+    if x.abs() <= TINY {
+        values[p] = 0.0;
+        return None;
+    }
+    let x = x / diag[p];
+    values[p] = x;
+    let (index, value) = lists.list(p);
+    subtract(values, index, value, x);
+    Some(index.len() as u64)
+}
+
+/// As [`upper_pivot`], marking what is reached.
+#[inline(always)]
+fn upper_pivot_marked(
+    values: &mut [f64],
+    pending: &mut Pending,
+    p: u32,
     lists: &Ragged,
     diag: &[f64],
-    hyper: bool,
-) -> u64 {
-    let mut ticks = 0;
-    let mut hyper = hyper;
-    if hyper {
-        let limit = search_limit(v);
-        let seen = reach.search_within(limit, &v.index, &lists.index, |p| {
-            let r = lists.range(p);
-            (r.start, r.end)
-        });
-        ticks += seen;
-        hyper = seen <= limit;
+) -> Option<u64> {
+    let x = values[p as usize];
+    if x.abs() <= TINY {
+        values[p as usize] = 0.0;
+        return None;
     }
-    if hyper {
-        v.index.clear();
-        for &p in reach.found.iter().rev() {
-            let pu = p as usize;
-            let x = v.value[pu];
-            if x.abs() > TINY {
-                let x = x / diag[pu];
-                v.value[pu] = x;
-                v.index.push(p);
-                let (index, value) = lists.list(pu);
-                for (&i, &u) in index.iter().zip(value) {
-                    v.value[i as usize] -= x * u;
+    let x = x / diag[p as usize];
+    values[p as usize] = x;
+    let (index, value) = lists.list(p as usize);
+    for (&i, &u) in index.iter().zip(value) {
+        values[i as usize] -= x * u;
+        pending.mark(i);
+    }
+    Some(index.len() as u64)
+}
+
+/// A sparse pass with `U` by columns, pivots from last to first: `U x = v`. The list must be right.
+fn upper_columns_sparse(
+    v: &mut SparseVec,
+    pending: &mut Pending,
+    upper: &Upper<'_>,
+    lists: &Ragged,
+) -> u64 {
+    pending.mark_all(&v.index);
+    v.index.clear();
+    let mut ticks = 0;
+    let (built, updated) = upper.order.split_at(v.value.len());
+    for &p in updated.iter().rev().filter(|&&p| p != NONE) {
+        if let Some(len) = upper_pivot_marked(&mut v.value, pending, p, lists, upper.diag) {
+            ticks += len;
+            v.index.push(p);
+        }
+    }
+    pending.descending(|pending, p| {
+        if built[p as usize] != NONE
+            && let Some(len) = upper_pivot_marked(&mut v.value, pending, p, lists, upper.diag)
+        {
+            ticks += len;
+            v.index.push(p);
+        }
+    });
+    2 * ticks + v.index.len() as u64
+}
+
+/// A sparse pass with `U` by rows, pivots from first to last: `U^T x = v`. The list must be right.
+fn upper_rows_sparse(
+    v: &mut SparseVec,
+    pending: &mut Pending,
+    upper: &Upper<'_>,
+    lists: &Ragged,
+) -> u64 {
+    pending.mark_all(&v.index);
+    v.index.clear();
+    let mut ticks = 0;
+    let (built, updated) = upper.order.split_at(v.value.len());
+    pending.ascending(|pending, p| {
+        if built[p as usize] != NONE
+            && let Some(len) = upper_pivot_marked(&mut v.value, pending, p, lists, upper.diag)
+        {
+            ticks += len;
+            v.index.push(p);
+        }
+    });
+    for &p in updated.iter().filter(|&&p| p != NONE) {
+        if let Some(len) = upper_pivot(&mut v.value, p as usize, lists, upper.diag) {
+            ticks += len;
+            v.index.push(p);
+        }
+    }
+    2 * ticks + v.index.len() as u64
+}
+
+/// A plain pass with `U` by columns, pivots from last to first: `U x = v`. The list need not be right before.
+fn upper_columns(v: &mut SparseVec, upper: &Upper<'_>, lists: &Ragged) -> u64 {
+    v.index.clear();
+    let mut ticks = upper.order.len() as u64;
+    let (built, updated) = upper.order.split_at(v.value.len());
+    for &p in updated.iter().rev().filter(|&&p| p != NONE) {
+        if let Some(len) = upper_pivot(&mut v.value, p as usize, lists, upper.diag) {
+            ticks += len;
+            v.index.push(p);
+        }
+    }
+    let mut end = built.len();
+    while end > 0 {
+        let begin = (end - 1) / CHUNK * CHUNK;
+        if !all_zero(&v.value[begin..end]) {
+            for p in (begin..end).rev() {
+                if v.value[p] == 0.0 || built[p] == NONE {
+                    continue;
                 }
-            } else {
-                v.value[pu] = 0.0;
+                if let Some(len) = upper_pivot(&mut v.value, p, lists, upper.diag) {
+                    ticks += len;
+                    v.index.push(p as u32);
+                }
             }
         }
-        return ticks * 2;
+        end = begin;
     }
-    v.index.clear();
-    for &p in order {
-        ticks += 1;
-        if p == NONE {
-            continue;
+    ticks
+}
+
+/// A plain pass with `U` by rows, pivots from first to last: `U^T x = v`. The list must be right.
+fn upper_rows(v: &mut SparseVec, upper: &Upper<'_>, lists: &Ragged) -> u64 {
+    let mut ticks = upper.order.len() as u64;
+    let (built, updated) = upper.order.split_at(v.value.len());
+    // Columns of slacks are unit vectors: their pivots change by nothing that comes before.
+    let (mut first, mut kept) = (built.len(), 0);
+    for k in 0..v.index.len() {
+        let p = v.index[k];
+        let place = upper.place[p as usize] as usize;
+        first = first.min(place.max(upper.slacks));
+        if place < upper.slacks
+            && let Some(len) = upper_pivot(&mut v.value, p as usize, lists, upper.diag)
+        {
+            ticks += len;
+            first = upper.slacks;
+            v.index[kept] = p;
+            kept += 1;
         }
-        let pu = p as usize;
-        let x = v.value[pu];
-        if x.abs() > TINY {
-            let x = x / diag[pu];
-            v.value[pu] = x;
+    }
+    v.index.truncate(kept);
+    let mut begin = first;
+    while begin < built.len() {
+        let end = (begin / CHUNK * CHUNK + CHUNK).min(built.len());
+        if !all_zero(&v.value[begin..end]) {
+            for p in (begin..end).filter(|&p| built[p] != NONE) {
+                if v.value[p] == 0.0 {
+                    continue;
+                }
+                if let Some(len) = upper_pivot(&mut v.value, p, lists, upper.diag) {
+                    ticks += len;
+                    v.index.push(p as u32);
+                }
+            }
+        }
+        begin = end;
+    }
+    for &p in updated.iter().filter(|&&p| p != NONE) {
+        if let Some(len) = upper_pivot(&mut v.value, p as usize, lists, upper.diag) {
+            ticks += len;
             v.index.push(p);
-            let (index, value) = lists.list(pu);
-            ticks += index.len() as u64;
-            subtract(&mut v.value, index, value, x);
-        } else if x != 0.0 {
-            v.value[pu] = 0.0;
         }
     }
     ticks
@@ -249,19 +273,19 @@ impl Factor {
 
     /// Solves `B x = v` in place. `expected` is the expected share of nonzeros in the result.
     pub fn ftran(&mut self, v: &mut SparseVec, expected: f64) {
-        let listed = self.ftran_lower(v, expected);
-        self.ftran_upper(v, expected, listed);
+        self.ftran_lower(v);
+        self.ftran_upper(v, expected);
     }
 
     /// As [`Factor::ftran`], and keeps the half-way vector for the next [`Factor::update`].
     pub fn ftran_entering(&mut self, v: &mut SparseVec, expected: f64) {
-        let listed = self.ftran_lower(v, expected);
+        self.ftran_lower(v);
         self.spike_index.clear();
         self.spike_value.clear();
         self.spike_len = v.index.len();
         if self.product_due() {
             // Nobody asks for the spike.
-        } else if listed {
+        } else {
             for &i in &v.index {
                 let x = v.value[i as usize];
                 if x.abs() > TINY {
@@ -269,15 +293,8 @@ impl Factor {
                     self.spike_value.push(x);
                 }
             }
-        } else {
-            for (i, &x) in v.value.iter().enumerate() {
-                if x.abs() > TINY {
-                    self.spike_index.push(i as u32);
-                    self.spike_value.push(x);
-                }
-            }
         }
-        self.ftran_upper(v, expected, listed);
+        self.ftran_upper(v, expected);
     }
 
     /// Solves `B x = v` and writes to `out` the entries of `x` at `targets` only; `v` is cleared.
@@ -294,8 +311,9 @@ impl Factor {
         out: &mut Vec<f64>,
     ) {
         out.clear();
-        let listed = self.ftran_lower(v, *expected);
-        let sparse = listed && self.hyper(v, *expected);
+        // Half-way the vector is as sparse as it was, however dense `x` is.
+        self.ftran_lower(v);
+        let sparse = self.hyper(v, *expected);
         // An entry after the product form updates takes the entries at all their pivots.
         let mut wanted = std::mem::take(&mut self.wanted);
         wanted.clear();
@@ -307,8 +325,8 @@ impl Factor {
             self.ticks += self.product.ftran_values(&mut v.value);
             out.extend(targets.iter().map(|&p| v.value[p as usize]));
             self.product.wipe(&mut v.value);
-            if listed && self.reach.found.len() * 8 < self.m {
-                for &p in &self.reach.found {
+            if self.found.len() * 8 < self.m {
+                for &p in &self.found {
                     v.value[p as usize] = 0.0;
                 }
                 v.clear();
@@ -318,7 +336,7 @@ impl Factor {
             }
             return;
         }
-        self.ftran_upper(v, *expected, sparse);
+        self.ftran_upper(v, *expected);
         observe(expected, v.density());
         out.extend(targets.iter().map(|&p| v.value[p as usize]));
         v.clear();
@@ -333,9 +351,18 @@ impl Factor {
         let entries = (self.u_entries as i64 + self.fill).max(0) as u64 + self.m as u64;
         let limit = entries / 4;
         let lists = &self.u_rows;
-        let ticks = self.reach.search_within(limit, targets, &lists.index, |p| {
-            let r = lists.range(p);
-            (r.start, r.end)
+        let mut ticks = 0;
+        let found = &mut self.found;
+        found.clear();
+        self.pending.mark_all(targets);
+        let (built, updated) = self.order.split_at(self.m);
+        self.pending.ascending(|pending, p| {
+            if ticks <= limit && built[p as usize] != NONE {
+                found.push(p);
+                let index = lists.list(p as usize).0;
+                ticks += index.len() as u64;
+                pending.mark_all(index);
+            }
         });
         self.ticks += ticks;
         if ticks > limit {
@@ -344,7 +371,9 @@ impl Factor {
             return false;
         }
         self.search_backoff = 0;
-        for &p in &self.reach.found {
+        // All that have been updated: there are few.
+        found.extend(updated.iter().filter(|&&p| p != NONE));
+        for &p in found.iter().rev() {
             let pu = p as usize;
             let (index, value) = lists.list(pu);
             let mut x = v.value[pu];
@@ -357,14 +386,30 @@ impl Factor {
         true
     }
 
-    /// Returns whether the list of nonzeros is right afterwards.
-    fn ftran_lower(&mut self, v: &mut SparseVec, expected: f64) -> bool {
-        let mode = match self.hyper(v, expected) {
-            true if self.lower.order.len() > v.index.len() => Mode::Hyper,
-            true => Mode::Listed,
-            false => Mode::Dense,
+    /// Multiplies by the inverse of `L` (ascending) or of its transpose. The list is right before and after.
+    fn eta_pass(&mut self, v: &mut SparseVec, expected: f64, ascending: bool) -> u64 {
+        let Some(&first) = self.lower.order.first() else {
+            v.tighten();
+            return 0;
         };
-        let mut ticks = eta_pass(v, &mut self.reach, &self.lower, mode);
+        // Only what lies from the first eta on takes part.
+        let first = first as usize;
+        let part = v.index.iter().filter(|&&p| p as usize >= first).count() as f64;
+        let etas = if ascending {
+            &self.lower
+        } else {
+            &self.lower_rows
+        };
+        let region = (self.m - first) as f64;
+        if part.max(expected * self.m as f64) > ETA_DENSE * region {
+            eta_dense(v, etas, first, ascending)
+        } else {
+            eta_sparse(v, &mut self.pending, etas, ascending)
+        }
+    }
+
+    fn ftran_lower(&mut self, v: &mut SparseVec) {
+        let mut ticks = self.eta_pass(v, 0.0, true);
         for (e, &p) in self.r_pivot.iter().enumerate() {
             let (b, end) = (self.r_start[e], self.r_start[e + 1]);
             let mut dot = 0.0;
@@ -377,19 +422,20 @@ impl Factor {
         }
         ticks += (self.r_index.len() + self.r_pivot.len()) as u64;
         self.ticks += ticks;
-        mode != Mode::Dense
     }
 
-    fn ftran_upper(&mut self, v: &mut SparseVec, expected: f64, listed: bool) {
-        let hyper = listed && self.hyper(v, expected);
-        let ticks = upper_pass(
-            v,
-            &mut self.reach,
-            self.order.iter().rev(),
-            &self.u_cols,
-            &self.diag,
-            hyper,
-        );
+    fn ftran_upper(&mut self, v: &mut SparseVec, expected: f64) {
+        let upper = Upper {
+            order: &self.order,
+            place: &self.place,
+            diag: &self.diag,
+            slacks: self.slacks,
+        };
+        let ticks = if self.hyper(v, expected) {
+            upper_columns_sparse(v, &mut self.pending, &upper, &self.u_cols)
+        } else {
+            upper_columns(v, &upper, &self.u_cols)
+        };
         self.ticks += ticks + self.product.ftran(v);
     }
 
@@ -419,15 +465,17 @@ impl Factor {
 
     fn btran_upper(&mut self, v: &mut SparseVec, expected: f64) {
         self.ticks += self.product.btran(v);
-        let hyper = self.hyper(v, expected);
-        let ticks = upper_pass(
-            v,
-            &mut self.reach,
-            self.order.iter(),
-            &self.u_rows,
-            &self.diag,
-            hyper,
-        );
+        let upper = Upper {
+            order: &self.order,
+            place: &self.place,
+            diag: &self.diag,
+            slacks: self.slacks,
+        };
+        let ticks = if self.hyper(v, expected) {
+            upper_rows_sparse(v, &mut self.pending, &upper, &self.u_rows)
+        } else {
+            upper_rows(v, &upper, &self.u_rows)
+        };
         self.ticks += ticks;
     }
 
@@ -444,17 +492,7 @@ impl Factor {
             }
         }
         ticks += self.r_pivot.len() as u64;
-        let mode = match self.hyper(v, expected) {
-            true if self.lower_rows.order.len() > v.index.len() => Mode::Hyper,
-            true => Mode::Listed,
-            false => Mode::Dense,
-        };
-        ticks += eta_pass(v, &mut self.reach, &self.lower_rows, mode);
-        if mode == Mode::Dense {
-            v.relist();
-        } else {
-            v.tighten();
-        }
+        ticks += self.eta_pass(v, expected, false);
         self.ticks += ticks;
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Core, observe};
 use crate::outcome::VarStatus;
-use crate::sparse_vec::TINY;
+use crate::sparse_vec::{CHUNK, TINY, all_zero};
 
 /// Entries of the tableau row smaller than this are left out.
 const ALPHA_TINY: f64 = 1e-12;
@@ -196,8 +196,11 @@ impl Core {
                 }
                 self.row.index.clear();
             } else {
-                for (j, slot) in self.row.value.iter_mut().enumerate() {
-                    if *slot != 0.0 {
+                for (k, chunk) in self.row.value.chunks_mut(CHUNK).enumerate() {
+                    if all_zero(chunk) {
+                        continue;
+                    }
+                    for (j, slot) in (k * CHUNK..).zip(chunk) {
                         let v = std::mem::take(slot);
                         if v.abs() > ALPHA_TINY && self.status[j] != VarStatus::Basic {
                             self.packed.push(j as u32, v);

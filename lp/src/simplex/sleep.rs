@@ -32,6 +32,8 @@ pub(crate) struct Sleep {
     some: bool,
     /// The whole matrix by columns while [`Core::a`] lacks the entries of sleeping rows.
     whole: Option<Compressed>,
+    /// The memory of the last matrix without sleeping rows, for the next.
+    spare: Compressed,
     /// Solves for which a row that was woken stays awake, and how many it will be next time.
     banned: Vec<(u8, u8)>,
     /// Whether `x` holds the values of all variables at an optimum that only rows and columns were added to since.
@@ -158,13 +160,16 @@ impl Core {
     fn filter_matrix(&mut self) {
         let whole = match self.sleep.whole.take() {
             Some(whole) => whole,
-            None => std::mem::take(&mut self.a),
+            None => std::mem::replace(&mut self.a, std::mem::take(&mut self.sleep.spare)),
         };
         let a = &mut self.a;
         a.start.clear();
         a.index.clear();
         a.value.clear();
         a.start.push(0);
+        a.start.reserve(whole.outer());
+        a.index.reserve(whole.nnz());
+        a.value.reserve(whole.nnz());
         for j in 0..whole.outer() {
             for (i, v) in whole.iter(j) {
                 if !self.sleep.asleep[i] {
@@ -195,7 +200,7 @@ impl Core {
         self.new_rows.extend(woken.map(|i| i as u32));
         self.primal_valid = false;
         if let Some(whole) = self.sleep.whole.take() {
-            self.a = whole;
+            self.sleep.spare = std::mem::replace(&mut self.a, whole);
             self.matrix_changed();
         }
     }

@@ -1,0 +1,83 @@
+//! Positions that a sparse pass has still to look at.
+
+/// A set of positions, as bits, that is empty between passes. Positions are numbered in the order of elimination, so a pass
+/// that takes the lowest (or the highest) one each time and marks what it reaches meets everything in the right order: there
+/// is no search before it, as there is in Gilbert & Peierls 1988, and what it finds is sorted. Passing over what is not
+/// marked costs a word for 64 positions.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pending {
+    words: Vec<u64>,
+}
+
+impl Pending {
+    /// Room for positions below `m`; none is marked.
+    pub fn resize(&mut self, m: usize) {
+        self.words.clear();
+        self.words.resize(m.div_ceil(64), 0);
+    }
+
+    #[inline(always)]
+    pub fn mark(&mut self, position: u32) {
+        self.words[position as usize / 64] |= 1 << (position % 64);
+    }
+
+    pub fn mark_all(&mut self, positions: &[u32]) {
+        for &p in positions {
+            self.mark(p);
+        }
+    }
+
+    /// Takes all positions out in ascending order; `visit` may mark higher ones.
+    #[inline(always)]
+    pub fn ascending(&mut self, mut visit: impl FnMut(&mut Pending, u32)) {
+        for w in 0..self.words.len() {
+            while self.words[w] != 0 {
+                let bit = self.words[w].trailing_zeros();
+                self.words[w] &= self.words[w] - 1;
+                visit(self, 64 * w as u32 + bit);
+            }
+        }
+    }
+
+    /// Takes all positions out in descending order; `visit` may mark lower ones.
+    #[inline(always)]
+    pub fn descending(&mut self, mut visit: impl FnMut(&mut Pending, u32)) {
+        for w in (0..self.words.len()).rev() {
+            while self.words[w] != 0 {
+                let bit = 63 - self.words[w].leading_zeros();
+                self.words[w] &= !(1 << bit);
+                visit(self, 64 * w as u32 + bit);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_marked_on_the_way_is_visited_in_order() {
+        let mut pending = Pending::default();
+        pending.resize(200);
+        pending.mark_all(&[130, 3, 64, 3]);
+        let mut up = Vec::new();
+        pending.ascending(|pending, p| {
+            up.push(p);
+            if p < 100 {
+                pending.mark(p + 1 + p % 2 * 90);
+            }
+        });
+        assert_eq!(up, [3, 64, 65, 94, 95, 130, 156, 186]);
+        pending.mark_all(&[199, 0]);
+        let mut down = Vec::new();
+        pending.descending(|pending, p| {
+            down.push(p);
+            if p > 150 {
+                pending.mark(p - 36);
+            }
+        });
+        assert_eq!(down, [199, 163, 127, 0]);
+        pending.ascending(|_, p| panic!("{p} is still marked"));
+    }
+}
