@@ -1,12 +1,11 @@
 //! The restricted program: some intervals, some rows, every choice, and the LP solver that holds them.
 
-use super::{Branch, Nature, Permits, Pricing, Program, Sense};
+use super::{Branch, Nature, Permits, Pricing, Program, Sense, Work};
 use remat_lp::{
     Algorithm, Bounds, ColId, Limits, LpOutcome, ModelBuilder, ModelError, NewCol, NewRow, RowId,
     Settings, Solution, Solver, VarStatus,
 };
 use std::collections::BTreeSet;
-use std::ops::{Add, Sub};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -27,45 +26,6 @@ pub trait Journal: Send {
     fn cols(&mut self, cols: &[NewCol]);
     /// The program was solved: objective without offset, wall-clock seconds, simplex iterations.
     fn solved(&mut self, objective: f64, seconds: f64, iterations: u64);
-}
-
-/// What LP solvers have done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Work {
-    /// Simplex iterations.
-    pub iterations: u64,
-    /// Memory accesses or so: a measure of time that does not depend on the machine.
-    pub ticks: u64,
-}
-
-impl Work {
-    fn of(solver: &Solver) -> Work {
-        let stats = solver.stats();
-        Work {
-            iterations: stats.iterations(),
-            ticks: stats.ticks,
-        }
-    }
-}
-
-impl Add for Work {
-    type Output = Work;
-    fn add(self, other: Work) -> Work {
-        Work {
-            iterations: self.iterations + other.iterations,
-            ticks: self.ticks + other.ticks,
-        }
-    }
-}
-
-impl Sub for Work {
-    type Output = Work;
-    fn sub(self, other: Work) -> Work {
-        Work {
-            iterations: self.iterations - other.iterations,
-            ticks: self.ticks - other.ticks,
-        }
-    }
 }
 
 /// What memory rows lack; its cost rises until it is not needed.
@@ -266,6 +226,14 @@ impl<P: Program> Master<P> {
         let columns = self.columns.iter().copied();
         self.program
             .point(&mut columns.zip(values.iter().copied()), choices)
+    }
+
+    /// The intervals that are basic in a solution.
+    pub fn support(&self, solution: &Solution) -> Vec<P::Column> {
+        let status = &solution.basis.cols[self.before()..];
+        let basic = self.columns.iter().zip(status);
+        let basic = basic.filter(|(_, s)| **s == VarStatus::Basic);
+        basic.map(|(c, _)| *c).collect()
     }
 
     /// Memory that does not fit, in units of [`Program::memory_unit`].

@@ -12,7 +12,8 @@
 //! | [`relax`] | the relaxation of a node |
 //! | [`permits`] | what a better schedule may still do |
 //! | [`root`] | the first one |
-//! | [`tree`], `history` | the search, and what its branchings have gained |
+//! | [`tree`], `warm` | the search, and what its nodes take along |
+//! | `strong`, `history` | trials of branchings, and what they have gained |
 //! | [`proof`] | what a tree leaves behind as a proof |
 //! | `classes` | like tensors, counted together |
 //! | `price` | what pricing finds, and the numbers that it and proofs are computed in |
@@ -25,11 +26,14 @@ mod price;
 mod proof;
 mod relax;
 mod root;
+mod strong;
 mod tree;
+mod warm;
+mod work;
 
 pub use classes::Group;
 pub(crate) use classes::{classes, classes_of_tensors};
-pub use master::{Journal, Master, Work};
+pub use master::{Journal, Master};
 pub(crate) use permits::EXCLUSION_PASSES;
 pub use permits::{Extent, Permits};
 pub use price::{Candidate, Pricing};
@@ -38,6 +42,7 @@ pub use proof::{ProvenNode, TreeProof};
 pub use relax::{Company, RelaxEnd, Tail};
 pub use root::{Relaxed, Root, RootBound, RootSettings, RootStatus};
 pub use tree::{Exchange, TreeEnd, TreeOutcome, TreeSettings, Visited, search};
+pub use work::Work;
 
 use std::fmt::Debug;
 
@@ -192,6 +197,10 @@ pub trait Program: Clone + Debug + Send + Sync {
     type Point: Clone + Debug + Default + Send + Sync;
     /// An integer quantity to branch on.
     type Quantity: Copy + Ord + Debug + Send + Sync;
+
+    /// Whether nodes of a tree take along what their parent's bound rests on. That pays where it is many cuts, which take long to
+    /// find again; a few are found again in no time, and perhaps better ones.
+    const TAKES_ALONG: bool;
 
     /// Its size.
     fn extent(&self) -> Extent;

@@ -1,6 +1,7 @@
 //! The relaxation of a node: columns and rows until nothing is violated and nothing pays, cuts, and again.
 
 use super::master::Ages;
+use super::warm::Warm;
 use super::{Branch, Journal, Master, Permits, Program, Relaxed, RootSettings, RowLimits};
 use remat_lp::{Algorithm, LpOutcome, ModelError, Solution};
 use std::sync::Arc;
@@ -132,6 +133,8 @@ pub(super) struct Relaxation<P: Program> {
     pub value: f64,
     /// Its solution.
     pub point: P::Point,
+    /// The intervals that are basic in it, where nodes take them along.
+    pub support: Vec<P::Column>,
     /// Rows and duals of the best bound that was proven here.
     pub proof: Proof<P>,
     /// Whether that solution meets every row, apart from cuts that were not looked for, or is near one that does.
@@ -159,6 +162,7 @@ impl<P: Program> Relaxation<P> {
             bound: base,
             value: base as f64,
             point: P::Point::default(),
+            support: Vec::new(),
             proof: Proof::default(),
             settled: false,
             cutoff: u64::MAX,
@@ -183,6 +187,25 @@ impl<P: Program> Relaxation<P> {
         self.master.permit(permits)?;
         self.bound = bound;
         self.proof.bound = 0;
+        Ok(())
+    }
+
+    /// What the last relaxation, and the best bound here, rest on.
+    pub fn warm(&self) -> (Vec<P::Row>, Vec<P::Column>) {
+        let separated = |row: &&P::Row| !self.program().nature(row).permanent;
+        let rows = self.proof.rows.iter().filter(separated);
+        (rows.cloned().collect(), self.support.clone())
+    }
+
+    /// Takes in what the relaxation of another node rests on.
+    pub fn take(&mut self, warm: &Warm<P>) -> Result<(), ModelError> {
+        let clock = Instant::now();
+        let missing = |row: &&Arc<P::Row>| !self.master.contains(row);
+        let rows = warm.rows.iter().filter(missing);
+        let rows = rows.map(|row| (**row).clone()).collect();
+        self.master.add_columns(warm.columns.iter().copied())?;
+        self.master.add_rows(rows)?;
+        self.spent.lp += clock.elapsed();
         Ok(())
     }
 
@@ -318,6 +341,9 @@ impl<P: Program> Relaxation<P> {
             let enough = eager && met;
             // Before the purge: afterwards the solution's columns are others than the program's.
             self.point = self.master.point(&solution);
+            if P::TAKES_ALONG {
+                self.support = self.master.support(&solution);
+            }
             let rows = self.violated_rows(overflow);
             let mut columns = Vec::new();
             if !self.settings.alternate || rows.is_empty() || enough {

@@ -8,6 +8,8 @@
 use super::history::History;
 use super::proof::{Recorder, TreeProof};
 use super::relax::{CutEffort, Proof, RelaxEnd, Relaxation, Tail};
+use super::strong::{Effort, Trials, choose};
+use super::warm::{RowPool, Warm};
 use super::{Branch, Open, Permits, Program, Root, Work};
 use rayon::prelude::*;
 use remat_lp::ModelError;
@@ -128,6 +130,8 @@ struct Node<P: Program> {
     permits: Arc<Permits>,
     /// What the last branching was made at, its direction, and the value of the relaxation there.
     made_at: Option<(Open<P::Quantity>, bool, f64)>,
+    /// What the relaxation there rests on.
+    warm: Arc<Warm<P>>,
 }
 
 /// Where cut rounds of a node end.
@@ -145,12 +149,8 @@ const LANES: usize = 4;
 const TICKS_PER_MOVE: u64 = 1000;
 const LEAST_SHARE: u64 = 8;
 const IDLE: u32 = 10;
-/// A branching that gains less than this share of what would close a node, on one side, is poor.
-const POOR: f64 = 0.1;
 /// A node whose branching gained less than this share of what would have closed it is stuck.
 const STUCK: f64 = 0.02;
-/// Branchings tried side by side: fixed as well.
-const BATCH: usize = 4;
 /// Quantities that are looked at before one is chosen to branch on.
 const OPEN: usize = 64;
 
@@ -184,17 +184,8 @@ struct Tree<'a, P: Program> {
     root_work: Work,
     /// Work of trials.
     trial_work: Work,
-}
-
-/// What the nodes of a round are solved with.
-#[derive(Clone, Copy)]
-struct Effort<'a> {
-    /// The least bound that closes a node.
-    target: u64,
-    settings: &'a TreeSettings,
-    history: &'a History,
-    /// Trials have taken their share of the work.
-    thrifty: bool,
+    /// The rows that open nodes rest on.
+    pool: RowPool<P::Row>,
 }
 
 /// What became of a node.
@@ -204,11 +195,11 @@ struct Solved<P: Program> {
     bound: u64,
     /// Its children, the one to plunge into first; none if it is closed.
     children: Option<[Node<P>; 2]>,
+    /// What its relaxation rests on, if it has children.
+    warm: (Vec<P::Row>, Vec<P::Column>),
     /// Its relaxation, where that was solved to the end.
     visited: Option<Visited<P>>,
-    /// Trials of branchings, and the work they took.
-    trials: Vec<(Open<P::Quantity>, [f64; 2])>,
-    trial_work: Work,
+    trials: Trials<P::Quantity>,
     /// What the branching above gained in truth.
     gained: Option<(Open<P::Quantity>, bool, f64)>,
 }
@@ -238,6 +229,7 @@ impl<'a, P: Program> Tree<'a, P> {
             proof,
             permits: (permits.clone(), u64::MAX),
             recorder: None,
+            pool: RowPool::default(),
         };
         if settings.prove {
             tree.recorder = Some(Recorder::new(&tree.proof));
@@ -251,6 +243,7 @@ impl<'a, P: Program> Tree<'a, P> {
                 branches: Vec::new(),
                 permits,
                 made_at: None,
+                warm: Arc::default(),
             });
         } else {
             tree.close(bound);
@@ -402,8 +395,8 @@ impl<'a, P: Program> Tree<'a, P> {
                 continue;
             };
             self.nodes += 1;
-            self.trial_work = self.trial_work + solved.trial_work;
-            for (open, gains) in &solved.trials {
+            self.trial_work = self.trial_work + solved.trials.work;
+            for (open, gains) in &solved.trials.made {
                 self.history.note_trial::<P>(open, *gains);
             }
             if let Some((open, up, gain)) = solved.gained {
@@ -418,10 +411,17 @@ impl<'a, P: Program> Tree<'a, P> {
                     child.number = recorder.add(Some((solved.number, branch)));
                 }
             }
-            let Some([first, second]) = solved.children else {
+            let Some(mut children) = solved.children else {
                 self.close(solved.bound);
                 continue;
             };
+            let (rows, columns) = solved.warm;
+            let rows = self.pool.share(rows);
+            let warm = Arc::new(Warm { rows, columns });
+            for child in &mut children {
+                child.warm = warm.clone();
+            }
+            let [first, second] = children;
             self.push(second);
             let least = self.open.keys().next().map_or(u64::MAX, |k| k.0);
             let reach = least.saturating_add(target.saturating_sub(least) / 4);
@@ -431,6 +431,7 @@ impl<'a, P: Program> Tree<'a, P> {
                 self.push(first);
             }
         }
+        self.pool.forget();
         Ok(visited)
     }
 }
@@ -448,6 +449,7 @@ fn solve_node<P: Program>(
     let mut below = node.permits;
     Arc::make_mut(&mut below).exclude_all_of(permits);
     relax.enter(&node.branches, below, node.bound)?;
+    relax.take(&node.warm)?;
     let mut end = relax.converge(settings.node_cut_rounds > 0, &())?;
     if end == RelaxEnd::Converged && settings.node_cut_rounds > 0 {
         let effort = CutEffort {
@@ -461,9 +463,9 @@ fn solve_node<P: Program>(
         number: node.number,
         bound: relax.bound,
         children: None,
+        warm: Default::default(),
         visited: None,
-        trials: Vec::new(),
-        trial_work: Work::default(),
+        trials: Trials::default(),
         gained: None,
     };
     let mut effort = *effort;
@@ -485,8 +487,11 @@ fn solve_node<P: Program>(
     if open.is_empty() {
         return Ok(solved);
     }
+    if P::TAKES_ALONG {
+        solved.warm = relax.warm();
+    }
     relax.exclude()?;
-    let (chosen, gains) = choose(relax, &open, &effort, &mut solved)?;
+    let (chosen, gains) = choose(relax, &open, &effort, &mut solved.trials)?;
     let children = chosen.branches().map(|branch| {
         let mut branches = node.branches.clone();
         // A tighter bound on the same quantity takes the place of the old one.
@@ -498,6 +503,7 @@ fn solve_node<P: Program>(
             branches,
             permits: relax.master.permits().clone(),
             made_at: Some((chosen, branch.at_least, relax.value)),
+            warm: node.warm.clone(),
         }
     });
     let [down, up] = children;
@@ -508,99 +514,4 @@ fn solve_node<P: Program>(
         [up, down]
     });
     Ok(solved)
-}
-
-/// The branching whose trial, or history, promises most: candidates in the order of what history expects of them, until
-/// some in a row did not do better than the best.
-fn choose<P: Program>(
-    relax: &Relaxation<P>,
-    open: &[Open<P::Quantity>],
-    effort: &Effort<'_>,
-    solved: &mut Solved<P>,
-) -> Result<(Open<P::Quantity>, [f64; 2]), ModelError> {
-    let Effort {
-        target,
-        settings,
-        history,
-        ..
-    } = *effort;
-    let value = relax.value;
-    // What goes beyond the target closes the child, however far.
-    let enough = match target {
-        u64::MAX => 0.1 * value.max(1.0),
-        _ => (target as f64 - value).max(1.0) * 1.1,
-    };
-    let least = 1e-3 * enough;
-    let score = |gains: [f64; 2]| {
-        let [a, b] = gains.map(|g| g.clamp(least, enough));
-        a * b
-    };
-    let expected = |o| score(history.expect::<P>(o));
-    let mut order: Vec<(f64, &Open<P::Quantity>)> = open.iter().map(|o| (expected(o), o)).collect();
-    order.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let mut best: Option<(f64, Open<P::Quantity>, [f64; 2])> = None;
-    let mut idle = 0;
-    order.truncate(settings.strong_candidates);
-    'batches: for batch in order.chunks(BATCH) {
-        let tried: Vec<Option<Trial>> = batch
-            .par_iter()
-            .map(|(_, candidate)| try_out(relax, candidate, enough, effort))
-            .collect::<Result<_, _>>()?;
-        for ((_, candidate), tried) in batch.iter().zip(tried) {
-            let mut gains = history.expect::<P>(candidate);
-            if let Some((tried, work)) = tried {
-                solved.trials.push((**candidate, tried));
-                solved.trial_work = solved.trial_work + work;
-                // A trial cannot tell more than what such branchings have gained.
-                let truth = history.expect_gained::<P>(candidate);
-                gains =
-                    std::array::from_fn(|k| truth[k].map_or(tried[k], |t| tried[k].min(2.0 * t)));
-            }
-            idle += 1;
-            let score = score(gains);
-            if best.as_ref().is_none_or(|b| score > b.0) {
-                best = Some((score, **candidate, gains));
-                idle = 0;
-            }
-            let poor = best
-                .as_ref()
-                .is_none_or(|b| b.2[0].min(b.2[1]) < POOR * enough);
-            let patience = match poor && !effort.thrifty {
-                true => settings.poor_patience,
-                false => settings.strong_patience,
-            };
-            if idle >= patience {
-                break 'batches;
-            }
-        }
-    }
-    let (_, open, gains) = best.unwrap_or((0.0, open[0], [0.0; 2]));
-    Ok((open, gains))
-}
-
-/// Gains of a branching down and up, and the work it took to find out.
-type Trial = ([f64; 2], Work);
-
-/// What a branching gains in the restricted program, down and up, at most `enough`; `None` where history knows better.
-fn try_out<P: Program>(
-    relax: &Relaxation<P>,
-    candidate: &Open<P::Quantity>,
-    enough: f64,
-    effort: &Effort<'_>,
-) -> Result<Option<Trial>, ModelError> {
-    if effort.thrifty && effort.history.is_reliable::<P>(candidate) {
-        return Ok(None);
-    }
-    let mut gains = [0.0; 2];
-    let mut all = Work::default();
-    for (gain, branch) in gains.iter_mut().zip(candidate.branches()) {
-        let (after, work) = relax.master.probe(
-            &branch,
-            effort.settings.strong_iterations,
-            relax.value + enough,
-        )?;
-        all = all + work;
-        *gain = (after - relax.value).clamp(0.0, enough);
-    }
-    Ok(Some((gains, all)))
 }

@@ -25,6 +25,8 @@ impl Program for Graph {
     type Point = IntervalPoint;
     type Quantity = Quantity;
 
+    const TAKES_ALONG: bool = false;
+
     fn extent(&self) -> Extent {
         Extent {
             tensors: self.len(),
