@@ -1,8 +1,9 @@
 //! The root of MONeT's interval form on the benchmark's instances: bound, size and time beside the published runs.
 //!
-//! `cargo run --release -p remat-bench --example monet_root -- ZOO [--only NAME] [--budget GIB] [--time-limit SECONDS] [--verbose] [--tree]`
+//! `cargo run --release -p remat-bench --example monet_root -- ZOO [--only NAME] [--budget GIB] [--time-limit SECONDS] [--verbose] [--tree] [--pivots N]`
 //!
-//! With `--tree`, branch, price and cut follows the root; the objective of the logged run is the cost to beat.
+//! With `--tree`, branch, price and cut follows the root; the objective of the logged run is the cost to beat;
+//! the tree ends after so many pivots, those of the root included.
 
 use remat_formulations::instance::{Program, ReadOptions, read_instance};
 use remat_formulations::interval::{Exchange, Root, RootSettings, TreeSettings, Visited, search};
@@ -29,6 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut only = String::new();
     let mut budget_only = None;
     let mut tree = false;
+    let mut search_settings = TreeSettings::default();
     let mut settings = RootSettings::default();
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
@@ -41,6 +43,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             }
             "--cut-rounds" => settings.cut_rounds = value()?.parse()?,
             "--tree" => tree = true,
+            "--pivots" => search_settings.iterations = value()?.parse()?,
             "--verbose" => settings.verbose = true,
             _ => zoo = Some(PathBuf::from(arg)),
         }
@@ -86,7 +89,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         if tree {
             let known = Known(field[10].parse::<f64>()? as u64);
             let root = Root::solve(graph, &settings, None, &())?;
-            let found = search(root, &TreeSettings::default(), &known)?;
+            let found = search(root, &search_settings, &known)?;
             println!(
                 "{name:<42} {budget:>4} published {} to {}: root {}, tree {} ({:?}) after {} nodes, {} pivots, {:.1} s",
                 field[11],

@@ -135,15 +135,11 @@ fn rows_and_cuts_hold_at_random_schedules() {
             violation: 0.01,
             per_need: 50,
             limit: 1000,
-            memory_limit: 0,
+            memory_limit: 1000,
         };
         let found = separate_cuts(&graph, &point, &limits, true);
         cuts += found.len();
         rows.extend(found);
-        let limits = SeparationSettings {
-            memory_limit: 1000,
-            ..limits
-        };
         let mut squeezed = graph.clone();
         let less = (budget / 2) as i64;
         squeezed.room.iter_mut().for_each(|room| *room -= less);

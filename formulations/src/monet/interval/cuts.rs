@@ -13,6 +13,10 @@ use std::collections::{BTreeSet, BinaryHeap};
 /// Not on any path.
 const FAR: f64 = 2.0;
 const NONE: u32 = u32::MAX;
+/// How far from violated a path memory cut may be to be rounded, as a share of what its source needs.
+const BY_ROUNDING: f64 = 0.3;
+/// How much more than as it is a cut is violated when it is rounded, to be worth it.
+const BETTER: f64 = 0.01;
 
 /// Distances to one tensor for the stages `1..=last`.
 struct Walk {
@@ -98,8 +102,8 @@ impl Walk {
     }
 }
 
-/// Reader, source, and whether it is a cover: one cut of a round for each.
-type Moment = (u32, u32, bool);
+/// Reader, source, and the form of the cut (as it is, cover, rounded): one cut of a round for each.
+type Moment = (u32, u32, u8);
 
 /// Choices of a backward node and the tensors with which each may be content.
 struct Target<'a> {
@@ -215,6 +219,7 @@ pub fn separate_cuts(
     memory: bool,
 ) -> Vec<Row> {
     let stop = 1.0 - settings.violation;
+    let units = super::round::units(graph);
     let mut paths: Vec<(f64, PathCut)> = Vec::new();
     let mut loads: Vec<(f64, Row, Moment)> = Vec::new();
     let mean = graph.base_cost() as f64 / graph.columns as f64;
@@ -263,7 +268,7 @@ pub fn separate_cuts(
             best.sort_by(|x, y| y.0.total_cmp(&x.0).then_with(|| x.1.cmp(&y.1)));
             paths.extend(best.into_iter().take(settings.per_need));
             if memory {
-                loads.extend(memory_cuts(graph, point, b, &target, settings));
+                loads.extend(memory_cuts(graph, point, b, &target, &units, settings));
             }
         }
     }
@@ -293,9 +298,26 @@ fn memory_cuts(
     point: &Point,
     b: usize,
     target: &Target<'_>,
+    units: &[i64],
     settings: &SeparationSettings,
 ) -> Vec<(f64, Row, Moment)> {
     let sources: Vec<u32> = target.sources().into_iter().collect();
+    // How much of each source must be made from a stage on, and from where on its paths must be free of storage for that.
+    let windows: Vec<Vec<(f64, usize)>> = sources
+        .iter()
+        .map(|&j| {
+            let made = point.made_before(j as usize);
+            let mut best = (f64::NEG_INFINITY, 0);
+            let due = |a: usize| {
+                let value = target.need - target.least(j, a);
+                if value + made[a] >= best.0 - 1e-9 {
+                    best = (value + made[a], a);
+                }
+                (best.0 - made[a], best.1)
+            };
+            (1..=b).map(due).collect()
+        })
+        .collect();
     // A cover may be violated where the sum is not.
     let mut best = vec![(-1.0, 0); sources.len()];
     let n = graph.columns;
@@ -309,8 +331,8 @@ fn memory_cuts(
     let mut room = i64::MIN;
     for a in (1..=b).rev() {
         room = room.max(graph.room[a]);
-        let near = |j: &u32| target.need - target.least(*j, a) > settings.violation;
-        if !sources.iter().any(near) {
+        let near = |w: &Vec<(f64, usize)>| w[a - 1].0 > settings.violation;
+        if !windows.iter().any(near) {
             continue;
         }
         for k in 0..n {
@@ -319,15 +341,15 @@ fn memory_cuts(
         for k in (0..n).rev() {
             right[k] = right[k + 1] + stay(k, a, b);
         }
-        for (&j, slot) in sources.iter().zip(&mut best) {
-            let held = target.least(j, a);
-            if target.need - held <= settings.violation {
+        for ((&j, window), slot) in sources.iter().zip(&windows).zip(&mut best) {
+            let (due, _) = window[a - 1];
+            if due <= settings.violation {
                 continue;
             }
             let need = graph.need_bytes(j).max(1) as f64;
             let passing = graph.passing[j as usize].iter();
             let own: f64 = passing.map(|&u| stay(u as usize, a, b + 1)).sum();
-            let load = left[j as usize] - own + right[j as usize + 1] + need * (target.need - held);
+            let load = left[j as usize] - own + right[j as usize + 1] + need * due;
             let share = (load - room as f64) / need;
             if share > slot.0 {
                 *slot = (share, a);
@@ -335,11 +357,14 @@ fn memory_cuts(
         }
     }
     let mut out = Vec::new();
-    for (&j, &(_, a)) in sources.iter().zip(&best) {
-        if a == 0 {
+    for ((&j, window), &(_, since)) in sources.iter().zip(&windows).zip(&best) {
+        if since == 0 {
             continue;
         }
+        let a = window[since - 1].1;
         let (cut, held) = target.cut(graph, point, b, a, j);
+        let made = point.made_before(j as usize);
+        let due = target.need - held - (made[since] - made[a]);
         let mut staying = Vec::new();
         let mut load = 0.0;
         let mut items = Vec::new();
@@ -347,7 +372,7 @@ fn memory_cuts(
             if graph.passing[j as usize].binary_search(&(k as u32)).is_ok() {
                 continue;
             }
-            let bytes = stay(k, a, b + usize::from(k < j as usize));
+            let bytes = stay(k, since, b + usize::from(k < j as usize));
             if bytes > 1e-6 * graph.bytes[k] as f64 {
                 staying.push(k as u32);
                 load += bytes;
@@ -359,17 +384,28 @@ fn memory_cuts(
             }
         }
         let need = graph.need_bytes(j).max(1) as f64;
-        let room = (a..=b).map(|t| graph.room[t]).max().unwrap_or(0);
-        let share = (load + need * (target.need - held) - room as f64) / need;
+        let room = (since..=b).map(|t| graph.room[t]).max().unwrap_or(0);
+        let share = (load + need * due - room as f64) / need;
+        let row = Row::path_memory(graph, &cut, since as u32, &staying);
+        if share > -BY_ROUNDING {
+            let rounded = units.iter().filter_map(|&unit| row.rounded(graph, unit));
+            let over = |r: &Row| (point.activity(graph, r) - r.right as f64) / need;
+            let best = rounded
+                .map(|r| (over(&r), r))
+                .max_by(|a, b| a.0.total_cmp(&b.0));
+            if let Some((over, row)) = best.filter(|r| r.0 > settings.violation.max(share + BETTER))
+            {
+                out.push((over, row, (b as u32, j, 2)));
+            }
+        }
         if share > settings.violation {
-            let row = Row::path_memory(graph, &cut, &staying);
-            out.push((share, row, (b as u32, j, false)));
+            out.push((share, row, (b as u32, j, 0)));
         }
         let left = room - graph.need_bytes(j).max(0);
-        let most = target.need - held - settings.violation;
+        let most = due - settings.violation;
         if let Some((together, missing)) = cover(&mut items, left, most) {
-            let row = Row::path_cover(graph, &cut, &together);
-            out.push((target.need - held - missing, row, (b as u32, j, true)));
+            let row = Row::path_cover(graph, &cut, since as u32, &together);
+            out.push((due - missing, row, (b as u32, j, 1)));
         }
     }
     out

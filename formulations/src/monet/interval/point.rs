@@ -219,7 +219,7 @@ impl Point {
         found.into_iter().map(|f| f.1).collect()
     }
 
-    /// The left side of a row whose starts are each of one stage.
+    /// The left side of a row whose starts are each of one stage, or of any kind.
     pub(super) fn activity(&self, graph: &Graph, row: &Row) -> f64 {
         let value = |term: &Term| match *term {
             Term::Stored {
@@ -237,6 +237,16 @@ impl Point {
                 way,
                 coefficient,
             } => coefficient as f64 * self.choices[stage as usize][way as usize],
+            Term::Start {
+                node,
+                first,
+                last,
+                which: Which::All,
+                coefficient,
+            } => {
+                let made = self.made_before(node as usize);
+                coefficient as f64 * (made[last as usize + 1] - made[first as usize])
+            }
             Term::Start { node, first, .. } => self
                 .ways_with_values(node, first)
                 .map(|(c, x)| term.coefficient(graph, c) as f64 * x)

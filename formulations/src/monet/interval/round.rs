@@ -86,7 +86,7 @@ impl Row {
 }
 
 /// Sizes to round by.
-fn units(graph: &Graph) -> Vec<i64> {
+pub(super) fn units(graph: &Graph) -> Vec<i64> {
     let room = graph.room[0].max(1);
     let mut sizes = graph.bytes.clone();
     sizes.sort_unstable();

@@ -355,7 +355,7 @@ impl Row {
         row
     }
 
-    fn require_ways(&mut self, graph: &Graph, stage: u32, ways: &[u32]) {
+    pub(super) fn require_ways(&mut self, graph: &Graph, stage: u32, ways: &[u32]) {
         if ways.len() == graph.choices[stage as usize].len() {
             self.right += 1;
             return;
@@ -369,19 +369,21 @@ impl Row {
         }
     }
 
-    /// The row of a path memory cut: in the situation of the path cut `j` is computed whole in some stage `t` of `[a,b]`,
-    /// where its output, its passing list and its least workspace are charged (`need_j`), beside everything of `staying`, none
-    /// of which is on that list. `k > j` is charged there if it is stored when `t` starts, `k < j` if it is stored when
-    /// `t + 1` starts; so it is there if it is stored at the start of `b` (of `b + 1`) and was not computed in between:
+    /// The row of a path memory cut: in the situation of the path cut, if besides `j` is not computed from `a` to before `since`
+    /// (`a` or later), it is computed whole in some stage `t` of `[since,b]`, where its output, its passing list and its least
+    /// workspace are charged (`need_j`), beside everything of `staying`, none of which is on that list. `k > j` is charged there
+    /// if it is stored when `t` starts, `k < j` if it is stored when `t + 1` starts; so it is there if it is stored at the start of
+    /// `b` (of `b + 1`) and was not computed in between:
     ///
     /// ```text
-    /// sum_{k staying} m_k (S[b',k] - sum_{t=a..b'-1} R[t,k]) + need_j (sum_{ways} M[b,p] - sum_{stored} S[a,i])
-    ///     <=  the largest room of a stage in [a,b],       b' = b + 1 for k < j, b otherwise
+    /// sum_{k staying} m_k (S[b',k] - sum_{t=since..b'-1} R[t,k])
+    ///     + need_j (sum_{ways} M[b,p] - sum_{stored} S[a,i] - sum_{t=a..since-1} R[t,j])
+    ///     <=  the largest room of a stage in [since,b],       b' = b + 1 for k < j, b otherwise
     /// ```
     ///
-    /// If no choice named is made, or something of the paths is stored, the row says that the tensors that stay fit at the
-    /// turn of `j` in stage `b`, which they do, (16).
-    pub fn path_memory(graph: &Graph, cut: &PathCut, staying: &[u32]) -> Row {
+    /// If no choice named is made, something of the paths is stored, or `j` was computed before, the row says that the tensors that
+    /// stay fit at the turn of `j` in stage `b`, which they do, (16).
+    pub fn path_memory(graph: &Graph, cut: &PathCut, since: u32, staying: &[u32]) -> Row {
         let (a, b, j) = (cut.from, cut.reader, cut.source);
         let need = graph.need_bytes(j).max(0);
         let mut terms = Vec::new();
@@ -389,14 +391,17 @@ impl Row {
             let bytes = graph.bytes[k as usize];
             let upto = b + u32::from(k < j);
             graph.stored(&mut terms, k, upto, bytes);
-            if a < upto {
-                terms.push(start(k, a, upto - 1, Which::All, -bytes));
+            if since < upto {
+                terms.push(start(k, since, upto - 1, Which::All, -bytes));
             }
         }
         for &i in &cut.stored {
             graph.stored(&mut terms, i, a, -need);
         }
-        let rooms = (a..=b).map(|t| graph.room[t as usize]);
+        if a < since {
+            terms.push(start(j, a, since - 1, Which::All, -need));
+        }
+        let rooms = (since..=b).map(|t| graph.room[t as usize]);
         let mut right = rooms.max().unwrap_or(0);
         if cut.ways.len() == graph.choices[b as usize].len() {
             right -= need;
@@ -415,87 +420,9 @@ impl Row {
             terms,
         }
     }
-
-    /// A cover: the tensors of `together` do not fit at the turn of `node` in a stage, (16), or while its backward node runs,
-    /// (18), where no node is given; with `scratch` not beside the run of `node`, its passing list and a workspace of so many
-    /// bytes (then none of them is on that list), (17), or beside a choice with so large a workspace. So one is missing:
-    ///
-    /// ```text
-    /// sum_{together} there_i + [runs with such a workspace]  <=  their number - 1
-    /// ```
-    ///
-    /// A tensor is there, once, if it is stored or held ([`Row::memory`]).
-    pub fn cover(
-        graph: &Graph,
-        stage: u32,
-        node: Option<u32>,
-        together: &[u32],
-        scratch: Option<i64>,
-    ) -> Row {
-        let mut terms = Vec::new();
-        let mut right = 1 - together.len() as i64;
-        let turn = node.unwrap_or(graph.columns as u32);
-        for &i in together {
-            graph.stored(&mut terms, i, stage + u32::from(i < turn), -1);
-            if i < turn {
-                graph.held(&mut terms, i, stage, -1);
-            }
-        }
-        if let Some(bytes) = scratch {
-            let choices = &graph.choices[stage as usize];
-            let with = choices.iter().enumerate();
-            let with = with.filter(|(_, c)| c.workspace >= bytes);
-            if let Some(node) = node {
-                right -= 1;
-                terms.push(start(node, stage, stage, Which::AtLeast(bytes), -1));
-            } else if choices.iter().any(|c| c.workspace < bytes) {
-                right -= 1;
-                terms.extend(with.map(|(way, _)| Term::Choice {
-                    stage,
-                    way: way as u32,
-                    coefficient: -1,
-                }));
-            }
-        }
-        Row {
-            kind: Kind::Cover,
-            right,
-            terms,
-        }
-    }
-
-    /// The cover of a path memory cut: where `j` is computed in the window, the tensors of `together`, with `need_j` more than
-    /// the largest room of its stages, do not all stay throughout.
-    ///
-    /// ```text
-    /// sum_{together} (S[b',k] - sum_{t=a..b'-1} R[t,k]) + sum_{ways} M[b,p] - sum_{stored} S[a,i]  <=  their number
-    /// ```
-    ///
-    /// Every summand of the first sum is at most 1, so the row holds where the rest is 0 or less.
-    pub fn path_cover(graph: &Graph, cut: &PathCut, together: &[u32]) -> Row {
-        let (a, b, j) = (cut.from, cut.reader, cut.source);
-        let mut terms = Vec::new();
-        for &k in together {
-            let upto = b + u32::from(k < j);
-            graph.stored(&mut terms, k, upto, -1);
-            if a < upto {
-                terms.push(start(k, a, upto - 1, Which::All, 1));
-            }
-        }
-        for &i in &cut.stored {
-            graph.stored(&mut terms, i, a, 1);
-        }
-        let mut row = Row {
-            kind: Kind::Cover,
-            right: -(together.len() as i64),
-            terms,
-        };
-        row.require_ways(graph, b, &cut.ways);
-        row
-    }
 }
 
-fn start(node: u32, first: u32, last: u32, which: Which, coefficient: i64) -> Term {
+pub(super) fn start(node: u32, first: u32, last: u32, which: Which, coefficient: i64) -> Term {
     Term::Start {
         node,
         first,
@@ -507,7 +434,7 @@ fn start(node: u32, first: u32, last: u32, which: Which, coefficient: i64) -> Te
 
 impl Graph {
     /// Adds a term for `S[stage, node]`, where that is not 0 by definition.
-    fn stored(&self, terms: &mut Vec<Term>, node: u32, stage: u32, coefficient: i64) {
+    pub(super) fn stored(&self, terms: &mut Vec<Term>, node: u32, stage: u32, coefficient: i64) {
         if (1..=self.last_stored(node)).contains(&stage) {
             terms.push(Term::Stored {
                 node,
@@ -518,7 +445,7 @@ impl Graph {
     }
 
     /// Adds a term for `node` being held in `stage`, where some choice of the stage reads it.
-    fn held(&self, terms: &mut Vec<Term>, node: u32, stage: u32, coefficient: i64) {
+    pub(super) fn held(&self, terms: &mut Vec<Term>, node: u32, stage: u32, coefficient: i64) {
         if self.is_read(node, stage) {
             terms.push(Term::Held {
                 node,
