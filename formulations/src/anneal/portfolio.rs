@@ -77,9 +77,8 @@ pub struct PortfolioOutcome {
 /// Anneals in rounds, from `start` (retained sets) and from `known` schedules that fit.
 ///
 /// A round runs `LANES` runs in the current rayon pool and ends when all have ended; what they found is merged in lane
-/// order. `guide` is told of better schedules and asked before each round: retained sets that it has, rounded from a relaxation, are polished
-/// instead. As
-/// long as that finds nothing better, it takes turns with the rounds.
+/// order. `guide` is told of better schedules and asked before each round: retained sets that it has, rounded from a
+/// relaxation, are polished instead. As long as that finds nothing better, it takes turns with the rounds.
 /// `stop` is asked often; `watch` shows moves and best cost meanwhile.
 pub fn search<L: Landscape>(
     graph: &L,

@@ -84,8 +84,11 @@ fn subtract(values: &mut [f64], index: &[u32], coefficients: &[f64], x: f64) {
     }
 }
 
-/// What passes with `U` need beside its entries.
+/// What passes with `U` need.
 struct Upper<'a> {
+    /// Its entries by columns and by rows.
+    columns: &'a Ragged,
+    rows: &'a Ragged,
     /// Pivots in elimination order: as many as rows, numbered as they stand or moved away by an update ([`NONE`]), and then
     /// those that were updated.
     order: &'a [u32],
@@ -136,12 +139,8 @@ fn upper_pivot_marked(
 }
 
 /// A sparse pass with `U` by columns, pivots from last to first: `U x = v`. The list must be right.
-fn upper_columns_sparse(
-    v: &mut SparseVec,
-    pending: &mut Pending,
-    upper: &Upper<'_>,
-    lists: &Ragged,
-) -> u64 {
+fn upper_columns_sparse(v: &mut SparseVec, pending: &mut Pending, upper: &Upper<'_>) -> u64 {
+    let lists = upper.columns;
     pending.mark_all(&v.index);
     v.index.clear();
     let mut ticks = 0;
@@ -164,12 +163,8 @@ fn upper_columns_sparse(
 }
 
 /// A sparse pass with `U` by rows, pivots from first to last: `U^T x = v`. The list must be right.
-fn upper_rows_sparse(
-    v: &mut SparseVec,
-    pending: &mut Pending,
-    upper: &Upper<'_>,
-    lists: &Ragged,
-) -> u64 {
+fn upper_rows_sparse(v: &mut SparseVec, pending: &mut Pending, upper: &Upper<'_>) -> u64 {
+    let lists = upper.rows;
     pending.mark_all(&v.index);
     v.index.clear();
     let mut ticks = 0;
@@ -192,7 +187,8 @@ fn upper_rows_sparse(
 }
 
 /// A plain pass with `U` by columns, pivots from last to first: `U x = v`. The list need not be right before.
-fn upper_columns(v: &mut SparseVec, upper: &Upper<'_>, lists: &Ragged) -> u64 {
+fn upper_columns(v: &mut SparseVec, upper: &Upper<'_>) -> u64 {
+    let lists = upper.columns;
     v.index.clear();
     let mut ticks = upper.order.len() as u64;
     let (built, updated) = upper.order.split_at(v.value.len());
@@ -222,7 +218,8 @@ fn upper_columns(v: &mut SparseVec, upper: &Upper<'_>, lists: &Ragged) -> u64 {
 }
 
 /// A plain pass with `U` by rows, pivots from first to last: `U^T x = v`. The list must be right.
-fn upper_rows(v: &mut SparseVec, upper: &Upper<'_>, lists: &Ragged) -> u64 {
+fn upper_rows(v: &mut SparseVec, upper: &Upper<'_>) -> u64 {
+    let lists = upper.rows;
     let mut ticks = upper.order.len() as u64;
     let (built, updated) = upper.order.split_at(v.value.len());
     // Columns of slacks are unit vectors: their pivots change by nothing that comes before.
@@ -424,17 +421,25 @@ impl Factor {
         self.ticks += ticks;
     }
 
-    fn ftran_upper(&mut self, v: &mut SparseVec, expected: f64) {
+    /// `U`, and the marks that sparse passes with it need.
+    fn upper(&mut self) -> (Upper<'_>, &mut Pending) {
         let upper = Upper {
+            columns: &self.u_cols,
+            rows: &self.u_rows,
             order: &self.order,
             place: &self.place,
             diag: &self.diag,
             slacks: self.slacks,
         };
-        let ticks = if self.hyper(v, expected) {
-            upper_columns_sparse(v, &mut self.pending, &upper, &self.u_cols)
-        } else {
-            upper_columns(v, &upper, &self.u_cols)
+        (upper, &mut self.pending)
+    }
+
+    fn ftran_upper(&mut self, v: &mut SparseVec, expected: f64) {
+        let hyper = self.hyper(v, expected);
+        let (upper, pending) = self.upper();
+        let ticks = match hyper {
+            true => upper_columns_sparse(v, pending, &upper),
+            false => upper_columns(v, &upper),
         };
         self.ticks += ticks + self.product.ftran(v);
     }
@@ -465,16 +470,11 @@ impl Factor {
 
     fn btran_upper(&mut self, v: &mut SparseVec, expected: f64) {
         self.ticks += self.product.btran(v);
-        let upper = Upper {
-            order: &self.order,
-            place: &self.place,
-            diag: &self.diag,
-            slacks: self.slacks,
-        };
-        let ticks = if self.hyper(v, expected) {
-            upper_rows_sparse(v, &mut self.pending, &upper, &self.u_rows)
-        } else {
-            upper_rows(v, &upper, &self.u_rows)
+        let hyper = self.hyper(v, expected);
+        let (upper, pending) = self.upper();
+        let ticks = match hyper {
+            true => upper_rows_sparse(v, pending, &upper),
+            false => upper_rows(v, &upper),
         };
         self.ticks += ticks;
     }
