@@ -28,6 +28,7 @@ fn moves(c: &mut Criterion) {
                 target: 0,
                 time: None,
                 seek: None,
+                price: 0.0,
             };
             chain.run(settings, &|| false, watch);
         };

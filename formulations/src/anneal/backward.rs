@@ -597,6 +597,7 @@ mod tests {
             target: 0,
             time: None,
             seek: Some(0.03),
+            price: 0.0,
         };
         chain.run(run, &|| false, &Watch::default());
         let found = chain.best().expect("three quarters are enough").clone();

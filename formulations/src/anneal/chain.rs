@@ -43,6 +43,8 @@ pub struct ChainSettings {
     pub time: Option<Duration>,
     /// As long as nothing fitted, excess gets dearer at a steady rate, from this multiple of [`Landscape::absence_price`].
     pub seek: Option<f64>,
+    /// What a byte of excess costs at first, if that is more than [`Landscape::byte_price`].
+    pub price: f64,
 }
 
 /// A run in progress.
@@ -84,6 +86,7 @@ impl<'g, L: Landscape> Chain<'g, L> {
         let scale = self.landscape.mean_cost();
         let absence_price = self.landscape.absence_price();
         let clock = Instant::now();
+        self.price.value = self.price.value.max(settings.price);
         let mut done = 0;
         loop {
             let by_time = settings.time.map_or(0.0, |time| {
@@ -118,9 +121,12 @@ impl<'g, L: Landscape> Chain<'g, L> {
         self.unsaved.or(self.best.as_ref().map(|b| b.cost))
     }
 
-    /// The retained sets where the run stands, whether they fit or not.
-    pub fn retained(&self) -> BitMatrix {
-        self.walk.retained()
+    /// Where the run stands, whether that fits or not.
+    pub fn stands(&self) -> Found {
+        Found {
+            cost: self.walk.cost(),
+            retained: self.walk.retained(),
+        }
     }
 
     /// Bytes above capacity where the run stands, summed over stages.

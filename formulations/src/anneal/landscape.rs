@@ -13,8 +13,8 @@ use crate::schedule::BitMatrix;
 pub enum End {
     /// The best schedule that fits.
     Fits(Found),
-    /// Nothing it saw fitted: excess and retained sets where it stands, to go on from.
-    Near(f64, BitMatrix),
+    /// Nothing it saw fitted: excess in bytes, summed over stages, and where it stands, to go on from.
+    Near(f64, Found),
     /// Nothing it saw fitted.
     Nothing,
 }
@@ -98,7 +98,7 @@ pub trait Landscape: Sync + Sized {
         chain.run(run, stop, watch);
         match chain.best() {
             Some(found) => End::Fits(found.clone()),
-            None if Self::SEEKS => End::Near(chain.excess(), chain.retained()),
+            None if Self::SEEKS => End::Near(chain.excess(), chain.stands()),
             None => End::Nothing,
         }
     }

@@ -47,6 +47,7 @@ pub fn polish<L: Landscape>(
                 target: 0,
                 time: None,
                 seek,
+                price: 0.0,
             };
             graph.anneal(&starts[s], random, run, &|| stop(), watch)
         })

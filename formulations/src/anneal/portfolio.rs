@@ -1,8 +1,9 @@
-//! Rounds of annealing runs side by side: some start afresh, some from the best schedules found so far.
+//! Rounds of annealing runs side by side: some start afresh, the others from what two of the best schedules make together.
 
 use super::chain::{ChainSettings, Found, SEEK_FROM};
 use super::landscape::{End, Landscape, Walk};
-use super::polish::{POLISH_MOVES_PER_NODE, polish};
+use super::polish::polish;
+use super::population::{Child, Population};
 use super::random::Random;
 use super::watch::Watch;
 use crate::schedule::BitMatrix;
@@ -10,29 +11,35 @@ use rayon::prelude::*;
 use std::time::{Duration, Instant};
 
 /// Runs in a round: fixed, so that the answer does not depend on the number of threads.
-pub const LANES: usize = 8;
-/// Schedules that later rounds start from.
-const ELITE: usize = 4;
+const LANES: usize = 8;
 /// First temperatures of runs that start afresh, in mean node costs.
 const FRESH_HOT: [f64; LANES] = [1.0, 0.3, 3.0, 0.5, 0.7, 0.2, 2.0, 0.4];
-/// First temperatures of runs that start from a good schedule.
-const ELITE_HOT: [f64; LANES / 2] = [0.1, 0.05, 0.2, 0.02];
+/// First temperatures of runs that start from two good schedules.
+const CHILD_HOT: [f64; 3] = [0.03, 0.1, 0.3];
 /// First temperatures of runs from a fresh start that seek what fits, and of those that go on from where others ended.
 const SEEK_HOT: [f64; 2] = [0.3, 0.1];
 /// What those that go on pay for excess at first, in prices of absence: enough to stay near, not enough to stay.
 const SEEK_ON: f64 = 3.0;
 /// Moves for each node of the graph in which a run with a time limit may raise the price.
 const SEEK_MOVES_PER_NODE: u64 = 1 << 14;
+/// Without a time limit: moves of the longest such run, in those of a run in the first round.
+const LONGEST: u64 = 64;
 /// Share of the time left that such a run gets.
 const SEEK_SHARE: f64 = 0.45;
+/// What the excess of a schedule that nearly fits costs at first, in costs of the best that does.
+const WALL: f64 = 10.0;
 /// Last temperature while nothing fits.
 const SEEK_COLD: f64 = 0.05;
 /// A rounded relaxation that costs this much more than what is known is too far from a good schedule.
 const HOPELESS: f64 = 1.25;
 /// The same before anything is known, in costs of the start.
 const HOPELESS_AT_FIRST: f64 = 2.0;
+/// Moves of a run that polishes one, in those of a run in the first round.
+const POLISHED: u64 = 2;
 /// Last temperature of every run.
 const COLD: f64 = 0.001;
+/// Share of the time limit that a round gets at most.
+const ROUND_SHARE: f64 = 0.1;
 
 /// What goes on beside a search.
 pub trait Guide {
@@ -52,7 +59,8 @@ impl Guide for () {}
 pub struct PortfolioSettings {
     /// Seed of all random choices.
     pub seed: u64,
-    /// Moves of a run in the first round for each node of the graph; each round doubles it.
+    /// Moves of a run in the first round for each node of the graph. Rounds that find nothing better make the next one longer: by a
+    /// quarter, or twofold as long as nothing fits.
     pub moves_per_node: u64,
     /// Rounds at most.
     pub rounds: u32,
@@ -65,179 +73,186 @@ pub struct PortfolioSettings {
     pub target: u64,
 }
 
-/// What the search did.
-#[derive(Clone, Debug)]
-pub struct PortfolioOutcome {
-    /// The best schedule that fits, if any was found.
-    pub best: Option<Found>,
-    /// Rounds that were finished.
-    pub rounds: u32,
-}
-
-/// Anneals in rounds, from `start` (retained sets) and from `known` schedules that fit.
+/// Anneals in rounds, from `start` (retained sets) and from the schedules of `population`, which takes in what is found. Returns the
+/// moves that the runs of all rounds were given.
 ///
 /// A round runs `LANES` runs in the current rayon pool and ends when all have ended; what they found is merged in lane
-/// order. `guide` is told of better schedules and asked before each round: retained sets that it has, rounded from a
+/// order. Half of the runs start afresh, and one when the population is full; the others from its [children](Population::child).
+/// `guide` is told of better schedules and asked before each round: retained sets that it has, rounded from a
 /// relaxation, are polished instead. As long as that finds nothing better, it takes turns with the rounds.
 /// `stop` is asked often; `watch` shows moves and best cost meanwhile.
 pub fn search<L: Landscape>(
     graph: &L,
     start: &BitMatrix,
-    known: Vec<Found>,
+    population: &mut Population,
     settings: &PortfolioSettings,
     guide: &dyn Guide,
     stop: &(dyn Fn() -> bool + Sync),
     watch: &Watch,
-) -> PortfolioOutcome {
+) -> u64 {
     let clock = Instant::now();
-    let over_time = || {
-        settings
-            .time_limit
-            .is_some_and(|limit| clock.elapsed() >= limit)
-    };
-    let mut elite: Vec<Found> = Vec::new();
-    known.into_iter().for_each(|found| admit(&mut elite, found));
-    let mut outcome = PortfolioOutcome {
-        best: elite.first().cloned(),
-        rounds: 0,
-    };
-    watch.report(0, outcome.best.as_ref().map(|b| b.cost));
-    let mut round_moves = settings.moves_per_node * graph.nodes() as u64;
-    let mut idle_rounds = 0;
-    let mut slow_rounds = 0;
+    let best = |population: &Population| population.best().map(|found| found.cost);
+    let halt = || stop() || settings.time_limit.is_some_and(|l| clock.elapsed() >= l);
+    watch.report(0, best(population));
+    let first_moves = settings.moves_per_node * graph.nodes() as u64;
+    let mut round_moves = first_moves;
+    let (mut rounds, mut idle_rounds, mut given) = (0, 0, 0);
     let mut guided = 0;
     let mut polishing = true;
     let mut told = u64::MAX;
-    // As long as nothing fits: where runs ended that came near, by their excess.
-    let mut near: Vec<(f64, BitMatrix)> = Vec::new();
-    while outcome.rounds < settings.rounds && !stop() && !over_time() {
-        let seeking = L::SEEKS && elite.is_empty();
-        // What fits first is worth more than eight that do not: fewer and longer runs, where time cuts them.
-        let lanes = match settings.time_limit {
-            Some(_) if seeking => rayon::current_num_threads().min(LANES),
-            _ => LANES,
-        };
-        let time = settings.time_limit.map(|limit| {
-            let left = limit.saturating_sub(clock.elapsed());
-            match seeking {
-                // A slow rise of the price comes further than several fast ones.
-                true => left.mul_f64(SEEK_SHARE),
-                false => lane_time(left, slow_rounds),
-            }
-        });
-        let begin = Instant::now();
-        let halt = || stop() || over_time();
-        if let Some(best) = outcome.best.as_ref().filter(|b| b.cost < told) {
-            told = best.cost;
-            guide.found(best);
+    while rounds < settings.rounds && !halt() {
+        if let Some(found) = population.best().filter(|found| found.cost < told) {
+            told = found.cost;
+            guide.found(found);
         }
+        let before = best(population);
         let guided_start = if polishing { guide.start() } else { None };
         if let Some(retained) = guided_start {
             polishing = false;
-            let most = match &outcome.best {
-                Some(best) => HOPELESS * best.cost as f64,
+            let most = match before {
+                Some(best) => HOPELESS * best as f64,
                 None => HOPELESS_AT_FIRST * graph.walk(start).cost() as f64,
             };
             if graph.walk(&retained).cost() as f64 > most {
                 continue;
             }
-            let (moves, seed) = (POLISH_MOVES_PER_NODE * graph.nodes() as u64, settings.seed);
+            let (moves, seed) = (POLISHED * first_moves, settings.seed);
             guided += 1;
-            for found in polish(graph, &[retained], moves, seed, guided, &halt, watch) {
-                if outcome.best.as_ref().is_none_or(|b| found.cost < b.cost) {
-                    outcome.best = Some(found.clone());
-                    polishing = true;
-                }
-                admit(&mut elite, found);
-            }
+            let found = polish(graph, &[retained], moves, seed, guided, &halt, watch);
+            found.into_iter().for_each(|f| population.admit(f));
+            polishing = best(population) != before;
             continue;
         }
         polishing = true;
-        let ends: Vec<End> = (0..lanes)
+        let seeking = L::SEEKS && population.is_empty();
+        let left = settings
+            .time_limit
+            .map(|l| l.saturating_sub(clock.elapsed()));
+        let round = Round {
+            number: rounds as usize,
+            // What fits first is worth more than eight that do not: fewer and longer runs, where time cuts them.
+            lanes: match settings.time_limit {
+                Some(_) if seeking => rayon::current_num_threads().min(LANES),
+                _ => LANES,
+            },
+            moves: round_moves,
+            time: left.map(|left| settings.lane_time(left, seeking)),
+            seeking,
+            settings,
+        };
+        let ends: Vec<End> = (0..round.lanes)
             .into_par_iter()
-            .map(|lane| {
-                let number = outcome.rounds as usize * LANES + lane;
-                let random = Random::new(settings.seed, number as u64);
-                let known = elite.get(lane / 2 % ELITE.min(elite.len()).max(1));
-                let on = near.get(lane / 2 % near.len().max(1));
-                // Alternately from where others ended, and afresh.
-                let odd = if seeking { number / LANES + lane } else { lane } % 2 == 1;
-                let fresh_hot = FRESH_HOT[(lane + outcome.rounds as usize) % LANES];
-                let (start, hot, cold, seek) = match (known, on) {
-                    (Some(found), _) if odd => (&found.retained, ELITE_HOT[lane / 2], COLD, None),
-                    (None, Some((_, on))) if odd => (on, SEEK_HOT[1], SEEK_COLD, Some(SEEK_ON)),
-                    (None, _) if seeking && (odd || lanes < LANES || lane % 4 == 0) => {
-                        (start, SEEK_HOT[0], SEEK_COLD, Some(SEEK_FROM))
-                    }
-                    _ => (start, fresh_hot, COLD, None),
-                };
-                let run = ChainSettings {
-                    // Where time ends a run that seeks, nothing else does before it has come far.
-                    moves: match time {
-                        Some(_) if seek.is_some() => {
-                            round_moves.max(SEEK_MOVES_PER_NODE * graph.nodes() as u64)
-                        }
-                        _ => round_moves,
-                    },
-                    hot,
-                    cold,
-                    target: settings.target,
-                    time,
-                    seek,
-                };
-                graph.attempt(start, random, run, &halt, watch)
-            })
+            .map(|lane| round.run(lane, graph, start, population, &halt, watch))
             .collect();
-        // A lane that needed all its time was cut short of its moves.
-        slow_rounds += usize::from(!seeking && time.is_some_and(|time| begin.elapsed() >= time));
-        idle_rounds += u32::from(!seeking);
+        given += round.lanes as u64 * round_moves;
         for end in ends {
-            let found = match end {
-                End::Fits(found) => found,
-                End::Near(excess, retained) => {
-                    let at = near.partition_point(|e| e.0 <= excess);
-                    near.insert(at, (excess, retained));
-                    near.truncate(ELITE);
-                    continue;
-                }
-                End::Nothing => continue,
-            };
-            if outcome.best.as_ref().is_none_or(|b| found.cost < b.cost) {
-                outcome.best = Some(found.clone());
-                idle_rounds = 0;
+            match end {
+                End::Fits(found) => population.admit(found),
+                End::Near(excess, found) => population.admit_near(excess, found),
+                End::Nothing => {}
             }
-            admit(&mut elite, found);
         }
-        outcome.rounds += 1;
-        round_moves *= 2;
-        if outcome
-            .best
-            .as_ref()
-            .is_some_and(|b| b.cost <= settings.target)
-            || idle_rounds >= settings.idle_rounds
-        {
+        rounds += 1;
+        if best(population).is_some_and(|cost| cost <= settings.target) {
             break;
         }
+        if best(population) != before {
+            idle_rounds = 0;
+        } else if seeking {
+            round_moves *= 2;
+            // Without a time limit it ends here.
+            if settings.time_limit.is_none() && round_moves > LONGEST * first_moves {
+                break;
+            }
+        } else {
+            round_moves += round_moves / 4;
+            idle_rounds += 1;
+            if idle_rounds >= settings.idle_rounds {
+                break;
+            }
+        }
     }
-    outcome
+    given
 }
 
-/// Time for each run of a round, given what is left for all rounds and how many rounds were cut short by time so far.
-///
-/// The temperature of every run gets down within it, so that no round is in vain: large graphs get a few rounds that
-/// time cuts short, small ones many that end after their moves.
-fn lane_time(left: Duration, slow_rounds: usize) -> Duration {
-    let shares = [0.1, 0.25, 0.45];
-    let share = shares.get(slow_rounds).copied().unwrap_or(0.97);
-    let waves = LANES.div_ceil(rayon::current_num_threads());
-    left.mul_f64(share / waves as f64)
+impl PortfolioSettings {
+    /// Time for a run, of what is left: the temperature of every run gets down within it, so that no round is in vain.
+    fn lane_time(&self, left: Duration, seeking: bool) -> Duration {
+        let waves = LANES.div_ceil(rayon::current_num_threads()) as f64;
+        let limit = self.time_limit.unwrap_or(left);
+        match seeking {
+            // A slow rise of the price comes further than several fast ones.
+            true => left.mul_f64(SEEK_SHARE),
+            false => limit.mul_f64(ROUND_SHARE).min(left).div_f64(waves),
+        }
+    }
 }
 
-/// Puts a schedule among the best few of different cost.
-fn admit(elite: &mut Vec<Found>, found: Found) {
-    let at = elite.partition_point(|e| e.cost < found.cost);
-    if elite.get(at).is_none_or(|e| e.cost > found.cost) {
-        elite.insert(at, found);
-        elite.truncate(ELITE);
+/// What the runs of a round have in common.
+struct Round<'a> {
+    number: usize,
+    lanes: usize,
+    moves: u64,
+    time: Option<Duration>,
+    /// As long as nothing fits.
+    seeking: bool,
+    settings: &'a PortfolioSettings,
+}
+
+impl Round<'_> {
+    /// One run: afresh, or from a child of the population.
+    fn run<L: Landscape>(
+        &self,
+        lane: usize,
+        graph: &L,
+        start: &BitMatrix,
+        population: &Population,
+        halt: &dyn Fn() -> bool,
+        watch: &Watch,
+    ) -> End {
+        let mut random = Random::new(self.settings.seed, (self.number * LANES + lane) as u64);
+        // Alternately from what is known, and afresh.
+        let odd = (lane + usize::from(self.seeking) * self.number) % 2 == 1;
+        let child = match odd || (lane > 0 && population.is_full()) {
+            true => population.child(&mut random),
+            false => None,
+        };
+        let child_hot = CHILD_HOT[random.below(CHILD_HOT.len() as u32) as usize];
+        let fresh_hot = FRESH_HOT[(lane + self.number) % LANES];
+        let seeks = self.seeking && (odd || self.lanes < LANES || lane.is_multiple_of(4));
+        let (start, hot, cold, seek) = match &child {
+            Some(child) if seeks => (&child.retained, SEEK_HOT[1], SEEK_COLD, Some(SEEK_ON)),
+            Some(child) => (&child.retained, child_hot, COLD, None),
+            None if seeks => (start, SEEK_HOT[0], SEEK_COLD, Some(SEEK_FROM)),
+            None => (start, fresh_hot, COLD, None),
+        };
+        let run = ChainSettings {
+            // Where time ends a run that seeks, nothing else does before it has come far.
+            moves: match self.time {
+                Some(_) if seek.is_some() => {
+                    let least = SEEK_MOVES_PER_NODE * graph.nodes() as u64;
+                    self.moves.max(least)
+                }
+                _ => self.moves,
+            },
+            hot,
+            cold,
+            target: self.settings.target,
+            time: self.time,
+            seek,
+            price: child
+                .as_ref()
+                .map_or(0.0, |child| wall(child, graph, population)),
+        };
+        graph.attempt(start, random, run, halt, watch)
+    }
+}
+
+/// What nearly fits ends there again, unless that is dearer than anything that fits: such a price, or 0.
+fn wall<L: Landscape>(child: &Child, graph: &L, population: &Population) -> f64 {
+    let excess = graph.walk(&child.retained).excess();
+    match population.best() {
+        Some(best) if child.of_near && excess > 0.0 => WALL * best.cost as f64 / excess,
+        _ => 0.0,
     }
 }

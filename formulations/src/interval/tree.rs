@@ -144,11 +144,14 @@ const NODE_TAIL: Tail = Tail {
 
 /// Nodes solved side by side: fixed, so that the answer does not depend on the number of threads.
 const LANES: usize = 4;
-/// Ticks of the LP solver for each move of the annealing, which takes some 500: a third of the time is annealed, and less
-/// and less, down to `LEAST_SHARE`, the longer that finds nothing: half after `IDLE` rounds, a third after twice as many.
-const TICKS_PER_MOVE: u64 = 1000;
-const LEAST_SHARE: u64 = 8;
-const IDLE: u32 = 10;
+/// Ticks of the LP solver in the time of a move of the annealing, about.
+const TICKS_PER_MOVE: u64 = 400;
+/// Where the gap is wider than this share, a tree proves little and a better schedule is worth more: half of the time is annealed.
+pub(crate) const FAR: f64 = 0.01;
+/// Elsewhere the tree has so many times as much as the annealing; more by one after every `IDLE` rounds that find nothing, up to `MOST`.
+const SHARE: u32 = 2;
+const IDLE: u32 = 5;
+const MOST: u32 = 20;
 /// A node whose branching gained less than this share of what would have closed it is stuck.
 const STUCK: f64 = 0.02;
 /// Quantities that are looked at before one is chosen to branch on.
@@ -266,8 +269,12 @@ impl<'a, P: Program> Tree<'a, P> {
             }
             let before = self.exchange.best();
             let visited = self.solve_round(round)?;
-            let share = u64::from(1 + self.idle / IDLE).min(LEAST_SHARE);
-            self.unmatched += ((self.work().ticks - work.ticks) / share) as i64;
+            let is_far = |best: u64| best.saturating_sub(self.bound) as f64 > FAR * best as f64;
+            let share = match before.is_none_or(is_far) {
+                true => 1,
+                false => (SHARE + self.idle / IDLE).min(MOST),
+            };
+            self.unmatched += ((self.work().ticks - work.ticks) / u64::from(share)) as i64;
             if !visited.is_empty() {
                 let spent = self.exchange.visit(visited) * TICKS_PER_MOVE;
                 self.unmatched -= spent as i64;

@@ -95,6 +95,13 @@ impl BitMatrix {
         })
     }
 
+    /// Number of entries in which two matrices of the same shape differ.
+    pub fn distance(&self, other: &BitMatrix) -> usize {
+        debug_assert_eq!((self.rows, self.columns), (other.rows, other.columns));
+        let words = self.words.iter().zip(&other.words);
+        words.map(|(a, b)| (a ^ b).count_ones() as usize).sum()
+    }
+
     /// Number of entries that are set.
     pub fn count_ones(&self) -> usize {
         self.words.iter().map(|w| w.count_ones() as usize).sum()

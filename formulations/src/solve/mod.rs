@@ -13,8 +13,8 @@ use search::Problem;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Rounds of annealing when no time limit is given; each takes twice the work of the one before.
-const DEFAULT_ROUNDS: u32 = 7;
+/// Rounds of annealing when no time limit is given.
+const DEFAULT_ROUNDS: u32 = 24;
 /// Simplex iterations of the tree when no time limit is given.
 const DEFAULT_ITERATIONS: u64 = 500_000;
 

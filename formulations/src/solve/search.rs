@@ -7,7 +7,8 @@
 
 use super::{Outcome, Progress, Settings, SolveError};
 use crate::anneal::{
-    self, Found, Guide, Landscape, POLISH_MOVES_PER_NODE, POLISH_RUNS, PortfolioSettings, Watch,
+    self, Found, Guide, Landscape, POLISH_MOVES_PER_NODE, POLISH_RUNS, Population,
+    PortfolioSettings, Watch,
 };
 use crate::interval::{
     self, Company, Exchange, Program, Relaxed, Root, RootSettings, TreeEnd, TreeProof,
@@ -20,12 +21,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Rounds without a better schedule after which the annealing ends, when no time limit is given.
-const IDLE_ROUNDS: u32 = 3;
+const IDLE_ROUNDS: u32 = 6;
 /// Moves of an annealing run in the first round, for each node.
 const FIRST_MOVES_PER_NODE: u64 = 1 << 10;
-/// The same for rounds during the tree, as long as the gap is at least `WIDE`: then relaxations guide badly.
-const RENEWED_MOVES_PER_NODE: u64 = 1 << 12;
-const WIDE: f64 = 0.003;
+/// Rounds at a time during the tree: nothing else is annealed as long as the gap is more than [`interval::FAR`], where relaxations
+/// guide badly; then as much as what they guide.
+const RENEWED_ROUNDS: u32 = 4;
 
 /// An instance and a budget, as the search sees them.
 pub(crate) trait Problem: Sync {
@@ -109,12 +110,12 @@ pub(crate) fn run<P: Problem>(
         outcome.infeasible_because =
             Some("the relaxation over all schedules has no point within the budget".to_owned());
     }
-    let best = shared
-        .best
+    let population = shared
+        .population
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner);
-    if let Some(found) = best {
-        let (schedule, replay) = problem.finish(found)?;
+    if let Some(found) = population.best() {
+        let (schedule, replay) = problem.finish(found.clone())?;
         if replay.peak_bytes > settings.budget_bytes {
             return Err(SolveError::OverBudget {
                 peak_bytes: replay.peak_bytes,
@@ -133,7 +134,7 @@ struct Shared<'a, P: Problem> {
     settings: &'a Settings,
     interrupt: &'a AtomicBool,
     watch: Watch,
-    best: Mutex<Option<Found>>,
+    population: Mutex<Population>,
     bound: AtomicU64,
     nodes: AtomicU64,
     iterations: AtomicU64,
@@ -159,7 +160,7 @@ impl<'a, P: Problem> Shared<'a, P> {
             settings,
             interrupt,
             watch: Watch::default(),
-            best: Mutex::new(None),
+            population: Mutex::new(Population::default()),
             bound: AtomicU64::new(bound),
             nodes: AtomicU64::new(0),
             iterations: AtomicU64::new(0),
@@ -186,19 +187,15 @@ impl<'a, P: Problem> Shared<'a, P> {
         })
     }
 
-    fn admit(&self, found: Found) {
-        let mut best = locked(&self.best);
-        if best.as_ref().is_none_or(|b| found.cost < b.cost) {
-            *best = Some(found);
-        }
+    /// Fewer moves where one takes longer: the tree's share of the time is worth more.
+    fn moves_per_node(&self, checkmate: u64) -> u64 {
+        checkmate / P::Landscape::MOVE_WEIGHT
     }
 
     /// Anneals at low temperatures from retained sets; returns the work in moves of Checkmate's annealing.
     fn polish(&self, starts: &[BitMatrix]) -> u64 {
         let landscape = self.problem.landscape();
-        // Where a move takes longer, the tree's share of the time is worth more.
-        let fewer = (P::Landscape::MOVE_WEIGHT / 2).max(1);
-        let moves = POLISH_MOVES_PER_NODE * landscape.nodes() as u64 / fewer;
+        let moves = self.moves_per_node(POLISH_MOVES_PER_NODE) * landscape.nodes() as u64;
         let stream = self.polished.fetch_add(1, Ordering::Relaxed);
         let found = anneal::polish(
             landscape,
@@ -209,46 +206,45 @@ impl<'a, P: Problem> Shared<'a, P> {
             &|| self.is_stopped() || (self.is_timed() && self.is_closed()),
             &self.watch,
         );
-        found.into_iter().for_each(|f| self.admit(f));
+        let mut population = locked(&self.population);
+        found.into_iter().for_each(|f| population.admit(f));
         let spent = P::Landscape::MOVE_WEIGHT * moves * (starts.len() * POLISH_RUNS) as u64;
         self.annealed.polishing.fetch_add(spent, Ordering::Relaxed);
         spent
     }
 
-    /// One more round of annealing, half of its runs afresh and half from the best schedule, where the gap is wide and polishing
-    /// has had as much work; returns the work.
+    /// Whether there is a schedule, and it costs far more than the bound.
+    fn is_far(&self) -> bool {
+        let bound = self.bound.load(Ordering::Relaxed);
+        self.watch
+            .best()
+            .is_some_and(|best| best.saturating_sub(bound) as f64 > interval::FAR * best as f64)
+    }
+
+    /// A few more rounds of annealing from the best schedules; returns the work in moves of Checkmate's annealing.
     fn renew(&self) -> u64 {
-        let bound = self.bound.load(Ordering::Relaxed) as f64;
-        let narrow = |best: u64| best as f64 - bound < WIDE * best as f64;
-        let work = &self.annealed;
-        if self.watch.best().is_some_and(narrow)
-            || work.renewing.load(Ordering::Relaxed) > work.polishing.load(Ordering::Relaxed)
-        {
-            return 0;
-        }
-        let landscape = self.problem.landscape();
         let stream = self.polished.fetch_add(1, Ordering::Relaxed);
+        // Where nothing fits yet, only long runs come near.
+        let longer = if self.watch.best().is_none() { 4 } else { 1 };
         let portfolio = PortfolioSettings {
             seed: self.settings.seed ^ (stream + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
-            moves_per_node: RENEWED_MOVES_PER_NODE,
-            rounds: 1,
-            idle_rounds: 1,
+            moves_per_node: longer * self.moves_per_node(FIRST_MOVES_PER_NODE),
+            rounds: RENEWED_ROUNDS,
+            idle_rounds: RENEWED_ROUNDS,
             time_limit: None,
             target: 0,
         };
-        let found = anneal::search(
-            landscape,
+        let moves = anneal::search(
+            self.problem.landscape(),
             self.problem.everything(),
-            locked(&self.best).clone().into_iter().collect(),
+            &mut locked(&self.population),
             &portfolio,
             &(),
             &|| self.is_stopped() || (self.is_timed() && self.is_closed()),
             &self.watch,
         );
-        found.best.into_iter().for_each(|f| self.admit(f));
-        let moves = RENEWED_MOVES_PER_NODE * landscape.nodes() as u64 * anneal::LANES as u64;
         let spent = P::Landscape::MOVE_WEIGHT * moves;
-        work.renewing.fetch_add(spent, Ordering::Relaxed);
+        self.annealed.renewing.fetch_add(spent, Ordering::Relaxed);
         spent
     }
 
@@ -284,7 +280,7 @@ fn root_and_annealing<P: Problem>(
     };
     let portfolio = PortfolioSettings {
         seed: settings.seed,
-        moves_per_node: FIRST_MOVES_PER_NODE,
+        moves_per_node: shared.moves_per_node(FIRST_MOVES_PER_NODE),
         rounds,
         idle_rounds,
         time_limit: left,
@@ -327,7 +323,7 @@ fn root_and_annealing<P: Problem>(
                 root
             })
         });
-        let found = pool.install(|| {
+        pool.install(|| {
             // A long construction is not worth more of a short time than this.
             let late = || {
                 left.is_some_and(|left| begin.elapsed().as_secs_f64() > 0.15 * left.as_secs_f64())
@@ -337,23 +333,26 @@ fn root_and_annealing<P: Problem>(
                     .problem
                     .known(left, &|| shared.is_stopped() || late())
             };
+            let mut population = locked(&shared.population);
+            let known = first.unwrap_or_else(known);
+            known.into_iter().for_each(|found| population.admit(found));
             anneal::search(
                 shared.problem.landscape(),
                 shared.problem.everything(),
-                first.unwrap_or_else(known),
+                &mut population,
                 &portfolio,
                 &between,
                 &stop,
                 &shared.watch,
-            )
-        });
-        if let Some(best) = found.best {
+            );
             // Nothing is better than what meets the bound.
-            if best.cost <= portfolio.target {
+            if population
+                .best()
+                .is_some_and(|best| best.cost <= portfolio.target)
+            {
                 shared.stop.store(true, Ordering::Relaxed);
             }
-            shared.admit(best);
-        }
+        });
         if timed && shared.is_closed() {
             shared.stop.store(true, Ordering::Relaxed);
         }
@@ -469,9 +468,16 @@ impl<P: Problem> Exchange<P::Program> for Shared<'_, P> {
         let Some(program) = &self.program else {
             return 0;
         };
+        if self.is_far() {
+            return self.renew();
+        }
         let near = |v: Visited<P::Program>| self.problem.near(program, &v.point, 0.5);
         let starts: Vec<BitMatrix> = visited.into_iter().map(near).collect();
-        self.polish(&starts) + self.renew()
+        let polished = self.polish(&starts);
+        let work = &self.annealed;
+        let behind =
+            work.renewing.load(Ordering::Relaxed) <= work.polishing.load(Ordering::Relaxed);
+        polished + if behind { self.renew() } else { 0 }
     }
 
     fn progress(&self, bound: u64, nodes: u64, iterations: u64) {

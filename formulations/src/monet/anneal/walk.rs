@@ -14,7 +14,7 @@ const SWITCHES: usize = 4;
 impl Landscape for Graph {
     type Walk<'g> = MonetWalk<'g>;
 
-    const MOVE_WEIGHT: u64 = 8;
+    const MOVE_WEIGHT: u64 = 4;
 
     fn nodes(&self) -> usize {
         self.columns + self.stages

@@ -1,0 +1,193 @@
+//! Good schedules that differ, and what two of them make together.
+
+use super::chain::Found;
+use super::random::Random;
+use crate::schedule::BitMatrix;
+
+/// Schedules at most. Twice as many do no better on networks in a minute.
+const SIZE: usize = 16;
+/// Those that nearly fit at most.
+const NEAR: usize = 8;
+/// Schedules are much alike if they differ in less than one of so many retained tensors and stages.
+const ALIKE: usize = 32;
+
+/// The best schedules found so far, each of another cost, the cheapest first; and where runs ended that nearly fit.
+///
+/// Runs from scratch end in one of many valleys, longer ones hardly in better ones: what differs between valleys is made of decisions far
+/// apart in time or in the graph, which no series of moves crosses at once. Two ends hold good parts each; put together, and
+/// annealed at a low temperature until they fit, they come out below both.
+#[derive(Clone, Debug, Default)]
+pub struct Population {
+    members: Vec<Found>,
+    /// Those with the least excess, which comes first, and less than what the best costs.
+    near: Vec<(f64, Found)>,
+}
+
+impl Population {
+    /// The cheapest one.
+    pub fn best(&self) -> Option<&Found> {
+        self.members.first()
+    }
+
+    /// Whether nothing fits.
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// Whether a new one would take another's place.
+    pub fn is_full(&self) -> bool {
+        self.members.len() == SIZE
+    }
+
+    /// Takes in what is cheaper than the dearest, or finds room, unless it costs what another one does. What is much like another
+    /// one takes its place, or none.
+    pub fn admit(&mut self, found: Found) {
+        if let Some(like) = alike(self.members.iter(), &found) {
+            if self.members[like].cost <= found.cost {
+                return;
+            }
+            self.members.remove(like);
+        }
+        let at = self.members.partition_point(|m| m.cost < found.cost);
+        if self.members.get(at).is_none_or(|m| m.cost > found.cost) {
+            self.members.insert(at, found);
+            self.members.truncate(SIZE);
+        }
+        if let Some(best) = self.members.first().map(|m| m.cost) {
+            self.near.retain(|n| n.1.cost < best);
+        }
+    }
+
+    /// Takes in what exceeds the capacity by so many bytes, summed over stages, if it is among the nearest of those that cost less
+    /// than what fits.
+    pub fn admit_near(&mut self, excess: f64, found: Found) {
+        if self.members.first().is_some_and(|m| m.cost <= found.cost) {
+            return;
+        }
+        if let Some(like) = alike(self.near.iter().map(|n| &n.1), &found) {
+            if self.near[like].0 <= excess {
+                return;
+            }
+            self.near.remove(like);
+        }
+        let at = self.near.partition_point(|n| n.0 <= excess);
+        self.near.insert(at, (excess, found));
+        self.near.truncate(NEAR);
+    }
+
+    /// What two of them make together; of a single one its own, of none `None`. One of the two nearly fits half of the time, where
+    /// there are such.
+    pub fn child(&self, random: &mut Random) -> Option<Child> {
+        let (near, members) = (self.near.len() as u32, self.members.len() as u32);
+        let many = near + members;
+        let first = match random.one_in(2) && near > 0 {
+            true => random.below(near),
+            false => near + random.below(members),
+        };
+        // Any but the first; itself where there is no other.
+        let second = (first + 1 + random.below(many.saturating_sub(1))) % many.max(1);
+        let of = |k: u32| match k.checked_sub(near) {
+            Some(member) => self.members.get(member as usize),
+            None => self.near.get(k as usize).map(|n| &n.1),
+        };
+        let child = of(first)?.retained.clone();
+        Some(Child {
+            retained: cross(child, &of(second)?.retained, random),
+            of_near: first.min(second) < near,
+        })
+    }
+}
+
+/// A schedule to anneal from.
+#[derive(Clone, Debug)]
+pub struct Child {
+    /// Retained sets of one schedule, with parts of another's in their place.
+    pub retained: BitMatrix,
+    /// Whether one of the two only nearly fits.
+    pub of_near: bool,
+}
+
+/// Which of several schedules is much like another one, the most so.
+fn alike<'a>(schedules: impl Iterator<Item = &'a Found>, other: &Found) -> Option<usize> {
+    let most = other.retained.count_ones() / ALIKE;
+    let distances = schedules.map(|s| s.retained.distance(&other.retained));
+    let (like, distance) = distances.enumerate().min_by_key(|d| d.1)?;
+    (distance < most).then_some(like)
+}
+
+/// Puts parts of `other` in place of a schedule's own: a stretch of stages, or of tensors, or half of the tensors.
+fn cross(mut child: BitMatrix, other: &BitMatrix, random: &mut Random) -> BitMatrix {
+    let (rows, columns) = (child.rows(), child.columns());
+    let mut stretch = |of: usize| {
+        let (a, b) = (random.below(of as u32), random.below(of as u32));
+        a.min(b) as usize..=a.max(b) as usize
+    };
+    let (stages, tensors) = (stretch(rows), stretch(columns));
+    match random.below(3) {
+        0 => stages.for_each(|t| child.row_mut(t).copy_from_slice(other.row(t))),
+        1 => tensors.for_each(|j| take_column(&mut child, other, j)),
+        _ => {
+            for j in 0..columns {
+                if random.one_in(2) {
+                    take_column(&mut child, other, j);
+                }
+            }
+        }
+    }
+    child
+}
+
+fn take_column(child: &mut BitMatrix, other: &BitMatrix, column: usize) {
+    for t in 0..child.rows() {
+        child.set(t, column, other.get(t, column));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(cost: u64, fill: bool) -> Found {
+        let mut retained = BitMatrix::new(5, 70);
+        for t in 0..5 {
+            (0..70).for_each(|j| retained.set(t, j, fill));
+        }
+        Found { cost, retained }
+    }
+
+    #[test]
+    fn members_differ_and_the_dearest_gives_way() {
+        let mut population = Population::default();
+        for cost in (0..40).rev().chain([7, 3]) {
+            let mut found = found(cost, false);
+            found.retained.set(cost as usize % 5, cost as usize, true);
+            population.admit(found);
+        }
+        let costs: Vec<u64> = population.members.iter().map(|m| m.cost).collect();
+        assert_eq!(costs, (0..SIZE as u64).collect::<Vec<_>>());
+        assert!(population.is_full());
+        assert_eq!(population.best().map(|f| f.cost), Some(0));
+    }
+
+    #[test]
+    fn children_have_parts_of_two() {
+        let mut population = Population::default();
+        let mut random = Random::new(0, 0);
+        assert!(population.child(&mut random).is_none());
+        population.admit(found(1, false));
+        let alone = population
+            .child(&mut random)
+            .map(|c| c.retained.count_ones());
+        assert_eq!(alone, Some(0));
+        population.admit(found(2, true));
+        population.admit(found(3, true));
+        assert_eq!(population.members.len(), 2);
+        let shares: Vec<usize> = (0..50)
+            .filter_map(|_| population.child(&mut random))
+            .map(|c| c.retained.count_ones())
+            .collect();
+        assert_eq!(shares.len(), 50);
+        let mixed = shares.iter().filter(|&&s| 0 < s && s < 5 * 70).count();
+        assert!(mixed > 40, "{shares:?}");
+    }
+}
