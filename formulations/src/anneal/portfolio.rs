@@ -250,9 +250,12 @@ impl Round<'_> {
 
 /// What nearly fits ends there again, unless that is dearer than anything that fits: such a price, or 0.
 fn wall<L: Landscape>(child: &Child, graph: &L, population: &Population) -> f64 {
+    let Some(best) = population.best().filter(|_| child.of_near) else {
+        return 0.0;
+    };
     let excess = graph.walk(&child.retained).excess();
-    match population.best() {
-        Some(best) if child.of_near && excess > 0.0 => WALL * best.cost as f64 / excess,
-        _ => 0.0,
+    match excess > 0.0 {
+        true => WALL * best.cost as f64 / excess,
+        false => 0.0,
     }
 }

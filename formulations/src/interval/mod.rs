@@ -41,7 +41,7 @@ pub(crate) use price::{Number, most_below, rounded_up};
 pub use proof::{ProvenNode, TreeProof};
 pub use relax::{Company, RelaxEnd, Tail};
 pub use root::{Relaxed, Root, RootBound, RootSettings, RootStatus};
-pub(crate) use tree::FAR;
+pub(crate) use tree::is_far;
 pub use tree::{Exchange, TreeEnd, TreeOutcome, TreeSettings, Visited, search};
 pub use work::Work;
 

@@ -147,7 +147,7 @@ const LANES: usize = 4;
 /// Ticks of the LP solver in the time of a move of the annealing, about.
 const TICKS_PER_MOVE: u64 = 400;
 /// Where the gap is wider than this share, a tree proves little and a better schedule is worth more: half of the time is annealed.
-pub(crate) const FAR: f64 = 0.01;
+const FAR: f64 = 0.01;
 /// Elsewhere the tree has so many times as much as the annealing; more by one after every `IDLE` rounds that find nothing, up to `MOST`.
 const SHARE: u32 = 2;
 const IDLE: u32 = 5;
@@ -156,6 +156,11 @@ const MOST: u32 = 20;
 const STUCK: f64 = 0.02;
 /// Quantities that are looked at before one is chosen to branch on.
 const OPEN: usize = 64;
+
+/// Whether the best schedule costs so much more than the bound that a better one is worth more than the tree.
+pub(crate) fn is_far(best: u64, bound: u64) -> bool {
+    best.saturating_sub(bound) as f64 > FAR * best as f64
+}
 
 /// Bound first, then the younger node.
 type Key = (u64, std::cmp::Reverse<u64>);
@@ -269,8 +274,8 @@ impl<'a, P: Program> Tree<'a, P> {
             }
             let before = self.exchange.best();
             let visited = self.solve_round(round)?;
-            let is_far = |best: u64| best.saturating_sub(self.bound) as f64 > FAR * best as f64;
-            let share = match before.is_none_or(is_far) {
+            let far = |best: u64| is_far(best, self.bound);
+            let share = match before.is_none_or(far) {
                 true => 1,
                 false => (SHARE + self.idle / IDLE).min(MOST),
             };

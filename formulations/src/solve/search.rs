@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 const IDLE_ROUNDS: u32 = 6;
 /// Moves of an annealing run in the first round, for each node.
 const FIRST_MOVES_PER_NODE: u64 = 1 << 10;
-/// Rounds at a time during the tree: nothing else is annealed as long as the gap is more than [`interval::FAR`], where relaxations
+/// Rounds at a time during the tree: nothing else is annealed as long as the gap is wide ([`interval::is_far`]), where relaxations
 /// guide badly; then as much as what they guide.
 const RENEWED_ROUNDS: u32 = 4;
 
@@ -216,9 +216,8 @@ impl<'a, P: Problem> Shared<'a, P> {
     /// Whether there is a schedule, and it costs far more than the bound.
     fn is_far(&self) -> bool {
         let bound = self.bound.load(Ordering::Relaxed);
-        self.watch
-            .best()
-            .is_some_and(|best| best.saturating_sub(bound) as f64 > interval::FAR * best as f64)
+        let best = self.watch.best();
+        best.is_some_and(|best| interval::is_far(best, bound))
     }
 
     /// A few more rounds of annealing from the best schedules; returns the work in moves of Checkmate's annealing.
