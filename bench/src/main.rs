@@ -42,7 +42,7 @@ struct RematLp {
 struct Checkmate {
     /// The data: a directory with zoo/ and moccasin/. What is not there is left out, and said so
     dir: PathBuf,
-    /// Seconds for each solve, here and in HiGHS
+    /// Seconds for each solve, here and in other solvers
     #[arg(long, default_value_t = 60.0)]
     time_limit: f64,
     /// Worker threads here; 0 for one per core
@@ -62,7 +62,7 @@ struct Checkmate {
     /// Budgets of each curve
     #[arg(long, default_value_t = 8)]
     points: usize,
-    /// Python with the package highspy, to solve the published program with HiGHS; `none` leaves HiGHS out
+    /// Python with packages highspy, pyscipopt, ortools, to solve the published program with HiGHS, SCIP, CP-SAT; `none` does without
     #[arg(long, default_value = "python3")]
     python: String,
     /// Write tables and pictures into this directory

@@ -1,5 +1,6 @@
 //! The general graphs of the Moccasin study: no backward pass, or one that is not marked; any node may be recomputed.
 
+use super::others::{self, Others};
 use super::{Config, Failure, percent, stem};
 use remat_bb::report::Table;
 use remat_formulations::instance::{ReadOptions, read_instance};
@@ -12,7 +13,7 @@ const SHARES: [u64; 4] = [90, 80, 60, 40];
 
 /// Moccasin's constraint program (two intervals for each node) in CP-SAT, 2 workers, 300 s a phase, as the description of
 /// the data has it: graph, percentage, cost.
-const CP_SAT: [(&str, u64, u64); 3] = [
+const MOCCASIN: [(&str, u64, u64); 3] = [
     ("random_layered_100", 90, 48146),
     ("random_layered_100", 80, 48866),
     ("fcn8_32", 80, 10_289_323_652_736),
@@ -31,7 +32,8 @@ pub fn run(config: &Config) -> Result<(), Failure> {
         .filter(|path| path.extension().is_some_and(|e| e == "json"))
         .collect();
     paths.sort();
-    let mut table = Table::new(&[
+    let others = Others::find(config);
+    let mut headings = vec![
         ("graph", false),
         ("nodes", true),
         ("budget", true),
@@ -41,9 +43,11 @@ pub fn run(config: &Config) -> Result<(), Failure> {
         ("bound", true),
         ("gap", true),
         ("s", true),
-        ("CP-SAT", true),
-        ("ours/CP-SAT", true),
-    ]);
+        ("Moccasin", true),
+        ("ours/Moccasin", true),
+    ];
+    headings.extend(others.headings());
+    let mut table = Table::new(&headings);
     for path in paths.iter().filter(|p| config.wants(&stem(p))) {
         let name = stem(path);
         let instance = read_instance(path, &ReadOptions::default())?;
@@ -53,7 +57,7 @@ pub fn run(config: &Config) -> Result<(), Failure> {
             // As in the study, budgets are rounded up.
             let budget_bytes = (peak * share).div_ceil(100);
             let ours = config.solve(&instance, budget_bytes)?;
-            let known = CP_SAT.iter().find(|k| k.0 == name && k.1 == share);
+            let known = MOCCASIN.iter().find(|k| k.0 == name && k.1 == share);
             let over = ours
                 .replay
                 .as_ref()
@@ -63,7 +67,7 @@ pub fn run(config: &Config) -> Result<(), Failure> {
                 None => ours.bound.to_string(),
             };
             let ratio = ours.objective.zip(known);
-            table.row(vec![
+            let mut cells = vec![
                 name.clone(),
                 instance.len().to_string(),
                 format!("{share}%"),
@@ -77,7 +81,10 @@ pub fn run(config: &Config) -> Result<(), Failure> {
                 ratio.map_or_else(String::new, |(c, k)| {
                     format!("{:.4}", c as f64 / k.2 as f64)
                 }),
-            ]);
+            ];
+            let theirs = others.solve(config, &instance, budget_bytes);
+            cells.extend(theirs.iter().flat_map(others::cells));
+            table.row(cells);
             println!(
                 "{name} {share}%: {} in {:.1} s",
                 ours.status.as_str(),
@@ -86,8 +93,9 @@ pub fn run(config: &Config) -> Result<(), Failure> {
         }
     }
     let text = format!(
-        "General graphs (Moccasin, ICML 2023), {} s each; CP-SAT: 300 s a phase, 2 workers\n\n{}",
+        "General graphs (Moccasin, ICML 2023), {} s each; Moccasin: 300 s a phase, 2 workers\n{}\n{}",
         config.seconds,
+        others.text,
         table.render("")
     );
     println!();

@@ -25,7 +25,8 @@ pub(crate) struct Chart<'a> {
     pub lines: Vec<Line>,
 }
 
-const ROW: i32 = 34;
+/// Pixels of a bar with the space around it.
+const BAR: i32 = 8;
 const LEFT: i32 = 260;
 const TOP: i32 = 96;
 const BELOW: i32 = 60;
@@ -47,7 +48,9 @@ pub(crate) fn draw(chart: &Chart<'_>) -> Result<String, Box<dyn Error>> {
             }
         }
     }
-    let height = TOP + BELOW + ROW * chart.lines.len() as i32;
+    let solvers = chart.solvers.len() as i32;
+    let row_height = BAR * solvers + 10;
+    let height = TOP + BELOW + row_height * chart.lines.len() as i32;
     let frame = Frame {
         pixels: (LEFT, TOP, 1060, height - BELOW),
         x: (least * 1.04, most * 1.04),
@@ -58,20 +61,20 @@ pub(crate) fn draw(chart: &Chart<'_>) -> Result<String, Box<dyn Error>> {
         let words = "percent above the best known plan; the left end is what was proven, the right end what was found";
         style::title(area, &chart.title, words)?;
         for (k, solver) in chart.solvers.iter().enumerate() {
-            let x = LEFT + 230 * k as i32;
+            let x = LEFT + 800 / solvers * k as i32;
             bar(area, x, x + 24, 76, PALETTE[k])?;
             label(area, solver, (x + 32, 76), 15, INK, HPos::Left)?;
         }
         axis(area, &frame)?;
         for (row, line) in chart.lines.iter().enumerate() {
-            let middle = frame.pixels.1 + ROW * row as i32 + ROW / 2;
+            let middle = frame.pixels.1 + row_height * row as i32 + row_height / 2;
             let name = style::shorten(&line.name, 14, LEFT - 24);
             label(area, &name, (LEFT - 12, middle), 14, INK, HPos::Right)?;
             if relative(line, 0.0).is_none() {
                 label(area, line.note, (LEFT + 12, middle), 14, GREY, HPos::Left)?;
             }
             for (k, (bound, cost)) in line.spans.iter().enumerate() {
-                let y = middle - 8 + 8 * k as i32;
+                let y = middle - BAR * (solvers - 1) / 2 + BAR * k as i32;
                 let place =
                     |v: f64| relative(line, v).map(|x| frame.across(x.clamp(frame.x.0, frame.x.1)));
                 let ends = (bound.and_then(place), cost.and_then(place));

@@ -2,8 +2,8 @@
 //!
 //! | part | what |
 //! |---|---|
-//! | [`runs`] | the published Gurobi runs (12 threads, up to 24 hours), ours, and HiGHS on the published program |
-//! | [`graphs`] | the general graphs of the Moccasin study |
+//! | [`runs`] | the published Gurobi runs (12 threads, up to 24 hours), ours, and other solvers on the published program |
+//! | [`graphs`] | the general graphs of the Moccasin study, and other solvers on Checkmate's program of them |
 //! | [`curves`] | overhead against budget for all strategies (Figure 4), and how far each is from the best (approximation ratios) |
 //! | [`batches`] | the largest batch of each strategy (Figure 6) |
 //!
@@ -13,8 +13,8 @@
 pub mod batches;
 pub mod curves;
 pub mod graphs;
-pub mod highspy;
 pub(crate) mod interval_chart;
+pub mod others;
 pub mod runs;
 
 use remat_formulations::Instance;
@@ -67,7 +67,7 @@ pub struct Config {
     pub only: Vec<String>,
     /// Budgets of each curve.
     pub points: usize,
-    /// Python with highspy, or `None` to do without HiGHS.
+    /// Python with the packages of [`others`], or `None` to do without.
     pub python: Option<String>,
     /// Where tables and pictures go.
     pub out: Option<PathBuf>,

@@ -1,10 +1,9 @@
-//! The published Gurobi runs of Checkmate's program beside ours, and HiGHS on the published program with our limit.
+//! The published Gurobi runs of Checkmate's program beside ours, and other solvers on the published program with our limit.
 
 use super::interval_chart::{self, Chart, Line};
-use super::{Config, Failure, highspy, percent, shown};
+use super::others::{self, Others};
+use super::{Config, Failure, percent, shown};
 use remat_bb::report::Table;
-use remat_formulations::Instance;
-use remat_formulations::checkmate::original::{Original, Stages};
 use remat_formulations::instance::{Program, ReadOptions, read_instance};
 use remat_formulations::solve::{Outcome, Status};
 
@@ -92,27 +91,10 @@ pub fn run(config: &Config) -> Result<(), Failure> {
         "Published runs of Checkmate's program (Gurobi, 12 threads, up to 24 h) and ours, {} s each\n",
         config.seconds
     );
-    let python = match &config.python {
-        None => {
-            text += "HiGHS: left out\n";
-            None
-        }
-        Some(python) => match highspy::version(python) {
-            Ok(version) => {
-                text += &format!(
-                    "HiGHS {version} on the published program, {} s each\n",
-                    config.seconds
-                );
-                Some(python.as_str())
-            }
-            Err(reason) => {
-                text += &format!("HiGHS: skipped, {reason}\n");
-                None
-            }
-        },
-    };
+    let others = Others::find(config);
+    text += &others.text;
     println!("{text}");
-    let mut table = Table::new(&[
+    let mut headings = vec![
         ("instance", false),
         ("GiB", true),
         ("Gurobi", true),
@@ -124,10 +106,9 @@ pub fn run(config: &Config) -> Result<(), Failure> {
         ("gap", true),
         ("s", true),
         ("ours/Gurobi", true),
-        ("HiGHS", true),
-        ("bound", true),
-        ("s", true),
-    ]);
+    ];
+    headings.extend(others.headings());
+    let mut table = Table::new(&headings);
     let mut lines = Vec::new();
     for run in published(&anchors, Program::Checkmate)
         .iter()
@@ -142,9 +123,9 @@ pub fn run(config: &Config) -> Result<(), Failure> {
         let instance = read_instance(&path, &ReadOptions { program })?;
         let budget_bytes = (run.budget_gib * (1u64 << 30) as f64) as u64;
         let ours = config.solve(&instance, budget_bytes)?;
-        let highs = python.map(|python| highs(config, python, &instance, budget_bytes));
-        row(&mut table, run, &ours, highs.as_ref());
-        lines.push(line(run, &ours, highs.as_ref()));
+        let theirs = others.solve(config, &instance, budget_bytes);
+        row(&mut table, run, &ours, &theirs);
+        lines.push(line(run, &ours, &theirs));
         println!(
             "{} {} GiB: {} {} in {:.1} s",
             run.instance,
@@ -160,32 +141,17 @@ pub fn run(config: &Config) -> Result<(), Failure> {
     }
     println!();
     config.publish("runs.txt", &(text + "\n" + &table.render("")))?;
+    let mut solvers = vec!["Gurobi, up to 24 h", "remat-bb"];
+    solvers.extend(others.solvers.iter().map(|s| s.name()));
     let chart = Chart {
         title: "Published runs: proven bound to best plan".into(),
-        solvers: &["Gurobi, up to 24 h", "remat-bb", "HiGHS"],
+        solvers: &solvers,
         lines,
     };
     config.save("runs.svg", &interval_chart::draw(&chart)?)
 }
 
-fn highs(
-    config: &Config,
-    python: &str,
-    instance: &Instance,
-    budget_bytes: u64,
-) -> Result<highspy::Run, String> {
-    let unit = Original::unit_for(instance, budget_bytes);
-    let stages = Stages::FrontierAdvancing;
-    let program = Original::new(instance, budget_bytes, stages, unit).map_err(|e| e.to_string())?;
-    highspy::solve(python, program.model(), config.seconds, config.threads)
-}
-
-fn row(
-    table: &mut Table,
-    run: &Published,
-    ours: &Outcome,
-    highs: Option<&Result<highspy::Run, String>>,
-) {
+fn row(table: &mut Table, run: &Published, ours: &Outcome, theirs: &[Result<others::Run, String>]) {
     let seconds = |s: Option<f64>| s.map_or_else(|| "-".into(), |s| format!("{s:.0}"));
     let gap = match (run.objective, run.bound) {
         (Some(cost), Some(bound)) if cost > 0.0 => Some((cost - bound) / cost),
@@ -217,38 +183,24 @@ fn row(
         format!("{:.1}", ours.seconds),
         ratio,
     ];
-    match highs {
-        None => {}
-        Some(Err(reason)) => cells.push(reason.clone()),
-        Some(Ok(highs)) => {
-            cells.push(match highs.objective {
-                Some(cost) => format!("{cost:.0}"),
-                None => highs.status.to_lowercase(),
-            });
-            cells.push(
-                highs
-                    .bound
-                    .map_or_else(|| "-".into(), |b| format!("{b:.0}")),
-            );
-            cells.push(seconds(Some(highs.seconds)));
-        }
-    }
+    cells.extend(theirs.iter().flat_map(others::cells));
     table.row(cells);
 }
 
-fn line(run: &Published, ours: &Outcome, highs: Option<&Result<highspy::Run, String>>) -> Line {
+fn line(run: &Published, ours: &Outcome, theirs: &[Result<others::Run, String>]) -> Line {
     let infeasible = ours.status == Status::Infeasible;
-    let highs = highs.and_then(|h| h.as_ref().ok());
+    let bound = (!infeasible).then_some(ours.bound as f64);
+    let mut spans = vec![
+        (run.bound, run.objective),
+        (bound, ours.objective.map(|o| o as f64)),
+    ];
+    spans.extend(theirs.iter().map(|run| match run {
+        Ok(run) => (run.bound, run.objective),
+        Err(_) => (None, None),
+    }));
     Line {
         name: format!("{} {}", run.instance, run.budget_gib),
-        spans: vec![
-            (run.bound, run.objective),
-            (
-                (!infeasible).then_some(ours.bound as f64),
-                ours.objective.map(|o| o as f64),
-            ),
-            highs.map_or((None, None), |h| (h.bound, h.objective)),
-        ],
+        spans,
         note: if infeasible {
             "proven by remat-bb: no plan fits"
         } else {
