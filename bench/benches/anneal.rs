@@ -28,7 +28,6 @@ fn moves(c: &mut Criterion) {
                 target: 0,
                 time: None,
                 seek: None,
-                price: 0.0,
             };
             chain.run(settings, &|| false, watch);
         };

@@ -13,7 +13,7 @@ const BLOCK: u64 = 1024;
 /// Where the price of excess of a run that seeks starts and ends, in [`Landscape::absence_price`]. From the common price on large
 /// general graphs freeze far above capacity: every recomputation then drags its inputs' with it.
 pub(super) const SEEK_FROM: f64 = 0.03;
-const SEEK_TO: f64 = 3000.0;
+const SEEK_TO: f64 = 100.0;
 /// One in so many rejected flips is tried again together with a second one. Fewer (16) loses 2% on U-Net at 5 GiB.
 const COMPOUND: u32 = 2;
 /// Tensors at most that follow a flip.
@@ -43,8 +43,6 @@ pub struct ChainSettings {
     pub time: Option<Duration>,
     /// As long as nothing fitted, excess gets dearer at a steady rate, from this multiple of [`Landscape::absence_price`].
     pub seek: Option<f64>,
-    /// What a byte of excess costs at first, if that is more than [`Landscape::byte_price`].
-    pub price: f64,
 }
 
 /// A run in progress.
@@ -86,8 +84,7 @@ impl<'g, L: Landscape> Chain<'g, L> {
         let scale = self.landscape.mean_cost();
         let absence_price = self.landscape.absence_price();
         let clock = Instant::now();
-        self.price.value = self.price.value.max(settings.price);
-        let mut done = 0;
+        let (mut done, mut before) = (0, 0.0);
         loop {
             let by_time = settings.time.map_or(0.0, |time| {
                 clock.elapsed().as_secs_f64() / time.as_secs_f64().max(1e-9)
@@ -105,9 +102,11 @@ impl<'g, L: Landscape> Chain<'g, L> {
             match settings.seek.filter(|_| self.best_cost().is_none()) {
                 Some(from) => {
                     self.price.value = absence_price * from * (SEEK_TO / from).powf(progress);
+                    self.walk.press(progress - before);
                 }
                 None => self.price.adjust(self.walk.excess() > 0.0),
             }
+            before = progress;
             watch.report(std::mem::take(&mut self.evaluated), self.best_cost());
             if self.best_cost().is_some_and(|cost| cost <= settings.target) {
                 break;
@@ -121,22 +120,9 @@ impl<'g, L: Landscape> Chain<'g, L> {
         self.unsaved.or(self.best.as_ref().map(|b| b.cost))
     }
 
-    /// Where the run stands, whether that fits or not.
-    pub fn stands(&self) -> Found {
-        Found {
-            cost: self.walk.cost(),
-            retained: self.walk.retained(),
-        }
-    }
-
-    /// Bytes above capacity where the run stands, summed over stages.
-    pub fn excess(&self) -> f64 {
-        self.walk.excess()
-    }
-
-    /// The best schedule that fits.
-    pub fn best(&self) -> Option<&Found> {
-        self.best.as_ref()
+    /// The best schedule that fits, at the end.
+    pub fn into_best(self) -> Option<Found> {
+        self.best
     }
 
     fn step(&mut self, temperature: f64) {
@@ -273,6 +259,41 @@ impl<'g, L: Landscape> Chain<'g, L> {
                 cost,
                 retained: self.walk.retained(),
             });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Graph, Landscape};
+    use super::*;
+    use crate::baselines::fixtures::layered;
+    use crate::schedule::CheckmateSchedule;
+    use crate::simulate;
+
+    #[test]
+    fn runs_that_seek_come_down_to_tight_budgets() {
+        for seed in 0..6 {
+            let instance = layered(20, 8, seed);
+            let all = CheckmateSchedule::checkpoint_all(&instance);
+            let peak = simulate::checkmate(&instance, &all).unwrap().peak_bytes;
+            let budget = peak * 62 / 100;
+            let run = ChainSettings {
+                moves: 1 << 19,
+                hot: 0.3,
+                cold: 0.05,
+                target: 0,
+                time: None,
+                seek: Some(SEEK_FROM),
+            };
+            let graph = Graph::new(&instance, budget);
+            let (random, watch) = (Random::new(0, 0), Watch::default());
+            let found = graph.anneal(&all.retained, random, run, &|| false, &watch);
+            let found = found.unwrap_or_else(|| panic!("graph {seed}: nothing fits"));
+            let schedule = CheckmateSchedule::cheapest(&instance, found.retained);
+            let replay = simulate::checkmate(&instance, &schedule).unwrap();
+            assert!(replay.peak_bytes <= budget, "graph {seed}");
+            assert_eq!(replay.cost, found.cost, "graph {seed}");
         }
     }
 }

@@ -1,6 +1,5 @@
 //! A primal heuristic: simulated annealing over the retained sets, with incremental evaluation of stages.
 
-mod backward;
 mod chain;
 mod graph;
 mod landscape;
@@ -14,10 +13,9 @@ mod stage;
 mod state;
 mod watch;
 
-pub use backward::{BackwardSettings, construct};
 pub use chain::{Chain, ChainSettings, Found};
 pub use graph::Graph;
-pub use landscape::{CheckmateWalk, End, Landscape, Walk};
+pub use landscape::{CheckmateWalk, Landscape, Walk};
 pub use polish::{POLISH_MOVES_PER_NODE, POLISH_RUNS, polish};
 pub use population::Population;
 pub use portfolio::{Guide, PortfolioSettings, search};

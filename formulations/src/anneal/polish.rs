@@ -47,7 +47,6 @@ pub fn polish<L: Landscape>(
                 target: 0,
                 time: None,
                 seek,
-                price: 0.0,
             };
             graph.anneal(&starts[s], random, run, &|| stop(), watch)
         })

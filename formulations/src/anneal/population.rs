@@ -6,12 +6,10 @@ use crate::schedule::BitMatrix;
 
 /// Schedules at most. Twice as many do no better on networks in a minute.
 const SIZE: usize = 16;
-/// Those that nearly fit at most.
-const NEAR: usize = 8;
 /// Schedules are much alike if they differ in less than one of so many retained tensors and stages.
 const ALIKE: usize = 32;
 
-/// The best schedules found so far, each of another cost, the cheapest first; and where runs ended that nearly fit.
+/// The best schedules found so far, each of another cost, the cheapest first.
 ///
 /// Runs from scratch end in one of many valleys, longer ones hardly in better ones: what differs between valleys is made of decisions far
 /// apart in time or in the graph, which no series of moves crosses at once. Two ends hold good parts each; put together, and
@@ -19,8 +17,6 @@ const ALIKE: usize = 32;
 #[derive(Clone, Debug, Default)]
 pub struct Population {
     members: Vec<Found>,
-    /// Those with the least excess, which comes first, and less than what the best costs.
-    near: Vec<(f64, Found)>,
 }
 
 impl Population {
@@ -42,7 +38,7 @@ impl Population {
     /// Takes in what is cheaper than the dearest, or finds room, unless it costs what another one does. What is much like another
     /// one takes its place, or none.
     pub fn admit(&mut self, found: Found) {
-        if let Some(like) = alike(self.members.iter(), &found) {
+        if let Some(like) = alike(&self.members, &found) {
             if self.members[like].cost <= found.cost {
                 return;
             }
@@ -53,64 +49,28 @@ impl Population {
             self.members.insert(at, found);
             self.members.truncate(SIZE);
         }
-        if let Some(best) = self.members.first().map(|m| m.cost) {
-            self.near.retain(|n| n.1.cost < best);
-        }
     }
 
-    /// Takes in what exceeds the capacity by so many bytes, summed over stages, if it is among the nearest of those that cost less
-    /// than what fits.
-    pub fn admit_near(&mut self, excess: f64, found: Found) {
-        if self.members.first().is_some_and(|m| m.cost <= found.cost) {
-            return;
+    /// What two of them make together; of a single one its own, of none `None`.
+    pub fn child(&self, random: &mut Random) -> Option<BitMatrix> {
+        if self.is_empty() {
+            return None;
         }
-        if let Some(like) = alike(self.near.iter().map(|n| &n.1), &found) {
-            if self.near[like].0 <= excess {
-                return;
-            }
-            self.near.remove(like);
-        }
-        let at = self.near.partition_point(|n| n.0 <= excess);
-        self.near.insert(at, (excess, found));
-        self.near.truncate(NEAR);
-    }
-
-    /// What two of them make together; of a single one its own, of none `None`. One of the two nearly fits half of the time, where
-    /// there are such.
-    pub fn child(&self, random: &mut Random) -> Option<Child> {
-        let (near, members) = (self.near.len() as u32, self.members.len() as u32);
-        let many = near + members;
-        let first = match random.one_in(2) && near > 0 {
-            true => random.below(near),
-            false => near + random.below(members),
-        };
+        let many = self.members.len() as u32;
+        let first = random.below(many);
         // Any but the first; itself where there is no other.
-        let second = (first + 1 + random.below(many.saturating_sub(1))) % many.max(1);
-        let of = |k: u32| match k.checked_sub(near) {
-            Some(member) => self.members.get(member as usize),
-            None => self.near.get(k as usize).map(|n| &n.1),
-        };
-        let child = of(first)?.retained.clone();
-        Some(Child {
-            retained: cross(child, &of(second)?.retained, random),
-            of_near: first.min(second) < near,
-        })
+        let second = (first + 1 + random.below(many - 1)) % many;
+        let of = |k: u32| &self.members[k as usize].retained;
+        Some(cross(of(first).clone(), of(second), random))
     }
-}
-
-/// A schedule to anneal from.
-#[derive(Clone, Debug)]
-pub struct Child {
-    /// Retained sets of one schedule, with parts of another's in their place.
-    pub retained: BitMatrix,
-    /// Whether one of the two only nearly fits.
-    pub of_near: bool,
 }
 
 /// Which of several schedules is much like another one, the most so.
-fn alike<'a>(schedules: impl Iterator<Item = &'a Found>, other: &Found) -> Option<usize> {
+fn alike(schedules: &[Found], other: &Found) -> Option<usize> {
     let most = other.retained.count_ones() / ALIKE;
-    let distances = schedules.map(|s| s.retained.distance(&other.retained));
+    let distances = schedules
+        .iter()
+        .map(|s| s.retained.distance(&other.retained));
     let (like, distance) = distances.enumerate().min_by_key(|d| d.1)?;
     (distance < most).then_some(like)
 }
@@ -175,16 +135,14 @@ mod tests {
         let mut random = Random::new(0, 0);
         assert!(population.child(&mut random).is_none());
         population.admit(found(1, false));
-        let alone = population
-            .child(&mut random)
-            .map(|c| c.retained.count_ones());
+        let alone = population.child(&mut random).map(|c| c.count_ones());
         assert_eq!(alone, Some(0));
         population.admit(found(2, true));
         population.admit(found(3, true));
         assert_eq!(population.members.len(), 2);
         let shares: Vec<usize> = (0..50)
             .filter_map(|_| population.child(&mut random))
-            .map(|c| c.retained.count_ones())
+            .map(|c| c.count_ones())
             .collect();
         assert_eq!(shares.len(), 50);
         let mixed = shares.iter().filter(|&&s| 0 < s && s < 5 * 70).count();

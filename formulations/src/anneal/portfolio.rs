@@ -1,9 +1,9 @@
 //! Rounds of annealing runs side by side: some start afresh, the others from what two of the best schedules make together.
 
 use super::chain::{ChainSettings, Found, SEEK_FROM};
-use super::landscape::{End, Landscape, Walk};
+use super::landscape::{Landscape, Walk};
 use super::polish::polish;
-use super::population::{Child, Population};
+use super::population::Population;
 use super::random::Random;
 use super::watch::Watch;
 use crate::schedule::BitMatrix;
@@ -16,19 +16,17 @@ const LANES: usize = 8;
 const FRESH_HOT: [f64; LANES] = [1.0, 0.3, 3.0, 0.5, 0.7, 0.2, 2.0, 0.4];
 /// First temperatures of runs that start from two good schedules.
 const CHILD_HOT: [f64; 3] = [0.03, 0.1, 0.3];
-/// First temperatures of runs from a fresh start that seek what fits, and of those that go on from where others ended.
-const SEEK_HOT: [f64; 2] = [0.3, 0.1];
-/// What those that go on pay for excess at first, in prices of absence: enough to stay near, not enough to stay.
-const SEEK_ON: f64 = 3.0;
+/// One in so many lanes seeks, if it starts afresh; first as long as nothing fits.
+const SEEKERS: [usize; 2] = [2, 4];
+/// First temperature of runs that seek.
+const SEEK_HOT: f64 = 0.3;
 /// Moves for each node of the graph in which a run with a time limit may raise the price.
 const SEEK_MOVES_PER_NODE: u64 = 1 << 14;
 /// Without a time limit: moves of the longest such run, in those of a run in the first round.
 const LONGEST: u64 = 64;
 /// Share of the time left that such a run gets.
 const SEEK_SHARE: f64 = 0.45;
-/// What the excess of a schedule that nearly fits costs at first, in costs of the best that does.
-const WALL: f64 = 10.0;
-/// Last temperature while nothing fits.
+/// Their last temperature.
 const SEEK_COLD: f64 = 0.05;
 /// A rounded relaxation that costs this much more than what is known is too far from a good schedule.
 const HOPELESS: f64 = 1.25;
@@ -140,18 +138,15 @@ pub fn search<L: Landscape>(
             seeking,
             settings,
         };
-        let ends: Vec<End> = (0..round.lanes)
+        let found: Vec<Option<Found>> = (0..round.lanes)
             .into_par_iter()
             .map(|lane| round.run(lane, graph, start, population, &halt, watch))
             .collect();
         given += round.lanes as u64 * round_moves;
-        for end in ends {
-            match end {
-                End::Fits(found) => population.admit(found),
-                End::Near(excess, found) => population.admit_near(excess, found),
-                End::Nothing => {}
-            }
-        }
+        found
+            .into_iter()
+            .flatten()
+            .for_each(|f| population.admit(f));
         rounds += 1;
         if best(population).is_some_and(|cost| cost <= settings.target) {
             break;
@@ -209,27 +204,27 @@ impl Round<'_> {
         population: &Population,
         halt: &dyn Fn() -> bool,
         watch: &Watch,
-    ) -> End {
+    ) -> Option<Found> {
         let mut random = Random::new(self.settings.seed, (self.number * LANES + lane) as u64);
-        // Alternately from what is known, and afresh.
-        let odd = (lane + usize::from(self.seeking) * self.number) % 2 == 1;
-        let child = match odd || (lane > 0 && population.is_full()) {
+        // Alternately afresh, and from what is known.
+        let child = match lane % 2 == 1 || (lane > 0 && population.is_full()) {
             true => population.child(&mut random),
             false => None,
         };
         let child_hot = CHILD_HOT[random.below(CHILD_HOT.len() as u32) as usize];
         let fresh_hot = FRESH_HOT[(lane + self.number) % LANES];
-        let seeks = self.seeking && (odd || self.lanes < LANES || lane.is_multiple_of(4));
-        let (start, hot, cold, seek) = match &child {
-            Some(child) if seeks => (&child.retained, SEEK_HOT[1], SEEK_COLD, Some(SEEK_ON)),
-            Some(child) => (&child.retained, child_hot, COLD, None),
-            None if seeks => (start, SEEK_HOT[0], SEEK_COLD, Some(SEEK_FROM)),
-            None => (start, fresh_hot, COLD, None),
+        let every = SEEKERS[usize::from(!self.seeking)];
+        let seeks =
+            L::SEEKS && child.is_none() && (lane.is_multiple_of(every) || self.lanes < LANES);
+        let (hot, cold) = match (seeks, &child) {
+            (true, _) => (SEEK_HOT, SEEK_COLD),
+            (false, Some(_)) => (child_hot, COLD),
+            (false, None) => (fresh_hot, COLD),
         };
         let run = ChainSettings {
             // Where time ends a run that seeks, nothing else does before it has come far.
             moves: match self.time {
-                Some(_) if seek.is_some() => {
+                Some(_) if self.seeking && seeks => {
                     let least = SEEK_MOVES_PER_NODE * graph.nodes() as u64;
                     self.moves.max(least)
                 }
@@ -239,23 +234,8 @@ impl Round<'_> {
             cold,
             target: self.settings.target,
             time: self.time,
-            seek,
-            price: child
-                .as_ref()
-                .map_or(0.0, |child| wall(child, graph, population)),
+            seek: seeks.then_some(SEEK_FROM),
         };
-        graph.attempt(start, random, run, halt, watch)
-    }
-}
-
-/// What nearly fits ends there again, unless that is dearer than anything that fits: such a price, or 0.
-fn wall<L: Landscape>(child: &Child, graph: &L, population: &Population) -> f64 {
-    let Some(best) = population.best().filter(|_| child.of_near) else {
-        return 0.0;
-    };
-    let excess = graph.walk(&child.retained).excess();
-    match excess > 0.0 {
-        true => WALL * best.cost as f64 / excess,
-        false => 0.0,
+        graph.anneal(child.as_ref().unwrap_or(start), random, run, halt, watch)
     }
 }

@@ -62,6 +62,8 @@ pub struct State<'g> {
     touched: Vec<Vec<u32>>,
     total_cost: f64,
     total_excess: f64,
+    /// What a byte of excess counts for in each stage, at least 1.
+    weight: Vec<f64>,
     scratch: StageScratch,
 }
 
@@ -79,6 +81,7 @@ impl<'g> State<'g> {
             touched: vec![Vec::new(); n],
             total_cost: 0.0,
             total_excess: 0.0,
+            weight: vec![1.0; n],
             scratch: StageScratch::new(graph),
         };
         for t in 0..n {
@@ -159,7 +162,7 @@ impl<'g> State<'g> {
         w * 64 + 63 - word.leading_zeros() as usize
     }
 
-    /// What a flip would change. Exact: all quantities are integers.
+    /// What a flip would change. Exact as long as no stage was [pressed](State::press): all quantities are integers.
     pub fn evaluate(&mut self, flip: Flip) -> Delta {
         let (i, from, to) = (flip.tensor as usize, flip.from as usize, flip.to as usize);
         let shift = if flip.keep {
@@ -172,7 +175,8 @@ impl<'g> State<'g> {
         let mut t = from;
         while t < to {
             let next = self.next_touch(i, t).map_or(to, |s| s.min(to));
-            delta.excess += excess_change(&self.peak[t..next], shift, self.graph.capacity);
+            let (peaks, weights) = (&self.peak[t..next], &self.weight[t..next]);
+            delta.excess += excess_change(peaks, weights, shift, self.graph.capacity);
             if next < to {
                 self.evaluate_stage(flip, next, shift, &mut delta);
             }
@@ -197,9 +201,10 @@ impl<'g> State<'g> {
         }
         let value = self.stage_with(t, self.held_bytes[t] + shift);
         (self.kept[now], self.kept[next]) = old;
+        let capacity = self.graph.capacity;
         delta.cost += value.cost - self.cost[t];
         delta.excess +=
-            excess(value.peak, self.graph.capacity) - excess(self.peak[t], self.graph.capacity);
+            self.weight[t] * (excess(value.peak, capacity) - excess(self.peak[t], capacity));
     }
 
     /// Carries out a flip.
@@ -219,14 +224,29 @@ impl<'g> State<'g> {
         let mut t = from;
         while t < to {
             let next = self.next_touch(i, t).map_or(to, |s| s.min(to));
-            self.total_excess += excess_change(&self.peak[t..next], shift, capacity);
-            self.peak[t..next].iter_mut().for_each(|p| *p += shift);
+            for peak in &mut self.peak[t..next] {
+                self.total_excess += excess(*peak + shift, capacity) - excess(*peak, capacity);
+                *peak += shift;
+            }
             if next < to {
                 self.refresh(next);
             }
             t = next + 1;
         }
         self.refresh(to);
+    }
+
+    /// Makes excess dearer where there is some, by a factor, and cheaper elsewhere, as far as it was made dearer.
+    ///
+    /// One price for all stages is too high for most where it suffices for the worst, and freezes them. Weights on what stays violated
+    /// lead a local search out of that (Morris, "The breakout method for escaping from local minima", AAAI 1993).
+    pub fn press(&mut self, dearer: f64, cheaper: f64) {
+        for (weight, peak) in self.weight.iter_mut().zip(&self.peak) {
+            *weight = match *peak > self.graph.capacity {
+                true => *weight * dearer,
+                false => 1.0 + (*weight - 1.0) * cheaper,
+            };
+        }
     }
 
     /// Sums cost and excess anew. Sums beyond 2^53 would drift; the values of a stage never do.
@@ -292,20 +312,61 @@ fn excess(peak: f64, capacity: f64) -> f64 {
     (peak - capacity).max(0.0)
 }
 
-/// Change of the summed excess when every peak moves by `shift`. Four lanes, so that it vectorises.
+/// Change of the weighted excess when every peak moves by `shift`. Four lanes, so that it vectorises.
 #[inline]
-fn excess_change(peaks: &[f64], shift: f64, capacity: f64) -> f64 {
+fn excess_change(peaks: &[f64], weights: &[f64], shift: f64, capacity: f64) -> f64 {
+    let change = |peak: f64| excess(peak + shift, capacity) - excess(peak, capacity);
     let mut lanes = [0.0f64; 4];
-    let chunks = peaks.chunks_exact(4);
-    let rest = chunks.remainder();
-    for chunk in chunks {
-        for (lane, p) in lanes.iter_mut().zip(chunk) {
-            *lane += (p + shift - capacity).max(0.0) - (p - capacity).max(0.0);
+    let (peaks, last_peaks) = peaks.as_chunks::<4>();
+    let (weights, last_weights) = weights.as_chunks::<4>();
+    for (peak, weight) in peaks.iter().zip(weights) {
+        for k in 0..4 {
+            lanes[k] += weight[k] * change(peak[k]);
         }
     }
-    let tail: f64 = rest
-        .iter()
-        .map(|p| (p + shift - capacity).max(0.0) - (p - capacity).max(0.0))
-        .sum();
-    lanes.iter().sum::<f64>() + tail
+    let last = last_peaks.iter().zip(last_weights);
+    lanes.iter().sum::<f64>() + last.map(|(p, w)| w * change(*p)).sum::<f64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::baselines::fixtures::small_dag;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn pressed_stages_weigh_more_and_excess_stays_in_bytes(
+            instance in small_dag(12),
+            kept in proptest::collection::vec(any::<bool>(), 144),
+            draws in proptest::collection::vec((1usize..12, 0usize..12), 20),
+        ) {
+            let n = instance.len();
+            let graph = Graph::new(&instance, 4000);
+            let mut retained = BitMatrix::new(n, n);
+            for t in 1..n {
+                (0..t).for_each(|i| retained.set(t, i, kept[12 * t + i]));
+            }
+            let mut state = State::new(&graph, &retained);
+            for (t, i) in draws {
+                if t >= n || i >= t {
+                    continue;
+                }
+                state.press(2.0, 0.5);
+                let (tensor, stage) = (i as u32, t as u32);
+                let keep = !state.is_kept(i, t);
+                let flip = Flip { tensor, from: stage, to: stage, keep };
+                let before = state.clone();
+                let delta = state.evaluate(flip);
+                state.apply(flip);
+                let excess = |s: &State<'_>, k: usize| (s.peak(k) - graph.capacity).max(0.0);
+                let weighted: f64 = (0..n)
+                    .map(|k| state.weight[k] * (excess(&state, k) - excess(&before, k)))
+                    .sum();
+                prop_assert!((delta.excess - weighted).abs() <= 1e-9 * weighted.abs().max(1.0));
+                let total: f64 = (0..n).map(|k| excess(&state, k)).sum();
+                prop_assert_eq!(state.excess(), total);
+            }
+        }
+    }
 }

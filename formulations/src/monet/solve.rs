@@ -110,7 +110,7 @@ impl Problem for Monet<'_> {
     }
 
     /// What fits of the given schedules, of everything stored, and of Checkmate's baselines.
-    fn known(&self, _: Option<Duration>, _: &(dyn Fn() -> bool + Sync)) -> Vec<Found> {
+    fn known(&self, _: Option<Duration>) -> Vec<Found> {
         let executes = |s: &&MonetSchedule| simulate::monet(self.instance, s).is_ok();
         let given = self
             .starts

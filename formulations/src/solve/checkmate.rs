@@ -2,7 +2,7 @@
 
 use super::Settings;
 use super::search::Problem;
-use super::starts::{constructed, fitting, fitting_baselines};
+use super::starts::{fitting, fitting_baselines};
 use crate::anneal::{Found, Graph};
 use crate::checkmate;
 use crate::checkmate::interval::{Interval, IntervalPoint};
@@ -48,11 +48,9 @@ impl Problem for Checkmate<'_> {
         &self.everything.retained
     }
 
-    fn known(&self, left: Option<Duration>, late: &(dyn Fn() -> bool + Sync)) -> Vec<Found> {
+    fn known(&self, left: Option<Duration>) -> Vec<Found> {
         let (instance, budget_bytes) = (self.instance, self.settings.budget_bytes);
         let mut known = fitting_baselines(instance, budget_bytes, left);
-        let seed = self.settings.seed;
-        known.extend(constructed(instance, budget_bytes, &self.graph, seed, late));
         let starts = self.settings.starts.iter().cloned();
         known.extend(starts.filter_map(|s| fitting(instance, budget_bytes, s)));
         known

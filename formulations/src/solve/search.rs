@@ -46,8 +46,8 @@ pub(crate) trait Problem: Sync {
     fn program(&self) -> Option<Arc<Self::Program>>;
     /// The sets that keeping everything retains.
     fn everything(&self) -> &BitMatrix;
-    /// Schedules that are known and fit. `left` is the time for everything, `late` is asked whether to come to an end.
-    fn known(&self, left: Option<Duration>, late: &(dyn Fn() -> bool + Sync)) -> Vec<Found>;
+    /// Schedules that are known and fit. `left` is the time for everything.
+    fn known(&self, left: Option<Duration>) -> Vec<Found>;
     /// Retained sets near a relaxation: in general of no schedule that fits, but of one if the point is a schedule.
     fn near(
         &self,
@@ -285,7 +285,6 @@ fn root_and_annealing<P: Problem>(
         time_limit: left,
         target: shared.bound.load(Ordering::Relaxed),
     };
-    let begin = Instant::now();
     let root_done = AtomicBool::new(false);
     let between = Between::new(shared);
     let timed = shared.is_timed();
@@ -294,8 +293,7 @@ fn root_and_annealing<P: Problem>(
         shared.is_stopped() || (timed && (shared.is_closed() || root_done.load(Ordering::Relaxed)))
     };
     // What is known before the root begins, it can have without a limit, too: the answer is the same each time.
-    let first =
-        (!timed).then(|| pool.install(|| shared.problem.known(None, &|| shared.is_stopped())));
+    let first = (!timed).then(|| pool.install(|| shared.problem.known(None)));
     if let Some(best) = first.iter().flatten().min_by_key(|found| found.cost) {
         between.offer(best);
     }
@@ -323,17 +321,8 @@ fn root_and_annealing<P: Problem>(
             })
         });
         pool.install(|| {
-            // A long construction is not worth more of a short time than this.
-            let late = || {
-                left.is_some_and(|left| begin.elapsed().as_secs_f64() > 0.15 * left.as_secs_f64())
-            };
-            let known = || {
-                shared
-                    .problem
-                    .known(left, &|| shared.is_stopped() || late())
-            };
             let mut population = locked(&shared.population);
-            let known = first.unwrap_or_else(known);
+            let known = first.unwrap_or_else(|| shared.problem.known(left));
             known.into_iter().for_each(|found| population.admit(found));
             anneal::search(
                 shared.problem.landscape(),

@@ -22,44 +22,6 @@ const QUICK: [&str; 7] = [
     "pytorch-budget",
 ];
 
-/// Nodes up to which the backward construction takes seconds at most.
-const CONSTRUCT_UP_TO: usize = 3_000;
-/// Prices of overflow that it is tried with, in prices of absence. Which is best differs: 0.3 and 1 on general graphs with
-/// some room, up to 10 on tight ones.
-const CONSTRUCT_PRICES: [f64; 4] = [0.3, 1.0, 3.0, 10.0];
-/// Its beam, ways to go on from a state, and descents.
-const BEAM: usize = 8;
-const VARIANTS: usize = 3;
-const RESTARTS: usize = 40;
-
-/// Schedules that are constructed from the end, where that leads to any.
-pub(super) fn constructed(
-    instance: &Instance,
-    budget_bytes: u64,
-    graph: &anneal::Graph,
-    seed: u64,
-    stop: &(dyn Fn() -> bool + Sync),
-) -> Vec<anneal::Found> {
-    if instance.len() > CONSTRUCT_UP_TO {
-        return Vec::new();
-    }
-    CONSTRUCT_PRICES
-        .par_iter()
-        .filter_map(|&price| {
-            let settings = anneal::BackwardSettings {
-                beam: BEAM,
-                variants: VARIANTS,
-                price,
-                restarts: RESTARTS,
-                seed,
-            };
-            let found = anneal::construct(graph, &settings, None, stop).ok()?;
-            let schedule = CheckmateSchedule::cheapest(instance, found);
-            fitting(instance, budget_bytes, schedule)
-        })
-        .collect()
-}
-
 /// The schedules of quick baselines that fit.
 pub(super) fn fitting_baselines(
     instance: &Instance,
