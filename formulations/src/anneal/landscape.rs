@@ -8,12 +8,6 @@ use super::state::{Delta, Flip, State};
 use super::watch::Watch;
 use crate::schedule::BitMatrix;
 
-/// In a run excess becomes dearer by at most this power of e in a stage that stays above capacity. Of 100 and 500 nodes in random layers
-/// at 60% of their peak, the first end without a plan with 5, the second in bad ones with 20.
-const DEARER: f64 = 12.0;
-/// And cheaper again by this one.
-const CHEAPER: f64 = 5.0;
-
 /// Where a run stands: retained sets with what follows from them, and ways to go on.
 pub trait Walk {
     /// One in so many steps is a [`leap`](Walk::leap), if any is.
@@ -32,10 +26,8 @@ pub trait Walk {
     /// Is called after every block of steps.
     fn look_around(&mut self) {}
     /// Is called after every block of steps of a run that seeks and has found nothing yet: excess may count for more in stages that stay
-    /// above capacity. `share` is that of the run which the block took.
-    fn press(&mut self, share: f64) {
-        let _ = share;
-    }
+    /// above capacity, by a factor.
+    fn press(&mut self, dearer: f64, cheaper: f64);
 
     /// A flip anywhere.
     fn anywhere(&self, random: &mut Random) -> Option<Flip>;
@@ -166,9 +158,8 @@ impl Walk for CheckmateWalk<'_> {
         self.proposer.look(&self.state);
     }
 
-    fn press(&mut self, share: f64) {
-        self.state
-            .press((DEARER * share).exp(), (-CHEAPER * share).exp());
+    fn press(&mut self, dearer: f64, cheaper: f64) {
+        self.state.press(dearer, cheaper);
     }
 
     #[inline]

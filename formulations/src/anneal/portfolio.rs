@@ -75,7 +75,8 @@ pub struct PortfolioSettings {
 /// moves that the runs of all rounds were given.
 ///
 /// A round runs `LANES` runs in the current rayon pool and ends when all have ended; what they found is merged in lane
-/// order. Half of the runs start afresh, and one when the population is full; the others from its [children](Population::child).
+/// order. Half of the runs start afresh, and one when the population is full; the others from its [children](Population::child). Of those
+/// that start afresh some [seek](ChainSettings::seek).
 /// `guide` is told of better schedules and asked before each round: retained sets that it has, rounded from a
 /// relaxation, are polished instead. As long as that finds nothing better, it takes turns with the rounds.
 /// `stop` is asked often; `watch` shows moves and best cost meanwhile.
@@ -214,8 +215,8 @@ impl Round<'_> {
         let child_hot = CHILD_HOT[random.below(CHILD_HOT.len() as u32) as usize];
         let fresh_hot = FRESH_HOT[(lane + self.number) % LANES];
         let every = SEEKERS[usize::from(!self.seeking)];
-        let seeks =
-            L::SEEKS && child.is_none() && (lane.is_multiple_of(every) || self.lanes < LANES);
+        let turn = (lane + self.number).is_multiple_of(every);
+        let seeks = L::SEEKS && child.is_none() && (turn || self.lanes < LANES);
         let (hot, cold) = match (seeks, &child) {
             (true, _) => (SEEK_HOT, SEEK_COLD),
             (false, Some(_)) => (child_hot, COLD),

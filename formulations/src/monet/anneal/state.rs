@@ -26,6 +26,8 @@ pub struct State<'g> {
     touch_list: Vec<Vec<u32>>,
     total_cost: i64,
     total_excess: i64,
+    /// What a byte of excess counts for in each stage, at least 1.
+    weight: Vec<f64>,
     scratch: StageScratch,
 }
 
@@ -109,6 +111,7 @@ impl<'g> State<'g> {
             touch_list: vec![Vec::new(); stages],
             total_cost: 0,
             total_excess: 0,
+            weight: vec![1.0; stages],
             scratch: StageScratch::new(graph),
         };
         for t in 1..=stages {
@@ -206,7 +209,17 @@ impl<'g> State<'g> {
         if flip.keep { bytes } else { -bytes }
     }
 
-    /// What a flip would change. Exact.
+    /// Makes excess dearer where there is some, by a factor, and cheaper elsewhere, as [`crate::anneal::State::press`].
+    pub fn press(&mut self, dearer: f64, cheaper: f64) {
+        for (weight, value) in self.weight.iter_mut().zip(&self.value) {
+            *weight = match value.excess(self.graph.capacity) > 0 {
+                true => *weight * dearer,
+                false => 1.0 + (*weight - 1.0) * cheaper,
+            };
+        }
+    }
+
+    /// What a flip would change. Exact as long as no stage was pressed.
     pub fn evaluate(&mut self, flip: Flip) -> Delta {
         let (i, from, to) = (flip.tensor as usize, flip.from as usize, flip.to as usize);
         let capacity = self.graph.capacity;
@@ -218,7 +231,8 @@ impl<'g> State<'g> {
             for s in t..next {
                 let value = &self.value[s];
                 if value.is_linear(shift) {
-                    excess += (value.peak + shift - capacity).max(0) - value.excess(capacity);
+                    let more = (value.peak + shift - capacity).max(0) - value.excess(capacity);
+                    excess += self.weight[s] * more as f64;
                 } else {
                     let change = self.change(flip, s, shift);
                     (cost, excess) = (cost + change.0, excess + change.1);
@@ -236,13 +250,13 @@ impl<'g> State<'g> {
         }
         Delta {
             cost: cost as f64,
-            excess: excess as f64,
+            excess,
         }
     }
 
     /// What the flip changes in one stage that must be evaluated in full.
     #[inline]
-    fn change(&mut self, flip: Flip, t: usize, shift: i64) -> (i64, i64) {
+    fn change(&mut self, flip: Flip, t: usize, shift: i64) -> (i64, f64) {
         let words = self.graph.words;
         let (w, bit) = (flip.tensor as usize / 64, 1u64 << (flip.tensor % 64));
         let (now, next) = (t * words + w, (t + 1) * words + w);
@@ -256,9 +270,10 @@ impl<'g> State<'g> {
         let value = self.stage_with(t, self.held_bytes[t] + shift);
         (self.kept[now], self.kept[next]) = old;
         let capacity = self.graph.capacity;
+        let more = value.excess(capacity) - self.value[t].excess(capacity);
         (
             value.cost - self.value[t].cost,
-            value.excess(capacity) - self.value[t].excess(capacity),
+            self.weight[t] * more as f64,
         )
     }
 

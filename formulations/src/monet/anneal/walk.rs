@@ -14,6 +14,7 @@ const SWITCHES: usize = 4;
 impl Landscape for Graph {
     type Walk<'g> = MonetWalk<'g>;
 
+    const SEEKS: bool = true;
     const MOVE_WEIGHT: u64 = 4;
 
     fn nodes(&self) -> usize {
@@ -37,8 +38,9 @@ impl Landscape for Graph {
         ratio.get(ratio.len() / 2).copied().unwrap_or(1.0)
     }
 
+    /// The same by half of the stages, for which a forward node's tensor is stored about.
     fn absence_price(&self) -> f64 {
-        self.byte_price()
+        2.0 * self.byte_price() / self.stages.max(2) as f64
     }
 
     fn walk<'g>(&'g self, start: &BitMatrix) -> MonetWalk<'g> {
@@ -78,6 +80,10 @@ impl Walk for MonetWalk<'_> {
 
     fn retained(&self) -> BitMatrix {
         self.state.retained()
+    }
+
+    fn press(&mut self, dearer: f64, cheaper: f64) {
+        self.state.press(dearer, cheaper);
     }
 
     fn anywhere(&self, random: &mut Random) -> Option<Flip> {
