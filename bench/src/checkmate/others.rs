@@ -40,7 +40,7 @@ import json, math, signal, sys, time
 path, limit, threads, gap = sys.argv[1], float(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
 signal.alarm(int(2 * limit) + 60)
 def say(status, objective, bound, start):
-    seen = lambda v: v if v is not None and math.isfinite(v) and abs(v) < 1e19 else None
+    seen = lambda v: v if isinstance(v, (int, float)) and math.isfinite(v) and abs(v) < 1e19 else None
     print(json.dumps({'status': str(status), 'objective': seen(objective), 'bound': seen(bound), 'seconds': time.time() - start}))
 ";
 
@@ -50,8 +50,8 @@ h = highspy.Highs()
 h.setOptionValue('output_flag', False)
 h.setOptionValue('threads', threads)
 h.setOptionValue('mip_rel_gap', gap)
-h.setOptionValue('time_limit', limit)
 h.readModel(path)
+h.setOptionValue('time_limit', limit)
 start = time.time()
 h.run()
 info = h.getInfo()
@@ -76,7 +76,8 @@ from ortools.linear_solver.python import model_builder
 m = model_builder.Model()
 m.import_from_mps_file(path)
 s = model_builder.Solver('sat')
-s.set_solver_specific_parameters(f'num_workers:{threads},max_time_in_seconds:{limit},relative_gap_limit:{gap}')
+parameters = ['num_workers', threads], ['max_time_in_seconds', limit], ['relative_gap_limit', gap], ['mip_max_bound', 1e13]
+s.set_solver_specific_parameters(','.join(f'{name}:{value}' for name, value in parameters))
 start = time.time()
 status = s.solve(m)
 found = status in (model_builder.SolveStatus.OPTIMAL, model_builder.SolveStatus.FEASIBLE)
@@ -129,7 +130,11 @@ impl Solver {
         instance: &Instance,
         budget_bytes: u64,
     ) -> Result<Run, String> {
-        let unit = Original::unit_for(instance, budget_bytes);
+        let unit = match self {
+            // It takes whole numbers only, and refuses rows that rounding makes infeasible.
+            Solver::CpSat => 1.0,
+            Solver::Highs | Solver::Scip => Original::unit_for(instance, budget_bytes),
+        };
         let program = Original::new(instance, budget_bytes, Stages::FrontierAdvancing, unit)
             .map_err(|e| e.to_string())?;
         let nonzeros = program.model().num_nonzeros();
@@ -160,8 +165,9 @@ impl Solver {
             .map_err(|e| format!("{python}: {e}"))?;
         let text = String::from_utf8_lossy(&output.stdout);
         let said = String::from_utf8_lossy(&output.stderr);
+        let over_time = || format!("stopped after {:.0} s", 2.0 * config.seconds + 60.0);
         read(text.lines().last().unwrap_or_default())
-            .ok_or_else(|| said.lines().last().unwrap_or("no answer").to_owned())
+            .ok_or_else(|| said.lines().last().map_or_else(over_time, str::to_owned))
     }
 }
 
