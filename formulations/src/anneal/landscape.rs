@@ -60,9 +60,6 @@ pub trait Landscape: Sync + Sized {
     where
         Self: 'g;
 
-    /// Whether runs heed [`ChainSettings::seek`].
-    const SEEKS: bool = false;
-
     /// Time of a move, in that of a move of Checkmate's annealing, about.
     const MOVE_WEIGHT: u64 = 1;
 
@@ -94,8 +91,6 @@ pub trait Landscape: Sync + Sized {
 
 impl Landscape for Graph {
     type Walk<'g> = CheckmateWalk<'g>;
-
-    const SEEKS: bool = true;
 
     fn nodes(&self) -> usize {
         self.n

@@ -33,7 +33,7 @@ pub fn polish<L: Landscape>(
         .flat_map(|s| HOT.map(|hot| (s, hot)))
         .collect();
     // Where no schedule is known that fits, what the relaxation retains is far from one.
-    let seek = (L::SEEKS && watch.best().is_none()).then_some(SEEK_FROM);
+    let seek = watch.best().is_none().then_some(SEEK_FROM);
     let found: Vec<Option<Found>> = runs
         .par_iter()
         .enumerate()

@@ -16,8 +16,10 @@ const LANES: usize = 8;
 const FRESH_HOT: [f64; LANES] = [1.0, 0.3, 3.0, 0.5, 0.7, 0.2, 2.0, 0.4];
 /// First temperatures of runs that start from two good schedules.
 const CHILD_HOT: [f64; 3] = [0.03, 0.1, 0.3];
-/// One in so many lanes seeks, if it starts afresh; first as long as nothing fits.
-const SEEKERS: [usize; 2] = [2, 4];
+/// One in so many lanes seeks as long as nothing fits.
+const SEEKERS_AT_FIRST: usize = 2;
+/// One in so many seeks later, if it starts afresh.
+const SEEKERS: usize = 4;
 /// First temperature of runs that seek.
 const SEEK_HOT: f64 = 0.3;
 /// Moves for each node of the graph in which a run with a time limit may raise the price.
@@ -123,7 +125,7 @@ pub fn search<L: Landscape>(
             continue;
         }
         polishing = true;
-        let seeking = L::SEEKS && population.is_empty();
+        let seeking = population.is_empty();
         let left = settings
             .time_limit
             .map(|l| l.saturating_sub(clock.elapsed()));
@@ -214,9 +216,12 @@ impl Round<'_> {
         };
         let child_hot = CHILD_HOT[random.below(CHILD_HOT.len() as u32) as usize];
         let fresh_hot = FRESH_HOT[(lane + self.number) % LANES];
-        let every = SEEKERS[usize::from(!self.seeking)];
+        let every = match self.seeking {
+            true => SEEKERS_AT_FIRST,
+            false => SEEKERS,
+        };
         let turn = (lane + self.number).is_multiple_of(every);
-        let seeks = L::SEEKS && child.is_none() && (turn || self.lanes < LANES);
+        let seeks = child.is_none() && (turn || self.lanes < LANES);
         let (hot, cold) = match (seeks, &child) {
             (true, _) => (SEEK_HOT, SEEK_COLD),
             (false, Some(_)) => (child_hot, COLD),

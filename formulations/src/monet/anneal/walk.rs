@@ -14,7 +14,6 @@ const SWITCHES: usize = 4;
 impl Landscape for Graph {
     type Walk<'g> = MonetWalk<'g>;
 
-    const SEEKS: bool = true;
     const MOVE_WEIGHT: u64 = 4;
 
     fn nodes(&self) -> usize {
