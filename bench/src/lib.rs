@@ -2,6 +2,7 @@
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
+pub mod bridge;
 pub mod checkmate;
 pub mod clock;
 #[cfg(feature = "highs")]

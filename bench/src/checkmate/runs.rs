@@ -3,6 +3,7 @@
 use super::interval_chart::{self, Chart, Line};
 use super::others::{self, Others};
 use super::{Config, Failure, percent, shown};
+use crate::bridge::Run;
 use remat_bb::report::Table;
 use remat_formulations::instance::{Program, ReadOptions, read_instance};
 use remat_formulations::solve::{Outcome, Status};
@@ -151,7 +152,7 @@ pub fn run(config: &Config) -> Result<(), Failure> {
     config.save("runs.svg", &interval_chart::draw(&chart)?)
 }
 
-fn row(table: &mut Table, run: &Published, ours: &Outcome, theirs: &[Result<others::Run, String>]) {
+fn row(table: &mut Table, run: &Published, ours: &Outcome, theirs: &[Result<Run, String>]) {
     let seconds = |s: Option<f64>| s.map_or_else(|| "-".into(), |s| format!("{s:.0}"));
     let gap = match (run.objective, run.bound) {
         (Some(cost), Some(bound)) if cost > 0.0 => Some((cost - bound) / cost),
@@ -187,7 +188,7 @@ fn row(table: &mut Table, run: &Published, ours: &Outcome, theirs: &[Result<othe
     table.row(cells);
 }
 
-fn line(run: &Published, ours: &Outcome, theirs: &[Result<others::Run, String>]) -> Line {
+fn line(run: &Published, ours: &Outcome, theirs: &[Result<Run, String>]) -> Line {
     let infeasible = ours.status == Status::Infeasible;
     let bound = (!infeasible).then_some(ours.bound as f64);
     let mut spans = vec![

@@ -3,6 +3,7 @@
 //! Their primal integrals are not measured.
 
 use super::{Config, Run};
+use crate::bridge::{self, Limits, Solver};
 use remat_lp::Model;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -31,19 +32,6 @@ pub struct Installed {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{0} is not installed: {1}")]
 pub struct NotInstalled(&'static str, &'static str);
-
-/// What prints status, objective, bound, nodes and seconds of SCIP.
-const SCIP_BRIDGE: &str = "import sys, pyscipopt
-f, t, g, n = sys.argv[1:5]
-m = pyscipopt.Model(); m.hideOutput(); m.readProblem(f)
-m.setParam('limits/time', float(t)); m.setParam('limits/gap', float(g)); m.setParam('lp/threads', 1)
-if int(n) > 1:
-    m.setParam('parallel/maxnthreads', int(n)); m.solveConcurrent()
-else:
-    m.optimize()
-v = m.getObjVal() if m.getNSols() > 0 else 'none'
-print('RESULT', m.getStatus(), v, m.getDualbound(), m.getNNodes(), m.getSolvingTime())
-";
 
 fn on_path(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
@@ -79,11 +67,8 @@ impl External {
                 .map(|p| found(p, false))
                 .or_else(|| {
                     let python = on_path("python3")?;
-                    let test = Command::new(&python)
-                        .args(["-c", "import pyscipopt"])
-                        .output();
-                    test.is_ok_and(|o| o.status.success())
-                        .then(|| found(python, true))
+                    let there = Solver::Scip.version(&python.to_string_lossy()).is_ok();
+                    there.then(|| found(python, true))
                 })
                 .ok_or(NotInstalled(
                     "SCIP",
@@ -106,12 +91,23 @@ impl Installed {
         let folder = tempfile::tempdir().ok()?;
         let path = folder.path().join("model.mps");
         remat_lp::mps::write(model, &path).ok()?;
+        if self.python {
+            let limits = Limits {
+                seconds: config.time_limit,
+                threads: config.threads,
+                gap: config.gap,
+            };
+            let python = self.program.to_string_lossy();
+            return Solver::Scip
+                .solve(&python, &path, &limits)
+                .ok()
+                .map(of_bridge);
+        }
         let output = self.command(config, &path).output().ok()?;
         let text = String::from_utf8_lossy(&output.stdout);
-        let mut run = match (self.solver, self.python) {
-            (External::Cbc, _) => read_cbc(&text),
-            (External::Scip, true) => read_bridge(&text),
-            (External::Scip, false) => read_scip(&text),
+        let mut run = match self.solver {
+            External::Cbc => read_cbc(&text),
+            External::Scip => read_scip(&text),
         }?;
         // CBC takes every program as one of minimisation and prints the value of that.
         if let (External::Cbc, remat_lp::Sense::Maximise) = (self.solver, model.sense()) {
@@ -124,19 +120,15 @@ impl Installed {
         let mut c = Command::new(&self.program);
         let (limit, gap) = (config.time_limit.to_string(), config.gap.to_string());
         let threads = config.threads.to_string();
-        match (self.solver, self.python) {
-            (External::Cbc, _) => {
+        match self.solver {
+            External::Cbc => {
                 c.arg(path).args(["-sec", &limit, "-ratio", &gap]);
                 if config.threads > 1 {
                     c.args(["-threads", &threads]);
                 }
                 c.arg("-solve");
             }
-            (External::Scip, true) => {
-                c.args(["-c", SCIP_BRIDGE]).arg(path);
-                c.args([&limit, &gap, &threads]);
-            }
-            (External::Scip, false) => {
+            External::Scip => {
                 let line = format!(
                     "set limits time {limit} set limits gap {gap} set lp threads 1 read {} optimize quit",
                     path.display()
@@ -155,23 +147,22 @@ fn number(text: &str, start: &str) -> Option<f64> {
     value.parse().ok()
 }
 
-fn read_bridge(text: &str) -> Option<Run> {
-    let line = text.lines().find(|l| l.starts_with("RESULT "))?;
-    let f: Vec<&str> = line.split(' ').collect();
-    Some(Run {
-        status: match *f.get(1)? {
+/// A run through Python.
+fn of_bridge(run: bridge::Run) -> Run {
+    Run {
+        status: match run.status.as_str() {
             "optimal" | "gaplimit" => "optimal",
             "infeasible" => "infeasible",
             "unbounded" => "unbounded",
             _ => "limit",
         }
         .into(),
-        objective: f.get(2)?.parse().ok(),
-        bound: f.get(3)?.parse().ok()?,
-        nodes: f.get(4)?.parse().ok()?,
-        seconds: f.get(5)?.parse().ok()?,
+        objective: run.objective,
+        bound: run.bound.unwrap_or(f64::NAN),
+        nodes: run.nodes.unwrap_or(0),
+        seconds: run.seconds,
         incumbents: Vec::new(),
-    })
+    }
 }
 
 fn read_scip(text: &str) -> Option<Run> {
@@ -241,10 +232,7 @@ mod tests {
         let run = read_cbc(cbc).unwrap();
         assert_eq!((run.status.as_str(), run.bound), ("limit", 10.25));
         assert_eq!((run.objective, run.seconds), (Some(12.5), 1.5));
-        let none = "RESULT timelimit none 3.5 9 0.5\n";
-        let run = read_bridge(none).unwrap();
-        assert_eq!((run.objective, run.bound), (None, 3.5));
-        assert!(read_scip("").is_none() && read_cbc("").is_none() && read_bridge("").is_none());
+        assert!(read_scip("").is_none() && read_cbc("").is_none());
     }
 
     #[test]

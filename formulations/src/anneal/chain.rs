@@ -14,11 +14,6 @@ const BLOCK: u64 = 1024;
 /// general graphs freeze far above capacity: every recomputation then drags its inputs' with it.
 pub(super) const SEEK_FROM: f64 = 0.03;
 const SEEK_TO: f64 = 100.0;
-/// In a run excess becomes dearer by at most this power of e in a stage that stays above capacity. Of 100 and 500 nodes in random layers
-/// at 60% of their peak, the first end without a plan with 5, the second in bad ones with 20.
-const DEARER: f64 = 12.0;
-/// And cheaper again by this one.
-const CHEAPER: f64 = 5.0;
 /// One in so many rejected flips is tried again together with a second one. Fewer (16) loses 2% on U-Net at 5 GiB.
 const COMPOUND: u32 = 2;
 /// Tensors at most that follow a flip.
@@ -107,9 +102,7 @@ impl<'g, L: Landscape> Chain<'g, L> {
             match settings.seek.filter(|_| self.best_cost().is_none()) {
                 Some(from) => {
                     self.price.value = absence_price * from * (SEEK_TO / from).powf(progress);
-                    let share = progress - before;
-                    self.walk
-                        .press((DEARER * share).exp(), (-CHEAPER * share).exp());
+                    self.walk.press(progress - before);
                 }
                 None => self.price.adjust(self.walk.excess() > 0.0),
             }

@@ -26,8 +26,8 @@ pub trait Walk {
     /// Is called after every block of steps.
     fn look_around(&mut self) {}
     /// Is called after every block of steps of a run that seeks and has found nothing yet: excess may count for more in stages that stay
-    /// above capacity, by a factor.
-    fn press(&mut self, dearer: f64, cheaper: f64);
+    /// above capacity; `share` is the part of the run since the last time.
+    fn press(&mut self, share: f64);
 
     /// A flip anywhere.
     fn anywhere(&self, random: &mut Random) -> Option<Flip>;
@@ -153,8 +153,8 @@ impl Walk for CheckmateWalk<'_> {
         self.proposer.look(&self.state);
     }
 
-    fn press(&mut self, dearer: f64, cheaper: f64) {
-        self.state.press(dearer, cheaper);
+    fn press(&mut self, share: f64) {
+        self.state.press(share);
     }
 
     #[inline]

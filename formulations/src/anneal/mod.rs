@@ -7,7 +7,7 @@ mod moves;
 mod polish;
 mod population;
 mod portfolio;
-mod price;
+pub(crate) mod price;
 mod random;
 mod stage;
 mod state;

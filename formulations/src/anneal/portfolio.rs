@@ -136,6 +136,11 @@ pub fn search<L: Landscape>(
                 Some(_) if seeking => rayon::current_num_threads().min(LANES),
                 _ => LANES,
             },
+            every: match settings.time_limit {
+                Some(_) if seeking => 1,
+                None if seeking => SEEKERS_AT_FIRST,
+                _ => SEEKERS,
+            },
             moves: round_moves,
             time: left.map(|left| settings.lane_time(left, seeking)),
             seeking,
@@ -190,6 +195,8 @@ impl PortfolioSettings {
 struct Round<'a> {
     number: usize,
     lanes: usize,
+    /// One run in so many seeks, if it begins afresh.
+    every: usize,
     moves: u64,
     time: Option<Duration>,
     /// As long as nothing fits.
@@ -216,12 +223,8 @@ impl Round<'_> {
         };
         let child_hot = CHILD_HOT[random.below(CHILD_HOT.len() as u32) as usize];
         let fresh_hot = FRESH_HOT[(lane + self.number) % LANES];
-        let every = match self.seeking {
-            true => SEEKERS_AT_FIRST,
-            false => SEEKERS,
-        };
-        let turn = (lane + self.number).is_multiple_of(every);
-        let seeks = child.is_none() && (turn || self.lanes < LANES);
+        let turn = (lane + self.number).is_multiple_of(self.every);
+        let seeks = child.is_none() && turn;
         let (hot, cold) = match (seeks, &child) {
             (true, _) => (SEEK_HOT, SEEK_COLD),
             (false, Some(_)) => (child_hot, COLD),

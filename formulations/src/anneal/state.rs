@@ -1,6 +1,7 @@
 //! The state of the search: retained sets, and for each stage its cost, peak memory and the tensors it touches.
 
 use super::graph::Graph;
+use super::price;
 use super::stage::{StageScratch, StageValue, evaluate};
 use crate::schedule::BitMatrix;
 
@@ -236,17 +237,10 @@ impl<'g> State<'g> {
         self.refresh(to);
     }
 
-    /// Makes excess dearer where there is some, by a factor, and cheaper elsewhere, as far as it was made dearer.
-    ///
-    /// One price for all stages is too high for most where it suffices for the worst, and freezes them. Weights on what stays violated
-    /// lead a local search out of that (Morris, "The breakout method for escaping from local minima", AAAI 1993).
-    pub fn press(&mut self, dearer: f64, cheaper: f64) {
-        for (weight, peak) in self.weight.iter_mut().zip(&self.peak) {
-            *weight = match *peak > self.graph.capacity {
-                true => *weight * dearer,
-                false => 1.0 + (*weight - 1.0) * cheaper,
-            };
-        }
+    /// Makes excess weigh more in the stages that have some, and less in the others, after a share of a run.
+    pub fn press(&mut self, share: f64) {
+        let above = self.peak.iter().map(|peak| *peak > self.graph.capacity);
+        price::press(&mut self.weight, above, share);
     }
 
     /// Sums cost and excess anew. Sums beyond 2^53 would drift; the values of a stage never do.
@@ -352,7 +346,7 @@ mod tests {
                 if t >= n || i >= t {
                     continue;
                 }
-                state.press(2.0, 0.5);
+                state.press(0.06);
                 let (tensor, stage) = (i as u32, t as u32);
                 let keep = !state.is_kept(i, t);
                 let flip = Flip { tensor, from: stage, to: stage, keep };

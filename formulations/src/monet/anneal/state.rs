@@ -2,7 +2,7 @@
 
 use super::graph::{Graph, ones};
 use super::stage::{StageRecord, StageScratch, StageValue, evaluate, evaluate_and_note, record};
-use crate::anneal::{Delta, Flip};
+use crate::anneal::{Delta, Flip, price};
 use crate::schedule::{BitMatrix, MonetSchedule};
 
 /// Retained sets with everything that follows from them.
@@ -209,14 +209,11 @@ impl<'g> State<'g> {
         if flip.keep { bytes } else { -bytes }
     }
 
-    /// Makes excess dearer where there is some, by a factor, and cheaper elsewhere, as [`crate::anneal::State::press`].
-    pub fn press(&mut self, dearer: f64, cheaper: f64) {
-        for (weight, value) in self.weight.iter_mut().zip(&self.value) {
-            *weight = match value.excess(self.graph.capacity) > 0 {
-                true => *weight * dearer,
-                false => 1.0 + (*weight - 1.0) * cheaper,
-            };
-        }
+    /// Makes excess weigh more in the stages that have some, and less in the others, after a share of a run.
+    pub fn press(&mut self, share: f64) {
+        let capacity = self.graph.capacity;
+        let above = self.value.iter().map(|value| value.excess(capacity) > 0);
+        price::press(&mut self.weight, above, share);
     }
 
     /// What a flip would change. Exact as long as no stage was pressed.

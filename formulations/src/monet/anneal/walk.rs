@@ -81,8 +81,8 @@ impl Walk for MonetWalk<'_> {
         self.state.retained()
     }
 
-    fn press(&mut self, dearer: f64, cheaper: f64) {
-        self.state.press(dearer, cheaper);
+    fn press(&mut self, share: f64) {
+        self.state.press(share);
     }
 
     fn anywhere(&self, random: &mut Random) -> Option<Flip> {
