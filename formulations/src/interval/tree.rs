@@ -146,7 +146,7 @@ const NODE_TAIL: Tail = Tail {
 const LANES: usize = 4;
 /// Ticks of the LP solver in the time of a move of the annealing, about.
 const TICKS_PER_MOVE: u64 = 400;
-/// Where the gap is wider than this share, a tree proves little and a better schedule is worth more: half of the time is annealed.
+/// Where the gap is wider than this share, a better schedule is worth more: half of the time is annealed at first.
 const FAR: f64 = 0.01;
 /// Elsewhere the tree has so many times as much as the annealing; more by one after every `IDLE` rounds that find nothing, up to `MOST`.
 const SHARE: u32 = 2;
@@ -275,10 +275,11 @@ impl<'a, P: Program> Tree<'a, P> {
             let before = self.exchange.best();
             let visited = self.solve_round(round)?;
             let far = |best: u64| is_far(best, self.bound);
-            let share = match before.is_none_or(far) {
+            let least = match before.is_none_or(far) {
                 true => 1,
-                false => (SHARE + self.idle / IDLE).min(MOST),
+                false => SHARE,
             };
+            let share = (least + self.idle / IDLE).min(MOST);
             self.unmatched += ((self.work().ticks - work.ticks) / u64::from(share)) as i64;
             if !visited.is_empty() {
                 let spent = self.exchange.visit(visited) * TICKS_PER_MOVE;
