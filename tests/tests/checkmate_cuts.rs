@@ -18,6 +18,7 @@ const ALL: SeparationSettings = SeparationSettings {
     per_need: 50,
     limit: 400,
     memory_limit: 400,
+    covers: true,
 };
 
 fn random_retained(n: usize, numbers: &mut Numbers) -> BitMatrix {

@@ -74,11 +74,26 @@ fn thinned(graph: &Graph, schedules: &[CheckmateSchedule], numbers: &mut Numbers
     IntervalPoint::new(groups.collect::<Vec<_>>().into_iter())
 }
 
+/// The point half way between schedules.
+fn average(graph: &Graph, schedules: &[CheckmateSchedule]) -> IntervalPoint {
+    let share = 1.0 / schedules.len() as f64;
+    let all = schedules
+        .iter()
+        .flat_map(|s| Interval::of_schedule(graph, s));
+    let mut all: Vec<Interval> = all.collect();
+    all.sort_unstable();
+    let groups: Vec<(Interval, f64)> = all
+        .chunk_by(|a, b| a == b)
+        .map(|g| (g[0], g.len() as f64 * share))
+        .collect();
+    IntervalPoint::new(groups.into_iter())
+}
+
 #[test]
 fn rows_and_cuts_hold_at_every_schedule_that_fits() {
     let mut numbers = Numbers::new(3);
     let (mut checks, mut cuts, mut memory_cuts, mut with_companions) = (0, 0, 0, 0);
-    let mut tight = 0;
+    let (mut tight, mut covers, mut full) = (0, 0, [0; 2]);
     for round in 0..400 {
         let instance = random_instance(round, &mut numbers);
         let schedules: Vec<_> = (0..12)
@@ -99,10 +114,17 @@ fn rows_and_cuts_hold_at_every_schedule_that_fits() {
             per_need: 9,
             limit: 200,
             memory_limit: 200,
+            covers: true,
         };
         let found = separate(&graph, &point.fractional(&graph), 0, &limits);
         cuts += found.len();
         rows.extend(found.into_iter().map(|f| Row::Path(f.cut)));
+        // Covers cut off what schedules that do not fit are on average.
+        for some in schedules.windows(3) {
+            let found = average(&graph, some).violated_covers(&graph);
+            covers += found.len();
+            rows.extend(found);
+        }
         // Window, path and companions do not depend on the capacity: less of it brings more cuts to check.
         let mut squeezed = graph.clone();
         squeezed.capacity /= 4;
@@ -151,12 +173,16 @@ fn rows_and_cuts_hold_at_every_schedule_that_fits() {
                     left >= right
                 };
                 exceeded |= matches!(row, Row::Memory { gauge: 0, .. }) && !holds;
+                let of_memory = row.is_memory() || matches!(row, Row::Cover { .. });
                 assert!(
-                    holds || (row.is_memory() && !fits),
+                    holds || (of_memory && !fits),
                     "round {round}: {row:?} {left} {right}"
                 );
                 checks += 1;
                 tight += usize::from(matches!(row, Row::PathMemory(_)) && left == right);
+                if let Row::Cover { made, .. } = row {
+                    full[usize::from(*made > 0)] += usize::from(left == right && fits);
+                }
             }
             assert_eq!(
                 exceeded, !fits,
@@ -165,8 +191,9 @@ fn rows_and_cuts_hold_at_every_schedule_that_fits() {
         }
     }
     println!(
-        "{checks} checks, {cuts} path cuts, {memory_cuts} path memory cuts, {with_companions} of them with companions, {tight} times tight"
+        "{checks} checks, {covers} covers, {full:?} times full without and with a recomputation, {cuts} path cuts, {memory_cuts} path memory cuts, {with_companions} of them with companions, {tight} times tight"
     );
+    assert!(covers > 100 && full.iter().all(|f| *f > 100));
     assert!(checks > 100_000 && cuts > 100 && memory_cuts > 500 && with_companions > 50);
 }
 

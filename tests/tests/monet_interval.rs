@@ -136,6 +136,7 @@ fn rows_and_cuts_hold_at_random_schedules() {
             per_need: 50,
             limit: 1000,
             memory_limit: 1000,
+            covers: true,
         };
         let found = separate_cuts(&graph, &point, &limits, true);
         cuts += found.len();
@@ -426,7 +427,10 @@ fn published_schedules_meet_the_rows_and_cuts_of_the_root() {
         rows.extend(separate_cuts(
             &graph,
             &root.point,
-            &SeparationSettings::default(),
+            &SeparationSettings {
+                covers: true,
+                ..SeparationSettings::default()
+            },
             true,
         ));
         for row in &rows {

@@ -14,6 +14,7 @@
 //! | `lives` | the cheapest life of a tensor |
 //! | [`tree`] | node by node |
 
+pub mod cover;
 mod graph;
 mod lives;
 pub mod parse;
@@ -22,6 +23,8 @@ pub mod tree;
 
 /// The first line of a proof.
 pub const HEADER: &str = "remat-proof/1";
+
+use cover::Cover;
 
 /// What a proof claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +117,8 @@ pub enum Row {
         /// The size by which sizes and capacity are rounded; 0 for sizes as they are.
         unit: u64,
     },
+    /// What is there at an event weighs at most so much.
+    Cover(Cover),
     /// Something of the path is held or its first node recomputed.
     Path(Path),
     /// What stays throughout the window, and what the recomputation of the path's first node needs, fit.

@@ -1,6 +1,6 @@
 //! Reads proofs.
 
-use super::{Branch, Claim, Counted, HEADER, Node, Path, Place, Proof, Quantity, Row};
+use super::{Branch, Claim, Counted, Cover, HEADER, Node, Path, Place, Proof, Quantity, Row};
 use std::fmt::Display;
 use std::str::{FromStr, SplitWhitespace};
 
@@ -70,6 +70,13 @@ fn row(line: &mut Line<'_>) -> Result<Row, String> {
             node: line.number("a node")?,
             unit: line.number("a size, or 0")?,
         },
+        "cover" => Row::Cover(Cover {
+            stage: line.number("a stage")?,
+            node: line.number("a node")?,
+            most: line.number("a weight")?,
+            made: line.number("a weight, or 0")?,
+            weights: line.list(|l| Ok((l.number("a node")?, l.number("its weight")?)))?,
+        }),
         "path" => Row::Path(path(line)?),
         "path-memory" => Row::PathMemory {
             path: path(line)?,
@@ -79,7 +86,10 @@ fn row(line: &mut Line<'_>) -> Result<Row, String> {
         },
         "branch" => Row::Branch(branch(line)?),
         other => {
-            return line.refuse(other, "need, input, memory, path, path-memory or branch");
+            return line.refuse(
+                other,
+                "need, input, memory, cover, path, path-memory or branch",
+            );
         }
     };
     line.end()?;

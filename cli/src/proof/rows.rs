@@ -29,6 +29,7 @@ pub fn check(graph: &Graph, row: &Row, branches: &[Branch]) -> Result<(), String
                 format!("sizes cannot be rounded by {unit}, which exceeds the capacity")
             })
         }
+        Row::Cover(cover) => cover.check(graph),
         Row::Path(path) => check_path(graph, path),
         Row::PathMemory {
             path,
@@ -202,6 +203,20 @@ impl Prices {
                     self.starts[node].push((stage, stage, -y * (working - output)));
                 }
                 self.worth -= y * room;
+            }
+            Row::Cover(cover) => {
+                let weights: u128 = cover.weights.iter().map(|w| u128::from(w.1)).sum();
+                let others = u128::from(cover.most) + u128::from(cover.made);
+                self.count(y, weights + others)?;
+                let (stage, node) = (cover.stage as usize, cover.node as usize);
+                for &(k, weight) in &cover.weights {
+                    let paid = (graph.event(stage, node), -y * i128::from(weight));
+                    self.covers[k as usize].push(paid);
+                }
+                if cover.made > 0 {
+                    self.starts[node].push((stage, stage, -y * i128::from(cover.made)));
+                }
+                self.worth -= y * i128::from(cover.most);
             }
             Row::Path(path) => {
                 self.count(y, path.nodes.len() as u128 + 2)?;

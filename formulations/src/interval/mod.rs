@@ -15,10 +15,12 @@
 //! | [`tree`], `warm` | the search, and what its nodes take along |
 //! | `strong`, `history` | trials of branchings, and what they have gained |
 //! | [`proof`] | what a tree leaves behind as a proof |
+//! | `cover` | what fits beside each other, as integers see it |
 //! | `classes` | like tensors, counted together |
 //! | `price` | what pricing finds, and the numbers that it and proofs are computed in |
 
 mod classes;
+pub(crate) mod cover;
 mod history;
 mod master;
 mod permits;
@@ -33,6 +35,7 @@ mod work;
 
 pub use classes::Group;
 pub(crate) use classes::{classes, classes_of_tensors};
+pub use cover::Cover;
 pub use master::{Journal, Master};
 pub(crate) use permits::EXCLUSION_PASSES;
 pub use permits::{Extent, Permits};
@@ -80,6 +83,8 @@ pub struct SeparationSettings {
     pub limit: usize,
     /// Path memory cuts in a round.
     pub memory_limit: usize,
+    /// Whether covers are separated.
+    pub covers: bool,
 }
 
 impl Default for SeparationSettings {
@@ -89,6 +94,7 @@ impl Default for SeparationSettings {
             per_need: 4,
             limit: 400,
             memory_limit: 80,
+            covers: false,
         }
     }
 }

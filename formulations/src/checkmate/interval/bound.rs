@@ -132,7 +132,11 @@ pub(super) fn multipliers(graph: &Graph, rows: &[Row], duals: &[f64]) -> Option<
     let n = graph.len() as f64;
     let mut size = 1.0 + graph.base_cost() as f64;
     for (row, y) in rows.iter().zip(duals) {
-        let factor = if row.is_memory() { n * all_bytes } else { n };
+        let factor = match row {
+            Row::Cover { cover, made, .. } => n * (cover.total() + f64::from(*made)),
+            row if row.is_memory() => n * all_bytes,
+            _ => n,
+        };
         size += y.abs() * factor;
     }
     let bits = (116.0 - (size * n).log2()).floor().min(60.0);

@@ -10,6 +10,7 @@
 //! input (t,u,j)   intervals of j that cover (t,u)  -  intervals of u that start in stage t      >=  0      lazily
 //! memory (t,k)    sum m_i over intervals that cover (t,k)  +  workspace of a start there        <=  capacity - constants, lazily
 //! rounded (t,k)   the same with sizes and capacity rounded (`Gauge`)                                         lazily
+//! cover (t,k)     sum w_i over intervals that cover (t,k)  +  w over recomputations of k in t   <=  W           lazily
 //! path cuts       intervals crossing the start of a, of tensors of the path,
 //!                 + intervals of j that start in [a, b]                                         >=  1      lazily
 //! path memory     sum over J of m_k (covers (b,j) - starts behind (a,j), up to (b,j))
@@ -27,6 +28,7 @@
 
 mod bound;
 mod branch;
+mod covers;
 mod point;
 mod price;
 mod program;
@@ -40,6 +42,7 @@ pub use proof::BoundProof;
 
 use super::Graph;
 use super::path_cuts::{PathCut, PathMemoryCut};
+use crate::interval::Cover;
 use crate::schedule::CheckmateSchedule;
 
 /// A stretch of time that a tensor spends in memory.
@@ -148,6 +151,17 @@ pub enum Row {
         /// How it is measured: index into [`Graph::gauges`], 0 for sizes as they are.
         gauge: u32,
     },
+    /// What fits at an event, as integers see it.
+    Cover {
+        /// The stage.
+        stage: u32,
+        /// The node whose turn it is.
+        node: u32,
+        /// What counts when it is there.
+        cover: Cover,
+        /// What counts besides if the node is recomputed: it has its inputs then, which count for nothing themselves.
+        made: u32,
+    },
     /// A path cut.
     Path(PathCut),
     /// A path memory cut, with companions.
@@ -188,6 +202,17 @@ impl Row {
                     _ => 0,
                 }
             }
+            Row::Cover {
+                stage,
+                node,
+                cover,
+                made,
+            } => {
+                let starts = c.node == *node && c.start == *stage && c.is_recomputed();
+                let there = i64::from(c.covers(n, *stage, *node));
+                let weight = i64::from(cover.weight(c.node));
+                -weight * there - i64::from(*made) * i64::from(starts)
+            }
             Row::Path(cut) => {
                 let held = c.crosses(cut.from) && cut.path.contains(&c.node);
                 let made = c.node == cut.source()
@@ -223,6 +248,7 @@ impl Row {
         match self {
             Row::Need { .. } | Row::Path(_) => 1,
             Row::Input { .. } => 0,
+            Row::Cover { cover, .. } => -i64::from(cover.most),
             Row::Memory { stage, node, gauge } => {
                 let gauge = &graph.gauges[*gauge as usize];
                 let own = match stage == node {

@@ -70,6 +70,22 @@ impl<T: Number> Prices<T> {
                             .push((*stage, *stage, -y.times(scratch)));
                     }
                 }
+                Row::Cover {
+                    stage,
+                    node,
+                    cover,
+                    made,
+                } => {
+                    if *made > 0 {
+                        let worth = y.times(i64::from(*made));
+                        tensors[*node as usize].start.push((*stage, *stage, -worth));
+                    }
+                    let e = event(n, *stage, *node);
+                    for &(i, weight) in &cover.weights {
+                        let worth = y.times(i64::from(weight));
+                        tensors[i as usize].cover.push((e, -worth));
+                    }
+                }
                 Row::Path(cut) => {
                     for &i in &cut.path {
                         tensors[i as usize].cross.push((cut.from, y));
@@ -379,6 +395,14 @@ pub(super) fn uses(graph: &Graph, row: &Row, note: &mut dyn FnMut(u32)) {
         Row::Memory { stage, .. } => {
             let alive = |i: &u32| graph.last_stage[*i as usize] >= *stage;
             (0..=*stage).filter(alive).for_each(note);
+        }
+        Row::Cover {
+            node, cover, made, ..
+        } => {
+            // A node that counts when it is made is not among the others.
+            let others = cover.weights.iter().map(|w| w.0);
+            let made = (*made > 0).then_some(*node);
+            others.chain(made).for_each(note);
         }
         Row::Path(cut) => cut.path.iter().copied().for_each(note),
         Row::PathMemory(cut) => {

@@ -25,7 +25,7 @@ impl Program for Graph {
     type Point = IntervalPoint;
     type Quantity = Quantity;
 
-    const TAKES_ALONG: bool = false;
+    const TAKES_ALONG: bool = true;
 
     fn extent(&self) -> Extent {
         Extent {
@@ -170,6 +170,9 @@ impl Program for Graph {
         let found = separate(self, &point.fractional(self), 0, settings);
         let mut rows: Vec<Row> = found.into_iter().map(|f| Row::Path(f.cut)).collect();
         if memory {
+            if settings.covers {
+                rows.extend(point.violated_covers(self));
+            }
             let memory = point.violated_path_memory(self, settings);
             rows.extend(memory.into_iter().map(Row::PathMemory));
             for (gauge, measure) in self.gauges.iter().enumerate().skip(1) {

@@ -1,356 +1,287 @@
-//! Cover cuts on memory rows: what does not fit together is not there together.
+//! Lifted covers of memory rows: what does not fit together is not there together.
 //!
-//! At a moment, tensors are there or not, and so is a run with a certain workspace: a knapsack. Where budgets are a few large
-//! tensors wide, the relaxation stores most of each; a *cover*, a set that does not fit, has one missing (Balas 1975).
+//! At a moment, tensors are there or not, and so is a run with a certain workspace: a knapsack ([`crate::interval::cover`]). What every
+//! choice of a stage reads is there in every schedule from its own turn on, and no item.
 
 use super::rows::{Kind, Term, Which, start};
 use super::{Graph, PathCut, Point, Row};
+use crate::interval::Cover;
+use crate::interval::cover::{self, Item, VIOLATION};
+use std::collections::BTreeSet;
 
-/// What lifting may add to a cover that is not violated by itself.
-const BY_LIFTING: f64 = 0.6;
 /// Covers for each stage in a round.
 const PER_STAGE: usize = 3;
+/// They are looked for where at least this share of the memory is in use.
+const FULL: f64 = 0.7;
+/// And beside runs of which a point has at least so much.
+const RUN: f64 = 0.03;
 
-/// An element of a knapsack: its number, its bytes, how much of it is missing at the point.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Item {
-    pub node: u32,
-    pub bytes: i64,
-    pub missing: f64,
+/// What may be there at the turn of a node in a stage, or of its backward node where none is given; beside a run or a choice
+/// with a workspace of at least so many bytes, if there is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// The stage.
+    pub stage: u32,
+    /// The node whose turn it is.
+    pub node: Option<u32>,
+    /// The least workspace of the run that is an item.
+    pub scratch: Option<i64>,
 }
 
-/// A set of items of more than `room` bytes with as little missing as a greedy choice finds, and what is missing of it; no
-/// item can be left out. `None` if all fit, or if more than `most` is missing.
-pub(super) fn cover(items: &mut Vec<Item>, room: i64, most: f64) -> Option<(Vec<u32>, f64)> {
-    if room < 0 {
-        return Some((Vec::new(), 0.0));
-    }
-    items.retain(|i| i.bytes > 0 && i.missing < most);
-    let rate = |i: &Item| i.missing.max(0.0) / i.bytes as f64;
-    items.sort_by(|a, b| {
-        let order = rate(a).total_cmp(&rate(b)).then(b.bytes.cmp(&a.bytes));
-        order.then(a.node.cmp(&b.node))
-    });
-    let mut bytes = 0;
-    let mut taken: Vec<Item> = Vec::new();
-    for i in items.iter() {
-        bytes += i.bytes;
-        taken.push(*i);
-        if bytes > room {
-            break;
-        }
-    }
-    if bytes <= room {
-        return None;
-    }
-    // Leave out what the cover does without, the most missing first, small ones before large ones.
-    taken.sort_by(|a, b| {
-        let order = b.missing.total_cmp(&a.missing).then(a.bytes.cmp(&b.bytes));
-        order.then(a.node.cmp(&b.node))
-    });
-    taken.retain(|i| {
-        let spare = bytes - i.bytes > room;
-        if spare {
-            bytes -= i.bytes;
-        }
-        !spare
-    });
-    let missing: f64 = taken.iter().map(|i| i.missing.max(0.0)).sum();
-    let mut nodes: Vec<u32> = taken.iter().map(|i| i.node).collect();
-    nodes.sort_unstable();
-    (missing < most).then_some((nodes, missing))
+/// Items of a moment, and their room.
+struct Knapsack<'a> {
+    graph: &'a Graph,
+    /// By stage, what every choice reads.
+    read: Vec<BTreeSet<u32>>,
+    items: Vec<Item>,
 }
 
-/// Violated covers of memory rows, by how much: at every event of forward nodes that is nearly full, with and without the
-/// node's run, and at every backward node.
-pub(super) fn separate(graph: &Graph, point: &Point, violation: f64) -> Vec<(f64, Row)> {
-    let mut found = Vec::new();
-    let mut items = Vec::new();
-    for t in 0..graph.stages {
-        let bytes = |i: usize| graph.bytes[i];
-        let mut load: f64 = (0..graph.columns)
-            .map(|i| bytes(i) as f64 * point.stored(t, i))
-            .sum();
-        let mut best: Vec<(f64, Row)> = Vec::new();
-        let mut note = |value: f64, row: Row| {
-            if value > violation {
-                best.push((value, row));
+impl<'a> Knapsack<'a> {
+    fn new(graph: &'a Graph) -> Self {
+        let of_stage = |choices: &Vec<super::Choice>| -> BTreeSet<u32> {
+            let first = choices.first().map_or(&[][..], |c| &c.reads);
+            let all = |u: &&u32| choices.iter().all(|c| c.reads.contains(u));
+            first.iter().filter(all).copied().collect()
+        };
+        Knapsack {
+            graph,
+            read: graph.choices.iter().map(of_stage).collect(),
+            items: Vec::new(),
+        }
+    }
+
+    /// Fills it; returns the room. `there` tells how much of each tensor is there, `run` how much of the run or choice.
+    fn fill(&mut self, moment: Moment, run: f64, there: impl Fn(usize) -> f64) -> Option<u64> {
+        let Knapsack { graph, read, items } = self;
+        let Moment {
+            stage,
+            node,
+            scratch,
+        } = moment;
+        let n = graph.columns as u32;
+        let t = stage as usize;
+        let turn = node.unwrap_or(n);
+        let bytes = |i: u32| graph.bytes[i as usize];
+        let runs = node.filter(|_| scratch.is_some());
+        // Charged by the run alone.
+        let by_run = |i: u32| {
+            let passing = |j: u32| graph.passing[j as usize].binary_search(&i).is_ok();
+            runs.is_some_and(|j| i == j || passing(j))
+        };
+        let is_fixed = |i: u32| i < turn && read[t].contains(&i);
+        let fixed = read[t].iter().filter(|i| is_fixed(**i) && !by_run(**i));
+        let mut room = match node {
+            Some(_) => graph.room[t],
+            None => graph.backward_room[t],
+        };
+        room -= fixed.map(|i| bytes(*i)).sum::<i64>();
+        items.clear();
+        let free = (0..n).filter(|i| bytes(*i) > 0 && !is_fixed(*i) && !by_run(*i));
+        items.extend(free.map(|i| Item {
+            name: i,
+            bytes: bytes(i) as u64,
+            value: there(i as usize),
+        }));
+        let own = match (scratch, node) {
+            (None, _) => 0,
+            (Some(scratch), Some(j)) => bytes(j) + graph.passing_bytes(j) + scratch,
+            (Some(scratch), None) => {
+                // Less than 0 where the choice makes room.
+                let least = graph.choices[t].iter().map(|c| c.workspace).min();
+                let least = least.unwrap_or(0);
+                room -= least;
+                scratch - least
             }
         };
-        for j in 0..graph.columns {
-            let there = |i: usize| {
-                if i < j {
-                    point.stored(t + 1, i) + point.held(t, i)
-                } else {
-                    point.stored(t, i)
-                }
-            };
-            let room = graph.room[t];
-            if load > 0.7 * room as f64 {
-                items.clear();
-                items.extend((0..graph.columns).map(|i| Item {
-                    node: i as u32,
-                    bytes: bytes(i),
-                    missing: 1.0 - there(i),
-                }));
-                let most = 1.0 + BY_LIFTING - violation;
-                if let Some((nodes, missing)) = cover(&mut items, room, most) {
-                    let lifting = Lifting::new(graph, &nodes, None);
-                    let beside = lifting.beside(graph, &nodes, None);
-                    let more: f64 = beside.map(|(i, c)| c as f64 * there(i as usize)).sum();
-                    if 1.0 - missing + more > violation {
-                        note(
-                            1.0 - missing + more,
-                            Row::cover(graph, t as u32, Some(j as u32), &nodes, None),
-                        );
-                    }
-                }
-            }
-            let run = point.made(t, j);
-            if run > violation {
-                let own = bytes(j) + graph.passing_bytes(j as u32);
-                let ways = || point.ways_with_values(j as u32, t as u32);
-                let mut scratch: Vec<i64> = ways().map(|w| w.0.way(graph).workspace).collect();
-                scratch.sort_unstable();
-                scratch.dedup();
-                for w in scratch {
-                    let run: f64 = ways()
-                        .filter(|(c, _)| c.way(graph).workspace >= w)
-                        .map(|(_, x)| x)
-                        .sum();
-                    let passing = &graph.passing[j];
-                    items.clear();
-                    items.extend(
-                        (0..graph.columns)
-                            .filter(|&i| i != j && passing.binary_search(&(i as u32)).is_err())
-                            .map(|i| Item {
-                                node: i as u32,
-                                bytes: bytes(i),
-                                missing: 1.0 - there(i),
-                            }),
-                    );
-                    let left = room - own - w;
-                    let most = run + BY_LIFTING - violation;
-                    if let Some((nodes, missing)) = cover(&mut items, left, most) {
-                        let lifting = Lifting::new(graph, &nodes, Some(own + w));
-                        let beside = lifting.beside(graph, &nodes, Some(j as u32));
-                        let more: f64 = beside.map(|(i, c)| c as f64 * there(i as usize)).sum();
-                        if run - missing + more > violation {
-                            let row = Row::cover(graph, t as u32, Some(j as u32), &nodes, Some(w));
-                            note(run - missing + more, row);
-                        }
-                    }
-                }
-            }
-            let after = point.stored(t + 1, j) + point.held(t, j);
-            load += bytes(j) as f64 * (after - point.stored(t, j));
+        if own > 0 {
+            items.push(Item {
+                name: turn,
+                bytes: own as u64,
+                value: run,
+            });
         }
-        if t > 0 {
-            let choices = &graph.choices[t];
-            let several = choices.len() > 1;
-            for least in choices.iter().map(|c| c.workspace) {
-                let with: f64 = choices
-                    .iter()
-                    .zip(&point.choices[t])
-                    .filter(|(c, _)| c.workspace >= least)
-                    .map(|(_, x)| x)
-                    .sum();
-                let with = if several { with } else { 1.0 };
-                items.clear();
-                items.extend((0..graph.columns).map(|i| Item {
-                    node: i as u32,
-                    bytes: bytes(i),
-                    missing: 1.0 - point.stored(t + 1, i) - point.held(t, i),
-                }));
-                let room = graph.backward_room[t] - least;
-                let most = with + BY_LIFTING - violation;
-                if let Some((nodes, missing)) = cover(&mut items, room, most) {
-                    let run = run_of(graph, t as u32, None, Some(least));
-                    let lifting = Lifting::new(graph, &nodes, run);
-                    let beside = lifting.beside(graph, &nodes, None);
-                    let there = |i: usize| point.stored(t + 1, i) + point.held(t, i);
-                    let more: f64 = beside.map(|(i, c)| c as f64 * there(i as usize)).sum();
-                    if with - missing + more > violation {
-                        note(
-                            with - missing + more,
-                            Row::cover(graph, t as u32, None, &nodes, Some(least)),
-                        );
-                    }
-                }
-            }
-        }
-        best.sort_by(|x, y| y.0.total_cmp(&x.0).then_with(|| x.1.cmp(&y.1)));
-        best.dedup_by(|x, y| x.1.terms == y.1.terms);
-        best.truncate(PER_STAGE);
-        found.extend(best);
-    }
-    found
-}
-
-/// Coefficients of what is not in a cover (Balas 1975): `h` for what is as large as the `h` largest of it together.
-///
-/// *Proof.* Of the items beside the cover take some with coefficients `H` in all, and of the cover as many as make the left side
-/// its number of items: all but `H` of them, or more. The former are as large as the `H` largest of the cover, the latter as the
-/// smallest of the rest, so together they are as large as the cover, and do not fit.
-pub(super) struct Lifting {
-    /// Sums of the largest items.
-    sums: Vec<i64>,
-}
-
-impl Lifting {
-    /// For a cover of tensors, and perhaps one item more of so many bytes.
-    pub fn new(graph: &Graph, together: &[u32], run: Option<i64>) -> Lifting {
-        let sizes = together.iter().map(|&i| graph.bytes[i as usize]);
-        let mut sizes: Vec<i64> = sizes.chain(run).collect();
-        sizes.sort_unstable();
-        // An item that makes room is none.
-        if sizes.first().is_none_or(|least| *least <= 0) {
-            sizes.clear();
-        }
-        let mut sum = 0;
-        let sums = sizes.iter().rev().map(|bytes| {
-            sum += bytes;
-            sum
-        });
-        Lifting {
-            sums: sums.collect(),
-        }
+        u64::try_from(room).ok()
     }
 
-    /// The coefficient of an item.
-    pub fn count(&self, bytes: i64) -> i64 {
-        self.sums.partition_point(|sum| *sum <= bytes) as i64
-    }
-
-    /// The tensors beside a cover that count, and how often; not those of the passing list of `running`, nor itself.
-    pub fn beside<'a>(
-        &'a self,
-        graph: &'a Graph,
-        together: &'a [u32],
-        running: Option<u32>,
-    ) -> impl Iterator<Item = (u32, i64)> + 'a {
-        let by_run = move |i: &u32| {
-            let passing = |j: u32| graph.passing[j as usize].binary_search(i).is_ok();
-            running.is_some_and(|j| *i == j || passing(j))
-        };
-        let others = 0..graph.columns as u32;
-        let others = others.filter(move |i| together.binary_search(i).is_err() && !by_run(i));
-        others
-            .map(|i| (i, self.count(graph.bytes[i as usize])))
-            .filter(|o| o.1 > 0)
+    /// The row of a cover that is violated by enough, and by how much.
+    fn row(&self, moment: Moment, room: Option<u64>) -> Option<(f64, Row)> {
+        let (share, cover) = cover::separate(&self.items, room?, VIOLATION)?;
+        Some((share, Row::cover(self.graph, moment, cover)))
     }
 }
 
-/// Bytes of the run or choice that is an item of a cover, if there is one.
-fn run_of(graph: &Graph, stage: u32, node: Option<u32>, scratch: Option<i64>) -> Option<i64> {
-    let bytes = scratch?;
-    match node {
-        Some(j) => Some(graph.bytes[j as usize] + graph.passing_bytes(j) + bytes),
-        None => {
-            let choices = graph.choices[stage as usize].iter();
-            let mut less = choices.filter(|c| c.workspace < bytes);
-            less.next().map(|_| bytes)
+impl Point {
+    /// Violated covers of memory rows, by how much: at every event of forward nodes that is nearly full, beside every run, and at every
+    /// backward node.
+    pub fn violated_covers(&self, graph: &Graph) -> Vec<(f64, Row)> {
+        let mut found = Vec::new();
+        let mut knapsack = Knapsack::new(graph);
+        for t in 0..graph.stages {
+            let mut best: Vec<(f64, Row)> = Vec::new();
+            let bytes = |i: usize| graph.bytes[i] as f64;
+            let stored = (0..graph.columns).map(|i| bytes(i) * self.stored(t, i));
+            let mut load: f64 = stored.sum();
+            let stage = t as u32;
+            for j in 0..graph.columns {
+                let there = |i: usize| match i < j {
+                    true => self.stored(t + 1, i) + self.held(t, i),
+                    false => self.stored(t, i),
+                };
+                let node = Some(j as u32);
+                if load > FULL * graph.room[t] as f64 {
+                    let moment = Moment {
+                        stage,
+                        node,
+                        scratch: None,
+                    };
+                    let room = knapsack.fill(moment, 0.0, there);
+                    best.extend(knapsack.row(moment, room));
+                }
+                if self.made(t, j) > RUN {
+                    let ways = || self.ways_with_values(j as u32, stage);
+                    let scratch = ways().map(|w| w.0.way(graph).workspace);
+                    for scratch in scratch.collect::<BTreeSet<i64>>() {
+                        let with = ways().filter(|(c, _)| c.way(graph).workspace >= scratch);
+                        let run = with.map(|(_, x)| x).sum();
+                        let scratch = Some(scratch);
+                        let moment = Moment {
+                            stage,
+                            node,
+                            scratch,
+                        };
+                        let room = knapsack.fill(moment, run, there);
+                        best.extend(knapsack.row(moment, room));
+                    }
+                }
+                let after = self.stored(t + 1, j) + self.held(t, j);
+                load += bytes(j) * (after - self.stored(t, j));
+            }
+            let choices = graph.choices[t].iter();
+            let sizes: BTreeSet<i64> = choices.map(|c| c.workspace).collect();
+            for scratch in sizes.into_iter().filter(|_| t > 0) {
+                let ways = graph.choices[t].iter().zip(&self.choices[t]);
+                let with = ways.filter(|(c, _)| c.workspace >= scratch);
+                let run = with.map(|(_, x)| x).sum();
+                let there = |i: usize| self.stored(t + 1, i) + self.held(t, i);
+                let moment = Moment {
+                    stage,
+                    node: None,
+                    scratch: Some(scratch),
+                };
+                let room = knapsack.fill(moment, run, there);
+                best.extend(knapsack.row(moment, room));
+            }
+            best.sort_by(|x, y| y.0.total_cmp(&x.0).then_with(|| x.1.cmp(&y.1)));
+            best.dedup_by(|x, y| x.1.terms == y.1.terms);
+            best.truncate(PER_STAGE);
+            found.extend(best);
         }
+        found
     }
 }
 
 impl Row {
-    /// A cover: the tensors of `together` do not fit at the turn of `node` in a stage, (16), or while its backward node runs,
-    /// (18), where no node is given; with `scratch` not beside the run of `node`, its passing list and a workspace of so many
-    /// bytes (then none of them is on that list), (17), or beside a choice with so large a workspace. So one is missing:
+    /// A cover of what is there at a moment: tensors, named by their numbers, and the run of the node, named so as well, or the
+    /// choices with so large a workspace, named by the number of tensors. Where a node runs its passing list is charged by the run, (17).
     ///
-    /// ```text
-    /// sum_{together} there_i + [runs with such a workspace]  <=  their number - 1
-    /// ```
-    ///
-    /// A tensor is there, once, if it is stored or held ([`Row::memory`]). What is not in the cover is lifted into it
-    /// ([`Lifting`]): it counts as often as its bytes allow, on the same side.
-    pub fn cover(
-        graph: &Graph,
-        stage: u32,
-        node: Option<u32>,
-        together: &[u32],
-        scratch: Option<i64>,
-    ) -> Row {
-        let mut terms = Vec::new();
-        let mut right = 1 - together.len() as i64;
+    /// A tensor is there, once, if it is stored or held ([`Row::memory`]).
+    fn cover(graph: &Graph, moment: Moment, mut cover: Cover) -> Row {
+        let Moment {
+            stage,
+            node,
+            scratch,
+        } = moment;
         let turn = node.unwrap_or(graph.columns as u32);
-        let mut there = |i: u32, count: i64| {
-            graph.stored(&mut terms, i, stage + u32::from(i < turn), -count);
+        let mut terms = Vec::new();
+        let run = scratch.map(|bytes| (bytes, i64::from(cover.take(turn))));
+        for &(i, weight) in &cover.weights {
+            let weight = -i64::from(weight);
+            graph.stored(&mut terms, i, stage + u32::from(i < turn), weight);
             if i < turn {
-                graph.held(&mut terms, i, stage, -count);
+                graph.held(&mut terms, i, stage, weight);
             }
-        };
-        for &i in together {
-            there(i, 1);
         }
-        let run = run_of(graph, stage, node, scratch);
-        let lifting = Lifting::new(graph, together, run);
-        for (i, count) in lifting.beside(graph, together, node.filter(|_| scratch.is_some())) {
-            there(i, count);
-        }
-        if let Some(bytes) = scratch {
-            let choices = &graph.choices[stage as usize];
-            let with = choices.iter().enumerate();
-            let with = with.filter(|(_, c)| c.workspace >= bytes);
-            if let Some(node) = node {
-                right -= 1;
-                terms.push(start(node, stage, stage, Which::AtLeast(bytes), -1));
-            } else if choices.iter().any(|c| c.workspace < bytes) {
-                right -= 1;
+        match (run.filter(|r| r.1 > 0), node) {
+            (Some((bytes, weight)), Some(node)) => {
+                terms.push(start(node, stage, stage, Which::AtLeast(bytes), -weight));
+            }
+            (Some((bytes, weight)), None) => {
+                let choices = graph.choices[stage as usize].iter().enumerate();
+                let with = choices.filter(|(_, c)| c.workspace >= bytes);
                 terms.extend(with.map(|(way, _)| Term::Choice {
                     stage,
                     way: way as u32,
-                    coefficient: -1,
+                    coefficient: -weight,
                 }));
             }
+            (None, _) => {}
         }
         Row {
             kind: Kind::Cover,
-            right,
+            right: -i64::from(cover.most),
             terms,
         }
     }
 
-    /// The cover of a path memory cut: where `j` is computed in the window, the tensors of `together`, with `need_j` more than
-    /// the largest room of its stages from `since` on, do not all stay throughout.
+    /// The cover of a path memory cut, by how much it is violated: what stays, `D_k = S[b',k] - sum_{t=since..b'-1} R[t,k]`, and the
+    /// computation of `j` in the window, which is due as far as
     ///
     /// ```text
-    /// sum_{together} (S[b',k] - sum_{t=since..b'-1} R[t,k]) + due  <=  their number
     /// due = sum_{ways} M[b,p] - sum_{stored} S[a,i] - sum_{t=a..since-1} R[t,j]
     /// ```
     ///
-    /// Every summand of the first sum is at most 1, so the row holds where `due` is 0 or less. It is a cover of the knapsack that
-    /// [`Row::path_memory`] is, with `due` as an item of `need_j` bytes, and lifted like any other: summands below 0 only help.
-    pub fn path_cover(graph: &Graph, cut: &PathCut, since: u32, together: &[u32]) -> Row {
+    /// Both are integers and at most 1; they fit together in the largest room of the window's stages where they are 1, and less
+    /// is less. `stays` tells `D_k` at a point.
+    pub(super) fn path_cover(
+        graph: &Graph,
+        cut: &PathCut,
+        since: u32,
+        due: f64,
+        stays: impl Fn(u32) -> f64,
+    ) -> Option<(f64, Row)> {
         let (a, b, j) = (cut.from, cut.reader, cut.source);
-        let mut terms = Vec::new();
-        let mut stays = |k: u32, count: i64| {
-            let upto = b + u32::from(k < j);
-            graph.stored(&mut terms, k, upto, -count);
-            if since < upto {
-                terms.push(start(k, since, upto - 1, Which::All, count));
-            }
+        let passing = &graph.passing[j as usize];
+        let upto = |k: u32| b + u32::from(k < j);
+        let may_stay = |k: &u32| {
+            let own = *k == j || passing.binary_search(k).is_ok();
+            !own && graph.bytes[*k as usize] > 0 && graph.last_stored(*k) >= upto(*k)
         };
-        for &k in together {
-            stays(k, 1);
-        }
-        let lifting = Lifting::new(graph, together, Some(graph.need_bytes(j)));
-        for (k, count) in lifting.beside(graph, together, Some(j)) {
-            stays(k, count);
+        let staying = (0..graph.columns as u32).filter(may_stay).map(|k| Item {
+            name: k,
+            bytes: graph.bytes[k as usize] as u64,
+            value: stays(k),
+        });
+        let needed = u64::try_from(graph.need_bytes(j)).ok().filter(|b| *b > 0)?;
+        let own = Item {
+            name: j,
+            bytes: needed,
+            value: due,
+        };
+        let items: Vec<Item> = staying.chain([own]).collect();
+        let rooms = (since..=b).map(|t| graph.room[t as usize]);
+        let room = rooms.max().and_then(|room| u64::try_from(room).ok())?;
+        let (share, mut cover) = cover::separate(&items, room, VIOLATION)?;
+        let due = i64::from(cover.take(j));
+        let mut terms = Vec::new();
+        for &(k, weight) in &cover.weights {
+            let weight = i64::from(weight);
+            graph.stored(&mut terms, k, upto(k), -weight);
+            if since < upto(k) {
+                terms.push(start(k, since, upto(k) - 1, Which::All, weight));
+            }
         }
         for &i in &cut.stored {
-            graph.stored(&mut terms, i, a, 1);
+            graph.stored(&mut terms, i, a, due);
         }
         if a < since {
-            terms.push(start(j, a, since - 1, Which::All, 1));
+            terms.push(start(j, a, since - 1, Which::All, due));
         }
         let mut row = Row {
             kind: Kind::Cover,
-            right: -(together.len() as i64),
+            right: -i64::from(cover.most),
             terms,
         };
-        row.require_ways(graph, b, &cut.ways);
-        row
+        row.require_ways(graph, b, &cut.ways, due);
+        Some((share, row))
     }
 }

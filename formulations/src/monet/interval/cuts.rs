@@ -5,7 +5,6 @@
 //! between implementations that read different tensors, one cut takes a path for each: their common part counts once, and
 //! the node `j` at their head too, which no sum of cuts for the single tensors gives.
 
-use super::cover::{Item, cover};
 use super::{Graph, PathCut, Point, Row};
 use crate::interval::SeparationSettings;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -275,7 +274,10 @@ pub fn separate_cuts(
     paths.sort_by(|x, y| y.0.total_cmp(&x.0).then_with(|| x.1.cmp(&y.1)));
     paths.dedup_by(|x, y| x.1 == y.1);
     paths.truncate(settings.limit);
-    let mut covers = super::cover::separate(graph, point, settings.violation);
+    let mut covers = match settings.covers {
+        true => point.violated_covers(graph),
+        false => Vec::new(),
+    };
     covers.sort_by(|x, y| y.0.total_cmp(&x.0).then_with(|| x.1.cmp(&y.1)));
     covers.truncate(settings.limit);
     loads.sort_by(|x, y| y.0.total_cmp(&x.0).then_with(|| x.1.cmp(&y.1)));
@@ -367,7 +369,6 @@ fn memory_cuts(
         let due = target.need - held - (made[since] - made[a]);
         let mut staying = Vec::new();
         let mut load = 0.0;
-        let mut items = Vec::new();
         for k in (0..n).filter(|&k| k != j as usize) {
             if graph.passing[j as usize].binary_search(&(k as u32)).is_ok() {
                 continue;
@@ -376,11 +377,6 @@ fn memory_cuts(
             if bytes > 1e-6 * graph.bytes[k] as f64 {
                 staying.push(k as u32);
                 load += bytes;
-                items.push(Item {
-                    node: k as u32,
-                    bytes: graph.bytes[k],
-                    missing: 1.0 - bytes / graph.bytes[k] as f64,
-                });
             }
         }
         let need = graph.need_bytes(j).max(1) as f64;
@@ -401,12 +397,13 @@ fn memory_cuts(
         if share > settings.violation {
             out.push((share, row, (b as u32, j, 0)));
         }
-        let left = room - graph.need_bytes(j).max(0);
-        let most = due - settings.violation;
-        if let Some((together, missing)) = cover(&mut items, left, most) {
-            let row = Row::path_cover(graph, &cut, since as u32, &together);
-            out.push((due - missing, row, (b as u32, j, 1)));
-        }
+        let stays = |k: u32| {
+            let upto = b + usize::from(k < j);
+            let made = point.made_before(k as usize);
+            point.stored(upto, k as usize) - (made[upto] - made[since])
+        };
+        let covered = Row::path_cover(graph, &cut, since as u32, due, stays);
+        out.extend(covered.map(|(share, row)| (share, row, (b as u32, j, 1))));
     }
     out
 }

@@ -351,20 +351,21 @@ impl Row {
             right: 0,
             terms,
         };
-        row.require_ways(graph, cut.reader, &cut.ways);
+        row.require_ways(graph, cut.reader, &cut.ways, 1);
         row
     }
 
-    pub(super) fn require_ways(&mut self, graph: &Graph, stage: u32, ways: &[u32]) {
+    /// Makes the right side larger by a weight where one of some choices is made.
+    pub(super) fn require_ways(&mut self, graph: &Graph, stage: u32, ways: &[u32], weight: i64) {
         if ways.len() == graph.choices[stage as usize].len() {
-            self.right += 1;
+            self.right += weight;
             return;
         }
         for &way in ways {
             self.terms.push(Term::Choice {
                 stage,
                 way,
-                coefficient: -1,
+                coefficient: -weight,
             });
         }
     }

@@ -1,0 +1,90 @@
+//! Covers: what fits beside each other at an event.
+
+use super::graph::Graph;
+
+/// Tensors with weights that are there at an event together weigh at most so much.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cover {
+    /// The stage.
+    pub stage: u32,
+    /// The node whose turn it is.
+    pub node: u32,
+    /// The right side.
+    pub most: u32,
+    /// The weight of a recomputation of the node in the stage; if there is one, its inputs have none.
+    pub made: u32,
+    /// Tensors with weights, ascending.
+    pub weights: Vec<(u32, u32)>,
+}
+
+/// Larger right sides are refused: checking takes as many steps for each tensor.
+const LARGEST: u32 = 1 << 20;
+
+impl Cover {
+    /// Checks that what fits weighs no more.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn check(&self, graph: &Graph) -> Result<(), String> {
+        let Cover { stage, node, .. } = *self;
+        if node > stage || stage as usize >= graph.len() || (node == stage && self.made > 0) {
+            return Err(format!("node {node} has no such turn in stage {stage}"));
+        }
+        if self.most > LARGEST {
+            return Err(format!("the weight {} is more than {LARGEST}", self.most));
+        }
+        if !self.weights.windows(2).all(|w| w[0].0 < w[1].0) {
+            return Err("tensors are weighed twice".into());
+        }
+        // Inputs of the stage's own node up to here are there anyhow.
+        let is_fixed = |k: u32| k <= node && graph.reads(stage, k);
+        let refused = |k: u32| {
+            let of_node = self.made > 0 && (k == node || graph.reads(node, k));
+            k >= stage || is_fixed(k) || of_node
+        };
+        if let Some((k, _)) = self.weights.iter().find(|w| refused(w.0)) {
+            return Err(format!("tensor {k} is not free to be there or not"));
+        }
+        let bytes = |k: &u32| graph.bytes[*k as usize];
+        let inputs = graph.inputs[stage as usize].iter();
+        let fixed: u64 = inputs.filter(|k| is_fixed(**k)).map(bytes).sum();
+        let own = match node == stage {
+            true => graph.working[node as usize],
+            false => 0,
+        };
+        let too_heavy = || format!("tensors that weigh more than {} fit", self.most);
+        let room = graph.capacity.checked_sub(fixed + own);
+        if self.fits_more(graph, room, self.most) {
+            return Err(too_heavy());
+        }
+        if self.made == 0 {
+            return Ok(());
+        }
+        let needed = graph.inputs[node as usize].iter().chain([&node]);
+        let counted: u64 = needed.filter(|k| is_fixed(**k)).map(bytes).sum();
+        let room = room.and_then(|room| room.checked_sub(graph.need(node) - counted));
+        match self.most.checked_sub(self.made) {
+            Some(most) if !self.fits_more(graph, room, most) => Ok(()),
+            // With no room the node is never recomputed here.
+            None if room.is_none() => Ok(()),
+            _ => Err(too_heavy()),
+        }
+    }
+
+    /// Whether tensors that weigh more fit into some room.
+    fn fits_more(&self, graph: &Graph, room: Option<u64>, most: u32) -> bool {
+        let Some(room) = room else {
+            return false;
+        };
+        // Fewest bytes that weigh so much.
+        let mut least = vec![u64::MAX; most as usize + 2];
+        least[0] = 0;
+        for &(k, weight) in &self.weights {
+            for v in (1..least.len()).rev() {
+                let without = least[v.saturating_sub(weight as usize)];
+                least[v] = least[v].min(without.saturating_add(graph.bytes[k as usize]));
+            }
+        }
+        least.last().is_some_and(|bytes| *bytes <= room)
+    }
+}

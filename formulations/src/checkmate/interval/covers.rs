@@ -1,0 +1,133 @@
+//! Lifted covers at events that are full, and at recomputations.
+//!
+//! At event `(t,k)` each tensor is there or not, apart from the inputs of `t` up to `k`, which are there in every schedule: they are
+//! computed at no later event of the stage. A cover of what may be there is a row ([`crate::interval::cover`]).
+//!
+//! A relaxation recomputes `k` by a third, and has its inputs there by a third. A schedule has them whole: so the recomputation
+//! of `k` is one item, of the size of all that `k` needs, and its inputs are none. Where `k` is not recomputed the row only says that the others
+//! fit, so it holds at every schedule.
+
+use super::{Graph, IntervalPoint, Row};
+use crate::interval::cover::{Item, VIOLATION, separate};
+
+/// Covers are looked for at events with at least this share of the capacity in use.
+const FULL: f64 = 0.95;
+/// At so many events of a stage.
+const EVENTS: usize = 2;
+/// And at recomputations that a point has by at least so much.
+const MADE: f64 = 0.02;
+/// Rows in a round.
+const LIMIT: usize = 100;
+
+/// An event, and how much of its node's recomputation a point has where that is one of the items.
+#[derive(Clone, Copy)]
+struct Moment {
+    stage: u32,
+    node: u32,
+    made: Option<f64>,
+}
+
+impl IntervalPoint {
+    /// Violated lifted covers, most violated first.
+    pub fn violated_covers(&self, graph: &Graph) -> Vec<Row> {
+        let mut found: Vec<(f64, Row)> = Vec::new();
+        let mut there = vec![0.0; graph.len()];
+        for moment in self.full(graph).chain(self.made()) {
+            let Moment { stage, node, .. } = moment;
+            there.fill(0.0);
+            for (c, x) in &self.intervals {
+                if c.covers(graph.len(), stage, node) {
+                    there[c.node as usize] += x;
+                }
+            }
+            let (items, room) = knapsack(graph, moment, &there);
+            let Some((share, mut cover)) = separate(&items, room, VIOLATION) else {
+                continue;
+            };
+            let made = moment.made.map_or(0, |_| cover.take(node));
+            let row = Row::Cover {
+                stage,
+                node,
+                cover,
+                made,
+            };
+            found.push((share, row));
+        }
+        found.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        found.truncate(LIMIT);
+        found.into_iter().map(|f| f.1).collect()
+    }
+
+    /// Events that are full.
+    fn full(&self, graph: &Graph) -> impl Iterator<Item = Moment> {
+        let full = FULL * graph.capacity as f64;
+        let events = self.violated_memory(graph, 0, full, EVENTS, |_| false);
+        events.into_iter().filter_map(|row| match row {
+            Row::Memory { stage, node, .. } => Some(Moment {
+                stage,
+                node,
+                made: None,
+            }),
+            _ => None,
+        })
+    }
+
+    /// Recomputations.
+    fn made(&self) -> impl Iterator<Item = Moment> {
+        let intervals = self.intervals.iter();
+        let starts = intervals.filter(|(c, _)| c.is_recomputed());
+        let mut starts: Vec<(u32, u32, f64)> = starts.map(|(c, x)| (c.start, c.node, *x)).collect();
+        starts.sort_by_key(|s| (s.0, s.1));
+        let same = |a: &(u32, u32, f64), b: &(u32, u32, f64)| (a.0, a.1) == (b.0, b.1);
+        let moment = |starts: &[(u32, u32, f64)]| Moment {
+            stage: starts[0].0,
+            node: starts[0].1,
+            made: Some(starts.iter().map(|s| s.2).sum()),
+        };
+        let moments: Vec<Moment> = starts.chunk_by(same).map(moment).collect();
+        moments.into_iter().filter(|m| m.made >= Some(MADE))
+    }
+}
+
+/// What may be there at a moment or not, and the room for it.
+fn knapsack(graph: &Graph, moment: Moment, there: &[f64]) -> (Vec<Item>, u64) {
+    let Moment { stage, node, made } = moment;
+    let of_stage = &graph.needs[stage as usize];
+    let bytes = |i: u32| graph.bytes[i as usize];
+    let is_fixed = |i: u32| i <= node && of_stage.contains(&i);
+    let of_node: &[u32] = match made {
+        Some(_) => &graph.needs[node as usize],
+        None => &[],
+    };
+    let own = match stage == node {
+        true => bytes(stage) + graph.workspace[stage as usize],
+        false => 0,
+    };
+    let fixed: u64 = of_stage
+        .iter()
+        .filter(|i| is_fixed(**i))
+        .map(|i| bytes(*i))
+        .sum();
+    let room = graph.capacity.saturating_sub(fixed + own);
+    let is_item = |i: &u32| {
+        let alive = graph.last_stage[*i as usize] >= stage && bytes(*i) > 0;
+        alive && !is_fixed(*i) && !of_node.contains(i) && (made.is_none() || *i != node)
+    };
+    let item = |i: u32| Item {
+        name: i,
+        bytes: bytes(i),
+        value: there[i as usize],
+    };
+    let mut items: Vec<Item> = (0..stage).filter(is_item).map(item).collect();
+    if let Some(value) = made {
+        let needed = of_node.iter().copied().chain([node]);
+        let counted: u64 = needed.filter(|i| is_fixed(*i)).map(bytes).sum();
+        items.push(Item {
+            name: node,
+            bytes: graph.need_bytes(node as usize) - counted,
+            value,
+        });
+    }
+    items.retain(|item| item.bytes > 0);
+    (items, room)
+}

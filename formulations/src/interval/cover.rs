@@ -1,0 +1,252 @@
+//! Lifted cover inequalities: what fits beside each other, as integers see it.
+//!
+//! At one moment tensors of sizes `m_i` have a capacity together, and each is there or not. A set of them that exceeds it, a
+//! *cover*, is never there whole; a relaxation has all but a slice of it. Where few large tensors fill the memory that is most of
+//! what a relaxation gains. With `N_1` the items that a fractional point has whole and `C` a minimal cover of the fractional ones in what `N_1`
+//! leaves, `sum_C x <= |C| - 1` holds while `N_1` is there; every other item is *lifted*: it gets the largest weight with which
+//! the row stays valid, items of `N_1` by what more would fit without them. (Balas 1975; Gu, Nemhauser & Savelsbergh 1998.)
+//!
+//! Lifting is exact: `least[v]`, the fewest bytes that weigh `v`, tells what weighs most in any capacity, and one more item
+//! updates it as in the knapsack's dynamic program. It also proves the row: what weighs `most + 1` has more bytes than there are.
+
+/// An item of a knapsack.
+#[derive(Clone, Copy, Debug)]
+pub struct Item {
+    /// Its name.
+    pub name: u32,
+    /// Its size, more than 0.
+    pub bytes: u64,
+    /// How much of it a fractional point has.
+    pub value: f64,
+}
+
+/// `sum weight x <= most`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Cover {
+    /// Names and weights of the items that count, by name.
+    pub weights: Vec<(u32, u32)>,
+    /// The right side.
+    pub most: u32,
+}
+
+impl Cover {
+    /// Takes an item out and returns its weight.
+    pub(crate) fn take(&mut self, name: u32) -> u32 {
+        let at = self.weights.binary_search_by_key(&name, |w| w.0);
+        at.map_or(0, |at| self.weights.remove(at).1)
+    }
+
+    /// The weight of an item.
+    pub(crate) fn weight(&self, name: u32) -> u32 {
+        let at = self.weights.binary_search_by_key(&name, |w| w.0);
+        at.map_or(0, |at| self.weights[at].1)
+    }
+
+    /// The weights of all items, and the right side, together.
+    pub(crate) fn total(&self) -> f64 {
+        let weights = self.weights.iter().map(|w| f64::from(w.1));
+        weights.sum::<f64>() + f64::from(self.most)
+    }
+}
+
+/// Violation below which a row is not worth having, as a share of its norm.
+pub(crate) const VIOLATION: f64 = 0.01;
+/// Values so near 0 or 1 count as that.
+const NEAR: f64 = 1e-6;
+/// Rows whose weights add up to more are left alone: they would be the knapsack row itself, nearly.
+const HEAVIEST: usize = 4096;
+
+/// Fewest bytes for each weight, of some items.
+struct Least(Vec<u64>);
+
+impl Least {
+    /// The largest weight that fits.
+    fn most(&self, capacity: u64) -> usize {
+        self.0.partition_point(|bytes| *bytes <= capacity) - 1
+    }
+
+    /// One more item.
+    fn add(&mut self, bytes: u64, weight: usize) {
+        if weight == 0 {
+            return;
+        }
+        let old = self.0.len();
+        self.0.resize(old + weight, u64::MAX);
+        for v in (1..self.0.len()).rev() {
+            let with = self.0[v.saturating_sub(weight)].saturating_add(bytes);
+            self.0[v] = self.0[v].min(with);
+        }
+    }
+}
+
+/// A row that the items' values violate by more than `violation` of its norm, with the violation.
+///
+/// Values are between 0 and 1, about; nothing is found where the items that are there whole exceed the capacity.
+pub fn separate(items: &[Item], capacity: u64, violation: f64) -> Option<(f64, Cover)> {
+    let whole = |item: &&Item| item.value > 1.0 - NEAR;
+    let there: u64 = items.iter().filter(whole).map(|i| i.bytes).sum();
+    let room = capacity.checked_sub(there)?;
+    let mut fractional: Vec<Item> = items
+        .iter()
+        .filter(|i| !whole(i) && i.value > NEAR)
+        .copied()
+        .collect();
+    // Few bytes for what they lack come last: a cover is short of as little as possible.
+    fractional.sort_by(|a, b| {
+        let lack = |i: &Item| (1.0 - i.value) / i.bytes as f64;
+        lack(a).total_cmp(&lack(b)).then(a.name.cmp(&b.name))
+    });
+    let mut filled = 0;
+    let mut length = fractional.len();
+    for (k, item) in fractional.iter().enumerate() {
+        filled += item.bytes;
+        if filled > room {
+            length = k + 1;
+            break;
+        }
+    }
+    if filled <= room {
+        return None;
+    }
+    // Minimal: what is there least goes first.
+    let mut cover: Vec<Item> = fractional.drain(..length).collect();
+    cover.sort_by(|a, b| a.value.total_cmp(&b.value).then(a.name.cmp(&b.name)));
+    let mut others = fractional;
+    cover.retain(|item| {
+        let spare = filled - item.bytes > room;
+        if spare {
+            filled -= item.bytes;
+            others.push(*item);
+        }
+        !spare
+    });
+    let row = lift(items, &cover, others, room)?;
+    let value = |name: u32| {
+        items
+            .iter()
+            .find(|i| i.name == name)
+            .map_or(0.0, |i| i.value)
+    };
+    let (mut over, mut norm) = (-f64::from(row.most), 0.0);
+    for &(name, weight) in &row.weights {
+        over += f64::from(weight) * value(name);
+        norm += f64::from(weight) * f64::from(weight);
+    }
+    let share = over / norm.sqrt();
+    (share > violation).then_some((share, row))
+}
+
+/// Lifts `sum_cover x <= |cover| - 1`, valid for a capacity of `room`: fractional `others` first, then what is there whole, then
+/// what is not there.
+fn lift(items: &[Item], cover: &[Item], mut others: Vec<Item>, mut room: u64) -> Option<Cover> {
+    let mut least = Least(vec![0]);
+    let mut weights: Vec<(u32, u32)> = Vec::new();
+    for item in cover {
+        least.add(item.bytes, 1);
+        weights.push((item.name, 1));
+    }
+    let mut most = cover.len() - 1;
+    others.sort_by(|a, b| b.value.total_cmp(&a.value).then(a.name.cmp(&b.name)));
+    let by_size = |list: &mut Vec<Item>| {
+        list.sort_by(|a, b| b.bytes.cmp(&a.bytes).then(a.name.cmp(&b.name)));
+    };
+    let is_whole = |i: &&Item| i.value > 1.0 - NEAR;
+    let mut whole: Vec<Item> = items.iter().filter(is_whole).copied().collect();
+    by_size(&mut whole);
+    let mut absent: Vec<Item> = items.iter().filter(|i| i.value <= NEAR).copied().collect();
+    by_size(&mut absent);
+    let up = |item: &Item, most: usize, room: u64, least: &Least| match room.checked_sub(item.bytes)
+    {
+        Some(beside) => most - least.most(beside).min(most),
+        // It is not there at all as long as the whole ones are: any weight is valid.
+        None => most + 1,
+    };
+    for item in &others {
+        let weight = up(item, most, room, &least);
+        least.add(item.bytes, weight);
+        weights.push((item.name, weight as u32));
+    }
+    for item in &whole {
+        room += item.bytes;
+        let weight = least.most(room) - most;
+        most += weight;
+        least.add(item.bytes, weight);
+        weights.push((item.name, weight as u32));
+        if least.0.len() > HEAVIEST {
+            return None;
+        }
+    }
+    for item in &absent {
+        let weight = up(item, most, room, &least);
+        least.add(item.bytes, weight);
+        weights.push((item.name, weight as u32));
+        if least.0.len() > HEAVIEST {
+            return None;
+        }
+    }
+    weights.retain(|w| w.1 > 0);
+    weights.sort_unstable();
+    Some(Cover {
+        weights,
+        most: most as u32,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_hold_for_all_that_fits_and_cut_the_point_off() {
+        let mut state = 11u64;
+        let mut below = |n: u64| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1);
+            (state >> 33) % n
+        };
+        let (mut found, mut tight) = (0, 0);
+        for _ in 0..3_000 {
+            let count = 4 + below(7) as u32;
+            let sizes: Vec<u64> = (0..count).map(|_| 1 + below(30)).collect();
+            let capacity = 10 + below(sizes.iter().sum::<u64>());
+            // A vertex of the relaxation: by random prices.
+            let mut order: Vec<u32> = (0..count).collect();
+            order.sort_by_key(|_| below(1000));
+            let mut left = capacity as f64;
+            let mut values = vec![0.0; count as usize];
+            for i in order {
+                let size = sizes[i as usize] as f64;
+                values[i as usize] = (left / size).clamp(0.0, 1.0);
+                left -= values[i as usize] * size;
+            }
+            let item = |i: u32| Item {
+                name: i,
+                bytes: sizes[i as usize],
+                value: values[i as usize],
+            };
+            let items: Vec<Item> = (0..count).map(item).collect();
+            let Some((share, row)) = separate(&items, capacity, 1e-6) else {
+                continue;
+            };
+            assert!(share > 0.0);
+            found += 1;
+            let mut reached = 0;
+            for set in 0u32..1 << count {
+                let has = |i: u32| set >> i & 1 == 1;
+                let bytes: u64 = (0..count)
+                    .filter(|i| has(*i))
+                    .map(|i| sizes[i as usize])
+                    .sum();
+                if bytes > capacity {
+                    continue;
+                }
+                let there = row.weights.iter().filter(|w| has(w.0));
+                let weight: u32 = there.map(|w| w.1).sum();
+                assert!(weight <= row.most, "{sizes:?} {capacity} {row:?} {set:b}");
+                reached = reached.max(weight);
+            }
+            tight += u32::from(reached == row.most);
+        }
+        assert!(found > 1_000, "{found}");
+        assert_eq!(tight, found);
+    }
+}
