@@ -205,10 +205,6 @@ pub trait Program: Clone + Debug + Send + Sync {
     /// An integer quantity to branch on.
     type Quantity: Copy + Ord + Debug + Send + Sync;
 
-    /// Whether nodes of a tree take along what their parent's bound rests on. That pays where it is many cuts, which take long to
-    /// find again; a few are found again in no time, and perhaps better ones.
-    const TAKES_ALONG: bool;
-
     /// Its size.
     fn extent(&self) -> Extent;
     /// The tensor of an interval.

@@ -133,7 +133,7 @@ pub(super) struct Relaxation<P: Program> {
     pub value: f64,
     /// Its solution.
     pub point: P::Point,
-    /// The intervals that are basic in it, where nodes take them along.
+    /// The intervals that are basic in it.
     pub support: Vec<P::Column>,
     /// Rows and duals of the best bound that was proven here.
     pub proof: Proof<P>,
@@ -341,9 +341,7 @@ impl<P: Program> Relaxation<P> {
             let enough = eager && met;
             // Before the purge: afterwards the solution's columns are others than the program's.
             self.point = self.master.point(&solution);
-            if P::TAKES_ALONG {
-                self.support = self.master.support(&solution);
-            }
+            self.support = self.master.support(&solution);
             let rows = self.violated_rows(overflow);
             let mut columns = Vec::new();
             if !self.settings.alternate || rows.is_empty() || enough {

@@ -500,9 +500,7 @@ fn solve_node<P: Program>(
     if open.is_empty() {
         return Ok(solved);
     }
-    if P::TAKES_ALONG {
-        solved.warm = relax.warm();
-    }
+    solved.warm = relax.warm();
     relax.exclude()?;
     let (chosen, gains) = choose(relax, &open, &effort, &mut solved.trials)?;
     let children = chosen.branches().map(|branch| {

@@ -25,8 +25,6 @@ impl Program for Graph {
     type Point = IntervalPoint;
     type Quantity = Quantity;
 
-    const TAKES_ALONG: bool = true;
-
     fn extent(&self) -> Extent {
         Extent {
             tensors: self.len(),

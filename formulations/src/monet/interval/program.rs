@@ -21,8 +21,6 @@ impl Program for Graph {
     type Point = Point;
     type Quantity = Quantity;
 
-    const TAKES_ALONG: bool = true;
-
     fn extent(&self) -> Extent {
         let ways = self.first.iter().chain(&self.again).map(Vec::len);
         Extent {
