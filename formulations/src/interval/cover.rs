@@ -56,26 +56,31 @@ const NEAR: f64 = 1e-6;
 /// Rows whose weights add up to more are left alone: they would be the knapsack row itself, nearly.
 const HEAVIEST: usize = 4096;
 
-/// Fewest bytes for each weight, of some items.
-struct Least(Vec<u64>);
+/// Items with weights.
+struct Lifted {
+    weights: Vec<(Item, u32)>,
+    /// Fewest bytes for each weight.
+    least: Vec<u64>,
+}
 
-impl Least {
+impl Lifted {
     /// The largest weight that fits.
     fn most(&self, capacity: u64) -> usize {
-        self.0.partition_point(|bytes| *bytes <= capacity) - 1
+        self.least.partition_point(|bytes| *bytes <= capacity) - 1
     }
 
-    /// One more item.
-    fn add(&mut self, bytes: u64, weight: usize) {
+    /// One more item; `None` if that is too heavy.
+    fn add(&mut self, item: &Item, weight: usize) -> Option<()> {
         if weight == 0 {
-            return;
+            return Some(());
         }
-        let old = self.0.len();
-        self.0.resize(old + weight, u64::MAX);
-        for v in (1..self.0.len()).rev() {
-            let with = self.0[v.saturating_sub(weight)].saturating_add(bytes);
-            self.0[v] = self.0[v].min(with);
+        self.weights.push((*item, weight as u32));
+        self.least.resize(self.least.len() + weight, u64::MAX);
+        for v in (1..self.least.len()).rev() {
+            let without = self.least[v.saturating_sub(weight)];
+            self.least[v] = self.least[v].min(without.saturating_add(item.bytes));
         }
+        (self.least.len() <= HEAVIEST).then_some(())
     }
 }
 
@@ -120,76 +125,64 @@ pub fn separate(items: &[Item], capacity: u64, violation: f64) -> Option<(f64, C
         }
         !spare
     });
-    let row = lift(items, &cover, others, room)?;
-    let value = |name: u32| {
-        items
-            .iter()
-            .find(|i| i.name == name)
-            .map_or(0.0, |i| i.value)
-    };
-    let (mut over, mut norm) = (-f64::from(row.most), 0.0);
-    for &(name, weight) in &row.weights {
-        over += f64::from(weight) * value(name);
+    let (mut lifted, most) = lift(items, &cover, others, room)?;
+    lifted.sort_unstable_by_key(|l| l.0.name);
+    let (mut over, mut norm) = (-(most as f64), 0.0);
+    for &(item, weight) in &lifted {
+        over += f64::from(weight) * item.value;
         norm += f64::from(weight) * f64::from(weight);
     }
     let share = over / norm.sqrt();
-    (share > violation).then_some((share, row))
+    let row = || Cover {
+        weights: lifted.iter().map(|l| (l.0.name, l.1)).collect(),
+        most: most as u32,
+    };
+    (share > violation).then(|| (share, row()))
 }
 
 /// Lifts `sum_cover x <= |cover| - 1`, valid for a capacity of `room`: fractional `others` first, then what is there whole, then
-/// what is not there.
-fn lift(items: &[Item], cover: &[Item], mut others: Vec<Item>, mut room: u64) -> Option<Cover> {
-    let mut least = Least(vec![0]);
-    let mut weights: Vec<(u32, u32)> = Vec::new();
+/// what is not there. Returns weights and right side.
+fn lift(
+    items: &[Item],
+    cover: &[Item],
+    mut others: Vec<Item>,
+    mut room: u64,
+) -> Option<(Vec<(Item, u32)>, usize)> {
+    let mut lifted = Lifted {
+        weights: Vec::new(),
+        least: vec![0],
+    };
     for item in cover {
-        least.add(item.bytes, 1);
-        weights.push((item.name, 1));
+        lifted.add(item, 1)?;
     }
     let mut most = cover.len() - 1;
-    others.sort_by(|a, b| b.value.total_cmp(&a.value).then(a.name.cmp(&b.name)));
-    let by_size = |list: &mut Vec<Item>| {
+    let large_first = |some: &dyn Fn(&Item) -> bool| {
+        let mut list: Vec<Item> = items.iter().filter(|i| some(i)).copied().collect();
         list.sort_by(|a, b| b.bytes.cmp(&a.bytes).then(a.name.cmp(&b.name)));
+        list
     };
-    let is_whole = |i: &&Item| i.value > 1.0 - NEAR;
-    let mut whole: Vec<Item> = items.iter().filter(is_whole).copied().collect();
-    by_size(&mut whole);
-    let mut absent: Vec<Item> = items.iter().filter(|i| i.value <= NEAR).copied().collect();
-    by_size(&mut absent);
-    let up = |item: &Item, most: usize, room: u64, least: &Least| match room.checked_sub(item.bytes)
-    {
-        Some(beside) => most - least.most(beside).min(most),
-        // It is not there at all as long as the whole ones are: any weight is valid.
-        None => most + 1,
-    };
+    let up =
+        |item: &Item, most: usize, room: u64, lifted: &Lifted| match room.checked_sub(item.bytes) {
+            Some(beside) => most - lifted.most(beside).min(most),
+            // It is not there at all as long as the whole ones are: any weight is valid.
+            None => most + 1,
+        };
+    others.sort_by(|a, b| b.value.total_cmp(&a.value).then(a.name.cmp(&b.name)));
     for item in &others {
-        let weight = up(item, most, room, &least);
-        least.add(item.bytes, weight);
-        weights.push((item.name, weight as u32));
+        let weight = up(item, most, room, &lifted);
+        lifted.add(item, weight)?;
     }
-    for item in &whole {
+    for item in large_first(&|i| i.value > 1.0 - NEAR) {
         room += item.bytes;
-        let weight = least.most(room) - most;
+        let weight = lifted.most(room) - most;
         most += weight;
-        least.add(item.bytes, weight);
-        weights.push((item.name, weight as u32));
-        if least.0.len() > HEAVIEST {
-            return None;
-        }
+        lifted.add(&item, weight)?;
     }
-    for item in &absent {
-        let weight = up(item, most, room, &least);
-        least.add(item.bytes, weight);
-        weights.push((item.name, weight as u32));
-        if least.0.len() > HEAVIEST {
-            return None;
-        }
+    for item in large_first(&|i| i.value <= NEAR) {
+        let weight = up(&item, most, room, &lifted);
+        lifted.add(&item, weight)?;
     }
-    weights.retain(|w| w.1 > 0);
-    weights.sort_unstable();
-    Some(Cover {
-        weights,
-        most: most as u32,
-    })
+    Some((lifted.weights, most))
 }
 
 #[cfg(test)]
