@@ -1,5 +1,6 @@
 //! The restricted program: some intervals, some rows, every choice, and the LP solver that holds them.
 
+use super::values::Values;
 use super::{Branch, Nature, Permits, Pricing, Program, Sense, Work};
 use remat_lp::{
     Algorithm, Bounds, ColId, Limits, LpOutcome, ModelBuilder, ModelError, NewCol, NewRow, RowId,
@@ -221,11 +222,10 @@ impl<P: Program> Master<P> {
     }
 
     /// The intervals and choices of a solution.
-    pub fn point(&self, solution: &Solution) -> P::Point {
+    pub(super) fn values(&self, solution: &Solution) -> Values<P::Column> {
         let (choices, values) = solution.x[CHOICES..].split_at(self.choices as usize);
         let columns = self.columns.iter().copied();
-        self.program
-            .point(&mut columns.zip(values.iter().copied()), choices)
+        Values::new(columns.zip(values.iter().copied()), choices)
     }
 
     /// The intervals that are basic in a solution.

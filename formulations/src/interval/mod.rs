@@ -10,6 +10,8 @@
 //! |---|---|
 //! | [`master`] | some intervals, some rows, and the LP solver that holds them |
 //! | [`relax`] | the relaxation of a node |
+//! | `values` | its solution, and points between solutions |
+//! | `lagrangian` | bounds from duals |
 //! | [`permits`] | what a better schedule may still do |
 //! | [`root`] | the first one |
 //! | [`tree`], `warm` | the search, and what its nodes take along |
@@ -22,6 +24,7 @@
 mod classes;
 pub(crate) mod cover;
 mod history;
+mod lagrangian;
 mod master;
 mod permits;
 mod price;
@@ -30,6 +33,7 @@ mod relax;
 mod root;
 mod strong;
 mod tree;
+mod values;
 mod warm;
 mod work;
 

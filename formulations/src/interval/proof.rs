@@ -4,7 +4,7 @@
 //! inner node (of the root above all) also prove what no better schedule below it does ([`Program::exclude`]), on which the
 //! bounds further down rest. Nothing else is needed to check the tree.
 
-use super::relax::Proof;
+use super::lagrangian::Proof;
 use super::{Branch, Program};
 use std::collections::BTreeMap;
 

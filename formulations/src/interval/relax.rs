@@ -1,6 +1,8 @@
 //! The relaxation of a node: columns and rows until nothing is violated and nothing pays, cuts, and again.
 
+use super::lagrangian::Proof;
 use super::master::Ages;
+use super::values::Values;
 use super::warm::Warm;
 use super::{Branch, Journal, Master, Permits, Program, Relaxed, RootSettings, RowLimits};
 use remat_lp::{Algorithm, LpOutcome, ModelError, Solution};
@@ -23,6 +25,12 @@ const CROWDED_AGES: Ages = Ages {
     rows: 1,
     columns: 4,
 };
+/// A bound that is lower than the value by more than this share of it lags behind.
+const LAG: f64 = 2e-3;
+/// How much of the mean of a node's solutions is in the next one's, and how much of it in the point inside.
+const MEMORY: f64 = 0.8;
+/// Fewer cuts than this at the point inside are few.
+const FEW: usize = 20;
 /// Rows and columns are purged a round later each time a convergence has taken so many more rounds.
 const PATIENT_EVERY: u32 = 32;
 
@@ -58,6 +66,8 @@ pub(super) struct CutEffort {
     pub rounds: usize,
     /// At first cuts are separated after every solve, whatever else is missing.
     pub eager: bool,
+    /// Cuts are looked for inside the relaxation, not at its vertex.
+    pub inside: bool,
     /// What counts as an end.
     pub tail: Tail,
 }
@@ -103,24 +113,6 @@ pub trait Company<P: Program> {
 /// Nothing.
 impl<P: Program> Company<P> for () {}
 
-/// Rows and duals, and the bound they prove.
-#[derive(Clone)]
-pub(super) struct Proof<P: Program> {
-    pub bound: u64,
-    pub rows: Vec<P::Row>,
-    pub duals: Vec<f64>,
-}
-
-impl<P: Program> Default for Proof<P> {
-    fn default() -> Self {
-        Proof {
-            bound: 0,
-            rows: Vec::new(),
-            duals: Vec::new(),
-        }
-    }
-}
-
 /// A restricted program, and what is known of the node it stands at.
 #[derive(Clone)]
 pub(super) struct Relaxation<P: Program> {
@@ -133,6 +125,9 @@ pub(super) struct Relaxation<P: Program> {
     pub value: f64,
     /// Its solution.
     pub point: P::Point,
+    values: Option<Values<P::Column>>,
+    /// The mean of the solutions at this node, the later the more.
+    mean: Option<Values<P::Column>>,
     /// The intervals that are basic in it.
     pub support: Vec<P::Column>,
     /// Rows and duals of the best bound that was proven here.
@@ -162,6 +157,8 @@ impl<P: Program> Relaxation<P> {
             bound: base,
             value: base as f64,
             point: P::Point::default(),
+            values: None,
+            mean: None,
             support: Vec::new(),
             proof: Proof::default(),
             settled: false,
@@ -187,6 +184,7 @@ impl<P: Program> Relaxation<P> {
         self.master.permit(permits)?;
         self.bound = bound;
         self.proof.bound = 0;
+        self.mean = None;
         Ok(())
     }
 
@@ -240,7 +238,7 @@ impl<P: Program> Relaxation<P> {
         let start = self.bound as f64;
         let mut values = vec![self.value];
         for round in 0..effort.rounds {
-            let added = self.add_cuts()?;
+            let added = self.add_cuts(effort.inside)?;
             if added == 0 && !eager {
                 return Ok(end);
             }
@@ -287,12 +285,21 @@ impl<P: Program> Relaxation<P> {
         )
     }
 
-    fn add_cuts(&mut self) -> Result<usize, ModelError> {
+    /// Cuts at the solution, or at a point `inside` the relaxation, between it and the mean of those before: a vertex has whatever no row
+    /// forbids yet, the next one has something else, and what cuts the point inside off cuts off much that is near both (in-out
+    /// separation; Ben-Ameur & Neto 2007, Fischetti & Salvagnin 2010).
+    fn add_cuts(&mut self, inside: bool) -> Result<usize, ModelError> {
         let clock = Instant::now();
         let s = &self.settings;
-        let rows = self
-            .program()
-            .cuts(&self.point, &s.separation, s.memory_cuts);
+        let program = self.program();
+        let cuts = |point: &P::Point| program.cuts(point, &s.separation, s.memory_cuts);
+        let mut rows = match (&self.values, &self.mean) {
+            (Some(last), Some(mean)) if inside => cuts(&last.towards(mean, MEMORY).point(program)),
+            _ => Vec::new(),
+        };
+        if rows.len() < FEW {
+            rows.extend(cuts(&self.point));
+        }
         self.spent.separation += clock.elapsed();
         let clock = Instant::now();
         let added = self.master.add_rows(rows)?;
@@ -340,7 +347,7 @@ impl<P: Program> Relaxation<P> {
             let met = self.master.is_met(&solution);
             let enough = eager && met;
             // Before the purge: afterwards the solution's columns are others than the program's.
-            self.point = self.master.point(&solution);
+            self.note(self.master.values(&solution));
             self.support = self.master.support(&solution);
             let rows = self.violated_rows(overflow);
             let mut columns = Vec::new();
@@ -426,30 +433,35 @@ impl<P: Program> Relaxation<P> {
         (best.map(|c| c.interval).collect(), pricing.bound)
     }
 
-    /// Computes the safe bound of a solution's duals. Permits hold below the cutoff, so no bound is above it.
+    /// Notes a solution.
+    fn note(&mut self, values: Values<P::Column>) {
+        self.point = values.point(self.program());
+        let mean = self.mean.take();
+        self.mean = Some(match mean {
+            Some(mean) => values.towards(&mean, MEMORY),
+            None => values.clone(),
+        });
+        self.values = Some(values);
+    }
+
+    /// Computes the safe bound of a solution's duals, and of some that are nearer the best so far where it lags behind the value.
     fn prove(&mut self, solution: &Solution) {
         let clock = Instant::now();
         let master = &self.master;
-        let duals = master.duals(solution);
-        let bound = master
-            .program()
-            .lagrangian_bound(master.permits(), master.rows(), &duals)
-            .min(self.cutoff);
-        self.bound = self.bound.max(bound);
-        if bound >= self.proof.bound {
-            let Proof {
-                bound: proven,
-                rows,
-                duals: prices,
-            } = &mut self.proof;
-            *proven = bound;
-            let priced = master.rows().iter().zip(duals).filter(|p| p.1 != 0.0);
-            rows.clear();
-            prices.clear();
-            for (row, price) in priced {
-                rows.push(row.clone());
-                prices.push(price);
+        let (program, permits) = (master.program(), master.permits());
+        let mut proof = Proof::of(program, permits, master.rows(), &master.duals(solution));
+        let best = proof.bound.max(self.proof.bound) as f64;
+        if self.proof.bound > 0 && best < (1.0 - LAG) * master.value(solution) {
+            let between = self.proof.between(&proof, program, permits);
+            if between.bound > proof.bound {
+                proof = between;
             }
+        }
+        // Permits hold below the cutoff, so no bound is above it.
+        proof.bound = proof.bound.min(self.cutoff);
+        self.bound = self.bound.max(proof.bound);
+        if proof.bound >= self.proof.bound {
+            self.proof = proof;
         }
         self.spent.pricing += clock.elapsed();
     }

@@ -203,6 +203,7 @@ impl<P: Program> Root<P> {
             let effort = CutEffort {
                 rounds: settings.cut_rounds,
                 eager,
+                inside: true,
                 tail: settings.tail,
             };
             end = relax.cut_rounds(effort, company)?;

@@ -6,8 +6,9 @@
 //! bound in integers.
 
 use super::history::History;
+use super::lagrangian::Proof;
 use super::proof::{Recorder, TreeProof};
-use super::relax::{CutEffort, Proof, RelaxEnd, Relaxation, Tail};
+use super::relax::{CutEffort, RelaxEnd, Relaxation, Tail};
 use super::strong::{Effort, Trials, choose};
 use super::warm::{RowPool, Warm};
 use super::{Branch, Open, Permits, Program, Root, Work};
@@ -468,6 +469,7 @@ fn solve_node<P: Program>(
         let effort = CutEffort {
             rounds: settings.node_cut_rounds,
             eager: true,
+            inside: false,
             tail: NODE_TAIL,
         };
         end = relax.cut_rounds(effort, &())?;
