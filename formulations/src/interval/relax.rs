@@ -25,6 +25,9 @@ const CROWDED_AGES: Ages = Ages {
     rows: 1,
     columns: 4,
 };
+/// A value that stays within this share of it over so many solves stands still.
+const STILL: f64 = 2e-5;
+const STILL_SOLVES: usize = 10;
 /// A bound that is lower than the value by more than this share of it lags behind.
 const LAG: f64 = 2e-3;
 /// How much of the mean of a node's solutions is in the next one's, and how much of it in the point inside.
@@ -47,6 +50,17 @@ pub enum RelaxEnd {
     Late,
     /// The LP solver gave up.
     Trouble,
+}
+
+/// How far a relaxation is solved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Until {
+    /// Until every tensor is where it is needed, in general a single time.
+    Met,
+    /// Until the value stands still. Large programs bring rows and columns on a plateau for as long as they took to come there.
+    Still,
+    /// Until nothing is violated and nothing pays.
+    End,
 }
 
 /// Where the work went.
@@ -89,15 +103,20 @@ pub struct Tail {
 impl Tail {
     /// Whether the last of some values are in it.
     fn holds(&self, values: &[f64], before: f64, rounds: usize) -> bool {
-        let Some(start) = values.len().checked_sub(rounds + 1) else {
+        let Some((apart, most)) = spread(values, rounds + 1) else {
             return false;
         };
-        let last = &values[start..];
-        let most = last.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let least = last.iter().copied().fold(f64::INFINITY, f64::min);
         let idle = self.of_value * rounds as f64 * most;
-        most - least <= idle.max(self.of_gain * (most - before))
+        apart <= idle.max(self.of_gain * (most - before))
     }
+}
+
+/// How far the last so many values are apart, and the largest of them; nothing where there are fewer.
+fn spread(values: &[f64], count: usize) -> Option<(f64, f64)> {
+    let last = &values[values.len().checked_sub(count)?..];
+    let most = last.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let least = last.iter().copied().fold(f64::INFINITY, f64::min);
+    Some((most - least, most))
 }
 
 /// What goes on beside a relaxation while it is solved.
@@ -134,6 +153,8 @@ pub(super) struct Relaxation<P: Program> {
     pub proof: Proof<P>,
     /// Whether that solution meets every row, apart from cuts that were not looked for, or is near one that does.
     pub settled: bool,
+    /// Whether nothing is violated and nothing pays at that solution.
+    pub complete: bool,
     /// Bounds from here on end a convergence.
     pub cutoff: u64,
     begin: Instant,
@@ -162,6 +183,7 @@ impl<P: Program> Relaxation<P> {
             support: Vec::new(),
             proof: Proof::default(),
             settled: false,
+            complete: false,
             cutoff: u64::MAX,
             begin: Instant::now(),
             penalties: 0,
@@ -242,7 +264,7 @@ impl<P: Program> Relaxation<P> {
             if added == 0 && !eager {
                 return Ok(end);
             }
-            end = self.converge(eager, company)?;
+            end = self.converge(if eager { Until::Met } else { Until::Still }, company)?;
             company.notice(&Relaxed(self));
             if self.settings.verbose {
                 println!("cut round {round}: {added} cuts, {}", self.summary());
@@ -257,7 +279,7 @@ impl<P: Program> Relaxation<P> {
             if eager && effort.tail.holds(&values, start, effort.tail.eager_rounds) {
                 // What is left is in the tail: from here on every relaxation is solved to its end.
                 eager = false;
-                end = self.converge(false, company)?;
+                end = self.converge(Until::Still, company)?;
                 company.notice(&Relaxed(self));
                 if end != RelaxEnd::Converged {
                     return Ok(end);
@@ -266,7 +288,7 @@ impl<P: Program> Relaxation<P> {
             }
         }
         if eager {
-            end = self.converge(false, company)?;
+            end = self.converge(Until::Still, company)?;
         }
         Ok(end)
     }
@@ -308,16 +330,16 @@ impl<P: Program> Relaxation<P> {
         Ok(added)
     }
 
-    /// Solves with rows and columns coming in until nothing is violated and nothing pays; if `eager`, until every tensor is
-    /// where it is needed, in general a single time. `company` is shown some on the way.
+    /// Solves with rows and columns coming in; `company` is shown some on the way.
     pub fn converge(
         &mut self,
-        eager: bool,
+        until: Until,
         company: &dyn Company<P>,
     ) -> Result<RelaxEnd, ModelError> {
         self.settled = false;
         let mut algorithm = Algorithm::Auto;
         let mut round = 0;
+        let mut values = Vec::new();
         loop {
             round += 1;
             let offers = company.offers();
@@ -345,7 +367,16 @@ impl<P: Program> Relaxation<P> {
             let late = self.is_late();
             let overflow = self.master.overflow(&solution);
             let met = self.master.is_met(&solution);
-            let enough = eager && met;
+            let moved = (self.master.value(&solution) - self.value).abs();
+            self.value = self.master.value(&solution);
+            values.push(self.value);
+            let enough = met
+                && match until {
+                    Until::Met => true,
+                    Until::Still => spread(&values, STILL_SOLVES)
+                        .is_some_and(|(apart, most)| apart <= STILL * most),
+                    Until::End => false,
+                };
             // Before the purge: afterwards the solution's columns are others than the program's.
             self.note(self.master.values(&solution));
             self.support = self.master.support(&solution);
@@ -363,8 +394,6 @@ impl<P: Program> Relaxation<P> {
             if self.spent.rounds.is_multiple_of(BOUND_EVERY) {
                 company.notice(&Relaxed(self));
             }
-            let moved = (self.master.value(&solution) - self.value).abs();
-            self.value = self.master.value(&solution);
             if self.bound >= self.cutoff {
                 return Ok(RelaxEnd::Cutoff);
             }
@@ -375,7 +404,7 @@ impl<P: Program> Relaxation<P> {
                 let age = self.settings.purge_age + round / PATIENT_EVERY;
                 let rows = self.master.rows().len();
                 let crowded = rows > CROWD * self.program().extent().tensors;
-                let ages = match eager && crowded {
+                let ages = match until == Until::Met && crowded {
                     true => CROWDED_AGES,
                     false => Ages {
                         rows: age,
@@ -398,11 +427,11 @@ impl<P: Program> Relaxation<P> {
                 (false, true) => Algorithm::Primal,
                 _ => Algorithm::Auto,
             };
-            let complete = added_rows + added_columns == 0;
-            if !complete && !late && !enough {
+            self.complete = added_rows + added_columns == 0;
+            if !self.complete && !late && !enough {
                 continue;
             }
-            self.settled = met && !late && (complete || moved < CALM * self.value.abs());
+            self.settled = met && !late && (self.complete || moved < CALM * self.value.abs());
             return Ok(if self.bound > self.program().costliest() {
                 RelaxEnd::Infeasible
             } else if late {

@@ -1,7 +1,7 @@
 //! The root: how it is worked on, and what it finds.
 
 use super::proof::Recorder;
-use super::relax::{Company, CutEffort, RelaxEnd, Relaxation, Tail};
+use super::relax::{Company, CutEffort, RelaxEnd, Relaxation, Tail, Until};
 use super::{Journal, Program, SeparationSettings, TreeProof};
 use remat_lp::{ModelError, Settings};
 use std::sync::Arc;
@@ -196,7 +196,12 @@ impl<P: Program> Root<P> {
     ) -> Result<Self, ModelError> {
         let mut relax = Relaxation::new(program, settings.clone(), journal)?;
         let eager = settings.cut_rounds > 0 && settings.eager_cuts;
-        let mut end = relax.converge(eager, company)?;
+        let until = match (eager, settings.cut_rounds) {
+            (true, _) => Until::Met,
+            (false, 0) => Until::End,
+            (false, _) => Until::Still,
+        };
+        let mut end = relax.converge(until, company)?;
         let plain = relax.bound;
         company.notice(&Relaxed(&relax));
         if end == RelaxEnd::Converged {

@@ -8,7 +8,7 @@
 use super::history::History;
 use super::lagrangian::Proof;
 use super::proof::{Recorder, TreeProof};
-use super::relax::{CutEffort, RelaxEnd, Relaxation, Tail};
+use super::relax::{CutEffort, RelaxEnd, Relaxation, Tail, Until};
 use super::strong::{Effort, Trials, choose};
 use super::warm::{RowPool, Warm};
 use super::{Branch, Open, Permits, Program, Root, Work};
@@ -464,7 +464,11 @@ fn solve_node<P: Program>(
     Arc::make_mut(&mut below).exclude_all_of(permits);
     relax.enter(&node.branches, below, node.bound)?;
     relax.take(&node.warm)?;
-    let mut end = relax.converge(settings.node_cut_rounds > 0, &())?;
+    let until = match settings.node_cut_rounds {
+        0 => Until::Still,
+        _ => Until::Met,
+    };
+    let mut end = relax.converge(until, &())?;
     if end == RelaxEnd::Converged && settings.node_cut_rounds > 0 {
         let effort = CutEffort {
             rounds: settings.node_cut_rounds,
@@ -494,7 +498,16 @@ fn solve_node<P: Program>(
     if end != RelaxEnd::Converged {
         return Ok(solved);
     }
-    let open = relax.program().open(&relax.point, OPEN);
+    let mut open = relax.program().open(&relax.point, OPEN);
+    if open.is_empty() && !relax.complete {
+        // Integral, but maybe not a schedule: a row may be missing.
+        end = relax.converge(Until::End, &())?;
+        solved.bound = relax.bound;
+        if end != RelaxEnd::Converged {
+            return Ok(solved);
+        }
+        open = relax.program().open(&relax.point, OPEN);
+    }
     solved.visited = Some(Visited {
         point: relax.point.clone(),
         integral: open.is_empty(),
