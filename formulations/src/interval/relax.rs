@@ -40,7 +40,7 @@ const PATIENT_EVERY: u32 = 32;
 /// How a convergence ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RelaxEnd {
-    /// Nothing is violated and nothing pays (or a single solve was asked for).
+    /// As far as was asked for: nothing is violated and nothing pays, the value stands still, or every tensor is where it is needed.
     Converged,
     /// The bound has reached the cutoff.
     Cutoff,
