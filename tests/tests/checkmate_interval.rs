@@ -173,15 +173,15 @@ fn rows_and_cuts_hold_at_every_schedule_that_fits() {
                     left >= right
                 };
                 exceeded |= matches!(row, Row::Memory { gauge: 0, .. }) && !holds;
-                let of_memory = row.is_memory() || matches!(row, Row::Cover { .. });
+                let of_memory = row.is_memory() || matches!(row, Row::Cover(_));
                 assert!(
                     holds || (of_memory && !fits),
                     "round {round}: {row:?} {left} {right}"
                 );
                 checks += 1;
                 tight += usize::from(matches!(row, Row::PathMemory(_)) && left == right);
-                if let Row::Cover { made, .. } = row {
-                    full[usize::from(*made > 0)] += usize::from(left == right && fits);
+                if let Row::Cover(at) = row {
+                    full[usize::from(at.made > 0)] += usize::from(left == right && fits);
                 }
             }
             assert_eq!(

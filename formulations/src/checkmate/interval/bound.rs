@@ -133,7 +133,7 @@ pub(super) fn multipliers(graph: &Graph, rows: &[Row], duals: &[f64]) -> Option<
     let mut size = 1.0 + graph.base_cost() as f64;
     for (row, y) in rows.iter().zip(duals) {
         let factor = match row {
-            Row::Cover { cover, made, .. } => n * (cover.total() + f64::from(*made)),
+            Row::Cover(at) => n * at.total(),
             row if row.is_memory() => n * all_bytes,
             _ => n,
         };

@@ -7,7 +7,8 @@
 //! of `k` is one item, of the size of all that `k` needs, and its inputs are none. Where `k` is not recomputed the row only says that the others
 //! fit, so it holds at every schedule.
 
-use super::{Graph, IntervalPoint, Row};
+use super::{Graph, Interval, IntervalPoint, Row};
+use crate::interval::Cover;
 use crate::interval::cover::{Item, VIOLATION, separate};
 
 /// Covers are looked for at events with at least this share of the capacity in use.
@@ -18,6 +19,40 @@ const EVENTS: usize = 2;
 const MADE: f64 = 0.02;
 /// Rows in a round.
 const LIMIT: usize = 100;
+
+/// What fits at an event, as integers see it: a row of the form.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EventCover {
+    /// The stage.
+    pub stage: u32,
+    /// The node whose turn it is.
+    pub node: u32,
+    /// What counts when it is there.
+    pub cover: Cover,
+    /// What counts besides if the node is recomputed: it has its inputs then, which count for nothing themselves.
+    pub made: u32,
+}
+
+impl EventCover {
+    /// Coefficient of an interval.
+    pub fn coefficient(&self, len: usize, c: &Interval) -> i64 {
+        let starts = c.node == self.node && c.start == self.stage && c.is_recomputed();
+        let there = i64::from(c.covers(len, self.stage, self.node));
+        let weight = i64::from(self.cover.weight(c.node));
+        -weight * there - i64::from(self.made) * i64::from(starts)
+    }
+
+    /// The tensors whose intervals may count, each once: a node that counts when it is made is not among the others.
+    pub fn tensors(&self) -> impl Iterator<Item = u32> {
+        let others = self.cover.weights.iter().map(|w| w.0);
+        others.chain((self.made > 0).then_some(self.node))
+    }
+
+    /// All weights and the right side together.
+    pub fn total(&self) -> f64 {
+        self.cover.total() + f64::from(self.made)
+    }
+}
 
 /// An event, and how much of its node's recomputation a point has where that is one of the items.
 #[derive(Clone, Copy)]
@@ -45,12 +80,12 @@ impl IntervalPoint {
                 continue;
             };
             let made = moment.made.map_or(0, |_| cover.take(node));
-            let row = Row::Cover {
+            let row = Row::Cover(EventCover {
                 stage,
                 node,
                 cover,
                 made,
-            };
+            });
             found.push((share, row));
         }
         found.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));

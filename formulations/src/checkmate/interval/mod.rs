@@ -36,13 +36,13 @@ mod proof;
 
 pub use bound::lagrangian_bound;
 pub use branch::{Branch, Quantity};
+pub use covers::EventCover;
 pub use point::IntervalPoint;
 pub use program::{RootError, root_bound, root_bound_recorded};
 pub use proof::BoundProof;
 
 use super::Graph;
 use super::path_cuts::{PathCut, PathMemoryCut};
-use crate::interval::Cover;
 use crate::schedule::CheckmateSchedule;
 
 /// A stretch of time that a tensor spends in memory.
@@ -152,16 +152,7 @@ pub enum Row {
         gauge: u32,
     },
     /// What fits at an event, as integers see it.
-    Cover {
-        /// The stage.
-        stage: u32,
-        /// The node whose turn it is.
-        node: u32,
-        /// What counts when it is there.
-        cover: Cover,
-        /// What counts besides if the node is recomputed: it has its inputs then, which count for nothing themselves.
-        made: u32,
-    },
+    Cover(EventCover),
     /// A path cut.
     Path(PathCut),
     /// A path memory cut, with companions.
@@ -202,17 +193,7 @@ impl Row {
                     _ => 0,
                 }
             }
-            Row::Cover {
-                stage,
-                node,
-                cover,
-                made,
-            } => {
-                let starts = c.node == *node && c.start == *stage && c.is_recomputed();
-                let there = i64::from(c.covers(n, *stage, *node));
-                let weight = i64::from(cover.weight(c.node));
-                -weight * there - i64::from(*made) * i64::from(starts)
-            }
+            Row::Cover(at) => at.coefficient(n, c),
             Row::Path(cut) => {
                 let held = c.crosses(cut.from) && cut.path.contains(&c.node);
                 let made = c.node == cut.source()
@@ -248,7 +229,7 @@ impl Row {
         match self {
             Row::Need { .. } | Row::Path(_) => 1,
             Row::Input { .. } => 0,
-            Row::Cover { cover, .. } => -i64::from(cover.most),
+            Row::Cover(at) => -i64::from(at.cover.most),
             Row::Memory { stage, node, gauge } => {
                 let gauge = &graph.gauges[*gauge as usize];
                 let own = match stage == node {

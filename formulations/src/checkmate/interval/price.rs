@@ -70,18 +70,14 @@ impl<T: Number> Prices<T> {
                             .push((*stage, *stage, -y.times(scratch)));
                     }
                 }
-                Row::Cover {
-                    stage,
-                    node,
-                    cover,
-                    made,
-                } => {
-                    if *made > 0 {
-                        let worth = y.times(i64::from(*made));
-                        tensors[*node as usize].start.push((*stage, *stage, -worth));
+                Row::Cover(at) => {
+                    if at.made > 0 {
+                        let worth = y.times(i64::from(at.made));
+                        let start = (at.stage, at.stage, -worth);
+                        tensors[at.node as usize].start.push(start);
                     }
-                    let e = event(n, *stage, *node);
-                    for &(i, weight) in &cover.weights {
+                    let e = event(n, at.stage, at.node);
+                    for &(i, weight) in &at.cover.weights {
                         let worth = y.times(i64::from(weight));
                         tensors[i as usize].cover.push((e, -worth));
                     }
@@ -396,14 +392,7 @@ pub(super) fn uses(graph: &Graph, row: &Row, note: &mut dyn FnMut(u32)) {
             let alive = |i: &u32| graph.last_stage[*i as usize] >= *stage;
             (0..=*stage).filter(alive).for_each(note);
         }
-        Row::Cover {
-            node, cover, made, ..
-        } => {
-            // A node that counts when it is made is not among the others.
-            let others = cover.weights.iter().map(|w| w.0);
-            let made = (*made > 0).then_some(*node);
-            others.chain(made).for_each(note);
-        }
+        Row::Cover(at) => at.tensors().for_each(note),
         Row::Path(cut) => cut.path.iter().copied().for_each(note),
         Row::PathMemory(cut) => {
             let beside = cut.companions.iter().map(|g| g.1);

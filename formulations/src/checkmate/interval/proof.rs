@@ -116,15 +116,11 @@ fn write_row(graph: &Graph, row: &Row, text: &mut String) {
             let unit = graph.gauges[*gauge as usize].unit;
             let _ = write!(text, "memory {stage} {node} {unit}");
         }
-        Row::Cover {
-            stage,
-            node,
-            cover,
-            made,
-        } => {
-            let _ = write!(text, "cover {stage} {node} {} {made}", cover.most);
-            let weights = cover.weights.iter().map(|w| format!("{} {}", w.0, w.1));
-            write_list(weights, text);
+        Row::Cover(at) => {
+            let (most, made) = (at.cover.most, at.made);
+            let _ = write!(text, "cover {} {} {most} {made}", at.stage, at.node);
+            let weights = at.cover.weights.iter();
+            write_list(weights.map(|w| format!("{} {}", w.0, w.1)), text);
         }
         Row::Path(cut) => {
             let _ = write!(text, "path {} {}", cut.from, cut.reader);
