@@ -31,6 +31,7 @@ pub mod bound;
 pub mod budget;
 pub mod checkmate;
 pub mod document;
+mod entries;
 pub mod explain;
 pub mod frontier;
 pub mod instance;

@@ -561,13 +561,7 @@ impl<P: Program> Master<P> {
 /// Adds up entries of one index, drops zeros.
 fn merged(mut entries: Vec<(u32, i64)>) -> impl Iterator<Item = (u32, i64)> {
     entries.sort_unstable_by_key(|e| e.0);
-    entries.dedup_by(|later, first| {
-        let same = later.0 == first.0;
-        if same {
-            first.1 += later.1;
-        }
-        same
-    });
+    crate::entries::add_up(&mut entries);
     entries.into_iter().filter(|e| e.1 != 0)
 }
 

@@ -34,13 +34,7 @@ impl<C: Copy + Ord> Values<C> {
         columns.extend(scaled(other, share));
         // Two runs that are in order: as fast as a merge.
         columns.sort_by_key(|c| c.0);
-        columns.dedup_by(|later, first| {
-            let same = later.0 == first.0;
-            if same {
-                first.1 += later.1;
-            }
-            same
-        });
+        crate::entries::add_up(&mut columns);
         columns.retain(|c| c.1 > NOTHING);
         let choices = self.choices.iter().zip(&other.choices);
         Values {

@@ -64,13 +64,7 @@ impl Compact {
         }
         // One column may stand for several tensors: the R of a reader that nothing follows.
         terms.sort_unstable_by_key(|e| e.0);
-        terms.dedup_by(|later, first| {
-            let same = later.0 == first.0;
-            if same {
-                first.1 += later.1;
-            }
-            same
-        });
+        crate::entries::add_up(&mut terms);
         let unit = g.memory_unit();
         let entries = terms.into_iter().map(|(c, m)| (c, m as f64 / unit));
         Some(NewRow::new(..=room as f64 / unit, entries))

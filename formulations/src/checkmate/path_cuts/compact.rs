@@ -44,13 +44,7 @@ impl Terms {
     /// Sorted, each column once.
     fn merged(mut self) -> (Vec<(ColId, f64)>, f64) {
         self.entries.sort_by_key(|e| e.0);
-        self.entries.dedup_by(|later, first| {
-            let same = later.0 == first.0;
-            if same {
-                first.1 += later.1;
-            }
-            same
-        });
+        crate::entries::add_up(&mut self.entries);
         (self.entries, self.constant)
     }
 }

@@ -104,13 +104,7 @@ fn merge(entries: &mut Vec<(u32, f64)>) {
     if !entries.is_sorted_by_key(|e| e.0) {
         entries.sort_by_key(|e| e.0);
     }
-    entries.dedup_by(|later, first| {
-        let same = later.0 == first.0;
-        if same {
-            first.1 += later.1;
-        }
-        same
-    });
+    crate::entries::add_up(entries);
     entries.retain(|e| e.1 != 0.0);
 }
 

@@ -1,0 +1,14 @@
+//! Lists of entries: keys with values that add up.
+
+use std::ops::AddAssign;
+
+/// Adds up neighbours of one key, the first of them stays.
+pub(crate) fn add_up<K: PartialEq, V: AddAssign + Copy>(entries: &mut Vec<(K, V)>) {
+    entries.dedup_by(|later, first| {
+        let same = later.0 == first.0;
+        if same {
+            first.1 += later.1;
+        }
+        same
+    });
+}
