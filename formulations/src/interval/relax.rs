@@ -19,12 +19,19 @@ const FRESH_STARTS: usize = 20;
 /// A value that has moved by less than this share of it since the last solve is near that of the relaxation.
 const CALM: f64 = 1e-3;
 /// So many rows for each tensor are a crowd.
-const CROWD: usize = 5;
+const CROWD: usize = 2;
 /// In a crowd, few of the rows that eager cutting brings matter for long: kept, they are most of the program, and of the time.
 const CROWDED_AGES: Ages = Ages {
     rows: 1,
     columns: 4,
 };
+/// Columns with a reduced cost above this share of the objective are dear.
+const DEAR: f64 = 1e-3;
+/// So many columns for each row are many. Networks of hundreds of layers have ten, all of which every pivot looks at: there columns that
+/// are less dear go, and after fewer rounds.
+const MANY: usize = 4;
+const MANY_DEAR: f64 = 1e-4;
+const MANY_AGE: u32 = 2;
 /// A value that stays within this share of it over so many solves stands still.
 const STILL: f64 = 2e-5;
 const STILL_SOLVES: usize = 10;
@@ -293,6 +300,26 @@ impl<P: Program> Relaxation<P> {
         Ok(end)
     }
 
+    /// At which ages rows and columns are purged in a round of a convergence, and from which reduced cost on, as a share of the
+    /// objective.
+    fn purges(&self, until: Until, round: u32) -> (Ages, f64) {
+        // What comes and goes in turns stays in the end.
+        let age = self.settings.purge_age + round / PATIENT_EVERY;
+        let rows = self.master.rows().len();
+        let mut ages = Ages {
+            rows: age,
+            columns: age,
+        };
+        if until == Until::Met && rows > CROWD * self.program().extent().tensors {
+            ages = CROWDED_AGES;
+        }
+        if self.master.num_columns() <= MANY * rows {
+            return (ages, DEAR);
+        }
+        ages.columns = MANY_AGE;
+        (ages, MANY_DEAR)
+    }
+
     fn summary(&self) -> String {
         format!(
             "{:.2}, bound {}, {} rows, {} columns, {} pivots, lp {:.2} s, pricing {:.2} s, separation {:.2} s",
@@ -399,19 +426,9 @@ impl<P: Program> Relaxation<P> {
             }
             let clock = Instant::now();
             if self.settings.purge_age > 0 {
-                let dear = 1e-3 * solution.objective.abs();
-                // What comes and goes in turns stays in the end.
-                let age = self.settings.purge_age + round / PATIENT_EVERY;
-                let rows = self.master.rows().len();
-                let crowded = rows > CROWD * self.program().extent().tensors;
-                let ages = match until == Until::Met && crowded {
-                    true => CROWDED_AGES,
-                    false => Ages {
-                        rows: age,
-                        columns: age,
-                    },
-                };
-                self.master.purge(&solution, ages, dear)?;
+                let (ages, dear) = self.purges(until, round);
+                self.master
+                    .purge(&solution, ages, dear * solution.objective.abs())?;
             }
             let added_columns = self.master.add_columns(columns)?;
             let added_rows = self.master.add_rows(rows)?;

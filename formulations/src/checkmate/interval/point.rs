@@ -2,8 +2,8 @@
 
 use super::{Graph, Interval, Row, event, starts_between};
 use crate::checkmate::Gauge;
-use crate::checkmate::path_cuts::walk_memory;
 use crate::checkmate::path_cuts::{FractionalPoint, PathCut, PathMemoryCut, SeparationSettings};
+use crate::checkmate::path_cuts::{MemoryCandidate, walk_memory};
 use crate::schedule::{BitMatrix, CheckmateSchedule};
 
 /// Intervals with their values.
@@ -13,6 +13,9 @@ pub struct IntervalPoint {
     pub intervals: Vec<(Interval, f64)>,
 }
 
+/// Path memory cuts that are computed for each that is wanted, the most promising first: a point far from its end has tens of
+/// thousands of windows.
+const CANDIDATES: usize = 5;
 /// Values below count as 0.
 const ZERO: f64 = 1e-9;
 
@@ -253,7 +256,14 @@ impl IntervalPoint {
         let tensors = self.by_tensor(graph);
         let point = self.fractional(graph);
         let mut found = Vec::new();
-        for (path, held) in walk_memory(graph, &point, settings) {
+        let mut candidates = walk_memory(graph, &point, settings);
+        candidates.sort_by(|a, b| {
+            let order = b.share.total_cmp(&a.share);
+            order.then_with(|| a.path.cmp(&b.path))
+        });
+        candidates.truncate(CANDIDATES.saturating_mul(settings.memory_limit));
+        for candidate in candidates {
+            let MemoryCandidate { path, held, .. } = candidate;
             let (share, cut) = self.memory_cut(graph, path, held, &tensors);
             if share > settings.violation {
                 found.push((share, cut));

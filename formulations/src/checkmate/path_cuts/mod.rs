@@ -36,7 +36,7 @@ mod memory;
 mod walk;
 
 pub use compact::{memory_cut_row, path_cut_row, point_of, separate_memory_cuts};
-pub use memory::walk_memory;
+pub use memory::{MemoryCandidate, walk_memory};
 pub use walk::separate;
 
 pub use crate::interval::SeparationSettings;
