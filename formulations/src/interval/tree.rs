@@ -157,6 +157,8 @@ const MOST: u32 = 20;
 const STUCK: f64 = 0.02;
 /// Quantities that are looked at before one is chosen to branch on.
 const OPEN: usize = 64;
+/// The same where the last branching came to nothing: on a plateau it is seldom those with the most at stake that lead off it.
+const OPEN_IF_STUCK: usize = 300;
 
 /// Whether the best schedule costs so much more than the bound that a better one is worth more than the tree.
 pub(crate) fn is_far(best: u64, bound: u64) -> bool {
@@ -488,17 +490,21 @@ fn solve_node<P: Program>(
         gained: None,
     };
     let mut effort = *effort;
+    let mut looked_at = OPEN;
     if let Some((open, up, before)) = node.made_at {
         let gain = (relax.value.min(target as f64) - before).max(0.0);
         solved.gained = Some((open, up, gain));
-        // Where branchings come to nothing, history is of no use: it is worth any trial to find one that does not.
-        effort.thrifty &= gain > STUCK * (target as f64 - before);
+        if gain <= STUCK * (target as f64 - before) {
+            // Where branchings come to nothing, history is of no use: it is worth any trial to find one that does not.
+            effort.thrifty = false;
+            looked_at = OPEN_IF_STUCK;
+        }
     }
     // Where the relaxation was not solved to its end, its bound stands.
     if end != RelaxEnd::Converged {
         return Ok(solved);
     }
-    let mut open = relax.program().open(&relax.point, OPEN);
+    let mut open = relax.program().open(&relax.point, looked_at);
     if open.is_empty() && !relax.complete {
         // Integral, but maybe not a schedule: a row may be missing.
         end = relax.converge(Until::End, &())?;
@@ -506,7 +512,7 @@ fn solve_node<P: Program>(
         if end != RelaxEnd::Converged {
             return Ok(solved);
         }
-        open = relax.program().open(&relax.point, OPEN);
+        open = relax.program().open(&relax.point, looked_at);
     }
     solved.visited = Some(Visited {
         point: relax.point.clone(),
