@@ -18,7 +18,7 @@ pub use graph::Graph;
 pub use landscape::{CheckmateWalk, Landscape, Walk};
 pub use polish::{POLISH_MOVES_PER_NODE, POLISH_RUNS, polish};
 pub use population::Population;
-pub use portfolio::{Guide, PortfolioSettings, search};
+pub use portfolio::{Annealed, Guide, PortfolioSettings, search};
 pub use random::Random;
 pub(crate) use stage::{StageScratch, evaluate};
 pub use state::{Delta, Flip, State};

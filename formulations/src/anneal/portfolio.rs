@@ -73,8 +73,16 @@ pub struct PortfolioSettings {
     pub target: u64,
 }
 
-/// Anneals in rounds, from `start` (retained sets) and from the schedules of `population`, which takes in what is found. Returns the
-/// moves that the runs of all rounds were given.
+/// What rounds of annealing came to.
+#[derive(Clone, Copy, Debug)]
+pub struct Annealed {
+    /// Moves that the runs of all rounds were given.
+    pub moves: u64,
+    /// Moves that the runs of the next round would get, for each node of the graph.
+    pub moves_per_node: u64,
+}
+
+/// Anneals in rounds, from `start` (retained sets) and from the schedules of `population`, which takes in what is found.
 ///
 /// A round runs `LANES` runs in the current rayon pool and ends when all have ended; what they found is merged in lane
 /// order. Half of the runs start afresh, and one when the population is full; the others from its [children](Population::child). Of those
@@ -90,7 +98,7 @@ pub fn search<L: Landscape>(
     guide: &dyn Guide,
     stop: &(dyn Fn() -> bool + Sync),
     watch: &Watch,
-) -> u64 {
+) -> Annealed {
     let clock = Instant::now();
     let best = |population: &Population| population.best().map(|found| found.cost);
     let halt = || stop() || settings.time_limit.is_some_and(|l| clock.elapsed() >= l);
@@ -175,7 +183,10 @@ pub fn search<L: Landscape>(
             }
         }
     }
-    given
+    Annealed {
+        moves: given,
+        moves_per_node: round_moves / (graph.nodes() as u64).max(1),
+    }
 }
 
 impl PortfolioSettings {

@@ -16,6 +16,7 @@
 //! | [`root`] | the first one |
 //! | [`tree`], `warm` | the search, and what its nodes take along |
 //! | `strong`, `history` | trials of branchings, and what they have gained |
+//! | `share` | how tree and annealing share the time |
 //! | [`proof`] | what a tree leaves behind as a proof |
 //! | `cover` | what fits beside each other, as integers see it |
 //! | `classes` | like tensors, counted together |
@@ -31,6 +32,7 @@ mod price;
 mod proof;
 mod relax;
 mod root;
+mod share;
 mod strong;
 mod tree;
 mod values;
@@ -48,7 +50,7 @@ pub(crate) use price::{Number, most_below, rounded_up};
 pub use proof::{ProvenNode, TreeProof};
 pub use relax::{Company, RelaxEnd, Tail};
 pub use root::{Relaxed, Root, RootBound, RootSettings, RootStatus};
-pub(crate) use tree::is_far;
+pub(crate) use share::is_far;
 pub use tree::{Exchange, TreeEnd, TreeOutcome, TreeSettings, Visited, search};
 pub use work::Work;
 

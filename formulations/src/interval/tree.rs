@@ -9,6 +9,7 @@ use super::history::History;
 use super::lagrangian::Proof;
 use super::proof::{Recorder, TreeProof};
 use super::relax::{CutEffort, RelaxEnd, Relaxation, Tail, Until};
+use super::share::{Share, is_far};
 use super::strong::{Effort, Trials, choose};
 use super::warm::{RowPool, Warm};
 use super::{Branch, Open, Permits, Program, Root, Work};
@@ -72,7 +73,7 @@ pub struct Visited<P: Program> {
 pub trait Exchange<P: Program> {
     /// Cost of the best schedule known.
     fn best(&self) -> Option<u64>;
-    /// Makes schedules that are near solutions of relaxations; returns the work done, in moves of the annealing.
+    /// Makes schedules that are near solutions of relaxations, or others; returns the work done, in moves of the annealing.
     fn visit(&self, visited: Vec<Visited<P>>) -> u64;
     /// How far the tree is: proven bound, nodes, simplex iterations.
     fn progress(&self, bound: u64, nodes: u64, iterations: u64);
@@ -145,25 +146,14 @@ const NODE_TAIL: Tail = Tail {
 
 /// Nodes solved side by side: fixed, so that the answer does not depend on the number of threads.
 const LANES: usize = 4;
-/// Ticks of the LP solver in the time of a move of the annealing, about.
-const TICKS_PER_MOVE: u64 = 400;
-/// Where the gap is wider than this share, a better schedule is worth more: half of the time is annealed at first.
-const FAR: f64 = 0.01;
-/// Elsewhere the tree has so many times as much as the annealing; more by one after every `IDLE` rounds that find nothing, up to `MOST`.
-const SHARE: u32 = 2;
-const IDLE: u32 = 5;
-const MOST: u32 = 20;
-/// A node whose branching gained less than this share of what would have closed it is stuck.
+/// A node whose branching gained less than this share of what would have closed it, and of the value, is stuck. Where the gap is wide
+/// a small part of it is still progress.
 const STUCK: f64 = 0.02;
+const STUCK_VALUE: f64 = 1e-5;
 /// Quantities that are looked at before one is chosen to branch on.
 const OPEN: usize = 64;
 /// The same where the last branching came to nothing: on a plateau it is seldom those with the most at stake that lead off it.
 const OPEN_IF_STUCK: usize = 300;
-
-/// Whether the best schedule costs so much more than the bound that a better one is worth more than the tree.
-pub(crate) fn is_far(best: u64, bound: u64) -> bool {
-    best.saturating_sub(bound) as f64 > FAR * best as f64
-}
 
 /// Bound first, then the younger node.
 type Key = (u64, std::cmp::Reverse<u64>);
@@ -181,9 +171,8 @@ struct Tree<'a, P: Program> {
     root_bound: u64,
     created: u64,
     nodes: u64,
-    /// Work on relaxations and trials that is still to be matched by annealing, and rounds of it without a better schedule.
-    unmatched: i64,
-    idle: u32,
+    /// What the annealing is still owed for relaxations and trials.
+    share: Share,
     history: History,
     /// What proves the bound of the root.
     proof: Proof<P>,
@@ -234,8 +223,7 @@ impl<'a, P: Program> Tree<'a, P> {
             root_bound: bound,
             created: 0,
             nodes: 0,
-            unmatched: 0,
-            idle: 0,
+            share: Share::default(),
             history: History::default(),
             proof,
             permits: (permits.clone(), u64::MAX),
@@ -263,6 +251,12 @@ impl<'a, P: Program> Tree<'a, P> {
     }
 
     fn run(mut self) -> Result<TreeOutcome<P>, ModelError> {
+        let best = self.exchange.best();
+        if best.is_none_or(|best| is_far(best, self.bound)) {
+            // While the root was solved the annealing had what was left of the machine.
+            self.share.owe(self.root_work.ticks, best, self.bound);
+            self.anneal(Vec::new());
+        }
         loop {
             self.update_bound();
             let work = self.work();
@@ -275,23 +269,11 @@ impl<'a, P: Program> Tree<'a, P> {
             if round.iter().all(Option::is_none) {
                 break;
             }
-            let before = self.exchange.best();
+            let best = self.exchange.best();
             let visited = self.solve_round(round)?;
-            let far = |best: u64| is_far(best, self.bound);
-            let least = match before.is_none_or(far) {
-                true => 1,
-                false => SHARE,
-            };
-            let share = (least + self.idle / IDLE).min(MOST);
-            self.unmatched += ((self.work().ticks - work.ticks) / u64::from(share)) as i64;
-            if !visited.is_empty() {
-                let spent = self.exchange.visit(visited) * TICKS_PER_MOVE;
-                self.unmatched -= spent as i64;
-                self.idle += 1;
-            }
-            if self.exchange.best() < before {
-                self.idle = 0;
-            }
+            let ticks = self.work().ticks - work.ticks;
+            self.share.owe(ticks, best, self.bound);
+            self.anneal(visited);
         }
         Ok(TreeOutcome {
             end: if self.bound > self.lanes[0].program().costliest() {
@@ -308,6 +290,20 @@ impl<'a, P: Program> Tree<'a, P> {
             cuts: self.lanes.iter().map(|l| l.spent.cuts).sum(),
             proof: self.recorder.map(Recorder::finish),
         })
+    }
+
+    /// Anneals from relaxations, and on as long as it is due.
+    fn anneal(&mut self, visited: Vec<Visited<P>>) {
+        let mut visited = Some(visited).filter(|v| !v.is_empty());
+        while (visited.is_some() || self.share.is_due()) && !self.limit_reached() {
+            let best = self.exchange.best();
+            let moves = self.exchange.visit(visited.take().unwrap_or_default());
+            let found = self.exchange.best();
+            self.share.pay(moves, found.is_some() && found != best);
+            if moves == 0 {
+                break;
+            }
+        }
     }
 
     fn work(&self) -> Work {
@@ -405,7 +401,7 @@ impl<'a, P: Program> Tree<'a, P> {
             .map(|(relax, node)| node.map(|n| solve_node(relax, n, permits, &round_of)))
             .collect();
         let mut visited = Vec::new();
-        let time = self.unmatched > 0;
+        let time = self.share.is_due();
         for (lane, solved) in solved.into_iter().enumerate() {
             let Some(mut solved) = solved.transpose()? else {
                 continue;
@@ -494,7 +490,7 @@ fn solve_node<P: Program>(
     if let Some((open, up, before)) = node.made_at {
         let gain = (relax.value.min(target as f64) - before).max(0.0);
         solved.gained = Some((open, up, gain));
-        if gain <= STUCK * (target as f64 - before) {
+        if gain <= (STUCK * (target as f64 - before)).min(STUCK_VALUE * before) {
             // Where branchings come to nothing, history is of no use: it is worth any trial to find one that does not.
             effort.thrifty = false;
             looked_at = OPEN_IF_STUCK;

@@ -26,7 +26,9 @@ const IDLE_ROUNDS: u32 = 6;
 const FIRST_MOVES_PER_NODE: u64 = 1 << 10;
 /// Rounds at a time during the tree: nothing else is annealed as long as the gap is wide ([`interval::is_far`]), where relaxations
 /// guide badly; then as much as what they guide.
-const RENEWED_ROUNDS: u32 = 4;
+const RENEWED_ROUNDS: u64 = 4;
+/// Their longest runs, in moves of the first ones.
+const LONGEST_RENEWED: u64 = 16;
 
 /// An instance and a budget, as the search sees them.
 pub(crate) trait Problem: Sync {
@@ -142,14 +144,17 @@ struct Shared<'a, P: Problem> {
     /// Time is over, or the user asks, or nothing better is possible.
     stop: Arc<AtomicBool>,
     polished: AtomicU64,
-    annealed: Annealed,
+    turns: Turns,
 }
 
-/// Annealing during the tree, in moves of Checkmate's.
+/// Annealing during the tree.
 #[derive(Default)]
-struct Annealed {
+struct Turns {
+    /// Work so far, in moves of Checkmate's.
     polishing: AtomicU64,
     renewing: AtomicU64,
+    /// Moves of the next round's runs, for each node.
+    pace: AtomicU64,
 }
 
 impl<'a, P: Problem> Shared<'a, P> {
@@ -167,7 +172,7 @@ impl<'a, P: Problem> Shared<'a, P> {
             infeasible: AtomicBool::new(false),
             stop: Arc::new(AtomicBool::new(false)),
             polished: AtomicU64::new(0),
-            annealed: Annealed::default(),
+            turns: Turns::default(),
         }
     }
 
@@ -209,7 +214,7 @@ impl<'a, P: Problem> Shared<'a, P> {
         let mut population = locked(&self.population);
         found.into_iter().for_each(|f| population.admit(f));
         let spent = P::Landscape::MOVE_WEIGHT * moves * (starts.len() * POLISH_RUNS) as u64;
-        self.annealed.polishing.fetch_add(spent, Ordering::Relaxed);
+        self.turns.polishing.fetch_add(spent, Ordering::Relaxed);
         spent
     }
 
@@ -225,15 +230,20 @@ impl<'a, P: Problem> Shared<'a, P> {
         let stream = self.polished.fetch_add(1, Ordering::Relaxed);
         // Where nothing fits yet, only long runs come near.
         let longer = if self.watch.best().is_none() { 4 } else { 1 };
+        let first = longer * self.moves_per_node(FIRST_MOVES_PER_NODE);
+        // Runs are as long as the rounds before have come to, fewer in number.
+        let pace = self.turns.pace.load(Ordering::Relaxed);
+        let pace = pace.clamp(first, LONGEST_RENEWED * first);
+        let rounds = (RENEWED_ROUNDS * first / pace).max(1) as u32;
         let portfolio = PortfolioSettings {
             seed: self.settings.seed ^ (stream + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
-            moves_per_node: longer * self.moves_per_node(FIRST_MOVES_PER_NODE),
-            rounds: RENEWED_ROUNDS,
-            idle_rounds: RENEWED_ROUNDS,
+            moves_per_node: pace,
+            rounds,
+            idle_rounds: rounds,
             time_limit: None,
             target: 0,
         };
-        let moves = anneal::search(
+        let annealed = anneal::search(
             self.problem.landscape(),
             self.problem.everything(),
             &mut locked(&self.population),
@@ -242,8 +252,10 @@ impl<'a, P: Problem> Shared<'a, P> {
             &|| self.is_stopped() || (self.is_timed() && self.is_closed()),
             &self.watch,
         );
-        let spent = P::Landscape::MOVE_WEIGHT * moves;
-        self.annealed.renewing.fetch_add(spent, Ordering::Relaxed);
+        let spent = P::Landscape::MOVE_WEIGHT * annealed.moves;
+        let turns = &self.turns;
+        turns.renewing.fetch_add(spent, Ordering::Relaxed);
+        turns.pace.store(annealed.moves_per_node, Ordering::Relaxed);
         spent
     }
 
@@ -324,7 +336,7 @@ fn root_and_annealing<P: Problem>(
             let mut population = locked(&shared.population);
             let known = first.unwrap_or_else(|| shared.problem.known(left));
             known.into_iter().for_each(|found| population.admit(found));
-            anneal::search(
+            let annealed = anneal::search(
                 shared.problem.landscape(),
                 shared.problem.everything(),
                 &mut population,
@@ -333,6 +345,10 @@ fn root_and_annealing<P: Problem>(
                 &stop,
                 &shared.watch,
             );
+            shared
+                .turns
+                .pace
+                .store(annealed.moves_per_node, Ordering::Relaxed);
             // Nothing is better than what meets the bound.
             if population
                 .best()
@@ -462,10 +478,14 @@ impl<P: Problem> Exchange<P::Program> for Shared<'_, P> {
         let near = |v: Visited<P::Program>| self.problem.near(program, &v.point, 0.5);
         let starts: Vec<BitMatrix> = visited.into_iter().map(near).collect();
         let polished = self.polish(&starts);
-        let work = &self.annealed;
+        let turns = &self.turns;
         let behind =
-            work.renewing.load(Ordering::Relaxed) <= work.polishing.load(Ordering::Relaxed);
-        polished + if behind { self.renew() } else { 0 }
+            turns.renewing.load(Ordering::Relaxed) <= turns.polishing.load(Ordering::Relaxed);
+        let renewed = match behind || starts.is_empty() {
+            true => self.renew(),
+            false => 0,
+        };
+        polished + renewed
     }
 
     fn progress(&self, bound: u64, nodes: u64, iterations: u64) {
