@@ -251,9 +251,9 @@ impl<'a, P: Program> Tree<'a, P> {
     }
 
     fn run(mut self) -> Result<TreeOutcome<P>, ModelError> {
-        let best = self.exchange.best();
-        if best.is_none_or(|best| is_far(best, self.bound)) {
+        if self.is_far() {
             // While the root was solved the annealing had what was left of the machine.
+            let best = self.exchange.best();
             self.share.owe(self.root_work.ticks, best, self.bound);
             self.anneal(Vec::new());
         }
@@ -292,10 +292,12 @@ impl<'a, P: Program> Tree<'a, P> {
         })
     }
 
-    /// Anneals from relaxations, and on as long as it is due.
+    /// Anneals from relaxations, and on as long as it is due where the gap is wide. Elsewhere relaxations guide better than good
+    /// schedules do, and more of them come from the tree alone.
     fn anneal(&mut self, visited: Vec<Visited<P>>) {
         let mut visited = Some(visited).filter(|v| !v.is_empty());
-        while (visited.is_some() || self.share.is_due()) && !self.limit_reached() {
+        while (visited.is_some() || (self.is_far() && self.share.is_due())) && !self.limit_reached()
+        {
             let best = self.exchange.best();
             let moves = self.exchange.visit(visited.take().unwrap_or_default());
             let found = self.exchange.best();
@@ -304,6 +306,11 @@ impl<'a, P: Program> Tree<'a, P> {
                 break;
             }
         }
+    }
+
+    fn is_far(&self) -> bool {
+        let best = self.exchange.best();
+        best.is_none_or(|best| is_far(best, self.bound))
     }
 
     fn work(&self) -> Work {

@@ -481,11 +481,7 @@ impl<P: Problem> Exchange<P::Program> for Shared<'_, P> {
         let turns = &self.turns;
         let behind =
             turns.renewing.load(Ordering::Relaxed) <= turns.polishing.load(Ordering::Relaxed);
-        let renewed = match behind || starts.is_empty() {
-            true => self.renew(),
-            false => 0,
-        };
-        polished + renewed
+        polished + if behind { self.renew() } else { 0 }
     }
 
     fn progress(&self, bound: u64, nodes: u64, iterations: u64) {
