@@ -146,10 +146,8 @@ const NODE_TAIL: Tail = Tail {
 
 /// Nodes solved side by side: fixed, so that the answer does not depend on the number of threads.
 const LANES: usize = 4;
-/// A node whose branching gained less than this share of what would have closed it, and of the value, is stuck. Where the gap is wide
-/// a small part of it is still progress.
+/// A node whose branching gained less than this share of what would have closed it is stuck.
 const STUCK: f64 = 0.02;
-const STUCK_VALUE: f64 = 1e-5;
 /// Quantities that are looked at before one is chosen to branch on.
 const OPEN: usize = 64;
 /// The same where the last branching came to nothing: on a plateau it is seldom those with the most at stake that lead off it.
@@ -497,7 +495,7 @@ fn solve_node<P: Program>(
     if let Some((open, up, before)) = node.made_at {
         let gain = (relax.value.min(target as f64) - before).max(0.0);
         solved.gained = Some((open, up, gain));
-        if gain <= (STUCK * (target as f64 - before)).min(STUCK_VALUE * before) {
+        if gain <= STUCK * (target as f64 - before) {
             // Where branchings come to nothing, history is of no use: it is worth any trial to find one that does not.
             effort.thrifty = false;
             looked_at = OPEN_IF_STUCK;
