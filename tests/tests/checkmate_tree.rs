@@ -48,6 +48,16 @@ impl Exchange<Graph> for Alone<'_> {
 }
 
 fn tree(instance: &Instance, budget_bytes: u64, round: usize) -> (TreeOutcome<Graph>, Option<u64>) {
+    tree_of(instance, budget_bytes, round, u64::MAX)
+}
+
+/// The same with so many nodes at most.
+fn tree_of(
+    instance: &Instance,
+    budget_bytes: u64,
+    round: usize,
+    nodes: u64,
+) -> (TreeOutcome<Graph>, Option<u64>) {
     let graph = Arc::new(Graph::new(instance, budget_bytes).unwrap());
     let root = RootSettings {
         cut_rounds: [40, 0, 2][round % 3],
@@ -59,6 +69,7 @@ fn tree(instance: &Instance, budget_bytes: u64, round: usize) -> (TreeOutcome<Gr
         node_cut_rounds: [4, 0][round % 2],
         strong_candidates: [40, 1, 3][round % 3],
         prove: true,
+        nodes,
         ..TreeSettings::default()
     };
     let alone = Alone {
@@ -111,6 +122,22 @@ fn the_tree_finds_the_optimum_of_small_graphs_and_proves_it() {
     }
     println!("{rounds} graphs: {branched} branched, {infeasible} infeasible");
     assert!(branched * 20 > rounds && infeasible > 0);
+}
+
+#[test]
+fn schedules_of_the_last_nodes_count_when_the_limit_of_nodes_ends_the_search() {
+    let mut numbers = Numbers::new(7);
+    let mut met = 0;
+    for round in 0..60 {
+        let (instance, budget) = random_instance(round, &mut numbers);
+        let (outcome, best) = tree(&instance, budget, round);
+        if best.is_some() {
+            let within = tree_of(&instance, budget, round, outcome.nodes).1;
+            assert_eq!(within, best, "round {round}: {} nodes", outcome.nodes);
+            met += 1;
+        }
+    }
+    assert!(met > 20, "{met}");
 }
 
 /// The proof of a tree as text.

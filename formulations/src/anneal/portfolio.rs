@@ -82,7 +82,8 @@ pub struct Annealed {
     pub moves_per_node: u64,
 }
 
-/// Anneals in rounds, from `start` (retained sets) and from the schedules of `population`, which takes in what is found.
+/// Anneals in rounds, from `start` (retained sets) and from the schedules of `population`, which takes in what is found. Returns
+/// what the rounds came to.
 ///
 /// A round runs `LANES` runs in the current rayon pool and ends when all have ended; what they found is merged in lane
 /// order. Half of the runs start afresh, and one when the population is full; the others from its [children](Population::child). Of those

@@ -292,12 +292,12 @@ impl<'a, P: Program> Tree<'a, P> {
 
     /// Anneals from relaxations, and on as long as it is due where the gap is wide. Elsewhere relaxations guide better than good
     /// schedules do, and more of them come from the tree alone.
-    fn anneal(&mut self, visited: Vec<Visited<P>>) {
-        let mut visited = Some(visited).filter(|v| !v.is_empty());
-        while (visited.is_some() || (self.is_far() && self.share.is_due())) && !self.limit_reached()
-        {
+    fn anneal(&mut self, mut visited: Vec<Visited<P>>) {
+        let goes_on = |tree: &Self| tree.is_far() && tree.share.is_due() && !tree.limit_reached();
+        // What a round brought is looked at whatever ends the search: it may be a schedule.
+        while !visited.is_empty() || goes_on(self) {
             let best = self.exchange.best();
-            let moves = self.exchange.visit(visited.take().unwrap_or_default());
+            let moves = self.exchange.visit(std::mem::take(&mut visited));
             let found = self.exchange.best();
             self.share.pay(moves, found.is_some() && found != best);
             if moves == 0 {
