@@ -1,4 +1,4 @@
-//! Lifted covers of MONeT's memory rows: every schedule that fits meets them.
+//! Lifted covers of MONeT's memory rows, and path memory cuts: every schedule that fits meets them.
 
 use remat_formulations::interval::SeparationSettings;
 use remat_formulations::monet::interval::{
@@ -34,18 +34,26 @@ fn average(graph: &Graph, schedules: &[MonetSchedule]) -> Point {
     Point::new(graph, columns.into_iter(), choices)
 }
 
-#[test]
-fn covers_hold_at_schedules_that_fit() {
-    let (mut count, mut of_runs, mut of_windows, mut heavy) = (0, 0, 0, 0);
-    let (mut tight, mut fitting) = (0, 0);
+/// Rows of a kind that cut off what schedules are on average, from many small instances.
+#[derive(Default)]
+struct Found {
+    rows: Vec<Row>,
+    /// How often one held with equality, and schedules that fit.
+    tight: usize,
+    fitting: usize,
+}
+
+/// Every row holds at the schedules that fit.
+fn rows_of(kind: Kind, rounds: std::ops::Range<u64>) -> Found {
     let settings = SeparationSettings {
         violation: 0.01,
         memory_limit: 200,
         covers: true,
         ..SeparationSettings::default()
     };
-    for round in 0..960 {
-        let numbers = &mut Numbers::new(70_000 + round);
+    let mut all = Found::default();
+    for round in rounds {
+        let numbers = &mut Numbers::new(round);
         let mode = Mode::all().nth(round as usize % 16).unwrap();
         let instance = training(3 + round as usize % 4, mode, numbers);
         let schedules: Vec<_> = (0..10).map(|_| schedule(&instance, numbers)).collect();
@@ -54,49 +62,71 @@ fn covers_hold_at_schedules_that_fit() {
         peaks.sort_unstable();
         let budget = peaks[2];
         let graph = Graph::new(&instance, budget).unwrap();
-        // Covers cut off what schedules that do not fit are on average.
+        // They cut off what schedules that do not fit are on average.
         let points = schedules.windows(3).map(|some| average(&graph, some));
         let cuts = points.flat_map(|p| separate_cuts(&graph, &p, &settings, true));
-        let rows: Vec<Row> = cuts.filter(|row| row.kind == Kind::Cover).collect();
-        count += rows.len();
-        for row in &rows {
-            let run = |t: &Term| {
-                matches!(
-                    t,
-                    Term::Start {
-                        which: Which::AtLeast(_),
-                        ..
-                    }
-                )
-            };
-            let window = |t: &Term| {
-                matches!(
-                    t,
-                    Term::Start {
-                        which: Which::All,
-                        ..
-                    }
-                )
-            };
-            let weight =
-                |t: &Term| matches!(t, Term::Stored { coefficient, .. } if *coefficient < -1);
-            of_runs += usize::from(row.terms.iter().any(run));
-            of_windows += usize::from(row.terms.iter().any(window));
-            heavy += usize::from(row.terms.iter().any(weight));
-        }
+        let rows: Vec<Row> = cuts.filter(|row| row.kind == kind).collect();
         for s in schedules.iter().filter(|s| peak(s) <= budget) {
             let (intervals, ways) = point(&graph, s);
-            fitting += 1;
+            all.fitting += 1;
             for row in &rows {
                 let holds = row.holds(&graph, &intervals, &ways);
                 assert!(holds, "round {round}: {row:?} at {intervals:?} {ways:?}");
-                tight += usize::from(row.activity(&graph, &intervals, &ways) == row.right);
+                all.tight += usize::from(row.activity(&graph, &intervals, &ways) == row.right);
             }
         }
+        all.rows.extend(rows);
     }
+    all
+}
+
+impl Found {
+    fn with(&self, term: impl Fn(&Term) -> bool) -> usize {
+        let has = |row: &&Row| row.terms.iter().any(&term);
+        self.rows.iter().filter(has).count()
+    }
+}
+
+fn counts(term: &Term, starts: Which) -> bool {
+    matches!(term, Term::Start { which, .. } if *which == starts)
+}
+
+#[test]
+fn covers_hold_at_schedules_that_fit() {
+    let found = rows_of(Kind::Cover, 70_000..70_960);
+    let run =
+        |t: &Term| matches!(t, Term::Start { which, .. } if matches!(which, Which::AtLeast(_)));
+    let of_runs = found.with(run);
+    let of_windows = found.with(|t| counts(t, Which::All));
+    let heavy = found.with(|t| matches!(t, Term::Stored { coefficient, .. } if *coefficient < -1));
+    let Found {
+        rows,
+        tight,
+        fitting,
+    } = found;
+    let count = rows.len();
     println!(
         "{count} covers, {of_runs} of runs, {of_windows} of windows, {heavy} with weights, {tight} times tight, {fitting} schedules"
     );
     assert!(count > 1_000 && of_runs > 100 && of_windows > 10 && heavy > 50);
     assert!(tight > 1_000 && fitting > 2_000);
+}
+
+#[test]
+fn path_memory_cuts_hold_at_schedules_that_fit() {
+    let found = rows_of(Kind::PathMemory, 80_000..85_000);
+    let of_windows = found.with(|t| counts(t, Which::All));
+    let of_choices = found.with(|t| matches!(t, Term::Choice { .. }));
+    let held = found.with(|t| matches!(t, Term::Held { .. }));
+    let Found {
+        rows,
+        tight,
+        fitting,
+    } = found;
+    let count = rows.len();
+    println!(
+        "{count} cuts, {of_windows} of windows, {of_choices} of choices, {held} with what is held, {tight} times tight, {fitting} schedules"
+    );
+    assert!(count > 1_000 && of_windows > 100 && of_choices > 100 && held > 20);
+    assert!(tight > 200 && fitting > 10_000);
 }

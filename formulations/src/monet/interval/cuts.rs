@@ -5,6 +5,7 @@
 //! between implementations that read different tensors, one cut takes a path for each: their common part counts once, and
 //! the node `j` at their head too, which no sum of cuts for the single tensors gives.
 
+use super::either::{Beginning, either_way};
 use super::{Graph, PathCut, Point, Row};
 use crate::interval::SeparationSettings;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -16,6 +17,10 @@ const NONE: u32 = u32::MAX;
 const BY_ROUNDING: f64 = 0.3;
 /// How much more than as it is a cut is violated when it is rounded, to be worth it.
 const BETTER: f64 = 0.01;
+
+/// How far from violated one that charges both ways may look to be tried, as a share of that; and in how many windows it is.
+const NEARLY: f64 = -0.2;
+const TRIES: usize = 3;
 
 /// Distances to one tensor for the stages `1..=last`.
 struct Walk {
@@ -101,7 +106,7 @@ impl Walk {
     }
 }
 
-/// Reader, source, and the form of the cut (as it is, cover, rounded): one cut of a round for each.
+/// Reader, source, and the form of the cut (as it is, cover, rounded, both ways): one cut of a round for each.
 type Moment = (u32, u32, u8);
 
 /// Choices of a backward node and the tensors with which each may be content.
@@ -322,6 +327,7 @@ fn memory_cuts(
         .collect();
     // A cover may be violated where the sum is not.
     let mut best = vec![(-1.0, 0); sources.len()];
+    let mut either: Vec<Vec<(f64, usize)>> = vec![Vec::new(); sources.len()];
     let n = graph.columns;
     // Bytes that stay up to the turn of a node behind k (from the left), before k (from the right).
     let stay = |k: usize, a: usize, upto: usize| {
@@ -343,6 +349,23 @@ fn memory_cuts(
         for k in (0..n).rev() {
             right[k] = right[k + 1] + stay(k, a, b);
         }
+        let begin = Beginning::of(graph, a);
+        let fill = begin.fill(graph, point, |k| stay(k, a, b));
+        for (&j, tops) in sources.iter().zip(&mut either) {
+            let stored = target.least(j, a);
+            if stored > 1.0 - settings.violation {
+                continue;
+            }
+            let need = graph.need_bytes(j).max(1) as f64;
+            let own = graph.passing[j as usize].iter().chain([&j]);
+            let own: f64 = own.map(|&u| stay(u as usize, a, b)).sum();
+            let more = (room - begin.room + graph.bytes[j as usize]) as f64;
+            let load = fill.at(stored) - own + need * (target.need - stored) + more * stored;
+            let share = (load - room as f64) / need;
+            if share > NEARLY {
+                tops.push((share, a));
+            }
+        }
         for ((&j, window), slot) in sources.iter().zip(&windows).zip(&mut best) {
             let (due, _) = window[a - 1];
             if due <= settings.violation {
@@ -359,6 +382,16 @@ fn memory_cuts(
         }
     }
     let mut out = Vec::new();
+    for (&j, tops) in sources.iter().zip(&mut either) {
+        tops.sort_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
+        let found = tops.iter().take(TRIES).filter_map(|&(_, a)| {
+            let (cut, _) = target.cut(graph, point, b, a, j);
+            either_way(graph, point, &cut, target.need)
+        });
+        let best = found.max_by(|x, y| x.0.total_cmp(&y.0));
+        let best = best.filter(|f| f.0 > settings.violation);
+        out.extend(best.map(|(share, row)| (share, row, (b as u32, j, 3))));
+    }
     for ((&j, window), &(_, since)) in sources.iter().zip(&windows).zip(&best) {
         if since == 0 {
             continue;

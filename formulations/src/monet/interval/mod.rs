@@ -21,6 +21,7 @@ mod bound;
 mod branch;
 mod cover;
 mod cuts;
+mod either;
 mod graph;
 mod point;
 mod price;

@@ -1,0 +1,261 @@
+//! Path memory cuts that charge both ways: what is computed, and what is stored instead.
+//!
+//! In the situation of a path cut either `j` is computed whole in some stage of `[a,b]`, or something of the paths is stored when
+//! stage `a` begins. Each way takes memory, beside what stays throughout, and a relaxation that mixes the two has room for more
+//! than either leaves. With `D_k` as for path memory cuts (`since = a`), tensors `G` that are none of `J` and the paths, `S'[a,k]` for what is
+//! there when `a` begins, all of it within `room'_a`, and any `r` among the rooms of `[a,b]`:
+//!
+//! ```text
+//! sum_J m_k D_k + need_j (sum_ways M[b,p] - sum_stored S[a,p]) + sum_stored (m_p + more) S[a,p]
+//!     - sum_G m_k (1 - S'[a,k]) - sum_{t=a..b} min(need_j, max(0, room_t - r)) R[t,j]   <=   r,
+//! more = r - room'_a + sum_G m_k
+//! ```
+//!
+//! Where nothing of the paths is stored, `j` is computed in some `t` if one of the ways is chosen, and what stays fits beside it in
+//! `room_t`; if none is chosen, what stays fits in every room of the window. Where `s >= 1` tensors of the paths are stored, they, what stays
+//! and `G`, less what is missing of it, are there when `a` begins, so the left side is at most `r + (s - 1) (more - need_j)`:
+//! `more` is at most `need_j` where `s` may be 2. Any part of the bytes of a tensor of `G` may count.
+
+use super::rows::{Kind, Term, Which, start};
+use super::{Graph, PathCut, Point, Row};
+
+/// Tensors that are there by less than this are taken as absent.
+const ABSENT: f64 = 1e-6;
+/// Steps in which it is estimated how much of the paths is stored.
+const LEVELS: usize = 8;
+
+/// What is charged when a stage begins: at the turn of its first node or, if that has less room, at the backward node before.
+#[derive(Clone, Copy)]
+pub(super) struct Beginning {
+    stage: usize,
+    /// Bytes for all that is there.
+    pub room: i64,
+    /// Whether what is held for the backward node before is charged too.
+    holds: bool,
+}
+
+impl Beginning {
+    /// That of a stage from 1 on.
+    pub fn of(graph: &Graph, stage: usize) -> Beginning {
+        let first = graph.room[stage];
+        let scratch = graph.choices[stage - 1].iter().map(|c| c.workspace).min();
+        let before = graph.backward_room[stage - 1] - scratch.unwrap_or(0);
+        // Stage 0 has no backward node.
+        let holds = stage > 1 && before <= first;
+        Beginning {
+            stage,
+            room: if holds { before } else { first },
+            holds,
+        }
+    }
+
+    /// How much of a tensor is there.
+    fn there(&self, point: &Point, k: usize) -> f64 {
+        let held = match self.holds {
+            true => point.held(self.stage - 1, k),
+            false => 0.0,
+        };
+        point.stored(self.stage, k) + held
+    }
+
+    /// By how much of the paths is stored, in steps, the bytes that others fill: each stays or is there when the stage begins,
+    /// whichever is more. `stay` tells the bytes that stay.
+    pub fn fill(&self, graph: &Graph, point: &Point, stay: impl Fn(usize) -> f64) -> Fill {
+        let mut sums = [0.0; LEVELS + 1];
+        for (k, &bytes) in graph.bytes.iter().enumerate() {
+            let missing = 1.0 - self.there(point, k);
+            let stays = stay(k);
+            for (level, sum) in sums.iter_mut().enumerate() {
+                let begins = level as f64 / LEVELS as f64 - missing;
+                *sum += stays.max(bytes as f64 * begins);
+            }
+        }
+        Fill(sums)
+    }
+}
+
+/// An estimate of the bytes that others fill.
+pub(super) struct Fill([f64; LEVELS + 1]);
+
+impl Fill {
+    /// Where so much of the paths is stored.
+    pub fn at(&self, stored: f64) -> f64 {
+        self.0[((stored * LEVELS as f64) as usize).min(LEVELS)]
+    }
+}
+
+/// The paths and stages of a cut, at a point.
+struct Either<'a> {
+    graph: &'a Graph,
+    point: &'a Point,
+    cut: &'a PathCut,
+    begin: Beginning,
+    /// `need_j`.
+    needed: i64,
+    /// How much of the paths is stored.
+    stored: f64,
+    /// `J`, and how much of each stays.
+    staying: Vec<(u32, f64)>,
+    /// What may be in `G`, and what that promises for each byte beyond what it does by staying; the best first.
+    there: Vec<(u32, f64)>,
+}
+
+/// A right side, and what counts with it.
+struct Way {
+    right: i64,
+    more: i64,
+    /// Bytes of `G` that count.
+    there: Vec<(u32, i64)>,
+    violation: f64,
+}
+
+impl<'a> Either<'a> {
+    fn new(graph: &'a Graph, point: &'a Point, cut: &'a PathCut) -> Self {
+        let a = cut.from as usize;
+        let stored = cut.stored.iter().map(|&p| point.stored(a, p as usize));
+        let mut either = Either {
+            graph,
+            point,
+            cut,
+            begin: Beginning::of(graph, a),
+            needed: graph.need_bytes(cut.source).max(1),
+            stored: stored.sum(),
+            staying: Vec::new(),
+            there: Vec::new(),
+        };
+        let is_other = |k: &u32| graph.bytes[*k as usize] > 0 && !cut.stored.contains(k);
+        for k in (0..graph.columns as u32).filter(is_other) {
+            let stays = either.stays(k);
+            let begins = either.stored - (1.0 - either.begin.there(point, k as usize));
+            if begins > stays + ABSENT {
+                either.there.push((k, begins - stays));
+            }
+            if stays > ABSENT {
+                either.staying.push((k, stays));
+            }
+        }
+        let best_first = |x: &(u32, f64), y: &(u32, f64)| y.1.total_cmp(&x.1).then(x.0.cmp(&y.0));
+        either.there.sort_by(best_first);
+        either
+    }
+
+    /// The stage up to whose beginning a tensor stays.
+    fn upto(&self, k: u32) -> u32 {
+        self.cut.reader + u32::from(k < self.cut.source)
+    }
+
+    /// How much of a tensor stays; nothing of what the computation of `j` charges.
+    fn stays(&self, k: u32) -> f64 {
+        let j = self.cut.source;
+        if k == j || self.graph.passing[j as usize].binary_search(&k).is_ok() {
+            return 0.0;
+        }
+        let upto = self.upto(k) as usize;
+        let made = self.point.made_before(k as usize);
+        let stored = self.point.stored(upto, k as usize);
+        (stored - (made[upto] - made[self.cut.from as usize])).max(0.0)
+    }
+
+    /// The stages of the window with more room than `right`, and how much of the computation of `j` that relieves.
+    fn roomy(&self, right: i64) -> impl Iterator<Item = (u32, i64)> {
+        let stages = self.cut.from..=self.cut.reader;
+        let more = move |t: u32| (self.graph.room[t as usize] - right).clamp(0, self.needed);
+        stages.map(move |t| (t, more(t))).filter(|t| t.1 > 0)
+    }
+
+    /// What counts with a right side; `need` tells how much of the ways is chosen.
+    fn way(&self, right: i64, need: f64) -> Way {
+        let most = match self.cut.stored.len() {
+            1 => i64::MAX,
+            _ => self.needed,
+        };
+        let bytes = |k: u32| self.graph.bytes[k as usize];
+        let (a, j) = (self.cut.from as usize, self.cut.source as usize);
+        let on_paths = self.cut.stored.iter();
+        let on_paths = on_paths.map(|&p| bytes(p) as f64 * self.point.stored(a, p as usize));
+        let staying = self.staying.iter().map(|&(k, x)| bytes(k) as f64 * x);
+        let roomy = self.roomy(right);
+        let roomy = roomy.map(|(t, less)| less as f64 * self.point.made(t as usize, j));
+        let mut more = (right - self.begin.room).min(most);
+        let mut violation = staying.sum::<f64>()
+            + self.needed as f64 * (need - self.stored)
+            + on_paths.sum::<f64>()
+            + more as f64 * self.stored
+            - roomy.sum::<f64>()
+            - right as f64;
+        let mut there = Vec::new();
+        for &(k, promise) in &self.there {
+            let part = bytes(k).min(most - more);
+            // A part of what stays is no more than all of it.
+            if part == bytes(k) || (part > 0 && self.stays(k) <= ABSENT) {
+                more += part;
+                violation += promise * part as f64;
+                there.push((k, part));
+            }
+        }
+        Way {
+            right,
+            more,
+            there,
+            violation,
+        }
+    }
+
+    fn row(&self, way: &Way) -> Row {
+        let Either { graph, cut, .. } = *self;
+        let (a, j) = (cut.from, cut.source);
+        let mut terms = Vec::new();
+        let mut right = way.right;
+        for &(k, part) in &way.there {
+            right += part;
+            graph.stored(&mut terms, k, a, part);
+            if self.begin.holds {
+                graph.held(&mut terms, k, a - 1, part);
+            }
+        }
+        let counted = |k: u32| way.there.iter().any(|t| t.0 == k);
+        for &(k, _) in self.staying.iter().filter(|s| !counted(s.0)) {
+            let (bytes, upto) = (graph.bytes[k as usize], self.upto(k));
+            graph.stored(&mut terms, k, upto, bytes);
+            if a < upto {
+                terms.push(start(k, a, upto - 1, Which::All, -bytes));
+            }
+        }
+        for &p in &cut.stored {
+            let bytes = graph.bytes[p as usize] + way.more;
+            graph.stored(&mut terms, p, a, bytes - self.needed);
+        }
+        let relieved = |(t, less): (u32, i64)| start(j, t, t, Which::All, -less);
+        terms.extend(self.roomy(way.right).map(relieved));
+        if cut.ways.len() == graph.choices[cut.reader as usize].len() {
+            right -= self.needed;
+        } else {
+            terms.extend(cut.ways.iter().map(|&way| Term::Choice {
+                stage: cut.reader,
+                way,
+                coefficient: self.needed,
+            }));
+        }
+        Row {
+            kind: Kind::PathMemory,
+            right,
+            terms,
+        }
+    }
+}
+
+/// The cut of some paths that is violated most, by how much as a share of what `j` needs. `need` tells how much of the ways is chosen.
+pub(super) fn either_way(
+    graph: &Graph,
+    point: &Point,
+    cut: &PathCut,
+    need: f64,
+) -> Option<(f64, Row)> {
+    let either = Either::new(graph, point, cut);
+    let mut rooms = graph.room[cut.from as usize..=cut.reader as usize].to_vec();
+    rooms.sort_unstable();
+    rooms.dedup();
+    let ways = rooms.into_iter().map(|right| either.way(right, need));
+    let best = ways.max_by(|x, y| x.violation.total_cmp(&y.violation))?;
+    Some((best.violation / either.needed as f64, either.row(&best)))
+}
