@@ -114,7 +114,7 @@ fn covers_hold_at_schedules_that_fit() {
 
 #[test]
 fn path_memory_cuts_hold_at_schedules_that_fit() {
-    let found = rows_of(Kind::PathMemory, 80_000..85_000);
+    let found = rows_of(Kind::PathMemory, 80_000..87_000);
     let of_windows = found.with(|t| counts(t, Which::All));
     let of_choices = found.with(|t| matches!(t, Term::Choice { .. }));
     let held = found.with(|t| matches!(t, Term::Held { .. }));

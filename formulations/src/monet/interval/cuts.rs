@@ -106,8 +106,12 @@ impl Walk {
     }
 }
 
-/// Reader, source, and the form of the cut (as it is, cover, rounded, both ways): one cut of a round for each.
+/// Reader, source, and the form of the cut: one cut of a round for each.
 type Moment = (u32, u32, u8);
+const PLAIN: u8 = 0;
+const COVER: u8 = 1;
+const ROUNDED: u8 = 2;
+const BOTH_WAYS: u8 = 3;
 
 /// Choices of a backward node and the tensors with which each may be content.
 struct Target<'a> {
@@ -286,6 +290,10 @@ pub fn separate_cuts(
     covers.sort_by(|x, y| y.0.total_cmp(&x.0).then_with(|| x.1.cmp(&y.1)));
     covers.truncate(settings.limit);
     loads.sort_by(|x, y| y.0.total_cmp(&x.0).then_with(|| x.1.cmp(&y.1)));
+    // Where a cut charges both ways, the plain one of the same reader and source is nearly the same row.
+    let of_both = loads.iter().filter(|l| l.2.2 == BOTH_WAYS);
+    let of_both: BTreeSet<(u32, u32)> = of_both.map(|l| (l.2.0, l.2.1)).collect();
+    loads.retain(|l| l.2.2 != PLAIN || !of_both.contains(&(l.2.0, l.2.1)));
     let mut seen = BTreeSet::new();
     loads.retain(|l| seen.insert(l.2));
     loads.truncate(settings.memory_limit);
@@ -390,7 +398,7 @@ fn memory_cuts(
         });
         let best = found.max_by(|x, y| x.0.total_cmp(&y.0));
         let best = best.filter(|f| f.0 > settings.violation);
-        out.extend(best.map(|(share, row)| (share, row, (b as u32, j, 3))));
+        out.extend(best.map(|(share, row)| (share, row, (b as u32, j, BOTH_WAYS))));
     }
     for ((&j, window), &(_, since)) in sources.iter().zip(&windows).zip(&best) {
         if since == 0 {
@@ -424,11 +432,11 @@ fn memory_cuts(
                 .max_by(|a, b| a.0.total_cmp(&b.0));
             if let Some((over, row)) = best.filter(|r| r.0 > settings.violation.max(share + BETTER))
             {
-                out.push((over, row, (b as u32, j, 2)));
+                out.push((over, row, (b as u32, j, ROUNDED)));
             }
         }
         if share > settings.violation {
-            out.push((share, row, (b as u32, j, 0)));
+            out.push((share, row, (b as u32, j, PLAIN)));
         }
         let stays = |k: u32| {
             let upto = b + usize::from(k < j);
@@ -436,7 +444,7 @@ fn memory_cuts(
             point.stored(upto, k as usize) - (made[upto] - made[since])
         };
         let covered = Row::path_cover(graph, &cut, since as u32, due, stays);
-        out.extend(covered.map(|(share, row)| (share, row, (b as u32, j, 1))));
+        out.extend(covered.map(|(share, row)| (share, row, (b as u32, j, COVER))));
     }
     out
 }
