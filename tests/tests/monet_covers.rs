@@ -117,7 +117,6 @@ fn path_memory_cuts_hold_at_schedules_that_fit() {
     let found = rows_of(Kind::PathMemory, 80_000..87_000);
     let of_windows = found.with(|t| counts(t, Which::All));
     let of_choices = found.with(|t| matches!(t, Term::Choice { .. }));
-    let held = found.with(|t| matches!(t, Term::Held { .. }));
     let Found {
         rows,
         tight,
@@ -125,8 +124,8 @@ fn path_memory_cuts_hold_at_schedules_that_fit() {
     } = found;
     let count = rows.len();
     println!(
-        "{count} cuts, {of_windows} of windows, {of_choices} of choices, {held} with what is held, {tight} times tight, {fitting} schedules"
+        "{count} cuts, {of_windows} of windows, {of_choices} of choices, {tight} times tight, {fitting} schedules"
     );
-    assert!(count > 1_000 && of_windows > 100 && of_choices > 100 && held > 20);
+    assert!(count > 1_000 && of_windows > 100 && of_choices > 100);
     assert!(tight > 200 && fitting > 10_000);
 }

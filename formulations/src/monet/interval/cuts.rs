@@ -358,7 +358,7 @@ fn memory_cuts(
             right[k] = right[k + 1] + stay(k, a, b);
         }
         let begin = Beginning::of(graph, a);
-        let fill = begin.fill(graph, point, |k| stay(k, a, b));
+        let fill = begin.fill(graph, point, room, |k| stay(k, a, b));
         for (&j, tops) in sources.iter().zip(&mut either) {
             let stored = target.least(j, a);
             if stored > 1.0 - settings.violation {
@@ -367,9 +367,9 @@ fn memory_cuts(
             let need = graph.need_bytes(j).max(1) as f64;
             let own = graph.passing[j as usize].iter().chain([&j]);
             let own: f64 = own.map(|&u| stay(u as usize, a, b)).sum();
-            let more = (room - begin.room + graph.bytes[j as usize]) as f64;
-            let load = fill.at(stored) - own + need * (target.need - stored) + more * stored;
-            let share = (load - room as f64) / need;
+            let on_paths = graph.bytes[j as usize] as f64 * stored;
+            let over = fill.at(stored) - own + need * (target.need - stored) + on_paths;
+            let share = over / need;
             if share > NEARLY {
                 tops.push((share, a));
             }

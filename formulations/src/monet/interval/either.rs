@@ -2,14 +2,17 @@
 //!
 //! In the situation of a path cut either `j` is computed whole in some stage of `[a,b]`, or something of the paths is stored when
 //! stage `a` begins. Each way takes memory, beside what stays throughout, and a relaxation that mixes the two has room for more
-//! than either leaves. With `D_k` as for path memory cuts (`since = a`), tensors `G` that are none of `J` and the paths, `S'[a,k]` for what is
-//! there when `a` begins, all of it within `room'_a`, and any `r` among the rooms of `[a,b]`:
+//! than either leaves. With `D_k` as for path memory cuts (`since = a`), tensors `G` that are none of `J` and the paths, `room'_a` for what is stored
+//! when `a` begins, and any `r` among the rooms of `[a,b]`:
 //!
 //! ```text
 //! sum_J m_k D_k + need_j (sum_ways M[b,p] - sum_stored S[a,p]) + sum_stored (m_p + more) S[a,p]
-//!     - sum_G m_k (1 - S'[a,k]) - sum_{t=a..b} min(need_j, max(0, room_t - r)) R[t,j]   <=   r,
+//!     - sum_G m_k (1 - S[a,k]) - sum_{t=a..b} min(need_j, max(0, room_t - r)) R[t,j]   <=   r,
 //! more = r - room'_a + sum_G m_k
 //! ```
+//!
+//! `room'_a` is that of the first turn of stage `a`, or of the backward node before, less its workspace and what it reads in the way that takes
+//! least: whichever way it runs, what it reads is stored then or held.
 //!
 //! Where nothing of the paths is stored, `j` is computed in some `t` if one of the ways is chosen, and what stays fits beside it in
 //! `room_t`; if none is chosen, what stays fits in every room of the window. Where `s >= 1` tensors of the paths are stored, they, what stays
@@ -25,46 +28,82 @@ const ABSENT: f64 = 1e-6;
 const LEVELS: usize = 8;
 
 /// What is charged when a stage begins: at the turn of its first node or, if that has less room, at the backward node before.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Beginning {
     stage: usize,
     /// Bytes for all that is there.
-    pub room: i64,
-    /// Whether what is held for the backward node before is charged too.
-    holds: bool,
+    room: i64,
+    /// What the backward node before reads in some way, where what is held for it is charged too.
+    reads: Option<Vec<u32>>,
 }
 
 impl Beginning {
     /// That of a stage from 1 on.
     pub fn of(graph: &Graph, stage: usize) -> Beginning {
         let first = graph.room[stage];
-        let scratch = graph.choices[stage - 1].iter().map(|c| c.workspace).min();
-        let before = graph.backward_room[stage - 1] - scratch.unwrap_or(0);
+        let before = graph.backward_room[stage - 1];
+        let choices = &graph.choices[stage - 1];
+        let scratch = choices.iter().map(|c| c.workspace).min();
         // Stage 0 has no backward node.
-        let holds = stage > 1 && before <= first;
+        if stage == 1 || before - scratch.unwrap_or(0) > first {
+            return Beginning {
+                stage,
+                room: first,
+                reads: None,
+            };
+        }
+        let mut reads: Vec<u32> = choices.iter().flat_map(|c| &c.reads).copied().collect();
+        reads.sort_unstable();
+        reads.dedup();
         Beginning {
             stage,
-            room: if holds { before } else { first },
-            holds,
+            room: before,
+            reads: Some(reads),
         }
     }
 
-    /// How much of a tensor is there.
-    fn there(&self, point: &Point, k: usize) -> f64 {
-        let held = match self.holds {
-            true => point.held(self.stage - 1, k),
-            false => 0.0,
+    /// Bytes for what is there beside the backward node: its workspace and what it reads are there, whichever way it runs, as far as
+    /// `counts` does not leave that to others.
+    fn room(&self, graph: &Graph, counts: impl Fn(u32) -> bool) -> i64 {
+        if self.reads.is_none() {
+            return self.room;
+        }
+        let read = |k: &u32| {
+            if counts(*k) {
+                graph.bytes[*k as usize]
+            } else {
+                0
+            }
         };
-        point.stored(self.stage, k) + held
+        let choices = graph.choices[self.stage - 1].iter();
+        let taken = choices.map(|c| c.workspace + c.reads.iter().map(read).sum::<i64>());
+        self.room - taken.min().unwrap_or(0)
     }
 
-    /// By how much of the paths is stored, in steps, the bytes that others fill: each stays or is there when the stage begins,
-    /// whichever is more. `stay` tells the bytes that stay.
-    pub fn fill(&self, graph: &Graph, point: &Point, stay: impl Fn(usize) -> f64) -> Fill {
-        let mut sums = [0.0; LEVELS + 1];
+    /// Whether the backward node reads it.
+    fn is_read(&self, k: u32) -> bool {
+        let reads = self.reads.as_deref().unwrap_or_default();
+        reads.binary_search(&k).is_ok()
+    }
+
+    /// By how much of the paths is stored, in steps, the bytes that others fill beyond those for which there is `room`: each stays or is there when
+    /// the stage begins, whichever is more. `stay` tells the bytes that stay.
+    pub fn fill(
+        &self,
+        graph: &Graph,
+        point: &Point,
+        room: i64,
+        stay: impl Fn(usize) -> f64,
+    ) -> Fill {
+        let beside = (room - self.room(graph, |_| true)) as f64;
+        let mut sums: [f64; LEVELS + 1] =
+            std::array::from_fn(|level| beside * level as f64 / LEVELS as f64 - room as f64);
         for (k, &bytes) in graph.bytes.iter().enumerate() {
-            let missing = 1.0 - self.there(point, k);
             let stays = stay(k);
+            let missing = match self.is_read(k as u32) {
+                true => 1.0,
+                false => 1.0 - point.stored(self.stage, k),
+            };
             for (level, sum) in sums.iter_mut().enumerate() {
                 let begins = level as f64 / LEVELS as f64 - missing;
                 *sum += stays.max(bytes as f64 * begins);
@@ -92,6 +131,8 @@ struct Either<'a> {
     begin: Beginning,
     /// `need_j`.
     needed: i64,
+    /// Bytes for what is there when the window begins.
+    room: i64,
     /// How much of the paths is stored.
     stored: f64,
     /// `J`, and how much of each stays.
@@ -118,15 +159,22 @@ impl<'a> Either<'a> {
             point,
             cut,
             begin: Beginning::of(graph, a),
+            room: 0,
             needed: graph.need_bytes(cut.source).max(1),
             stored: stored.sum(),
             staying: Vec::new(),
             there: Vec::new(),
         };
         let is_other = |k: &u32| graph.bytes[*k as usize] > 0 && !cut.stored.contains(k);
+        // What the backward node reads is there in one way or the other, and need not be in G; nor in J where little of it stays.
+        let left =
+            |either: &Self, k: u32| either.begin.is_read(k) && either.stays(k) <= either.stored;
         for k in (0..graph.columns as u32).filter(is_other) {
+            if left(&either, k) {
+                continue;
+            }
             let stays = either.stays(k);
-            let begins = either.stored - (1.0 - either.begin.there(point, k as usize));
+            let begins = either.stored - (1.0 - point.stored(a, k as usize));
             if begins > stays + ABSENT {
                 either.there.push((k, begins - stays));
             }
@@ -136,6 +184,9 @@ impl<'a> Either<'a> {
         }
         let best_first = |x: &(u32, f64), y: &(u32, f64)| y.1.total_cmp(&x.1).then(x.0.cmp(&y.0));
         either.there.sort_by(best_first);
+        either.room = either
+            .begin
+            .room(graph, |k| is_other(&k) && left(&either, k));
         either
     }
 
@@ -176,7 +227,7 @@ impl<'a> Either<'a> {
         let staying = self.staying.iter().map(|&(k, x)| bytes(k) as f64 * x);
         let roomy = self.roomy(right);
         let roomy = roomy.map(|(t, less)| less as f64 * self.point.made(t as usize, j));
-        let mut more = (right - self.begin.room).min(most);
+        let mut more = (right - self.room).min(most);
         let mut violation = staying.sum::<f64>()
             + self.needed as f64 * (need - self.stored)
             + on_paths.sum::<f64>()
@@ -185,7 +236,7 @@ impl<'a> Either<'a> {
             - right as f64;
         let mut there = Vec::new();
         for &(k, promise) in &self.there {
-            let part = bytes(k).min(most - more);
+            let part = bytes(k).min(most.saturating_sub(more));
             // A part of what stays is no more than all of it.
             if part == bytes(k) || (part > 0 && self.stays(k) <= ABSENT) {
                 more += part;
@@ -209,9 +260,6 @@ impl<'a> Either<'a> {
         for &(k, part) in &way.there {
             right += part;
             graph.stored(&mut terms, k, a, part);
-            if self.begin.holds {
-                graph.held(&mut terms, k, a - 1, part);
-            }
         }
         let counted = |k: u32| way.there.iter().any(|t| t.0 == k);
         for &(k, _) in self.staying.iter().filter(|s| !counted(s.0)) {
