@@ -81,13 +81,18 @@ fn rows_of(kind: Kind, rounds: std::ops::Range<u64>) -> Found {
 }
 
 impl Found {
+    /// Rows, how often one was tight, and schedules.
+    fn counts(&self) -> (usize, usize, usize) {
+        (self.rows.len(), self.tight, self.fitting)
+    }
+
     fn with(&self, term: impl Fn(&Term) -> bool) -> usize {
         let has = |row: &&Row| row.terms.iter().any(&term);
         self.rows.iter().filter(has).count()
     }
 }
 
-fn counts(term: &Term, starts: Which) -> bool {
+fn is_start(term: &Term, starts: Which) -> bool {
     matches!(term, Term::Start { which, .. } if *which == starts)
 }
 
@@ -97,14 +102,9 @@ fn covers_hold_at_schedules_that_fit() {
     let run =
         |t: &Term| matches!(t, Term::Start { which, .. } if matches!(which, Which::AtLeast(_)));
     let of_runs = found.with(run);
-    let of_windows = found.with(|t| counts(t, Which::All));
+    let of_windows = found.with(|t| is_start(t, Which::All));
     let heavy = found.with(|t| matches!(t, Term::Stored { coefficient, .. } if *coefficient < -1));
-    let Found {
-        rows,
-        tight,
-        fitting,
-    } = found;
-    let count = rows.len();
+    let (count, tight, fitting) = found.counts();
     println!(
         "{count} covers, {of_runs} of runs, {of_windows} of windows, {heavy} with weights, {tight} times tight, {fitting} schedules"
     );
@@ -115,14 +115,9 @@ fn covers_hold_at_schedules_that_fit() {
 #[test]
 fn path_memory_cuts_hold_at_schedules_that_fit() {
     let found = rows_of(Kind::PathMemory, 80_000..87_000);
-    let of_windows = found.with(|t| counts(t, Which::All));
+    let of_windows = found.with(|t| is_start(t, Which::All));
     let of_choices = found.with(|t| matches!(t, Term::Choice { .. }));
-    let Found {
-        rows,
-        tight,
-        fitting,
-    } = found;
-    let count = rows.len();
+    let (count, tight, fitting) = found.counts();
     println!(
         "{count} cuts, {of_windows} of windows, {of_choices} of choices, {tight} times tight, {fitting} schedules"
     );

@@ -265,10 +265,7 @@ impl Row {
         let mut terms = Vec::new();
         for &(k, weight) in &cover.weights {
             let weight = i64::from(weight);
-            graph.stored(&mut terms, k, upto(k), -weight);
-            if since < upto(k) {
-                terms.push(start(k, since, upto(k) - 1, Which::All, weight));
-            }
+            graph.stays(&mut terms, k, since, upto(k), -weight);
         }
         for &i in &cut.stored {
             graph.stored(&mut terms, i, a, due);

@@ -19,7 +19,7 @@
 //! and `G`, less what is missing of it, are there when `a` begins, so the left side is at most `r + (s - 1) (more - need_j)`:
 //! `more` is at most `need_j` where `s` may be 2. Any part of the bytes of a tensor of `G` may count.
 
-use super::rows::{Kind, Term, Which, start};
+use super::rows::{Kind, Which, start};
 use super::{Graph, PathCut, Point, Row};
 
 /// Tensors that are there by less than this are taken as absent.
@@ -28,7 +28,6 @@ const ABSENT: f64 = 1e-6;
 const LEVELS: usize = 8;
 
 /// What is charged when a stage begins: at the turn of its first node or, if that has less room, at the backward node before.
-#[derive(Clone)]
 pub(super) struct Beginning {
     stage: usize,
     /// Bytes for all that is there.
@@ -264,10 +263,7 @@ impl<'a> Either<'a> {
         let counted = |k: u32| way.there.iter().any(|t| t.0 == k);
         for &(k, _) in self.staying.iter().filter(|s| !counted(s.0)) {
             let (bytes, upto) = (graph.bytes[k as usize], self.upto(k));
-            graph.stored(&mut terms, k, upto, bytes);
-            if a < upto {
-                terms.push(start(k, a, upto - 1, Which::All, -bytes));
-            }
+            graph.stays(&mut terms, k, a, upto, bytes);
         }
         for &p in &cut.stored {
             let bytes = graph.bytes[p as usize] + way.more;
@@ -275,20 +271,13 @@ impl<'a> Either<'a> {
         }
         let relieved = |(t, less): (u32, i64)| start(j, t, t, Which::All, -less);
         terms.extend(self.roomy(way.right).map(relieved));
-        if cut.ways.len() == graph.choices[cut.reader as usize].len() {
-            right -= self.needed;
-        } else {
-            terms.extend(cut.ways.iter().map(|&way| Term::Choice {
-                stage: cut.reader,
-                way,
-                coefficient: self.needed,
-            }));
-        }
-        Row {
+        let mut row = Row {
             kind: Kind::PathMemory,
             right,
             terms,
-        }
+        };
+        row.require_ways(graph, cut.reader, &cut.ways, -self.needed);
+        row
     }
 }
 

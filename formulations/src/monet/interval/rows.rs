@@ -391,10 +391,7 @@ impl Row {
         for &k in staying {
             let bytes = graph.bytes[k as usize];
             let upto = b + u32::from(k < j);
-            graph.stored(&mut terms, k, upto, bytes);
-            if since < upto {
-                terms.push(start(k, since, upto - 1, Which::All, -bytes));
-            }
+            graph.stays(&mut terms, k, since, upto, bytes);
         }
         for &i in &cut.stored {
             graph.stored(&mut terms, i, a, -need);
@@ -403,23 +400,13 @@ impl Row {
             terms.push(start(j, a, since - 1, Which::All, -need));
         }
         let rooms = (since..=b).map(|t| graph.room[t as usize]);
-        let mut right = rooms.max().unwrap_or(0);
-        if cut.ways.len() == graph.choices[b as usize].len() {
-            right -= need;
-        } else {
-            for &way in &cut.ways {
-                terms.push(Term::Choice {
-                    stage: b,
-                    way,
-                    coefficient: need,
-                });
-            }
-        }
-        Row {
+        let mut row = Row {
             kind: Kind::PathMemory,
-            right,
+            right: rooms.max().unwrap_or(0),
             terms,
-        }
+        };
+        row.require_ways(graph, b, &cut.ways, -need);
+        row
     }
 }
 
@@ -442,6 +429,21 @@ impl Graph {
                 stage,
                 coefficient,
             });
+        }
+    }
+
+    /// Adds terms for `S[upto, node]` less the starts of `node` in stages from `since` to before `upto`: whether it stays.
+    pub(super) fn stays(
+        &self,
+        terms: &mut Vec<Term>,
+        node: u32,
+        since: u32,
+        upto: u32,
+        coefficient: i64,
+    ) {
+        self.stored(terms, node, upto, coefficient);
+        if since < upto {
+            terms.push(start(node, since, upto - 1, Which::All, -coefficient));
         }
     }
 
