@@ -16,7 +16,7 @@ mod watch;
 pub use chain::{Chain, ChainSettings, Found};
 pub use graph::Graph;
 pub use landscape::{CheckmateWalk, Landscape, Walk};
-pub use polish::{POLISH_MOVES_PER_NODE, POLISH_RUNS, polish};
+pub use polish::{POLISH_MOVES_PER_NODE, POLISH_RUNS, PolishSettings, polish};
 pub use population::Population;
 pub use portfolio::{Annealed, Guide, PortfolioSettings, search};
 pub use random::Random;

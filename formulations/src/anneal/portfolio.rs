@@ -2,7 +2,7 @@
 
 use super::chain::{ChainSettings, Found, SEEK_FROM};
 use super::landscape::{Landscape, Walk};
-use super::polish::polish;
+use super::polish::{PolishSettings, polish};
 use super::population::Population;
 use super::random::Random;
 use super::watch::Watch;
@@ -38,8 +38,6 @@ const HOPELESS_AT_FIRST: f64 = 2.0;
 const POLISHED: u64 = 2;
 /// Last temperature of every run.
 const COLD: f64 = 0.001;
-/// Share of the time limit that a round gets at most.
-const ROUND_SHARE: f64 = 0.1;
 
 /// What goes on beside a search.
 pub trait Guide {
@@ -69,6 +67,8 @@ pub struct PortfolioSettings {
     /// End after this time. The answer is then as good as the machine is fast; without it, it depends on the seed and
     /// the number of rounds alone.
     pub time_limit: Option<Duration>,
+    /// Share of that time that a round gets at most, once something fits.
+    pub round_share: f64,
     /// A cost that cannot be beaten: the search ends when it is met.
     pub target: u64,
 }
@@ -126,9 +126,14 @@ pub fn search<L: Landscape>(
             if graph.walk(&retained).cost() as f64 > most {
                 continue;
             }
-            let (moves, seed) = (POLISHED * first_moves, settings.seed);
             guided += 1;
-            let found = polish(graph, &[retained], moves, seed, guided, &halt, watch);
+            let cold = PolishSettings {
+                moves: POLISHED * first_moves,
+                time: None,
+                seed: settings.seed,
+                stream: guided,
+            };
+            let found = polish(graph, &[retained], &cold, &halt, watch);
             found.into_iter().for_each(|f| population.admit(f));
             polishing = best(population) != before;
             continue;
@@ -198,7 +203,7 @@ impl PortfolioSettings {
         match seeking {
             // A slow rise of the price comes further than several fast ones.
             true => left.mul_f64(SEEK_SHARE),
-            false => limit.mul_f64(ROUND_SHARE).min(left).div_f64(waves),
+            false => limit.mul_f64(self.round_share).min(left).div_f64(waves),
         }
     }
 }

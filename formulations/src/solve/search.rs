@@ -7,7 +7,7 @@
 
 use super::{Outcome, Progress, Settings, SolveError};
 use crate::anneal::{
-    self, Found, Guide, Landscape, POLISH_MOVES_PER_NODE, POLISH_RUNS, Population,
+    self, Found, Guide, Landscape, POLISH_MOVES_PER_NODE, POLISH_RUNS, PolishSettings, Population,
     PortfolioSettings, Watch,
 };
 use crate::interval::{
@@ -29,6 +29,11 @@ const FIRST_MOVES_PER_NODE: u64 = 1 << 10;
 const RENEWED_ROUNDS: u64 = 4;
 /// Their longest runs, in moves of the first ones.
 const LONGEST_RENEWED: u64 = 16;
+/// Share of the time limit that a round beside the root gets at most.
+const ROUND_SHARE: f64 = 0.1;
+/// Share of the time limit that is annealed at a time during the tree, once there is a schedule: on large general graphs a move takes ten times
+/// as long as on networks, and the tree must have its turn.
+const TURN_SHARE: f64 = 1.0 / 16.0;
 
 /// An instance and a budget, as the search sees them.
 pub(crate) trait Problem: Sync {
@@ -192,6 +197,18 @@ impl<'a, P: Problem> Shared<'a, P> {
         })
     }
 
+    /// Whether annealing beside the tree ends.
+    fn is_over(&self) -> bool {
+        self.is_stopped() || (self.is_timed() && self.is_closed())
+    }
+
+    /// Time for annealing before the tree goes on. As long as nothing fits, it waits.
+    fn turn(&self) -> Option<Duration> {
+        let limit = self.settings.time_limit;
+        let limit = limit.filter(|_| self.watch.best().is_some());
+        limit.map(|limit| limit.mul_f64(TURN_SHARE))
+    }
+
     /// Fewer moves where one takes longer: the tree's share of the time is worth more.
     fn moves_per_node(&self, checkmate: u64) -> u64 {
         checkmate / P::Landscape::MOVE_WEIGHT
@@ -202,13 +219,17 @@ impl<'a, P: Problem> Shared<'a, P> {
         let landscape = self.problem.landscape();
         let moves = self.moves_per_node(POLISH_MOVES_PER_NODE) * landscape.nodes() as u64;
         let stream = self.polished.fetch_add(1, Ordering::Relaxed);
+        let settings = PolishSettings {
+            moves,
+            time: self.turn(),
+            seed: self.settings.seed,
+            stream,
+        };
         let found = anneal::polish(
             landscape,
             starts,
-            moves,
-            self.settings.seed,
-            stream,
-            &|| self.is_stopped() || (self.is_timed() && self.is_closed()),
+            &settings,
+            &|| self.is_over(),
             &self.watch,
         );
         let mut population = locked(&self.population);
@@ -240,23 +261,31 @@ impl<'a, P: Problem> Shared<'a, P> {
             moves_per_node: pace,
             rounds,
             idle_rounds: rounds,
-            time_limit: None,
+            time_limit: self.turn(),
+            round_share: 1.0,
             target: 0,
         };
-        let annealed = anneal::search(
-            self.problem.landscape(),
-            self.problem.everything(),
-            &mut locked(&self.population),
-            &portfolio,
-            &(),
-            &|| self.is_stopped() || (self.is_timed() && self.is_closed()),
-            &self.watch,
-        );
-        let spent = P::Landscape::MOVE_WEIGHT * annealed.moves;
-        let turns = &self.turns;
-        turns.renewing.fetch_add(spent, Ordering::Relaxed);
-        turns.pace.store(annealed.moves_per_node, Ordering::Relaxed);
+        let mut population = locked(&self.population);
+        let moves = self.anneal(&mut population, &portfolio, &(), &|| self.is_over());
+        let spent = P::Landscape::MOVE_WEIGHT * moves;
+        self.turns.renewing.fetch_add(spent, Ordering::Relaxed);
         spent
+    }
+
+    /// Rounds of annealing; returns the moves.
+    fn anneal(
+        &self,
+        population: &mut Population,
+        portfolio: &PortfolioSettings,
+        guide: &dyn Guide,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> u64 {
+        let (landscape, start) = (self.problem.landscape(), self.problem.everything());
+        let watch = &self.watch;
+        let annealed = anneal::search(landscape, start, population, portfolio, guide, stop, watch);
+        let pace = annealed.moves_per_node;
+        self.turns.pace.store(pace, Ordering::Relaxed);
+        annealed.moves
     }
 
     fn progress(&self, clock: &Instant) -> Progress {
@@ -295,6 +324,7 @@ fn root_and_annealing<P: Problem>(
         rounds,
         idle_rounds,
         time_limit: left,
+        round_share: ROUND_SHARE,
         target: shared.bound.load(Ordering::Relaxed),
     };
     let root_done = AtomicBool::new(false);
@@ -336,19 +366,7 @@ fn root_and_annealing<P: Problem>(
             let mut population = locked(&shared.population);
             let known = first.unwrap_or_else(|| shared.problem.known(left));
             known.into_iter().for_each(|found| population.admit(found));
-            let annealed = anneal::search(
-                shared.problem.landscape(),
-                shared.problem.everything(),
-                &mut population,
-                &portfolio,
-                &between,
-                &stop,
-                &shared.watch,
-            );
-            shared
-                .turns
-                .pace
-                .store(annealed.moves_per_node, Ordering::Relaxed);
+            shared.anneal(&mut population, &portfolio, &between, &stop);
             // Nothing is better than what meets the bound.
             if population
                 .best()

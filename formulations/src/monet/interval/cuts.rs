@@ -5,7 +5,7 @@
 //! between implementations that read different tensors, one cut takes a path for each: their common part counts once, and
 //! the node `j` at their head too, which no sum of cuts for the single tensors gives.
 
-use super::either::{Beginning, either_way};
+use super::windows::{Form, memory_cuts};
 use super::{Graph, PathCut, Point, Row};
 use crate::interval::SeparationSettings;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -13,14 +13,6 @@ use std::collections::{BTreeSet, BinaryHeap};
 /// Not on any path.
 const FAR: f64 = 2.0;
 const NONE: u32 = u32::MAX;
-/// How far from violated a path memory cut may be to be rounded, as a share of what its source needs.
-const BY_ROUNDING: f64 = 0.3;
-/// How much more than as it is a cut is violated when it is rounded, to be worth it.
-const BETTER: f64 = 0.01;
-
-/// How far from violated one that charges both ways may look to be tried, as a share of that; and in how many windows it is.
-const NEARLY: f64 = -0.2;
-const TRIES: usize = 3;
 
 /// Distances to one tensor for the stages `1..=last`.
 struct Walk {
@@ -106,28 +98,23 @@ impl Walk {
     }
 }
 
-/// Reader, source, and the form of the cut: one cut of a round for each.
-type Moment = (u32, u32, u8);
-const PLAIN: u8 = 0;
-const COVER: u8 = 1;
-const ROUNDED: u8 = 2;
-const BOTH_WAYS: u8 = 3;
-
 /// Choices of a backward node and the tensors with which each may be content.
-struct Target<'a> {
+pub(super) struct Target<'a> {
     ways: Vec<u32>,
-    need: f64,
+    /// How much of the choices is chosen.
+    pub need: f64,
     groups: Vec<Vec<&'a Walk>>,
 }
 
 impl Target<'_> {
     /// At most what a cut from `j` and `a` charges for storage; exact for a single tensor.
-    fn least(&self, j: u32, a: usize) -> f64 {
+    pub fn least(&self, j: u32, a: usize) -> f64 {
         let of = |g: &Vec<&Walk>| g.iter().map(|w| w.distance(j, a)).fold(FAR, f64::min);
         self.groups.iter().map(of).fold(0.0, f64::max)
     }
 
-    fn sources(&self) -> BTreeSet<u32> {
+    /// Nodes from which every choice can be reached.
+    pub fn sources(&self) -> BTreeSet<u32> {
         let walks = self.groups[0].iter();
         let all: BTreeSet<u32> = walks.flat_map(|w| w.nodes.iter().copied()).collect();
         let in_group = |g: &Vec<&Walk>, j: u32| g.iter().any(|w| w.slot[j as usize] != NONE);
@@ -138,7 +125,7 @@ impl Target<'_> {
     }
 
     /// The cut, and what it charges for storage.
-    fn cut(&self, graph: &Graph, point: &Point, b: usize, a: usize, j: u32) -> (PathCut, f64) {
+    pub fn cut(&self, graph: &Graph, point: &Point, b: usize, a: usize, j: u32) -> (PathCut, f64) {
         let mut stored = BTreeSet::new();
         for group in &self.groups {
             let nearest = group
@@ -229,7 +216,7 @@ pub fn separate_cuts(
     let stop = 1.0 - settings.violation;
     let units = super::round::units(graph);
     let mut paths: Vec<(f64, PathCut)> = Vec::new();
-    let mut loads: Vec<(f64, Row, Moment)> = Vec::new();
+    let mut loads = Vec::new();
     let mean = graph.base_cost() as f64 / graph.columns as f64;
     let cost = |j: u32| {
         let least = graph.again[j as usize].iter().map(|s| s.cost).min();
@@ -289,162 +276,24 @@ pub fn separate_cuts(
     };
     covers.sort_by(|x, y| y.0.total_cmp(&x.0).then_with(|| x.1.cmp(&y.1)));
     covers.truncate(settings.limit);
-    loads.sort_by(|x, y| y.0.total_cmp(&x.0).then_with(|| x.1.cmp(&y.1)));
+    loads.sort_by(|x, y| {
+        y.violation
+            .total_cmp(&x.violation)
+            .then_with(|| x.row.cmp(&y.row))
+    });
     // Where a cut charges both ways, the plain one of the same reader and source is nearly the same row.
-    let of_both = loads.iter().filter(|l| l.2.2 == BOTH_WAYS);
-    let of_both: BTreeSet<(u32, u32)> = of_both.map(|l| (l.2.0, l.2.1)).collect();
-    loads.retain(|l| l.2.2 != PLAIN || !of_both.contains(&(l.2.0, l.2.1)));
+    let of_both = loads.iter().filter(|l| l.form == Form::BothWays);
+    let of_both: BTreeSet<(u32, u32)> = of_both.map(|l| (l.reader, l.source)).collect();
+    loads.retain(|l| l.form != Form::Plain || !of_both.contains(&(l.reader, l.source)));
     let mut seen = BTreeSet::new();
-    loads.retain(|l| seen.insert(l.2));
+    loads.retain(|l| seen.insert((l.reader, l.source, l.form)));
     loads.truncate(settings.memory_limit);
     let paths = paths.into_iter().map(|(_, cut)| Row::path(graph, &cut));
-    let loads = loads.into_iter().map(|l| l.1);
+    let loads = loads.into_iter().map(|l| l.row);
     let covers = covers.into_iter().map(|c| c.1);
     let mut rounded = super::round::separate(graph, point);
     rounded.sort_by(|x, y| y.0.total_cmp(&x.0).then_with(|| x.1.cmp(&y.1)));
     rounded.truncate(settings.memory_limit);
     let rounded = rounded.into_iter().map(|r| r.1);
     paths.chain(loads).chain(covers).chain(rounded).collect()
-}
-
-/// For every node on the way to a target the window in which memory looks tightest; the violation as a share of `need_j`.
-fn memory_cuts(
-    graph: &Graph,
-    point: &Point,
-    b: usize,
-    target: &Target<'_>,
-    units: &[i64],
-    settings: &SeparationSettings,
-) -> Vec<(f64, Row, Moment)> {
-    let sources: Vec<u32> = target.sources().into_iter().collect();
-    // How much of each source must be made from a stage on, and from where on its paths must be free of storage for that.
-    let windows: Vec<Vec<(f64, usize)>> = sources
-        .iter()
-        .map(|&j| {
-            let made = point.made_before(j as usize);
-            let mut best = (f64::NEG_INFINITY, 0);
-            let due = |a: usize| {
-                let value = target.need - target.least(j, a);
-                if value + made[a] >= best.0 - 1e-9 {
-                    best = (value + made[a], a);
-                }
-                (best.0 - made[a], best.1)
-            };
-            (1..=b).map(due).collect()
-        })
-        .collect();
-    // A cover may be violated where the sum is not.
-    let mut best = vec![(-1.0, 0); sources.len()];
-    let mut either: Vec<Vec<(f64, usize)>> = vec![Vec::new(); sources.len()];
-    let n = graph.columns;
-    // Bytes that stay up to the turn of a node behind k (from the left), before k (from the right).
-    let stay = |k: usize, a: usize, upto: usize| {
-        let made = point.made_before(k);
-        (point.stored(upto, k) - (made[upto] - made[a])).max(0.0) * graph.bytes[k] as f64
-    };
-    let mut left = vec![0.0; n + 1];
-    let mut right = vec![0.0; n + 1];
-    let mut room = i64::MIN;
-    for a in (1..=b).rev() {
-        room = room.max(graph.room[a]);
-        let near = |w: &Vec<(f64, usize)>| w[a - 1].0 > settings.violation;
-        if !windows.iter().any(near) {
-            continue;
-        }
-        for k in 0..n {
-            left[k + 1] = left[k] + stay(k, a, b + 1);
-        }
-        for k in (0..n).rev() {
-            right[k] = right[k + 1] + stay(k, a, b);
-        }
-        let begin = Beginning::of(graph, a);
-        let fill = begin.fill(graph, point, room, |k| stay(k, a, b));
-        for (&j, tops) in sources.iter().zip(&mut either) {
-            let stored = target.least(j, a);
-            if stored > 1.0 - settings.violation {
-                continue;
-            }
-            let need = graph.need_bytes(j).max(1) as f64;
-            let own = graph.passing[j as usize].iter().chain([&j]);
-            let own: f64 = own.map(|&u| stay(u as usize, a, b)).sum();
-            let on_paths = graph.bytes[j as usize] as f64 * stored;
-            let over = fill.at(stored) - own + need * (target.need - stored) + on_paths;
-            let share = over / need;
-            if share > NEARLY {
-                tops.push((share, a));
-            }
-        }
-        for ((&j, window), slot) in sources.iter().zip(&windows).zip(&mut best) {
-            let (due, _) = window[a - 1];
-            if due <= settings.violation {
-                continue;
-            }
-            let need = graph.need_bytes(j).max(1) as f64;
-            let passing = graph.passing[j as usize].iter();
-            let own: f64 = passing.map(|&u| stay(u as usize, a, b + 1)).sum();
-            let load = left[j as usize] - own + right[j as usize + 1] + need * due;
-            let share = (load - room as f64) / need;
-            if share > slot.0 {
-                *slot = (share, a);
-            }
-        }
-    }
-    let mut out = Vec::new();
-    for (&j, tops) in sources.iter().zip(&mut either) {
-        tops.sort_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
-        let found = tops.iter().take(TRIES).filter_map(|&(_, a)| {
-            let (cut, _) = target.cut(graph, point, b, a, j);
-            either_way(graph, point, &cut, target.need)
-        });
-        let best = found.max_by(|x, y| x.0.total_cmp(&y.0));
-        let best = best.filter(|f| f.0 > settings.violation);
-        out.extend(best.map(|(share, row)| (share, row, (b as u32, j, BOTH_WAYS))));
-    }
-    for ((&j, window), &(_, since)) in sources.iter().zip(&windows).zip(&best) {
-        if since == 0 {
-            continue;
-        }
-        let a = window[since - 1].1;
-        let (cut, held) = target.cut(graph, point, b, a, j);
-        let made = point.made_before(j as usize);
-        let due = target.need - held - (made[since] - made[a]);
-        let mut staying = Vec::new();
-        let mut load = 0.0;
-        for k in (0..n).filter(|&k| k != j as usize) {
-            if graph.passing[j as usize].binary_search(&(k as u32)).is_ok() {
-                continue;
-            }
-            let bytes = stay(k, since, b + usize::from(k < j as usize));
-            if bytes > 1e-6 * graph.bytes[k] as f64 {
-                staying.push(k as u32);
-                load += bytes;
-            }
-        }
-        let need = graph.need_bytes(j).max(1) as f64;
-        let room = (since..=b).map(|t| graph.room[t]).max().unwrap_or(0);
-        let share = (load + need * due - room as f64) / need;
-        let row = Row::path_memory(graph, &cut, since as u32, &staying);
-        if share > -BY_ROUNDING {
-            let rounded = units.iter().filter_map(|&unit| row.rounded(graph, unit));
-            let over = |r: &Row| (point.activity(graph, r) - r.right as f64) / need;
-            let best = rounded
-                .map(|r| (over(&r), r))
-                .max_by(|a, b| a.0.total_cmp(&b.0));
-            if let Some((over, row)) = best.filter(|r| r.0 > settings.violation.max(share + BETTER))
-            {
-                out.push((over, row, (b as u32, j, ROUNDED)));
-            }
-        }
-        if share > settings.violation {
-            out.push((share, row, (b as u32, j, PLAIN)));
-        }
-        let stays = |k: u32| {
-            let upto = b + usize::from(k < j);
-            let made = point.made_before(k as usize);
-            point.stored(upto, k as usize) - (made[upto] - made[since])
-        };
-        let covered = Row::path_cover(graph, &cut, since as u32, due, stays);
-        out.extend(covered.map(|(share, row)| (share, row, (b as u32, j, COVER))));
-    }
-    out
 }

@@ -134,6 +134,8 @@ struct Either<'a> {
     room: i64,
     /// How much of the paths is stored.
     stored: f64,
+    /// Bytes of what stays and of what is stored of the paths.
+    taken: f64,
     /// `J`, and how much of each stays.
     staying: Vec<(u32, f64)>,
     /// What may be in `G`, and what that promises for each byte beyond what it does by staying; the best first.
@@ -161,18 +163,20 @@ impl<'a> Either<'a> {
             room: 0,
             needed: graph.need_bytes(cut.source).max(1),
             stored: stored.sum(),
+            taken: 0.0,
             staying: Vec::new(),
             there: Vec::new(),
         };
-        let is_other = |k: &u32| graph.bytes[*k as usize] > 0 && !cut.stored.contains(k);
+        let bytes = |k: u32| graph.bytes[k as usize];
+        let is_other = |k: &u32| bytes(*k) > 0 && !cut.stored.contains(k);
         // What the backward node reads is there in one way or the other, and need not be in G; nor in J where little of it stays.
-        let left =
-            |either: &Self, k: u32| either.begin.is_read(k) && either.stays(k) <= either.stored;
+        let mut left = Vec::new();
         for k in (0..graph.columns as u32).filter(is_other) {
-            if left(&either, k) {
+            let stays = either.stays(k);
+            if stays <= either.stored && either.begin.is_read(k) {
+                left.push(k);
                 continue;
             }
-            let stays = either.stays(k);
             let begins = either.stored - (1.0 - point.stored(a, k as usize));
             if begins > stays + ABSENT {
                 either.there.push((k, begins - stays));
@@ -183,9 +187,11 @@ impl<'a> Either<'a> {
         }
         let best_first = |x: &(u32, f64), y: &(u32, f64)| y.1.total_cmp(&x.1).then(x.0.cmp(&y.0));
         either.there.sort_by(best_first);
-        either.room = either
-            .begin
-            .room(graph, |k| is_other(&k) && left(&either, k));
+        either.room = either.begin.room(graph, |k| left.binary_search(&k).is_ok());
+        let on_paths = cut.stored.iter();
+        let on_paths = on_paths.map(|&p| bytes(p) as f64 * point.stored(a, p as usize));
+        let staying = either.staying.iter().map(|&(k, x)| bytes(k) as f64 * x);
+        either.taken = staying.sum::<f64>() + on_paths.sum::<f64>();
         either
     }
 
@@ -200,10 +206,8 @@ impl<'a> Either<'a> {
         if k == j || self.graph.passing[j as usize].binary_search(&k).is_ok() {
             return 0.0;
         }
-        let upto = self.upto(k) as usize;
-        let made = self.point.made_before(k as usize);
-        let stored = self.point.stored(upto, k as usize);
-        (stored - (made[upto] - made[self.cut.from as usize])).max(0.0)
+        let (from, upto) = (self.cut.from as usize, self.upto(k) as usize);
+        self.point.stays(k as usize, from, upto).max(0.0)
     }
 
     /// The stages of the window with more room than `right`, and how much of the computation of `j` that relieves.
@@ -220,19 +224,14 @@ impl<'a> Either<'a> {
             _ => self.needed,
         };
         let bytes = |k: u32| self.graph.bytes[k as usize];
-        let (a, j) = (self.cut.from as usize, self.cut.source as usize);
-        let on_paths = self.cut.stored.iter();
-        let on_paths = on_paths.map(|&p| bytes(p) as f64 * self.point.stored(a, p as usize));
-        let staying = self.staying.iter().map(|&(k, x)| bytes(k) as f64 * x);
+        let source = self.cut.source as usize;
         let roomy = self.roomy(right);
-        let roomy = roomy.map(|(t, less)| less as f64 * self.point.made(t as usize, j));
+        let roomy = roomy.map(|(t, less)| less as f64 * self.point.made(t as usize, source));
         let mut more = (right - self.room).min(most);
-        let mut violation = staying.sum::<f64>()
-            + self.needed as f64 * (need - self.stored)
-            + on_paths.sum::<f64>()
-            + more as f64 * self.stored
-            - roomy.sum::<f64>()
-            - right as f64;
+        let mut violation =
+            self.taken + self.needed as f64 * (need - self.stored) + more as f64 * self.stored
+                - roomy.sum::<f64>()
+                - right as f64;
         let mut there = Vec::new();
         for &(k, promise) in &self.there {
             let part = bytes(k).min(most.saturating_sub(more));

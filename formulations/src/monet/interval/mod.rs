@@ -28,6 +28,7 @@ mod price;
 mod program;
 mod round;
 mod rows;
+mod windows;
 
 pub use bound::lagrangian_bound;
 pub use branch::{Branch, Quantity};

@@ -123,6 +123,14 @@ impl Point {
         &self.made_before[node * self.width..(node + 1) * self.width]
     }
 
+    /// How much of a tensor is stored when stage `upto` begins and was not computed in stages `from..upto`: it stays, or less than
+    /// that does. It may be negative.
+    #[inline]
+    pub(super) fn stays(&self, node: usize, from: usize, upto: usize) -> f64 {
+        let made = self.made_before(node);
+        self.stored(upto, node) - (made[upto] - made[from])
+    }
+
     /// Rows (5), (8), (11), (12) that are violated by more than `tolerance`.
     pub fn violated_links(&self, graph: &Graph, tolerance: f64) -> Vec<Row> {
         let mut found = Vec::new();

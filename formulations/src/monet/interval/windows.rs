@@ -1,0 +1,234 @@
+//! Path memory cuts: for every node on the way to a backward node the window of stages in which memory looks tightest.
+//!
+//! What stays through a window is summed once for all sources. A plain cut (and its cover, and what rounding makes of it) has the window
+//! `[since,b]` for the memory and begins its paths in any `a` up to `since`, whichever leaves most to compute; one that charges both ways
+//! has `a = since`.
+
+use super::cuts::Target;
+use super::either::{Beginning, either_way};
+use super::{Graph, Point, Row};
+use crate::interval::SeparationSettings;
+
+/// How far from violated a path memory cut may be to be rounded, as a share of what its source needs.
+const BY_ROUNDING: f64 = 0.3;
+/// How much more than as it is a cut is violated when it is rounded, to be worth it.
+const BETTER: f64 = 0.01;
+/// How far from violated one that charges both ways may look to be tried, as a share of that; and in how many windows it is.
+const NEARLY: f64 = -0.2;
+const TRIES: usize = 3;
+
+/// The form of a path memory cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Form {
+    Plain,
+    Cover,
+    Rounded,
+    BothWays,
+}
+
+/// A violated cut.
+pub(super) struct Found {
+    /// As a share of what the source needs.
+    pub violation: f64,
+    pub row: Row,
+    pub reader: u32,
+    pub source: u32,
+    pub form: Form,
+}
+
+/// A node on the way to the target, and the windows that look best.
+struct Source {
+    node: u32,
+    /// `need_j`.
+    needed: f64,
+    /// By stages from 1 on: how much must be made from there on, and the stage from which the paths are free of storage for that.
+    due: Vec<(f64, usize)>,
+    /// Where the memory of a plain cut begins, and how much that is violated. A cover may be where the sum is not.
+    since: (f64, usize),
+    /// Where those that charge both ways may begin.
+    either: Vec<(f64, usize)>,
+}
+
+impl Source {
+    fn new(graph: &Graph, point: &Point, target: &Target<'_>, b: usize, node: u32) -> Source {
+        let made = point.made_before(node as usize);
+        let mut best = (f64::NEG_INFINITY, 0);
+        let due = |a: usize| {
+            let value = target.need - target.least(node, a);
+            if value + made[a] >= best.0 - 1e-9 {
+                best = (value + made[a], a);
+            }
+            (best.0 - made[a], best.1)
+        };
+        Source {
+            node,
+            needed: graph.need_bytes(node).max(1) as f64,
+            due: (1..=b).map(due).collect(),
+            since: (-1.0, 0),
+            either: Vec::new(),
+        }
+    }
+}
+
+/// The windows that end with a stage, at a point.
+struct Windows<'a> {
+    graph: &'a Graph,
+    point: &'a Point,
+    target: &'a Target<'a>,
+    settings: &'a SeparationSettings,
+    /// The stage `b` whose backward node reads.
+    reader: usize,
+    sources: Vec<Source>,
+}
+
+impl Windows<'_> {
+    /// Bytes of a tensor that stay.
+    fn bytes(&self, k: usize, from: usize, upto: usize) -> f64 {
+        self.point.stays(k, from, upto).max(0.0) * self.graph.bytes[k] as f64
+    }
+
+    /// Estimates the violation in each window, and notes the best of each source.
+    fn look(&mut self) {
+        let (graph, n, b) = (self.graph, self.graph.columns, self.reader);
+        let mut sources = std::mem::take(&mut self.sources);
+        // Bytes that stay up to the turn of a node behind k (from the left), before k (from the right).
+        let mut left = vec![0.0; n + 1];
+        let mut right = vec![0.0; n + 1];
+        let mut room = i64::MIN;
+        for a in (1..=b).rev() {
+            room = room.max(graph.room[a]);
+            let is_due = |s: &Source| s.due[a - 1].0 > self.settings.violation;
+            if !sources.iter().any(is_due) {
+                continue;
+            }
+            for k in 0..n {
+                left[k + 1] = left[k] + self.bytes(k, a, b + 1);
+            }
+            for k in (0..n).rev() {
+                right[k] = right[k + 1] + self.bytes(k, a, b);
+            }
+            let begin = Beginning::of(graph, a);
+            let fill = begin.fill(graph, self.point, room, |k| self.bytes(k, a, b));
+            for s in &mut sources {
+                let j = s.node as usize;
+                let passing = graph.passing[j].iter().map(|&u| u as usize);
+                let stored = self.target.least(s.node, a);
+                if stored <= 1.0 - self.settings.violation {
+                    let own = passing.clone().chain([j]);
+                    let own: f64 = own.map(|u| self.bytes(u, a, b)).sum();
+                    let on_paths = graph.bytes[j] as f64 * stored;
+                    let due = s.needed * (self.target.need - stored);
+                    let share = (fill.at(stored) - own + due + on_paths) / s.needed;
+                    if share > NEARLY {
+                        s.either.push((share, a));
+                    }
+                }
+                if is_due(s) {
+                    let own: f64 = passing.map(|u| self.bytes(u, a, b + 1)).sum();
+                    let load = left[j] - own + right[j + 1] + s.needed * s.due[a - 1].0;
+                    let share = (load - room as f64) / s.needed;
+                    if share > s.since.0 {
+                        s.since = (share, a);
+                    }
+                }
+            }
+        }
+        for s in &mut sources {
+            s.either
+                .sort_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
+            s.either.truncate(TRIES);
+        }
+        self.sources = sources;
+    }
+
+    /// The cut of a source that charges both ways.
+    fn both_ways(&self, source: &Source) -> Option<(f64, Row, Form)> {
+        let Windows { graph, point, .. } = *self;
+        let found = source.either.iter().filter_map(|&(_, a)| {
+            let (cut, _) = self.target.cut(graph, point, self.reader, a, source.node);
+            either_way(graph, point, &cut, self.target.need)
+        });
+        let (violation, row) = found.max_by(|x, y| x.0.total_cmp(&y.0))?;
+        (violation > self.settings.violation).then_some((violation, row, Form::BothWays))
+    }
+
+    /// The plain cut of a source, rounded, and as a cover.
+    fn plain(&self, source: &Source, units: &[i64]) -> Vec<(f64, Row, Form)> {
+        let Windows { graph, point, .. } = *self;
+        let (b, j, since) = (self.reader, source.node, source.since.1);
+        if since == 0 {
+            return Vec::new();
+        }
+        let a = source.due[since - 1].1;
+        let (cut, held) = self.target.cut(graph, point, b, a, j);
+        let made = point.made_before(j as usize);
+        let due = self.target.need - held - (made[since] - made[a]);
+        let stays = |k: u32| point.stays(k as usize, since, b + usize::from(k < j));
+        let passing = &graph.passing[j as usize];
+        let is_other = |k: &u32| *k != j && passing.binary_search(k).is_err();
+        let others = (0..graph.columns as u32).filter(is_other);
+        let staying: Vec<u32> = others
+            .filter(|&k| graph.bytes[k as usize] > 0 && stays(k) > 1e-6)
+            .collect();
+        let load = staying
+            .iter()
+            .map(|&k| stays(k) * graph.bytes[k as usize] as f64);
+        let room = (since..=b).map(|t| graph.room[t]).max().unwrap_or(0);
+        let share = (load.sum::<f64>() + source.needed * due - room as f64) / source.needed;
+        let row = Row::path_memory(graph, &cut, since as u32, &staying);
+        let mut out = Vec::new();
+        if share > -BY_ROUNDING {
+            let rounded = units.iter().filter_map(|&unit| row.rounded(graph, unit));
+            let over = |r: &Row| (point.activity(graph, r) - r.right as f64) / source.needed;
+            let best = rounded
+                .map(|r| (over(&r), r))
+                .max_by(|x, y| x.0.total_cmp(&y.0));
+            let least = self.settings.violation.max(share + BETTER);
+            let best = best.filter(|r| r.0 > least);
+            out.extend(best.map(|(over, row)| (over, row, Form::Rounded)));
+        }
+        if share > self.settings.violation {
+            out.push((share, row, Form::Plain));
+        }
+        let covered = Row::path_cover(graph, &cut, since as u32, due, stays);
+        out.extend(covered.map(|(share, row)| (share, row, Form::Cover)));
+        out
+    }
+}
+
+/// The violated cuts of a target, which the backward node of stage `b` reads. `units` are sizes to round by.
+pub(super) fn memory_cuts(
+    graph: &Graph,
+    point: &Point,
+    b: usize,
+    target: &Target<'_>,
+    units: &[i64],
+    settings: &SeparationSettings,
+) -> Vec<Found> {
+    let sources = target.sources().into_iter();
+    let mut windows = Windows {
+        graph,
+        point,
+        target,
+        settings,
+        reader: b,
+        sources: sources
+            .map(|j| Source::new(graph, point, target, b, j))
+            .collect(),
+    };
+    windows.look();
+    let found = windows.sources.iter().flat_map(|s| {
+        let all = windows
+            .both_ways(s)
+            .into_iter()
+            .chain(windows.plain(s, units));
+        all.map(|(violation, row, form)| Found {
+            violation,
+            row,
+            reader: b as u32,
+            source: s.node,
+            form,
+        })
+    });
+    found.collect()
+}
