@@ -270,3 +270,29 @@ fn solve_is_exact_on_small_graphs_on_any_number_of_threads() {
         );
     }
 }
+
+/// Where the gap is wide the annealing goes its own way; a relaxation that is integral is a schedule all the same.
+#[test]
+fn schedules_that_only_the_tree_finds_are_kept_where_the_gap_is_wide() {
+    let mut solved = 0;
+    for seed in 0..40 {
+        let numbers = &mut Numbers::new(100 + 2 * seed);
+        let nodes = 10 + numbers.below(5) as usize;
+        let instance = general(nodes, numbers);
+        let least = remat_formulations::bound::smallest_budget(&instance).needed_bytes;
+        let budget = least + numbers.below(8);
+        let (_, best) = tree(&instance, budget, 0);
+        let settings = Settings {
+            gap: 0.0,
+            rounds: 1,
+            threads: 1,
+            ..Settings::new(budget)
+        };
+        let never = AtomicBool::new(false);
+        let found = solve(&instance, &settings, &never, &|_| ()).unwrap();
+        assert_eq!(found.objective, best, "seed {seed}, {nodes} nodes");
+        assert_eq!(best, best.map(|_| found.bound), "seed {seed}");
+        solved += usize::from(best.is_some());
+    }
+    assert!(solved > 20, "{solved}");
+}

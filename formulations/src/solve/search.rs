@@ -490,12 +490,15 @@ impl<P: Problem> Exchange<P::Program> for Shared<'_, P> {
         let Some(program) = &self.program else {
             return 0;
         };
-        if self.is_far() {
-            return self.renew();
-        }
+        // Relaxations guide badly as long as the gap is wide; but one that is integral is a schedule.
+        let is_far = self.is_far();
         let near = |v: Visited<P::Program>| self.problem.near(program, &v.point, 0.5);
-        let starts: Vec<BitMatrix> = visited.into_iter().map(near).collect();
+        let visited = visited.into_iter().filter(|v| v.integral || !is_far);
+        let starts: Vec<BitMatrix> = visited.map(near).collect();
         let polished = self.polish(&starts);
+        if is_far {
+            return polished + self.renew();
+        }
         let turns = &self.turns;
         let behind =
             turns.renewing.load(Ordering::Relaxed) <= turns.polishing.load(Ordering::Relaxed);

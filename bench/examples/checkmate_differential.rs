@@ -1,0 +1,265 @@
+//! Checkmate's program on random small graphs: every form of it, by every way to solve it, against enumeration and HiGHS.
+//!
+//! `cargo run --release -p remat-bench [--features highs] --example checkmate_differential -- [--graphs 2000] [--first 1] [--least 4] [--most 8]`
+//!
+//! Seeds count from `--first`; graphs have between `--least` and `--most` nodes, every second one a backward pass. Up to 9 nodes the truth is
+//! enumerated, beyond it is what HiGHS says. The general solver gets the published program and the retention-edge form with all memory rows, in the full space and in the restricted one,
+//! whose optimum may be above; branch, price and cut prices the full space. "plain" is without cuts and heuristics, and without presolve.
+
+use remat_bb::report::Table;
+use remat_formulations::Instance;
+use remat_formulations::bound::smallest_budget;
+use remat_formulations::checkmate::Graph;
+use remat_formulations::checkmate::compact::{Compact, Space};
+use remat_formulations::checkmate::original::{Original, Stages};
+use remat_formulations::interval::{
+    Exchange, Root, RootSettings, TreeEnd, TreeSettings, Visited, search,
+};
+use remat_formulations::schedule::CheckmateSchedule;
+use remat_formulations::simulate;
+use remat_formulations::solve::{self, Settings, Status};
+use remat_lp::Model;
+use remat_solver::{SolveStatus, Solver};
+use remat_tests::brute;
+use remat_tests::graphs::{Numbers, general, training};
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Nodes up to which enumeration is quick.
+const ENUMERATED_NODES: usize = 9;
+
+/// The form whose optimum may be above.
+const RESTRICTED: &str = "restricted";
+const HIGHS: &str = "HiGHS";
+
+/// An optimum, `None` where nothing fits; or why there is none.
+type Answer = Result<Option<u64>, String>;
+
+/// Keeps the cheapest of the relaxations that fit as they are.
+struct Alone<'a> {
+    instance: &'a Instance,
+    graph: &'a Graph,
+    budget: u64,
+    best: Cell<Option<u64>>,
+}
+
+impl Exchange<Graph> for Alone<'_> {
+    fn best(&self) -> Option<u64> {
+        self.best.get()
+    }
+
+    fn visit(&self, visited: Vec<Visited<Graph>>) -> u64 {
+        for v in visited {
+            let retained = v.point.rounded(self.graph, 0.5);
+            let schedule = CheckmateSchedule::cheapest(self.instance, retained);
+            let Ok(replay) = simulate::checkmate(self.instance, &schedule) else {
+                continue;
+            };
+            let better = self.best.get().is_none_or(|best| replay.cost < best);
+            if replay.peak_bytes <= self.budget && better {
+                self.best.set(Some(replay.cost));
+            }
+        }
+        0
+    }
+
+    fn progress(&self, _: u64, _: u64, _: u64) {}
+}
+
+fn by_tree(instance: &Instance, budget: u64, cuts: bool) -> Answer {
+    let graph = Arc::new(Graph::new(instance, budget).map_err(|e| e.to_string())?);
+    let mut root = RootSettings::default();
+    let mut settings = TreeSettings {
+        gap: 0.0,
+        ..TreeSettings::default()
+    };
+    if !cuts {
+        root.cut_rounds = 0;
+        settings.node_cut_rounds = 0;
+    }
+    let alone = Alone {
+        instance,
+        graph: &graph,
+        budget,
+        best: Cell::new(None),
+    };
+    let root = Root::solve(graph.clone(), &root, None, &()).map_err(|e| e.to_string())?;
+    let tree = search(root, &settings, &alone).map_err(|e| e.to_string())?;
+    match (tree.end, alone.best.get()) {
+        (TreeEnd::Closed, Some(cost)) if cost == tree.bound => Ok(Some(cost)),
+        (TreeEnd::Infeasible, None) => Ok(None),
+        (end, cost) => Err(format!("{end:?}, {cost:?}, bound {}", tree.bound)),
+    }
+}
+
+/// The whole search, as `remat-bb solve` makes it without a time limit.
+fn by_search(instance: &Instance, budget: u64, threads: usize) -> Answer {
+    let settings = Settings {
+        gap: 0.0,
+        rounds: 1,
+        threads,
+        ..Settings::new(budget)
+    };
+    let never = AtomicBool::new(false);
+    let found = solve::solve(instance, &settings, &never, &|_| ()).map_err(|e| e.to_string())?;
+    match found.status {
+        Status::Optimal | Status::Infeasible => Ok(found.objective),
+        other => Err(format!("{other:?}, bound {}", found.bound)),
+    }
+}
+
+fn by_solver(model: &Model, threads: usize, plain: bool) -> Answer {
+    let settings = remat_solver::Settings {
+        relative_gap: 0.0,
+        threads,
+        presolve: !plain,
+        cuts: !plain,
+        local_cuts: !plain,
+        heuristics: !plain,
+        ..remat_solver::Settings::default()
+    };
+    let solver = Solver::new(Arc::new(model.clone()), settings);
+    let result = solver.run().map_err(|e| e.to_string())?;
+    match (result.status, result.solution) {
+        (SolveStatus::Optimal, Some(s)) => Ok(Some(s.objective.round() as u64)),
+        (SolveStatus::Infeasible, _) => Ok(None),
+        (other, _) => Err(format!("{other:?}")),
+    }
+}
+
+#[cfg(feature = "highs")]
+fn by_highs(model: &Model) -> Option<Answer> {
+    let run = remat_bench::highs::solve_mip(model, 120.0, 1, 0.0);
+    Some(match (run.status.as_str(), run.objective) {
+        ("optimal", Some(cost)) => Ok(Some(cost.round() as u64)),
+        ("infeasible", _) => Ok(None),
+        (other, _) => Err(other.to_owned()),
+    })
+}
+
+#[cfg(not(feature = "highs"))]
+fn by_highs(_: &Model) -> Option<Answer> {
+    None
+}
+
+/// A graph, and a budget near the smallest at which every node runs.
+fn instance(seed: u64, least: usize, most: usize) -> (Instance, u64) {
+    let numbers = &mut Numbers::new(seed);
+    let nodes = least + numbers.below((most - least + 1) as u64) as usize;
+    let instance = match seed % 2 {
+        0 => general(nodes, numbers),
+        // As many forward nodes as backward ones, and the loss.
+        _ if nodes.is_multiple_of(2) && nodes == most => training(nodes / 2 - 1, numbers),
+        _ => training(nodes / 2, numbers),
+    };
+    let budget = smallest_budget(&instance).needed_bytes + numbers.below(8);
+    (instance, budget)
+}
+
+/// What every way to solve it comes to, by name.
+fn answers(instance: &Instance, budget: u64) -> Result<Vec<(&'static str, Answer)>, String> {
+    let original = Original::new(instance, budget, Stages::FrontierAdvancing, 1.0);
+    let original = original.map_err(|e| e.to_string())?;
+    let graph = Graph::new(instance, budget).map_err(|e| e.to_string())?;
+    let form = |space| Compact::new(graph.clone(), space).with_memory_rows();
+    let full = form(Space::Full);
+    let mut all = vec![
+        ("tree", by_tree(instance, budget, true)),
+        ("tree, plain", by_tree(instance, budget, false)),
+        ("search", by_search(instance, budget, 1)),
+        ("search, 2 threads", by_search(instance, budget, 2)),
+        ("published", by_solver(original.model(), 1, false)),
+        (
+            "published, 2 threads",
+            by_solver(original.model(), 2, false),
+        ),
+        ("published, plain", by_solver(original.model(), 1, true)),
+        ("full", by_solver(&full, 1, false)),
+        ("full, plain", by_solver(&full, 1, true)),
+    ];
+    if instance.loss().is_some() {
+        let restricted = form(Space::Rectangular);
+        all.push((RESTRICTED, by_solver(&restricted, 1, false)));
+    }
+    all.extend(by_highs(original.model()).map(|a| (HIGHS, a)));
+    Ok(all)
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let (mut graphs, mut first, mut least, mut most) = (2000, 1, 4, 8);
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        let value = args.next().ok_or(format!("{arg} needs a value"))?;
+        match arg.as_str() {
+            "--graphs" => graphs = value.parse()?,
+            "--first" => first = value.parse()?,
+            "--least" => least = value.parse()?,
+            "--most" => most = value.parse()?,
+            _ => return Err(format!("{arg} is not known").into()),
+        }
+    }
+    if least < 3 || most < least {
+        return Err("--least must be 3 or more, --most no less".into());
+    }
+    if !cfg!(feature = "highs") {
+        println!("HiGHS is not built in: --features highs");
+    }
+    // Of each way: equal, above, wrong.
+    let mut counts: Vec<(&str, [u64; 3])> = Vec::new();
+    let (mut enumerated, mut infeasible) = (0u64, 0u64);
+    for seed in first..first + graphs {
+        let (instance, budget) = instance(seed, least, most);
+        let all = answers(&instance, budget)?;
+        let by_enumeration = instance.len() <= ENUMERATED_NODES;
+        let right: Answer = match by_enumeration {
+            true => Ok(brute::optimum(&instance, budget)),
+            false => {
+                let highs = all.iter().find(|a| a.0 == HIGHS);
+                highs.unwrap_or(&all[0]).1.clone()
+            }
+        };
+        enumerated += u64::from(by_enumeration);
+        infeasible += u64::from(right == Ok(None));
+        for (name, answer) in all {
+            let at = counts.iter().position(|c| c.0 == name);
+            let at = at.unwrap_or_else(|| {
+                counts.push((name, [0; 3]));
+                counts.len() - 1
+            });
+            let above = match (&answer, &right) {
+                (Ok(answer), Ok(Some(right))) => answer.is_none_or(|a| a > *right),
+                _ => false,
+            };
+            let kind = match answer == right {
+                true => 0,
+                false if name == RESTRICTED && above => 1,
+                false => 2,
+            };
+            counts[at].1[kind] += 1;
+            if kind == 2 {
+                println!("seed {seed}, {name}: {answer:?} instead of {right:?}");
+            }
+        }
+    }
+    let columns = [
+        ("way", false),
+        ("equal", true),
+        ("above", true),
+        ("wrong", true),
+    ];
+    let mut table = Table::new(&columns);
+    for (name, of) in &counts {
+        let cells = of.iter().map(u64::to_string);
+        table.row([(*name).to_owned()].into_iter().chain(cells).collect());
+    }
+    println!(
+        "{graphs} graphs of {least} to {most} nodes, {enumerated} by enumeration, {infeasible} infeasible\n"
+    );
+    println!("{}", table.render(""));
+    let wrong: u64 = counts.iter().map(|c| c.1[2]).sum();
+    if wrong > 0 {
+        return Err(format!("{wrong} different answers").into());
+    }
+    Ok(())
+}
