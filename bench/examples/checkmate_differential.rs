@@ -7,22 +7,19 @@
 //! whose optimum may be above; branch, price and cut prices the full space. "plain" is without cuts and heuristics, and without presolve.
 
 use remat_bb::report::Table;
+use remat_bench::optimum::{Answer, by_highs};
 use remat_formulations::Instance;
 use remat_formulations::bound::smallest_budget;
 use remat_formulations::checkmate::Graph;
 use remat_formulations::checkmate::compact::{Compact, Space};
 use remat_formulations::checkmate::original::{Original, Stages};
-use remat_formulations::interval::{
-    Exchange, Root, RootSettings, TreeEnd, TreeSettings, Visited, search,
-};
-use remat_formulations::schedule::CheckmateSchedule;
-use remat_formulations::simulate;
+use remat_formulations::interval::{Exchange, Root, RootSettings, TreeEnd, TreeSettings, search};
 use remat_formulations::solve::{self, Settings, Status};
 use remat_lp::Model;
 use remat_solver::{SolveStatus, Solver};
+use remat_tests::alone::Alone;
 use remat_tests::brute;
 use remat_tests::graphs::{Numbers, general, training};
-use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -32,40 +29,6 @@ const ENUMERATED_NODES: usize = 9;
 /// The form whose optimum may be above.
 const RESTRICTED: &str = "restricted";
 const HIGHS: &str = "HiGHS";
-
-/// An optimum, `None` where nothing fits; or why there is none.
-type Answer = Result<Option<u64>, String>;
-
-/// Keeps the cheapest of the relaxations that fit as they are.
-struct Alone<'a> {
-    instance: &'a Instance,
-    graph: &'a Graph,
-    budget: u64,
-    best: Cell<Option<u64>>,
-}
-
-impl Exchange<Graph> for Alone<'_> {
-    fn best(&self) -> Option<u64> {
-        self.best.get()
-    }
-
-    fn visit(&self, visited: Vec<Visited<Graph>>) -> u64 {
-        for v in visited {
-            let retained = v.point.rounded(self.graph, 0.5);
-            let schedule = CheckmateSchedule::cheapest(self.instance, retained);
-            let Ok(replay) = simulate::checkmate(self.instance, &schedule) else {
-                continue;
-            };
-            let better = self.best.get().is_none_or(|best| replay.cost < best);
-            if replay.peak_bytes <= self.budget && better {
-                self.best.set(Some(replay.cost));
-            }
-        }
-        0
-    }
-
-    fn progress(&self, _: u64, _: u64, _: u64) {}
-}
 
 fn by_tree(instance: &Instance, budget: u64, cuts: bool) -> Answer {
     let graph = Arc::new(Graph::new(instance, budget).map_err(|e| e.to_string())?);
@@ -78,15 +41,10 @@ fn by_tree(instance: &Instance, budget: u64, cuts: bool) -> Answer {
         root.cut_rounds = 0;
         settings.node_cut_rounds = 0;
     }
-    let alone = Alone {
-        instance,
-        graph: &graph,
-        budget,
-        best: Cell::new(None),
-    };
+    let alone = Alone::new(instance, &graph, budget);
     let root = Root::solve(graph.clone(), &root, None, &()).map_err(|e| e.to_string())?;
     let tree = search(root, &settings, &alone).map_err(|e| e.to_string())?;
-    match (tree.end, alone.best.get()) {
+    match (tree.end, alone.best()) {
         (TreeEnd::Closed, Some(cost)) if cost == tree.bound => Ok(Some(cost)),
         (TreeEnd::Infeasible, None) => Ok(None),
         (end, cost) => Err(format!("{end:?}, {cost:?}, bound {}", tree.bound)),
@@ -128,21 +86,6 @@ fn by_solver(model: &Model, threads: usize, plain: bool) -> Answer {
     }
 }
 
-#[cfg(feature = "highs")]
-fn by_highs(model: &Model) -> Option<Answer> {
-    let run = remat_bench::highs::solve_mip(model, 120.0, 1, 0.0);
-    Some(match (run.status.as_str(), run.objective) {
-        ("optimal", Some(cost)) => Ok(Some(cost.round() as u64)),
-        ("infeasible", _) => Ok(None),
-        (other, _) => Err(other.to_owned()),
-    })
-}
-
-#[cfg(not(feature = "highs"))]
-fn by_highs(_: &Model) -> Option<Answer> {
-    None
-}
-
 /// A graph, and a budget near the smallest at which every node runs.
 fn instance(seed: u64, least: usize, most: usize) -> (Instance, u64) {
     let numbers = &mut Numbers::new(seed);
@@ -182,7 +125,7 @@ fn answers(instance: &Instance, budget: u64) -> Result<Vec<(&'static str, Answer
         let restricted = form(Space::Rectangular);
         all.push((RESTRICTED, by_solver(&restricted, 1, false)));
     }
-    all.extend(by_highs(original.model()).map(|a| (HIGHS, a)));
+    all.extend(by_highs(original.model(), 120.0).map(|a| (HIGHS, a)));
     Ok(all)
 }
 

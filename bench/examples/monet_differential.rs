@@ -10,6 +10,7 @@
 //! compares what it finds with that optimum, and lists what is not proven.
 
 use remat_bb::report::Table;
+use remat_bench::optimum::{Answer as Optimum, by_highs};
 use remat_formulations::Instance;
 use remat_formulations::instance::NodeKind;
 use remat_formulations::interval::{
@@ -32,6 +33,7 @@ use std::time::Duration;
 
 /// Columns up to which enumeration is quick.
 const ENUMERATED_COLUMNS: usize = 6;
+const HIGHS_SECONDS: f64 = 60.0;
 
 /// Keeps the cost of the best integral point of the tree.
 struct Best<'a> {
@@ -57,11 +59,11 @@ impl Exchange<Graph> for Best<'_> {
 /// What one instance gave.
 struct Answer {
     /// Optimum by the tree: `None` where nothing fits.
-    tree: Result<Option<u64>, String>,
+    tree: Optimum,
     nodes: u64,
     /// The same by HiGHS; and of what executes.
-    highs: Option<Result<Option<u64>, String>>,
-    executable: Option<Result<Option<u64>, String>>,
+    highs: Option<Optimum>,
+    executable: Option<Optimum>,
     /// The same by enumeration, of what executes.
     enumerated: Option<Option<u64>>,
     searched: Option<(Status, Option<u64>, u64)>,
@@ -136,21 +138,6 @@ fn program(instance: &Instance, budget: u64, executable: bool) -> Result<Model, 
     copy.build().map_err(|e| e.to_string())
 }
 
-#[cfg(feature = "highs")]
-fn by_highs(model: &Model) -> Option<Result<Option<u64>, String>> {
-    let run = remat_bench::highs::solve_mip(model, 60.0, 1, 0.0);
-    Some(match (run.status.as_str(), run.objective) {
-        ("optimal", Some(cost)) => Ok(Some(cost.round() as u64)),
-        ("infeasible", _) => Ok(None),
-        (other, _) => Err(other.to_owned()),
-    })
-}
-
-#[cfg(not(feature = "highs"))]
-fn by_highs(_: &Model) -> Option<Result<Option<u64>, String>> {
-    None
-}
-
 fn answer(mode: Mode, seed: u64, seconds: Option<f64>) -> Result<Answer, String> {
     let numbers = &mut Numbers::new(seed);
     let instance = training(3 + seed as usize % 2, mode, numbers);
@@ -177,8 +164,8 @@ fn answer(mode: Mode, seed: u64, seconds: Option<f64>) -> Result<Answer, String>
     Ok(Answer {
         tree,
         nodes,
-        highs: by_highs(&program(&instance, budget, false)?),
-        executable: by_highs(&program(&instance, budget, true)?),
+        highs: by_highs(&program(&instance, budget, false)?, HIGHS_SECONDS),
+        executable: by_highs(&program(&instance, budget, true)?, HIGHS_SECONDS),
         enumerated,
         searched,
     })

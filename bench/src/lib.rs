@@ -10,4 +10,5 @@ pub mod highs;
 pub mod mip;
 pub mod monet;
 pub mod netlib;
+pub mod optimum;
 pub mod sequences;

@@ -4,6 +4,7 @@
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
+pub mod alone;
 pub mod brute;
 pub mod graphs;
 pub mod monet;

@@ -5,47 +5,15 @@ use remat_formulations::Instance;
 use remat_formulations::checkmate::Graph;
 use remat_formulations::checkmate::interval::BoundProof;
 use remat_formulations::interval::{
-    Exchange, Root, RootSettings, TreeEnd, TreeOutcome, TreeSettings, Visited, search,
+    Exchange, Root, RootSettings, TreeEnd, TreeOutcome, TreeSettings, search,
 };
-use remat_formulations::schedule::CheckmateSchedule;
-use remat_formulations::simulate;
-use remat_formulations::solve::{Settings, Status, solve};
+use remat_formulations::solve::{Outcome, Settings, Status, solve};
+use remat_tests::alone::Alone;
 use remat_tests::brute;
 use remat_tests::graphs::{Numbers, general, training};
-use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-
-/// Rounded relaxations count only where they fit as they are.
-struct Alone<'a> {
-    instance: &'a Instance,
-    graph: &'a Graph,
-    budget_bytes: u64,
-    best: Cell<Option<u64>>,
-}
-
-impl Exchange<Graph> for Alone<'_> {
-    fn best(&self) -> Option<u64> {
-        self.best.get()
-    }
-
-    fn visit(&self, visited: Vec<Visited<Graph>>) -> u64 {
-        for v in visited {
-            let retained = v.point.rounded(self.graph, 0.5);
-            let schedule = CheckmateSchedule::cheapest(self.instance, retained);
-            let replay = simulate::checkmate(self.instance, &schedule).unwrap();
-            if replay.peak_bytes <= self.budget_bytes
-                && self.best.get().is_none_or(|best| replay.cost < best)
-            {
-                self.best.set(Some(replay.cost));
-            }
-        }
-        0
-    }
-
-    fn progress(&self, _: u64, _: u64, _: u64) {}
-}
 
 fn tree(instance: &Instance, budget_bytes: u64, round: usize) -> (TreeOutcome<Graph>, Option<u64>) {
     tree_of(instance, budget_bytes, round, u64::MAX)
@@ -72,15 +40,10 @@ fn tree_of(
         nodes,
         ..TreeSettings::default()
     };
-    let alone = Alone {
-        instance,
-        graph: &graph,
-        budget_bytes,
-        best: Cell::new(None),
-    };
+    let alone = Alone::new(instance, &graph, budget_bytes);
     let root = Root::solve(graph.clone(), &root, None, &()).unwrap();
     let outcome = search(root, &settings, &alone).unwrap();
-    (outcome, alone.best.get())
+    (outcome, alone.best())
 }
 
 fn random_instance(round: usize, numbers: &mut Numbers) -> (Instance, u64) {
@@ -235,27 +198,25 @@ fn forged_proofs_prove_nothing_false() {
     assert!(accepted > 100 && refused > 100 && seen.len() > 5);
 }
 
+/// The whole search, to the end.
+fn solved(instance: &Instance, budget: u64, threads: usize) -> Outcome {
+    let settings = Settings {
+        gap: 0.0,
+        rounds: 1,
+        threads,
+        ..Settings::new(budget)
+    };
+    let never = AtomicBool::new(false);
+    solve(instance, &settings, &never, &|_| ()).unwrap()
+}
+
 #[test]
 fn solve_is_exact_on_small_graphs_on_any_number_of_threads() {
     let mut numbers = Numbers::new(4);
     for round in 0..60 {
         let (instance, budget) = random_instance(round, &mut numbers);
         let optimum = brute::optimum(&instance, budget);
-        let settings = |threads| Settings {
-            gap: 0.0,
-            rounds: 1,
-            threads,
-            ..Settings::new(budget)
-        };
-        let [one, two] = [1, 2].map(|threads| {
-            solve(
-                &instance,
-                &settings(threads),
-                &AtomicBool::new(false),
-                &|_| (),
-            )
-            .unwrap()
-        });
+        let [one, two] = [1, 2].map(|threads| solved(&instance, budget, threads));
         assert_eq!(one.objective, optimum, "round {round}");
         let expected = match optimum {
             Some(_) => Status::Optimal,
@@ -274,7 +235,7 @@ fn solve_is_exact_on_small_graphs_on_any_number_of_threads() {
 /// Where the gap is wide the annealing goes its own way; a relaxation that is integral is a schedule all the same.
 #[test]
 fn schedules_that_only_the_tree_finds_are_kept_where_the_gap_is_wide() {
-    let mut solved = 0;
+    let mut feasible = 0;
     for seed in 0..40 {
         let numbers = &mut Numbers::new(100 + 2 * seed);
         let nodes = 10 + numbers.below(5) as usize;
@@ -282,17 +243,10 @@ fn schedules_that_only_the_tree_finds_are_kept_where_the_gap_is_wide() {
         let least = remat_formulations::bound::smallest_budget(&instance).needed_bytes;
         let budget = least + numbers.below(8);
         let (_, best) = tree(&instance, budget, 0);
-        let settings = Settings {
-            gap: 0.0,
-            rounds: 1,
-            threads: 1,
-            ..Settings::new(budget)
-        };
-        let never = AtomicBool::new(false);
-        let found = solve(&instance, &settings, &never, &|_| ()).unwrap();
+        let found = solved(&instance, budget, 1);
         assert_eq!(found.objective, best, "seed {seed}, {nodes} nodes");
         assert_eq!(best, best.map(|_| found.bound), "seed {seed}");
-        solved += usize::from(best.is_some());
+        feasible += usize::from(best.is_some());
     }
-    assert!(solved > 20, "{solved}");
+    assert!(feasible > 20, "{feasible}");
 }

@@ -216,6 +216,9 @@ impl<'a, P: Problem> Shared<'a, P> {
 
     /// Anneals at low temperatures from retained sets; returns the work in moves of Checkmate's annealing.
     fn polish(&self, starts: &[BitMatrix]) -> u64 {
+        if starts.is_empty() {
+            return 0;
+        }
         let landscape = self.problem.landscape();
         let moves = self.moves_per_node(POLISH_MOVES_PER_NODE) * landscape.nodes() as u64;
         let stream = self.polished.fetch_add(1, Ordering::Relaxed);

@@ -78,7 +78,6 @@ struct Windows<'a> {
     settings: &'a SeparationSettings,
     /// The stage `b` whose backward node reads.
     reader: usize,
-    sources: Vec<Source>,
 }
 
 impl Windows<'_> {
@@ -88,9 +87,8 @@ impl Windows<'_> {
     }
 
     /// Estimates the violation in each window, and notes the best of each source.
-    fn look(&mut self) {
+    fn look(&self, sources: &mut [Source]) {
         let (graph, n, b) = (self.graph, self.graph.columns, self.reader);
-        let mut sources = std::mem::take(&mut self.sources);
         // Bytes that stay up to the turn of a node behind k (from the left), before k (from the right).
         let mut left = vec![0.0; n + 1];
         let mut right = vec![0.0; n + 1];
@@ -109,7 +107,7 @@ impl Windows<'_> {
             }
             let begin = Beginning::of(graph, a);
             let fill = begin.fill(graph, self.point, room, |k| self.bytes(k, a, b));
-            for s in &mut sources {
+            for s in &mut *sources {
                 let j = s.node as usize;
                 let passing = graph.passing[j].iter().map(|&u| u as usize);
                 let stored = self.target.least(s.node, a);
@@ -133,12 +131,11 @@ impl Windows<'_> {
                 }
             }
         }
-        for s in &mut sources {
+        for s in sources {
             s.either
                 .sort_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
             s.either.truncate(TRIES);
         }
-        self.sources = sources;
     }
 
     /// The cut of a source that charges both ways.
@@ -205,19 +202,19 @@ pub(super) fn memory_cuts(
     units: &[i64],
     settings: &SeparationSettings,
 ) -> Vec<Found> {
-    let sources = target.sources().into_iter();
-    let mut windows = Windows {
+    let windows = Windows {
         graph,
         point,
         target,
         settings,
         reader: b,
-        sources: sources
-            .map(|j| Source::new(graph, point, target, b, j))
-            .collect(),
     };
-    windows.look();
-    let found = windows.sources.iter().flat_map(|s| {
+    let sources = target.sources().into_iter();
+    let mut sources: Vec<Source> = sources
+        .map(|j| Source::new(graph, point, target, b, j))
+        .collect();
+    windows.look(&mut sources);
+    let found = sources.iter().flat_map(|s| {
         let all = windows
             .both_ways(s)
             .into_iter()
