@@ -465,6 +465,23 @@ impl<P: Program> Relaxation<P> {
         }
     }
 
+    /// Solves with the rows and columns that came last, and lets no more in: trials of branchings start from an optimum, or all of
+    /// them would first find the way to it.
+    pub fn rest(&mut self) {
+        if self.complete {
+            return;
+        }
+        let clock = Instant::now();
+        let outcome = self.master.solve(Algorithm::Auto);
+        self.spent.lp += clock.elapsed();
+        if let LpOutcome::Optimal(solution) = outcome {
+            self.value = self.master.value(&solution);
+            self.note(self.master.values(&solution));
+            self.support = self.master.support(&solution);
+            self.prove(&solution);
+        }
+    }
+
     /// The intervals that pay, and the Lagrangian bound up to rounding.
     fn price(&mut self, solution: &Solution) -> (Vec<P::Column>, f64) {
         let clock = Instant::now();

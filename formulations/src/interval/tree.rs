@@ -505,6 +505,11 @@ fn solve_node<P: Program>(
     if end != RelaxEnd::Converged {
         return Ok(solved);
     }
+    relax.rest();
+    solved.bound = relax.bound;
+    if relax.bound >= target {
+        return Ok(solved);
+    }
     let mut open = relax.program().open(&relax.point, looked_at);
     if open.is_empty() && !relax.complete {
         // Integral, but maybe not a schedule: a row may be missing.
