@@ -544,3 +544,48 @@ impl<P: Program> Relaxation<P> {
         rows
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bound::smallest_budget;
+    use crate::checkmate::Graph;
+    use crate::checkmate::interval::Quantity;
+    use crate::interval::Group;
+    use crate::zoo::{self, ModelSpec};
+
+    #[test]
+    fn at_rest_a_trial_that_asks_for_nothing_has_nothing_to_do() {
+        let spec = "resnet18".parse::<ModelSpec>().unwrap();
+        let instance = zoo::build(&spec).unwrap();
+        let budget = smallest_budget(&instance).needed_bytes * 3 / 2;
+        let graph = Arc::new(Graph::new(&instance, budget).unwrap());
+        let mut relax = Relaxation::new(graph, RootSettings::default(), None).unwrap();
+        assert_eq!(
+            relax.converge(Until::Met, &()).unwrap(),
+            RelaxEnd::Converged
+        );
+        assert!(!relax.complete);
+        let nothing = Branch {
+            quantity: Quantity::Held {
+                of: Group::One(0),
+                stage: 1,
+            },
+            at_least: true,
+            count: 0,
+        };
+        let trial = |relax: &Relaxation<Graph>| {
+            let (value, work) = relax
+                .master
+                .probe(&nothing, u64::MAX, f64::INFINITY)
+                .unwrap();
+            (value - relax.value, work.iterations)
+        };
+        let (_, pivots) = trial(&relax);
+        assert!(pivots > 0, "the last solve was the optimum already");
+        relax.rest();
+        let (gain, pivots) = trial(&relax);
+        assert_eq!(pivots, 0);
+        assert!(gain.abs() <= 1e-9 * relax.value, "{gain}");
+    }
+}
