@@ -14,14 +14,14 @@ use remat_formulations::checkmate::Graph;
 use remat_formulations::checkmate::compact::{Compact, Space};
 use remat_formulations::checkmate::original::{Original, Stages};
 use remat_formulations::interval::{Exchange, Root, RootSettings, TreeEnd, TreeSettings, search};
-use remat_formulations::solve::{self, Settings, Status};
+use remat_formulations::solve::Status;
 use remat_lp::Model;
 use remat_solver::{SolveStatus, Solver};
 use remat_tests::alone::Alone;
 use remat_tests::brute;
 use remat_tests::graphs::{Numbers, general, training};
+use remat_tests::whole::solved;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// Nodes up to which enumeration is quick.
 const ENUMERATED_NODES: usize = 9;
@@ -53,14 +53,7 @@ fn by_tree(instance: &Instance, budget: u64, cuts: bool) -> Answer {
 
 /// The whole search, as `remat-bb solve` makes it without a time limit.
 fn by_search(instance: &Instance, budget: u64, threads: usize) -> Answer {
-    let settings = Settings {
-        gap: 0.0,
-        rounds: 1,
-        threads,
-        ..Settings::new(budget)
-    };
-    let never = AtomicBool::new(false);
-    let found = solve::solve(instance, &settings, &never, &|_| ()).map_err(|e| e.to_string())?;
+    let found = solved(instance, budget, threads).map_err(|e| e.to_string())?;
     match found.status {
         Status::Optimal | Status::Infeasible => Ok(found.objective),
         other => Err(format!("{other:?}, bound {}", found.bound)),

@@ -7,13 +7,13 @@ use remat_formulations::checkmate::interval::BoundProof;
 use remat_formulations::interval::{
     Exchange, Root, RootSettings, TreeEnd, TreeOutcome, TreeSettings, search,
 };
-use remat_formulations::solve::{Outcome, Settings, Status, solve};
+use remat_formulations::solve::Status;
 use remat_tests::alone::Alone;
 use remat_tests::brute;
 use remat_tests::graphs::{Numbers, general, training};
+use remat_tests::whole::solved;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 fn tree(instance: &Instance, budget_bytes: u64, round: usize) -> (TreeOutcome<Graph>, Option<u64>) {
     tree_of(instance, budget_bytes, round, u64::MAX)
@@ -198,25 +198,13 @@ fn forged_proofs_prove_nothing_false() {
     assert!(accepted > 100 && refused > 100 && seen.len() > 5);
 }
 
-/// The whole search, to the end.
-fn solved(instance: &Instance, budget: u64, threads: usize) -> Outcome {
-    let settings = Settings {
-        gap: 0.0,
-        rounds: 1,
-        threads,
-        ..Settings::new(budget)
-    };
-    let never = AtomicBool::new(false);
-    solve(instance, &settings, &never, &|_| ()).unwrap()
-}
-
 #[test]
 fn solve_is_exact_on_small_graphs_on_any_number_of_threads() {
     let mut numbers = Numbers::new(4);
     for round in 0..60 {
         let (instance, budget) = random_instance(round, &mut numbers);
         let optimum = brute::optimum(&instance, budget);
-        let [one, two] = [1, 2].map(|threads| solved(&instance, budget, threads));
+        let [one, two] = [1, 2].map(|threads| solved(&instance, budget, threads).unwrap());
         assert_eq!(one.objective, optimum, "round {round}");
         let expected = match optimum {
             Some(_) => Status::Optimal,
@@ -243,7 +231,7 @@ fn schedules_that_only_the_tree_finds_are_kept_where_the_gap_is_wide() {
         let least = remat_formulations::bound::smallest_budget(&instance).needed_bytes;
         let budget = least + numbers.below(8);
         let (_, best) = tree(&instance, budget, 0);
-        let found = solved(&instance, budget, 1);
+        let found = solved(&instance, budget, 1).unwrap();
         assert_eq!(found.objective, best, "seed {seed}, {nodes} nodes");
         assert_eq!(best, best.map(|_| found.bound), "seed {seed}");
         feasible += usize::from(best.is_some());

@@ -395,7 +395,8 @@ impl<P: Program> Relaxation<P> {
             let overflow = self.master.overflow(&solution);
             let met = self.master.is_met(&solution);
             let moved = (self.master.value(&solution) - self.value).abs();
-            self.value = self.master.value(&solution);
+            // Before the purge: afterwards the solution's columns are others than the program's.
+            self.note(&solution);
             values.push(self.value);
             let enough = met
                 && match until {
@@ -404,9 +405,6 @@ impl<P: Program> Relaxation<P> {
                         .is_some_and(|(apart, most)| apart <= STILL * most),
                     Until::End => false,
                 };
-            // Before the purge: afterwards the solution's columns are others than the program's.
-            self.note(self.master.values(&solution));
-            self.support = self.master.support(&solution);
             let rows = self.violated_rows(overflow);
             let mut columns = Vec::new();
             if !self.settings.alternate || rows.is_empty() || enough {
@@ -475,9 +473,7 @@ impl<P: Program> Relaxation<P> {
         let outcome = self.master.solve(Algorithm::Auto);
         self.spent.lp += clock.elapsed();
         if let LpOutcome::Optimal(solution) = outcome {
-            self.value = self.master.value(&solution);
-            self.note(self.master.values(&solution));
-            self.support = self.master.support(&solution);
+            self.note(&solution);
             self.prove(&solution);
         }
     }
@@ -497,7 +493,10 @@ impl<P: Program> Relaxation<P> {
     }
 
     /// Notes a solution.
-    fn note(&mut self, values: Values<P::Column>) {
+    fn note(&mut self, solution: &Solution) {
+        self.value = self.master.value(solution);
+        self.support = self.master.support(solution);
+        let values = self.master.values(solution);
         self.point = values.point(self.program());
         let mean = self.mean.take();
         self.mean = Some(match mean {
