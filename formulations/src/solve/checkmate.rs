@@ -12,8 +12,8 @@ use crate::simulate::{self, Replay, ReplayError};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Nodes up to which relaxations are solved.
-const PROGRAM_UP_TO: usize = 1_500;
+/// Nodes up to which relaxations are solved: a point has an entry for each tensor and stage.
+const PROGRAM_UP_TO: usize = 5_000;
 
 /// An instance and a budget.
 pub(super) struct Checkmate<'a> {

@@ -28,6 +28,7 @@
 
 mod bound;
 mod branch;
+mod byte_prices;
 mod covers;
 mod point;
 mod price;

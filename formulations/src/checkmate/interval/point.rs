@@ -114,43 +114,59 @@ impl IntervalPoint {
     ) -> Vec<Row> {
         let n = graph.len();
         let Gauge { bytes, working, .. } = &graph.gauges[gauge as usize];
-        let mut change = vec![0.0; n * n + 1];
+        let mut changes = Vec::with_capacity(2 * self.intervals.len());
         let mut scratch = Vec::new();
         for &(c, x) in &self.intervals {
             let held = bytes[c.node as usize] as f64 * x;
-            change[c.first_event(n) as usize] += held;
-            change[c.last_event(n) as usize + 1] -= held;
+            changes.push((c.first_event(n), held));
+            changes.push((c.last_event(n) + 1, -held));
             let workspace = working[c.node as usize] - bytes[c.node as usize];
             if c.is_recomputed() && workspace > 0 {
                 scratch.push((event(n, c.start, c.node), workspace as f64 * x));
             }
         }
+        changes.sort_by_key(|c| c.0);
         scratch.sort_by_key(|s| s.0);
+        let mut changes = changes.into_iter().peekable();
         let mut scratch = scratch.into_iter().peekable();
         let mut found: Vec<(f64, u32, u32)> = Vec::new();
         let mut load = 0.0;
         let mut stage = Vec::new();
         for t in 0..n as u32 {
             stage.clear();
-            for k in 0..n as u32 {
-                let e = event(n, t, k);
-                load += change[e as usize];
-                let mut here = load;
-                while let Some((_, w)) = scratch.next_if(|s| s.0 == e) {
-                    here += w;
-                }
-                if k == t {
-                    here += working[k as usize] as f64;
-                }
-                let over = k <= t && here > limit_bytes;
+            let is_news = |here: f64, k: u32| {
                 let row = Row::Memory {
                     stage: t,
                     node: k,
                     gauge,
                 };
-                if over && !known(&row) {
+                here > limit_bytes && !known(&row)
+            };
+            let mut k = 0;
+            loop {
+                let e = event(n, t, k);
+                while let Some((_, change)) = changes.next_if(|c| c.0 <= e) {
+                    load += change;
+                }
+                let mut here = load;
+                while let Some((_, w)) = scratch.next_if(|s| s.0 <= e) {
+                    here += w;
+                }
+                if k == t {
+                    here += working[k as usize] as f64;
+                }
+                if is_news(here, k) {
                     stage.push((here, t, k));
                 }
+                if k == t {
+                    break;
+                }
+                // Up to the next event that differs all are alike.
+                let next = [changes.peek(), scratch.peek()].into_iter().flatten();
+                let next = next.map(|c| c.0 - event(n, t, 0)).fold(t, u32::min);
+                let alike = (k + 1..next).filter(|k| is_news(load, *k));
+                stage.extend(alike.take(per_stage).map(|k| (load, t, k)));
+                k = next;
             }
             stage.sort_by(|a: &(f64, u32, u32), b| b.0.total_cmp(&a.0).then(a.2.cmp(&b.2)));
             found.extend(stage.iter().take(per_stage));

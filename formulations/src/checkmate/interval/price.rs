@@ -1,8 +1,9 @@
 //! Prices from duals, and the cheapest intervals of each tensor under them.
 
+use super::byte_prices::BytePrices;
 use super::{Graph, Interval, Quantity, Row, event, starts_between};
 use crate::interval::{Candidate, Number, Permits, Pricing};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Add;
 
 /// What the duals say about the intervals of one tensor.
@@ -19,8 +20,8 @@ struct TensorPrices<T> {
 /// Prices on events, stage boundaries and starts.
 #[derive(Clone, Debug)]
 pub(super) struct Prices<T> {
-    /// For each gauge in use, the price of a byte at all events before each event.
-    memory_before: Vec<(u32, Vec<T>)>,
+    /// For each gauge in use.
+    memory: Vec<BytePrices<T>>,
     tensors: Vec<TensorPrices<T>>,
 }
 
@@ -29,7 +30,7 @@ impl<T: Number> Prices<T> {
     /// byte, at least 0.
     pub fn new<'a>(graph: &Graph, rows: impl Iterator<Item = (&'a Row, T)>) -> Self {
         let n = graph.len();
-        let mut memory: Vec<(u32, Vec<T>)> = Vec::new();
+        let mut memory: BTreeMap<u32, Vec<(u32, u32, T)>> = BTreeMap::new();
         let empty = TensorPrices {
             cover: Vec::new(),
             cross: Vec::new(),
@@ -53,14 +54,8 @@ impl<T: Number> Prices<T> {
                     tensors[*node as usize].start.push((*stage, *stage, -y));
                 }
                 Row::Memory { stage, node, gauge } => {
-                    let at = memory.iter().position(|m| m.0 == *gauge);
-                    let at = at.unwrap_or_else(|| {
-                        memory.push((*gauge, vec![T::ZERO; n * n + 1]));
-                        memory.len() - 1
-                    });
-                    let e = event(n, *stage, *node) as usize;
-                    let prices = &mut memory[at].1;
-                    prices[e + 1] = prices[e + 1] + y;
+                    let priced = memory.entry(*gauge).or_default();
+                    priced.push((*stage, *node, y));
                     let k = *node as usize;
                     let gauge = &graph.gauges[*gauge as usize];
                     let scratch = gauge.working[k] as i64 - gauge.bytes[k] as i64;
@@ -126,19 +121,14 @@ impl<T: Number> Prices<T> {
                 }
             }
         }
-        for (_, prices) in &mut memory {
-            let mut sum = T::ZERO;
-            for v in prices {
-                sum = sum + *v;
-                *v = sum;
-            }
-        }
         for t in &mut tensors {
             t.cover.sort_unstable_by_key(|e| e.0);
             t.cross.sort_unstable_by_key(|e| e.0);
         }
+        let memory = memory.into_iter();
+        let memory = memory.map(|(gauge, priced)| BytePrices::new(gauge, n, priced, T::ZERO));
         Prices {
-            memory_before: memory,
+            memory: memory.collect(),
             tensors,
         }
     }
@@ -163,9 +153,10 @@ impl<T: Number> Prices<T> {
         let p = &self.tensors[i];
         let node = i as u32;
         // What a tensor that is there at all events before one would pay.
-        let charged = |e: usize| {
-            let of = |m: &(u32, Vec<T>)| m.1[e].times(graph.gauges[m.0 as usize].bytes[i] as i64);
-            self.memory_before.iter().map(of).fold(T::ZERO, Add::add)
+        let charged = |stage: u32, node: u32| {
+            let bytes = |gauge: u32| graph.gauges[gauge as usize].bytes[i] as i64;
+            let of = |m: &BytePrices<T>| m.before(stage, node).times(bytes(m.gauge));
+            self.memory.iter().map(of).fold(T::ZERO, Add::add)
         };
         let last = graph.last_stage[i];
         let width = (last as usize + 2) - i;
@@ -216,7 +207,7 @@ impl<T: Number> Prices<T> {
                     cover -= 1;
                     covered = covered - p.cover[cover].1;
                 }
-                let g = charged(e as usize + 1) - covered - crossed;
+                let g = charged(a, u + 1) - covered - crossed;
                 if end.is_none_or(|(best, _, _)| g <= best) {
                     end = Some((g, a, u));
                 }
@@ -242,7 +233,9 @@ impl<T: Number> Prices<T> {
                 true => scratch.one.times(graph.cost[i] as i64),
                 false => T::ZERO,
             };
-            let f = cost - scratch.start[slot] - charged(first as usize) + covered + crossed;
+            let f = cost - scratch.start[slot] - charged(a, node + u32::from(!recomputed))
+                + covered
+                + crossed;
             scratch.begin[slot] = Some(f);
             let interval = Interval {
                 node,
