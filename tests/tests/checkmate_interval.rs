@@ -198,6 +198,61 @@ fn rows_and_cuts_hold_at_every_schedule_that_fits() {
 }
 
 #[test]
+fn full_events_are_found_where_the_rows_say_so_worst_first() {
+    const PER_STAGE: usize = 2;
+    let mut numbers = Numbers::new(29);
+    let mut reported = 0;
+    for round in 0..200 {
+        let instance = random_instance(round, &mut numbers);
+        let schedules: Vec<_> = (0..3)
+            .map(|_| random_schedule(&instance, &mut numbers))
+            .collect();
+        let peak = |s: &CheckmateSchedule| simulate::checkmate(&instance, s).unwrap().peak_bytes;
+        let budget = schedules.iter().map(peak).max().unwrap();
+        let graph = Graph::new(&instance, budget).unwrap();
+        let point = thinned(&graph, &schedules, &mut numbers);
+        let limit = graph.capacity as f64 * (1 + numbers.below(9)) as f64 / 10.0;
+        for gauge in 0..graph.gauges.len() as u32 {
+            let load = |row: &Row| {
+                let spoken_for =
+                    graph.gauges[gauge as usize].capacity as i64 - row.right_side(&graph);
+                let terms = point.intervals.iter();
+                spoken_for as f64
+                    + terms
+                        .map(|(c, x)| row.coefficient(&graph, c) as f64 * x)
+                        .sum::<f64>()
+            };
+            // Of every other event the row is in the program already.
+            let known = |row: &Row| matches!(row, Row::Memory { stage, node, .. } if (stage + node) % 2 == 0);
+            let found = point.violated_memory(&graph, gauge, limit, PER_STAGE, known);
+            let rows = all_rows(&graph).into_iter().filter(
+                |row| matches!(row, Row::Memory { gauge: g, .. } if *g == gauge && !known(row)),
+            );
+            let mut full: Vec<(u32, f64)> = rows
+                .filter_map(|row| match row {
+                    Row::Memory { stage, .. } => Some((stage, load(&row))),
+                    _ => None,
+                })
+                .filter(|(_, load)| *load > limit + 1e-6)
+                .collect();
+            full.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
+            let worst = full
+                .chunk_by(|a, b| a.0 == b.0)
+                .flat_map(|stage| stage.iter().take(PER_STAGE));
+            let mut worst: Vec<f64> = worst.map(|w| w.1).collect();
+            worst.sort_by(|a, b| b.total_cmp(a));
+            let loads: Vec<f64> = found.iter().map(load).collect();
+            let loads = &loads[..worst.len()];
+            for (load, expected) in loads.iter().zip(&worst) {
+                assert!((load - expected).abs() < 1e-6, "{loads:?} {worst:?}");
+            }
+            reported += worst.len();
+        }
+    }
+    assert!(reported > 1000, "{reported} full events");
+}
+
+#[test]
 fn lagrangian_bounds_hold_for_any_duals() {
     let mut numbers = Numbers::new(77);
     let mut above_base = 0;
