@@ -38,7 +38,8 @@ impl<Q> Default for Trials<Q> {
 }
 
 /// The branching whose trial, or history, promises most: candidates in the order of what history expects of them, until
-/// some in a row did not do better than the best.
+/// some in a row did not do better than the best, or all as long as that one is poor. Trials are short: many candidates that
+/// are tried a little find better branchings than a few that are tried to their end.
 pub(super) fn choose<P: Program>(
     relax: &Relaxation<P>,
     open: &[Open<P::Quantity>],
@@ -92,11 +93,8 @@ pub(super) fn choose<P: Program>(
             let poor = best
                 .as_ref()
                 .is_none_or(|b| b.2[0].min(b.2[1]) < POOR * enough);
-            let patience = match poor && !effort.thrifty {
-                true => settings.poor_patience,
-                false => settings.strong_patience,
-            };
-            if idle >= patience {
+            let seeks = poor && !effort.thrifty;
+            if !seeks && idle >= settings.strong_patience {
                 break 'batches;
             }
         }

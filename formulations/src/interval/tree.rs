@@ -31,10 +31,8 @@ pub struct TreeSettings {
     pub node_cut_rounds: usize,
     /// Branchings that are tried before one is chosen.
     pub strong_candidates: usize,
-    /// Trials in a row without a better one that end the choice.
+    /// Trials in a row without a better one that end the choice, unless the best one gains little on one side.
     pub strong_patience: usize,
-    /// The same as long as the best one gains little on one side.
-    pub poor_patience: usize,
     /// Work on trials for each unit of work on relaxations; beyond that, what history knows well is not tried.
     pub strong_share: u64,
     /// Simplex iterations of a trial.
@@ -50,11 +48,10 @@ impl Default for TreeSettings {
             nodes: u64::MAX,
             iterations: u64::MAX,
             node_cut_rounds: 20,
-            strong_candidates: 40,
+            strong_candidates: 64,
             strong_patience: 8,
-            poor_patience: 30,
-            strong_share: 1,
-            strong_iterations: 500,
+            strong_share: 2,
+            strong_iterations: 100,
             prove: false,
         }
     }
