@@ -10,6 +10,11 @@ use remat_lp::ModelError;
 const POOR: f64 = 0.1;
 /// Branchings tried side by side: fixed as well.
 const BATCH: usize = 4;
+/// Trials are so many times as long where most of them do not end.
+const LONGER: u64 = 2;
+/// Most: more than this share, and as long as it is not less than that.
+const MOST: f64 = 0.5;
+const FEW: f64 = 0.2;
 
 /// What the nodes of a round are solved with.
 #[derive(Clone, Copy)]
@@ -20,12 +25,36 @@ pub(super) struct Effort<'a> {
     pub history: &'a History,
     /// Trials have taken their share of the work.
     pub thrifty: bool,
+    pub length: Length,
+}
+
+/// How long trials are.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Length {
+    long: bool,
+}
+
+impl Length {
+    /// Simplex iterations of a trial.
+    fn iterations(self, settings: &TreeSettings) -> u64 {
+        settings.strong_iterations * if self.long { LONGER } else { 1 }
+    }
+
+    /// Notes how many of so many solves the limit has ended.
+    pub fn note(&mut self, solves: u64, limited: u64) {
+        let least = if self.long { FEW } else { MOST };
+        if solves > 0 {
+            self.long = limited as f64 > least * solves as f64;
+        }
+    }
 }
 
 /// Trials of branchings, and the work they took.
 pub(super) struct Trials<Q> {
     pub made: Vec<(Open<Q>, [f64; 2])>,
     pub work: Work,
+    /// Solves that the limit of iterations has ended, of two for each trial.
+    pub limited: u64,
 }
 
 impl<Q> Default for Trials<Q> {
@@ -33,6 +62,7 @@ impl<Q> Default for Trials<Q> {
         Trials {
             made: Vec::new(),
             work: Work::default(),
+            limited: 0,
         }
     }
 }
@@ -76,9 +106,15 @@ pub(super) fn choose<P: Program>(
             .collect::<Result<_, _>>()?;
         for ((_, candidate), tried) in batch.iter().zip(tried) {
             let mut gains = history.expect::<P>(candidate);
-            if let Some((tried, work)) = tried {
+            if let Some(Trial {
+                gains: tried,
+                work,
+                limited,
+            }) = tried
+            {
                 trials.made.push((**candidate, tried));
                 trials.work = trials.work + work;
+                trials.limited += limited;
                 // A trial cannot tell more than what such branchings have gained.
                 let truth = history.expect_gained::<P>(candidate);
                 gains =
@@ -103,8 +139,13 @@ pub(super) fn choose<P: Program>(
     Ok((open, gains))
 }
 
-/// Gains of a branching down and up, and the work it took to find out.
-type Trial = ([f64; 2], Work);
+/// Gains of a branching down and up, and what it took to find out.
+struct Trial {
+    gains: [f64; 2],
+    work: Work,
+    /// Solves that the limit of iterations has ended.
+    limited: u64,
+}
 
 /// What a branching gains in the restricted program, down and up, at most `enough`; `None` where history knows better.
 fn try_out<P: Program>(
@@ -116,16 +157,39 @@ fn try_out<P: Program>(
     if effort.thrifty && effort.history.is_reliable::<P>(candidate) {
         return Ok(None);
     }
-    let mut gains = [0.0; 2];
-    let mut all = Work::default();
-    for (gain, branch) in gains.iter_mut().zip(candidate.branches()) {
-        let (after, work) = relax.master.probe(
-            &branch,
-            effort.settings.strong_iterations,
-            relax.value + enough,
-        )?;
-        all = all + work;
+    let iterations = effort.length.iterations(effort.settings);
+    let mut trial = Trial {
+        gains: [0.0; 2],
+        work: Work::default(),
+        limited: 0,
+    };
+    for (gain, branch) in trial.gains.iter_mut().zip(candidate.branches()) {
+        let most = relax.value + enough;
+        let (after, work) = relax.master.probe(&branch, iterations, most)?;
+        trial.work = trial.work + work;
+        trial.limited += u64::from(work.iterations >= iterations);
         *gain = (after - relax.value).clamp(0.0, enough);
     }
-    Ok(Some((gains, all)))
+    Ok(Some(trial))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trials_are_longer_from_where_most_do_not_end_to_where_nearly_all_do() {
+        let settings = TreeSettings::default();
+        let mut length = Length::default();
+        let mut after = |limited| {
+            length.note(100, limited);
+            length.iterations(&settings) / settings.strong_iterations
+        };
+        assert_eq!(
+            [30, 50, 51, 30, 21, 20, 30].map(&mut after),
+            [1, 1, 2, 2, 2, 1, 1]
+        );
+        length.note(0, 0);
+        assert_eq!(length.iterations(&settings), settings.strong_iterations);
+    }
 }

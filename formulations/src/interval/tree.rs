@@ -10,7 +10,7 @@ use super::lagrangian::Proof;
 use super::proof::{Recorder, TreeProof};
 use super::relax::{CutEffort, RelaxEnd, Relaxation, Tail, Until};
 use super::share::{Share, is_far};
-use super::strong::{Effort, Trials, choose};
+use super::strong::{Effort, Length, Trials, choose};
 use super::warm::{RowPool, Warm};
 use super::{Branch, Open, Permits, Program, Root, Work};
 use rayon::prelude::*;
@@ -35,7 +35,7 @@ pub struct TreeSettings {
     pub strong_patience: usize,
     /// Work on trials for each unit of work on relaxations; beyond that, what history knows well is not tried.
     pub strong_share: u64,
-    /// Simplex iterations of a trial.
+    /// Simplex iterations of a trial; twice as many where most trials do not end within them.
     pub strong_iterations: u64,
     /// Whether a proof is collected.
     pub prove: bool,
@@ -179,6 +179,7 @@ struct Tree<'a, P: Program> {
     root_work: Work,
     /// Work of trials.
     trial_work: Work,
+    trial_length: Length,
     /// The rows that open nodes rest on.
     pool: RowPool<P::Row>,
 }
@@ -208,6 +209,7 @@ impl<'a, P: Program> Tree<'a, P> {
         let mut tree = Tree {
             root_work: relax.master.work(),
             trial_work: Work::default(),
+            trial_length: Length::default(),
             lanes: (0..LANES).map(|_| relax.clone()).collect(),
             settings,
             exchange,
@@ -394,6 +396,7 @@ impl<'a, P: Program> Tree<'a, P> {
             settings: self.settings,
             history: &self.history,
             thrifty: trials > self.settings.strong_share * relaxing + self.root_work.ticks,
+            length: self.trial_length,
         };
         let permits = &self.permits.0;
         let solved: Vec<Option<Result<Solved<P>, ModelError>>> = self
@@ -403,6 +406,7 @@ impl<'a, P: Program> Tree<'a, P> {
             .map(|(relax, node)| node.map(|n| solve_node(relax, n, permits, &round_of)))
             .collect();
         let mut visited = Vec::new();
+        let (mut solves, mut limited) = (0, 0);
         let time = self.share.is_due();
         for (lane, solved) in solved.into_iter().enumerate() {
             let Some(mut solved) = solved.transpose()? else {
@@ -410,6 +414,8 @@ impl<'a, P: Program> Tree<'a, P> {
             };
             self.nodes += 1;
             self.trial_work = self.trial_work + solved.trials.work;
+            solves += 2 * solved.trials.made.len() as u64;
+            limited += solved.trials.limited;
             for (open, gains) in &solved.trials.made {
                 self.history.note_trial::<P>(open, *gains);
             }
@@ -445,6 +451,7 @@ impl<'a, P: Program> Tree<'a, P> {
                 self.push(first);
             }
         }
+        self.trial_length.note(solves, limited);
         self.pool.forget();
         Ok(visited)
     }
