@@ -16,6 +16,48 @@ fn run(
     solve(instance, settings, &AtomicBool::new(false), &|_| ()).expect("solve")
 }
 
+/// A flip anywhere, of any range.
+fn any_flip(graph: &Graph, state: &State<'_>, numbers: &mut Numbers) -> Flip {
+    let to = 1 + numbers.below(graph.n as u64 - 1);
+    let tensor = numbers.below(to);
+    let keep = !state.is_kept(tensor as usize, to as usize);
+    let same = |t: u64| state.is_kept(tensor as usize, t as usize) != keep;
+    let mut from = to;
+    while from > tensor + 1 && numbers.below(8) > 0 && same(from - 1) {
+        from -= 1;
+    }
+    Flip {
+        tensor: tensor as u32,
+        from: from as u32,
+        to: to as u32,
+        keep,
+    }
+}
+
+/// Tries a few flips one after another, and takes them back.
+fn tried_flips_leave_no_trace(
+    graph: &Graph,
+    state: &mut State<'_>,
+    numbers: &mut Numbers,
+    what: &str,
+) {
+    let before = state.clone();
+    let mut tried = Vec::new();
+    for _ in 0..numbers.below(4) {
+        tried.push(any_flip(graph, state, numbers));
+        state.try_out(tried[tried.len() - 1]);
+    }
+    tried.iter().rev().for_each(|flip| state.take_back(*flip));
+    let all = |s: &State<'_>| (s.cost(), s.excess(), s.retained());
+    assert_eq!(all(state), all(&before), "{what}");
+    for t in 0..graph.n {
+        assert_eq!(state.peak(t), before.peak(t), "{what}, stage {t}");
+        assert_eq!(state.touched(t), before.touched(t), "{what}, stage {t}");
+        let touches = |s: &State<'_>| (0..graph.n).map(|i| s.next_touch(i, t)).collect::<Vec<_>>();
+        assert_eq!(touches(state), touches(&before), "{what}, stage {t}");
+    }
+}
+
 /// Flips anywhere, in ranges of any kind, keep the incremental state equal to a replay of the whole schedule.
 #[test]
 fn incremental_state_equals_the_replay() {
@@ -26,32 +68,23 @@ fn incremental_state_equals_the_replay() {
         } else {
             graphs::general(5 + (seed as usize * 7 % 90), &mut numbers)
         };
-        let n = instance.len() as u64;
         let graph = Graph::new(&instance, 40 + numbers.below(100));
         let mut state = State::new(
             &graph,
             &CheckmateSchedule::checkpoint_all(&instance).retained,
         );
-        for _ in 0..150 {
-            let to = 1 + numbers.below(n - 1);
-            let tensor = numbers.below(to);
-            let keep = !state.is_kept(tensor as usize, to as usize);
-            let mut from = to;
-            while from > tensor + 1
-                && numbers.below(8) > 0
-                && state.is_kept(tensor as usize, from as usize - 1) != keep
-            {
-                from -= 1;
-            }
-            let flip = Flip {
-                tensor: tensor as u32,
-                from: from as u32,
-                to: to as u32,
-                keep,
-            };
+        for step in 0..150 {
+            let what = format!("seed {seed}, step {step}");
+            tried_flips_leave_no_trace(&graph, &mut state, &mut numbers, &what);
+            let flip = any_flip(&graph, &state, &mut numbers);
             let before = (state.cost(), state.excess());
             let delta = state.evaluate(flip);
-            state.apply(flip);
+            if step % 2 == 0 {
+                state.apply(flip);
+            } else {
+                state.try_out(flip);
+                state.settle();
+            }
             assert_eq!(
                 (state.cost(), state.excess()),
                 (before.0 + delta.cost, before.1 + delta.excess),

@@ -22,6 +22,56 @@ fn agrees(instance: &Instance, state: &mut State<'_>, stages: usize, what: &str)
     assert_eq!(peak, Some(replay.peak_bytes as i64), "{what}");
 }
 
+/// A flip anywhere, of any range.
+fn any_flip(graph: &Graph, state: &State<'_>, numbers: &mut Numbers) -> Flip {
+    let stages = graph.stages as u64;
+    let mut to = 1 + numbers.below(stages);
+    let mut from = to;
+    let tensor = numbers.below(graph.columns as u64) as u32;
+    let keep = !state.is_kept(tensor as usize, to as usize);
+    let same = |t: u64| state.is_kept(tensor as usize, t as usize) != keep;
+    while from > 1 && numbers.below(8) > 0 && same(from - 1) {
+        from -= 1;
+    }
+    while to < stages && numbers.below(4) > 0 && same(to + 1) {
+        to += 1;
+    }
+    Flip {
+        tensor,
+        from: from as u32,
+        to: to as u32,
+        keep,
+    }
+}
+
+/// Tries a few flips one after another, and takes them back.
+fn tried_flips_leave_no_trace(
+    graph: &Graph,
+    state: &mut State<'_>,
+    numbers: &mut Numbers,
+    what: &str,
+) {
+    let before = state.clone();
+    let mut tried = Vec::new();
+    for _ in 0..numbers.below(4) {
+        tried.push(any_flip(graph, state, numbers));
+        state.try_out(tried[tried.len() - 1]);
+    }
+    tried.iter().rev().for_each(|flip| state.take_back(*flip));
+    let all = |s: &State<'_>| (s.cost(), s.excess(), s.retained());
+    assert_eq!(all(state), all(&before), "{what}");
+    for t in 0..graph.stages {
+        assert_eq!(state.value(t), before.value(t), "{what}, stage {t}");
+        assert_eq!(state.used(t), before.used(t), "{what}, stage {t}");
+        let uses = |s: &State<'_>| {
+            (0..graph.columns)
+                .map(|i| s.next_use(i, t))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(uses(state), uses(&before), "{what}, stage {t}");
+    }
+}
+
 /// Flips anywhere, in ranges of any kind, keep the incremental state equal to a replay of the whole schedule.
 #[test]
 fn incremental_state_equals_the_replay() {
@@ -36,27 +86,16 @@ fn incremental_state_equals_the_replay() {
         let mut state = State::new(&graph, &BitMatrix::new(stages + 1, columns));
         for step in 0..60 {
             let what = format!("seed {seed}, step {step}");
-            let mut to = 1 + numbers.below(stages as u64);
-            let mut from = to;
-            let tensor = numbers.below(columns as u64) as u32;
-            let keep = !state.is_kept(tensor as usize, to as usize);
-            let same =
-                |t: u64, state: &State<'_>| state.is_kept(tensor as usize, t as usize) != keep;
-            while from > 1 && numbers.below(8) > 0 && same(from - 1, &state) {
-                from -= 1;
-            }
-            while to < stages as u64 && numbers.below(4) > 0 && same(to + 1, &state) {
-                to += 1;
-            }
-            let flip = Flip {
-                tensor,
-                from: from as u32,
-                to: to as u32,
-                keep,
-            };
+            tried_flips_leave_no_trace(&graph, &mut state, &mut numbers, &what);
+            let flip = any_flip(&graph, &state, &mut numbers);
             let before = (state.cost() as f64, state.excess() as f64);
             let delta = state.evaluate(flip);
-            state.apply(flip);
+            if step % 2 == 0 {
+                state.apply(flip);
+            } else {
+                state.try_out(flip);
+                state.settle();
+            }
             let after = (state.cost() as f64, state.excess() as f64);
             assert_eq!(
                 after,

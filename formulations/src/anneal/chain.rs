@@ -152,7 +152,7 @@ impl<'g, L: Landscape> Chain<'g, L> {
     /// Tries a rejected flip again together with a second one.
     fn compound(&mut self, first: Flip, delta: Delta, threshold: f64) {
         self.leave();
-        self.walk.apply(first);
+        self.walk.try_out(first);
         let second = self.walk.second(first, &mut self.random);
         if let Some(second) = second.filter(|s| *s != first.inverse()) {
             let more = self.walk.evaluate(second);
@@ -162,19 +162,20 @@ impl<'g, L: Landscape> Chain<'g, L> {
                 excess: delta.excess + more.excess,
             };
             if self.energy(both) <= threshold {
+                self.walk.settle();
                 self.walk.apply(second);
                 self.notice();
                 return;
             }
         }
-        self.walk.apply(first.inverse());
+        self.walk.take_back(first);
     }
 
     /// Tries a rejected flip again with what it calls for: a tensor that is dropped wants the inputs of its next computation held,
     /// one that is kept needs them no more. Each of these is taken if it pays by itself.
     fn follow(&mut self, first: Flip, delta: Delta, threshold: f64) {
         self.leave();
-        self.walk.apply(first);
+        self.walk.try_out(first);
         let mut energy = self.energy(delta);
         let mut inputs = std::mem::take(&mut self.inputs);
         self.done.clear();
@@ -192,7 +193,7 @@ impl<'g, L: Landscape> Chain<'g, L> {
             self.evaluated += 1;
             let gain = self.energy(more);
             if gain <= 0.0 {
-                self.walk.apply(flip);
+                self.walk.try_out(flip);
                 self.done.push(flip);
                 energy += gain;
             }
@@ -221,10 +222,11 @@ impl<'g, L: Landscape> Chain<'g, L> {
     /// Stays where the flips of this step lead, or takes them back.
     fn settle(&mut self, energy: f64, threshold: f64) {
         if energy <= threshold {
+            self.walk.settle();
             self.notice();
         } else {
             for flip in self.done.iter().rev() {
-                self.walk.apply(flip.inverse());
+                self.walk.take_back(*flip);
             }
         }
     }

@@ -15,8 +15,14 @@ pub trait Walk {
 
     /// What a flip changes.
     fn evaluate(&mut self, flip: Flip) -> Delta;
-    /// Carries a flip out.
+    /// Carries a flip out, for good.
     fn apply(&mut self, flip: Flip);
+    /// Carries a flip out that may be taken back.
+    fn try_out(&mut self, flip: Flip);
+    /// Takes back the flip that was tried last and not taken back.
+    fn take_back(&mut self, flip: Flip);
+    /// Flips that were tried stay.
+    fn settle(&mut self);
     /// Bytes above capacity, summed over stages.
     fn excess(&self) -> f64;
     /// Cost of the schedule.
@@ -39,7 +45,7 @@ pub trait Walk {
     /// Inputs of a tensor's computation.
     fn inputs(&self, tensor: usize) -> &[u32];
 
-    /// Carries out flips that belong together and lists them in `done`, until they gain enough or it gives up; returns the
+    /// Tries flips that belong together and lists them in `done`, until they gain enough or it gives up; returns the
     /// change of energy at a price of excess.
     fn leap(
         &mut self,
@@ -132,6 +138,18 @@ impl Walk for CheckmateWalk<'_> {
 
     fn apply(&mut self, flip: Flip) {
         self.state.apply(flip);
+    }
+
+    fn try_out(&mut self, flip: Flip) {
+        self.state.try_out(flip);
+    }
+
+    fn take_back(&mut self, flip: Flip) {
+        self.state.take_back(flip);
+    }
+
+    fn settle(&mut self) {
+        self.state.settle();
     }
 
     #[inline]

@@ -11,6 +11,7 @@ pub(crate) mod price;
 mod random;
 mod stage;
 mod state;
+mod undo;
 mod watch;
 
 pub use chain::{Chain, ChainSettings, Found};
@@ -22,4 +23,5 @@ pub use portfolio::{Annealed, Guide, PortfolioSettings, search};
 pub use random::Random;
 pub(crate) use stage::{StageScratch, evaluate};
 pub use state::{Delta, Flip, State};
+pub(crate) use undo::Undo;
 pub use watch::Watch;

@@ -3,6 +3,7 @@
 use super::graph::Graph;
 use super::price;
 use super::stage::{StageScratch, StageValue, evaluate};
+use super::undo::Undo;
 use crate::schedule::BitMatrix;
 
 /// Keeping (or dropping) one tensor at the start of each stage of a range.
@@ -19,7 +20,7 @@ pub struct Flip {
 }
 
 impl Flip {
-    /// The flip that takes this one back.
+    /// The flip that leads back.
     pub fn inverse(self) -> Flip {
         Flip {
             keep: !self.keep,
@@ -66,6 +67,8 @@ pub struct State<'g> {
     /// What a byte of excess counts for in each stage, at least 1.
     weight: Vec<f64>,
     scratch: StageScratch,
+    /// Cost and peak of stages, total cost and excess, touched tensors.
+    undo: Undo<(f64, f64), (f64, f64), Vec<u32>>,
 }
 
 impl<'g> State<'g> {
@@ -84,6 +87,7 @@ impl<'g> State<'g> {
             total_excess: 0.0,
             weight: vec![1.0; n],
             scratch: StageScratch::new(graph),
+            undo: Undo::default(),
         };
         for t in 0..n {
             state.kept[t * words..(t + 1) * words].copy_from_slice(retained.row(t));
@@ -94,7 +98,7 @@ impl<'g> State<'g> {
             state.total_excess += excess(value.peak, graph.capacity);
             state.total_cost += value.cost;
             (state.cost[t], state.peak[t]) = (value.cost, value.peak);
-            state.refresh_touches(t);
+            state.refresh_touches::<false>(t);
         }
         state
     }
@@ -208,20 +212,63 @@ impl<'g> State<'g> {
             self.weight[t] * (excess(value.peak, capacity) - excess(self.peak[t], capacity));
     }
 
-    /// Carries out a flip.
+    /// Carries out a flip, for good.
     pub fn apply(&mut self, flip: Flip) {
-        let (i, from, to) = (flip.tensor as usize, flip.from as usize, flip.to as usize);
-        let (words, capacity) = (self.graph.words, self.graph.capacity);
-        let shift = if flip.keep {
-            self.graph.bytes[i]
-        } else {
-            -self.graph.bytes[i]
-        };
-        for t in from..=to {
+        self.carry_out::<false>(flip);
+    }
+
+    /// Carries out a flip that may be [taken back](State::take_back).
+    pub fn try_out(&mut self, flip: Flip) {
+        let stages = flip.from as usize - 1..=flip.to as usize;
+        let values = self.cost[stages.clone()].iter().zip(&self.peak[stages]);
+        let values = values.map(|(cost, peak)| (*cost, *peak));
+        self.undo
+            .begin((self.total_cost, self.total_excess), values);
+        self.carry_out::<true>(flip);
+    }
+
+    /// Takes back the flip that was tried last and not taken back.
+    pub fn take_back(&mut self, flip: Flip) {
+        let (from, to) = (flip.from as usize, flip.to as usize);
+        self.hold(flip.inverse());
+        let (touch, words) = (&mut self.touch, self.graph.words);
+        let touched = &mut self.touched;
+        let taken = self.undo.take_back(|t, before| {
+            std::mem::swap(before, &mut touched[t]);
+            relist(touch, words, t, before, &touched[t]);
+        });
+        if let Some((totals, values)) = taken {
+            (self.total_cost, self.total_excess) = totals;
+            let stages = self.cost[from - 1..=to].iter_mut();
+            let stages = stages.zip(&mut self.peak[from - 1..=to]);
+            for ((cost, peak), before) in stages.zip(values) {
+                (*cost, *peak) = before;
+            }
+        }
+    }
+
+    /// Flips that were tried stay.
+    pub fn settle(&mut self) {
+        self.undo.settle();
+    }
+
+    /// Holds a tensor where a flip says so, or not; returns by how many bytes its stages change.
+    fn hold(&mut self, flip: Flip) -> f64 {
+        let (i, words) = (flip.tensor as usize, self.graph.words);
+        let bytes = self.graph.bytes[i];
+        let shift = if flip.keep { bytes } else { -bytes };
+        for t in flip.from as usize..=flip.to as usize {
             self.kept[t * words + i / 64] ^= 1 << (i % 64);
             self.held_bytes[t] += shift;
         }
-        self.refresh(from - 1);
+        shift
+    }
+
+    fn carry_out<const TRY: bool>(&mut self, flip: Flip) {
+        let (i, from, to) = (flip.tensor as usize, flip.from as usize, flip.to as usize);
+        let capacity = self.graph.capacity;
+        let shift = self.hold(flip);
+        self.refresh::<TRY>(from - 1);
         let mut t = from;
         while t < to {
             let next = self.next_touch(i, t).map_or(to, |s| s.min(to));
@@ -230,11 +277,11 @@ impl<'g> State<'g> {
                 *peak += shift;
             }
             if next < to {
-                self.refresh(next);
+                self.refresh::<TRY>(next);
             }
             t = next + 1;
         }
-        self.refresh(to);
+        self.refresh::<TRY>(to);
     }
 
     /// Makes excess weigh more in the stages that have some, and less in the others, after a share of a run.
@@ -270,23 +317,20 @@ impl<'g> State<'g> {
     }
 
     /// Evaluates a stage anew after its retained sets changed.
-    fn refresh(&mut self, t: usize) {
+    fn refresh<const TRY: bool>(&mut self, t: usize) {
         let value = self.stage(t);
         self.total_cost += value.cost - self.cost[t];
         self.total_excess +=
             excess(value.peak, self.graph.capacity) - excess(self.peak[t], self.graph.capacity);
         (self.cost[t], self.peak[t]) = (value.cost, value.peak);
-        self.refresh_touches(t);
+        self.refresh_touches::<TRY>(t);
     }
 
-    /// Takes over the touched tensors of the stage evaluated last, which is `t`.
-    fn refresh_touches(&mut self, t: usize) {
-        let words = self.graph.words;
-        let (tw, tb) = (t / 64, 1u64 << (t % 64));
-        for &i in &self.touched[t] {
-            self.touch[i as usize * words + tw] &= !tb;
-        }
+    /// Takes over the touched tensors of the stage evaluated last, which is `t`; where they may come back, notes those before.
+    fn refresh_touches<const TRY: bool>(&mut self, t: usize) {
+        let before = self.undo.list(t, TRY);
         let list = &mut self.touched[t];
+        std::mem::swap(before, list);
         list.clear();
         for (w, &word) in self.scratch.touched(t).iter().enumerate() {
             let mut rest = word;
@@ -295,9 +339,22 @@ impl<'g> State<'g> {
                 rest &= rest - 1;
             }
         }
-        for &i in list.iter() {
-            self.touch[i as usize * words + tw] |= tb;
-        }
+        relist(&mut self.touch, self.graph.words, t, before, list);
+    }
+}
+
+/// Puts the tensors of a stage in the place of those before, as bits.
+#[inline]
+fn relist(touch: &mut [u64], words: usize, t: usize, before: &[u32], now: &[u32]) {
+    if before == now {
+        return;
+    }
+    let (tw, tb) = (t / 64, 1u64 << (t % 64));
+    for &i in before {
+        touch[i as usize * words + tw] &= !tb;
+    }
+    for &i in now {
+        touch[i as usize * words + tw] |= tb;
     }
 }
 

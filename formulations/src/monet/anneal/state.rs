@@ -2,7 +2,7 @@
 
 use super::graph::{Graph, ones};
 use super::stage::{StageRecord, StageScratch, StageValue, evaluate, evaluate_and_note, record};
-use crate::anneal::{Delta, Flip, price};
+use crate::anneal::{Delta, Flip, Undo, price};
 use crate::schedule::{BitMatrix, MonetSchedule};
 
 /// Retained sets with everything that follows from them.
@@ -21,14 +21,15 @@ pub struct State<'g> {
     touch: StageBits,
     /// For each tensor, the stages that compute it or may read it, as bits.
     used: StageBits,
-    /// For each stage, the tensors it computes or may read, ascending.
-    used_list: Vec<Vec<u32>>,
-    touch_list: Vec<Vec<u32>>,
+    /// For each stage, the tensors it depends on, and those it computes or may read, ascending.
+    lists: Vec<[Vec<u32>; 2]>,
     total_cost: i64,
     total_excess: i64,
     /// What a byte of excess counts for in each stage, at least 1.
     weight: Vec<f64>,
     scratch: StageScratch,
+    /// Values of stages, total cost and excess, lists.
+    undo: Undo<StageValue, (i64, i64), [Vec<u32>; 2]>,
 }
 
 /// A set of stages for each tensor.
@@ -83,14 +84,13 @@ impl StageBits {
         Some(w * 64 + 63 - word.leading_zeros() as usize)
     }
 
-    /// Replaces the tensors of a stage by those of `words`; `list` has them before and after.
-    fn replace(&mut self, stage: usize, list: &mut Vec<u32>, words: &[u64]) {
-        for &i in list.iter() {
-            self.flip(i, stage);
+    /// Puts the tensors of a stage in the place of those before.
+    #[inline]
+    fn relist(&mut self, stage: usize, before: &[u32], now: &[u32]) {
+        if before == now {
+            return;
         }
-        list.clear();
-        list.extend(ones(words).map(|i| i as u32));
-        for &i in list.iter() {
+        for &i in before.iter().chain(now) {
             self.flip(i, stage);
         }
     }
@@ -107,12 +107,12 @@ impl<'g> State<'g> {
             value: Vec::with_capacity(stages),
             touch: StageBits::new(graph.columns, stages),
             used: StageBits::new(graph.columns, stages),
-            used_list: vec![Vec::new(); stages],
-            touch_list: vec![Vec::new(); stages],
+            lists: vec![Default::default(); stages],
             total_cost: 0,
             total_excess: 0,
             weight: vec![1.0; stages],
             scratch: StageScratch::new(graph),
+            undo: Undo::default(),
         };
         for t in 1..=stages {
             state.kept[t * words..(t + 1) * words].copy_from_slice(retained.row(t));
@@ -123,7 +123,7 @@ impl<'g> State<'g> {
             state.total_cost += value.cost;
             state.total_excess += value.excess(graph.capacity);
             state.value.push(value);
-            state.refresh_touches(t);
+            state.refresh_touches::<false>(t);
         }
         state
     }
@@ -183,7 +183,7 @@ impl<'g> State<'g> {
     /// Tensors that a stage computes or may read, ascending.
     #[inline]
     pub fn used(&self, stage: usize) -> &[u32] {
-        &self.used_list[stage]
+        &self.lists[stage][1]
     }
 
     /// Value of a stage.
@@ -274,23 +274,71 @@ impl<'g> State<'g> {
         )
     }
 
-    /// Carries out a flip.
+    /// Carries out a flip, for good.
     pub fn apply(&mut self, flip: Flip) {
-        let (i, from, to) = (flip.tensor as usize, flip.from as usize, flip.to as usize);
-        let (words, capacity) = (self.graph.words, self.graph.capacity);
+        self.carry_out::<false>(flip);
+    }
+
+    /// Carries out a flip that may be [taken back](State::take_back).
+    pub fn try_out(&mut self, flip: Flip) {
+        let values = self.value[self.stages_of(flip)].iter().copied();
+        self.undo
+            .begin((self.total_cost, self.total_excess), values);
+        self.carry_out::<true>(flip);
+    }
+
+    /// Takes back the flip that was tried last and not taken back.
+    pub fn take_back(&mut self, flip: Flip) {
+        self.hold(flip.inverse());
+        let stages = self.stages_of(flip);
+        let (touch, used, lists) = (&mut self.touch, &mut self.used, &mut self.lists);
+        let taken = self.undo.take_back(|t, before| {
+            std::mem::swap(before, &mut lists[t]);
+            touch.relist(t, &before[0], &lists[t][0]);
+            used.relist(t, &before[1], &lists[t][1]);
+        });
+        if let Some((totals, values)) = taken {
+            (self.total_cost, self.total_excess) = totals;
+            for (value, before) in self.value[stages].iter_mut().zip(values) {
+                *value = before;
+            }
+        }
+    }
+
+    /// Flips that were tried stay.
+    pub fn settle(&mut self) {
+        self.undo.settle();
+    }
+
+    /// The stages that a flip may change.
+    fn stages_of(&self, flip: Flip) -> std::ops::Range<usize> {
+        let end = (flip.to as usize + 1).min(self.graph.stages);
+        flip.from as usize - 1..end
+    }
+
+    /// Holds a tensor where a flip says so, or not; returns by how many bytes its stages change.
+    fn hold(&mut self, flip: Flip) -> i64 {
+        let (i, words) = (flip.tensor as usize, self.graph.words);
         let shift = self.shift(flip);
-        for t in from..=to {
+        for t in flip.from as usize..=flip.to as usize {
             self.kept[t * words + i / 64] ^= 1 << (i % 64);
             self.held_bytes[t] += shift;
         }
-        self.refresh(from - 1);
+        shift
+    }
+
+    fn carry_out<const TRY: bool>(&mut self, flip: Flip) {
+        let (i, from, to) = (flip.tensor as usize, flip.from as usize, flip.to as usize);
+        let capacity = self.graph.capacity;
+        let shift = self.hold(flip);
+        self.refresh::<TRY>(from - 1);
         let mut t = from;
         while t < to {
             let next = self.touch.next(i, t).map_or(to, |s| s.min(to));
             for s in t..next {
                 let value = &mut self.value[s];
                 if !value.is_linear(shift) {
-                    self.refresh(s);
+                    self.refresh::<TRY>(s);
                     continue;
                 }
                 self.total_excess -= value.excess(capacity);
@@ -300,12 +348,12 @@ impl<'g> State<'g> {
                 self.total_excess += value.excess(capacity);
             }
             if next < to {
-                self.refresh(next);
+                self.refresh::<TRY>(next);
             }
             t = next + 1;
         }
         if to < self.graph.stages {
-            self.refresh(to);
+            self.refresh::<TRY>(to);
         }
     }
 
@@ -324,20 +372,26 @@ impl<'g> State<'g> {
     }
 
     /// Evaluates a stage anew after its retained sets or its memory changed.
-    fn refresh(&mut self, t: usize) {
+    fn refresh<const TRY: bool>(&mut self, t: usize) {
         let capacity = self.graph.capacity;
         let value = self.note(t);
         self.total_cost += value.cost - self.value[t].cost;
         self.total_excess += value.excess(capacity) - self.value[t].excess(capacity);
         self.value[t] = value;
-        self.refresh_touches(t);
+        self.refresh_touches::<TRY>(t);
     }
 
-    /// Takes over what the stage noted last, which is `t`, depends on.
-    fn refresh_touches(&mut self, t: usize) {
-        self.touch
-            .replace(t, &mut self.touch_list[t], self.scratch.touched());
-        self.used
-            .replace(t, &mut self.used_list[t], self.scratch.used());
+    /// Takes over what the stage noted last, which is `t`, depends on; where they may come back, notes the lists before.
+    fn refresh_touches<const TRY: bool>(&mut self, t: usize) {
+        let before = self.undo.list(t, TRY);
+        let lists = &mut self.lists[t];
+        std::mem::swap(before, lists);
+        let words = [self.scratch.touched(), self.scratch.used()];
+        for (list, words) in lists.iter_mut().zip(words) {
+            list.clear();
+            list.extend(ones(words).map(|i| i as u32));
+        }
+        self.touch.relist(t, &before[0], &lists[0]);
+        self.used.relist(t, &before[1], &lists[1]);
     }
 }

@@ -69,6 +69,18 @@ impl Walk for MonetWalk<'_> {
         self.state.apply(flip);
     }
 
+    fn try_out(&mut self, flip: Flip) {
+        self.state.try_out(flip);
+    }
+
+    fn take_back(&mut self, flip: Flip) {
+        self.state.take_back(flip);
+    }
+
+    fn settle(&mut self) {
+        self.state.settle();
+    }
+
     fn excess(&self) -> f64 {
         self.state.excess() as f64
     }
@@ -129,7 +141,7 @@ impl Walk for MonetWalk<'_> {
                     .for_backward(&self.state, i, stage, keep, random);
                 if let Some(flip) = flip {
                     energy += self.state.evaluate(flip).energy(price);
-                    self.state.apply(flip);
+                    self.state.try_out(flip);
                     done.push(flip);
                 }
             }

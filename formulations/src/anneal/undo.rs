@@ -1,0 +1,75 @@
+//! What flips have overwritten: those that do not pay are taken back without evaluating their stages again.
+
+/// What flips that may be taken back have overwritten, the last one last. `V` is the value of a stage, `T` are totals over stages, `L`
+/// is what is listed for a stage.
+#[derive(Clone)]
+pub struct Undo<V, T, L> {
+    steps: Vec<Step<T>>,
+    values: Vec<V>,
+    /// Stages with their lists; from `listed` on they are spare.
+    lists: Vec<(usize, L)>,
+    listed: usize,
+}
+
+/// A flip: the totals before it, and where what it has overwritten begins.
+#[derive(Clone, Copy)]
+struct Step<T> {
+    totals: T,
+    values: usize,
+    listed: usize,
+}
+
+impl<V, T, L> Default for Undo<V, T, L> {
+    fn default() -> Self {
+        Undo {
+            steps: Vec::new(),
+            values: Vec::new(),
+            lists: Vec::new(),
+            listed: 0,
+        }
+    }
+}
+
+impl<V: Copy, T: Copy, L: Default> Undo<V, T, L> {
+    /// Begins a flip with the totals and the values of the stages before it.
+    pub fn begin(&mut self, totals: T, values: impl Iterator<Item = V>) {
+        self.steps.push(Step {
+            totals,
+            values: self.values.len(),
+            listed: self.listed,
+        });
+        self.values.extend(values);
+    }
+
+    /// Where the lists of a stage go to that the flip at hand overwrites; they are forgotten soon unless the flip may be taken back.
+    pub fn list(&mut self, stage: usize, may_come_back: bool) -> &mut L {
+        let at = self.listed;
+        if at == self.lists.len() {
+            self.lists.push((stage, L::default()));
+        }
+        self.listed += usize::from(may_come_back);
+        let (of, list) = &mut self.lists[at];
+        *of = stage;
+        list
+    }
+
+    /// Takes the last flip back: tells `relist` the stages with their lists before it, and returns totals and values.
+    pub fn take_back(
+        &mut self,
+        mut relist: impl FnMut(usize, &mut L),
+    ) -> Option<(T, std::vec::Drain<'_, V>)> {
+        let step = self.steps.pop()?;
+        for (stage, list) in self.lists[step.listed..self.listed].iter_mut().rev() {
+            relist(*stage, list);
+        }
+        self.listed = step.listed;
+        Some((step.totals, self.values.drain(step.values..)))
+    }
+
+    /// Forgets all flips: they stay.
+    pub fn settle(&mut self) {
+        self.steps.clear();
+        self.values.clear();
+        self.listed = 0;
+    }
+}
