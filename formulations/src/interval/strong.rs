@@ -10,7 +10,9 @@ use remat_lp::ModelError;
 const POOR: f64 = 0.1;
 /// Branchings tried side by side: fixed as well.
 const BATCH: usize = 4;
-/// Trials are so many times as long where most of them do not end.
+/// Trials are as long as the first ones until they have taken so many times the work of the root.
+pub(super) const FIRST_WORK: u64 = 10;
+/// Later ones are so many times as long where most of them do not end.
 const LONGER: u64 = 2;
 /// Most: more than this share, and as long as it is not less than that.
 const MOST: f64 = 0.5;
@@ -28,24 +30,39 @@ pub(super) struct Effort<'a> {
     pub length: Length,
 }
 
-/// How long trials are.
-#[derive(Clone, Copy, Debug, Default)]
+/// How long trials are: the first ones, which decide on the whole tree, longest, if most of them end.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Length {
+    first: bool,
     long: bool,
+}
+
+impl Default for Length {
+    fn default() -> Self {
+        Length {
+            first: true,
+            long: false,
+        }
+    }
 }
 
 impl Length {
     /// Simplex iterations of a trial.
     fn iterations(self, settings: &TreeSettings) -> u64 {
-        settings.strong_iterations * if self.long { LONGER } else { 1 }
+        match (self.first, self.long) {
+            (true, _) => settings.strong_first_iterations,
+            (false, true) => settings.strong_iterations * LONGER,
+            (false, false) => settings.strong_iterations,
+        }
     }
 
-    /// Notes how many of so many solves the limit has ended.
-    pub fn note(&mut self, solves: u64, limited: u64) {
+    /// Notes how many of so many solves the limit has ended, and whether the time of the first ones is over.
+    pub fn note(&mut self, solves: u64, limited: u64, over: bool) {
         let least = if self.long { FEW } else { MOST };
         if solves > 0 {
             self.long = limited as f64 > least * solves as f64;
         }
+        self.first &= !over && limited as f64 <= MOST * solves as f64;
     }
 }
 
@@ -177,19 +194,43 @@ fn try_out<P: Program>(
 mod tests {
     use super::*;
 
+    /// Lengths after rounds of a hundred solves of which so many were ended.
+    fn after(length: &mut Length, limited: &[u64], over: bool) -> Vec<u64> {
+        let settings = TreeSettings::default();
+        let mut note = |limited: &u64| {
+            length.note(100, *limited, over);
+            length.iterations(&settings)
+        };
+        limited.iter().map(&mut note).collect()
+    }
+
     #[test]
     fn trials_are_longer_from_where_most_do_not_end_to_where_nearly_all_do() {
-        let settings = TreeSettings::default();
+        let short = TreeSettings::default().strong_iterations;
         let mut length = Length::default();
-        let mut after = |limited| {
-            length.note(100, limited);
-            length.iterations(&settings) / settings.strong_iterations
-        };
+        let lengths = after(&mut length, &[30, 50, 51, 30, 21, 20, 30], true);
+        assert_eq!(lengths, [1, 1, 2, 2, 2, 1, 1].map(|k| k * short));
+        length.note(0, 0, true);
+        assert_eq!(length.iterations(&TreeSettings::default()), short);
+    }
+
+    #[test]
+    fn the_first_trials_are_longest_until_most_do_not_end_or_their_time_is_over() {
+        let TreeSettings {
+            strong_first_iterations: first,
+            strong_iterations: short,
+            ..
+        } = TreeSettings::default();
+        assert!(first > LONGER * short);
+        let mut length = Length::default();
+        assert_eq!(after(&mut length, &[0, 50], false), [first, first]);
         assert_eq!(
-            [30, 50, 51, 30, 21, 20, 30].map(&mut after),
-            [1, 1, 2, 2, 2, 1, 1]
+            after(&mut length, &[51, 30, 20], false),
+            [2 * short, 2 * short, short]
         );
-        length.note(0, 0);
-        assert_eq!(length.iterations(&settings), settings.strong_iterations);
+        let mut length = Length::default();
+        assert_eq!(after(&mut length, &[10], false), [first]);
+        assert_eq!(after(&mut length, &[10], true), [short]);
+        assert_eq!(after(&mut length, &[10], false), [short]);
     }
 }

@@ -10,7 +10,7 @@ use super::lagrangian::Proof;
 use super::proof::{Recorder, TreeProof};
 use super::relax::{CutEffort, RelaxEnd, Relaxation, Tail, Until};
 use super::share::{Share, is_far};
-use super::strong::{Effort, Length, Trials, choose};
+use super::strong::{Effort, FIRST_WORK, Length, Trials, choose};
 use super::warm::{RowPool, Warm};
 use super::{Branch, Open, Permits, Program, Root, Work};
 use rayon::prelude::*;
@@ -35,7 +35,9 @@ pub struct TreeSettings {
     pub strong_patience: usize,
     /// Work on trials for each unit of work on relaxations; beyond that, what history knows well is not tried.
     pub strong_share: u64,
-    /// Simplex iterations of a trial; twice as many where most trials do not end within them.
+    /// Simplex iterations of the first trials, as far as most of them end within these.
+    pub strong_first_iterations: u64,
+    /// Those of later ones; twice as many where most do not end within them.
     pub strong_iterations: u64,
     /// Whether a proof is collected.
     pub prove: bool,
@@ -51,6 +53,7 @@ impl Default for TreeSettings {
             strong_candidates: 64,
             strong_patience: 8,
             strong_share: 2,
+            strong_first_iterations: 500,
             strong_iterations: 100,
             prove: false,
         }
@@ -451,7 +454,8 @@ impl<'a, P: Program> Tree<'a, P> {
                 self.push(first);
             }
         }
-        self.trial_length.note(solves, limited);
+        let over = self.trial_work.ticks > FIRST_WORK * self.root_work.ticks;
+        self.trial_length.note(solves, limited, over);
         self.pool.forget();
         Ok(visited)
     }
