@@ -85,7 +85,7 @@ impl<Q> Default for Trials<Q> {
 }
 
 /// The branching whose trial, or history, promises most: candidates in the order of what history expects of them, until
-/// some in a row did not do better than the best, or all as long as that one is poor. Trials are short: many candidates that
+/// some in a row did not do better than the best, or all as long as that one is poor. Most trials are short: many candidates that
 /// are tried a little find better branchings than a few that are tried to their end.
 pub(super) fn choose<P: Program>(
     relax: &Relaxation<P>,
