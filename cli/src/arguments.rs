@@ -200,9 +200,10 @@ pub struct SolveArguments {
     /// End after this time: seconds, or with a unit (90s, 10m, 2h)
     #[arg(short, long, value_name = "TIME", value_parser = parse_duration)]
     pub time_limit: Option<Duration>,
-    /// Relative gap between cost and bound that counts as optimal: a fraction or a percentage
-    #[arg(short, long, value_name = "GAP", default_value = "0.01%", value_parser = parse_gap)]
-    pub gap: f64,
+    /// Relative gap between cost and bound at which to end, optimal: a fraction or a percentage [default: 0.01%; with a time limit the
+    /// search then goes on for as long again, up to a quarter of the limit, for what is better still]
+    #[arg(short, long, value_name = "GAP", value_parser = parse_gap)]
+    pub gap: Option<f64>,
     /// Worker threads; 0 for one per core
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
     pub threads: u16,

@@ -5,15 +5,18 @@ use remat_formulations::Instance;
 use remat_formulations::checkmate::Graph;
 use remat_formulations::checkmate::interval::BoundProof;
 use remat_formulations::interval::{
-    Exchange, Root, RootSettings, TreeEnd, TreeOutcome, TreeSettings, search,
+    Exchange, Root, RootSettings, TreeEnd, TreeOutcome, TreeSettings, Visited, search,
 };
-use remat_formulations::solve::Status;
+use remat_formulations::solve::{Settings, Status, solve};
 use remat_tests::alone::Alone;
 use remat_tests::brute;
 use remat_tests::graphs::{Numbers, general, training};
 use remat_tests::whole::solved;
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 fn tree(instance: &Instance, budget_bytes: u64, round: usize) -> (TreeOutcome<Graph>, Option<u64>) {
     tree_of(instance, budget_bytes, round, u64::MAX)
@@ -58,6 +61,103 @@ fn random_instance(round: usize, numbers: &mut Numbers) -> (Instance, u64) {
             return (instance, budget);
         }
     }
+}
+
+/// Goes on beyond the gap so many times, or for ever.
+struct Onwards<'a> {
+    alone: Alone<'a>,
+    /// Cost of a schedule that is known.
+    known: u64,
+    left: Cell<u32>,
+}
+
+impl Exchange<Graph> for Onwards<'_> {
+    fn best(&self) -> Option<u64> {
+        let best = self.alone.best();
+        Some(best.map_or(self.known, |best| best.min(self.known)))
+    }
+    fn visit(&self, visited: Vec<Visited<Graph>>) -> u64 {
+        self.alone.visit(visited)
+    }
+    fn progress(&self, _: u64, _: u64, _: u64) {}
+    fn goes_beyond(&self) -> bool {
+        self.left.set(self.left.get().saturating_sub(1));
+        self.left.get() > 0
+    }
+}
+
+#[test]
+fn beyond_its_gap_the_tree_comes_to_the_optimum() {
+    let mut numbers = Numbers::new(19);
+    let gap = 0.4;
+    let (mut improved, mut between) = (0, 0);
+    for round in 0..300 {
+        let (instance, budget) = random_instance(round, &mut numbers);
+        let Some(optimum) = brute::optimum(&instance, budget) else {
+            continue;
+        };
+        let graph = Arc::new(Graph::new(&instance, budget).unwrap());
+        let [at_once, soon, on] = [0, 4, u32::MAX].map(|times| {
+            // Little is left to branch on otherwise.
+            let root = RootSettings {
+                cut_rounds: 0,
+                ..RootSettings::default()
+            };
+            let settings = TreeSettings {
+                gap,
+                beyond: true,
+                node_cut_rounds: [4, 0][round % 2],
+                ..TreeSettings::default()
+            };
+            let onwards = Onwards {
+                alone: Alone::new(&instance, &graph, budget),
+                known: optimum + optimum / 3,
+                left: Cell::new(times),
+            };
+            let root = Root::solve(graph.clone(), &root, None, &()).unwrap();
+            let outcome = search(root, &settings, &onwards).unwrap();
+            assert_eq!(outcome.end, TreeEnd::Closed, "round {round}: {outcome:?}");
+            assert!(outcome.bound <= optimum, "round {round}: {outcome:?}");
+            let best = onwards.best().unwrap();
+            assert!(outcome.bound as f64 >= (1.0 - gap) * best as f64 - 1.0);
+            (best, outcome.bound, outcome.nodes)
+        });
+        assert_eq!((on.0, on.1), (optimum, optimum), "round {round}");
+        assert!(at_once.1 <= soon.1 && at_once.2 <= soon.2 && soon.2 <= on.2);
+        improved += usize::from(at_once.0 > optimum);
+        between += usize::from(at_once.2 < soon.2 && soon.2 < on.2);
+    }
+    println!("{improved} better beyond the gap, {between} with an end in between");
+    assert!(improved > 0 && between > 0, "{improved}, {between}");
+}
+
+#[test]
+fn overtime_goes_on_to_what_is_proven_best() {
+    let mut numbers = Numbers::new(23);
+    let mut ended_early = 0;
+    for round in 0..40 {
+        let instance = general(12 + round % 6, &mut numbers);
+        let least = remat_formulations::bound::smallest_budget(&instance).needed_bytes;
+        let budget = least + numbers.below(8);
+        let [at_once, on] = [0.0, 1e6].map(|overtime| {
+            let settings = Settings {
+                time_limit: Some(Duration::from_secs(3600)),
+                gap: 0.5,
+                overtime,
+                threads: 1,
+                ..Settings::new(budget)
+            };
+            solve(&instance, &settings, &AtomicBool::new(false), &|_| ()).unwrap()
+        });
+        let optimum = solved(&instance, budget, 1).unwrap().objective;
+        assert_eq!(on.objective, optimum, "round {round}");
+        let closed = optimum.map_or(Status::Infeasible, |_| Status::Optimal);
+        assert_eq!([at_once.status, on.status], [closed; 2], "round {round}");
+        assert!(on.gap.is_none_or(|gap| gap == 0.0), "round {round}");
+        ended_early += usize::from(at_once.gap.is_some_and(|gap| gap > 0.0));
+    }
+    println!("{ended_early} ended early");
+    assert!(ended_early > 10, "{ended_early}");
 }
 
 /// `REMAT_GRAPHS` sets the number of graphs; 2,000 take some minutes.

@@ -37,13 +37,16 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
     let instance = &problem.instance;
     let plain = problem.plain_replay()?;
     let budget_bytes = source::budget(&arguments.budget, plain.peak_bytes)?;
+    let usual = Settings::new(budget_bytes);
     let settings = Settings {
         time_limit: arguments.time_limit,
-        gap: arguments.gap,
+        gap: arguments.gap.unwrap_or(usual.gap),
+        // Who names a gap wants no more.
+        overtime: if arguments.gap.is_some() { 0.0 } else { 1.0 },
         threads: usize::from(arguments.threads),
         seed: arguments.seed,
         prove: arguments.certificate.is_some(),
-        ..Settings::new(budget_bytes)
+        ..usual
     };
     if settings.prove && problem.formulation != Formulation::Checkmate {
         return Err(Failure::Usage {

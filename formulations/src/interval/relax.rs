@@ -49,7 +49,7 @@ const PATIENT_EVERY: u32 = 32;
 pub enum RelaxEnd {
     /// As far as was asked for: nothing is violated and nothing pays, the value stands still, or every tensor is where it is needed.
     Converged,
-    /// The bound has reached the cutoff.
+    /// The bound has reached the target.
     Cutoff,
     /// Memory overflows however dear it is, or a branching cannot be met.
     Infeasible,
@@ -162,8 +162,10 @@ pub(super) struct Relaxation<P: Program> {
     pub settled: bool,
     /// Whether nothing is violated and nothing pays at that solution.
     pub complete: bool,
-    /// Bounds from here on end a convergence.
+    /// What is permitted holds below this cost: no bound is above it.
     pub cutoff: u64,
+    /// Bounds from here on end a convergence.
+    pub target: u64,
     begin: Instant,
     penalties: usize,
     fresh_starts: usize,
@@ -192,6 +194,7 @@ impl<P: Program> Relaxation<P> {
             settled: false,
             complete: false,
             cutoff: u64::MAX,
+            target: u64::MAX,
             begin: Instant::now(),
             penalties: 0,
             fresh_starts: 0,
@@ -411,7 +414,7 @@ impl<P: Program> Relaxation<P> {
                 let (priced, estimate) = self.price(&solution);
                 columns = priced;
                 let last = late || enough || (rows.is_empty() && columns.is_empty());
-                let over = estimate > self.cutoff as f64 - 1.0 + 1e-6;
+                let over = estimate > self.target as f64 - 1.0 + 1e-6;
                 if last || over || self.spent.rounds.is_multiple_of(BOUND_EVERY) {
                     self.prove(&solution);
                 }
@@ -419,7 +422,7 @@ impl<P: Program> Relaxation<P> {
             if self.spent.rounds.is_multiple_of(BOUND_EVERY) {
                 company.notice(&Relaxed(self));
             }
-            if self.bound >= self.cutoff {
+            if self.bound >= self.target {
                 return Ok(RelaxEnd::Cutoff);
             }
             let clock = Instant::now();

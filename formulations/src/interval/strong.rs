@@ -23,6 +23,8 @@ const FEW: f64 = 0.2;
 pub(super) struct Effort<'a> {
     /// The least bound that closes a node.
     pub target: u64,
+    /// The cost to beat: what no schedule below it does is excluded.
+    pub cutoff: u64,
     pub settings: &'a TreeSettings,
     pub history: &'a History,
     /// Trials have taken their share of the work.

@@ -23,6 +23,9 @@ use std::sync::Arc;
 pub struct TreeSettings {
     /// A node whose bound is within this share of the best cost is closed.
     pub gap: f64,
+    /// Whether the search may go on from there towards a gap of 0, as long as [`Exchange::goes_beyond`] says so. Nodes are not closed within
+    /// the gap then but put aside. Not together with `prove`.
+    pub beyond: bool,
     /// Nodes at most.
     pub nodes: u64,
     /// Simplex iterations at most, those of the root included.
@@ -47,6 +50,7 @@ impl Default for TreeSettings {
     fn default() -> Self {
         TreeSettings {
             gap: 1e-4,
+            beyond: false,
             nodes: u64::MAX,
             iterations: u64::MAX,
             node_cut_rounds: 20,
@@ -77,6 +81,10 @@ pub trait Exchange<P: Program> {
     fn visit(&self, visited: Vec<Visited<P>>) -> u64;
     /// How far the tree is: proven bound, nodes, simplex iterations.
     fn progress(&self, bound: u64, nodes: u64, iterations: u64);
+    /// Whether a search that is within its gap goes on: asked from then on.
+    fn goes_beyond(&self) -> bool {
+        false
+    }
 }
 
 /// How the search ended.
@@ -123,6 +131,7 @@ pub fn search<P: Program>(
     Tree::new(root, settings, exchange).run()
 }
 
+#[derive(Clone)]
 struct Node<P: Program> {
     /// Its number in the proof, if there is one.
     number: u32,
@@ -160,6 +169,8 @@ struct Tree<'a, P: Program> {
     lanes: Vec<Relaxation<P>>,
     settings: &'a TreeSettings,
     exchange: &'a dyn Exchange<P>,
+    /// The gap in which nodes are done: the settings' at first, 0 beyond it.
+    gap: f64,
     open: BTreeMap<Key, Node<P>>,
     /// The node that each lane goes on with.
     plunges: [Option<Node<P>>; LANES],
@@ -176,7 +187,7 @@ struct Tree<'a, P: Program> {
     proof: Proof<P>,
     /// What proves the bounds of all nodes.
     recorder: Option<Recorder<P>>,
-    /// What a schedule below the target may do at all, and the target that this was found with.
+    /// What a schedule below the cost to beat may do at all, and the cost that this was found with.
     permits: (Arc<Permits>, u64),
     /// Work of the root, which every lane inherits.
     root_work: Work,
@@ -194,7 +205,9 @@ struct Solved<P: Program> {
     bound: u64,
     /// Its children, the one to plunge into first; none if it is closed.
     children: Option<[Node<P>; 2]>,
-    /// What its relaxation rests on, if it has children.
+    /// The node itself, if it is put aside.
+    aside: Option<Node<P>>,
+    /// What its relaxation rests on, if it has children or is put aside.
     warm: (Vec<P::Row>, Vec<P::Column>),
     /// Its relaxation, where that was solved to the end.
     visited: Option<Visited<P>>,
@@ -216,6 +229,7 @@ impl<'a, P: Program> Tree<'a, P> {
             lanes: (0..LANES).map(|_| relax.clone()).collect(),
             settings,
             exchange,
+            gap: settings.gap,
             open: BTreeMap::new(),
             plunges: [const { None }; LANES],
             closed_bound: u64::MAX,
@@ -262,6 +276,7 @@ impl<'a, P: Program> Tree<'a, P> {
             let work = self.work();
             self.exchange
                 .progress(self.bound, self.nodes, work.iterations);
+            self.go_beyond();
             if self.limit_reached() {
                 break;
             }
@@ -278,7 +293,7 @@ impl<'a, P: Program> Tree<'a, P> {
         Ok(TreeOutcome {
             end: if self.bound > self.lanes[0].program().costliest() {
                 TreeEnd::Infeasible
-            } else if self.bound >= self.target() {
+            } else if self.bound >= self.target_within(self.settings.gap) {
                 TreeEnd::Closed
             } else {
                 TreeEnd::Limit
@@ -319,8 +334,16 @@ impl<'a, P: Program> Tree<'a, P> {
         self.lanes.iter().map(own).fold(known, |all, own| all + own)
     }
 
+    /// What is within the gap is searched on towards a gap of 0, if that is wanted.
+    fn go_beyond(&mut self) {
+        if self.settings.beyond && self.bound >= self.target() && self.exchange.goes_beyond() {
+            self.gap = 0.0;
+        }
+    }
+
     fn limit_reached(&self) -> bool {
         self.bound >= self.target()
+            || (self.gap < self.settings.gap && !self.exchange.goes_beyond())
             || self.nodes >= self.settings.nodes
             || self.work().iterations >= self.settings.iterations
             || self.lanes[0].is_late()
@@ -328,9 +351,20 @@ impl<'a, P: Program> Tree<'a, P> {
 
     /// The least bound that closes a node.
     fn target(&self) -> u64 {
-        self.exchange.best().map_or(u64::MAX, |best| {
-            best - (self.settings.gap * best as f64).floor() as u64
-        })
+        self.target_within(self.gap)
+    }
+
+    /// The cost below which everything must stay permitted.
+    fn cutoff(&self) -> u64 {
+        match self.settings.beyond {
+            true => self.target_within(0.0),
+            false => self.target(),
+        }
+    }
+
+    fn target_within(&self, gap: f64) -> u64 {
+        let best = self.exchange.best();
+        best.map_or(u64::MAX, |best| best - (gap * best as f64).floor() as u64)
     }
 
     /// The bound of the whole tree: the least of all open and closed nodes'.
@@ -357,32 +391,28 @@ impl<'a, P: Program> Tree<'a, P> {
         let mut round = std::mem::replace(&mut self.plunges, [const { None }; LANES]);
         for slot in &mut round {
             if let Some(node) = slot.take_if(|n| n.bound >= target) {
-                self.close(node.bound);
+                self.push(node);
             }
-            while slot.is_none() {
-                let Some((_, node)) = self.open.pop_first() else {
-                    break;
-                };
-                if node.bound < target {
-                    *slot = Some(node);
-                } else {
-                    self.close(node.bound);
-                }
+            // What is at the target or above it stays where it is.
+            if slot.is_none()
+                && let Some(first) = self.open.first_entry().filter(|e| e.key().0 < target)
+            {
+                *slot = Some(first.remove());
             }
         }
         round
     }
 
-    /// Excludes what no schedule below the target does, when it has become lower.
-    fn exclude(&mut self, target: u64) {
+    /// Excludes what no schedule below the cost to beat does, when that has become lower.
+    fn exclude(&mut self, cutoff: u64) {
         let (permits, last) = &mut self.permits;
-        if target >= *last {
+        if cutoff >= *last {
             return;
         }
-        *last = target;
+        *last = cutoff;
         let Proof { rows, duals, .. } = &self.proof;
         let program = self.lanes[0].program();
-        program.exclude(Arc::make_mut(permits), rows, duals, target);
+        program.exclude(Arc::make_mut(permits), rows, duals, cutoff);
     }
 
     /// Solves a node in each lane, side by side; returns the relaxations that are worth a look.
@@ -390,12 +420,13 @@ impl<'a, P: Program> Tree<'a, P> {
         &mut self,
         round: [Option<Node<P>>; LANES],
     ) -> Result<Vec<Visited<P>>, ModelError> {
-        let target = self.target();
-        self.exclude(target);
+        let (target, cutoff) = (self.target(), self.cutoff());
+        self.exclude(cutoff);
         let trials = self.trial_work.ticks;
         let relaxing = self.work().ticks - self.root_work.ticks - trials;
         let round_of = Effort {
             target,
+            cutoff,
             settings: self.settings,
             history: &self.history,
             thrifty: trials > self.settings.strong_share * relaxing + self.root_work.ticks,
@@ -434,13 +465,17 @@ impl<'a, P: Program> Tree<'a, P> {
                     child.number = recorder.add(Some((solved.number, branch)));
                 }
             }
+            let (rows, columns) = solved.warm;
+            let rows = self.pool.share(rows);
+            let warm = Arc::new(Warm { rows, columns });
+            if let Some(node) = solved.aside {
+                self.push(Node { warm, ..node });
+                continue;
+            }
             let Some(mut children) = solved.children else {
                 self.close(solved.bound);
                 continue;
             };
-            let (rows, columns) = solved.warm;
-            let rows = self.pool.share(rows);
-            let warm = Arc::new(Warm { rows, columns });
             for child in &mut children {
                 child.warm = warm.clone();
             }
@@ -461,16 +496,41 @@ impl<'a, P: Program> Tree<'a, P> {
     }
 }
 
+/// Solves a node, and puts it aside where it is within the gap but not above the cost to beat.
 fn solve_node<P: Program>(
     relax: &mut Relaxation<P>,
     node: Node<P>,
     permits: &Arc<Permits>,
     effort: &Effort<'_>,
 ) -> Result<Solved<P>, ModelError> {
+    let again = effort.settings.beyond.then(|| node.clone());
+    let mut solved = branch(relax, node, permits, effort)?;
+    let aside = effort.target..effort.cutoff;
+    if solved.children.is_none() && aside.contains(&solved.bound) {
+        solved.warm = relax.warm();
+        solved.aside = again.map(|node| Node {
+            bound: solved.bound,
+            made_at: None,
+            ..node
+        });
+    }
+    Ok(solved)
+}
+
+/// Solves a node and branches, unless it is within the gap.
+fn branch<P: Program>(
+    relax: &mut Relaxation<P>,
+    node: Node<P>,
+    permits: &Arc<Permits>,
+    effort: &Effort<'_>,
+) -> Result<Solved<P>, ModelError> {
     let Effort {
-        target, settings, ..
+        target,
+        cutoff,
+        settings,
+        ..
     } = *effort;
-    relax.cutoff = target;
+    (relax.target, relax.cutoff) = (target, cutoff);
     let mut below = node.permits;
     Arc::make_mut(&mut below).exclude_all_of(permits);
     relax.enter(&node.branches, below, node.bound)?;
@@ -493,6 +553,7 @@ fn solve_node<P: Program>(
         number: node.number,
         bound: relax.bound,
         children: None,
+        aside: None,
         warm: Default::default(),
         visited: None,
         trials: Trials::default(),

@@ -27,6 +27,9 @@ pub struct Settings {
     pub time_limit: Option<Duration>,
     /// Relative gap `(objective - bound) / objective` at which the answer counts as optimal.
     pub gap: f64,
+    /// With a time limit: once the gap is met, the search goes on for so many times as long as that took, towards a gap of 0, but no longer
+    /// than a quarter of the limit. Not together with `prove`.
+    pub overtime: f64,
     /// Rounds of annealing at most when there is no time limit.
     pub rounds: u32,
     /// Simplex iterations of the tree at most when there is no time limit.
@@ -44,12 +47,13 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Settings for a budget: no time limit, a gap of 1e-4, all cores, seed 0.
+    /// Settings for a budget: no time limit, a gap of 1e-4 and no overtime, all cores, seed 0.
     pub fn new(budget_bytes: u64) -> Self {
         Settings {
             budget_bytes,
             time_limit: None,
             gap: 1e-4,
+            overtime: 0.0,
             rounds: DEFAULT_ROUNDS,
             iterations: DEFAULT_ITERATIONS,
             nodes: u64::MAX,

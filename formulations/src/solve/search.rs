@@ -17,7 +17,7 @@ use crate::interval::{
 use crate::schedule::BitMatrix;
 use crate::simulate::{Replay, ReplayError};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Rounds without a better schedule after which the annealing ends, when no time limit is given.
@@ -34,6 +34,8 @@ const ROUND_SHARE: f64 = 0.1;
 /// Share of the time limit that is annealed at a time during the tree, once there is a schedule: on large general graphs a move takes ten times
 /// as long as on networks, and the tree must have its turn.
 const TURN_SHARE: f64 = 1.0 / 16.0;
+/// Share of the time limit that the search goes on at most once the gap is met.
+const OVERTIME_SHARE: f64 = 0.25;
 
 /// An instance and a budget, as the search sees them.
 pub(crate) trait Problem: Sync {
@@ -89,14 +91,14 @@ pub(crate) fn run<P: Problem>(
             threads: settings.threads,
             source,
         })?;
-    let shared = Shared::new(problem, settings, interrupt, outcome.bound);
+    let shared = Shared::new(problem, settings, interrupt, clock, outcome.bound);
     let over = AtomicBool::new(false);
     let proof = std::thread::scope(|scope| {
         let reporter = scope.spawn(|| {
             while !over.load(Ordering::Acquire) {
                 let limit = settings.time_limit;
                 let late = limit.is_some_and(|limit| clock.elapsed() >= limit);
-                if late || interrupt.load(Ordering::Relaxed) {
+                if late || shared.is_over() || interrupt.load(Ordering::Relaxed) {
                     shared.stop.store(true, Ordering::Relaxed);
                 }
                 progress(&shared.progress(clock));
@@ -140,6 +142,9 @@ struct Shared<'a, P: Problem> {
     program: Option<Arc<P::Program>>,
     settings: &'a Settings,
     interrupt: &'a AtomicBool,
+    clock: &'a Instant,
+    /// When the gap was met.
+    met: OnceLock<Duration>,
     watch: Watch,
     population: Mutex<Population>,
     bound: AtomicU64,
@@ -163,12 +168,20 @@ struct Turns {
 }
 
 impl<'a, P: Problem> Shared<'a, P> {
-    fn new(problem: &'a P, settings: &'a Settings, interrupt: &'a AtomicBool, bound: u64) -> Self {
+    fn new(
+        problem: &'a P,
+        settings: &'a Settings,
+        interrupt: &'a AtomicBool,
+        clock: &'a Instant,
+        bound: u64,
+    ) -> Self {
         Shared {
             problem,
             program: problem.program(),
             settings,
             interrupt,
+            clock,
+            met: OnceLock::new(),
             watch: Watch::default(),
             population: Mutex::new(Population::default()),
             bound: AtomicU64::new(bound),
@@ -189,12 +202,35 @@ impl<'a, P: Problem> Shared<'a, P> {
         self.interrupt.load(Ordering::Relaxed) || self.stop.load(Ordering::Relaxed)
     }
 
-    /// Whether the best schedule is proven within the gap.
+    /// Whether the best schedule is proven within the gap, and overtime, if there is any, has come to its end.
     fn is_closed(&self) -> bool {
         let bound = self.bound.load(Ordering::Relaxed);
-        self.watch.best().is_some_and(|best| {
-            best.saturating_sub(bound) as f64 <= self.settings.gap * best as f64
-        })
+        let Some(best) = self.watch.best() else {
+            return false;
+        };
+        let open = best.saturating_sub(bound);
+        if open as f64 > self.settings.gap * best as f64 {
+            return false;
+        }
+        let met = *self.met.get_or_init(|| self.clock.elapsed());
+        open == 0 || self.clock.elapsed() >= met + self.overtime(met)
+    }
+
+    /// Whether the search may go on once the gap is met.
+    fn has_overtime(&self) -> bool {
+        self.is_timed() && !self.settings.prove && self.settings.overtime > 0.0
+    }
+
+    /// For how long it does so if the gap was met after the time `met`.
+    fn overtime(&self, met: Duration) -> Duration {
+        match self.settings.time_limit {
+            Some(limit) if self.has_overtime() => {
+                let most = OVERTIME_SHARE * limit.as_secs_f64();
+                let wanted = self.settings.overtime * met.as_secs_f64();
+                Duration::from_secs_f64(wanted.min(most))
+            }
+            _ => Duration::ZERO,
+        }
     }
 
     /// Whether annealing beside the tree ends.
@@ -466,6 +502,7 @@ fn tree<P: Problem>(
     }
     let tree = TreeSettings {
         gap: settings.gap,
+        beyond: shared.has_overtime(),
         nodes: settings.nodes,
         iterations: match shared.is_timed() {
             true => u64::MAX,
@@ -514,5 +551,9 @@ impl<P: Problem> Exchange<P::Program> for Shared<'_, P> {
         self.bound.fetch_max(bound, Ordering::Relaxed);
         self.nodes.store(nodes, Ordering::Relaxed);
         self.iterations.store(iterations, Ordering::Relaxed);
+    }
+
+    fn goes_beyond(&self) -> bool {
+        !self.is_over()
     }
 }
