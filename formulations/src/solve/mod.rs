@@ -27,8 +27,8 @@ pub struct Settings {
     pub time_limit: Option<Duration>,
     /// Relative gap `(objective - bound) / objective` at which the answer counts as optimal.
     pub gap: f64,
-    /// With a time limit: once the gap is met, the search goes on for so many times as long as that took, towards a gap of 0, but no longer
-    /// than a quarter of the limit. Not together with `prove`.
+    /// With a time limit: once the gap is met, the search goes on for so many times as long as that took, towards a gap of 0, unless this
+    /// is 0; at least for a fiftieth of the limit, at most for a quarter. Not together with `prove`.
     pub overtime: f64,
     /// Rounds of annealing at most when there is no time limit.
     pub rounds: u32,

@@ -34,8 +34,8 @@ const ROUND_SHARE: f64 = 0.1;
 /// Share of the time limit that is annealed at a time during the tree, once there is a schedule: on large general graphs a move takes ten times
 /// as long as on networks, and the tree must have its turn.
 const TURN_SHARE: f64 = 1.0 / 16.0;
-/// Share of the time limit that the search goes on at most once the gap is met.
-const OVERTIME_SHARE: f64 = 0.25;
+/// Shares of the time limit that the search goes on at least and at most once the gap is met.
+const OVERTIME_SHARE: [f64; 2] = [0.02, 0.25];
 
 /// An instance and a budget, as the search sees them.
 pub(crate) trait Problem: Sync {
@@ -225,9 +225,9 @@ impl<'a, P: Problem> Shared<'a, P> {
     fn overtime(&self, met: Duration) -> Duration {
         match self.settings.time_limit {
             Some(limit) if self.has_overtime() => {
-                let most = OVERTIME_SHARE * limit.as_secs_f64();
+                let [least, most] = OVERTIME_SHARE.map(|share| share * limit.as_secs_f64());
                 let wanted = self.settings.overtime * met.as_secs_f64();
-                Duration::from_secs_f64(wanted.min(most))
+                Duration::from_secs_f64(wanted.clamp(least, most))
             }
             _ => Duration::ZERO,
         }
