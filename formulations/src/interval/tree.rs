@@ -1,18 +1,19 @@
 //! Branch, price and cut.
 //!
-//! A node of the tree is a list of branchings ([`Branch`]). One restricted program serves all nodes: going to another node
+//! A node of the tree is a list of branchings ([`Branch`](super::Branch)). One restricted program serves all nodes: going to another node
 //! exchanges its branching rows, while columns, rows and cuts, which hold everywhere, stay. A few such programs work side by
 //! side, in rounds. Nodes are taken by least bound, with short plunges to the better child. Every bound is a Lagrangian
 //! bound in integers.
 
 use super::history::History;
 use super::lagrangian::Proof;
+use super::node::{Node, Solved, Visited, solve_node};
 use super::proof::{Recorder, TreeProof};
-use super::relax::{CutEffort, RelaxEnd, Relaxation, Tail, Until};
+use super::relax::{RelaxEnd, Relaxation};
 use super::share::{Share, is_far};
-use super::strong::{Effort, FIRST_WORK, Length, Trials, choose};
+use super::strong::{Effort, FIRST_WORK, Length};
 use super::warm::{RowPool, Warm};
-use super::{Branch, Open, Permits, Program, Root, Work};
+use super::{Permits, Program, Root, Work};
 use rayon::prelude::*;
 use remat_lp::ModelError;
 use std::collections::BTreeMap;
@@ -62,15 +63,6 @@ impl Default for TreeSettings {
             prove: false,
         }
     }
-}
-
-/// The solution of a node's relaxation.
-#[derive(Clone, Debug)]
-pub struct Visited<P: Program> {
-    /// The solution.
-    pub point: P::Point,
-    /// It leaves nothing open: it is a schedule.
-    pub integral: bool,
 }
 
 /// What the tree shares with the search for schedules.
@@ -131,37 +123,8 @@ pub fn search<P: Program>(
     Tree::new(root, settings, exchange).run()
 }
 
-#[derive(Clone)]
-struct Node<P: Program> {
-    /// Its number in the proof, if there is one.
-    number: u32,
-    bound: u64,
-    branches: Vec<Branch<P::Quantity>>,
-    /// What a better schedule below it may still do.
-    permits: Arc<Permits>,
-    /// What the last branching was made at, its direction, and the value of the relaxation there.
-    made_at: Option<(Open<P::Quantity>, bool, f64)>,
-    /// What the relaxation there rests on.
-    warm: Arc<Warm<P>>,
-}
-
-/// Where cut rounds of a node end.
-const NODE_TAIL: Tail = Tail {
-    eager_rounds: 3,
-    rounds: 1,
-    of_value: 2e-5,
-    of_gain: 0.0,
-};
-
 /// Nodes solved side by side: fixed, so that the answer does not depend on the number of threads.
 const LANES: usize = 4;
-/// A node whose branching gained less than this share of what would have closed it is stuck.
-const STUCK: f64 = 0.02;
-/// Quantities that are looked at before one is chosen to branch on.
-const OPEN: usize = 64;
-/// The same where the last branching came to nothing: on a plateau it is seldom those with the most at stake that lead off it.
-const OPEN_IF_STUCK: usize = 300;
-
 /// Bound first, then the younger node.
 type Key = (u64, std::cmp::Reverse<u64>);
 
@@ -196,24 +159,6 @@ struct Tree<'a, P: Program> {
     trial_length: Length,
     /// The rows that open nodes rest on.
     pool: RowPool<P::Row>,
-}
-
-/// What became of a node.
-struct Solved<P: Program> {
-    /// Number and bound of the node.
-    number: u32,
-    bound: u64,
-    /// Its children, the one to plunge into first; none if it is closed.
-    children: Option<[Node<P>; 2]>,
-    /// The node itself, if it is put aside.
-    aside: Option<Node<P>>,
-    /// What its relaxation rests on, if it has children or is put aside.
-    warm: (Vec<P::Row>, Vec<P::Column>),
-    /// Its relaxation, where that was solved to the end.
-    visited: Option<Visited<P>>,
-    trials: Trials<P::Quantity>,
-    /// What the branching above gained in truth.
-    gained: Option<(Open<P::Quantity>, bool, f64)>,
 }
 
 impl<'a, P: Program> Tree<'a, P> {
@@ -494,131 +439,4 @@ impl<'a, P: Program> Tree<'a, P> {
         self.pool.forget();
         Ok(visited)
     }
-}
-
-/// Solves a node, and puts it aside where it is within the gap but not above the cost to beat.
-fn solve_node<P: Program>(
-    relax: &mut Relaxation<P>,
-    node: Node<P>,
-    permits: &Arc<Permits>,
-    effort: &Effort<'_>,
-) -> Result<Solved<P>, ModelError> {
-    let again = effort.settings.beyond.then(|| node.clone());
-    let mut solved = branch(relax, node, permits, effort)?;
-    let aside = effort.target..effort.cutoff;
-    if solved.children.is_none() && aside.contains(&solved.bound) {
-        solved.warm = relax.warm();
-        solved.aside = again.map(|node| Node {
-            bound: solved.bound,
-            made_at: None,
-            ..node
-        });
-    }
-    Ok(solved)
-}
-
-/// Solves a node and branches, unless it is within the gap.
-fn branch<P: Program>(
-    relax: &mut Relaxation<P>,
-    node: Node<P>,
-    permits: &Arc<Permits>,
-    effort: &Effort<'_>,
-) -> Result<Solved<P>, ModelError> {
-    let Effort {
-        target,
-        cutoff,
-        settings,
-        ..
-    } = *effort;
-    (relax.target, relax.cutoff) = (target, cutoff);
-    let mut below = node.permits;
-    Arc::make_mut(&mut below).exclude_all_of(permits);
-    relax.enter(&node.branches, below, node.bound)?;
-    relax.take(&node.warm)?;
-    let until = match settings.node_cut_rounds {
-        0 => Until::Still,
-        _ => Until::Met,
-    };
-    let mut end = relax.converge(until, &())?;
-    if end == RelaxEnd::Converged && settings.node_cut_rounds > 0 {
-        let effort = CutEffort {
-            rounds: settings.node_cut_rounds,
-            eager: true,
-            inside: false,
-            tail: NODE_TAIL,
-        };
-        end = relax.cut_rounds(effort, &())?;
-    }
-    let mut solved = Solved {
-        number: node.number,
-        bound: relax.bound,
-        children: None,
-        aside: None,
-        warm: Default::default(),
-        visited: None,
-        trials: Trials::default(),
-        gained: None,
-    };
-    let mut effort = *effort;
-    let mut looked_at = OPEN;
-    if let Some((open, up, before)) = node.made_at {
-        let gain = (relax.value.min(target as f64) - before).max(0.0);
-        solved.gained = Some((open, up, gain));
-        if gain <= STUCK * (target as f64 - before) {
-            // Where branchings come to nothing, history is of no use: it is worth any trial to find one that does not.
-            effort.thrifty = false;
-            looked_at = OPEN_IF_STUCK;
-        }
-    }
-    // Where the relaxation was not solved to its end, its bound stands.
-    if end != RelaxEnd::Converged {
-        return Ok(solved);
-    }
-    relax.rest();
-    solved.bound = relax.bound;
-    if relax.bound >= target {
-        return Ok(solved);
-    }
-    let mut open = relax.program().open(&relax.point, looked_at);
-    if open.is_empty() && !relax.complete {
-        // Integral, but maybe not a schedule: a row may be missing.
-        end = relax.converge(Until::End, &())?;
-        solved.bound = relax.bound;
-        if end != RelaxEnd::Converged {
-            return Ok(solved);
-        }
-        open = relax.program().open(&relax.point, looked_at);
-    }
-    solved.visited = Some(Visited {
-        point: relax.point.clone(),
-        integral: open.is_empty(),
-    });
-    if open.is_empty() {
-        return Ok(solved);
-    }
-    solved.warm = relax.warm();
-    relax.exclude()?;
-    let (chosen, gains) = choose(relax, &open, &effort, &mut solved.trials)?;
-    let children = chosen.branches().map(|branch| {
-        let mut branches = node.branches.clone();
-        // A tighter bound on the same quantity takes the place of the old one.
-        branches.retain(|b| b.quantity != branch.quantity || b.at_least != branch.at_least);
-        branches.push(branch);
-        Node {
-            number: 0,
-            bound: relax.bound,
-            branches,
-            permits: relax.master.permits().clone(),
-            made_at: Some((chosen, branch.at_least, relax.value)),
-            warm: node.warm.clone(),
-        }
-    });
-    let [down, up] = children;
-    // Plunge where the bound rises least.
-    solved.children = Some(if gains[0] <= gains[1] {
-        [down, up]
-    } else {
-        [up, down]
-    });
-    Ok(solved)
 }
