@@ -1,5 +1,6 @@
 //! Random graphs for property tests.
 
+use remat_formulations::bound::smallest_budget;
 use remat_formulations::instance::{CostUnit, Instance, InstanceData, Node, NodeId};
 use remat_formulations::schedule::{BitMatrix, CheckmateSchedule};
 
@@ -132,4 +133,9 @@ pub fn random_schedule(instance: &Instance, numbers: &mut Numbers) -> CheckmateS
         }
     }
     CheckmateSchedule::cheapest(instance, retained)
+}
+
+/// A budget less than so many bytes above the least that some schedule might fit.
+pub fn tight_budget(instance: &Instance, span: u64, numbers: &mut Numbers) -> u64 {
+    smallest_budget(instance).needed_bytes + numbers.below(span)
 }

@@ -7,7 +7,7 @@ use remat_formulations::instance::{ReadOptions, read_instance};
 use remat_formulations::schedule::{Schedule, ScheduleFile};
 use remat_formulations::simulate;
 use remat_lp::{LpOutcome, Model, Solver};
-use remat_tests::graphs::{Numbers, general, random_schedule, training};
+use remat_tests::graphs::{Numbers, general, random_schedule, tight_budget, training};
 use remat_tests::{brute, shared_data};
 
 const GIB: f64 = (1u64 << 30) as f64;
@@ -139,8 +139,7 @@ fn lazy_rows_give_the_value_of_all_rows_and_a_bound_below_the_optimum() {
             0 => general(4 + round % 4, &mut numbers),
             _ => training(2 + round % 2, &mut numbers),
         };
-        let least = remat_formulations::bound::smallest_budget(&instance).needed_bytes;
-        let budget = least + numbers.below(10);
+        let budget = tight_budget(&instance, 10, &mut numbers);
         let optimum = brute::optimum(&instance, budget);
         let graph = Graph::new(&instance, budget).unwrap();
         let form = Compact::new(graph, Space::Full);

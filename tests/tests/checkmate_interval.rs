@@ -10,7 +10,7 @@ use remat_formulations::instance::{ReadOptions, read_instance};
 use remat_formulations::interval::{Company, Permits, Program, Root, RootSettings, RootStatus};
 use remat_formulations::schedule::CheckmateSchedule;
 use remat_formulations::simulate;
-use remat_tests::graphs::{Numbers, general, random_schedule, training};
+use remat_tests::graphs::{Numbers, general, random_schedule, tight_budget, training};
 use remat_tests::{brute, shared_data};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -261,8 +261,7 @@ fn lagrangian_bounds_hold_for_any_duals() {
         if instance.len() > 8 {
             continue;
         }
-        let least = remat_formulations::bound::smallest_budget(&instance).needed_bytes;
-        let budget = least + numbers.below(8);
+        let budget = tight_budget(&instance, 8, &mut numbers);
         let Some(optimum) = brute::optimum(&instance, budget) else {
             continue;
         };
@@ -299,8 +298,7 @@ fn root_bounds_are_below_the_optimum_of_small_graphs_with_and_without_cuts() {
         if instance.len() > 8 {
             continue;
         }
-        let least = remat_formulations::bound::smallest_budget(&instance).needed_bytes;
-        let budget = least + numbers.below(10);
+        let budget = tight_budget(&instance, 10, &mut numbers);
         let optimum = brute::optimum(&instance, budget);
         let purge_age = [0, 1, 3][round % 3];
         let settings = RootSettings {

@@ -10,7 +10,7 @@ use remat_formulations::interval::{
 use remat_formulations::solve::{Settings, Status, solve};
 use remat_tests::alone::Alone;
 use remat_tests::brute;
-use remat_tests::graphs::{Numbers, general, training};
+use remat_tests::graphs::{Numbers, general, tight_budget, training};
 use remat_tests::whole::solved;
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -56,8 +56,7 @@ fn random_instance(round: usize, numbers: &mut Numbers) -> (Instance, u64) {
             _ => training(2 + round / 2 % 2, numbers),
         };
         if instance.len() <= 8 {
-            let least = remat_formulations::bound::smallest_budget(&instance).needed_bytes;
-            let budget = least + numbers.below(8);
+            let budget = tight_budget(&instance, 8, numbers);
             return (instance, budget);
         }
     }
@@ -137,8 +136,7 @@ fn overtime_goes_on_to_what_is_proven_best() {
     let mut ended_early = 0;
     for round in 0..40 {
         let instance = general(12 + round % 6, &mut numbers);
-        let least = remat_formulations::bound::smallest_budget(&instance).needed_bytes;
-        let budget = least + numbers.below(8);
+        let budget = tight_budget(&instance, 8, &mut numbers);
         let [at_once, on] = [0.0, 1e6].map(|overtime| {
             let settings = Settings {
                 time_limit: Some(Duration::from_secs(3600)),
@@ -328,8 +326,7 @@ fn schedules_that_only_the_tree_finds_are_kept_where_the_gap_is_wide() {
         let numbers = &mut Numbers::new(100 + 2 * seed);
         let nodes = 10 + numbers.below(5) as usize;
         let instance = general(nodes, numbers);
-        let least = remat_formulations::bound::smallest_budget(&instance).needed_bytes;
-        let budget = least + numbers.below(8);
+        let budget = tight_budget(&instance, 8, numbers);
         let (_, best) = tree(&instance, budget, 0);
         let found = solved(&instance, budget, 1).unwrap();
         assert_eq!(found.objective, best, "seed {seed}, {nodes} nodes");

@@ -6,8 +6,8 @@ use crate::schedule::BitMatrix;
 
 /// Schedules at most. Twice as many do no better on networks in a minute.
 const SIZE: usize = 16;
-/// Schedules are much alike if they differ in less than one of so many retained tensors and stages. With 32 a population comes to hold
-/// one valley alone more often (`bench/results/monet_60s.txt`).
+/// Schedules are much alike if they differ in less than one of so many retained tensors and stages. With 32 the
+/// annealing of U-Net at 6 GiB ended in worse valleys (`bench/results/monet_60s.txt`).
 const ALIKE: usize = 8;
 
 /// The best schedules found so far, each of another cost, the cheapest first.

@@ -23,7 +23,6 @@ const OPEN: usize = 64;
 const OPEN_IF_STUCK: usize = 300;
 
 /// A node of the tree: a list of branchings, and what is known of it.
-#[derive(Clone)]
 pub(super) struct Node<P: Program> {
     /// Its number in the proof, if there is one.
     pub number: u32,
@@ -71,12 +70,11 @@ pub(super) fn solve_node<P: Program>(
     permits: &Arc<Permits>,
     effort: &Effort<'_>,
 ) -> Result<Solved<P>, ModelError> {
-    let again = effort.settings.beyond.then(|| node.clone());
-    let mut solved = branch(relax, node, permits, effort)?;
+    let mut solved = branch(relax, &node, permits, effort)?;
     let aside = effort.target..effort.cutoff;
     if solved.children.is_none() && aside.contains(&solved.bound) {
         solved.warm = relax.warm();
-        solved.aside = again.map(|node| Node {
+        solved.aside = Some(Node {
             bound: solved.bound,
             made_at: None,
             ..node
@@ -88,7 +86,7 @@ pub(super) fn solve_node<P: Program>(
 /// Solves a node and branches, unless it is within the gap.
 fn branch<P: Program>(
     relax: &mut Relaxation<P>,
-    node: Node<P>,
+    node: &Node<P>,
     permits: &Arc<Permits>,
     effort: &Effort<'_>,
 ) -> Result<Solved<P>, ModelError> {
@@ -99,7 +97,7 @@ fn branch<P: Program>(
         ..
     } = *effort;
     (relax.target, relax.cutoff) = (target, cutoff);
-    let mut below = node.permits;
+    let mut below = node.permits.clone();
     Arc::make_mut(&mut below).exclude_all_of(permits);
     relax.enter(&node.branches, below, node.bound)?;
     relax.take(&node.warm)?;

@@ -98,14 +98,14 @@ pub(crate) fn run<P: Problem>(
             while !over.load(Ordering::Acquire) {
                 let limit = settings.time_limit;
                 let late = limit.is_some_and(|limit| clock.elapsed() >= limit);
-                if late || shared.is_over() || interrupt.load(Ordering::Relaxed) {
+                if late || shared.is_over() {
                     shared.stop.store(true, Ordering::Relaxed);
                 }
-                progress(&shared.progress(clock));
+                progress(&shared.progress());
                 std::thread::park_timeout(Duration::from_millis(100));
             }
         });
-        let root = root_and_annealing(&shared, &pool, clock);
+        let root = root_and_annealing(&shared, &pool);
         let proof = root.and_then(|root| pool.install(|| tree(root, &shared)));
         over.store(true, Ordering::Release);
         reporter.thread().unpark();
@@ -327,9 +327,9 @@ impl<'a, P: Problem> Shared<'a, P> {
         annealed.moves
     }
 
-    fn progress(&self, clock: &Instant) -> Progress {
+    fn progress(&self) -> Progress {
         Progress {
-            seconds: clock.elapsed().as_secs_f64(),
+            seconds: self.clock.elapsed().as_secs_f64(),
             objective: self.watch.best(),
             bound: self.bound.load(Ordering::Relaxed),
             moves: self.watch.moves(),
@@ -347,12 +347,11 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 fn root_and_annealing<P: Problem>(
     shared: &Shared<'_, P>,
     pool: &rayon::ThreadPool,
-    clock: &Instant,
 ) -> Option<Root<P::Program>> {
     let settings = shared.settings;
     let left = settings
         .time_limit
-        .map(|limit| limit.saturating_sub(clock.elapsed()));
+        .map(|limit| limit.saturating_sub(shared.clock.elapsed()));
     let (rounds, idle_rounds) = match left {
         Some(_) => (u32::MAX, u32::MAX),
         None => (settings.rounds, IDLE_ROUNDS),
