@@ -48,6 +48,9 @@ fn all_rows(graph: &Graph, numbers: &mut Numbers) -> Vec<Row> {
             }
             if let Some(over) = graph.over[node as usize] {
                 rows.push(Row::overwritten(graph, stage, node, over));
+                if stage > 0 {
+                    rows.push(Row::ended(graph, stage, node, over));
+                }
             }
         }
     }

@@ -131,7 +131,7 @@ impl Point {
         self.stored(upto, node) - (made[upto] - made[from])
     }
 
-    /// Rows (5), (8), (11), (12) that are violated by more than `tolerance`.
+    /// Rows (5), (8), (11), (12), and those of what ends, that are violated by more than `tolerance`.
     pub fn violated_links(&self, graph: &Graph, tolerance: f64) -> Vec<Row> {
         let mut found = Vec::new();
         for v in 0..graph.columns {
@@ -173,8 +173,14 @@ impl Point {
                 } else if let Some(u) = graph.over[v] {
                     let kept = self.stored(t + 1, u as usize);
                     let read = if t > 0 { self.held(t, u as usize) } else { 0.0 };
-                    if self.made_in_place[at] + kept + read > 1.0 + tolerance {
-                        found.push(Row::overwritten(graph, stage, node, u));
+                    let there = self.stored(t, u as usize) + self.made(t, u as usize);
+                    let partly = t > 0 && there < 1.0;
+                    let most = if partly { there } else { 1.0 };
+                    if self.made_in_place[at] + kept + read > most + tolerance {
+                        found.push(match partly {
+                            true => Row::ended(graph, stage, node, u),
+                            false => Row::overwritten(graph, stage, node, u),
+                        });
                     }
                 }
             }

@@ -267,6 +267,24 @@ impl Row {
         }
     }
 
+    /// What `node` overwrites in a stage from 1 on is there before and gone afterwards: an interval of it ends in the stage, and is
+    /// not held,
+    ///
+    /// ```text
+    /// S[t,over] + R[t,over] - S[t+1,over] - held  >=  IP[t,node]
+    /// ```
+    ///
+    /// If the node is computed in place, (5) gives one of the first two and [`Row::overwritten`] takes the other two; if not, the left side
+    /// counts intervals. Where a part of a tensor is there, this row lets no more than that part be overwritten, so that the same whole
+    /// tensor cannot be overwritten a little in each of many stages.
+    pub fn ended(graph: &Graph, stage: u32, node: u32, over: u32) -> Row {
+        let mut row = Row::overwritten(graph, stage, node, over);
+        graph.stored(&mut row.terms, over, stage, 1);
+        row.terms.push(start(over, stage, stage, Which::All, 1));
+        row.right = 0;
+        row
+    }
+
     /// Memory at the turn of `node` in a stage, (16) and (17) in one.
     ///
     /// `by_run` names tensors of the passing list of `node`, and perhaps `node` itself, that are charged where `node` runs;
