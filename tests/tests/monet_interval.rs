@@ -176,6 +176,61 @@ fn rows_and_cuts_hold_at_random_schedules() {
     assert!(cuts > 2_000 && fitting > 2_000 && in_place > 500);
 }
 
+#[test]
+fn what_is_partly_there_is_overwritten_by_that_part_at_most() {
+    let mut steps = 0;
+    for round in 0..160 {
+        let numbers = &mut Numbers::new(5000 + round);
+        let mode = Mode::all().nth(round as usize % 16).unwrap();
+        let instance = training(3 + round as usize % 4, mode, numbers);
+        let graph = Graph::new(&instance, 1 << 40).unwrap();
+        for (v, over) in graph.over.iter().enumerate() {
+            let (Some(u), Some(last)) = (*over, graph.last_use[v]) else {
+                continue;
+            };
+            for stage in 1..=last.min(graph.last_stored(u).saturating_sub(1)) {
+                let node = v as u32;
+                let ways = graph.starts(node, stage);
+                let Some(way) = ways.iter().position(|s| s.in_place) else {
+                    continue;
+                };
+                let violated = |share: f64, end: u32| {
+                    let interval = |node, start, end, way| Interval {
+                        node,
+                        start,
+                        end,
+                        way,
+                        held: false,
+                    };
+                    let columns = [
+                        interval(u, 0, end, 0),
+                        interval(node, stage, stage, way as u16),
+                    ];
+                    let choices = graph.choices.iter().map(|c| {
+                        let first = (0..c.len()).map(|way| f64::from(u8::from(way == 0)));
+                        first.collect()
+                    });
+                    let columns = columns.into_iter().map(|c| (c, share));
+                    let point = Point::new(&graph, columns, choices.collect());
+                    point.violated_links(&graph, 1e-6)
+                };
+                let overwritten = Row::overwritten(&graph, stage, node, u);
+                let ended = Row::ended(&graph, stage, node, u);
+                assert!(violated(0.5, stage + 1).contains(&ended), "round {round}");
+                assert!(
+                    violated(1.0, stage + 1).contains(&overwritten),
+                    "round {round}"
+                );
+                let fine = violated(0.5, stage);
+                assert!(!fine.contains(&ended) && !fine.contains(&overwritten));
+                steps += 1;
+            }
+        }
+    }
+    println!("{steps} in-place steps");
+    assert!(steps > 100);
+}
+
 /// The optimum of the published program, by the general solver; `None` if nothing fits.
 fn optimum(instance: &Instance, budget: u64) -> Option<u64> {
     let original = Original::new(instance, budget, 1.0).unwrap();

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 const BOUND_EVERY: usize = 25;
 /// How often overflow is made dearer, eightfold each time.
 const PENALTIES: usize = 8;
-/// How often the LP solver is given another try from the slack basis.
+/// How often at a node the LP solver is given another try from the slack basis.
 const FRESH_STARTS: usize = 20;
 /// A value that has moved by less than this share of it since the last solve is near that of the relaxation.
 const CALM: f64 = 1e-3;
@@ -217,6 +217,7 @@ impl<P: Program> Relaxation<P> {
         self.bound = bound;
         self.proof.bound = 0;
         self.mean = None;
+        self.fresh_starts = 0;
         Ok(())
     }
 
