@@ -28,7 +28,7 @@ pub struct Settings {
     /// Relative gap `(objective - bound) / objective` at which the answer counts as optimal.
     pub gap: f64,
     /// With a time limit: once the gap is met, the search goes on for so many times as long as that took, towards a gap of 0, unless this
-    /// is 0; at least for a fiftieth of the limit, at most for a quarter. Not together with `prove`.
+    /// is 0; at least for a fiftieth of the limit, at most for half of it. Not together with `prove`.
     pub overtime: f64,
     /// Rounds of annealing at most when there is no time limit.
     pub rounds: u32,

@@ -35,7 +35,7 @@ const ROUND_SHARE: f64 = 0.1;
 /// as long as on networks, and the tree must have its turn.
 const TURN_SHARE: f64 = 1.0 / 16.0;
 /// Shares of the time limit that the search goes on at least and at most once the gap is met.
-const OVERTIME_SHARE: [f64; 2] = [0.02, 0.25];
+const OVERTIME_SHARE: [f64; 2] = [0.02, 0.5];
 
 /// An instance and a budget, as the search sees them.
 pub(crate) trait Problem: Sync {

@@ -7,11 +7,11 @@ use crate::sparse_vec::{CHUNK, TINY, all_zero};
 /// Entries of the tableau row smaller than this are left out.
 const ALPHA_TINY: f64 = 1e-12;
 /// Above this density of `rho`, columns are multiplied one by one instead of rows being added up.
-const COLUMN_WISE: f64 = 0.35;
+const COLUMN_WISE: f64 = 0.8;
 /// Above this density of `rho` rows are taken from the price matrix.
 const LONG: f64 = 0.02;
 /// Rows from which on that is worth it.
-const LONG_ROWS: usize = 2_000;
+const LONG_ROWS: usize = 500;
 
 /// The nonbasic entries of a tableau row, structurals and logicals together.
 #[derive(Clone, Debug, Default)]
@@ -74,6 +74,17 @@ impl PriceMatrix {
     }
 }
 
+/// `row[index] += r * coefficients`: the innermost loop of pricing.
+#[inline(always)]
+fn add_multiple(row: &mut [f64], index: &[u32], coefficients: &[f64], r: f64) {
+    for (&j, &v) in index.iter().zip(coefficients) {
+        debug_assert!((j as usize) < row.len());
+        // SAFETY: the matrix by rows, and what is taken from it, holds indices of structural columns only, and `row` has one
+        // entry for each of them (`Core::resize`).
+        unsafe { *row.get_unchecked_mut(j as usize) += r * v };
+    }
+}
+
 impl Core {
     fn build_price_matrix(&mut self) {
         let w = &mut self.price_matrix;
@@ -111,9 +122,7 @@ impl Core {
             let r = self.rho.value[p as usize];
             let range = w.start[p as usize] as usize..w.start[p as usize + 1] as usize;
             ticks += range.len() as u64;
-            for (&j, &v) in w.index[range.clone()].iter().zip(&w.value[range]) {
-                row[j as usize] += r * v;
-            }
+            add_multiple(row, &w.index[range.clone()], &w.value[range], r);
         }
         for &j in &w.late {
             let j = j as usize;
@@ -178,9 +187,7 @@ impl Core {
                         *slot += r * v;
                     }
                 } else {
-                    for (&j, &v) in index.iter().zip(value) {
-                        self.row.value[j as usize] += r * v;
-                    }
+                    add_multiple(&mut self.row.value, index, value, r);
                 }
             }
             self.ticks += 2 * ticks + if listed { 0 } else { n as u64 };
