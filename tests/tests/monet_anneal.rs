@@ -1,9 +1,9 @@
 //! The annealing of MONeT's program against the simulator, against enumeration, and on published schedules.
 
 use remat_formulations::Instance;
-use remat_formulations::anneal::Flip;
+use remat_formulations::anneal::{Flip, Random};
 use remat_formulations::instance::{Program, ReadOptions, read_instance};
-use remat_formulations::monet::anneal::{Graph, State};
+use remat_formulations::monet::anneal::{Graph, Proposer, State};
 use remat_formulations::monet::solve as solve_monet;
 use remat_formulations::plan::Plan;
 use remat_formulations::schedule::{BitMatrix, MonetSchedule, Schedule, ScheduleFile};
@@ -11,6 +11,7 @@ use remat_formulations::simulate;
 use remat_formulations::solve::{Outcome, Settings, Status};
 use remat_tests::graphs::Numbers;
 use remat_tests::{files, monet_optimum, shared_data};
+use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
 
 /// Cost and peak of a state are those of its replay; of several ways every one may be at work.
@@ -113,6 +114,48 @@ fn incremental_state_equals_the_replay() {
         in_place += (state.schedule().in_place.count_ones() > 0) as usize;
     }
     assert!(in_place > 100, "{in_place}");
+}
+
+/// A backward node reads what is stored beyond its stage: that a tensor is kept for one stage more is proposed where it pays, whether a
+/// later use calls for it or not.
+#[test]
+fn a_stage_more_for_a_backward_node_is_proposed() {
+    let mut last = 0;
+    for seed in 0..150 {
+        let mut numbers = Numbers::new(seed);
+        let columns = 3 + numbers.below(8) as usize;
+        let instance = monet_optimum::random(columns, 1 + numbers.below(70) as usize, &mut numbers);
+        let budget = 40 + numbers.below(20 * columns as u64 + 100);
+        let graph = Graph::new(&instance, budget).expect("a loss");
+        let mut state = State::new(&graph, &BitMatrix::new(graph.stages + 1, columns));
+        for _ in 0..20 {
+            let flip = any_flip(&graph, &state, &mut numbers);
+            state.apply(flip);
+        }
+        let proposer = Proposer::new(&graph);
+        let mut random = Random::new(seed, 0);
+        let proposed: HashSet<Flip> = (0..400_000)
+            .filter_map(|_| proposer.anywhere(&state, &mut random))
+            .collect();
+        for (stage, tensor) in (1..=graph.stages).flat_map(|t| (0..columns).map(move |i| (t, i))) {
+            let flip = Flip {
+                tensor: tensor as u32,
+                from: stage as u32,
+                to: stage as u32,
+                keep: true,
+            };
+            let readers = &graph.readers[tensor];
+            if state.is_kept(tensor, stage) || !readers.contains(&(stage as u32 - 1)) {
+                continue;
+            }
+            let delta = state.evaluate(flip);
+            if delta.cost < 0.0 && delta.excess <= 0.0 {
+                assert!(proposed.contains(&flip), "seed {seed}: {flip:?}");
+                last += state.next_use(tensor, stage).is_none() as usize;
+            }
+        }
+    }
+    assert!(last > 10, "{last}");
 }
 
 /// Published schedules with a folder's instances: name, budget in bytes, instance and schedule.

@@ -7,7 +7,7 @@ use super::undo::Undo;
 use crate::schedule::BitMatrix;
 
 /// Keeping (or dropping) one tensor at the start of each stage of a range.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Flip {
     /// The tensor.
     pub tensor: u32,

@@ -4,6 +4,10 @@ use super::graph::Graph;
 use super::state::State;
 use crate::anneal::{Flip, Random};
 
+/// One in so many flips that keep a tensor does so for one stage, for the backward node before: otherwise nothing but a switch of that
+/// node's variant ends there, and the gap may have no other use.
+const BEYOND: u32 = 32;
+
 /// Draws flips. The stages between two uses of a tensor (computations, or backward nodes that may read it) form a gap;
 /// inside a gap a tensor is either held throughout or useless, so flips go by gaps, whole or in part.
 ///
@@ -174,13 +178,17 @@ impl<'g> Proposer<'g> {
         let keep = !state.is_kept(tensor, before + 1);
         let mut from = before + 1;
         let mut to;
-        if keep {
+        let read = |t: usize| {
+            self.graph.readers[tensor]
+                .binary_search(&(t as u32))
+                .is_ok()
+        };
+        if keep && read(before) && random.one_in(BEYOND) {
+            // For the backward node of the stage before alone.
+            to = from;
+        } else if keep {
             to = after?;
-            let beyond = to < stages
-                && !state.is_kept(tensor, to + 1)
-                && self.graph.readers[tensor]
-                    .binary_search(&(to as u32))
-                    .is_ok();
+            let beyond = to < stages && !state.is_kept(tensor, to + 1) && read(to);
             // Without the stage beyond, only forward nodes have use for it.
             if beyond && !random.one_in(8) {
                 to += 1;

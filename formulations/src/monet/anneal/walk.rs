@@ -117,7 +117,7 @@ impl Walk for MonetWalk<'_> {
         self.graph.needs(tensor)
     }
 
-    /// Has a backward node read other tensors: what its new variant reads is stored for it, what only others read is not.
+    /// Has a backward node read other tensors: what its new variant reads is stored for it; what only others read is not, half of the time.
     /// Neighbouring nodes, whose tensors depend on each other, may follow suit.
     fn leap(
         &mut self,
@@ -134,8 +134,13 @@ impl Walk for MonetWalk<'_> {
         for _ in 0..SWITCHES {
             let variants = &graph.stage[stage].variants;
             let chosen = &variants[random.below(variants.len() as u32) as usize];
+            // What only other variants read may have other uses.
+            let release = random.one_in(2);
             for i in ones(&graph.stage[stage].read_by_any) {
                 let keep = has(&chosen.reads, i);
+                if !keep && !release {
+                    continue;
+                }
                 let flip = self
                     .proposer
                     .for_backward(&self.state, i, stage, keep, random);
