@@ -2,7 +2,7 @@
 
 use super::chain::{ChainSettings, Found, SEEK_FROM};
 use super::landscape::{Landscape, Walk};
-use super::polish::{PolishSettings, polish};
+use super::polish::{POLISH_RUNS, PolishSettings, polish};
 use super::population::Population;
 use super::random::Random;
 use super::watch::Watch;
@@ -89,7 +89,8 @@ pub struct Annealed {
 /// order. Half of the runs start afresh, and one when the population is full; the others from its [children](Population::child). Of those
 /// that start afresh some [seek](ChainSettings::seek).
 /// `guide` is told of better schedules and asked before each round: retained sets that it has, rounded from a
-/// relaxation, are polished instead. As long as that finds nothing better, it takes turns with the rounds.
+/// relaxation, are polished instead. As long as that finds nothing better, it takes turns with the rounds. What is still the best after
+/// another round is polished, too.
 /// `stop` is asked often; `watch` shows moves and best cost meanwhile.
 pub fn search<L: Landscape>(
     graph: &L,
@@ -107,9 +108,14 @@ pub fn search<L: Landscape>(
     let first_moves = settings.moves_per_node * graph.nodes() as u64;
     let mut round_moves = first_moves;
     let (mut rounds, mut idle_rounds, mut given) = (0, 0, 0);
-    let mut guided = 0;
+    let mut polished = PolishSettings {
+        moves: first_moves,
+        time: None,
+        seed: settings.seed,
+        stream: 0,
+    };
     let mut polishing = true;
-    let mut told = u64::MAX;
+    let (mut told, mut settled) = (u64::MAX, None);
     while rounds < settings.rounds && !halt() {
         if let Some(found) = population.best().filter(|found| found.cost < told) {
             told = found.cost;
@@ -126,14 +132,9 @@ pub fn search<L: Landscape>(
             if graph.walk(&retained).cost() as f64 > most {
                 continue;
             }
-            guided += 1;
-            let cold = PolishSettings {
-                moves: POLISHED * first_moves,
-                time: None,
-                seed: settings.seed,
-                stream: guided,
-            };
-            let found = polish(graph, &[retained], &cold, &halt, watch);
+            polished.stream += 1;
+            polished.moves = POLISHED * first_moves;
+            let found = polish(graph, &[retained], &polished, &halt, watch);
             found.into_iter().for_each(|f| population.admit(f));
             polishing = best(population) != before;
             continue;
@@ -170,6 +171,24 @@ pub fn search<L: Landscape>(
             .flatten()
             .for_each(|f| population.admit(f));
         rounds += 1;
+        // Runs end a unit or two above the bottom of their valley, where moves that save so little are drawn too seldom.
+        let unsettled = population
+            .best()
+            .filter(|found| Some(found.cost) == before && before != settled);
+        if let Some(found) = unsettled {
+            settled = before;
+            polished.stream += 1;
+            polished.moves = first_moves;
+            given += POLISH_RUNS as u64 * first_moves;
+            let found = polish(
+                graph,
+                std::slice::from_ref(&found.retained),
+                &polished,
+                &halt,
+                watch,
+            );
+            found.into_iter().for_each(|f| population.admit(f));
+        }
         if best(population).is_some_and(|cost| cost <= settings.target) {
             break;
         }
