@@ -201,7 +201,7 @@ pub struct SolveArguments {
     #[arg(short, long, value_name = "TIME", value_parser = parse_duration)]
     pub time_limit: Option<Duration>,
     /// Relative gap between cost and bound at which to end, optimal: a fraction or a percentage [default: 0.01%; with a time limit the
-    /// search then goes on for twice as long again, at most for half of the limit, for what is better still]
+    /// search then goes on for four times as long again, at most for half of the limit, for what is better still]
     #[arg(short, long, value_name = "GAP", value_parser = parse_gap)]
     pub gap: Option<f64>,
     /// Worker threads; 0 for one per core

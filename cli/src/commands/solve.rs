@@ -42,7 +42,7 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         time_limit: arguments.time_limit,
         gap: arguments.gap.unwrap_or(usual.gap),
         // Who names a gap wants no more.
-        overtime: if arguments.gap.is_some() { 0.0 } else { 2.0 },
+        overtime: if arguments.gap.is_some() { 0.0 } else { 4.0 },
         threads: usize::from(arguments.threads),
         seed: arguments.seed,
         prove: arguments.certificate.is_some(),
