@@ -35,6 +35,10 @@ const OVERFLOW: ColId = ColId(0);
 const MISSING: ColId = ColId(1);
 /// Number of the first choice.
 const CHOICES: usize = 2;
+/// A solve that takes more pivots than these, and so many more for each row and column, goes round in circles. What was seen took four for each
+/// at most.
+const LEAST_PIVOTS: u64 = 10_000;
+const PIVOTS: u64 = 20;
 
 /// The restricted master program. Columns of the LP: the overflow, what is missing, the choices, the intervals.
 pub struct Master<P: Program> {
@@ -178,16 +182,18 @@ impl<P: Program> Master<P> {
 
     /// Ends a solve early once the flag is set.
     pub fn stop_when(&mut self, stop: Option<Arc<AtomicBool>>) {
-        self.stop.clone_from(&stop);
-        self.solver.set_limits(Limits {
-            interrupt: stop,
-            ..Limits::default()
-        });
+        self.stop = stop;
     }
 
-    /// Solves from the present basis.
+    /// Solves from the present basis. What takes far more pivots than programs of this size do ends at that limit.
     pub fn solve(&mut self, algorithm: Algorithm) -> LpOutcome {
         let clock = std::time::Instant::now();
+        let size = (self.rows.len() + self.num_columns()) as u64;
+        self.solver.set_limits(Limits {
+            iterations: Some(LEAST_PIVOTS + PIVOTS * size),
+            interrupt: self.stop.clone(),
+            ..Limits::default()
+        });
         let before = self.solver.stats().iterations();
         let outcome = self.solver.solve_with(algorithm);
         if let LpOutcome::Optimal(solution) = &outcome {
@@ -207,13 +213,13 @@ impl<P: Program> Master<P> {
         }
     }
 
-    /// Starts the next solve from the slack basis.
+    /// Starts the next solve from the slack basis, with other random numbers: with the same ones a second fresh start would come to nothing
+    /// as well.
     pub fn forget_basis(&mut self) {
         self.spent = self.work();
-        let settings = self.solver.settings().clone();
-        let stop = self.stop.clone();
+        let mut settings = self.solver.settings().clone();
+        settings.seed += 1;
         self.solver = Solver::new(self.solver.model().clone(), settings);
-        self.stop_when(stop);
     }
 
     /// First column of the intervals.

@@ -307,9 +307,8 @@ impl<P: Program> Relaxation<P> {
     /// At which ages rows and columns are purged in a round of a convergence, and from which reduced cost on, as a share of the
     /// objective.
     fn purges(&self, until: Until, round: u32) -> (Ages, f64) {
-        // What comes and goes in turns stays in the end.
-        let age = self.settings.purge_age + round / PATIENT_EVERY;
         let rows = self.master.rows().len();
+        let age = self.settings.purge_age;
         let mut ages = Ages {
             rows: age,
             columns: age,
@@ -317,11 +316,15 @@ impl<P: Program> Relaxation<P> {
         if until == Until::Met && rows > CROWD * self.program().extent().tensors {
             ages = CROWDED_AGES;
         }
-        if self.master.num_columns() <= MANY * rows {
-            return (ages, DEAR);
+        let many = self.master.num_columns() > MANY * rows;
+        if many {
+            ages.columns = MANY_AGE;
         }
-        ages.columns = MANY_AGE;
-        (ages, MANY_DEAR)
+        // What comes and goes in turns stays in the end.
+        let patience = round / PATIENT_EVERY;
+        ages.rows += patience;
+        ages.columns += patience;
+        (ages, if many { MANY_DEAR } else { DEAR })
     }
 
     fn summary(&self) -> String {
@@ -402,11 +405,12 @@ impl<P: Program> Relaxation<P> {
             // Before the purge: afterwards the solution's columns are others than the program's.
             self.note(&solution);
             values.push(self.value);
+            let still = spread(&values, STILL_SOLVES)
+                .is_some_and(|(apart, most)| apart <= STILL * most.abs());
             let enough = met
                 && match until {
                     Until::Met => true,
-                    Until::Still => spread(&values, STILL_SOLVES)
-                        .is_some_and(|(apart, most)| apart <= STILL * most),
+                    Until::Still => still,
                     Until::End => false,
                 };
             let rows = self.violated_rows(overflow);
@@ -448,6 +452,10 @@ impl<P: Program> Relaxation<P> {
             };
             self.complete = added_rows + added_columns == 0;
             if !self.complete && !late && !enough {
+                // What still overflows on a plateau may be too cheap.
+                if still && !met && round % PATIENT_EVERY == 0 {
+                    self.raise_penalties()?;
+                }
                 continue;
             }
             self.settled = met && !late && (self.complete || moved < CALM * self.value.abs());
@@ -457,14 +465,22 @@ impl<P: Program> Relaxation<P> {
                 RelaxEnd::Late
             } else if met {
                 RelaxEnd::Converged
-            } else if self.penalties < PENALTIES {
-                self.penalties += 1;
-                self.master.raise_penalties(8.0)?;
+            } else if self.raise_penalties()? {
                 continue;
             } else {
                 RelaxEnd::Trouble
             });
         }
+    }
+
+    /// Makes what the program lacks dearer, if that has not been done too often.
+    fn raise_penalties(&mut self) -> Result<bool, ModelError> {
+        let dearer = self.penalties < PENALTIES;
+        if dearer {
+            self.penalties += 1;
+            self.master.raise_penalties(8.0)?;
+        }
+        Ok(dearer)
     }
 
     /// Solves with the rows and columns that came last, and lets no more in: trials of branchings start from an optimum, or all of
