@@ -1,23 +1,19 @@
 //! The restricted program: some intervals, some rows, every choice, and the LP solver that holds them.
 
+mod basis;
+mod purge;
+
+pub(super) use basis::Basics;
+
 use super::values::Values;
 use super::{Branch, Nature, Permits, Pricing, Program, Sense, Work};
 use remat_lp::{
     Algorithm, Bounds, ColId, Limits, LpOutcome, ModelBuilder, ModelError, NewCol, NewRow, RowId,
-    Settings, Solution, Solver, VarStatus,
+    Settings, Solution, Solver,
 };
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// After how many solves rows that are slack, and columns that are dear, are dropped.
-#[derive(Clone, Copy, Debug)]
-pub struct Ages {
-    /// Rows.
-    pub rows: u32,
-    /// Columns.
-    pub columns: u32,
-}
 
 /// Follows the changes of a program and its solves, to replay them elsewhere. Purging is not reported.
 pub trait Journal: Send {
@@ -234,14 +230,6 @@ impl<P: Program> Master<P> {
         Values::new(columns.zip(values.iter().copied()), choices)
     }
 
-    /// The intervals that are basic in a solution.
-    pub fn support(&self, solution: &Solution) -> Vec<P::Column> {
-        let status = &solution.basis.cols[self.before()..];
-        let basic = self.columns.iter().zip(status);
-        let basic = basic.filter(|(_, s)| **s == VarStatus::Basic);
-        basic.map(|(c, _)| *c).collect()
-    }
-
     /// Memory that does not fit, in units of [`Program::memory_unit`].
     pub fn overflow(&self, solution: &Solution) -> f64 {
         solution.value(OVERFLOW)
@@ -439,44 +427,6 @@ impl<P: Program> Master<P> {
     pub fn keep(&mut self, columns: Vec<P::Column>) -> Result<(), ModelError> {
         self.kept = columns.iter().copied().collect();
         self.add_columns(columns)?;
-        Ok(())
-    }
-
-    /// Notes which rows are slack and which columns are dear in a solution, and drops those that have been so for so many
-    /// solves, where they are many. Dear is a reduced cost of more than `dear`.
-    ///
-    /// # Errors
-    /// [`ModelError`] if the solver refuses, which would be a defect here.
-    pub fn purge(&mut self, solution: &Solution, ages: Ages, dear: f64) -> Result<(), ModelError> {
-        let mut rows = Vec::new();
-        for (r, row) in self.rows.iter().enumerate() {
-            let slack =
-                solution.basis.rows[r] == VarStatus::Basic && !self.program.nature(row).permanent;
-            self.row_age[r] = if slack { self.row_age[r] + 1 } else { 0 };
-            if self.row_age[r] >= ages.rows {
-                rows.push(RowId(r as u32));
-            }
-        }
-        let mut cols = Vec::new();
-        for (k, c) in self.columns.iter().enumerate() {
-            let at = k + self.before();
-            let dear = || {
-                solution.reduced_costs[at] > dear || !self.program.is_permitted(c, &self.permits)
-            };
-            let useless = solution.basis.cols[at] != VarStatus::Basic
-                && solution.x[at] == 0.0
-                && dear()
-                && !self.program.stays(c)
-                && !self.kept.contains(c);
-            self.column_age[k] = if useless { self.column_age[k] + 1 } else { 0 };
-            if self.column_age[k] >= ages.columns {
-                cols.push(ColId(at as u32));
-            }
-        }
-        // Deleting shifts everything behind: only worth it in bulk.
-        if rows.len() * 10 > self.rows.len() || cols.len() * 10 > self.columns.len() {
-            self.delete(&rows, &cols)?;
-        }
         Ok(())
     }
 

@@ -9,7 +9,7 @@
 //! | module | concept |
 //! |---|---|
 //! | [`master`] | some intervals, some rows, and the LP solver that holds them |
-//! | [`relax`] | the relaxation of a node |
+//! | [`relax`], `tail` | the relaxation of a node, and how long it is cut |
 //! | `values` | its solution, and points between solutions |
 //! | `lagrangian` | bounds from duals |
 //! | [`permits`] | what a better schedule may still do |
@@ -35,6 +35,7 @@ mod relax;
 mod root;
 mod share;
 mod strong;
+mod tail;
 mod tree;
 mod values;
 mod warm;
@@ -50,9 +51,10 @@ pub use permits::{Extent, Permits};
 pub use price::{Candidate, Pricing};
 pub(crate) use price::{Number, most_below, rounded_up};
 pub use proof::{ProvenNode, TreeProof};
-pub use relax::{Company, RelaxEnd, Tail};
+pub use relax::{Company, RelaxEnd};
 pub use root::{Relaxed, Root, RootBound, RootSettings, RootStatus};
 pub(crate) use share::is_far;
+pub use tail::Tail;
 pub use tree::{Exchange, TreeEnd, TreeOutcome, TreeSettings, search};
 pub use work::Work;
 

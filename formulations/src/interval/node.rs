@@ -1,7 +1,8 @@
 //! One node of the tree: its relaxation, cuts, and the branching below it.
 
-use super::relax::{CutEffort, RelaxEnd, Relaxation, Tail, Until};
+use super::relax::{RelaxEnd, Relaxation, Until};
 use super::strong::{Effort, Trials, choose};
+use super::tail::{CutEffort, Tail};
 use super::warm::Warm;
 use super::{Branch, Open, Permits, Program};
 use remat_lp::ModelError;
@@ -33,7 +34,7 @@ pub(super) struct Node<P: Program> {
     /// What the last branching was made at, its direction, and the value of the relaxation there.
     pub made_at: Option<(Open<P::Quantity>, bool, f64)>,
     /// What the relaxation there rests on.
-    pub warm: Arc<Warm<P>>,
+    pub warm: Option<Arc<Warm<P>>>,
 }
 
 /// The solution of a node's relaxation.
@@ -55,7 +56,7 @@ pub(super) struct Solved<P: Program> {
     /// The node itself, if it is put aside.
     pub aside: Option<Node<P>>,
     /// What its relaxation rests on, if it has children or is put aside.
-    pub warm: (Vec<P::Row>, Vec<P::Column>),
+    pub warm: Option<Warm<P>>,
     /// Its relaxation, where that was solved to the end.
     pub visited: Option<Visited<P>>,
     pub trials: Trials<P::Quantity>,
@@ -73,7 +74,7 @@ pub(super) fn solve_node<P: Program>(
     let mut solved = branch(relax, &node, permits, effort)?;
     let aside = effort.target..effort.cutoff;
     if solved.children.is_none() && aside.contains(&solved.bound) {
-        solved.warm = relax.warm();
+        solved.warm = Some(relax.warm());
         solved.aside = Some(Node {
             bound: solved.bound,
             made_at: None,
@@ -100,7 +101,9 @@ fn branch<P: Program>(
     let mut below = node.permits.clone();
     Arc::make_mut(&mut below).exclude_all_of(permits);
     relax.enter(&node.branches, below, node.bound)?;
-    relax.take(&node.warm)?;
+    if let Some(warm) = &node.warm {
+        relax.take(warm)?;
+    }
     let until = match settings.node_cut_rounds {
         0 => Until::Still,
         _ => Until::Met,
@@ -120,7 +123,7 @@ fn branch<P: Program>(
         bound: relax.bound,
         children: None,
         aside: None,
-        warm: Default::default(),
+        warm: None,
         visited: None,
         trials: Trials::default(),
         gained: None,
@@ -162,7 +165,7 @@ fn branch<P: Program>(
     if open.is_empty() {
         return Ok(solved);
     }
-    solved.warm = relax.warm();
+    solved.warm = Some(relax.warm());
     relax.exclude()?;
     let (chosen, gains) = choose(relax, &open, &effort, &mut solved.trials)?;
     let children = chosen.branches().map(|branch| {

@@ -1,7 +1,7 @@
 //! The relaxation of a node: columns and rows until nothing is violated and nothing pays, cuts, and again.
 
 use super::lagrangian::Proof;
-use super::master::Ages;
+use super::tail::{CutEffort, spread};
 use super::values::Values;
 use super::warm::Warm;
 use super::{Branch, Journal, Master, Permits, Program, Relaxed, RootSettings, RowLimits};
@@ -18,20 +18,6 @@ const PENALTIES: usize = 8;
 const FRESH_STARTS: usize = 20;
 /// A value that has moved by less than this share of it since the last solve is near that of the relaxation.
 const CALM: f64 = 1e-3;
-/// So many rows for each tensor are a crowd.
-const CROWD: usize = 2;
-/// In a crowd, few of the rows that eager cutting brings matter for long: kept, they are most of the program, and of the time.
-const CROWDED_AGES: Ages = Ages {
-    rows: 1,
-    columns: 4,
-};
-/// Columns with a reduced cost above this share of the objective are dear.
-const DEAR: f64 = 1e-3;
-/// So many columns for each row are many. Networks of hundreds of layers have ten, all of which every pivot looks at: there columns that
-/// are less dear go, and after fewer rounds.
-const MANY: usize = 4;
-const MANY_DEAR: f64 = 1e-4;
-const MANY_AGE: u32 = 2;
 /// A value that stays within this share of it over so many solves stands still.
 const STILL: f64 = 2e-5;
 const STILL_SOLVES: usize = 10;
@@ -41,7 +27,7 @@ const LAG: f64 = 2e-3;
 const MEMORY: f64 = 0.8;
 /// Fewer cuts than this at the point inside are few.
 const FEW: usize = 20;
-/// Rows and columns are purged a round later each time a convergence has taken so many more rounds.
+/// A convergence grows more patient after so many rounds, and again.
 const PATIENT_EVERY: u32 = 32;
 
 /// How a convergence ended.
@@ -80,52 +66,6 @@ pub(super) struct Spent {
     pub separation: Duration,
 }
 
-/// How long cuts are added.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct CutEffort {
-    /// Rounds at most.
-    pub rounds: usize,
-    /// At first cuts are separated after every solve, whatever else is missing.
-    pub eager: bool,
-    /// Cuts are looked for inside the relaxation, not at its vertex.
-    pub inside: bool,
-    /// What counts as an end.
-    pub tail: Tail,
-}
-
-/// Where cutting is in its tail: in so many rounds the value has stayed within a share of itself, or of what it has gained on
-/// the bound that was there before.
-#[derive(Clone, Copy, Debug)]
-pub struct Tail {
-    /// Rounds of eager cutting.
-    pub eager_rounds: usize,
-    /// Rounds in which every relaxation is solved to its end.
-    pub rounds: usize,
-    /// Share of the value, for each round.
-    pub of_value: f64,
-    /// Share of what was gained.
-    pub of_gain: f64,
-}
-
-impl Tail {
-    /// Whether the last of some values are in it.
-    fn holds(&self, values: &[f64], before: f64, rounds: usize) -> bool {
-        let Some((apart, most)) = spread(values, rounds + 1) else {
-            return false;
-        };
-        let idle = self.of_value * rounds as f64 * most;
-        apart <= idle.max(self.of_gain * (most - before))
-    }
-}
-
-/// How far the last so many values are apart, and the largest of them; nothing where there are fewer.
-fn spread(values: &[f64], count: usize) -> Option<(f64, f64)> {
-    let last = &values[values.len().checked_sub(count)?..];
-    let most = last.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let least = last.iter().copied().fold(f64::INFINITY, f64::min);
-    Some((most - least, most))
-}
-
 /// What goes on beside a relaxation while it is solved.
 pub trait Company<P: Program> {
     /// Is shown the relaxation on its way.
@@ -154,8 +94,6 @@ pub(super) struct Relaxation<P: Program> {
     values: Option<Values<P::Column>>,
     /// The mean of the solutions at this node, the later the more.
     mean: Option<Values<P::Column>>,
-    /// The intervals that are basic in it.
-    pub support: Vec<P::Column>,
     /// Rows and duals of the best bound that was proven here.
     pub proof: Proof<P>,
     /// Whether that solution meets every row, apart from cuts that were not looked for, or is near one that does.
@@ -189,7 +127,6 @@ impl<P: Program> Relaxation<P> {
             point: P::Point::default(),
             values: None,
             mean: None,
-            support: Vec::new(),
             proof: Proof::default(),
             settled: false,
             complete: false,
@@ -222,20 +159,27 @@ impl<P: Program> Relaxation<P> {
     }
 
     /// What the last relaxation, and the best bound here, rest on.
-    pub fn warm(&self) -> (Vec<P::Row>, Vec<P::Column>) {
-        let separated = |row: &&P::Row| !self.program().nature(row).permanent;
-        let rows = self.proof.rows.iter().filter(separated);
-        (rows.cloned().collect(), self.support.clone())
+    pub fn warm(&self) -> Warm<P> {
+        let priced = self.proof.rows.iter().cloned();
+        Warm {
+            priced: priced.map(Arc::new).collect(),
+            basis: self.master.basis(),
+        }
     }
 
-    /// Takes in what the relaxation of another node rests on.
+    /// Takes in what the relaxation of another node rests on, and goes to its basis.
     pub fn take(&mut self, warm: &Warm<P>) -> Result<(), ModelError> {
         let clock = Instant::now();
-        let missing = |row: &&Arc<P::Row>| !self.master.contains(row);
-        let rows = warm.rows.iter().filter(missing);
+        let basis = &warm.basis;
+        // Permanent rows are there, apart from branchings that do not hold here.
+        let missing = |row: &&Arc<P::Row>| {
+            !self.program().nature(row).permanent && !self.master.contains(row)
+        };
+        let rows = warm.priced.iter().chain(&basis.tight).filter(missing);
         let rows = rows.map(|row| (**row).clone()).collect();
-        self.master.add_columns(warm.columns.iter().copied())?;
+        self.master.add_columns(basis.intervals.iter().copied())?;
         self.master.add_rows(rows)?;
+        self.master.set_basis(basis)?;
         self.spent.lp += clock.elapsed();
         Ok(())
     }
@@ -302,29 +246,6 @@ impl<P: Program> Relaxation<P> {
             end = self.converge(Until::Still, company)?;
         }
         Ok(end)
-    }
-
-    /// At which ages rows and columns are purged in a round of a convergence, and from which reduced cost on, as a share of the
-    /// objective.
-    fn purges(&self, until: Until, round: u32) -> (Ages, f64) {
-        let rows = self.master.rows().len();
-        let age = self.settings.purge_age;
-        let mut ages = Ages {
-            rows: age,
-            columns: age,
-        };
-        if until == Until::Met && rows > CROWD * self.program().extent().tensors {
-            ages = CROWDED_AGES;
-        }
-        let many = self.master.num_columns() > MANY * rows;
-        if many {
-            ages.columns = MANY_AGE;
-        }
-        // What comes and goes in turns stays in the end.
-        let patience = round / PATIENT_EVERY;
-        ages.rows += patience;
-        ages.columns += patience;
-        (ages, if many { MANY_DEAR } else { DEAR })
     }
 
     fn summary(&self) -> String {
@@ -432,9 +353,10 @@ impl<P: Program> Relaxation<P> {
             }
             let clock = Instant::now();
             if self.settings.purge_age > 0 {
-                let (ages, dear) = self.purges(until, round);
+                let age = self.settings.purge_age;
+                let patience = round / PATIENT_EVERY;
                 self.master
-                    .purge(&solution, ages, dear * solution.objective.abs())?;
+                    .purge(&solution, age, until == Until::Met, patience)?;
             }
             let added_columns = self.master.add_columns(columns)?;
             let added_rows = self.master.add_rows(rows)?;
@@ -515,7 +437,6 @@ impl<P: Program> Relaxation<P> {
     /// Notes a solution.
     fn note(&mut self, solution: &Solution) {
         self.value = self.master.value(solution);
-        self.support = self.master.support(solution);
         let values = self.master.values(solution);
         self.point = values.point(self.program());
         let mean = self.mean.take();
@@ -573,13 +494,17 @@ mod tests {
     use crate::interval::Group;
     use crate::zoo::{self, ModelSpec};
 
-    #[test]
-    fn at_rest_a_trial_that_asks_for_nothing_has_nothing_to_do() {
+    fn resnet18() -> Relaxation<Graph> {
         let spec = "resnet18".parse::<ModelSpec>().unwrap();
         let instance = zoo::build(&spec).unwrap();
         let budget = smallest_budget(&instance).needed_bytes * 3 / 2;
         let graph = Arc::new(Graph::new(&instance, budget).unwrap());
-        let mut relax = Relaxation::new(graph, RootSettings::default(), None).unwrap();
+        Relaxation::new(graph, RootSettings::default(), None).unwrap()
+    }
+
+    #[test]
+    fn at_rest_a_trial_that_asks_for_nothing_has_nothing_to_do() {
+        let mut relax = resnet18();
         assert_eq!(
             relax.converge(Until::Met, &()).unwrap(),
             RelaxEnd::Converged
@@ -606,5 +531,40 @@ mod tests {
         let (gain, pivots) = trial(&relax);
         assert_eq!(pivots, 0);
         assert!(gain.abs() <= 1e-9 * relax.value, "{gain}");
+    }
+
+    #[test]
+    fn a_node_that_is_taken_up_again_begins_where_it_ended() {
+        let mut relax = resnet18();
+        relax.converge(Until::Met, &()).unwrap();
+        relax.rest();
+        let (value, warm) = (relax.value, relax.warm());
+        let permits = relax.master.permits().clone();
+        let pivots = |relax: &mut Relaxation<Graph>, branches: &[_], warm: Option<_>| {
+            relax.enter(branches, permits.clone(), 0).unwrap();
+            if let Some(warm) = warm {
+                relax.take(warm).unwrap();
+            }
+            let before = relax.master.work().iterations;
+            let LpOutcome::Optimal(solution) = relax.master.solve(Algorithm::Auto) else {
+                panic!("the program is feasible and bounded")
+            };
+            relax.note(&solution);
+            relax.master.work().iterations - before
+        };
+        let held = Branch {
+            quantity: Quantity::Held {
+                of: Group::One(0),
+                stage: 1,
+            },
+            at_least: false,
+            count: 0,
+        };
+        assert!(pivots(&mut relax, &[held], None) > 0);
+        assert!(relax.value > value);
+        let mut other = relax.clone();
+        assert_eq!(pivots(&mut relax, &[], Some(&warm)), 0);
+        assert!((relax.value - value).abs() <= 1e-9 * value);
+        assert!(pivots(&mut other, &[], None) > 0);
     }
 }

@@ -1,7 +1,8 @@
 //! The root: how it is worked on, and what it finds.
 
 use super::proof::Recorder;
-use super::relax::{Company, CutEffort, RelaxEnd, Relaxation, Tail, Until};
+use super::relax::{Company, RelaxEnd, Relaxation, Until};
+use super::tail::{CutEffort, Tail};
 use super::{Journal, Program, SeparationSettings, TreeProof};
 use remat_lp::{ModelError, Settings};
 use std::sync::Arc;

@@ -12,7 +12,7 @@ use super::proof::{Recorder, TreeProof};
 use super::relax::{RelaxEnd, Relaxation};
 use super::share::{Share, is_far};
 use super::strong::{Effort, FIRST_WORK, Length};
-use super::warm::{RowPool, Warm};
+use super::warm::RowPool;
 use super::{Permits, Program, Root, Work};
 use rayon::prelude::*;
 use remat_lp::ModelError;
@@ -158,7 +158,7 @@ struct Tree<'a, P: Program> {
     trial_work: Work,
     trial_length: Length,
     /// The rows that open nodes rest on.
-    pool: RowPool<P::Row>,
+    pool: RowPool<P>,
 }
 
 impl<'a, P: Program> Tree<'a, P> {
@@ -201,7 +201,7 @@ impl<'a, P: Program> Tree<'a, P> {
                 branches: Vec::new(),
                 permits,
                 made_at: None,
-                warm: Arc::default(),
+                warm: None,
             });
         } else {
             tree.close(bound);
@@ -410,9 +410,7 @@ impl<'a, P: Program> Tree<'a, P> {
                     child.number = recorder.add(Some((solved.number, branch)));
                 }
             }
-            let (rows, columns) = solved.warm;
-            let rows = self.pool.share(rows);
-            let warm = Arc::new(Warm { rows, columns });
+            let warm = solved.warm.map(|warm| Arc::new(self.pool.share(warm)));
             if let Some(node) = solved.aside {
                 self.push(Node { warm, ..node });
                 continue;

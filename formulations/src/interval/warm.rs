@@ -1,46 +1,40 @@
 //! What is taken along from one node of a tree to those below it.
 
 use super::Program;
+use super::master::Basics;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What a relaxation rests on: rows with duals, basic intervals. A node that is far from the one that was solved before it has
-/// few of its rows in the restricted program any more; to find them again takes longer than the rest of its work.
+/// What a relaxation rests on. A node that is far from the one that was solved before it has few of its rows in the restricted program
+/// any more, and those with duals are not all of them: where the basis of its parent is put together again too, it begins where that
+/// one ended (MONeT's U-Net at 5 GiB, 220 s on one thread, three seeds: gaps of 0.68 to 0.74% without the basis, with it 0.59 to 0.62%).
 pub(super) struct Warm<P: Program> {
-    pub rows: Vec<Arc<P::Row>>,
-    pub columns: Vec<P::Column>,
-}
-
-impl<P: Program> Default for Warm<P> {
-    fn default() -> Self {
-        Warm {
-            rows: Vec::new(),
-            columns: Vec::new(),
-        }
-    }
+    /// Rows with duals in its best bound.
+    pub priced: Vec<Arc<P::Row>>,
+    pub basis: Basics<P>,
 }
 
 /// Rows that several nodes rest on, each once.
-pub(super) struct RowPool<R>(BTreeSet<Arc<R>>);
+pub(super) struct RowPool<P: Program>(BTreeSet<Arc<P::Row>>);
 
-impl<R> Default for RowPool<R> {
+impl<P: Program> Default for RowPool<P> {
     fn default() -> Self {
         RowPool(BTreeSet::new())
     }
 }
 
-impl<R: Ord> RowPool<R> {
-    /// The rows as they are in the pool, where they come if they are new.
-    pub fn share(&mut self, rows: Vec<R>) -> Vec<Arc<R>> {
-        let mut share = |row: R| match self.0.get(&row) {
-            Some(known) => known.clone(),
-            None => {
-                let row = Arc::new(row);
-                self.0.insert(row.clone());
-                row
+impl<P: Program> RowPool<P> {
+    /// The same with rows as they are in the pool, where they come if they are new.
+    pub fn share(&mut self, mut warm: Warm<P>) -> Warm<P> {
+        for row in warm.priced.iter_mut().chain(&mut warm.basis.tight) {
+            match self.0.get(row) {
+                Some(known) => *row = known.clone(),
+                None => {
+                    self.0.insert(row.clone());
+                }
             }
-        };
-        rows.into_iter().map(&mut share).collect()
+        }
+        warm
     }
 
     /// Drops what nobody holds any more.
