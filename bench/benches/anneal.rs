@@ -4,8 +4,8 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use remat_formulations::anneal::{Chain, ChainSettings, Graph, Random, Watch};
-use remat_formulations::schedule::CheckmateSchedule;
-use remat_formulations::{simulate, zoo};
+use remat_instances::schedule::CheckmateSchedule;
+use remat_instances::{simulate, zoo};
 use std::hint::black_box;
 
 /// A run over all temperatures at 60% of the peak without recomputation.

@@ -8,15 +8,15 @@
 
 use remat_bb::report::Table;
 use remat_bench::optimum::{Answer, by_highs};
-use remat_formulations::Instance;
 use remat_formulations::bound::smallest_budget;
 use remat_formulations::checkmate::Graph;
 use remat_formulations::checkmate::compact::{Compact, Space};
 use remat_formulations::checkmate::original::{Original, Stages};
 use remat_formulations::interval::{Exchange, Root, RootSettings, TreeEnd, TreeSettings, search};
 use remat_formulations::solve::Status;
+use remat_instances::Instance;
 use remat_lp::Model;
-use remat_solver::{SolveStatus, Solver};
+use remat_solver::mip::{SolveStatus, Solver};
 use remat_tests::alone::Alone;
 use remat_tests::brute;
 use remat_tests::graphs::{Numbers, general, training};
@@ -61,14 +61,14 @@ fn by_search(instance: &Instance, budget: u64, threads: usize) -> Answer {
 }
 
 fn by_solver(model: &Model, threads: usize, plain: bool) -> Answer {
-    let settings = remat_solver::Settings {
+    let settings = remat_solver::mip::Settings {
         relative_gap: 0.0,
         threads,
         presolve: !plain,
         cuts: !plain,
         local_cuts: !plain,
         heuristics: !plain,
-        ..remat_solver::Settings::default()
+        ..remat_solver::mip::Settings::default()
     };
     let solver = Solver::new(Arc::new(model.clone()), settings);
     let result = solver.run().map_err(|e| e.to_string())?;

@@ -11,16 +11,16 @@
 
 use remat_bb::report::Table;
 use remat_bench::optimum::{Answer as Optimum, by_highs};
-use remat_formulations::Instance;
-use remat_formulations::instance::NodeKind;
 use remat_formulations::interval::{
     Exchange, Root, RootSettings, TreeEnd, TreeSettings, Visited, search,
 };
 use remat_formulations::monet;
 use remat_formulations::monet::interval::Graph;
 use remat_formulations::monet::original::{Decision, Original};
-use remat_formulations::simulate;
 use remat_formulations::solve::{Settings, Status};
+use remat_instances::Instance;
+use remat_instances::instance::NodeKind;
+use remat_instances::simulate;
 use remat_lp::{ColId, Model, ModelBuilder, RowId};
 use remat_tests::graphs::Numbers;
 use remat_tests::monet::{Mode, schedule, training};

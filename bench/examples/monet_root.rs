@@ -5,9 +5,9 @@
 //! With `--tree`, branch, price and cut follows the root; the objective of the logged run is the cost to beat;
 //! the tree ends after so many pivots, those of the root included.
 
-use remat_formulations::instance::{Program, ReadOptions, read_instance};
 use remat_formulations::interval::{Exchange, Root, RootSettings, TreeSettings, Visited, search};
 use remat_formulations::monet::interval::Graph;
+use remat_instances::instance::{Program, ReadOptions, read_instance};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

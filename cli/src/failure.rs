@@ -1,11 +1,11 @@
 //! What can go wrong, how it is shown, and the exit codes.
 
 use miette::Diagnostic;
-use remat_formulations::budget::BudgetError;
-use remat_formulations::instance::InstanceError;
-use remat_formulations::simulate::ReplayError;
 use remat_formulations::solve::SolveError;
-use remat_formulations::zoo::ZooError;
+use remat_instances::budget::BudgetError;
+use remat_instances::instance::InstanceError;
+use remat_instances::simulate::ReplayError;
+use remat_instances::zoo::ZooError;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -9,8 +9,6 @@
 //! | [`report`] | costs, sizes and tables as text |
 //! | [`progress`] | a solve in progress, on a terminal or as lines |
 //! | [`interrupt`] | Ctrl-C |
-//! | [`vipr`] | certificates of mixed-integer programs, checked in rational numbers |
-//! | [`proof`] | proofs of bounds on schedules, checked in integers |
 //! | [`failure`] | what can go wrong, and the exit codes |
 //!
 //! Standard output carries results alone; progress, notes and errors go to standard error.
@@ -25,10 +23,8 @@ pub mod files;
 pub mod interrupt;
 pub mod lp_log;
 pub mod progress;
-pub mod proof;
 pub mod report;
 pub mod source;
-pub mod vipr;
 
 use arguments::{Arguments, Command};
 use clap::Parser;

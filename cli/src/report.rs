@@ -1,15 +1,15 @@
 //! Costs, sizes and tables as text.
 
-use remat_formulations::Instance;
-use remat_formulations::instance::CostUnit;
-use remat_formulations::simulate::Replay;
+use remat_instances::Instance;
+use remat_instances::instance::CostUnit;
+use remat_instances::simulate::Replay;
 use serde::Serialize;
 
 /// A cost as text: as a time where the unit is one, for example `1.228 s`, otherwise with the unit's name.
 ///
 /// ```
 /// use remat_bb::report::cost;
-/// use remat_formulations::instance::CostUnit;
+/// use remat_instances::instance::CostUnit;
 /// assert_eq!(cost(2_500_000, &CostUnit::nanoseconds()), "2.500 ms");
 /// assert_eq!(cost(1, &CostUnit::arbitrary()), "1 unit");
 /// ```

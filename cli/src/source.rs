@@ -3,14 +3,15 @@
 use crate::arguments::Formulation;
 use crate::failure::Failure;
 use remat_formulations::baselines::Baseline;
-use remat_formulations::budget::Budget;
-use remat_formulations::instance::{Program, ReadOptions, read_instance};
-use remat_formulations::plan::{self, Plan, PlanFile, Semantics};
-use remat_formulations::schedule::{CheckmateSchedule, MonetSchedule, Schedule, ScheduleFile};
-use remat_formulations::simulate::{self, Replay, ReplayError};
 use remat_formulations::solve::{self, Outcome, Progress, Settings, SolveError};
-use remat_formulations::zoo::{self, ModelSpec};
-use remat_formulations::{Instance, NodeId, bound, document, monet};
+use remat_formulations::{bound, monet};
+use remat_instances::budget::Budget;
+use remat_instances::instance::{Program, ReadOptions, read_instance};
+use remat_instances::plan::{self, Plan, PlanFile, Semantics};
+use remat_instances::schedule::{CheckmateSchedule, MonetSchedule, Schedule, ScheduleFile};
+use remat_instances::simulate::{self, Replay, ReplayError};
+use remat_instances::zoo::{self, ModelSpec};
+use remat_instances::{Instance, NodeId, document};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{chain, object, run_to, text};
-use remat_formulations::instance::{
+use remat_instances::instance::{
     CostUnit, Implementation, InPlace, Instance, InstanceData, Node, NodeId, write_instance,
 };
 use remat_lp::{Model, lp_format, mps};

@@ -56,7 +56,7 @@ fn knapsack(folder: &Path, items: u64, seed: u64) -> PathBuf {
 fn objective_of(model: &Model, path: &Path) -> f64 {
     let file = SolutionFile::read(path).unwrap();
     let x = file.point(model).unwrap();
-    remat_solver::check_point(model, &x, 1e-6).unwrap()
+    remat_solver::mip::check_point(model, &x, 1e-6).unwrap()
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn the_result_its_files_and_its_pool_agree() {
     let mut best: Vec<f64> = (0..1u32 << 14)
         .filter_map(|bits| {
             let x: Vec<f64> = (0..14).map(|k| f64::from((bits >> k) & 1)).collect();
-            remat_solver::check_point(&model, &x, 0.0).ok()
+            remat_solver::mip::check_point(&model, &x, 0.0).ok()
         })
         .collect();
     best.sort_by(|a, b| b.total_cmp(a));
@@ -362,15 +362,15 @@ fn the_documented_settings_are_those_there_are() {
     let start = docs.find("```toml\n").unwrap() + 8;
     let block = &docs[start..start + docs[start..].find("```").unwrap()];
     let documented: toml::Table = block.parse().unwrap();
-    let settings: remat_solver::Settings = documented.clone().try_into().unwrap();
-    let defaults = remat_solver::Settings::default();
+    let settings: remat_solver::mip::Settings = documented.clone().try_into().unwrap();
+    let defaults = remat_solver::mip::Settings::default();
     assert_eq!(
         toml::Table::try_from(&settings).unwrap(),
         toml::Table::try_from(&defaults).unwrap()
     );
     // What has no default is there as a comment.
     let all: toml::Table = block.replace("\n# ", "\n").parse().unwrap();
-    let _: remat_solver::Settings = all.clone().try_into().unwrap();
+    let _: remat_solver::mip::Settings = all.clone().try_into().unwrap();
     for name in toml::Table::try_from(&defaults).unwrap().keys() {
         let internal = name == "log" || name == "limits";
         assert!(

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{object, run_to, text};
-use remat_formulations::instance::{
+use remat_instances::instance::{
     CostUnit, Gradient, Implementation, InPlace, Instance, InstanceData, Node, NodeId, NodeKind,
     passing_in_plain_order, write_instance,
 };

@@ -68,7 +68,7 @@ fn a_recognised_program_is_answered_in_its_own_variables() {
         .unwrap()
         .point(&model)
         .unwrap();
-    let checked = remat_solver::check_point(&model, &x, 1e-6).unwrap();
+    let checked = remat_solver::mip::check_point(&model, &x, 1e-6).unwrap();
     let objective = fast["objective"].as_f64().unwrap();
     assert!((checked - objective).abs() <= 1e-6 * objective.abs());
     // The chain cannot keep everything in 430 bytes.

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{chain, command, object, run_to, text};
-use remat_formulations::instance::{
+use remat_instances::instance::{
     CostUnit, Implementation, Instance, InstanceData, Node, NodeId, write_instance,
 };
 use serde_json::Value;

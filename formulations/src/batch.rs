@@ -6,10 +6,10 @@
 
 use crate::baselines::Baseline;
 use crate::bound::smallest_budget;
-use crate::instance::Instance;
-use crate::schedule::CheckmateSchedule;
-use crate::simulate;
 use crate::solve::{self, Settings, SolveError, Status};
+use remat_instances::instance::Instance;
+use remat_instances::schedule::CheckmateSchedule;
+use remat_instances::simulate;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether a batch can be trained within budget and cost.
@@ -165,7 +165,7 @@ pub fn largest<E>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::zoo::{self, ModelSpec};
+    use remat_instances::zoo::{self, ModelSpec};
 
     fn search(start: u64, most: u64, limit: u64, unknown_from: u64) -> Largest {
         largest(start, most, |batch| {

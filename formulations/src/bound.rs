@@ -5,8 +5,8 @@
 //! not in memory must make room for the rest: a minimum knapsack, whose optimum is a cost that every schedule pays
 //! beyond computing each node once. All arithmetic is in integers, so the bound is safe.
 
-use crate::budget::format_bytes;
-use crate::instance::{Instance, NodeId};
+use remat_instances::budget::format_bytes;
+use remat_instances::instance::{Instance, NodeId};
 
 /// Search nodes after which a knapsack is left at its relaxation.
 const KNAPSACK_NODES: u32 = 200_000;
@@ -245,7 +245,7 @@ impl Search<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::instance::{CostUnit, InstanceData, Node};
+    use remat_instances::instance::{CostUnit, InstanceData, Node};
 
     /// A chain of `n` forward nodes with random sizes and costs, a loss, and its backward pass.
     fn chain(sizes: &[(u64, u64)]) -> Instance {

@@ -3,10 +3,10 @@
 //! Budgets help each other. A schedule for less memory fits into more, and a bound for more memory holds for less, so in
 //! the result costs never rise with the budget and bounds never do either.
 
-use crate::instance::Instance;
-use crate::schedule::CheckmateSchedule;
-use crate::simulate::Replay;
 use crate::solve::{self, Outcome, Progress, Settings, SolveError, Status};
+use remat_instances::instance::Instance;
+use remat_instances::schedule::CheckmateSchedule;
+use remat_instances::simulate::Replay;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// One budget's place on the frontier.
@@ -244,8 +244,8 @@ impl<S: Clone> Walk<'_, S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate;
-    use crate::zoo::{self, ModelSpec};
+    use remat_instances::simulate;
+    use remat_instances::zoo::{self, ModelSpec};
 
     #[test]
     fn costs_and_bounds_never_rise_with_the_budget() {

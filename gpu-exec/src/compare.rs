@@ -22,7 +22,7 @@ pub fn gradients(training: &Training) -> Result<Vec<Tensor>, ExecError> {
     let copy = |(gradient, parameter): (&Option<Tensor>, _)| match gradient {
         Some(gradient) => Ok(gradient.f_to_device(tch::Device::Cpu)?.f_detach_copy()?),
         None => {
-            let parameter: &remat_formulations::zoo::Parameter = parameter;
+            let parameter: &remat_instances::zoo::Parameter = parameter;
             Err(ExecError::Mismatch(format!(
                 "{} got no gradient",
                 parameter.name

@@ -1,6 +1,6 @@
 //! What can go wrong.
 
-use remat_formulations::plan::Register;
+use remat_instances::plan::Register;
 use thiserror::Error;
 
 /// A failure of the executor.

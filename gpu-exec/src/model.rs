@@ -1,9 +1,9 @@
 //! From an instance back to the network it is of.
 
 use crate::error::ExecError;
-use remat_formulations::Instance;
-use remat_formulations::instance::Node;
-use remat_formulations::zoo::{self, ModelSpec, TrainingProgram};
+use remat_instances::Instance;
+use remat_instances::instance::Node;
+use remat_instances::zoo::{self, ModelSpec, TrainingProgram};
 
 /// The network whose training graph an instance is: of the zoo, or a profile of it. The program's instance is the given
 /// one, with its costs and sizes.
@@ -66,7 +66,7 @@ fn offered(found: &Node, model: &Node) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use remat_formulations::instance::{Implementation, InstanceData, NodeId};
+    use remat_instances::instance::{Implementation, InstanceData, NodeId};
 
     #[test]
     fn a_model_is_found_by_its_name_and_checked() {

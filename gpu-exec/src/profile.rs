@@ -7,11 +7,11 @@
 use crate::error::ExecError;
 use crate::execute::{self, Computation, Taken, Way};
 use crate::training::Training;
-use remat_formulations::Instance;
-use remat_formulations::instance::{CostUnit, Implementation, InPlace, InstanceData, Node};
-use remat_formulations::plan::Plan;
-use remat_formulations::schedule::CheckmateSchedule;
-use remat_formulations::simulate;
+use remat_instances::Instance;
+use remat_instances::instance::{CostUnit, Implementation, InPlace, InstanceData, Node};
+use remat_instances::plan::Plan;
+use remat_instances::schedule::CheckmateSchedule;
+use remat_instances::simulate;
 
 /// How to measure.
 #[derive(Clone, Copy, Debug)]

@@ -3,8 +3,8 @@
 use crate::device::Device;
 use crate::error::ExecError;
 use crate::kernels::sizes;
-use remat_formulations::instance::NodeId;
-use remat_formulations::zoo::{
+use remat_instances::instance::NodeId;
+use remat_instances::zoo::{
     Action, DType, Network, Op, Operation, Tensor as Value, TrainingProgram,
 };
 use std::collections::BTreeMap;
@@ -151,7 +151,7 @@ fn parameters(network: &Network, device: &Device) -> Result<Vec<Tensor>, ExecErr
                 k == 0 && matches!(operation.op, Op::BatchNorm | Op::LayerNorm | Op::RmsNorm);
         }
     }
-    let make = |(p, parameter): (usize, &remat_formulations::zoo::Parameter)| {
+    let make = |(p, parameter): (usize, &remat_instances::zoo::Parameter)| {
         let shape = sizes(&parameter.shape);
         if scale[p] {
             return Ok(Tensor::f_ones(shape, options)?);

@@ -3,9 +3,9 @@
 mod common;
 
 use common::{Case, GPT2, MOBILENET, RESNET, checkmate_plan, monet_schedule};
-use remat_formulations::plan::Plan;
-use remat_formulations::zoo;
 use remat_gpu_exec::{Device, Training, gradients};
+use remat_instances::plan::Plan;
+use remat_instances::zoo;
 
 /// Small, of odd shapes, with every layout of the backward pass and kind of attention among them.
 const MODELS: &[&str] = &[

@@ -3,10 +3,10 @@
 mod common;
 
 use common::{Case, RESNET, VGG, checkmate_plan, monet_schedule, plain, program};
-use remat_formulations::instance::Instance;
-use remat_formulations::plan::Plan;
-use remat_formulations::zoo::{Action, Op};
 use remat_gpu_exec::{Device, Tensor, Training, run};
+use remat_instances::instance::Instance;
+use remat_instances::plan::Plan;
+use remat_instances::zoo::{Action, Op};
 
 /// How often a plan computes the forward nodes of an operator at most.
 fn most_often(plan: &Plan, instance: &Instance, model: &str, wanted: &Op) -> u32 {

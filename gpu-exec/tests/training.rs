@@ -4,13 +4,13 @@ mod common;
 
 use common::{Case, GOOGLENET, GPT2, MOBILENET, RESNET, UNET, VGG, monet_schedule, plain, program};
 use remat_formulations::baselines;
-use remat_formulations::instance::{Instance, NodeKind};
 use remat_formulations::monet;
-use remat_formulations::plan::{Plan, Register, Step};
-use remat_formulations::schedule::MonetSchedule;
-use remat_formulations::simulate;
 use remat_formulations::solve::{self, Settings};
 use remat_gpu_exec::{Device, ExecError, run};
+use remat_instances::instance::{Instance, NodeKind};
+use remat_instances::plan::{Plan, Register, Step};
+use remat_instances::schedule::MonetSchedule;
+use remat_instances::simulate;
 use std::sync::atomic::AtomicBool;
 
 /// Little work, the same each time: whatever it finds is checked.

@@ -1,7 +1,7 @@
 //! Solves MPS files and prints one line each: `cargo run --release -p remat-solver --example mip -- [--seconds=60] [--threads=1]
 //! [--opportunistic] [--log] [--no-cuts] [--no-presolve] [--no-heuristics] [--no-safe] [--reference=CSV] FILE...`.
 
-use remat_solver::{Settings, Solver};
+use remat_solver::mip::{Settings, Solver};
 use std::path::Path;
 
 /// Processor time of the main thread so far (Linux), in seconds: the machine may be busy with other things.

@@ -19,7 +19,7 @@
 //! # Ok::<(), good_lp::ResolutionError>(())
 //! ```
 
-use crate::{Settings, SolveStatus, Solver};
+use crate::mip::{Settings, SolveStatus, Solver};
 use good_lp::solvers::lp_solvers::{LpSolver, Solution, SolverTrait, Status, WithMaxSeconds};
 use lp_solvers::lp_format::LpProblem;
 use remat_lp::ColId;

@@ -1,7 +1,7 @@
 //! The extension traits do what they say: lazy rows, branching on expressions, heuristics, propagators, selectors.
 
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, Sense};
-use remat_solver::{
+use remat_solver::mip::{
     BranchingRule, CutSink, Decision, Heuristic, IntegerExpressions, NodeSelector, NodeSummary,
     NodeView, OrderedGroups, Propagator, Separator, Settings, SolutionSink, SolveStatus, Solver,
 };

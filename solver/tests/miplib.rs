@@ -1,7 +1,7 @@
 //! Problems of MIPLIB 3 against reference objectives. The small ones always; with `REMAT_MIPLIB=<seconds>` every file,
 //! where a time limit is no failure but a wrong objective or bound is.
 
-use remat_solver::{Settings, SolveStatus, Solver, check_point};
+use remat_solver::mip::{Settings, SolveStatus, Solver, check_point};
 use std::path::PathBuf;
 
 const SMALL: [&str; 14] = [

@@ -16,11 +16,11 @@ use cutting_stock::CuttingStock;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, Sense};
+use remat_solver::mip::{Limits, Settings, SolveStatus, Solver};
 use remat_solver::pricing::{
     BranchAndPrice, Branching, Domain, Point, PriceError, PriceInfo, PriceResult, PriceSettings,
     Priced, Pricer, Prices, Progress,
 };
-use remat_solver::{Limits, Settings, SolveStatus, Solver};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 

@@ -3,7 +3,7 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use remat_lp::{ColId, Model, ModelBuilder, Sense};
-use remat_solver::{Checkpoint, Control, Limits, Settings, SolveStatus, Solver};
+use remat_solver::mip::{Checkpoint, Control, Limits, Settings, SolveStatus, Solver};
 
 struct Dice(Xoshiro256PlusPlus);
 

@@ -1,10 +1,10 @@
 //! Branch, price and cut on its own: the tree has to find every schedule itself.
 
-use remat_formulations::Instance;
 use remat_formulations::checkmate::Graph;
 use remat_formulations::interval::{Exchange, Visited};
-use remat_formulations::schedule::CheckmateSchedule;
-use remat_formulations::simulate;
+use remat_instances::Instance;
+use remat_instances::schedule::CheckmateSchedule;
+use remat_instances::simulate;
 use std::cell::Cell;
 
 /// Keeps the cheapest of the rounded relaxations that fit as they are.

@@ -1,6 +1,6 @@
 //! The optimum of Checkmate's program by enumeration, for small graphs. Shares no code with what it checks.
 
-use remat_formulations::{Instance, NodeId};
+use remat_instances::{Instance, NodeId};
 
 /// Least cost of a schedule within a budget, or `None` where none fits.
 ///

@@ -1,8 +1,8 @@
 //! Random graphs for property tests.
 
 use remat_formulations::bound::smallest_budget;
-use remat_formulations::instance::{CostUnit, Instance, InstanceData, Node, NodeId};
-use remat_formulations::schedule::{BitMatrix, CheckmateSchedule};
+use remat_instances::instance::{CostUnit, Instance, InstanceData, Node, NodeId};
+use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 
 /// A small deterministic generator of numbers, so that a failing case is named by its seed.
 #[derive(Clone, Debug)]

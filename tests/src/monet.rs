@@ -1,11 +1,11 @@
 //! Random training graphs for MONeT's program, in every mode of the benchmark, and random schedules for them.
 
 use crate::graphs::Numbers;
-use remat_formulations::instance::{
+use remat_instances::instance::{
     CostUnit, Gradient, Implementation, InPlace, Instance, InstanceData, Node, NodeId, NodeKind,
     passing_in_plain_order,
 };
-use remat_formulations::schedule::{BitMatrix, MonetSchedule};
+use remat_instances::schedule::{BitMatrix, MonetSchedule};
 
 /// Which decisions an instance offers beside when to compute and how long to keep.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! Random instances for MONeT's program, and its optimum by enumeration. Shares no code with what it checks.
 
 use crate::graphs::Numbers;
-use remat_formulations::instance::{
+use remat_instances::instance::{
     CostUnit, Gradient, Implementation, InPlace, Instance, InstanceData, Node, NodeId, NodeKind,
     passing_in_plain_order,
 };

@@ -1,7 +1,7 @@
 //! The whole search, to the end: no time limit, a gap of 0, one round of annealing.
 
-use remat_formulations::Instance;
 use remat_formulations::solve::{Outcome, Settings, SolveError, solve};
+use remat_instances::Instance;
 use std::sync::atomic::AtomicBool;
 
 /// What the search comes to, whatever is proven in the end.

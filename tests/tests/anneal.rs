@@ -2,15 +2,15 @@
 
 use remat_formulations::anneal::{Flip, Graph, State};
 use remat_formulations::bound;
-use remat_formulations::schedule::{BitMatrix, CheckmateSchedule};
-use remat_formulations::simulate;
 use remat_formulations::solve::{Settings, Status, solve};
+use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
+use remat_instances::simulate;
 use remat_tests::brute;
 use remat_tests::graphs::{self, Numbers};
 use std::sync::atomic::AtomicBool;
 
 fn run(
-    instance: &remat_formulations::Instance,
+    instance: &remat_instances::Instance,
     settings: &Settings,
 ) -> remat_formulations::solve::Outcome {
     solve(instance, settings, &AtomicBool::new(false), &|_| ()).expect("solve")

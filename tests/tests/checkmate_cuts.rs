@@ -6,9 +6,9 @@ use remat_formulations::checkmate::path_cuts::{
     FractionalPoint, SeparationSettings, memory_cut_row, path_cut_row, point_of, separate,
     separate_memory_cuts,
 };
-use remat_formulations::instance::{ReadOptions, read_instance};
-use remat_formulations::schedule::{BitMatrix, CheckmateSchedule, Schedule, ScheduleFile};
-use remat_formulations::{Instance, simulate};
+use remat_instances::instance::{ReadOptions, read_instance};
+use remat_instances::schedule::{BitMatrix, CheckmateSchedule, Schedule, ScheduleFile};
+use remat_instances::{Instance, simulate};
 use remat_lp::NewRow;
 use remat_tests::graphs::{Numbers, general, training};
 use remat_tests::shared_data;

@@ -1,15 +1,15 @@
 //! The interval form: its rows hold at every schedule, its bounds are below every optimum and reach the known values.
 
-use remat_formulations::Instance;
 use remat_formulations::checkmate::graph::Graph;
 use remat_formulations::checkmate::interval::{
     Interval, IntervalPoint, Row, lagrangian_bound, root_bound,
 };
 use remat_formulations::checkmate::path_cuts::{SeparationSettings, separate};
-use remat_formulations::instance::{ReadOptions, read_instance};
 use remat_formulations::interval::{Company, Permits, Program, Root, RootSettings, RootStatus};
-use remat_formulations::schedule::CheckmateSchedule;
-use remat_formulations::simulate;
+use remat_instances::Instance;
+use remat_instances::instance::{ReadOptions, read_instance};
+use remat_instances::schedule::CheckmateSchedule;
+use remat_instances::simulate;
 use remat_tests::graphs::{Numbers, general, random_schedule, tight_budget, training};
 use remat_tests::{brute, shared_data};
 use std::cell::Cell;

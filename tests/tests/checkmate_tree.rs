@@ -1,13 +1,13 @@
 //! Branch, price and cut against enumeration: with no help from annealing, so that the tree has to find the optimum itself.
 
-use remat_bb::proof::{Claim, parse, tree as checker};
-use remat_formulations::Instance;
+use remat_check::proof::{Claim, parse, tree as checker};
 use remat_formulations::checkmate::Graph;
 use remat_formulations::checkmate::interval::BoundProof;
 use remat_formulations::interval::{
     Exchange, Root, RootSettings, TreeEnd, TreeOutcome, TreeSettings, Visited, search,
 };
 use remat_formulations::solve::{Settings, Status, solve};
+use remat_instances::Instance;
 use remat_tests::alone::Alone;
 use remat_tests::brute;
 use remat_tests::graphs::{Numbers, general, tight_budget, training};

@@ -5,12 +5,12 @@
 
 use miette::GraphicalReportHandler;
 use proptest::prelude::*;
-use remat_formulations::instance::{
+use remat_instances::instance::{
     Instance, InstanceError, Program, ReadOptions, read_instance_bytes, write_instance,
 };
-use remat_formulations::plan::PlanFile;
-use remat_formulations::schedule::{CheckmateSchedule, Schedule, ScheduleFile, write_schedule};
-use remat_formulations::simulate;
+use remat_instances::plan::PlanFile;
+use remat_instances::schedule::{CheckmateSchedule, Schedule, ScheduleFile, write_schedule};
+use remat_instances::simulate;
 use std::time::{Duration, Instant};
 
 const SEEDS: [&str; 7] = [

@@ -2,13 +2,13 @@
 
 use remat_formulations::checkmate::graph::Graph;
 use remat_formulations::checkmate::interval::{Interval, lagrangian_bound, root_bound};
-use remat_formulations::instance::{self, ReadOptions, read_instance};
 use remat_formulations::interval::{Permits, Program, RootSettings};
 use remat_formulations::monet::interval as monet;
 use remat_formulations::monet::solve as solve_monet;
-use remat_formulations::schedule::{Schedule, ScheduleFile};
-use remat_formulations::simulate;
 use remat_formulations::solve::{Settings, solve};
+use remat_instances::instance::{self, ReadOptions, read_instance};
+use remat_instances::schedule::{Schedule, ScheduleFile};
+use remat_instances::simulate;
 use remat_tests::graphs::{Numbers, general, random_schedule, training};
 use remat_tests::monet::{Mode, schedule as random_monet, training as monet_training};
 use remat_tests::{files, shared_data};

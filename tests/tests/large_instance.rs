@@ -1,14 +1,14 @@
 //! An instance of 10,000 nodes goes through reader, writer and both replays; times are printed, not asserted.
 
-use remat_formulations::instance::{
+use remat_instances::instance::{
     CostUnit, Instance, InstanceData, Node, NodeId, ReadOptions, passing_in_plain_order,
     read_instance_bytes, write_instance,
 };
-use remat_formulations::schedule::{
+use remat_instances::schedule::{
     BitMatrix, CheckmateSchedule, MonetSchedule, Schedule, ScheduleDocument, ScheduleFile,
     write_schedule,
 };
-use remat_formulations::simulate;
+use remat_instances::simulate;
 use std::time::Instant;
 
 /// A network of `layers` forward nodes with skips over 3 and 50 layers, a loss, and a backward node for each layer.

@@ -1,14 +1,14 @@
 //! The annealing of MONeT's program against the simulator, against enumeration, and on published schedules.
 
-use remat_formulations::Instance;
 use remat_formulations::anneal::{Flip, Random};
-use remat_formulations::instance::{Program, ReadOptions, read_instance};
 use remat_formulations::monet::anneal::{Graph, Proposer, State};
 use remat_formulations::monet::solve as solve_monet;
-use remat_formulations::plan::Plan;
-use remat_formulations::schedule::{BitMatrix, MonetSchedule, Schedule, ScheduleFile};
-use remat_formulations::simulate;
 use remat_formulations::solve::{Outcome, Settings, Status};
+use remat_instances::Instance;
+use remat_instances::instance::{Program, ReadOptions, read_instance};
+use remat_instances::plan::Plan;
+use remat_instances::schedule::{BitMatrix, MonetSchedule, Schedule, ScheduleFile};
+use remat_instances::simulate;
 use remat_tests::graphs::Numbers;
 use remat_tests::{files, monet_optimum, shared_data};
 use std::collections::HashSet;

@@ -4,8 +4,8 @@ use remat_formulations::interval::SeparationSettings;
 use remat_formulations::monet::interval::{
     Graph, Interval, Kind, Point, Row, Term, Which, separate_cuts,
 };
-use remat_formulations::schedule::MonetSchedule;
-use remat_formulations::simulate;
+use remat_instances::schedule::MonetSchedule;
+use remat_instances::simulate;
 use remat_tests::graphs::Numbers;
 use remat_tests::monet::{Mode, schedule, training};
 

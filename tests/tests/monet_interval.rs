@@ -1,7 +1,5 @@
 //! MONeT's interval form: its rows hold at every schedule, its bounds are below every optimum.
 
-use remat_formulations::Instance;
-use remat_formulations::instance::{Program, ReadOptions, read_instance};
 use remat_formulations::interval::{
     Exchange, Permits, Program as _, Root, RootSettings, RootStatus, SeparationSettings, TreeEnd,
     TreeSettings, Visited, search,
@@ -10,10 +8,12 @@ use remat_formulations::monet::interval::{
     Graph, Interval, Kind, Point, Row, Which, lagrangian_bound, root_bound, separate_cuts,
 };
 use remat_formulations::monet::original::Original;
-use remat_formulations::schedule::{MonetSchedule, Schedule, ScheduleFile};
-use remat_formulations::simulate;
+use remat_instances::Instance;
+use remat_instances::instance::{Program, ReadOptions, read_instance};
+use remat_instances::schedule::{MonetSchedule, Schedule, ScheduleFile};
+use remat_instances::simulate;
 use remat_lp::{ColId, LpOutcome, Model, RowId};
-use remat_solver::{Settings, SolveStatus, Solver};
+use remat_solver::mip::{Settings, SolveStatus, Solver};
 use remat_tests::graphs::Numbers;
 use remat_tests::monet::{Mode, schedule, training};
 use remat_tests::{files, monet_optimum, shared_data};

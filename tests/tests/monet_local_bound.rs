@@ -1,12 +1,12 @@
 //! The two bounds on local memory in MONeT's published program: how their optima are related, and what the tighter one allows.
 
-use remat_formulations::Instance;
-use remat_formulations::instance::{NodeId, NodeKind};
 use remat_formulations::monet::original::{LocalBound, Original};
-use remat_formulations::plan::Plan;
-use remat_formulations::schedule::MonetSchedule;
-use remat_formulations::simulate;
-use remat_solver::{Settings, SolveStatus, Solver};
+use remat_instances::Instance;
+use remat_instances::instance::{NodeId, NodeKind};
+use remat_instances::plan::Plan;
+use remat_instances::schedule::MonetSchedule;
+use remat_instances::simulate;
+use remat_solver::mip::{Settings, SolveStatus, Solver};
 use remat_tests::graphs::Numbers;
 use remat_tests::monet::{Mode, schedule, training};
 

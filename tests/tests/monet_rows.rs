@@ -1,12 +1,12 @@
 //! The replay of MONeT's program against the program itself: the rows of "Program A" of the benchmark description,
 //! evaluated one by one from the matrices, on random small instances and schedules and on all published schedules.
 
-use remat_formulations::instance::{
+use remat_instances::instance::{
     CostUnit, Implementation, InPlace, Instance, InstanceData, Node, NodeId, NodeKind, Program,
     ReadOptions, passing_in_plain_order, read_instance,
 };
-use remat_formulations::schedule::{BitMatrix, MonetSchedule, Schedule, ScheduleFile};
-use remat_formulations::simulate;
+use remat_instances::schedule::{BitMatrix, MonetSchedule, Schedule, ScheduleFile};
+use remat_instances::simulate;
 use remat_tests::{files, shared_data};
 
 /// Objective and largest left side of the memory rows (16) to (18), or `None` if a row (1) to (12) is violated.

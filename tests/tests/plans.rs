@@ -1,15 +1,15 @@
 //! Plans: made from schedules, optimised, written, read and replayed.
 
 use proptest::prelude::*;
-use remat_formulations::instance::{
+use remat_instances::instance::{
     CostUnit, Implementation, InPlace, Instance, InstanceData, InstanceError, Node, NodeId,
     NodeKind, ReadOptions, read_instance,
 };
-use remat_formulations::plan::{Plan, PlanDocument, PlanFile, Register, Semantics, Step};
-use remat_formulations::schedule::{
+use remat_instances::plan::{Plan, PlanDocument, PlanFile, Register, Semantics, Step};
+use remat_instances::schedule::{
     BitMatrix, CheckmateSchedule, MonetSchedule, Schedule, ScheduleFile,
 };
-use remat_formulations::simulate::{self, ReplayError, StepFault};
+use remat_instances::simulate::{self, ReplayError, StepFault};
 use remat_tests::{files, shared_data};
 use std::collections::BTreeMap;
 
@@ -602,7 +602,7 @@ fn broken_plan_files_are_refused_with_the_place_the_value_and_a_remedy() {
 
 #[test]
 fn the_schema_lists_exactly_the_fields_that_are_written() {
-    let text = include_str!("../../formulations/schema/remat-plan-1.schema.json");
+    let text = include_str!("../../instances/schema/remat-plan-1.schema.json");
     let schema: serde_json::Value = serde_json::from_str(text).unwrap();
     let g = monet_instance();
     let file = PlanDocument {

@@ -1,11 +1,11 @@
 //! Published instances are read as their descriptions say.
 
-use remat_formulations::instance::{
+use remat_instances::instance::{
     Instance, Program, ReadOptions, passing_in_plain_order, read_instance, read_instance_bytes,
     write_instance,
 };
-use remat_formulations::schedule::CheckmateSchedule;
-use remat_formulations::{simulate, zoo};
+use remat_instances::schedule::CheckmateSchedule;
+use remat_instances::{simulate, zoo};
 use remat_tests::{files, shared_data};
 use serde_json::Value;
 use std::path::Path;

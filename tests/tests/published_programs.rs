@@ -1,16 +1,16 @@
 //! Both programs as they were published: their points are the schedules, their sizes are the logged ones, and Checkmate's
 //! has the optima of the retention-edge form and of enumeration.
 
-use remat_formulations::Instance;
 use remat_formulations::checkmate::compact::{Compact, Space};
 use remat_formulations::checkmate::graph::Graph;
 use remat_formulations::checkmate::original::{Decision, Original, Stages};
-use remat_formulations::instance::{Program, ReadOptions, read_instance};
 use remat_formulations::monet::{self, original::LocalBound};
-use remat_formulations::schedule::{CheckmateSchedule, Schedule, ScheduleFile};
-use remat_formulations::simulate;
+use remat_instances::Instance;
+use remat_instances::instance::{Program, ReadOptions, read_instance};
+use remat_instances::schedule::{CheckmateSchedule, Schedule, ScheduleFile};
+use remat_instances::simulate;
 use remat_lp::{ColId, Model, RowId, lp_format, mps};
-use remat_solver::{Settings, SolveStatus, Solver};
+use remat_solver::mip::{Settings, SolveStatus, Solver};
 use remat_tests::graphs::{Numbers, general, random_schedule, training};
 use remat_tests::monet::Mode;
 use remat_tests::{brute, files, shared_data};

@@ -1,8 +1,8 @@
 //! Every published schedule replays to exactly its recorded objective, within its budget.
 
-use remat_formulations::instance::{Program, ReadOptions, read_instance};
-use remat_formulations::schedule::{Schedule, ScheduleFile, write_schedule};
-use remat_formulations::simulate;
+use remat_instances::instance::{Program, ReadOptions, read_instance};
+use remat_instances::schedule::{Schedule, ScheduleFile, write_schedule};
+use remat_instances::simulate;
 use remat_tests::{files, shared_data};
 
 #[test]

@@ -1,11 +1,11 @@
 //! Checkmate's program recognised without names, in any order and scale; and what is nearly it, refused.
 
-use remat_formulations::Instance;
 use remat_formulations::checkmate::original::{Decision, Original, Stages};
 use remat_formulations::checkmate::{Recognised, recognise};
-use remat_formulations::instance::{Program, ReadOptions, read_instance};
-use remat_formulations::schedule::{BitMatrix, CheckmateSchedule, Schedule, ScheduleFile};
-use remat_formulations::simulate;
+use remat_instances::Instance;
+use remat_instances::instance::{Program, ReadOptions, read_instance};
+use remat_instances::schedule::{BitMatrix, CheckmateSchedule, Schedule, ScheduleFile};
+use remat_instances::simulate;
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, RowId, Sense, lp_format, mps};
 use remat_tests::graphs::{Numbers, general, training};
 use remat_tests::{brute, files, shared_data};

@@ -2,10 +2,10 @@
 
 use super::{Config, Failure};
 use remat_bb::report::Table;
-use remat_formulations::Instance;
 use remat_formulations::baselines;
 use remat_formulations::batch::{self, Answer, Largest};
-use remat_formulations::zoo::{self, ModelSpec};
+use remat_instances::Instance;
+use remat_instances::zoo::{self, ModelSpec};
 use std::sync::atomic::AtomicBool;
 
 /// The paper's networks.

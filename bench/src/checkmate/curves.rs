@@ -6,12 +6,12 @@ use rayon::prelude::*;
 use remat_bb::draw::tradeoff::{self, Curve, TradeoffPicture};
 use remat_bb::report::Table;
 use remat_formulations::baselines;
-use remat_formulations::budget::format_bytes;
 use remat_formulations::frontier::{self, FrontierPoint};
-use remat_formulations::schedule::CheckmateSchedule;
-use remat_formulations::simulate::{self, Replay};
 use remat_formulations::solve::Status;
-use remat_formulations::zoo::{self, ModelSpec};
+use remat_instances::budget::format_bytes;
+use remat_instances::schedule::CheckmateSchedule;
+use remat_instances::simulate::{self, Replay};
+use remat_instances::zoo::{self, ModelSpec};
 use std::sync::atomic::AtomicBool;
 
 /// The paper's networks and batch sizes of its Figure 4, and ResNet-50.

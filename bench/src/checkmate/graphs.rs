@@ -3,9 +3,9 @@
 use super::others::{self, Others};
 use super::{Config, Failure, percent, stem};
 use remat_bb::report::Table;
-use remat_formulations::instance::{ReadOptions, read_instance};
-use remat_formulations::schedule::CheckmateSchedule;
-use remat_formulations::simulate;
+use remat_instances::instance::{ReadOptions, read_instance};
+use remat_instances::schedule::CheckmateSchedule;
+use remat_instances::simulate;
 use std::path::PathBuf;
 
 /// Budgets, as percentages of the peak without recomputation.

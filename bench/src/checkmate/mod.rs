@@ -17,8 +17,8 @@ pub(crate) mod interval_chart;
 pub mod others;
 pub mod runs;
 
-use remat_formulations::Instance;
 use remat_formulations::solve::{self, Outcome, Settings};
+use remat_instances::Instance;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;

@@ -3,8 +3,8 @@
 
 use super::{Config, Failure};
 use crate::bridge::{Limits, Run, Solver};
-use remat_formulations::Instance;
 use remat_formulations::checkmate::original::{Original, Stages};
+use remat_instances::Instance;
 use remat_lp::mps;
 
 /// Programs with more nonzeros are not given to other solvers: writing and reading them takes longer than the limit.
@@ -128,7 +128,7 @@ pub fn cells(run: &Result<Run, String>) -> [String; 3] {
 mod tests {
     use super::*;
     use remat_formulations::solve::{self, Settings};
-    use remat_formulations::zoo;
+    use remat_instances::zoo;
     use std::path::PathBuf;
     use std::sync::atomic::AtomicBool;
 

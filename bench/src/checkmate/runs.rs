@@ -5,8 +5,8 @@ use super::others::{self, Others};
 use super::{Config, Failure, percent, shown};
 use crate::bridge::Run;
 use remat_bb::report::Table;
-use remat_formulations::instance::{Program, ReadOptions, read_instance};
 use remat_formulations::solve::{Outcome, Status};
+use remat_instances::instance::{Program, ReadOptions, read_instance};
 
 /// One line of the table of published runs.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,7 +9,7 @@ pub mod external;
 use crate::netlib::{self, BenchError};
 use external::Installed;
 use remat_lp::Model;
-use remat_solver::{Control, Observer, Settings, Solution, SolveStatus, Solver, check_point};
+use remat_solver::mip::{Control, Observer, Settings, Solution, SolveStatus, Solver, check_point};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;

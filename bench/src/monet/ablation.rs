@@ -4,10 +4,11 @@ use super::bars::{self, Group};
 use super::plain::Plain;
 use super::{Config, Failure, over};
 use remat_bb::report::{Table, gib};
-use remat_formulations::Instance;
-use remat_formulations::instance::{Choices, NodeId};
-use remat_formulations::schedule::BitMatrix;
-use remat_formulations::{monet, simulate};
+use remat_formulations::monet;
+use remat_instances::Instance;
+use remat_instances::instance::{Choices, NodeId};
+use remat_instances::schedule::BitMatrix;
+use remat_instances::simulate;
 use std::sync::atomic::AtomicBool;
 
 /// The budget of the paper's figure.

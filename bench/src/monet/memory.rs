@@ -6,10 +6,10 @@ use super::plain::{self, DEVICE_BYTES, Plain, completed, replayed};
 use super::{Config, Failure, Network, over};
 use remat_bb::draw::tradeoff::{self, Curve, TradeoffPicture};
 use remat_bb::report::{Table, gib};
-use remat_formulations::instance::Choices;
-use remat_formulations::schedule::{BitMatrix, MonetSchedule};
-use remat_formulations::simulate::Replay;
 use remat_formulations::{monet, solve};
+use remat_instances::instance::Choices;
+use remat_instances::schedule::{BitMatrix, MonetSchedule};
+use remat_instances::simulate::Replay;
 use std::sync::atomic::AtomicBool;
 
 /// The overhead at which memory is compared, in percent.

@@ -22,10 +22,10 @@ pub mod runs;
 
 pub use crate::checkmate::Failure;
 use crate::checkmate::runs::{Published, published};
-use remat_formulations::Instance;
-use remat_formulations::instance::{Program, ReadOptions, read_instance};
 use remat_formulations::solve::Settings;
-use remat_formulations::zoo::{self, ModelSpec};
+use remat_instances::Instance;
+use remat_instances::instance::{Program, ReadOptions, read_instance};
+use remat_instances::zoo::{self, ModelSpec};
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -1,12 +1,12 @@
 //! Schedules that recompute nothing: what a framework does, and encodings in the manner of Gist (Jain et al., ISCA 2018).
 
 use super::Failure;
-use remat_formulations::Instance;
-use remat_formulations::instance::{Choices, NodeId, NodeKind};
 use remat_formulations::monet;
-use remat_formulations::plan::Plan;
-use remat_formulations::schedule::{BitMatrix, MonetSchedule};
-use remat_formulations::simulate::{self, Replay};
+use remat_instances::Instance;
+use remat_instances::instance::{Choices, NodeId, NodeKind};
+use remat_instances::plan::Plan;
+use remat_instances::schedule::{BitMatrix, MonetSchedule};
+use remat_instances::simulate::{self, Replay};
 
 /// Memory of the device of the paper's measurements: each batch is the largest that it can train without recomputation.
 pub(super) const DEVICE_BYTES: u64 = 16 << 30;

@@ -5,8 +5,8 @@ use crate::checkmate::interval_chart::{self, Chart, Line};
 use crate::checkmate::{percent, shown};
 use remat_bb::report::Table;
 use remat_formulations::monet;
-use remat_formulations::schedule::MonetSchedule;
 use remat_formulations::solve::{Outcome, Progress, Status};
+use remat_instances::schedule::MonetSchedule;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 

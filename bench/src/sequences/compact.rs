@@ -3,12 +3,12 @@
 use super::record::Recorder;
 use super::{Failure, Options};
 use crate::clock::Stopwatch;
-use remat_formulations::Instance;
 use remat_formulations::checkmate::Graph;
 use remat_formulations::checkmate::compact::{Compact, MemoryRow, Space};
 use remat_formulations::checkmate::path_cuts::{
     SeparationSettings, path_cut_row, point_of, separate,
 };
+use remat_instances::Instance;
 use remat_lp::certificate::safe_bound;
 use remat_lp::presolve::PresolveSettings;
 use remat_lp::{LpOutcome, NewRow, Settings, Solution, Solver};

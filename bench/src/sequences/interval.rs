@@ -1,10 +1,10 @@
 //! The interval form's loop of columns, rows and cuts.
 
 use super::{Failure, Options};
-use remat_formulations::Instance;
 use remat_formulations::checkmate::Graph;
 use remat_formulations::checkmate::interval::root_bound_recorded;
 use remat_formulations::interval::{Journal, RootSettings, SeparationSettings};
+use remat_instances::Instance;
 use std::time::{Duration, Instant};
 
 pub(super) fn run(instance: &Instance, graph: Graph, options: &Options) -> Result<(), Failure> {

@@ -19,9 +19,9 @@ mod record;
 
 use record::Recorder;
 use remat_formulations::checkmate::Graph;
-use remat_formulations::instance::{ReadOptions, read_instance};
-use remat_formulations::schedule::CheckmateSchedule;
-use remat_formulations::{Budget, Instance, simulate};
+use remat_instances::instance::{ReadOptions, read_instance};
+use remat_instances::schedule::CheckmateSchedule;
+use remat_instances::{Budget, Instance, simulate};
 use std::error::Error;
 use std::path::Path;
 

@@ -2,7 +2,7 @@
 
 use super::{parse_duration, parse_gap, parse_setting};
 use clap::Args;
-use remat_formulations::Budget;
+use remat_instances::Budget;
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -2,11 +2,12 @@
 
 use crate::arguments::CheckArguments;
 use crate::failure::{Exit, Failure};
-use crate::vipr::{self, Claim, check, model::MpsModel, parse};
-use crate::{files, proof, report, source};
+use crate::{files, report, source};
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
-use remat_formulations::budget::format_bytes;
+use remat_check::proof;
+use remat_check::vipr::{self, Claim, check, model::MpsModel, parse};
+use remat_instances::budget::format_bytes;
 use serde::Serialize;
 use std::path::Path;
 

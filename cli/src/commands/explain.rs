@@ -3,11 +3,11 @@
 use crate::arguments::ExplainArguments;
 use crate::failure::{Exit, Failure};
 use crate::{files, report, source};
-use remat_formulations::Instance;
-use remat_formulations::budget::format_bytes;
-use remat_formulations::explain::{self, Absence, Explanation, Slower, Story};
-use remat_formulations::instance::NodeId;
-use remat_formulations::simulate::Replay;
+use remat_instances::Instance;
+use remat_instances::budget::format_bytes;
+use remat_instances::explain::{self, Absence, Explanation, Slower, Story};
+use remat_instances::instance::NodeId;
+use remat_instances::simulate::Replay;
 use serde::Serialize;
 use std::fmt::Write;
 

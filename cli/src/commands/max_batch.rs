@@ -4,11 +4,12 @@ use crate::arguments::MaxBatchArguments;
 use crate::failure::{Exit, Failure, note};
 use crate::report::{self, Table};
 use crate::{files, interrupt};
+use remat_formulations::baselines;
 use remat_formulations::batch::{self, Answer, Largest};
-use remat_formulations::budget::{Budget, format_bytes};
 use remat_formulations::solve::Settings;
-use remat_formulations::zoo::{self, ModelSpec, ZooError};
-use remat_formulations::{Instance, baselines};
+use remat_instances::Instance;
+use remat_instances::budget::{Budget, format_bytes};
+use remat_instances::zoo::{self, ModelSpec, ZooError};
 use serde::Serialize;
 use std::sync::atomic::Ordering;
 

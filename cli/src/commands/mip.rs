@@ -5,7 +5,7 @@ use crate::failure::{Exit, Failure, note};
 use crate::{files, interrupt, report};
 use remat_lp::solution_file::SolutionFile;
 use remat_lp::{ColId, Model};
-use remat_solver::{
+use remat_solver::mip::{
     Checkpoint, Control, Settings, Solution, SolveError, SolveResult, SolveStatus, Solver,
 };
 use serde::Serialize;

@@ -6,7 +6,7 @@ use crate::interrupt;
 use remat_formulations::checkmate::{Recognised, recognise};
 use remat_formulations::solve::{self, Outcome, Status};
 use remat_lp::{Model, Sense};
-use remat_solver::{Info, Settings, Solution, SolveResult, SolveStatus, check_point};
+use remat_solver::mip::{Info, Settings, Solution, SolveResult, SolveStatus, check_point};
 
 /// How far the answer may be from the file's rows.
 const TOLERANCE: f64 = 1e-6;

@@ -6,12 +6,12 @@ use crate::draw::schedule;
 use crate::failure::{Exit, Failure};
 use crate::report::{self, Table};
 use crate::{files, source};
-use remat_formulations::budget::format_bytes;
-use remat_formulations::instance::NodeId;
-use remat_formulations::plan::{Plan, Register, Semantics, Step};
-use remat_formulations::schedule::{CheckmateSchedule, MonetSchedule, Schedule};
-use remat_formulations::simulate::{self, Replay};
-use remat_formulations::{Instance, NodeId as Id};
+use remat_instances::budget::format_bytes;
+use remat_instances::instance::NodeId;
+use remat_instances::plan::{Plan, Register, Semantics, Step};
+use remat_instances::schedule::{CheckmateSchedule, MonetSchedule, Schedule};
+use remat_instances::simulate::{self, Replay};
+use remat_instances::{Instance, NodeId as Id};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

@@ -8,12 +8,13 @@ use crate::progress::Reporter;
 use crate::report::{self, Table};
 use crate::{files, interrupt, source};
 use rayon::prelude::*;
-use remat_formulations::budget::format_bytes;
+use remat_formulations::baselines;
 use remat_formulations::frontier::{self, FrontierPoint};
-use remat_formulations::schedule::Schedule;
-use remat_formulations::simulate::Replay;
 use remat_formulations::solve::{Progress, Settings, Status};
-use remat_formulations::{Instance, baselines};
+use remat_instances::Instance;
+use remat_instances::budget::format_bytes;
+use remat_instances::schedule::Schedule;
+use remat_instances::simulate::Replay;
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -106,10 +107,10 @@ fn budgets(text: &str, plain_bytes: u64) -> Result<Vec<u64>, Failure> {
             .into(),
     };
     let one = |part: &str| -> Result<u64, Failure> {
-        let budget: remat_formulations::Budget = part
+        let budget: remat_instances::Budget = part
             .trim()
             .parse()
-            .map_err(|e: remat_formulations::budget::BudgetError| fail(e.to_string()))?;
+            .map_err(|e: remat_instances::budget::BudgetError| fail(e.to_string()))?;
         Ok(budget.bytes(plain_bytes))
     };
     let Some((from, rest)) = text.split_once("..") else {

@@ -4,8 +4,8 @@ use crate::arguments::VerifyArguments;
 use crate::failure::{Exit, Failure};
 use crate::source::{self, Replayed};
 use crate::{files, report};
-use remat_formulations::budget::format_bytes;
-use remat_formulations::plan::Semantics;
+use remat_instances::budget::format_bytes;
+use remat_instances::plan::Semantics;
 use serde::Serialize;
 
 /// Replays, reports, and compares with what the file claims.

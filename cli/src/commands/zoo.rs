@@ -4,10 +4,10 @@ use crate::arguments::{ZooArguments, ZooCommand, ZooExportArguments, ZooListArgu
 use crate::failure::{Exit, Failure};
 use crate::report::{self, Table};
 use crate::{files, source};
-use remat_formulations::budget::format_bytes;
-use remat_formulations::instance::write_instance;
-use remat_formulations::plan::Semantics;
-use remat_formulations::zoo::{self, ModelSpec, ZooError};
+use remat_instances::budget::format_bytes;
+use remat_instances::instance::write_instance;
+use remat_instances::plan::Semantics;
+use remat_instances::zoo::{self, ModelSpec, ZooError};
 
 /// Lists or exports models.
 ///

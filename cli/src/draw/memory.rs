@@ -5,9 +5,9 @@ use crate::failure::Failure;
 use crate::report;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
-use remat_formulations::instance::{CostUnit, Instance, NodeId};
-use remat_formulations::plan::Semantics;
-use remat_formulations::simulate::{Replay, TimelinePoint};
+use remat_instances::instance::{CostUnit, Instance, NodeId};
+use remat_instances::plan::Semantics;
+use remat_instances::simulate::{Replay, TimelinePoint};
 
 /// What is drawn.
 pub struct MemoryPicture<'a> {
@@ -56,7 +56,7 @@ pub fn draw(picture: &MemoryPicture<'_>) -> Result<String, Failure> {
     };
     let explanation = format!(
         "peak {} at {}, {:+.2}% cost over no recomputation",
-        remat_formulations::budget::format_bytes(replay.peak_bytes),
+        remat_instances::budget::format_bytes(replay.peak_bytes),
         report::moment(picture.instance, replay),
         replay.overhead_percent()
     );
@@ -336,10 +336,7 @@ fn legend(area: &Area<'_>, picture: &MemoryPicture<'_>) -> Result<(), Failure> {
         entry("measured", &line(MEASURED, 2))?;
     }
     if let Some(budget) = picture.budget_bytes {
-        let name = format!(
-            "budget {}",
-            remat_formulations::budget::format_bytes(budget)
-        );
+        let name = format!("budget {}", remat_instances::budget::format_bytes(budget));
         entry(&name, &|x: i32| {
             dashes(area, (x, y), (x + 22, y), PALETTE[1])
         })?;

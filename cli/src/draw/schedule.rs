@@ -4,8 +4,8 @@ use super::style::{self, Area, GREY, INK, PALETTE, failed, label};
 use crate::failure::Failure;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
-use remat_formulations::Instance;
-use remat_formulations::plan::{Plan, Register, Step};
+use remat_instances::Instance;
+use remat_instances::plan::{Plan, Register, Step};
 use std::collections::BTreeMap;
 
 /// A plan by stages: a stage ends with the first computation of a node.

@@ -5,7 +5,7 @@ use super::price::Price;
 use super::random::Random;
 use super::state::{Delta, Flip};
 use super::watch::Watch;
-use crate::schedule::BitMatrix;
+use remat_instances::schedule::BitMatrix;
 use std::time::{Duration, Instant};
 
 /// Moves between two adjustments of temperature and price.
@@ -270,8 +270,8 @@ mod tests {
     use super::super::{Graph, Landscape};
     use super::*;
     use crate::baselines::fixtures::layered;
-    use crate::schedule::CheckmateSchedule;
-    use crate::simulate;
+    use remat_instances::schedule::CheckmateSchedule;
+    use remat_instances::simulate;
 
     #[test]
     fn runs_that_seek_come_down_to_tight_budgets() {

@@ -1,6 +1,6 @@
 //! The instance as flat arrays, laid out for the inner loop.
 
-use crate::instance::{Instance, NodeId};
+use remat_instances::instance::{Instance, NodeId};
 
 /// What the search reads of an instance: inputs, users, sizes and costs, one array each.
 ///

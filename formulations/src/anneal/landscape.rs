@@ -6,7 +6,7 @@ use super::moves::Proposer;
 use super::random::Random;
 use super::state::{Delta, Flip, State};
 use super::watch::Watch;
-use crate::schedule::BitMatrix;
+use remat_instances::schedule::BitMatrix;
 
 /// Where a run stands: retained sets with what follows from them, and ways to go on.
 pub trait Walk {

@@ -4,8 +4,8 @@ use super::chain::{ChainSettings, Found, SEEK_FROM};
 use super::landscape::Landscape;
 use super::random::Random;
 use super::watch::Watch;
-use crate::schedule::BitMatrix;
 use rayon::prelude::*;
+use remat_instances::schedule::BitMatrix;
 use std::time::Duration;
 
 /// First temperatures, in mean node costs. The coldest runs stay where the relaxation is, the others leave it to repair
@@ -74,8 +74,8 @@ mod tests {
     use super::super::landscape::Walk;
     use super::*;
     use crate::baselines::fixtures::layered;
-    use crate::schedule::CheckmateSchedule;
-    use crate::simulate;
+    use remat_instances::schedule::CheckmateSchedule;
+    use remat_instances::simulate;
 
     #[test]
     fn runs_whose_time_is_over_end_with_what_fits() {

@@ -2,7 +2,7 @@
 
 use super::chain::Found;
 use super::random::Random;
-use crate::schedule::BitMatrix;
+use remat_instances::schedule::BitMatrix;
 
 /// Schedules at most. Twice as many do no better on networks in a minute.
 const SIZE: usize = 16;

@@ -6,8 +6,8 @@ use super::polish::{POLISH_RUNS, PolishSettings, polish};
 use super::population::Population;
 use super::random::Random;
 use super::watch::Watch;
-use crate::schedule::BitMatrix;
 use rayon::prelude::*;
+use remat_instances::schedule::BitMatrix;
 use std::time::{Duration, Instant};
 
 /// Runs in a round: fixed, so that the answer does not depend on the number of threads.

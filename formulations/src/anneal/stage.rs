@@ -49,7 +49,7 @@ impl StageScratch {
 ///
 /// The computations are the cheapest possible: the stage's node, whatever `next` retains and `now` does not, and all
 /// their inputs that are not held (min-R). One descending scan finds them and each tensor's last reader; one ascending
-/// pass follows the memory. The result equals [`crate::simulate::checkmate`] on the same stage.
+/// pass follows the memory. The result equals [`remat_instances::simulate::checkmate`] on the same stage.
 #[inline]
 pub fn evaluate(
     graph: &Graph,

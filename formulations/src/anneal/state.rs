@@ -4,7 +4,7 @@ use super::graph::Graph;
 use super::price;
 use super::stage::{StageScratch, StageValue, evaluate};
 use super::undo::Undo;
-use crate::schedule::BitMatrix;
+use remat_instances::schedule::BitMatrix;
 
 /// Keeping (or dropping) one tensor at the start of each stage of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -7,8 +7,8 @@
 
 use super::training::TrainingGraph;
 use super::{NotApplicable, segments};
-use crate::instance::{Instance, NodeId};
-use crate::schedule::CheckmateSchedule;
+use remat_instances::instance::{Instance, NodeId};
+use remat_instances::schedule::CheckmateSchedule;
 
 /// AP sqrt(n): every `sqrt(n)`-th of the `n` articulation points is a checkpoint. Ignores the budget.
 ///
@@ -202,7 +202,7 @@ mod tests {
             instance in fixtures::any_chain(),
             percent in 30u64..110,
         ) {
-            let all = crate::simulate::checkmate(
+            let all = remat_instances::simulate::checkmate(
                 &instance,
                 &CheckmateSchedule::checkpoint_all(&instance),
             ).unwrap();

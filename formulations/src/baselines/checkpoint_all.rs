@@ -1,8 +1,8 @@
 //! Checkpoint all: no recomputation, the default of deep learning frameworks (Checkmate, table 1).
 
 use super::NotApplicable;
-use crate::instance::Instance;
-use crate::schedule::CheckmateSchedule;
+use remat_instances::instance::Instance;
+use remat_instances::schedule::CheckmateSchedule;
 
 /// Computes each node once and keeps each tensor until its last use, whatever the budget. Applicable to every graph.
 ///
@@ -16,9 +16,9 @@ pub fn run(instance: &Instance, _budget_bytes: u64) -> Result<CheckmateSchedule,
 mod tests {
     use super::*;
     use crate::baselines::fixtures;
-    use crate::instance::NodeId;
-    use crate::simulate;
     use proptest::prelude::*;
+    use remat_instances::instance::NodeId;
+    use remat_instances::simulate;
 
     proptest! {
         #[test]

@@ -2,8 +2,8 @@
 
 use super::training::TrainingGraph;
 use super::{NotApplicable, segments};
-use crate::instance::Instance;
-use crate::schedule::CheckmateSchedule;
+use remat_instances::instance::Instance;
+use remat_instances::schedule::CheckmateSchedule;
 
 /// Segments of `sqrt(n)` nodes (section 4.1): memory O(sqrt(n)) for one extra forward pass at most. Ignores the budget.
 ///
@@ -38,7 +38,7 @@ pub fn greedy(instance: &Instance, budget_bytes: u64) -> Result<CheckmateSchedul
 mod tests {
     use super::*;
     use crate::baselines::fixtures::{Reads, uniform_chain};
-    use crate::simulate;
+    use remat_instances::simulate;
 
     #[test]
     fn square_root_of_a_uniform_chain_has_square_root_memory_and_one_extra_forward_pass_at_most() {

@@ -7,8 +7,8 @@
 
 use super::NotApplicable;
 use crate::anneal::{Graph, StageScratch, evaluate};
-use crate::instance::Instance;
-use crate::schedule::{BitMatrix, CheckmateSchedule};
+use remat_instances::instance::Instance;
+use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 
 /// Stage by stage, tensors are evicted at the start of the stage until its peak fits. A stage that does not fit with
 /// nothing held but what it reads is left above the budget.
@@ -145,7 +145,7 @@ impl<'g> Evictor<'g> {
 mod tests {
     use super::*;
     use crate::baselines::fixtures::{Reads, uniform_chain};
-    use crate::simulate;
+    use remat_instances::simulate;
 
     #[test]
     fn chains_fit_into_small_budgets_and_cost_nothing_in_large_ones() {

@@ -1,7 +1,7 @@
 //! Synthetic training graphs for the tests of this folder.
 
-use crate::instance::{CostUnit, Instance, InstanceData, Node, NodeId, NodeKind};
 use proptest::prelude::*;
+use remat_instances::instance::{CostUnit, Instance, InstanceData, Node, NodeId, NodeKind};
 
 /// Which forward tensors the backward node of a chain's step reads, besides a gradient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@
 
 use super::training::TrainingGraph;
 use super::{NotApplicable, segments};
-use crate::instance::Instance;
-use crate::schedule::CheckmateSchedule;
+use remat_instances::instance::Instance;
+use remat_instances::schedule::CheckmateSchedule;
 
 /// Linearised sqrt(n): every `sqrt(n)`-th forward node is a checkpoint. Ignores the budget.
 ///

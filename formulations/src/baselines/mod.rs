@@ -2,7 +2,7 @@
 //!
 //! Every heuristic is a function from an instance and a budget to a [`CheckmateSchedule`], listed with its source in
 //! one table: [`all`]. A schedule is returned even where it misses the budget (then the one with the least peak among
-//! those the heuristic considers): whether it fits is for [`crate::simulate`] to say.
+//! those the heuristic considers): whether it fits is for [`remat_instances::simulate`] to say.
 //!
 //! | module | heuristic |
 //! |---|---|
@@ -43,9 +43,9 @@ pub(crate) mod fixtures;
 #[cfg(test)]
 mod tests;
 
-use crate::instance::{Instance, NodeId};
-use crate::schedule::CheckmateSchedule;
-use crate::simulate;
+use remat_instances::instance::{Instance, NodeId};
+use remat_instances::schedule::CheckmateSchedule;
+use remat_instances::simulate;
 
 /// Why a heuristic has nothing to say about an instance.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -6,7 +6,7 @@
 //! too long, values used far apart) are left out.
 
 use super::training::TrainingGraph;
-use crate::instance::{NodeId, NodeKind};
+use remat_instances::instance::{NodeId, NodeKind};
 
 /// What is never recomputed, from the most to the least. Each level contains the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -285,7 +285,7 @@ mod tests {
         for (node, op) in data.nodes.iter_mut().zip(["conv2d", "relu", "conv2d"]) {
             node.op = op.into();
         }
-        let instance = crate::Instance::new(data).unwrap();
+        let instance = remat_instances::Instance::new(data).unwrap();
         let graph = TrainingGraph::new(&instance).unwrap();
         assert!(banned(&graph, Bans::Default)[1]);
         assert!(!banned(&graph, Bans::Expensive)[1]);

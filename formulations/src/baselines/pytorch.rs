@@ -20,9 +20,9 @@ use super::operators::{self, Bans};
 use super::retention::recompute_at_first_need;
 use super::training::TrainingGraph;
 use super::{NotApplicable, best};
-use crate::instance::{Instance, NodeId};
-use crate::schedule::CheckmateSchedule;
-use crate::simulate;
+use remat_instances::instance::{Instance, NodeId};
+use remat_instances::schedule::CheckmateSchedule;
+use remat_instances::simulate;
 
 /// A minimum cut with all cheap operators recomputable ([`Bans::Expensive`]), whatever their backward readers. Ignores
 /// the budget.

@@ -1,8 +1,8 @@
 //! Schedules from what is held when: the common last step of all heuristics.
 
 use super::training::TrainingGraph;
-use crate::instance::{Instance, NodeId};
-use crate::schedule::{BitMatrix, CheckmateSchedule};
+use remat_instances::instance::{Instance, NodeId};
+use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 use std::ops::RangeInclusive;
 
 /// Marks a tensor as retained at the start of all stages of a range (cut off at the last stage).
@@ -128,8 +128,8 @@ pub fn hold_gradients(graph: &TrainingGraph<'_>, retained: &mut BitMatrix) {
 mod tests {
     use super::*;
     use crate::baselines::fixtures;
-    use crate::simulate;
     use proptest::prelude::*;
+    use remat_instances::simulate;
 
     /// Cost of a cheapest R for the given S by trying all subsets of computations, stage by stage.
     fn brute_force_cost(instance: &Instance, retained: &BitMatrix) -> Option<u64> {

@@ -13,9 +13,9 @@
 use super::retention::{hold, hold_gradients, tighten};
 use super::training::TrainingGraph;
 use super::{NotApplicable, checkpoint_all};
-use crate::instance::{Instance, NodeId, NodeKind};
-use crate::schedule::{BitMatrix, CheckmateSchedule};
-use crate::simulate;
+use remat_instances::instance::{Instance, NodeId, NodeKind};
+use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
+use remat_instances::simulate;
 
 /// REVOLVE with the largest number of slots whose schedule fits the budget, or, where none does, the schedule with the
 /// least peak over all numbers of slots.

@@ -22,9 +22,9 @@
 
 use super::NotApplicable;
 use super::chain::{self, Chain, Operation, Stage, TrainingChain};
-use crate::instance::Instance;
-use crate::schedule::CheckmateSchedule;
 use rayon::prelude::*;
+use remat_instances::instance::Instance;
+use remat_instances::schedule::CheckmateSchedule;
 
 /// Settings of [`solve`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

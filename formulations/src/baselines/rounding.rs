@@ -9,9 +9,9 @@ use super::{NotApplicable, best};
 use crate::bound::smallest_budget;
 use crate::checkmate::Graph;
 use crate::checkmate::interval;
-use crate::instance::Instance;
 use crate::interval::RootSettings;
-use crate::schedule::{BitMatrix, CheckmateSchedule};
+use remat_instances::instance::Instance;
+use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 
 /// Nodes up to which the relaxation is solved; it takes seconds there.
 pub const MOST_NODES: usize = 500;
@@ -195,8 +195,8 @@ impl SplitMix {
 mod tests {
     use super::*;
     use crate::baselines::fixtures::training_dag;
-    use crate::simulate;
     use proptest::prelude::*;
+    use remat_instances::simulate;
 
     fn as_fractional(matrix: &BitMatrix) -> Vec<f64> {
         let n = matrix.columns();

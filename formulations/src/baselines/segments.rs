@@ -16,8 +16,8 @@
 use super::best;
 use super::retention::{hold, hold_gradients, tighten};
 use super::training::TrainingGraph;
-use crate::instance::NodeId;
-use crate::schedule::{BitMatrix, CheckmateSchedule};
+use remat_instances::instance::NodeId;
+use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 
 /// Every `k`-th of the candidates, with `k` the square root of their number, rounded down.
 ///

@@ -2,9 +2,9 @@
 
 use super::fixtures::{any_chain, mirrored, small_dag, training_dag};
 use super::{NotApplicable, all, by_name};
-use crate::instance::{Instance, NodeId};
-use crate::simulate;
 use proptest::prelude::*;
+use remat_instances::instance::{Instance, NodeId};
+use remat_instances::simulate;
 
 fn peak_without_recomputation(instance: &Instance) -> u64 {
     let schedule = by_name("checkpoint-all").unwrap().run(instance, 0).unwrap();

@@ -1,7 +1,7 @@
 //! The shape of a training graph, as the heuristics see it: a forward pass, perhaps a loss, a backward pass.
 
 use super::NotApplicable;
-use crate::instance::{Instance, NodeId, NodeKind};
+use remat_instances::instance::{Instance, NodeId, NodeKind};
 
 /// An instance with a backward pass, and where its passes meet.
 #[derive(Clone, Debug)]

@@ -2,9 +2,9 @@
 
 use super::Gauge;
 use crate::bound::{TooSmall, smallest_budget};
-use crate::instance::{Instance, NodeId};
 use crate::interval::classes_of_tensors;
-use crate::schedule::{BitMatrix, CheckmateSchedule};
+use remat_instances::instance::{Instance, NodeId};
+use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 
 /// Costs, sizes and readers of a computation graph, and the memory its tensors may take together.
 ///

@@ -6,7 +6,7 @@
 //! nor kept in the restricted program, and no reader counts where it cannot run. (Fixing of arcs by reduced cost, as in
 //! column generation for vehicle routing: Irnich, Desaulniers, Desrosiers, Hadjar 2010.)
 
-use crate::schedule::BitMatrix;
+use remat_instances::schedule::BitMatrix;
 
 /// How often exclusions are followed up: what is excluded makes lives dearer, which excludes more.
 pub(crate) const EXCLUSION_PASSES: usize = 3;

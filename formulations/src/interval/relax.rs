@@ -492,7 +492,7 @@ mod tests {
     use crate::checkmate::Graph;
     use crate::checkmate::interval::Quantity;
     use crate::interval::Group;
-    use crate::zoo::{self, ModelSpec};
+    use remat_instances::zoo::{self, ModelSpec};
 
     fn resnet18() -> Relaxation<Graph> {
         let spec = "resnet18".parse::<ModelSpec>().unwrap();

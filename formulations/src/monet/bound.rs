@@ -1,8 +1,8 @@
 //! A lower bound that needs no linear program: every node once, in the cheapest way that fits at its own event.
 
 use super::anneal::{Graph, Way};
-use crate::budget::format_bytes;
-use crate::instance::{Instance, NodeId};
+use remat_instances::budget::format_bytes;
+use remat_instances::instance::{Instance, NodeId};
 
 /// Proof that no schedule fits: a node that cannot run even alone.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -6,9 +6,9 @@ use super::starts::{fitting, fitting_baselines};
 use crate::anneal::{Found, Graph};
 use crate::checkmate;
 use crate::checkmate::interval::{Interval, IntervalPoint};
-use crate::instance::Instance;
-use crate::schedule::{BitMatrix, CheckmateSchedule};
-use crate::simulate::{self, Replay, ReplayError};
+use remat_instances::instance::Instance;
+use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
+use remat_instances::simulate::{self, Replay, ReplayError};
 use std::sync::Arc;
 use std::time::Duration;
 

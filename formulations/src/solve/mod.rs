@@ -5,10 +5,10 @@ pub(crate) mod search;
 mod starts;
 
 use crate::checkmate::interval::BoundProof;
-use crate::instance::Instance;
-use crate::schedule::CheckmateSchedule;
-use crate::simulate::{self, Replay, ReplayError};
 use crate::{anneal, bound};
+use remat_instances::instance::Instance;
+use remat_instances::schedule::CheckmateSchedule;
+use remat_instances::simulate::{self, Replay, ReplayError};
 use search::Problem;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};

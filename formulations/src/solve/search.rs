@@ -14,8 +14,8 @@ use crate::interval::{
     self, Company, Exchange, Program, Relaxed, Root, RootSettings, TreeEnd, TreeProof,
     TreeSettings, Visited,
 };
-use crate::schedule::BitMatrix;
-use crate::simulate::{Replay, ReplayError};
+use remat_instances::schedule::BitMatrix;
+use remat_instances::simulate::{Replay, ReplayError};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};

@@ -1,9 +1,10 @@
 //! First schedules: baselines that fit.
 
-use crate::instance::Instance;
-use crate::schedule::CheckmateSchedule;
-use crate::{anneal, baselines, simulate};
+use crate::{anneal, baselines};
 use rayon::prelude::*;
+use remat_instances::instance::Instance;
+use remat_instances::schedule::CheckmateSchedule;
+use remat_instances::simulate;
 use std::time::Duration;
 
 /// Nodes up to which a few baselines take seconds at most.

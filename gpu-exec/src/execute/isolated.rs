@@ -4,9 +4,9 @@ use super::Computation;
 use super::machine::{Held, Machine};
 use crate::error::ExecError;
 use crate::training::Training;
-use remat_formulations::instance::{NodeId, NodeKind};
-use remat_formulations::plan::Register;
-use remat_formulations::zoo::Action;
+use remat_instances::instance::{NodeId, NodeKind};
+use remat_instances::plan::Register;
+use remat_instances::zoo::Action;
 use tch::{Kind, Tensor};
 
 /// A way to compute a node.

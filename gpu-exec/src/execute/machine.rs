@@ -4,9 +4,9 @@ use super::Computation;
 use crate::error::ExecError;
 use crate::kernels::{self, Call, Gradients, Wanted};
 use crate::training::{Training, bytes_of};
-use remat_formulations::instance::NodeId;
-use remat_formulations::plan::Register;
-use remat_formulations::zoo::{Action, Activation, Op, Piece};
+use remat_instances::instance::NodeId;
+use remat_instances::plan::Register;
+use remat_instances::zoo::{Action, Activation, Op, Piece};
 use std::collections::BTreeMap;
 use tch::Tensor;
 

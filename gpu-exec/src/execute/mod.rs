@@ -16,9 +16,9 @@ use crate::device::Memory;
 use crate::error::ExecError;
 use crate::training::Training;
 use machine::Machine;
-use remat_formulations::instance::NodeId;
-use remat_formulations::plan::{Plan, Semantics, Step};
-use remat_formulations::zoo::Action;
+use remat_instances::instance::NodeId;
+use remat_instances::plan::{Plan, Semantics, Step};
+use remat_instances::zoo::Action;
 
 /// What one training step took.
 #[derive(Clone, Debug, Default)]

@@ -3,8 +3,8 @@
 use super::machine::{Held, Machine};
 use crate::error::ExecError;
 use crate::kernels::sizes;
-use remat_formulations::instance::NodeId;
-use remat_formulations::zoo::{Look, Op, Piece, Slice, Source, Tensor as Value};
+use remat_instances::instance::NodeId;
+use remat_instances::zoo::{Look, Op, Piece, Slice, Source, Tensor as Value};
 use tch::Tensor;
 
 /// A range of a tensor, without a copy.

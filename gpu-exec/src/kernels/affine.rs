@@ -3,7 +3,7 @@
 use super::{Call, Gradients, Wanted};
 use crate::error::ExecError;
 use crate::shim::{self, Geometry};
-use remat_formulations::zoo::Convolution;
+use remat_instances::zoo::Convolution;
 use tch::{Kind, Tensor};
 
 /// A convolution's hyper-parameters, one entry an axis.

@@ -3,7 +3,7 @@
 use super::{Call, Gradients, Wanted};
 use crate::error::ExecError;
 use crate::shim;
-use remat_formulations::zoo::Heads;
+use remat_instances::zoo::Heads;
 use tch::{Kind, Tensor};
 
 /// `[batch, positions, heads x d]` as `[batch, heads, positions, d]`; key and value heads are repeated to `repeated` times.

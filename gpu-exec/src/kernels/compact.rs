@@ -4,7 +4,7 @@
 
 use super::Call;
 use crate::error::ExecError;
-use remat_formulations::zoo::{Activation, Pooling};
+use remat_instances::zoo::{Activation, Pooling};
 use tch::{Kind, Tensor};
 
 /// Elements packed at a time, a multiple of 8: the scratch memory is some bytes for each of them.

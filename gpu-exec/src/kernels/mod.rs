@@ -21,7 +21,7 @@ mod pool;
 mod tests;
 
 use crate::error::ExecError;
-use remat_formulations::zoo::{Activation, Network, Op, Operation};
+use remat_instances::zoo::{Activation, Network, Op, Operation};
 use tch::Tensor;
 
 /// What an operator works with, forward and backward.

@@ -2,7 +2,7 @@
 
 use super::{Call, compact};
 use crate::error::ExecError;
-use remat_formulations::zoo::Activation;
+use remat_instances::zoo::Activation;
 use tch::{Kind, Tensor};
 
 /// Share of elements that dropout keeps.

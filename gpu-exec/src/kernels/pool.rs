@@ -2,7 +2,7 @@
 
 use super::{Call, compact};
 use crate::error::ExecError;
-use remat_formulations::zoo::Pooling;
+use remat_instances::zoo::Pooling;
 use tch::Tensor;
 
 /// Window, stride, padding and dilation, one entry an axis.

@@ -4,9 +4,9 @@ use super::{Call, forward, loss, sizes};
 use crate::device::Device;
 use crate::execute::run;
 use crate::training::Training;
-use remat_formulations::plan::Plan;
-use remat_formulations::schedule::{CheckmateSchedule, MonetSchedule};
-use remat_formulations::zoo::{
+use remat_instances::plan::Plan;
+use remat_instances::schedule::{CheckmateSchedule, MonetSchedule};
+use remat_instances::zoo::{
     Activation, Convolution, DType, Device as Modelled, Heads, Network, Op, Pooling, Precision,
     TrainingOptions, ZooError,
 };
@@ -247,7 +247,7 @@ fn transformer(flash: bool, key_value: u64) -> Result<Network, ZooError> {
     let x = net.add("residual", x, y)?;
     let y = net.rms_norm("norm2", x)?;
     let y = net.linear("fused", y, 2 * d, true)?;
-    let halves = [0, d].map(|start| remat_formulations::zoo::Slice {
+    let halves = [0, d].map(|start| remat_instances::zoo::Slice {
         axis: 2,
         start,
         length: d,

@@ -3,14 +3,15 @@
 #![allow(dead_code)]
 
 use remat_formulations::baselines::{self, Baseline};
-use remat_formulations::instance::Instance;
-use remat_formulations::plan::Plan;
-use remat_formulations::schedule::{CheckmateSchedule, MonetSchedule};
-use remat_formulations::zoo::{self, ModelSpec, TrainingProgram};
-use remat_formulations::{monet, simulate};
+use remat_formulations::monet;
 use remat_gpu_exec::{
     Device, ProfileSettings, Run, Tensor, Training, compare, gradients, profile, run,
 };
+use remat_instances::instance::Instance;
+use remat_instances::plan::Plan;
+use remat_instances::schedule::{CheckmateSchedule, MonetSchedule};
+use remat_instances::simulate;
+use remat_instances::zoo::{self, ModelSpec, TrainingProgram};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Small relatives of the models, with their operators. VGG with joint gradients has its peak where the second convolution's

@@ -111,19 +111,19 @@ impl<'a, D: Domain> Worker<'a, D> {
         self.master.set_branchings(&[])?;
         for _ in 0..RESTRICTED_ROUNDS {
             let model = self.master.integer_model()?;
-            let settings = crate::Settings {
-                limits: crate::Limits {
+            let settings = crate::mip::Settings {
+                limits: crate::mip::Limits {
                     nodes: Some(500),
                     ticks: Some(ticks),
                     interrupt: Some(shared.stop.clone()),
-                    ..crate::Limits::default()
+                    ..crate::mip::Limits::default()
                 },
                 cutoff: self.best.is_finite().then_some(self.best),
                 // Separation was a third of all time on small assignments (3.0 s against 1.9 s), for rows that give little.
                 cuts: false,
-                ..crate::Settings::default()
+                ..crate::mip::Settings::default()
             };
-            let Ok(result) = crate::Solver::new(model, settings).run() else {
+            let Ok(result) = crate::mip::Solver::new(model, settings).run() else {
                 // A heuristic that fails finds nothing.
                 return Ok(());
             };

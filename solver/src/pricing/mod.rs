@@ -23,7 +23,7 @@
 //!
 //! ```
 //! use remat_lp::Bounds;
-//! use remat_solver::SolveStatus;
+//! use remat_solver::mip::SolveStatus;
 //! use remat_solver::pricing::*;
 //!
 //! /// Items of sizes 4, 4 and 3 in bins of 8; a column is a set of items (a bit mask), a row is an item.

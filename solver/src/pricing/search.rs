@@ -6,7 +6,7 @@ use super::pool::Pool;
 use super::settings::{PriceError, PriceInfo, PriceResult, PriceSettings};
 use super::tree::{Node, NodeOf, Queue};
 use super::worker::{DebugSolution, Report, Shared, Worker};
-use crate::outcome::SolveStatus;
+use crate::mip::outcome::SolveStatus;
 use rayon::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -94,7 +94,7 @@ fn check(s: &PriceSettings) -> Result<(), PriceError> {
         ("reduced_cost_tolerance", s.reduced_cost_tolerance),
         ("integrality_tolerance", s.integrality_tolerance),
     ];
-    if let Some((name, v, expected)) = crate::settings::out_of_range(&gaps, &tolerances) {
+    if let Some((name, v, expected)) = crate::mip::settings::out_of_range(&gaps, &tolerances) {
         return bad(name, v, expected);
     }
     if let Some(bytes) = s.limits.memory_bytes {
@@ -136,7 +136,7 @@ impl<'a, D: Domain> Search<'a, D> {
     ) -> Result<Self, PriceError> {
         let settings = problem.settings;
         let domain = problem.domain;
-        let pool = crate::settings::thread_pool(settings.threads);
+        let pool = crate::mip::settings::thread_pool(settings.threads);
         let debug = problem.debug.and_then(|columns| {
             let objective = domain.check(&columns)?;
             let columns = columns.into_iter().map(|(c, v)| (Arc::new(c), v)).collect();

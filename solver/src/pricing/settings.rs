@@ -1,7 +1,7 @@
 //! What a user may set, and what comes out.
 
-use crate::outcome::SolveStatus;
-use crate::settings::Limits;
+use crate::mip::outcome::SolveStatus;
+use crate::mip::settings::Limits;
 
 /// Tolerances and switches of a branch-price-and-cut search.
 ///

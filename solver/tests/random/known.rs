@@ -1,7 +1,7 @@
 //! Programs whose answers are known.
 
 use remat_lp::{ModelBuilder, Sense};
-use remat_solver::{Settings, SolveStatus, Solver};
+use remat_solver::mip::{Settings, SolveStatus, Solver};
 
 /// Programs that once had a wrong answer, and their optima.
 #[test]

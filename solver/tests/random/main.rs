@@ -8,7 +8,7 @@ use models::{Dice, lattice_model, random_model};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use remat_lp::Model;
-use remat_solver::{
+use remat_solver::mip::{
     Checkpoint, Control, NodeSelection, Settings, SolveResult, SolveStatus, Solver, check_point,
 };
 use truth::{Truth, enumerate};

@@ -1,7 +1,7 @@
 //! What a small program's answer is, by enumeration.
 
 use remat_lp::{ColId, Model};
-use remat_solver::check_point;
+use remat_solver::mip::check_point;
 
 #[derive(Debug, PartialEq)]
 pub enum Truth {

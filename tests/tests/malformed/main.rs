@@ -5,8 +5,8 @@ mod schedules;
 
 use flate2::{Compression, write::GzEncoder};
 use miette::{GraphicalReportHandler, GraphicalTheme};
-use remat_formulations::document::FaultKind;
-use remat_formulations::instance::{Program, ReadOptions, read_instance, read_instance_bytes};
+use remat_instances::document::FaultKind;
+use remat_instances::instance::{Program, ReadOptions, read_instance, read_instance_bytes};
 use replacements::{BENCHMARK, GRAPH, NATIVE, replacements};
 use std::io::Write;
 

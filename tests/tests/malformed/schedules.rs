@@ -1,9 +1,9 @@
 //! Malformed schedules.
 
 use crate::replacements::BENCHMARK;
-use remat_formulations::Instance;
-use remat_formulations::instance::{Program, ReadOptions, read_instance_bytes};
-use remat_formulations::schedule::ScheduleFile;
+use remat_instances::Instance;
+use remat_instances::instance::{Program, ReadOptions, read_instance_bytes};
+use remat_instances::schedule::ScheduleFile;
 
 const SCHEDULE: &str = r#"{"schema": "remat-schedule/1", "instance": "bench", "formulation": "A", "budget_gib": 1.5,
 "objective": 16,

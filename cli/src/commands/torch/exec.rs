@@ -6,9 +6,9 @@ use crate::draw::memory::{self, MemoryPicture};
 use crate::failure::{Exit, Failure};
 use crate::source::{self, Replayed};
 use crate::{files, report};
-use remat_formulations::budget::format_bytes;
-use remat_formulations::simulate::TimelinePoint;
 use remat_gpu_exec::{Comparison, ExecError, compare, program_of};
+use remat_instances::budget::format_bytes;
+use remat_instances::simulate::TimelinePoint;
 use serde::Serialize;
 use std::fmt::Write;
 

@@ -5,11 +5,11 @@ use crate::arguments::ProfileArguments;
 use crate::failure::{Exit, Failure};
 use crate::report::{self, Table};
 use crate::{files, source};
-use remat_formulations::Instance;
-use remat_formulations::budget::format_bytes;
-use remat_formulations::instance::{Implementation, Node, NodeKind, write_instance};
-use remat_formulations::plan::Semantics;
 use remat_gpu_exec::{Profile, ProfileSettings, Timing};
+use remat_instances::Instance;
+use remat_instances::budget::format_bytes;
+use remat_instances::instance::{Implementation, Node, NodeKind, write_instance};
+use remat_instances::plan::Semantics;
 use serde::Serialize;
 
 /// Rows of the table: the operators that take longest.

@@ -2,12 +2,12 @@
 
 use crate::arguments::{ClockChoice, DeviceArguments};
 use crate::failure::Failure;
-use remat_formulations::Instance;
-use remat_formulations::plan::{Plan, Semantics};
-use remat_formulations::schedule::{CheckmateSchedule, MonetSchedule};
-use remat_formulations::simulate::{self, ReplayError};
-use remat_formulations::zoo::{ModelSpec, TrainingProgram, ZooError};
 use remat_gpu_exec::{Clock, Device, ExecError, Run, Tensor, Training, gradients, run};
+use remat_instances::Instance;
+use remat_instances::plan::{Plan, Semantics};
+use remat_instances::schedule::{CheckmateSchedule, MonetSchedule};
+use remat_instances::simulate::{self, ReplayError};
+use remat_instances::zoo::{ModelSpec, TrainingProgram, ZooError};
 
 /// Opens the device and puts a network on it.
 ///
@@ -36,7 +36,7 @@ pub fn model(text: &str, batch: Option<u64>) -> Result<TrainingProgram, Failure>
     if let Some(batch) = batch {
         spec = spec.with("batch", &batch.to_string()).map_err(fail)?;
     }
-    match remat_formulations::zoo::program(&spec).map_err(fail)? {
+    match remat_instances::zoo::program(&spec).map_err(fail)? {
         Some(program) => Ok(program),
         None => Err(Failure::Usage {
             problem: format!("{text} is a bare graph without operators"),

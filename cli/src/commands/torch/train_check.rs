@@ -6,12 +6,12 @@ use crate::failure::{Exit, Failure};
 use crate::files;
 use crate::report::{self, Table};
 use crate::source::{self, Problem};
-use remat_formulations::Instance;
 use remat_formulations::baselines;
-use remat_formulations::budget::format_bytes;
-use remat_formulations::plan::Plan;
 use remat_formulations::solve::{Settings, Status};
 use remat_gpu_exec::{Comparison, ExecError, ProfileSettings, compare, program_of};
+use remat_instances::Instance;
+use remat_instances::budget::format_bytes;
+use remat_instances::plan::Plan;
 use serde::Serialize;
 use std::sync::atomic::AtomicBool;
 

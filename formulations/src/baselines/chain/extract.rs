@@ -14,7 +14,7 @@
 //! A plain linear network stays a chain of single nodes, as far as its backward nodes read every output.
 
 use super::{Chain, ForwardPeaks, Stage};
-use crate::instance::{Instance, NodeId, NodeKind};
+use remat_instances::instance::{Instance, NodeId, NodeKind};
 use std::ops::Range;
 
 /// Why a graph has no chain.

@@ -25,7 +25,7 @@ pub(in crate::baselines) use schedule::HeldTensors;
 pub use extract::{Block, NoChain, TrainingChain, extract};
 
 #[cfg(doc)]
-use crate::{instance::Instance, schedule::CheckmateSchedule};
+use remat_instances::{instance::Instance, schedule::CheckmateSchedule};
 
 /// Peaks of the ways to run a stage forward, in bytes. The gradient held at the time is not counted, nor is the
 /// stage's input unless said so.

@@ -11,8 +11,8 @@
 //! sequence, and its peak is for the replay to tell.
 
 use super::{ChainState, Operation, OperationError, TrainingChain};
-use crate::instance::{Instance, NodeId};
-use crate::schedule::{BitMatrix, CheckmateSchedule};
+use remat_instances::instance::{Instance, NodeId};
+use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 
 impl TrainingChain<'_> {
     /// The schedule of a sequence of operations.

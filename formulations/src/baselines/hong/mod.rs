@@ -22,8 +22,8 @@ pub use sizes::{CheckpointError, LayerSizes, Selection, SizesError};
 
 use super::chain::{self, HeldTensors, TrainingChain};
 use super::{NotApplicable, best};
-use crate::instance::Instance;
-use crate::schedule::CheckmateSchedule;
+use remat_instances::instance::Instance;
+use remat_instances::schedule::CheckmateSchedule;
 
 /// Which size stands for a stage of a chain that saves more than its output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

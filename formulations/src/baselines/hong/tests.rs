@@ -1,7 +1,7 @@
 use super::*;
-use crate::instance::{CostUnit, InstanceData, Node, NodeId};
-use crate::simulate;
 use proptest::prelude::*;
+use remat_instances::instance::{CostUnit, InstanceData, Node, NodeId};
+use remat_instances::simulate;
 
 fn sizes(bytes: &[u64]) -> LayerSizes {
     LayerSizes::new(bytes.to_vec()).unwrap()

@@ -1,8 +1,8 @@
 use super::*;
 use crate::baselines::chain::{ChainState, StageParameters, TrainingChain, extract, replay};
-use crate::instance::{CostUnit, InstanceData, Node, NodeId};
-use crate::simulate;
 use proptest::prelude::*;
+use remat_instances::instance::{CostUnit, InstanceData, Node, NodeId};
+use remat_instances::simulate;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The least cost over all persistent operation sequences, by Dijkstra's algorithm on what is in memory. Shares with

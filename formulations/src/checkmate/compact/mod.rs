@@ -30,7 +30,7 @@ pub use lazy::{LazyOutcome, LazySettings, solve_lazily};
 pub use memory::MemoryRow;
 
 use super::Graph;
-use crate::schedule::{BitMatrix, CheckmateSchedule};
+use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 use remat_lp::{Basis, ColId, Model, RowId, VarStatus};
 
 /// Which decisions have columns.

@@ -44,7 +44,7 @@ pub use proof::BoundProof;
 
 use super::Graph;
 use super::path_cuts::{PathCut, PathMemoryCut};
-use crate::schedule::CheckmateSchedule;
+use remat_instances::schedule::CheckmateSchedule;
 
 /// A stretch of time that a tensor spends in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -4,7 +4,7 @@ use super::{Graph, Interval, Row, event, starts_between};
 use crate::checkmate::Gauge;
 use crate::checkmate::path_cuts::{FractionalPoint, PathCut, PathMemoryCut, SeparationSettings};
 use crate::checkmate::path_cuts::{MemoryCandidate, walk_memory};
-use crate::schedule::{BitMatrix, CheckmateSchedule};
+use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 
 /// Intervals with their values.
 #[derive(Clone, Debug, Default, PartialEq)]

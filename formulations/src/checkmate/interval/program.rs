@@ -5,11 +5,11 @@ use super::price::{price, uses};
 use super::{Branch, Graph, Interval, IntervalPoint, Quantity, Row, lagrangian_bound};
 use crate::bound::TooSmall;
 use crate::checkmate::path_cuts::separate;
-use crate::instance::Instance;
 use crate::interval::{
     self, Extent, Group, Journal, Nature, Open, Permits, Pricing, Program, Root, RootBound,
     RootSettings, RowLimits, Sense, SeparationSettings,
 };
+use remat_instances::instance::Instance;
 use remat_lp::ModelError;
 use std::sync::Arc;
 

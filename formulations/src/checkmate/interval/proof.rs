@@ -2,8 +2,8 @@
 
 use super::bound::multipliers;
 use super::{Branch, Graph, Quantity, Row};
-use crate::instance::{Instance, NodeId};
 use crate::interval::TreeProof;
+use remat_instances::instance::{Instance, NodeId};
 use std::fmt::Write;
 
 /// What proves that every schedule within a budget costs at least so much, or that there is none.

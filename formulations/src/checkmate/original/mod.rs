@@ -36,7 +36,7 @@ mod build;
 mod point;
 
 use crate::bound::TooSmall;
-use crate::instance::{Instance, NodeId};
+use remat_instances::instance::{Instance, NodeId};
 use remat_lp::{ColId, Model};
 
 /// Whether stages advance the frontier.

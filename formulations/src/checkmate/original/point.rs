@@ -1,10 +1,10 @@
 //! Schedules as points of the published program, and back.
 
 use super::Original;
-use crate::instance::Instance;
-use crate::plan::Plan;
-use crate::schedule::{BitMatrix, CheckmateSchedule};
-use crate::simulate::ReplayError;
+use remat_instances::instance::Instance;
+use remat_instances::plan::Plan;
+use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
+use remat_instances::simulate::ReplayError;
 use remat_lp::ColId;
 
 impl Original {
@@ -68,7 +68,7 @@ impl Original {
     }
 
     /// The plan of an integer point (Algorithm 1), for either kind of stages: the computations of the stages in order, and
-    /// every tensor freed right after its last use. [`crate::simulate::plan`] replays it; its peak is at most the largest
+    /// every tensor freed right after its last use. [`remat_instances::simulate::plan`] replays it; its peak is at most the largest
     /// `U` of the point.
     ///
     /// # Errors

@@ -165,8 +165,8 @@ impl<'a> Stays<'a> {
 mod tests {
     use super::*;
     use crate::baselines::fixtures::{any_chain, small_dag};
-    use crate::instance::Instance;
     use proptest::prelude::*;
+    use remat_instances::instance::Instance;
 
     fn instance() -> impl Strategy<Value = Instance> {
         prop_oneof![any_chain(), small_dag(9)]

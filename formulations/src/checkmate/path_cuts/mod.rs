@@ -42,7 +42,7 @@ pub use walk::separate;
 pub use crate::interval::SeparationSettings;
 
 use super::Graph;
-use crate::schedule::CheckmateSchedule;
+use remat_instances::schedule::CheckmateSchedule;
 
 /// A path cut. Ordered, so that sets of cuts are deterministic.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -21,9 +21,9 @@ mod reduce;
 mod verify;
 
 use super::original::{Decision, Original, Stages};
-use crate::instance::{CostUnit, Instance, InstanceData, Node, NodeId};
-use crate::schedule::CheckmateSchedule;
 use reduce::{Reduced, reduce};
+use remat_instances::instance::{CostUnit, Instance, InstanceData, Node, NodeId};
+use remat_instances::schedule::CheckmateSchedule;
 use remat_lp::{ColId, Model, Sense};
 
 /// A model that is Checkmate's program.
@@ -93,7 +93,7 @@ pub fn recognise(model: &Model) -> Option<Recognised> {
         integers(prices)
     })?;
     let capacity = read.capacity * memory_scale;
-    if !(0.0..=crate::instance::LARGEST_VALUE as f64).contains(&capacity) {
+    if !(0.0..=remat_instances::instance::LARGEST_VALUE as f64).contains(&capacity) {
         return None;
     }
     // A capacity between two integers holds as much as the lower one.
@@ -153,7 +153,7 @@ fn integers(values: Vec<f64>) -> Option<(Vec<u64>, f64)> {
     let tens = (0..=6).map(|k| 10f64.powi(k));
     let twos = (1..=52).map(|k| 2f64.powi(k));
     for scale in tens.chain(twos) {
-        if largest * scale > crate::instance::LARGEST_VALUE as f64 {
+        if largest * scale > remat_instances::instance::LARGEST_VALUE as f64 {
             continue;
         }
         let whole = |v: &f64| {

@@ -1,7 +1,7 @@
 //! The instance as flat arrays, laid out for the inner loop of MONeT's program.
 
-use crate::instance::{Implementation, Instance, NodeId, NodeKind};
-use crate::schedule::MonetSchedule;
+use remat_instances::instance::{Implementation, Instance, NodeId, NodeKind};
+use remat_instances::schedule::MonetSchedule;
 
 /// One way to run a node at one of its events: cheaper ones come first, smaller ones last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -86,7 +86,7 @@ impl StageScratch {
 /// does not; what the backward node reads and `next` does not retain (row 6 of the written-out program); all inputs that
 /// are not held, and the parents of by-products. A node overwrites its in-place input where nobody needs that any more
 /// and it is no loss; of several ways the cheapest that fits at the node's own event is taken, which is optimal since
-/// neither has an effect on any other event. Cost and memory equal those of [`crate::simulate::monet`].
+/// neither has an effect on any other event. Cost and memory equal those of [`remat_instances::simulate::monet`].
 pub fn evaluate(
     graph: &Graph,
     t: usize,

@@ -3,7 +3,7 @@
 use super::graph::{Graph, ones};
 use super::stage::{StageRecord, StageScratch, StageValue, evaluate, evaluate_and_note, record};
 use crate::anneal::{Delta, Flip, Undo, price};
-use crate::schedule::{BitMatrix, MonetSchedule};
+use remat_instances::schedule::{BitMatrix, MonetSchedule};
 
 /// Retained sets with everything that follows from them.
 ///

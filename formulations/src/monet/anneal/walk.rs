@@ -4,7 +4,7 @@ use super::graph::{Graph, has, ones};
 use super::moves::Proposer;
 use super::state::State;
 use crate::anneal::{Delta, Flip, Landscape, Random, Walk};
-use crate::schedule::BitMatrix;
+use remat_instances::schedule::BitMatrix;
 
 /// One in so many steps switches backward nodes to other variants.
 const SWITCH: u32 = 16;

@@ -1,13 +1,13 @@
 //! What MONeT's program sees of an instance, in arrays, without what is dominated.
 
-use crate::instance::{Instance, NodeId, NodeKind};
 use crate::interval::{classes, classes_of_tensors};
 use crate::monet::original::MonetError;
+use remat_instances::instance::{Instance, NodeId, NodeKind};
 
 /// A way to compute a forward node in some stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
-    /// Index into [`crate::instance::Node::implementations`].
+    /// Index into [`remat_instances::instance::Node::implementations`].
     pub implementation: u16,
     /// Into the buffer of the in-place input.
     pub in_place: bool,
@@ -20,7 +20,7 @@ pub struct Start {
 /// A way to run a backward node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// Index into [`crate::instance::Node::implementations`].
+    /// Index into [`remat_instances::instance::Node::implementations`].
     pub implementation: u16,
     /// Cost, in the instance's unit.
     pub cost: u64,
@@ -367,7 +367,7 @@ impl Graph {
 
 /// Ways to compute a forward node. One that costs no less and has no smaller workspace than another of the same kind (in
 /// place or not) is left out: costs and memory rows only rise with it, and no other row sees which one it is.
-fn starts_of(node: &crate::instance::Node, again: bool) -> (Vec<Start>, Vec<u16>) {
+fn starts_of(node: &remat_instances::instance::Node, again: bool) -> (Vec<Start>, Vec<u16>) {
     let several = node.implementations.len() > 1;
     let mut all = Vec::new();
     for (p, way) in node.implementations.iter().enumerate() {

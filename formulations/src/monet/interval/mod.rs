@@ -38,7 +38,7 @@ pub use point::Point;
 pub use program::{RootError, root_bound};
 pub use rows::{Kind, PathCut, Row, Term, Which};
 
-use crate::schedule::MonetSchedule;
+use remat_instances::schedule::MonetSchedule;
 
 /// A stretch of stages over which a forward tensor is stored, from its computation on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

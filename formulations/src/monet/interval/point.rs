@@ -1,8 +1,8 @@
 //! A fractional solution, the rows it violates, and a schedule near it.
 
 use super::{Graph, Interval, Row, Term, Which};
-use crate::instance::Instance;
-use crate::schedule::{BitMatrix, MonetSchedule};
+use remat_instances::instance::Instance;
+use remat_instances::schedule::{BitMatrix, MonetSchedule};
 
 /// Values below count as 0.
 const ZERO: f64 = 1e-9;
@@ -382,8 +382,9 @@ impl Point {
                 let way = self.way(graph, t, i);
                 s.forward_choice[t][i] = way.implementation;
                 s.in_place.set(t, i, way.in_place);
-                let implementation = &instance.node(crate::instance::NodeId(node)).implementations
-                    [usize::from(way.implementation)];
+                let implementation = &instance
+                    .node(remat_instances::instance::NodeId(node))
+                    .implementations[usize::from(way.implementation)];
                 let needs = implementation.needs.iter().map(|u| u.index());
                 for u in needs {
                     if !s.retained.get(t, u) {

@@ -5,12 +5,12 @@ use super::price::price;
 use super::{
     Branch, Graph, Interval, Kind, Point, Quantity, Row, Term, lagrangian_bound, separate_cuts,
 };
-use crate::instance::Instance;
 use crate::interval::{
     Company, Extent, Group, Nature, Open, Permits, Pricing, Program, Root, RootBound, RootSettings,
     RowLimits, Sense, SeparationSettings,
 };
 use crate::monet::original::MonetError;
+use remat_instances::instance::Instance;
 use remat_lp::ModelError;
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Rows, bounds and costs of the published program. Row numbers are those of the benchmark description.
 
 use super::Parts;
-use crate::instance::NodeKind;
+use remat_instances::instance::NodeKind;
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, Sense};
 
 const INFINITY: f64 = f64::INFINITY;
@@ -301,8 +301,9 @@ impl<S: Sink> Rows<'_, S> {
             all.sort_unstable();
             all.dedup();
             for u in all {
-                let reads =
-                    |w: &crate::instance::Implementation| w.needs.iter().any(|d| d.index() == u);
+                let reads = |w: &remat_instances::instance::Implementation| {
+                    w.needs.iter().any(|d| d.index() == u)
+                };
                 for t in 0..l.stages {
                     let there = [(l.r(t, u), -1.0), (l.s(t, u), -1.0)];
                     if ways.iter().all(reads) {
@@ -436,7 +437,7 @@ impl<S: Sink> Rows<'_, S> {
         let l = &p.layout;
         for (t, j) in self.places().filter(|&(t, j)| p.may_run(t, j)) {
             let node = p.node(j);
-            let scratch = |way: &crate::instance::Implementation| match t {
+            let scratch = |way: &remat_instances::instance::Implementation| match t {
                 0 => way.workspace_bytes,
                 _ => way.recompute_workspace_bytes,
             };

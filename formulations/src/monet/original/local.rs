@@ -13,7 +13,7 @@
 //!   `k(t)`, the plain bound charges its tensor and this one does not, and nor does a plan that frees tensors after their last use.
 
 use super::Parts;
-use crate::instance::Instance;
+use remat_instances::instance::Instance;
 
 /// An upper bound on local memory in row (17).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

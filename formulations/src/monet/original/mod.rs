@@ -33,11 +33,11 @@ mod point;
 pub use layout::Decision;
 pub use local::LocalBound;
 
-use crate::instance::{Implementation, Instance, NodeId, NodeKind};
-use crate::schedule::MonetSchedule;
 use build::{Counter, Evaluator, Modeller};
 use layout::Layout;
 use local::Horizon;
+use remat_instances::instance::{Implementation, Instance, NodeId, NodeKind};
+use remat_instances::schedule::MonetSchedule;
 use remat_lp::{ColId, Model};
 
 /// Why there is no program for an instance.
@@ -110,7 +110,7 @@ const ALGORITHMS: usize = 8;
 fn algorithm(implementation: &Implementation) -> Option<usize> {
     let number = implementation
         .name
-        .strip_prefix(crate::instance::ALGORITHM)?;
+        .strip_prefix(remat_instances::instance::ALGORITHM)?;
     number.parse().ok().filter(|&c: &usize| c < 1 << 16)
 }
 
@@ -168,7 +168,7 @@ impl Parts {
         })
     }
 
-    fn node(&self, i: usize) -> &crate::instance::Node {
+    fn node(&self, i: usize) -> &remat_instances::instance::Node {
         self.instance.node(NodeId::from(i))
     }
 

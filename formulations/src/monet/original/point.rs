@@ -1,7 +1,7 @@
 //! Schedules as points of the published program, and back.
 
 use super::{Original, Parts};
-use crate::schedule::{BitMatrix, MonetSchedule};
+use remat_instances::schedule::{BitMatrix, MonetSchedule};
 
 impl Original {
     /// The point of a schedule: `P` and `Z` follow from the rest. The schedule's matrices must have the shapes of

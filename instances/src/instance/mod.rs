@@ -1,0 +1,231 @@
+//! Instances: a training (or any other) computation graph with costs and sizes.
+//!
+//! An [`Instance`] is one in-memory type for every program: Checkmate reads the first implementation of every node,
+//! MONeT chooses among implementations, by-products and in-place options. It is immutable once validated.
+//!
+//! Readers: [`read_instance`] recognises the project's own `remat-instance/1` JSON, the benchmark flavour of the same
+//! schema (tables for two programs), and NetworkX node-link JSON.
+
+mod benchmark;
+mod native;
+mod node;
+pub mod node_link;
+mod passing;
+mod read;
+mod restrict;
+mod validate;
+mod view;
+
+pub use crate::document::ReadError as InstanceError;
+pub use benchmark::ALGORITHM;
+pub use native::write_instance;
+pub use node::{Gradient, Implementation, InPlace, Node, NodeId, NodeKind};
+pub use passing::passing_in_plain_order;
+pub use read::{Program, ReadOptions, read_instance, read_instance_bytes};
+pub use restrict::Choices;
+pub use validate::{LARGEST_VALUE, StructureError};
+
+/// What one unit of cost means.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CostUnit {
+    /// The unit as a reader would write it, for example `ns` or `0.01 ms`.
+    pub name: String,
+    /// Length of one unit in nanoseconds, where the unit is a time.
+    pub nanoseconds: Option<f64>,
+}
+
+impl CostUnit {
+    /// Nanoseconds.
+    pub fn nanoseconds() -> Self {
+        CostUnit {
+            name: "ns".into(),
+            nanoseconds: Some(1.0),
+        }
+    }
+
+    /// A unit of which nothing is known.
+    pub fn arbitrary() -> Self {
+        CostUnit {
+            name: "unit".into(),
+            nanoseconds: None,
+        }
+    }
+}
+
+/// Link to host memory, for programs that offload (POFO).
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostLink {
+    /// Device to host, bytes per second.
+    pub to_host_bytes_per_second: u64,
+    /// Host to device, bytes per second.
+    pub from_host_bytes_per_second: u64,
+}
+
+/// The plain data of an instance, before it is validated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InstanceData {
+    /// Name of the instance, shown to users.
+    pub name: String,
+    /// Unit of every cost.
+    pub cost_unit: CostUnit,
+    /// Link to host memory, where one is known.
+    pub host_link: Option<HostLink>,
+    /// Nodes in execution order: node `i` is first computed `i`-th.
+    pub nodes: Vec<Node>,
+}
+
+/// A validated computation graph: nodes in execution order, edges pointing forward, sizes and costs in range.
+///
+/// # Example
+/// ```
+/// use remat_instances::instance::{CostUnit, Instance, InstanceData, Node, NodeId};
+/// let nodes = vec![
+///     Node::forward("a", vec![], 10, 4),
+///     Node::forward("b", vec![NodeId(0)], 20, 8),
+/// ];
+/// let data = InstanceData { name: "two".into(), cost_unit: CostUnit::arbitrary(), host_link: None, nodes };
+/// let instance = Instance::new(data).unwrap();
+/// assert_eq!(instance.users(NodeId(0)), &[NodeId(1)]);
+/// assert_eq!(instance.base_cost(), 30);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instance {
+    data: InstanceData,
+    /// Users of every node under first implementations, ascending, as one array with offsets.
+    users: Vec<NodeId>,
+    user_start: Vec<u32>,
+    loss: Option<NodeId>,
+}
+
+impl Instance {
+    /// Validates `data` and derives the user lists.
+    ///
+    /// # Errors
+    /// [`StructureError`] names the node and the field that is wrong, its value and what would be right.
+    pub fn new(data: InstanceData) -> Result<Self, StructureError> {
+        validate::check(&data)?;
+        let n = data.nodes.len();
+        let mut count = vec![0u32; n + 1];
+        for node in &data.nodes {
+            for need in node.needs() {
+                count[need.index() + 1] += 1;
+            }
+        }
+        for i in 0..n {
+            count[i + 1] += count[i];
+        }
+        let user_start = count.clone();
+        let mut users = vec![NodeId(0); user_start[n] as usize];
+        let mut fill = count;
+        for (i, node) in data.nodes.iter().enumerate() {
+            for need in node.needs() {
+                let at = &mut fill[need.index()];
+                users[*at as usize] = NodeId(i as u32);
+                *at += 1;
+            }
+        }
+        let loss = data
+            .nodes
+            .iter()
+            .position(|v| v.kind == NodeKind::Loss)
+            .map(|i| NodeId(i as u32));
+        Ok(Instance {
+            data,
+            users,
+            user_start,
+            loss,
+        })
+    }
+
+    /// Name of the instance.
+    pub fn name(&self) -> &str {
+        &self.data.name
+    }
+
+    /// Unit of every cost.
+    pub fn cost_unit(&self) -> &CostUnit {
+        &self.data.cost_unit
+    }
+
+    /// Link to host memory, where one is known.
+    pub fn host_link(&self) -> Option<&HostLink> {
+        self.data.host_link.as_ref()
+    }
+
+    /// All nodes in execution order.
+    pub fn nodes(&self) -> &[Node] {
+        &self.data.nodes
+    }
+
+    /// The plain data, for writers and for building a changed instance.
+    pub fn data(&self) -> &InstanceData {
+        &self.data
+    }
+
+    /// Number of nodes.
+    pub fn len(&self) -> usize {
+        self.data.nodes.len()
+    }
+
+    /// Whether there is no node. A validated instance has at least one.
+    pub fn is_empty(&self) -> bool {
+        self.data.nodes.is_empty()
+    }
+
+    /// One node.
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.data.nodes[id.index()]
+    }
+
+    /// Ids of all nodes in execution order.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + ExactSizeIterator + use<> {
+        (0..self.len() as u32).map(NodeId)
+    }
+
+    /// Distinct inputs of a node's first implementation, ascending.
+    pub fn needs(&self, id: NodeId) -> &[NodeId] {
+        self.node(id).needs()
+    }
+
+    /// Distinct nodes whose first implementation reads `id`, ascending.
+    pub fn users(&self, id: NodeId) -> &[NodeId] {
+        &self.users[self.user_start[id.index()] as usize..self.user_start[id.index() + 1] as usize]
+    }
+
+    /// The loss node, where the graph has one: forward nodes precede it, backward nodes follow.
+    pub fn loss(&self) -> Option<NodeId> {
+        self.loss
+    }
+
+    /// Cost of computing every node once with its first implementation.
+    ///
+    /// By-products count once as well, as far as a first implementation reads them.
+    pub fn base_cost(&self) -> u64 {
+        let unread = |i: &NodeId| {
+            matches!(self.node(*i).kind, NodeKind::ByProduct { .. }) && self.users(*i).is_empty()
+        };
+        let read = self.ids().filter(|i| !unread(i));
+        read.map(|i| self.node(i).cost()).sum()
+    }
+
+    /// Memory that is resident whatever the schedule says, in bytes: the largest `fixed_bytes` of any node.
+    ///
+    /// Checkmate reserves it for the whole run (parameters, input batch, parameter gradients).
+    pub fn static_bytes(&self) -> u64 {
+        self.data
+            .nodes
+            .iter()
+            .map(|v| v.fixed_bytes)
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// Whether any node offers a choice that only MONeT's program knows: implementations, by-products or in-place.
+    pub fn has_choices(&self) -> bool {
+        self.data.nodes.iter().any(|v| {
+            v.implementations.len() > 1
+                || v.in_place.is_some()
+                || matches!(v.kind, NodeKind::ByProduct { .. })
+        })
+    }
+}

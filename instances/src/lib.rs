@@ -1,0 +1,40 @@
+//! Training graphs and what a plan for them costs; nothing here optimises.
+//!
+//! | module | concept |
+//! |---|---|
+//! | [`document`] | JSON files, and errors that point into them |
+//! | [`instance`] | a training graph with costs and sizes; its readers and writers |
+//! | [`zoo`] | training graphs of well-known networks, built by code from shapes and a roofline model |
+//! | [`budget`] | memory budgets and their units |
+//! | [`schedule`] | which node is computed, and which tensor is kept, in which stage |
+//! | [`simulate`] | the judge: replays a schedule or a plan, step by step |
+//! | [`plan`] | a schedule as a program of `allocate`, `compute`, `deallocate` |
+//! | [`explain`] | a plan in words: what is recomputed, when, and what it saves |
+//!
+//! Arrows point one way: [`simulate`] judges what solvers make and borrows nothing from them.
+//!
+//! ```
+//! use remat_instances::schedule::CheckmateSchedule;
+//! use remat_instances::{simulate, zoo};
+//!
+//! let instance = zoo::build(&"zoo:resnet18?batch=8".parse()?)?;
+//! let everything = CheckmateSchedule::checkpoint_all(&instance);
+//! let replay = simulate::checkmate(&instance, &everything)?;
+//! assert_eq!(replay.cost, instance.base_cost());
+//! assert!(replay.peak_bytes > instance.nodes()[0].output_bytes);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![deny(missing_docs)]
+#![forbid(unsafe_code)]
+
+pub mod budget;
+pub mod document;
+pub mod explain;
+pub mod instance;
+pub mod plan;
+pub mod schedule;
+pub mod simulate;
+pub mod zoo;
+
+pub use budget::Budget;
+pub use instance::{Instance, NodeId};

@@ -1,0 +1,111 @@
+//! Plans: a schedule as a program of `allocate`, `compute` and `deallocate` statements over virtual registers.
+//!
+//! A schedule says what is computed and kept in which stage; a [`Plan`] is what an executor runs (Jain et al., MLSys
+//! 2020, section 4.7 and Algorithm 1). [`Plan::from_checkmate`] and [`Plan::from_monet`] scan a schedule row by row
+//! and place every `deallocate` as early as it can be: right after the last statement that reads the value.
+//! [`Plan::optimised`] drops computations whose value nobody reads. [`crate::simulate::plan`] judges the result.
+//!
+//! # Example
+//! ```
+//! use remat_instances::instance::{CostUnit, Instance, InstanceData, Node, NodeId};
+//! use remat_instances::{plan::Plan, schedule::CheckmateSchedule, simulate};
+//! let nodes = vec![
+//!     Node::forward("a", vec![], 10, 4),
+//!     Node::forward("b", vec![NodeId(0)], 20, 8),
+//! ];
+//! let data = InstanceData { name: "two".into(), cost_unit: CostUnit::arbitrary(), host_link: None, nodes };
+//! let instance = Instance::new(data)?;
+//! let plan = Plan::from_checkmate(&instance, &CheckmateSchedule::checkpoint_all(&instance))?;
+//! let text = "%0 = allocate a\ncompute a -> %0\n%1 = allocate b\ncompute b -> %1\ndeallocate %0\ndeallocate %1\n";
+//! assert_eq!(plan.display(&instance).to_string(), text);
+//! assert_eq!(simulate::plan(&instance, &plan)?.peak_bytes, 12);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod build;
+mod json;
+mod text;
+mod trace;
+
+pub use crate::document::ReadError as PlanFileError;
+pub use json::{PlanDocument, PlanFile, SCHEMA};
+pub use text::PlanText;
+
+use crate::instance::NodeId;
+use std::fmt;
+
+/// A virtual register: a buffer that holds one tensor at a time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Register(pub u32);
+
+impl fmt::Display for Register {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "%{}", self.0)
+    }
+}
+
+/// One statement of a plan.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// Reserves a register with room for the output of `node`.
+    Allocate {
+        /// The register.
+        register: Register,
+        /// The node whose output it will hold.
+        node: NodeId,
+    },
+    /// Runs a node and puts its output into `register`. Where the register holds another tensor, the node overwrites
+    /// it in place.
+    Compute {
+        /// The node.
+        node: NodeId,
+        /// Where its output goes.
+        register: Register,
+        /// Index into the node's implementations.
+        implementation: u16,
+    },
+    /// Frees a register.
+    Deallocate {
+        /// The register.
+        register: Register,
+    },
+}
+
+/// Which program's memory and cost semantics a plan was made for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Semantics {
+    /// Fixed memory is that of the whole run ([`crate::Instance::static_bytes`]) throughout; every computation is the
+    /// node's first implementation at its first cost; every node runs, by-products too.
+    Checkmate,
+    /// Fixed memory grows with the frontier: `fixed_bytes` of the node computed last for the first time.
+    /// Recomputations have costs and workspaces of their own, by-products run only where wanted.
+    Monet,
+}
+
+/// An executable program for one training step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Name of the instance it was made for.
+    pub instance: String,
+    /// Memory semantics.
+    pub semantics: Semantics,
+    /// The statements, in order.
+    pub steps: Vec<Step>,
+}
+
+impl Plan {
+    /// How often each node is computed, by node index; `nodes` is the number of nodes of the instance.
+    ///
+    /// Computations of nodes that the instance does not have are left out; [`crate::simulate::plan`] reports them.
+    pub fn computations(&self, nodes: usize) -> Vec<u32> {
+        let mut count = vec![0; nodes];
+        for step in &self.steps {
+            if let Step::Compute { node, .. } = step
+                && let Some(entry) = count.get_mut(node.index())
+            {
+                *entry += 1;
+            }
+        }
+        count
+    }
+}

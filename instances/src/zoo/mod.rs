@@ -1,0 +1,111 @@
+//! Training graphs of well-known networks, built from shapes and a roofline cost model.
+//!
+//! ```
+//! use remat_instances::zoo;
+//! let instance = zoo::build(&"resnet50?batch=184&device=p100".parse()?)?;
+//! assert_eq!(instance.node(0.into()).name, "conv1");
+//! assert_eq!(instance.node(0.into()).shape, [184, 64, 112, 112]);
+//! # Ok::<(), zoo::ZooError>(())
+//! ```
+//!
+//! | file | concept |
+//! |---|---|
+//! | `spec` | a model and its parameters as text; parsing, listing |
+//! | `models` | the networks |
+//! | `builder`, `sequence`, `op` | a forward network, operator by operator, with shape inference |
+//! | `work` | kernels of each operator, forward and backward, and what its backward pass reads |
+//! | `training` | the training graph: loss, reverse-mode differentiation, fixed memory |
+//! | `implementations` | algorithms, in-place operators and masks for MONeT's program |
+//! | `cost`, `device` | how long a kernel takes |
+//! | `passing` | tensors alive around each node of any graph (MONeT's `local`) |
+//!
+//! `docs/zoo.md` says what is counted and what is not.
+
+mod builder;
+mod cost;
+mod device;
+mod error;
+mod implementations;
+mod models;
+mod op;
+mod program;
+mod sequence;
+mod spec;
+mod tensor;
+mod training;
+mod work;
+
+#[cfg(test)]
+mod tests;
+
+pub use builder::{Network, Parameter, SharedParameter, Tensor};
+pub use cost::{Kernel, KernelClass};
+pub use device::{DEVICE_NAMES, Device, MatrixRate};
+pub use error::ZooError;
+pub use op::{Activation, Convolution, Heads, Op, Operation, Pooling, Slice};
+pub use program::{Action, Look, Piece, Source, TrainingProgram};
+pub use spec::{ModelInfo, ModelSpec, ParameterInfo, ParameterKind};
+pub use tensor::{DType, Precision};
+pub use training::TrainingOptions;
+
+use crate::instance::Instance;
+use models::Builder;
+use op::misfit;
+
+/// All models with their parameters and defaults.
+pub fn list() -> Vec<ModelInfo> {
+    models::MODELS
+        .iter()
+        .map(|model| ModelInfo {
+            name: model.name,
+            description: model.description,
+            parameters: model.parameters(),
+        })
+        .collect()
+}
+
+/// The training graph of a model, costs in nanoseconds.
+///
+/// # Errors
+/// [`ZooError`]: a layer that does not fit its input (an image that shrinks below one pixel), parameters that do not go
+/// together, or sizes beyond 2^53 - 1.
+pub fn build(spec: &ModelSpec) -> Result<Instance, ZooError> {
+    match spec.definition().builder {
+        Builder::Network(network) => {
+            let (network, device, options) = (network(spec)?, spec.device(), spec.options());
+            match spec.has_implementations() {
+                true => network.training_instance_with_choices(&device, &options),
+                false => network.training_instance(&device, &options),
+            }
+        }
+        Builder::Graph(graph) => graph(spec),
+    }
+}
+
+/// The training graph of a model with what each node computes; `None` for a model that is a bare graph (`chain`).
+///
+/// # Errors
+/// As [`build`].
+pub fn program(spec: &ModelSpec) -> Result<Option<TrainingProgram>, ZooError> {
+    let Some(network) = network(spec)? else {
+        return Ok(None);
+    };
+    let (device, options) = (spec.device(), spec.options());
+    match spec.has_implementations() {
+        true => network.training_program_with_choices(&device, &options),
+        false => network.training_program(&device, &options),
+    }
+    .map(Some)
+}
+
+/// The forward network of a model, for its parameter count and multiply-adds; `None` for a model that is a bare graph
+/// (`chain`).
+///
+/// # Errors
+/// As [`build`].
+pub fn network(spec: &ModelSpec) -> Result<Option<Network>, ZooError> {
+    match spec.definition().builder {
+        Builder::Network(network) => network(spec).map(Some),
+        Builder::Graph(_) => Ok(None),
+    }
+}

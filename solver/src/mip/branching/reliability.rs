@@ -1,0 +1,281 @@
+//! Reliability branching: strong branching where pseudo-costs know too little (Achterberg, Koch & Martin 2005).
+
+use super::Decision;
+use super::pseudocost::score;
+use crate::mip::domain::{BoundChange, Domain};
+use crate::mip::relaxation::{Relaxation, Relaxed};
+use crate::mip::tree::Branched;
+use crate::mip::worker::{Child, Shared, Worker};
+use rayon::prelude::*;
+use remat_lp::{ColId, ModelError, Solution};
+
+/// What came of choosing a column.
+pub(crate) enum Choice {
+    Split(Vec<Child>),
+    /// Both sides of a column are closed.
+    Infeasible,
+    /// One side of a column is closed; the domain holds the other.
+    Tightened,
+}
+
+/// What is known of one side of a branching.
+#[derive(Clone, Copy)]
+enum Side {
+    /// Open, with this gain of the objective.
+    Open(f64),
+    Closed,
+    Unknown,
+}
+
+/// Columns without progress after which strong branching ends; as many are probed at once at the root.
+const LOOKAHEAD: u32 = 8;
+
+impl Worker {
+    /// Chooses a column to branch on.
+    pub(crate) fn choose(
+        &mut self,
+        shared: &Shared,
+        s: &Solution,
+        fractional: &[usize],
+        bound: f64,
+        depth: u32,
+    ) -> Result<Choice, ModelError> {
+        let mut candidates: Vec<(f64, usize)> = fractional
+            .iter()
+            .map(|&j| {
+                let (d, u) = self.pseudo.gains(j, s.x[j]);
+                // Ties go to the column nearest one half.
+                let f = s.x[j] - s.x[j].floor();
+                (score(d, u) * (1.0 + 1e-6 * f.min(1.0 - f)), j)
+            })
+            .collect();
+        candidates.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let reliability = shared.settings.reliability;
+        let budget = self.node_iterations / 2 + 5_000 + 10 * shared.root_iterations;
+        let mut best: Option<(f64, usize)> = None;
+        let mut failed = 0;
+        let mut probes = 0;
+        let snapshot = self.relax.snapshot();
+        let average = self.node_iterations / self.node_solves.max(1);
+        let limit = (4 * average).clamp(50, 2_000);
+        let mut ahead: Vec<(usize, Side, Side)> = Vec::new();
+        for (place, &(guess, j)) in candidates.iter().enumerate() {
+            let known = self.pseudo.reliability(j);
+            let try_it = known < reliability
+                && failed < LOOKAHEAD
+                && probes < 60
+                && self.strong_iterations < budget
+                && !shared.stopped();
+            let value = if try_it {
+                probes += 1;
+                let v = s.x[j];
+                let (down, up) = if depth == 0 {
+                    if !ahead.iter().any(|a| a.0 == j) {
+                        let next: Vec<usize> = candidates[place..]
+                            .iter()
+                            .map(|c| c.1)
+                            .filter(|&k| self.pseudo.reliability(k) < reliability)
+                            .take(LOOKAHEAD as usize)
+                            .collect();
+                        ahead = self.probe_ahead(shared, s, &next, limit)?;
+                    }
+                    let found = ahead.iter().find(|a| a.0 == j);
+                    found.map_or((Side::Unknown, Side::Unknown), |a| (a.1, a.2))
+                } else {
+                    let before = self.relax.iterations();
+                    let mut probe = Probe {
+                        relax: &mut self.relax,
+                        domain: &mut self.domain,
+                        cutoff: self.cutoff,
+                        limit,
+                    };
+                    let down = probe.side(shared, j, s, false)?;
+                    probe.relax.restore(&snapshot)?;
+                    let up = probe.side(shared, j, s, true)?;
+                    probe.relax.restore(&snapshot)?;
+                    self.strong_iterations += self.relax.iterations() - before;
+                    (down, up)
+                };
+                self.report.strong += 2;
+                match (down, up) {
+                    (Side::Closed, Side::Closed) => return Ok(Choice::Infeasible),
+                    (Side::Closed, _) => {
+                        let mark = self.domain.mark();
+                        self.domain
+                            .tighten_lower(&shared.problem, j, v.floor() + 1.0);
+                        self.keep_bounds(mark);
+                        return Ok(Choice::Tightened);
+                    }
+                    (_, Side::Closed) => {
+                        let mark = self.domain.mark();
+                        self.domain.tighten_upper(&shared.problem, j, v.floor());
+                        self.keep_bounds(mark);
+                        return Ok(Choice::Tightened);
+                    }
+                    _ => {}
+                }
+                let f = v - v.floor();
+                let (pd, pu) = self.pseudo.gains(j, v);
+                let d = match down {
+                    Side::Open(gain) => {
+                        self.learn(j, false, gain / f.max(1e-6));
+                        gain
+                    }
+                    _ => pd,
+                };
+                let u = match up {
+                    Side::Open(gain) => {
+                        self.learn(j, true, gain / (1.0 - f).max(1e-6));
+                        gain
+                    }
+                    _ => pu,
+                };
+                score(d, u)
+            } else {
+                guess
+            };
+            if best.is_none_or(|b| value > b.0) {
+                best = Some((value, j));
+                failed = 0;
+            } else if try_it {
+                failed += 1;
+            }
+        }
+        let Some((_, j)) = best else {
+            return Ok(Choice::Infeasible);
+        };
+        Ok(Choice::Split(self.children(s, fractional, j, bound)))
+    }
+
+    /// The two children of branching on a column, the more promising first.
+    fn children(&mut self, s: &Solution, fractional: &[usize], j: usize, bound: f64) -> Vec<Child> {
+        let v = s.x[j];
+        let f = v - v.floor();
+        let rest: f64 = fractional
+            .iter()
+            .filter(|&&k| k != j)
+            .map(|&k| {
+                let (d, u) = self.pseudo.gains(k, s.x[k]);
+                d.min(u)
+            })
+            .sum();
+        let (d, u) = self.pseudo.gains(j, v);
+        let col = ColId(j as u32);
+        let child = |up: bool| Child {
+            decision: if up {
+                Decision::at_least(col, v.floor() + 1.0)
+            } else {
+                Decision::at_most(col, v.floor())
+            },
+            bound,
+            estimate: s.objective + rest + if up { u } else { d },
+            branched: Some(Branched {
+                col: j as u32,
+                up,
+                distance: if up { 1.0 - f } else { f },
+                parent_bound: s.objective,
+            }),
+        };
+        let b01 = self.domain.lower[j] == 0.0 && self.domain.upper[j] == 1.0;
+        let up_first = match &self.best {
+            // Towards the best solution if it is a good one, else where less is lost; ties by the nearest integer.
+            Some(b) if b.objective - bound <= 0.01 * b.objective.abs() => b.x[j] > v,
+            _ if (u - d).abs() > 1e-9 * (u + d) => u < d,
+            // On a plateau of the objective: one binary at 1 decides many others, one at 0 next to nothing.
+            _ if b01 => f > 0.2,
+            _ => f > 0.5,
+        };
+        vec![child(up_first), child(!up_first)]
+    }
+
+    /// Strong branching on several columns at once, each on a copy of the linear program: what comes out depends neither
+    /// on the others nor on the number of threads.
+    fn probe_ahead(
+        &mut self,
+        shared: &Shared,
+        s: &Solution,
+        columns: &[usize],
+        limit: u64,
+    ) -> Result<Vec<(usize, Side, Side)>, ModelError> {
+        let before = (self.relax.iterations(), self.ticks());
+        let probe = |&j: &usize| -> Result<_, ModelError> {
+            let (mut relax, mut domain) = (self.relax.clone(), self.domain.clone());
+            let snapshot = relax.snapshot();
+            let mut probe = Probe {
+                relax: &mut relax,
+                domain: &mut domain,
+                cutoff: self.cutoff,
+                limit,
+            };
+            let down = probe.side(shared, j, s, false)?;
+            probe.relax.restore(&snapshot)?;
+            let up = probe.side(shared, j, s, true)?;
+            let iterations = relax.iterations() - before.0;
+            let ticks = relax.ticks() + domain.ticks - before.1;
+            Ok(((j, down, up), iterations, ticks))
+        };
+        // Outside of the rounds' threads there is one.
+        let many = shared.settings.threads > 1 && rayon::current_thread_index().is_some();
+        let probed: Vec<_> = if many {
+            columns.par_iter().map(probe).collect()
+        } else {
+            columns.iter().map(probe).collect()
+        };
+        let mut out = Vec::with_capacity(columns.len());
+        for p in probed {
+            let (sides, iterations, ticks) = p?;
+            self.strong_iterations += iterations;
+            self.relax.account(iterations, ticks);
+            out.push(sides);
+        }
+        Ok(out)
+    }
+}
+
+/// Strong branching on a linear program and the domain it stands for.
+struct Probe<'a> {
+    relax: &'a mut Relaxation,
+    domain: &'a mut Domain,
+    cutoff: f64,
+    /// Most iterations.
+    limit: u64,
+}
+
+impl Probe<'_> {
+    /// Solves one side of a branching; the linear program keeps the bounds of before, not the basis.
+    fn side(
+        &mut self,
+        shared: &Shared,
+        j: usize,
+        s: &Solution,
+        up: bool,
+    ) -> Result<Side, ModelError> {
+        let p = shared.problem.as_ref();
+        let v = s.x[j];
+        let mark = self.domain.mark();
+        self.domain.begin_level();
+        self.domain.tighten(
+            p,
+            BoundChange {
+                col: j as u32,
+                upper: !up,
+                value: if up { v.floor() + 1.0 } else { v.floor() },
+            },
+        );
+        if self.domain.infeasible || (shared.settings.propagation && !self.domain.propagate(p)) {
+            self.domain.undo(mark);
+            return Ok(Side::Closed);
+        }
+        self.relax
+            .set_col(j, self.domain.lower[j], self.domain.upper[j])?;
+        let result = self.relax.probe(self.cutoff, self.limit, self.domain);
+        self.domain.undo(mark);
+        self.relax
+            .set_col(j, self.domain.lower[j], self.domain.upper[j])?;
+        Ok(match result {
+            Relaxed::Infeasible | Relaxed::Cutoff => Side::Closed,
+            Relaxed::Solved(t, _) => Side::Open((t.objective - s.objective).max(0.0)),
+            Relaxed::Unbounded | Relaxed::Failed => Side::Unknown,
+        })
+    }
+}

@@ -1,0 +1,139 @@
+//! Bounds of columns that rows imply, before the tree of a proof (Savelsbergh 1994): each is a line of its own. They shorten
+//! the tree by much where other rows are multiples of them (`x <= 1000 y`), and what has no bound at all would make all
+//! of a reduced cost's noise count.
+
+use super::Sense;
+use super::tree::{Side, Tree};
+use crate::mip::exact::{Rational, one, shortened};
+use num_traits::Signed;
+use remat_lp::ModelError;
+
+/// Passes over the rows.
+const PASSES: usize = 5;
+/// Rows with more columns only give bounds to columns without one.
+const LONG: usize = 60;
+/// Significant bits of a continuous column's bound.
+const BITS: u64 = 48;
+
+impl Tree<'_> {
+    /// Rounds the bounds of integer columns, and takes from the rows what they imply.
+    pub(super) fn tighten_bounds(&mut self) -> Result<(), ModelError> {
+        self.round_bounds();
+        for _ in 0..PASSES {
+            if !self.imply_bounds() {
+                break;
+            }
+        }
+        (0..self.m.cost.len()).try_for_each(|j| self.sync(j))
+    }
+
+    /// Fractional bounds of integer columns are rounded, by lines of their own.
+    fn round_bounds(&mut self) {
+        for j in 0..self.m.cost.len() {
+            if !self.m.integer[j] {
+                continue;
+            }
+            let form = format!("1 {j} 1");
+            if let Some(s) = &mut self.lower[j]
+                && !s.value.is_integer()
+            {
+                s.value = s.value.ceil();
+                let part = [(s.line, one())];
+                s.line = (self.proof).combine(Sense::AtLeast, &s.value, &form, &part, true);
+            }
+            if let Some(s) = &mut self.upper[j]
+                && !s.value.is_integer()
+            {
+                s.value = s.value.floor();
+                let part = [(s.line, one())];
+                s.line = (self.proof).combine(Sense::AtMost, &s.value, &form, &part, true);
+            }
+        }
+    }
+
+    /// One pass over the rows; whether a bound moved.
+    fn imply_bounds(&mut self) -> bool {
+        let mut moved = false;
+        for i in 0..self.m.rows.len() {
+            for (j, a) in &self.m.rows[i] {
+                for up in [false, true] {
+                    let have = if up { &self.upper[*j] } else { &self.lower[*j] };
+                    if have.is_some() && self.m.rows[i].len() > LONG {
+                        continue;
+                    }
+                    // An upper bound comes from the row's upper side if the coefficient is positive.
+                    let high = up == a.is_positive();
+                    let row = &self.rows[i];
+                    let side = if high { &row.upper } else { &row.lower };
+                    let Some(side) = side else {
+                        continue;
+                    };
+                    let Some((value, parts)) = self.implied(i, *j, a, up, side) else {
+                        continue;
+                    };
+                    let round = self.m.integer[*j];
+                    let value = match (round, up) {
+                        (false, _) => shortened(&value, BITS, up),
+                        (true, true) => value.floor(),
+                        (true, false) => value.ceil(),
+                    };
+                    if !self.is_worth_having(*j, up, &value) {
+                        continue;
+                    }
+                    moved = true;
+                    let sense = if up { Sense::AtMost } else { Sense::AtLeast };
+                    let form = format!("1 {j} 1");
+                    let line = self.proof.combine(sense, &value, &form, &parts, round);
+                    let of = if up { &mut self.upper } else { &mut self.lower };
+                    of[*j] = Some(Side { value, line });
+                }
+            }
+        }
+        moved
+    }
+
+    /// Whether a bound is new, or so much better that it is worth a line. Bounds that leave nothing are for the tree.
+    fn is_worth_having(&self, j: usize, up: bool, value: &Rational) -> bool {
+        let (lower, upper) = (&self.lower[j], &self.upper[j]);
+        let (have, other) = if up { (upper, lower) } else { (lower, upper) };
+        let ahead = |a: &Rational, b: &Rational| if up { a - b } else { b - a };
+        if (other.as_ref()).is_some_and(|o| ahead(value, &o.value).is_negative()) {
+            return false;
+        }
+        let Some(have) = have else {
+            return true;
+        };
+        let gain = ahead(&have.value, value);
+        let Some(other) = other else {
+            return gain.is_positive();
+        };
+        let range = ahead(&have.value, &other.value);
+        gain.is_positive()
+            && (self.m.integer[j] || gain * Rational::from_integer(20.into()) >= range)
+    }
+
+    /// What a row leaves for one of its columns, and the constraints that say so.
+    fn implied(
+        &self,
+        row: usize,
+        col: usize,
+        a: &Rational,
+        up: bool,
+        side: &Side,
+    ) -> Option<(Rational, Vec<(usize, Rational)>)> {
+        let mut value = &side.value / a;
+        let mut parts = vec![(side.line, one() / a)];
+        for (k, b) in self.m.rows[row].iter().filter(|(k, _)| *k != col) {
+            let ratio = b / a;
+            let of = if ratio.is_positive() == up {
+                &self.lower[*k]
+            } else {
+                &self.upper[*k]
+            };
+            let bound = of.as_ref()?;
+            value -= &ratio * &bound.value;
+            parts.push((bound.line, -ratio));
+        }
+        Some((value, parts))
+    }
+}

@@ -1,0 +1,443 @@
+//! Cuts of a proof: mixed-integer rounding of rows of the simplex tableau (Gomory 1960) and of other sums of rows (Marchand &
+//! Wolsey 2001), in rational numbers and each with its proof.
+//!
+//! A sum of rows is an identity `sum a_k t_k = b` over distances `t_k >= 0` to bounds and sides. Its rounding holds on
+//! both sides of the split `pi t <= floor(b)`, `pi t >= ceil(b)`, `pi` the integer columns' coefficients rounded (Cook,
+//! Kannan & Schrijver 1990): on either it is a sum of the case and of multiples of `t_k >= 0`. The coefficients may be
+//! rounded up at will, the sums take up the rest; so numbers stay short, however many cuts rest on one another.
+
+use super::aggregation::Aggregation;
+use super::tree::{Row, Side, Tree};
+use super::{Sense, entries};
+use crate::mip::exact::{Rational, nearby, one, shortened};
+use num_traits::{Signed, ToPrimitive, Zero};
+use remat_lp::{Bounds, ColId, Limits, LpOutcome, ModelError, NewRow, RowId, Solution, VarStatus};
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+
+/// Most rounds, and rounds in which the bound has to gain a hundredth of the gap.
+const ROUNDS: usize = 40;
+const PATIENCE: usize = 6;
+/// Rounds at a node of the tree.
+const NODE_ROUNDS: usize = 3;
+/// Most tableau rows tried in a round, at the root and at a node; of other sums three times as many.
+const SOURCES: usize = 60;
+const NODE_SOURCES: usize = 20;
+/// Most cuts taken in a round.
+const TAKEN: usize = 30;
+/// Significant bits of a cut's coefficients.
+const BITS: u64 = 18;
+/// Right-hand sides with less of a fraction give steep cuts.
+const FRACTION: f64 = 0.02;
+/// Largest ratio of a cut's coefficients.
+const STEEPNESS: f64 = 1e7;
+
+/// A distance `sign (form - value) >= 0`, `form` a column or a row, stated by a line.
+struct Term {
+    column: bool,
+    index: usize,
+    sign: i32,
+    /// `None` for an integer column with an integer coefficient, which stands for itself.
+    side: Option<Side>,
+    /// Coefficients in the identity, in the split, in the cut.
+    a: Rational,
+    pi: Rational,
+    c: Rational,
+}
+
+/// `form >= side`, with what proves it.
+struct Rounding {
+    form: Vec<(usize, Rational)>,
+    side: Rational,
+    split: Vec<(usize, Rational)>,
+    /// The split is `<= below`, `>= below + 1`.
+    below: Rational,
+    /// Multipliers of lines in the two cases, and of the case itself in the first.
+    parts: [BTreeMap<usize, Rational>; 2],
+    factor: Rational,
+    efficacy: f64,
+    /// In doubles, and with the columns measured in units of what they are worth.
+    row: Vec<(usize, f64)>,
+    scaled: Vec<(usize, f64)>,
+    norm: f64,
+}
+
+fn signed(sign: i32, v: &Rational) -> Rational {
+    if sign < 0 { -v.clone() } else { v.clone() }
+}
+
+/// The nearer one of two sides that are there, and the sign of the distance to it.
+pub(super) fn nearer<'a>(
+    lower: &'a Option<Side>,
+    upper: &'a Option<Side>,
+    at: f64,
+) -> Option<(&'a Side, i32)> {
+    let distance = |s: &Option<Side>| {
+        let value = s.as_ref().and_then(|s| s.value.to_f64());
+        value.map_or(f64::INFINITY, |v| (at - v).abs())
+    };
+    if distance(lower) <= distance(upper) {
+        lower.as_ref().map(|s| (s, 1))
+    } else {
+        upper.as_ref().map(|s| (s, -1))
+    }
+}
+
+fn add(sum: &mut BTreeMap<usize, Rational>, at: usize, v: Rational) {
+    *sum.entry(at).or_insert_with(Rational::zero) += v;
+}
+
+fn nonzero(sum: BTreeMap<usize, Rational>) -> Vec<(usize, Rational)> {
+    sum.into_iter().filter(|(_, v)| !v.is_zero()).collect()
+}
+
+impl Tree<'_> {
+    /// Adds cuts to the relaxation until they gain nothing; those that are slack in the end are taken out again.
+    pub(super) fn strengthen(&mut self) -> Result<(), ModelError> {
+        let mut reference: Option<(f64, usize)> = None;
+        for round in 0..ROUNDS {
+            let Some(s) = self.relaxed() else {
+                return Ok(());
+            };
+            if s.objective >= self.cutoff {
+                return Ok(());
+            }
+            match reference {
+                Some((before, at)) => {
+                    let gap = if self.cutoff.is_finite() {
+                        self.cutoff - before
+                    } else {
+                        before.abs().max(1.0)
+                    };
+                    if s.objective > before + 0.01 * gap {
+                        reference = Some((s.objective, round));
+                    } else if round >= at + PATIENCE {
+                        break;
+                    }
+                }
+                None => reference = Some((s.objective, round)),
+            }
+            let cuts = self.separate(&s, SOURCES);
+            if cuts.is_empty() {
+                break;
+            }
+            self.drop_slack(&s)?;
+            for c in cuts {
+                self.install(c)?;
+            }
+        }
+        match self.relaxed() {
+            Some(s) => self.drop_slack(&s),
+            None => Ok(()),
+        }
+    }
+
+    /// Cuts of a node that hold below it only: they rest on its assumptions. The relaxation's outcome with them.
+    pub(super) fn strengthen_node(
+        &mut self,
+        s: &Solution,
+    ) -> Result<Option<LpOutcome>, ModelError> {
+        let mut last = None;
+        let mut point = s.clone();
+        for _ in 0..NODE_ROUNDS {
+            let cuts = self.separate(&point, NODE_SOURCES);
+            if cuts.is_empty() {
+                break;
+            }
+            for c in cuts {
+                self.install(c)?;
+            }
+            self.limit_to_cutoff();
+            let outcome = self.lp.solve();
+            let next = outcome.optimal().cloned();
+            last = Some(outcome);
+            match next {
+                Some(n) => point = n,
+                None => break,
+            }
+        }
+        Ok(last)
+    }
+
+    /// Takes back cuts, down to so many rows.
+    pub(super) fn drop_rows_from(&mut self, count: usize) -> Result<(), ModelError> {
+        let gone: Vec<RowId> = (count..self.rows.len()).map(|i| RowId(i as u32)).collect();
+        self.rows.truncate(count);
+        self.lp.delete_rows(&gone)
+    }
+
+    pub(super) fn relaxed(&mut self) -> Option<Solution> {
+        self.lp.set_limits(Limits {
+            interrupt: Some(self.stop.clone()),
+            ..Limits::default()
+        });
+        self.lp.solve().optimal().cloned()
+    }
+
+    fn drop_slack(&mut self, s: &Solution) -> Result<(), ModelError> {
+        let base = self.m.rows.len();
+        let slack = |i: usize| i >= base && s.basis.rows[i] == VarStatus::Basic;
+        let gone: Vec<RowId> = (base..s.basis.rows.len())
+            .filter(|&i| slack(i))
+            .map(|i| RowId(i as u32))
+            .collect();
+        let mut i = 0;
+        self.rows.retain(|_| {
+            i += 1;
+            i > s.basis.rows.len() || !slack(i - 1)
+        });
+        self.lp.delete_rows(&gone)
+    }
+
+    /// The best roundings that differ from each other.
+    fn separate(&mut self, s: &Solution, most: usize) -> Vec<Rounding> {
+        let mut sources: Vec<(f64, usize)> = (0..self.m.cost.len())
+            .filter(|&j| self.m.integer[j] && s.basis.cols[j] == VarStatus::Basic)
+            .map(|j| ((s.x[j] - s.x[j].floor() - 0.5).abs(), j))
+            .filter(|f| f.0 < 0.5 - FRACTION)
+            .collect();
+        sources.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        sources.truncate(most);
+        let mut found = Vec::new();
+        for (_, j) in sources {
+            if self.stop.load(Ordering::Relaxed) {
+                return Vec::new();
+            }
+            let Some(y) = self.lp.tableau_multipliers(ColId(j as u32)) else {
+                continue;
+            };
+            // Of basic rows there is only noise.
+            let largest = y.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+            let y: Vec<(usize, f64)> = (y.into_iter().enumerate())
+                .filter(|(i, v)| v.abs() > 1e-9 * largest && s.basis.rows[*i] != VarStatus::Basic)
+                .collect();
+            found.extend(self.rounding(s, &y));
+        }
+        let sums = Aggregation::new(self, s, most == SOURCES).promising(3 * most);
+        found.extend(sums.iter().filter_map(|y| self.rounding(s, y)));
+        found.sort_by(|a, b| b.efficacy.total_cmp(&a.efficacy));
+        let mut taken: Vec<Rounding> = Vec::new();
+        let mut dense = vec![0.0; self.m.cost.len()];
+        for cut in found {
+            for &(j, a) in &cut.scaled {
+                dense[j] = a;
+            }
+            let parallel = taken.iter().any(|t| {
+                let dot: f64 = t.scaled.iter().map(|&(j, a)| a * dense[j]).sum();
+                dot > 0.9 * cut.norm * t.norm
+            });
+            for &(j, _) in &cut.row {
+                dense[j] = 0.0;
+            }
+            if !parallel && taken.len() < TAKEN {
+                taken.push(cut);
+            }
+        }
+        taken
+    }
+
+    /// The terms of the identity that multipliers of the rows make, and its right-hand side.
+    fn identity(&self, s: &Solution, y: &[(usize, f64)]) -> Option<(Vec<Term>, Rational)> {
+        let mut rhs = Rational::zero();
+        let mut alpha: BTreeMap<usize, Rational> = BTreeMap::new();
+        let mut terms = Vec::new();
+        let term = |column, index, sign, side, a: Rational| Term {
+            column,
+            index,
+            sign,
+            side,
+            pi: Rational::zero(),
+            c: Rational::zero(),
+            a,
+        };
+        for &(i, v) in y {
+            let v = nearby(v)?;
+            let row = &self.rows[i];
+            let (side, sign) = nearer(&row.lower, &row.upper, s.row_activity[i])?;
+            for (j, a) in &row.entries {
+                add(&mut alpha, *j, &v * a);
+            }
+            rhs += &v * &side.value;
+            terms.push(term(false, i, sign, Some(side.clone()), signed(-sign, &v)));
+        }
+        for (j, a) in nonzero(alpha) {
+            if self.m.integer[j] && a.is_integer() {
+                terms.push(term(true, j, 1, None, a));
+                continue;
+            }
+            let (side, sign) = nearer(&self.lower[j], &self.upper[j], s.x[j])?;
+            rhs -= &a * &side.value;
+            terms.push(term(true, j, sign, Some(side.clone()), signed(sign, &a)));
+        }
+        Some((terms, rhs))
+    }
+
+    /// The form of a term.
+    fn form(&self, t: &Term) -> impl Iterator<Item = (usize, Rational)> {
+        let row: &[(usize, Rational)] = if t.column {
+            &[]
+        } else {
+            &self.rows[t.index].entries
+        };
+        let own = t.column.then(|| (t.index, one()));
+        row.iter().cloned().chain(own)
+    }
+
+    fn is_integer(&self, t: &Term) -> bool {
+        if t.column {
+            return self.m.integer[t.index];
+        }
+        (t.side.as_ref()).is_some_and(|s| s.value.is_integer())
+            && (self.rows[t.index].entries.iter())
+                .all(|(j, a)| self.m.integer[*j] && a.is_integer())
+    }
+
+    fn is_equation(&self, t: &Term) -> bool {
+        let same = |r: &Row| match (&r.lower, &r.upper) {
+            (Some(l), Some(u)) => l.line == u.line,
+            _ => false,
+        };
+        !t.column && same(&self.rows[t.index])
+    }
+
+    /// Rounds a sum of rows; `None` if nothing comes of it.
+    fn rounding(&self, s: &Solution, y: &[(usize, f64)]) -> Option<Rounding> {
+        let (mut terms, rhs) = self.identity(s, y)?;
+        let floor = rhs.floor();
+        let f0 = &rhs - &floor;
+        let rest = f0.to_f64()?;
+        if !(FRACTION..=1.0 - FRACTION).contains(&rest) {
+            return None;
+        }
+        let factor = (one() - &f0) / &f0;
+        for t in &mut terms {
+            if self.is_integer(t) {
+                t.pi = t.a.floor();
+                let f = &t.a - &t.pi;
+                if f > f0 {
+                    t.pi += one();
+                    t.c = t.pi.clone();
+                } else {
+                    t.c = &t.pi + shortened(&(f / &f0), BITS, true);
+                }
+            } else if t.a.is_positive() && !self.is_equation(t) {
+                t.c = shortened(&(&t.a / &f0), BITS, true);
+            }
+        }
+        // Back to the columns.
+        let (mut form, mut split) = (BTreeMap::new(), BTreeMap::new());
+        let mut side = &floor + one();
+        let mut below = floor;
+        let mut parts = [BTreeMap::new(), BTreeMap::new()];
+        for t in &terms {
+            for (j, v) in self.form(t) {
+                let v = signed(t.sign, &v);
+                add(&mut form, j, &t.c * &v);
+                add(&mut split, j, &t.pi * &v);
+            }
+            if let Some(bound) = &t.side {
+                side += signed(t.sign, &(&t.c * &bound.value));
+                below += signed(t.sign, &(&t.pi * &bound.value));
+                let first = &t.c - &t.a / &f0 + &factor * &t.pi;
+                add(&mut parts[0], bound.line, signed(t.sign, &first));
+                add(&mut parts[1], bound.line, signed(t.sign, &(&t.c - &t.pi)));
+            }
+        }
+        let split = nonzero(split);
+        if split.is_empty() {
+            return None;
+        }
+        // Long coefficients are rounded, at the expense of the side.
+        let mut short = Vec::new();
+        for (j, v) in nonzero(form) {
+            let Some((bound, sign)) = nearer(&self.lower[j], &self.upper[j], s.x[j]) else {
+                short.push((j, v));
+                continue;
+            };
+            // A column at its lower bound may count for more, one at its upper bound for less.
+            let rounded = shortened(&v, BITS + 6, sign > 0);
+            let change = &rounded - &v;
+            if !change.is_zero() {
+                side += &change * &bound.value;
+                for p in &mut parts {
+                    add(p, bound.line, change.clone());
+                }
+            }
+            if !rounded.is_zero() {
+                short.push((j, rounded));
+            }
+        }
+        let side = shortened(&side, BITS + 24, false);
+        let row: Vec<(usize, f64)> = (short.iter())
+            .map(|(j, v)| Some((*j, v.to_f64()?)))
+            .collect::<Option<_>>()?;
+        // Continuous columns may be measured in anything, their present value tells.
+        let unit = |j: usize| {
+            if self.m.integer[j] {
+                1.0
+            } else {
+                s.x[j].abs().clamp(1.0, 1e6)
+            }
+        };
+        let scaled: Vec<(usize, f64)> = row.iter().map(|&(j, a)| (j, a * unit(j))).collect();
+        let norm = scaled.iter().map(|e| e.1 * e.1).sum::<f64>().sqrt();
+        let activity: f64 = row.iter().map(|&(j, a)| a * s.x[j]).sum();
+        let efficacy = (side.to_f64()? - activity) / norm;
+        let sizes = || row.iter().map(|e| e.1.abs());
+        let steep = sizes().fold(0.0, f64::max) > STEEPNESS * sizes().fold(f64::INFINITY, f64::min);
+        // NaN if nothing is left of it.
+        let shallow = efficacy.is_nan() || efficacy <= 1e-4;
+        if steep || shallow || row.len() > 200 + self.m.cost.len() / 4 {
+            return None;
+        }
+        Some(Rounding {
+            form: short,
+            side,
+            split,
+            below,
+            parts,
+            factor,
+            efficacy,
+            row,
+            scaled,
+            norm,
+        })
+    }
+
+    /// Writes the proof of a cut and adds it to the relaxation.
+    fn install(&mut self, cut: Rounding) -> Result<(), ModelError> {
+        let text = |e: &[(usize, Rational)]| entries(e.iter().map(|(j, v)| (*j, v)));
+        let (form, split) = (text(&cut.form), text(&cut.split));
+        let [first, second] = cut.parts.map(nonzero);
+        let above = &cut.below + one();
+        let low = self.proof.assume(Sense::AtMost, &cut.below, &split);
+        let mut parts = first;
+        parts.push((low, -cut.factor));
+        let with_low = (self.proof).combine(Sense::AtLeast, &cut.side, &form, &parts, false);
+        let high = self.proof.assume(Sense::AtLeast, &above, &split);
+        let mut parts = second;
+        parts.push((high, one()));
+        let with_high = (self.proof).combine(Sense::AtLeast, &cut.side, &form, &parts, false);
+        let line = self.proof.unsplit(
+            Sense::AtLeast,
+            &cut.side,
+            &form,
+            (with_low, low),
+            (with_high, high),
+        );
+        let lower = cut.side.to_f64().unwrap_or(f64::NEG_INFINITY);
+        self.lp.add_rows(&[NewRow::new(
+            Bounds::new(lower, f64::INFINITY),
+            cut.row.iter().map(|&(j, a)| (ColId(j as u32), a)),
+        )])?;
+        self.rows.push(Row {
+            entries: cut.form,
+            lower: Some(Side {
+                value: cut.side,
+                line,
+            }),
+            upper: None,
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,165 @@
+//! Sides of columns that are closed at the root, found by probing (Savelsbergh 1994): a split with a leaf on one side. The
+//! other side becomes a bound that rests on its assumption, so that more bounds, cuts and the whole tree may build on it;
+//! the splits are put together in the end.
+
+use super::Sense;
+use super::tree::{Side, Tree};
+use crate::mip::exact::{Rational, decimal, one};
+use num_traits::ToPrimitive;
+use remat_lp::{ColId, Limits, LpOutcome, ModelError, Solution};
+
+/// Most sides probed in one pass.
+const PROBES: usize = 400;
+/// Most passes: bounds, cuts, probes.
+const PASSES: usize = 10;
+/// Simplex iterations of a probe.
+const ITERATIONS: u64 = 500;
+
+/// A split with one side closed.
+pub(super) struct Closed {
+    /// The leaf and its assumption.
+    leaf: (usize, usize),
+    /// The assumption of the side that is open.
+    open: usize,
+}
+
+impl Tree<'_> {
+    /// Bounds, cuts and probes in turn, until nothing more is closed.
+    pub(super) fn prepare(&mut self) -> Result<Vec<Closed>, ModelError> {
+        let mut closed = Vec::new();
+        if self.most_lines.is_some() {
+            self.tighten_bounds()?;
+            return Ok(closed);
+        }
+        for _ in 0..PASSES {
+            self.tighten_bounds()?;
+            self.strengthen()?;
+            let before = closed.len();
+            if let Some(s) = self.relaxed()
+                && s.objective < self.cutoff
+            {
+                self.probe_sides(&s, &mut closed)?;
+            }
+            if closed.len() == before {
+                break;
+            }
+        }
+        Ok(closed)
+    }
+
+    /// Puts the splits around what was proven on their open sides.
+    pub(super) fn finish(&mut self, closed: Vec<Closed>, mut last: usize) -> usize {
+        for c in closed.into_iter().rev() {
+            if self.proof.lines[last].assumes.contains(&c.open) {
+                last = self.unsplit(c.leaf, (last, c.open));
+            }
+        }
+        last
+    }
+
+    fn probe_sides(&mut self, s: &Solution, closed: &mut Vec<Closed>) -> Result<(), ModelError> {
+        let mut sides: Vec<(f64, usize, bool)> = Vec::new();
+        for j in (0..s.x.len()).filter(|&j| self.m.integer[j]) {
+            let v = s.x[j];
+            let number = |b: &Option<Side>| b.as_ref().and_then(|b| b.value.to_f64());
+            let f = (v - v.round()).abs();
+            if f > 1e-6 {
+                sides.extend([(f, j, false), (f, j, true)]);
+            } else {
+                // Away from where it rests.
+                let (l, u) = (number(&self.lower[j]), number(&self.upper[j]));
+                if u.is_none_or(|u| v + 0.5 < u) {
+                    sides.push((0.0, j, true));
+                }
+                if l.is_none_or(|l| v - 0.5 > l) {
+                    sides.push((0.0, j, false));
+                }
+            }
+        }
+        sides.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)).then(a.2.cmp(&b.2)));
+        sides.truncate(PROBES);
+        for (_, j, up) in sides {
+            if let Some(c) = self.probe_side(s, j, up)? {
+                closed.push(c);
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes one side of a column if its relaxation is; the other side's bound is in force from then on.
+    fn probe_side(
+        &mut self,
+        s: &Solution,
+        j: usize,
+        up: bool,
+    ) -> Result<Option<Closed>, ModelError> {
+        let v = s.x[j];
+        let rounded = if (v - v.round()).abs() <= 1e-6 {
+            v.round() + if up { 0.0 } else { -1.0 }
+        } else {
+            v.floor()
+        };
+        let Some(at) = decimal(rounded) else {
+            return Ok(None);
+        };
+        let (low, high) = (at.clone(), at + one());
+        // Bounds may have moved since.
+        let inside = |value: &Rational| {
+            (self.lower[j].as_ref()).is_none_or(|l| *value >= l.value)
+                && self.upper[j].as_ref().is_none_or(|u| *value <= u.value)
+        };
+        if !inside(&low) || !inside(&high) {
+            return Ok(None);
+        }
+        let col = ColId(j as u32);
+        let given = self.lp.model().col_bounds(col);
+        let mut bounds = given;
+        if up {
+            bounds.lower = rounded + 1.0;
+        } else {
+            bounds.upper = rounded;
+        }
+        self.lp.set_limits(Limits {
+            iterations: Some(ITERATIONS),
+            objective_cutoff: self.cutoff.is_finite().then_some(self.cutoff),
+            interrupt: Some(self.stop.clone()),
+            ..Limits::default()
+        });
+        self.lp.set_basis(&s.basis)?;
+        self.lp.set_col_bounds(col, bounds)?;
+        let outcome = self.lp.solve();
+        self.lp.set_col_bounds(col, given)?;
+        if !matches!(
+            outcome,
+            LpOutcome::Infeasible(_) | LpOutcome::CutoffReached { .. }
+        ) {
+            return Ok(None);
+        }
+        let form = format!("1 {j} 1");
+        let (sense, value, against, other) = if up {
+            (Sense::AtLeast, high, Sense::AtMost, low)
+        } else {
+            (Sense::AtMost, low, Sense::AtLeast, high)
+        };
+        let assumed = self.proof.assume(sense, &value, &form);
+        let before = self.bound_mut(j, !up).replace(Side {
+            value,
+            line: assumed,
+        });
+        let leaf = self.closing(&outcome);
+        *self.bound_mut(j, !up) = before;
+        let Some(leaf) = leaf else {
+            return Ok(None);
+        };
+        let open = self.proof.assume(against, &other, &form);
+        *self.bound_mut(j, up) = Some(Side {
+            value: other,
+            line: open,
+        });
+        self.sync(j)?;
+        Ok(Some(Closed {
+            leaf: (leaf, assumed),
+            open,
+        }))
+    }
+}

@@ -1,0 +1,59 @@
+//! What goes on around a search: who watches it, and which files it keeps.
+//!
+//! Apart from [`Settings`](crate::mip::Settings) because programs solved inside the search must not have any of it.
+
+use crate::mip::outcome::Solution;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A look at a search in progress. Objective values are in the model's sense.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Wall-clock seconds since the start.
+    pub seconds: f64,
+    /// Nodes done.
+    pub nodes: u64,
+    /// Nodes open.
+    pub open: u64,
+    /// Simplex iterations.
+    pub lp_iterations: u64,
+    /// No solution is better than this.
+    pub dual_bound: f64,
+    /// Objective of the best solution.
+    pub objective: Option<f64>,
+}
+
+/// Watches a search. Called between rounds by one thread at a time; what takes long here holds the search up.
+pub trait Observer: Send + Sync {
+    /// A new best solution, checked against the model.
+    fn incumbent(&self, _solution: &Solution) {}
+
+    /// After every round of nodes. `false` ends the search as an interrupt does.
+    fn progress(&self, _progress: &Progress) -> bool {
+        true
+    }
+}
+
+/// When the state of a search is written, and where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checkpoint {
+    /// The state file. The one before is replaced by a rename, so that a valid one is there at any moment.
+    pub path: PathBuf,
+    /// Seconds between two of them, taken at the next end of a round.
+    pub seconds: f64,
+}
+
+/// Observers and files of a search.
+#[derive(Clone, Default)]
+pub struct Control {
+    /// Told of solutions and progress.
+    pub observers: Vec<Arc<dyn Observer>>,
+    /// Where the state goes, on a timer and at the end of the search, however it ends.
+    pub checkpoint: Option<Checkpoint>,
+    /// A state file to go on from, written for the same model.
+    pub resume: Option<PathBuf>,
+    /// A folder for node files, used when open nodes need more memory than allowed.
+    pub node_files: Option<PathBuf>,
+    /// Where a proof goes that others can check (VIPR 1.1). Restricts the search to what can be proven there.
+    pub certificate: Option<PathBuf>,
+}

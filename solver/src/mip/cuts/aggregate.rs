@@ -1,0 +1,311 @@
+//! Mixed-integer rounding of rows and of paths of rows: a continuous column far from its bounds is eliminated with
+//! another row, up to a few times (Marchand & Wolsey 2001).
+
+use super::mir;
+use super::shift::{Base, Substitution};
+use super::{Context, Cut};
+use crate::mip::implications::Implication;
+use crate::mip::problem::Problem;
+use remat_lp::{ColId, RowId};
+
+/// Bounds of continuous columns by multiples of integer ones: `x <= factor * y + constant`, and from below.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct VariableBounds {
+    upper: Vec<Vec<(u32, f64, f64)>>,
+    lower: Vec<Vec<(u32, f64, f64)>>,
+}
+
+impl VariableBounds {
+    /// Reads them off the rows with two columns, and takes what probing found.
+    pub fn new(p: &Problem, implications: &[Implication]) -> Self {
+        let n = p.num_cols();
+        let mut v = VariableBounds {
+            upper: vec![Vec::new(); n],
+            lower: vec![Vec::new(); n],
+        };
+        for i in 0..p.num_rows() {
+            let (index, value) = p.rows.vector(i);
+            if index.len() != 2 {
+                continue;
+            }
+            for (x, y) in [(0, 1), (1, 0)] {
+                let (jx, jy) = (index[x] as usize, index[y] as usize);
+                let (a, b) = (value[x], value[y]);
+                let range = p.upper[jy] - p.lower[jy];
+                if p.integer[jx]
+                    || !p.integer[jy]
+                    || range > 1e4
+                    || a.abs() < 1e-9
+                    || (b / a).abs() > 1e7
+                {
+                    continue;
+                }
+                // a x + b y <= side: x <= side / a - b / a y if a > 0, else >=.
+                for (side, is_upper) in [(p.row_upper[i], true), (p.row_lower[i], false)] {
+                    if side.is_finite() {
+                        let list = if (a > 0.0) == is_upper {
+                            &mut v.upper
+                        } else {
+                            &mut v.lower
+                        };
+                        list[jx].push((index[y], -b / a, side / a));
+                    }
+                }
+            }
+        }
+        for i in implications {
+            if !p.integer[i.col as usize] {
+                let list = if i.upper { &mut v.upper } else { &mut v.lower };
+                list[i.col as usize].push((i.binary, i.factor, i.constant));
+            }
+        }
+        v
+    }
+
+    /// The tightest at a point.
+    pub fn best_upper(&self, j: usize, x: &[f64]) -> Option<&(u32, f64, f64)> {
+        self.upper[j]
+            .iter()
+            .min_by(|a, b| (a.1 * x[a.0 as usize] + a.2).total_cmp(&(b.1 * x[b.0 as usize] + b.2)))
+    }
+
+    /// The tightest at a point.
+    pub fn best_lower(&self, j: usize, x: &[f64]) -> Option<&(u32, f64, f64)> {
+        self.lower[j]
+            .iter()
+            .max_by(|a, b| (a.1 * x[a.0 as usize] + a.2).total_cmp(&(b.1 * x[b.0 as usize] + b.2)))
+    }
+}
+
+/// Sparse accumulator of an aggregation.
+struct Accumulator {
+    value: Vec<f64>,
+    index: Vec<u32>,
+    present: Vec<bool>,
+}
+
+impl Accumulator {
+    fn add(&mut self, j: usize, v: f64) {
+        if !self.present[j] {
+            self.present[j] = true;
+            self.index.push(j as u32);
+        }
+        self.value[j] += v;
+    }
+
+    fn clear(&mut self) {
+        for &j in &self.index {
+            self.value[j as usize] = 0.0;
+            self.present[j as usize] = false;
+        }
+        self.index.clear();
+    }
+
+    fn base(&self, slacks: &[(u32, f64, bool)], rhs: f64, sign: f64) -> Base {
+        Base {
+            entries: self
+                .index
+                .iter()
+                .map(|&j| (j, sign * self.value[j as usize]))
+                .filter(|e| e.1 != 0.0)
+                .collect(),
+            slacks: slacks.iter().map(|&(r, f, u)| (r, sign * f, u)).collect(),
+            rhs: sign * rhs,
+        }
+    }
+}
+
+const MOST_ROWS: usize = 12;
+
+/// Rows in a row without a cut after which the rest, less promising, is left alone.
+const MOST_FAILURES: usize = 1_000;
+
+/// Adds a row to an aggregation: the slack is the distance to the side that is nearer.
+fn add_row(
+    c: &Context<'_>,
+    acc: &mut Accumulator,
+    slacks: &mut Vec<(u32, f64, bool)>,
+    rhs: &mut f64,
+    row: usize,
+    factor: f64,
+) {
+    let b = c.model.row_bounds(RowId(row as u32));
+    let activity = c.solution.row_activity[row];
+    let upper = b.upper - activity <= activity - b.lower;
+    for (j, a) in c.model.row(RowId(row as u32)) {
+        acc.add(j.index(), factor * a);
+    }
+    if upper {
+        *rhs += factor * b.upper;
+        if b.lower != b.upper {
+            slacks.push((row as u32, factor, true));
+        }
+    } else {
+        *rhs += factor * b.lower;
+        if b.lower != b.upper {
+            slacks.push((row as u32, -factor, false));
+        }
+    }
+}
+
+/// Distance of a continuous column to its nearest bound, variable bounds included.
+fn depth(c: &Context<'_>, j: usize) -> f64 {
+    let x = &c.solution.x;
+    let mut d = (x[j] - c.lower[j]).min(c.upper[j] - x[j]);
+    if let Some(&(y, f, k)) = c.tables.variable_bounds.best_upper(j, x) {
+        d = d.min(f * x[y as usize] + k - x[j]);
+    }
+    if let Some(&(y, f, k)) = c.tables.variable_bounds.best_lower(j, x) {
+        d = d.min(x[j] - f * x[y as usize] - k);
+    }
+    d
+}
+
+/// Tries every promising row as a start, cuts of earlier rounds included.
+pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
+    let m = c.model.num_rows();
+    let n = c.problem.num_cols();
+    let x = &c.solution.x;
+    let mut starts: Vec<(f64, usize)> = Vec::new();
+    for i in 0..m {
+        let (mut fractional, mut length, mut norm) = (0, 0, 0.0);
+        for (j, a) in c.model.row(RowId(i as u32)) {
+            let v = x[j.index()];
+            if c.problem.integer[j.index()] && (v - v.round()).abs() > 1e-6 {
+                fractional += 1;
+            }
+            length += 1;
+            norm += a * a;
+        }
+        if length > 1000 {
+            continue;
+        }
+        let y = c.solution.y[i].abs();
+        let s = slack(c, i).max(0.0) / f64::sqrt(norm).max(1e-9);
+        // Rows of the problem first.
+        let rank = if i < c.problem.num_rows() { 1e3 } else { 0.0 };
+        let score =
+            rank + f64::from(fractional) * 0.1 + y.min(1.0) + if s < 1e-6 { 1.0 } else { -s };
+        // Cuts far from binding have nothing to give.
+        if score.is_finite() && (rank > 0.0 || s < 1e-3) {
+            starts.push((score, i));
+        }
+    }
+    starts.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let mut acc = Accumulator {
+        value: vec![0.0; n],
+        index: Vec::new(),
+        present: vec![false; n],
+    };
+    let mut work = 0usize;
+    let allowed = 100 * c.problem.rows.index.len() + 3_000_000;
+    let mut failures = 0;
+    for &(_, start) in &starts {
+        if work > allowed || out.len() > 3_000 || failures > MOST_FAILURES {
+            break;
+        }
+        let before = out.len();
+        for arcs in [Arcs::In, Arcs::Out, Arcs::Any] {
+            if !path(c, start, arcs, &mut acc, &mut work, out) {
+                break;
+            }
+        }
+        failures = if out.len() > before { 0 } else { failures + 1 };
+    }
+}
+
+/// Distance of a row to its nearer side.
+fn slack(c: &Context<'_>, i: usize) -> f64 {
+    let b = c.model.row_bounds(RowId(i as u32));
+    let a = c.solution.row_activity[i];
+    (b.upper - a).min(a - b.lower)
+}
+
+/// Which continuous columns a path of rows goes on with: in a flow balance, arcs into the nodes so far or out of them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Arcs {
+    In,
+    Out,
+    Any,
+}
+
+/// Rounds a row, then the row and one that eliminates a continuous column, and so on; whether there was a second row.
+fn path(
+    c: &Context<'_>,
+    start: usize,
+    arcs: Arcs,
+    acc: &mut Accumulator,
+    work: &mut usize,
+    out: &mut Vec<Cut>,
+) -> bool {
+    acc.clear();
+    let (mut slacks, mut rhs) = (Vec::new(), 0.0);
+    add_row(c, acc, &mut slacks, &mut rhs, start, 1.0);
+    let mut used = vec![start];
+    loop {
+        *work += 20 * acc.index.len();
+        let mut found = false;
+        // The start alone is the same for every kind of path.
+        if arcs == Arcs::In || used.len() > 1 {
+            for sign in [1.0, -1.0] {
+                let base = acc.base(&slacks, rhs, sign);
+                found |= mir::separate(c, &base, &Substitution::ALL, out);
+            }
+        }
+        if (found && used.len() > 1) || used.len() >= MOST_ROWS {
+            return true;
+        }
+        // The continuous column deepest inside its bounds, and a tight row to eliminate it.
+        let mut candidates: Vec<(f64, usize)> = acc
+            .index
+            .iter()
+            .map(|&j| j as usize)
+            .filter(|&j| !c.problem.integer[j] && acc.value[j].abs() > 1e-9)
+            .filter(|&j| match arcs {
+                Arcs::In => acc.value[j] > 0.0,
+                Arcs::Out => acc.value[j] < 0.0,
+                Arcs::Any => true,
+            })
+            .map(|j| (depth(c, j), j))
+            .filter(|d| d.0 > 1e-6)
+            .collect();
+        candidates.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let mut chosen = None;
+        for &(_, j) in candidates.iter().take(5) {
+            let mut best: Option<(f64, usize, f64)> = None;
+            for (i, a) in c.model.col(ColId(j as u32)) {
+                let i = i.index();
+                if used.contains(&i) || a.abs() < 1e-6 || i >= c.problem.num_rows() {
+                    continue;
+                }
+                let s = slack(c, i).max(0.0);
+                let (mut length, mut largest) = (0, 0.0f64);
+                for (_, a) in c.model.row(RowId(i as u32)) {
+                    length += 1;
+                    largest = largest.max(a.abs());
+                }
+                *work += length;
+                if length > 500 || s > 1e-1 * largest {
+                    continue;
+                }
+                let value = c.solution.y[i].abs() - s - 0.001 * length as f64;
+                if best.is_none_or(|b| value > b.0) {
+                    best = Some((value, i, -acc.value[j] / a));
+                }
+            }
+            if let Some((_, i, f)) = best {
+                chosen = Some((i, f, j));
+                break;
+            }
+        }
+        let Some((i, factor, j)) = chosen else {
+            return used.len() > 1 || arcs != Arcs::Any;
+        };
+        if !(1e-5..=1e5).contains(&factor.abs()) {
+            return true;
+        }
+        add_row(c, acc, &mut slacks, &mut rhs, i, factor);
+        acc.value[j] = 0.0;
+        used.push(i);
+    }
+}

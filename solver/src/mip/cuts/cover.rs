@@ -1,0 +1,228 @@
+//! Lifted cover inequalities of knapsack rows (Balas 1975): of a minimal cover not all items fit, and a heavy item
+//! counts for as many of the heaviest cover items as it weighs. Items that exclude each other form groups (generalised
+//! upper bounds: Wolsey 1990; Gu, Nemhauser & Savelsbergh 1998): a cover has at most one item of each, and all items of its
+//! group that weigh as much stand for it.
+//!
+//! Valid: of every group one item at most is chosen. Chosen items that count for `h` weigh at least as much as the `h`
+//! heaviest of the cover, sums of heaviest are subadditive, and an item that stands for its group weighs at least as much
+//! as the cover's; so choices that count for as many as the cover has weigh as much as the cover, more than fits.
+
+use super::{Context, Cut};
+use crate::mip::cliques::{Literal, literal};
+use std::collections::HashMap;
+
+/// Both sides of every row, as a knapsack over binaries.
+pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
+    for i in 0..c.problem.num_rows() {
+        if c.problem.rows.len(i) < 2 {
+            continue;
+        }
+        if c.problem.row_upper[i].is_finite() {
+            out.extend(knapsack(c, i, 1.0, c.problem.row_upper[i]));
+        }
+        if c.problem.row_lower[i].is_finite() {
+            out.extend(knapsack(c, i, -1.0, -c.problem.row_lower[i]));
+        }
+    }
+}
+
+struct Item {
+    col: u32,
+    weight: f64,
+    /// Value of the (complemented) binary.
+    value: f64,
+    complemented: bool,
+}
+
+impl Item {
+    fn literal(&self) -> Literal {
+        literal(self.col, self.complemented)
+    }
+}
+
+/// Cliques looked at for the groups of a row.
+const MOST_CLIQUES: usize = 10_000;
+
+fn knapsack(c: &Context<'_>, row: usize, sign: f64, side: f64) -> Option<Cut> {
+    let mut items: Vec<Item> = Vec::new();
+    let mut capacity = side;
+    let x = &c.solution.x;
+    let mut fractional = false;
+    for (j, a) in c.problem.rows.iter(row) {
+        let a = sign * a;
+        let (l, u) = (c.lower[j], c.upper[j]);
+        if c.problem.integer[j] && l == 0.0 && u == 1.0 {
+            fractional |= (x[j] - x[j].round()).abs() > 1e-6;
+            if a < 0.0 {
+                capacity -= a;
+            }
+            items.push(Item {
+                col: j as u32,
+                weight: a.abs(),
+                value: if a > 0.0 { x[j] } else { 1.0 - x[j] },
+                complemented: a < 0.0,
+            });
+        } else {
+            // Anything else takes the least it can.
+            let least = if a > 0.0 { a * l } else { a * u };
+            if !least.is_finite() {
+                return None;
+            }
+            capacity -= least;
+        }
+    }
+    if !fractional || items.len() < 2 || capacity < 0.0 {
+        return None;
+    }
+    let margin = 1e-6 * capacity.abs().max(1.0);
+    let groups = groups(c, &items);
+    let cover = cover(&items, &groups, capacity + margin)?;
+    if cover.len() < 2 {
+        return None;
+    }
+    lifted(c, &items, &cover)
+}
+
+/// The items in groups of which at most one is chosen, heaviest first: greedily from the cliques, those first that hold
+/// most of the point.
+fn groups(c: &Context<'_>, items: &[Item]) -> Vec<Vec<usize>> {
+    let table = &c.tables.cliques;
+    let mut place: HashMap<Literal, usize> = HashMap::with_capacity(items.len());
+    let mut cliques: Vec<u32> = Vec::new();
+    for (k, item) in items.iter().enumerate() {
+        place.insert(item.literal(), k);
+        if item.value > 1e-6 && cliques.len() < MOST_CLIQUES {
+            cliques.extend(table.of(item.literal()));
+        }
+    }
+    cliques.sort_unstable();
+    cliques.dedup();
+    let mut members: Vec<Vec<usize>> = cliques
+        .iter()
+        .map(|&q| {
+            let known = table.clique(q as usize).iter();
+            known.filter_map(|l| place.get(l).copied()).collect()
+        })
+        .collect();
+    let value = |m: &[usize]| m.iter().map(|&k| items[k].value).sum::<f64>();
+    members.retain(|m| m.len() > 1);
+    members.sort_by(|a, b| {
+        value(b)
+            .total_cmp(&value(a))
+            .then(b.len().cmp(&a.len()))
+            .then(a.cmp(b))
+    });
+    let mut taken = vec![false; items.len()];
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for mut m in members {
+        m.retain(|&k| !taken[k]);
+        if m.len() > 1 {
+            m.iter().for_each(|&k| taken[k] = true);
+            groups.push(m);
+        }
+    }
+    groups.extend((0..items.len()).filter(|&k| !taken[k]).map(|k| vec![k]));
+    for g in &mut groups {
+        g.sort_by(|&a, &b| items[b].weight.total_cmp(&items[a].weight).then(a.cmp(&b)));
+    }
+    groups
+}
+
+/// What a group adds to a cover: some of its heaviest items, any of them.
+struct Part<'a> {
+    items: &'a [usize],
+    /// The lightest of the items.
+    weight: f64,
+    /// The sum of their values.
+    value: f64,
+}
+
+/// A minimal cover, greedily by what the point wants most per weight.
+fn cover<'a>(items: &[Item], groups: &'a [Vec<usize>], capacity: f64) -> Option<Vec<Part<'a>>> {
+    let rank = |p: &Part<'_>| (1.0 - p.value).max(0.0) / p.weight.max(1e-9);
+    let mut parts: Vec<Part<'a>> = groups
+        .iter()
+        .filter_map(|g| {
+            let mut value = 0.0;
+            let parts = g.iter().enumerate().filter_map(|(k, &item)| {
+                value += items[item].value;
+                (items[item].value > 1e-6).then(|| Part {
+                    items: &g[..=k],
+                    weight: items[item].weight,
+                    value,
+                })
+            });
+            parts.min_by(|a, b| rank(a).total_cmp(&rank(b)))
+        })
+        .collect();
+    parts.sort_by(|a, b| {
+        rank(a)
+            .total_cmp(&rank(b))
+            .then(a.items[0].cmp(&b.items[0]))
+    });
+    let mut weight = 0.0;
+    let mut count = 0;
+    while count < parts.len() && weight <= capacity {
+        weight += parts[count].weight;
+        count += 1;
+    }
+    if weight <= capacity {
+        return None;
+    }
+    parts.truncate(count);
+    // Minimal: drop those the point wants least while it remains a cover.
+    parts.sort_by(|a, b| {
+        a.value
+            .total_cmp(&b.value)
+            .then(a.items[0].cmp(&b.items[0]))
+    });
+    parts.retain(|p| {
+        let superfluous = weight - p.weight > capacity;
+        if superfluous {
+            weight -= p.weight;
+        }
+        !superfluous
+    });
+    Some(parts)
+}
+
+/// The inequality of a cover, lifted.
+fn lifted(c: &Context<'_>, items: &[Item], cover: &[Part<'_>]) -> Option<Cut> {
+    let mut heavy: Vec<f64> = cover.iter().map(|p| p.weight).collect();
+    heavy.sort_by(|a, b| b.total_cmp(a));
+    let mut sum = 0.0;
+    let sums: Vec<f64> = heavy
+        .iter()
+        .map(|w| {
+            sum += w;
+            sum
+        })
+        .collect();
+    let mut counts: Vec<usize> = items
+        .iter()
+        .map(|i| {
+            let h = sums.iter().take_while(|s| i.weight >= **s + 1e-9).count();
+            h.min(cover.len() - 1)
+        })
+        .collect();
+    for part in cover {
+        for &k in part.items {
+            counts[k] = counts[k].max(1);
+        }
+    }
+    let mut rhs = (cover.len() - 1) as f64;
+    let mut entries = Vec::new();
+    for (item, &count) in items.iter().zip(&counts) {
+        let coef = count as f64;
+        if count == 0 {
+            continue;
+        }
+        if item.complemented {
+            entries.push((item.col, -coef));
+            rhs -= coef;
+        } else {
+            entries.push((item.col, coef));
+        }
+    }
+    c.finish(entries, rhs)
+}

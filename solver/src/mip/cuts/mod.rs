@@ -1,0 +1,237 @@
+//! Cutting planes at the root: separators find violated inequalities, the pool keeps the good and different ones.
+
+mod aggregate;
+mod clique;
+mod cover;
+pub(crate) mod gomory;
+mod implied;
+mod mir;
+mod mixed_cover;
+mod pool;
+mod shift;
+#[cfg(test)]
+mod tests;
+mod zerohalf;
+
+use crate::mip::cliques::CliqueTable;
+use crate::mip::implications::{self, Implication};
+use crate::mip::problem::Problem;
+use remat_lp::{Model, RowId, Solution};
+use std::sync::atomic::AtomicBool;
+
+use aggregate::VariableBounds;
+pub(crate) use pool::CutPool;
+
+/// A valid inequality `entries . x <= rhs`.
+#[derive(Clone, Debug)]
+pub(crate) struct Cut {
+    pub entries: Vec<(u32, f64)>,
+    pub rhs: f64,
+    /// Distance by which it cuts off the point it was found at.
+    pub efficacy: f64,
+}
+
+/// What the rows imply about pairs of columns, wherever in the tree.
+pub(crate) struct Tables {
+    variable_bounds: VariableBounds,
+    cliques: CliqueTable,
+    implications: Vec<Implication>,
+}
+
+impl Tables {
+    /// Under globally valid bounds.
+    pub fn new(p: &Problem, bounds: (&[f64], &[f64]), probing: bool, stop: &AtomicBool) -> Tables {
+        let implications = if probing {
+            implications::probe(p, bounds, stop)
+        } else {
+            Vec::new()
+        };
+        let pairs: Vec<_> = implications
+            .iter()
+            .filter_map(|i| i.pair(p, bounds.0, bounds.1))
+            .collect();
+        Tables {
+            variable_bounds: VariableBounds::new(p, &implications),
+            cliques: CliqueTable::new(p, bounds.0, bounds.1, &pairs),
+            implications,
+        }
+    }
+}
+
+/// What separators see: the relaxation with the cuts so far, its solution, and globally valid bounds.
+pub(crate) struct Context<'a> {
+    pub problem: &'a Problem,
+    pub model: &'a Model,
+    pub solution: &'a Solution,
+    pub lower: &'a [f64],
+    pub upper: &'a [f64],
+    pub tables: &'a Tables,
+    /// Rows whose slack takes only integer values.
+    pub integral_rows: Vec<bool>,
+    /// Multipliers of the rows that give tableau rows of fractional basic columns.
+    pub tableau: Vec<Vec<f64>>,
+}
+
+impl<'a> Context<'a> {
+    pub fn new(
+        problem: &'a Problem,
+        model: &'a Model,
+        solution: &'a Solution,
+        (lower, upper): (&'a [f64], &'a [f64]),
+        tables: &'a Tables,
+        tableau: Vec<Vec<f64>>,
+    ) -> Self {
+        let integral_rows = (0..model.num_rows())
+            .map(|i| {
+                let b = model.row_bounds(RowId(i as u32));
+                let whole = |v: f64| !v.is_finite() || v.fract() == 0.0;
+                whole(b.lower)
+                    && whole(b.upper)
+                    && model
+                        .row(RowId(i as u32))
+                        .all(|(j, a)| problem.integer[j.index()] && a.fract() == 0.0)
+            })
+            .collect();
+        Context {
+            problem,
+            model,
+            solution,
+            lower,
+            upper,
+            tables,
+            integral_rows,
+            tableau,
+        }
+    }
+
+    /// What counts as a step of a column: continuous ones may be measured in anything, their present value tells.
+    fn unit(&self, j: usize) -> f64 {
+        if self.problem.integer[j] {
+            1.0
+        } else {
+            self.solution.x[j].abs().clamp(1.0, 1e6)
+        }
+    }
+
+    /// Distance by which `entries . x <= rhs` cuts off the point.
+    fn efficacy(&self, entries: &[(u32, f64)], rhs: f64) -> f64 {
+        let (mut activity, mut norm) = (0.0, 0.0);
+        for &(j, a) in entries {
+            activity += a * self.solution.x[j as usize];
+            let scaled = a * self.unit(j as usize);
+            norm += scaled * scaled;
+        }
+        (activity - rhs) / f64::sqrt(norm)
+    }
+
+    /// Cleans a candidate, measures it, and returns it if it cuts enough and is numerically harmless.
+    pub fn finish(&self, mut entries: Vec<(u32, f64)>, mut rhs: f64) -> Option<Cut> {
+        let largest = entries.iter().fold(0.0f64, |m, e| m.max(e.1.abs()));
+        if !(largest > 1e-9 && largest < 1e12 && rhs.is_finite()) {
+            return None;
+        }
+        // Tiny coefficients are replaced by the least the column can contribute.
+        let mut bad = false;
+        entries.retain(|&(j, a)| {
+            if a == 0.0 {
+                return false;
+            }
+            if a.abs() > 1e-6 * largest {
+                return true;
+            }
+            let bound = if a > 0.0 {
+                self.lower[j as usize]
+            } else {
+                self.upper[j as usize]
+            };
+            if bound.is_finite() && bound.abs() < 1e7 {
+                rhs -= a * bound;
+            } else {
+                bad = true;
+            }
+            false
+        });
+        let limit = 200 + self.problem.num_cols() / 2;
+        if bad || entries.is_empty() || entries.len() > limit {
+            return None;
+        }
+        entries.sort_unstable_by_key(|e| e.0);
+        let scale = 1.0 / largest;
+        for e in &mut entries {
+            e.1 *= scale;
+        }
+        rhs *= scale;
+        // Rounding in the making of the cut, generously.
+        let size = entries
+            .iter()
+            .map(|&(j, a)| {
+                let (l, u) = (self.lower[j as usize], self.upper[j as usize]);
+                let reach = if l.is_finite() && u.is_finite() {
+                    l.abs().max(u.abs())
+                } else {
+                    1.0
+                };
+                a.abs() * reach.min(1e6)
+            })
+            .sum::<f64>();
+        rhs += 1e-12 * size + 1e-9 * rhs.abs().max(1e-1);
+        let efficacy = self.efficacy(&entries, rhs);
+        (efficacy > 1e-4).then_some(Cut {
+            entries,
+            rhs,
+            efficacy,
+        })
+    }
+}
+
+/// Finds cuts with every separator and keeps the best that differ from each other.
+pub(crate) fn separate(c: &Context<'_>, pool: &mut CutPool) -> Vec<Cut> {
+    let mut found = Vec::new();
+    implied::separate(c, &mut found);
+    clique::separate(c, &mut found);
+    cover::separate(c, &mut found);
+    aggregate::separate(c, &mut found);
+    zerohalf::separate(c, &mut found);
+    gomory::separate(c, &mut found);
+    let found = pool.exchange(c, found);
+    select(c, found, 60 + c.problem.num_rows() / 3)
+}
+
+/// Greedy by efficacy; a cut too parallel to one that is taken is dropped.
+fn select(c: &Context<'_>, mut found: Vec<Cut>, most: usize) -> Vec<Cut> {
+    let n = c.problem.num_cols();
+    let density = |c: &Cut| 0.1 * c.entries.len() as f64 / (n as f64 + 1.0);
+    found.sort_by(|a, b| {
+        (b.efficacy - density(b))
+            .total_cmp(&(a.efficacy - density(a)))
+            .then(a.entries.len().cmp(&b.entries.len()))
+    });
+    let best = found.first().map_or(0.0, |c| c.efficacy);
+    let mut taken: Vec<Cut> = Vec::new();
+    let mut dense = vec![0.0; n];
+    for cut in found {
+        if taken.len() >= most {
+            break;
+        }
+        for &(j, a) in &cut.entries {
+            dense[j as usize] = a * c.unit(j as usize) * c.unit(j as usize);
+        }
+        let norm = |cut: &Cut| {
+            let square = |e: &(u32, f64)| (e.1 * c.unit(e.0 as usize)).powi(2);
+            cut.entries.iter().map(square).sum::<f64>().sqrt()
+        };
+        let own = norm(&cut);
+        let limit = if cut.efficacy > 0.9 * best { 0.9 } else { 0.6 };
+        let parallel = taken.iter().any(|t| {
+            let dot: f64 = t.entries.iter().map(|&(j, a)| a * dense[j as usize]).sum();
+            dot > limit * own * norm(t)
+        });
+        for &(j, _) in &cut.entries {
+            dense[j as usize] = 0.0;
+        }
+        if !parallel {
+            taken.push(cut);
+        }
+    }
+    taken
+}

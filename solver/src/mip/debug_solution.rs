@@ -1,0 +1,139 @@
+//! A known solution carried along in debug builds: a cut, a reduction or a pruned node that loses it, although it is
+//! better than what is known, is a defect that shows at once (the idea of HiGHS's `HighsDebugSol`).
+
+use crate::mip::clauses::Literal;
+use crate::mip::domain::Domain;
+use crate::mip::presolve::Postsolve;
+use crate::mip::problem::Problem;
+use crate::mip::relaxation::ExtraRow;
+use crate::mip::tree::Node;
+use std::sync::Arc;
+
+#[derive(Clone, Debug)]
+pub(crate) struct DebugSolution {
+    x: Vec<f64>,
+    /// Minimised form.
+    objective: f64,
+}
+
+impl DebugSolution {
+    /// The solution in the columns of the problem; `None` if presolve chose others that are as good.
+    pub fn new(p: &Problem, postsolve: &Postsolve, original: &[f64]) -> Option<DebugSolution> {
+        if !cfg!(debug_assertions) || original.len() != postsolve.original {
+            return None;
+        }
+        let x = postsolve.project(original);
+        let inside = |v: f64, l: f64, u: f64| {
+            let tol = |s: f64| 1e-6 * s.abs().max(1.0);
+            v >= l - tol(l) && v <= u + tol(u)
+        };
+        let columns = (0..p.num_cols()).all(|j| inside(x[j], p.lower[j], p.upper[j]));
+        let rows = (0..p.num_rows()).all(|i| {
+            let activity = p.rows.iter(i).map(|(j, a)| a * x[j]).sum();
+            inside(activity, p.row_lower[i], p.row_upper[i])
+        });
+        let objective = p.objective(&x);
+        (columns && rows).then_some(DebugSolution { x, objective })
+    }
+
+    /// Panics if a globally valid inequality `entries . x <= rhs` cuts the solution off.
+    pub fn check_cut(&self, entries: &[(u32, f64)], rhs: f64, what: &str) {
+        let activity: f64 = entries.iter().map(|&(j, a)| a * self.x[j as usize]).sum();
+        let size: f64 = entries
+            .iter()
+            .map(|&(j, a)| (a * self.x[j as usize]).abs())
+            .sum();
+        assert!(
+            activity <= rhs + 1e-6 * size.max(1.0),
+            "{what}: the known solution with objective {} is cut off: {activity} > {rhs}",
+            self.objective
+        );
+    }
+
+    /// Panics if a row that holds for every solution better than the cutoff cuts this one off although it is better.
+    pub fn check_conflict(&self, entries: &[(u32, f64)], rhs: f64, cutoff: f64) {
+        if self.objective < cutoff - 1e-6 * cutoff.abs().max(1.0) {
+            self.check_cut(entries, rhs, "conflict");
+        }
+    }
+
+    /// Panics if a cut of a node excludes the solution although the node's bounds and rows hold it.
+    pub fn check_local_cut(
+        &self,
+        domain: &Domain,
+        rows: &[Arc<ExtraRow>],
+        entries: &[(u32, f64)],
+        rhs: f64,
+    ) {
+        let value = |entries: &[(u32, f64)]| -> f64 {
+            entries.iter().map(|&(j, a)| a * self.x[j as usize]).sum()
+        };
+        let bounds = (0..self.x.len())
+            .all(|j| domain.lower[j] <= self.x[j] + 1e-9 && self.x[j] <= domain.upper[j] + 1e-9);
+        let inside = bounds
+            && rows.iter().all(|r| {
+                let a = value(&r.entries);
+                a >= r.lower - 1e-9 && a <= r.upper + 1e-9
+            });
+        if inside {
+            self.check_cut(entries, rhs, "local cut");
+        }
+    }
+
+    /// Panics if a clause that holds for every solution better than the cutoff excludes this one although it is better.
+    pub fn check_clause(&self, literals: &[Literal], cutoff: f64) {
+        if self.objective >= cutoff - 1e-6 * cutoff.abs().max(1.0) {
+            return;
+        }
+        let excluded = literals.iter().all(|l| {
+            let v = self.x[l.col as usize].round();
+            if l.upper { v <= l.value } else { v >= l.value }
+        });
+        assert!(
+            !excluded,
+            "clause: the known solution with objective {} is excluded by {literals:?}",
+            self.objective
+        );
+    }
+
+    /// Panics if global bounds exclude the solution although it is better than the cutoff.
+    pub fn check_bounds(&self, p: &Problem, lower: &[f64], upper: &[f64], cutoff: f64, what: &str) {
+        if self.objective >= cutoff - 1e-6 * cutoff.abs().max(1.0) {
+            return;
+        }
+        for j in 0..p.num_cols() {
+            if p.integer[j] {
+                let v = self.x[j].round();
+                assert!(
+                    lower[j] <= v && v <= upper[j],
+                    "{what}: column {j} of the known solution has the value {v}, outside {}..{}",
+                    lower[j],
+                    upper[j]
+                );
+            }
+        }
+    }
+
+    /// Panics if a node that contains the solution is closed although the solution is better than the cutoff.
+    pub fn check_closed(&self, node: &Node, cutoff: f64) {
+        if self.objective >= cutoff - 1e-6 * cutoff.abs().max(1.0) {
+            return;
+        }
+        let contains = node.steps().iter().all(|s| {
+            let bounds = s.decision.bounds.iter().all(|(c, b)| {
+                let v = self.x[c.index()].round();
+                b.lower <= v && v <= b.upper
+            });
+            let rows = s.rows.iter().all(|r| {
+                let activity: f64 = r.entries.iter().map(|&(j, a)| a * self.x[j as usize]).sum();
+                activity >= r.lower - 1e-6 && activity <= r.upper + 1e-6
+            });
+            bounds && rows
+        });
+        assert!(
+            !contains,
+            "a node is closed that holds the known solution with objective {}, the cutoff is {cutoff}",
+            self.objective
+        );
+    }
+}

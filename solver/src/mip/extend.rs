@@ -1,0 +1,164 @@
+//! What a domain plugs in. Small traits; all see the program in minimised form with the columns of the model given
+//! (presolve keeps its hands off the columns when extensions are present).
+//!
+//! Implementations are shared by the workers of a round and must be deterministic.
+
+use crate::mip::branching::Decision;
+use remat_lp::{Bounds, ColId};
+
+/// What an extension sees of a node whose linear program is solved.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeView<'a> {
+    /// Value of every column in the relaxation.
+    pub x: &'a [f64],
+    /// Reduced cost of every column (minimised form).
+    pub reduced_costs: &'a [f64],
+    /// Lower bound of every column at this node.
+    pub lower: &'a [f64],
+    /// Upper bound of every column at this node.
+    pub upper: &'a [f64],
+    /// Which columns are integer.
+    pub integer: &'a [bool],
+    /// Lower bound on the minimised objective at this node.
+    pub bound: f64,
+    /// Solutions have to be below this (minimised form).
+    pub cutoff: f64,
+    /// Branchings above this node.
+    pub depth: u32,
+    /// The best solution known.
+    pub incumbent: Option<&'a [f64]>,
+}
+
+/// Decides how a node is split.
+pub trait BranchingRule: Send + Sync {
+    /// The children; together they must contain every solution below the node. `None` leaves it to the next rule.
+    fn branch(&self, node: &NodeView<'_>) -> Option<Vec<Decision>>;
+}
+
+/// A row found by a separator: `lower <= entries . x <= upper`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CutRow {
+    /// Bounds of the activity.
+    pub bounds: Bounds,
+    /// Columns and coefficients, each column at most once.
+    pub entries: Vec<(ColId, f64)>,
+}
+
+/// Takes rows that hold for every solution of the whole problem.
+#[derive(Clone, Debug, Default)]
+pub struct CutSink {
+    pub(crate) rows: Vec<CutRow>,
+}
+
+impl CutSink {
+    /// Hands in a row.
+    pub fn add(
+        &mut self,
+        bounds: impl Into<Bounds>,
+        entries: impl IntoIterator<Item = (ColId, f64)>,
+    ) {
+        self.rows.push(CutRow {
+            bounds: bounds.into(),
+            entries: entries.into_iter().collect(),
+        });
+    }
+}
+
+/// Finds rows violated by the relaxation's solution.
+pub trait Separator: Send + Sync {
+    /// Hands violated, globally valid rows to the sink.
+    fn separate(&self, node: &NodeView<'_>, sink: &mut CutSink);
+
+    /// Whether the rows are part of the problem: then integral points are separated too, and no point becomes a
+    /// solution that this separator cuts off.
+    fn is_lazy(&self) -> bool {
+        false
+    }
+}
+
+/// Takes points that may be solutions; each is checked before it is believed.
+#[derive(Clone, Debug, Default)]
+pub struct SolutionSink {
+    pub(crate) points: Vec<Vec<f64>>,
+}
+
+impl SolutionSink {
+    /// Hands in a point, one value per column.
+    pub fn add(&mut self, x: Vec<f64>) {
+        self.points.push(x);
+    }
+}
+
+/// Finds solutions.
+pub trait Heuristic: Send + Sync {
+    /// Name for logs.
+    fn name(&self) -> &'static str;
+
+    /// Looks for solutions from a node's relaxation, with at most `budget` ticks (one per matrix entry touched);
+    /// returns the ticks used.
+    fn run(&self, node: &NodeView<'_>, budget: u64, sink: &mut SolutionSink) -> u64;
+}
+
+/// Tightens bounds at a node.
+pub trait Propagator: Send + Sync {
+    /// Bounds that follow from those given: (column, new bounds). An empty interval closes the node.
+    fn propagate(&self, lower: &[f64], upper: &[f64]) -> Vec<(ColId, Bounds)>;
+}
+
+/// What a selector sees of an open node.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeSummary {
+    /// Lower bound (minimised form).
+    pub bound: f64,
+    /// Estimated objective of the best solution below.
+    pub estimate: f64,
+    /// Branchings above.
+    pub depth: u32,
+    /// Unique number; larger for younger nodes.
+    pub id: u64,
+}
+
+/// Orders open nodes.
+pub trait NodeSelector: Send + Sync {
+    /// Nodes with smaller keys come first.
+    fn key(&self, node: &NodeSummary) -> f64;
+
+    /// Every so many picks the node with the smallest bound is taken instead; 0 means never.
+    fn best_bound_period(&self) -> u64 {
+        0
+    }
+}
+
+/// Smallest bound first.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BestBound;
+
+impl NodeSelector for BestBound {
+    fn key(&self, node: &NodeSummary) -> f64 {
+        node.bound
+    }
+}
+
+/// Smallest estimate first, every tenth time the smallest bound.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BestEstimate;
+
+impl NodeSelector for BestEstimate {
+    fn key(&self, node: &NodeSummary) -> f64 {
+        node.estimate
+    }
+
+    fn best_bound_period(&self) -> u64 {
+        4
+    }
+}
+
+/// Deepest first.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DepthFirst;
+
+impl NodeSelector for DepthFirst {
+    fn key(&self, node: &NodeSummary) -> f64 {
+        -f64::from(node.depth)
+    }
+}

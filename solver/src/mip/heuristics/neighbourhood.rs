@@ -1,0 +1,308 @@
+//! Large-neighbourhood search: the same program with most columns fixed, solved by a search of its own.
+//!
+//! RINS fixes what incumbent and relaxation agree on (Danna, Rothberg & Le Pape 2005); RENS fixes what is integral in
+//! the relaxation and boxes the rest around it (Berthold 2014); crossover fixes what good solutions agree on, mutation
+//! a random part of the incumbent (Rothberg 2007); local branching bounds the distance to the incumbent (Fischetti &
+//! Lodi 2003); columns with large reduced costs at the root stay where they are there.
+
+use crate::mip::domain::Domain;
+use crate::mip::outcome::{SolveError, SolveStatus};
+use crate::mip::problem::{Problem, Sparse};
+use crate::mip::root::RootData;
+use crate::mip::settings::{Limits, Settings};
+use crate::mip::solver::Solver;
+use crate::mip::worker::{Incumbent, Shared};
+use std::sync::Arc;
+
+/// What came of it.
+pub(crate) struct Found {
+    pub x: Option<Vec<f64>>,
+    pub name: &'static str,
+    pub ticks: u64,
+    pub iterations: u64,
+    pub verdict: Verdict,
+}
+
+/// What the search learns from a restricted program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It had a solution better than all.
+    Better,
+    /// It was searched to its end with next to no work.
+    FarTooSmall,
+    /// It was searched to its end with much work left.
+    TooSmall,
+    /// The work ran out.
+    TooLarge,
+    Right,
+}
+
+/// How a program is restricted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Rens,
+    ReducedCost,
+    Rins,
+    Crossover,
+    Mutation,
+    LocalBranching,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Rens => "RENS",
+            Kind::ReducedCost => "reduced costs",
+            Kind::Rins => "RINS",
+            Kind::Crossover => "crossover",
+            Kind::Mutation => "mutation",
+            Kind::LocalBranching => "local branching",
+        }
+    }
+}
+
+const WITHOUT_INCUMBENT: [Kind; 2] = [Kind::Rens, Kind::ReducedCost];
+/// Around a solution far from the bound there is little to find.
+const WITH_POOR_INCUMBENT: [Kind; 4] = [Kind::Rens, Kind::ReducedCost, Kind::Rins, Kind::Mutation];
+const WITH_INCUMBENT: [Kind; 7] = [
+    Kind::Rins,
+    Kind::Crossover,
+    Kind::Mutation,
+    Kind::Rins,
+    Kind::LocalBranching,
+    Kind::Rens,
+    Kind::ReducedCost,
+];
+
+/// Restricted programs within restricted programs: where feasibility is hard, the innermost small ones find it.
+const MOST_NESTED: u32 = 3;
+
+/// What neighbourhoods are made of.
+#[derive(Clone)]
+pub(crate) struct Around {
+    pub root: Arc<RootData>,
+    /// Relaxation of a recent node; empty if there is none.
+    pub relaxed: Vec<f64>,
+    /// Good solutions, the best first.
+    pub best: Vec<Incumbent>,
+    /// Most to be fixed, as a share of the integer columns.
+    pub share: f64,
+    /// Number of the neighbourhood, from which its kind follows.
+    pub turn: u64,
+    /// Most work.
+    pub ticks: u64,
+}
+
+/// Runs the neighbourhood whose turn it is.
+pub(crate) fn run(shared: &Shared, around: &Around) -> Result<Found, SolveError> {
+    let (turn, ticks) = (around.turn, around.ticks);
+    let kinds: &[Kind] = match &shared.incumbent {
+        None => &WITHOUT_INCUMBENT,
+        Some(i) if i.objective - shared.lower_bound > 0.02 * i.objective.abs() => {
+            &WITH_POOR_INCUMBENT
+        }
+        Some(_) => &WITH_INCUMBENT,
+    };
+    let kind = kinds[(turn % kinds.len() as u64) as usize];
+    let name = kind.name();
+    let mut p = (*shared.problem).clone();
+    p.lower.copy_from_slice(&shared.lower);
+    p.upper.copy_from_slice(&shared.upper);
+    let Some(spent) = restrict(shared, around, kind, &mut p) else {
+        return Ok(Found {
+            x: None,
+            name,
+            ticks: p.num_cols() as u64,
+            iterations: 0,
+            verdict: Verdict::Right,
+        });
+    };
+    // A small part of the gap would not be worth the work: at least a hundredth of what is left.
+    let mut cutoff = shared.cutoff;
+    if let Some(i) = &shared.incumbent {
+        let gap = i.objective - shared.lower_bound.max(around.root.bound);
+        if gap.is_finite() && gap > 0.0 {
+            cutoff = cutoff.min(i.objective - 0.01 * gap);
+        }
+    }
+    let settings = Settings {
+        limits: Limits {
+            seconds: None,
+            nodes: Some(500),
+            ticks: Some(ticks),
+            interrupt: Some(shared.stop.clone()),
+            ..Default::default()
+        },
+        cutoff: cutoff.is_finite().then_some(cutoff),
+        sub_mips: shared.settings.nesting < MOST_NESTED,
+        nesting: shared.settings.nesting + 1,
+        cut_rounds: shared.settings.cut_rounds.min(5),
+        probing: false,
+        // Solutions are wanted, not small trees.
+        reliability: 0,
+        restarts: false,
+        threads: 1,
+        starts: Vec::new(),
+        debug_solution: None,
+        log: false,
+        ..shared.settings.clone()
+    };
+    let result = Solver::new(Arc::new(p.to_model()?), settings).run()?;
+    let exhausted = matches!(
+        result.status,
+        SolveStatus::Infeasible | SolveStatus::Optimal
+    );
+    let verdict = if result.solution.is_some() {
+        Verdict::Better
+    } else if !exhausted {
+        Verdict::TooLarge
+    } else if result.info.ticks < ticks / 20 {
+        Verdict::FarTooSmall
+    } else if result.info.ticks < ticks / 2 {
+        Verdict::TooSmall
+    } else {
+        Verdict::Right
+    };
+    Ok(Found {
+        x: result.solution.map(|s| s.x),
+        name,
+        ticks: result.info.ticks + spent,
+        iterations: result.info.lp_iterations,
+        verdict,
+    })
+}
+
+/// Fixes columns of the program, propagating in between; `None` if too few are left fixed, else the ticks used.
+fn restrict(shared: &Shared, around: &Around, kind: Kind, p: &mut Problem) -> Option<u64> {
+    let turn = around.turn;
+    let n = p.num_cols();
+    let incumbent = shared.incumbent.as_ref().map(|i| i.x.as_slice());
+    let root = around.root.solution.x.as_slice();
+    let relaxed = if around.relaxed.len() == n && !(turn / 7).is_multiple_of(2) {
+        around.relaxed.as_slice()
+    } else {
+        root
+    };
+    let mut random = super::Random::new(shared.settings.seed ^ turn.wrapping_mul(0x9e37_79b9));
+    if kind == Kind::LocalBranching {
+        return near(p, incumbent?).then_some(n as u64);
+    }
+    // (rank, tie, column, value): columns in the order in which they are fixed.
+    let mut wanted: Vec<(f64, u64, usize, f64)> = Vec::new();
+    let mut integers = 0usize;
+    for j in 0..n {
+        if !p.integer[j] || p.lower[j] == p.upper[j] {
+            continue;
+        }
+        integers += 1;
+        let entry = match kind {
+            Kind::Rins => {
+                let v = incumbent?[j];
+                ((relaxed[j] - v).abs(), j, v)
+            }
+            Kind::Crossover => {
+                let v = incumbent?[j];
+                let others = around.best.get(1..4.min(around.best.len()))?;
+                if others.is_empty() {
+                    return None;
+                }
+                let disagree = others.iter().filter(|o| o.x[j] != v).count();
+                (if disagree > 0 { 2.0 } else { 0.0 }, j, v)
+            }
+            Kind::Mutation => (random.unit(), j, incumbent?[j]),
+            Kind::Rens | Kind::LocalBranching => {
+                let v = relaxed[j].round();
+                ((relaxed[j] - v).abs(), j, v)
+            }
+            Kind::ReducedCost => {
+                let d = around.root.solution.reduced_costs[j].abs();
+                let v = root[j];
+                if (v - v.round()).abs() > 1e-6 {
+                    (1e20, j, v.round())
+                } else {
+                    (-d, j, v.round())
+                }
+            }
+        };
+        wanted.push((entry.0, random.next(), entry.1, entry.2));
+    }
+    if integers == 0 {
+        return None;
+    }
+    wanted.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    // What agrees is fixed as a whole; if that is little, some more, if it is nearly all, less.
+    let agree = match kind {
+        Kind::Mutation | Kind::ReducedCost => 0,
+        _ => wanted.iter().take_while(|e| e.0 <= 1e-6).count(),
+    };
+    let most = (around.share * integers as f64) as usize;
+    let take = match kind {
+        Kind::Mutation | Kind::ReducedCost => most * 4 / 5,
+        Kind::Crossover if agree * 10 < integers * 3 => return None,
+        _ => agree.max(integers * 6 / 10).min(most),
+    };
+    let mut d = Domain::new(p);
+    d.enqueue_all(p);
+    if !d.propagate(p) {
+        return None;
+    }
+    for &(_, _, j, v) in &wanted[..take] {
+        if d.is_fixed(j) || v < d.lower[j] || v > d.upper[j] {
+            continue;
+        }
+        let mark = d.mark();
+        d.fix(p, j, v);
+        if !d.propagate(p) {
+            d.undo(mark);
+        }
+    }
+    for j in 0..n {
+        if p.integer[j] {
+            p.lower[j] = d.lower[j];
+            p.upper[j] = d.upper[j];
+            if kind == Kind::Rens && p.lower[j] < p.upper[j] {
+                let (low, high) = (relaxed[j].floor(), relaxed[j].ceil());
+                if low >= p.lower[j] && high <= p.upper[j] && p.upper[j] - p.lower[j] > 1.0 {
+                    (p.lower[j], p.upper[j]) = (low, high);
+                }
+            }
+        }
+    }
+    let fixed = (0..n)
+        .filter(|&j| p.integer[j] && p.lower[j] == p.upper[j])
+        .count();
+    let before = (0..n)
+        .filter(|&j| p.integer[j] && shared.lower[j] == shared.upper[j])
+        .count();
+    ((fixed - before) * 10 >= integers * 2).then_some(d.ticks)
+}
+
+/// Adds a row that keeps the binaries within a short distance of a point; whether there are enough of them.
+fn near(p: &mut Problem, x: &[f64]) -> bool {
+    let mut entries: Vec<(u32, f64)> = Vec::new();
+    let mut side = 0.0;
+    for j in 0..p.num_cols() {
+        if p.integer[j] && p.lower[j] == 0.0 && p.upper[j] == 1.0 {
+            if x[j] > 0.5 {
+                entries.push((j as u32, -1.0));
+                side -= 1.0;
+            } else {
+                entries.push((j as u32, 1.0));
+            }
+        }
+    }
+    if entries.len() < 20 {
+        return false;
+    }
+    side += (entries.len() as f64 / 10.0).clamp(5.0, 20.0).floor();
+    let mut rows = Sparse::default();
+    for i in 0..p.num_rows() {
+        rows.push(p.rows.iter(i).map(|(j, v)| (j as u32, v)));
+    }
+    rows.push(entries);
+    p.cols = rows.transpose(p.num_cols());
+    p.rows = rows;
+    p.row_lower.push(f64::NEG_INFINITY);
+    p.row_upper.push(side);
+    true
+}

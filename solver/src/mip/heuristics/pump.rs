@@ -1,0 +1,124 @@
+//! The feasibility pump: round the relaxation's point, then look for the relaxation's point nearest to that, and so on
+//! (Fischetti, Glover & Lodi 2005; rounding with propagation after Fischetti & Salvagnin 2009).
+
+use super::Random;
+use crate::mip::worker::{Shared, Worker};
+use remat_lp::{ColId, LpOutcome, ModelError, Solution};
+
+impl Worker {
+    /// Pumps for at most so many rounds.
+    pub(crate) fn pump(
+        &mut self,
+        shared: &Shared,
+        s: &Solution,
+        rounds: usize,
+    ) -> Result<bool, ModelError> {
+        let p = shared.problem.clone();
+        let n = p.num_cols();
+        let mut lp = remat_lp::Solver::new(
+            self.relax.model().clone(),
+            remat_lp::Settings {
+                seed: shared.settings.seed,
+                ..Default::default()
+            },
+        );
+        lp.set_basis(&s.basis)?;
+        lp.set_limits(remat_lp::Limits {
+            iterations: Some(2_000 + 2 * shared.root_iterations),
+            interrupt: Some(shared.stop.clone()),
+            ..Default::default()
+        });
+        let mut random = Random::new(shared.settings.seed);
+        let mut x = s.x.clone();
+        let mut last: Vec<f64> = Vec::new();
+        // The objective fades out.
+        let norm = p.cost.iter().map(|c| c * c).sum::<f64>().sqrt().max(1e-9);
+        let integers = p.integer.iter().filter(|&&i| i).count() as f64;
+        let mut blend = 1.0;
+        let mut found = false;
+        for _ in 0..rounds {
+            if shared.stopped() {
+                break;
+            }
+            let mut target = self.round_with_propagation(shared, &x);
+            if target == last {
+                // A cycle: flip some of the columns that disagree most, and a few at random.
+                let mut order: Vec<(f64, usize)> = (0..n)
+                    .filter(|&j| p.integer[j] && shared.lower[j] < shared.upper[j])
+                    .map(|j| ((x[j] - target[j]).abs() + 0.3 * random.unit(), j))
+                    .collect();
+                order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+                for &(_, j) in order.iter().take(10 + random.below(20)) {
+                    let up = if x[j] == target[j] {
+                        random.below(2) == 0
+                    } else {
+                        x[j] > target[j]
+                    };
+                    let v = if up { target[j] + 1.0 } else { target[j] - 1.0 };
+                    target[j] = v.clamp(shared.lower[j], shared.upper[j]);
+                }
+            }
+            last.clone_from(&target);
+            if self.try_integral(shared, &target, "pump")? {
+                found = true;
+                break;
+            }
+            blend *= 0.9;
+            for j in 0..n {
+                let mut c = blend * p.cost[j] * integers.sqrt() / norm;
+                if p.integer[j] {
+                    if target[j] <= shared.lower[j] {
+                        c += 1.0 - blend;
+                    } else if target[j] >= shared.upper[j] {
+                        c -= 1.0 - blend;
+                    }
+                }
+                lp.set_cost(ColId(j as u32), c)?;
+            }
+            let LpOutcome::Optimal(s) = lp.solve() else {
+                break;
+            };
+            x = s.x;
+            if self.fractional(shared, &x).is_empty() && self.try_integral(shared, &x, "pump")? {
+                found = true;
+                break;
+            }
+        }
+        self.domain.ticks += lp.stats().ticks;
+        self.dive_iterations += lp.stats().iterations();
+        Ok(found)
+    }
+
+    /// Rounds one integer column after the other, propagating in between; a conflict leaves the rest to plain rounding.
+    fn round_with_propagation(&mut self, shared: &Shared, x: &[f64]) -> Vec<f64> {
+        let p = shared.problem.clone();
+        let mark = self.domain.mark();
+        let mut order: Vec<usize> = (0..x.len()).filter(|&j| p.integer[j]).collect();
+        let distance = |j: usize| (x[j] - x[j].round()).abs();
+        order.sort_by(|&a, &b| distance(a).total_cmp(&distance(b)).then(a.cmp(&b)));
+        let mut out = x.to_vec();
+        let mut open = true;
+        let mut conflicts = 0;
+        for j in order {
+            let v = x[j].round();
+            if !open {
+                out[j] = v.clamp(shared.lower[j], shared.upper[j]);
+                continue;
+            }
+            let v = v.clamp(self.domain.lower[j], self.domain.upper[j]);
+            out[j] = v;
+            if self.domain.is_fixed(j) {
+                continue;
+            }
+            let before = self.domain.mark();
+            self.domain.fix(&p, j, v);
+            if !self.domain.propagate(&p) {
+                self.domain.undo(before);
+                conflicts += 1;
+                open = conflicts < 20;
+            }
+        }
+        self.domain.undo(mark);
+        out
+    }
+}

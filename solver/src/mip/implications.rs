@@ -1,0 +1,127 @@
+//! What follows from one binary: bounds of other columns that no row with just the two states, found by probing
+//! (Savelsbergh 1994). They feed the clique table, the variable bounds of mixed-integer rounding, and are cuts themselves.
+
+use crate::mip::cliques::{Literal, literal};
+use crate::mip::domain::{Change, Domain, NONE, Reason};
+use crate::mip::problem::Problem;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// `x[col] <= constant + factor * x[binary]`, or `>=` for a lower bound.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Implication {
+    pub binary: u32,
+    pub col: u32,
+    pub upper: bool,
+    pub factor: f64,
+    pub constant: f64,
+}
+
+/// Nothing is gained by more of them.
+const MOST: usize = 200_000;
+
+/// Bounds that tell next to nothing of a column with a large range.
+const LEAST_GAIN: f64 = 1e-3;
+
+/// Columns with wider ranges give numerically poor cuts.
+const WIDEST: f64 = 1e6;
+
+/// Fixes every binary both ways, those in the most rows first, within a limit of ticks.
+pub(crate) fn probe(
+    p: &Problem,
+    (lower, upper): (&[f64], &[f64]),
+    stop: &AtomicBool,
+) -> Vec<Implication> {
+    let mut d = Domain::new(p);
+    d.reset(lower, upper);
+    let limit = 5_000_000 + 10 * p.rows.index.len() as u64;
+    let mut found = Vec::new();
+    for j in p.binaries_by_rows(lower, upper) {
+        if d.ticks > limit || found.len() > MOST || stop.load(Ordering::Relaxed) {
+            break;
+        }
+        for value in [0.0, 1.0] {
+            d.fix(p, j, value);
+            // An infeasible side is the business of presolve.
+            if d.propagate(p) {
+                read(p, &d, (j, value), &mut found);
+            }
+            d.undo(0);
+        }
+    }
+    found
+}
+
+/// The bounds on the trail as implications, without those that a row says as plainly. Everything on the trail is of this
+/// probe.
+fn read(p: &Problem, d: &Domain, (j, value): (usize, f64), found: &mut Vec<Implication>) {
+    for change in &d.trail {
+        let col = change.col as usize;
+        let first = change.previous == NONE;
+        if col == j || !first || plain(p, change, j) {
+            continue;
+        }
+        let old = change.old;
+        let new = if change.upper {
+            d.upper[col]
+        } else {
+            d.lower[col]
+        };
+        let gain = (old - new).abs();
+        if !old.is_finite() || gain > WIDEST || gain < LEAST_GAIN * old.abs().max(1.0) {
+            continue;
+        }
+        // Rounding in the propagation of continuous columns.
+        let slack = match (p.integer[col], change.upper) {
+            (true, _) => 0.0,
+            (false, true) => 1e-8 * new.abs().max(1.0),
+            (false, false) => -1e-8 * new.abs().max(1.0),
+        };
+        let new = new + slack;
+        let (factor, constant) = if value == 1.0 {
+            (new - old, old)
+        } else {
+            (old - new, new)
+        };
+        found.push(Implication {
+            binary: j as u32,
+            col: change.col,
+            upper: change.upper,
+            factor,
+            constant,
+        });
+    }
+}
+
+/// Whether cliques or variable bounds are read off the row in which the bound was found.
+fn plain(p: &Problem, change: &Change, j: usize) -> bool {
+    let Reason::Row { row, .. } = change.reason else {
+        return false;
+    };
+    let columns = p.rows.vector(row as usize).0;
+    let binary = p.integer[change.col as usize] && change.old.abs() <= 1.0;
+    columns.contains(&(j as u32)) && (binary || columns.len() == 2)
+}
+
+impl Implication {
+    /// The row `entries . x <= rhs`.
+    pub fn row(&self) -> ([(u32, f64); 2], f64) {
+        let sign = if self.upper { 1.0 } else { -1.0 };
+        (
+            [(self.col, sign), (self.binary, -sign * self.factor)],
+            sign * self.constant,
+        )
+    }
+
+    /// The two literals that exclude each other, where both columns are binary.
+    pub fn pair(&self, p: &Problem, lower: &[f64], upper: &[f64]) -> Option<[Literal; 2]> {
+        let k = self.col as usize;
+        let binary = p.integer[k] && lower[k] == 0.0 && upper[k] == 1.0;
+        // x <= 1 - y; x <= y; x >= y; x >= 1 - y.
+        binary.then(|| {
+            [
+                literal(self.col, !self.upper),
+                literal(self.binary, (self.factor > 0.0) == self.upper),
+            ]
+        })
+    }
+}

@@ -1,0 +1,250 @@
+//! Reductions that look at one column.
+
+use super::{Infeasible, Step, Work};
+
+/// Dual fixing, empty columns, and removal of fixed columns.
+pub(crate) fn fix(w: &mut Work) -> Result<(), Infeasible> {
+    let n = w.cost.len();
+    let (mut down, mut up) = (vec![0u32; n], vec![0u32; n]);
+    for i in 0..w.rows.len() {
+        if !w.row_alive[i] {
+            continue;
+        }
+        let (l, u) = (w.row_lower[i].is_finite(), w.row_upper[i].is_finite());
+        for &(j, a) in &w.rows[i] {
+            let j = j as usize;
+            if (a > 0.0 && l) || (a < 0.0 && u) {
+                down[j] += 1;
+            }
+            if (a > 0.0 && u) || (a < 0.0 && l) {
+                up[j] += 1;
+            }
+        }
+    }
+    let mut gone = vec![false; n];
+    for j in 0..n {
+        if !w.col_alive[j] {
+            continue;
+        }
+        if w.lower[j] > w.upper[j] {
+            return Err(Infeasible);
+        }
+        let c = w.cost[j];
+        if w.lower[j] != w.upper[j] {
+            // Moving towards the bound hurts no row and not the objective.
+            if c >= 0.0 && down[j] == 0 && w.lower[j].is_finite() {
+                w.upper[j] = w.lower[j];
+            } else if c <= 0.0 && up[j] == 0 && w.upper[j].is_finite() {
+                w.lower[j] = w.upper[j];
+            } else if c == 0.0 && down[j] == 0 && up[j] == 0 {
+                let v = 0.0f64.clamp(w.lower[j], w.upper[j]);
+                (w.lower[j], w.upper[j]) = (v, v);
+            }
+        }
+        if w.lower[j] == w.upper[j] && w.lower[j].abs() < 1e9 {
+            gone[j] = true;
+            w.col_alive[j] = false;
+            w.offset += c * w.lower[j];
+            w.steps.push(Step::Fixed {
+                col: j as u32,
+                value: w.lower[j],
+            });
+            w.changes += 1;
+        }
+    }
+    for i in 0..w.rows.len() {
+        if !w.row_alive[i] || !w.rows[i].iter().any(|e| gone[e.0 as usize]) {
+            continue;
+        }
+        let mut shift = 0.0;
+        let lower = &w.lower;
+        w.rows[i].retain(|&(j, a)| {
+            if gone[j as usize] {
+                shift += a * lower[j as usize];
+            }
+            !gone[j as usize]
+        });
+        w.row_lower[i] -= shift;
+        w.row_upper[i] -= shift;
+    }
+    Ok(())
+}
+
+fn is_whole(v: f64) -> bool {
+    v.fract() == 0.0 && v.abs() < 1e9
+}
+
+/// A continuous column that an equation of integers determines is integer.
+pub(crate) fn implied_integers(w: &mut Work) {
+    for i in 0..w.rows.len() {
+        if !w.row_alive[i] || w.row_lower[i] != w.row_upper[i] {
+            continue;
+        }
+        let mut continuous = w.rows[i].iter().filter(|e| !w.integer[e.0 as usize]);
+        let (Some(&(j, a)), None) = (continuous.next(), continuous.next()) else {
+            continue;
+        };
+        let whole = w.rows[i].iter().all(|e| is_whole(e.1 / a)) && is_whole(w.row_lower[i] / a);
+        // Exactly representable quotients only.
+        let exact = w.rows[i].iter().all(|e| (e.1 / a) * a == e.1);
+        let k = j as usize;
+        if whole && exact {
+            w.integer[k] = true;
+            w.lower[k] = crate::mip::problem::ceil_tol(w.lower[k]);
+            w.upper[k] = crate::mip::problem::floor_tol(w.upper[k]);
+            w.changes += 1;
+        }
+    }
+}
+
+/// A column in a single equation is the equation's slack: it goes, the equation becomes a range.
+pub(crate) fn slacks(w: &mut Work) -> Result<(), Infeasible> {
+    let occurrences = w.occurrences();
+    let mut touched = vec![false; w.rows.len()];
+    for j in 0..w.cost.len() {
+        if !w.col_alive[j] || occurrences[j].len() != 1 || w.lower[j] == w.upper[j] {
+            continue;
+        }
+        let i = occurrences[j][0] as usize;
+        if touched[i] || !w.row_alive[i] || w.row_lower[i] != w.row_upper[i] || w.rows[i].len() < 2
+        {
+            continue;
+        }
+        let Some(&(_, a)) = w.rows[i].iter().find(|e| e.0 as usize == j) else {
+            continue;
+        };
+        let others = || w.rows[i].iter().filter(|e| e.0 as usize != j);
+        let largest = others().fold(0.0f64, |m, e| m.max(e.1.abs()));
+        if a.abs() < 1e-3 * largest || a.abs() < 1e-4 {
+            continue;
+        }
+        let side = w.row_lower[i];
+        if w.integer[j]
+            && !(is_whole(side / a)
+                && others()
+                    .all(|e| w.integer[e.0 as usize] && is_whole(e.1 / a) && (e.1 / a) * a == e.1))
+        {
+            continue;
+        }
+        // a x = side - rest, x in [l, u].
+        touched[i] = true;
+        let terms: Vec<(u32, f64)> = others().map(|e| (e.0, -e.1 / a)).collect();
+        let (l, u) = (w.lower[j], w.upper[j]);
+        let (low, high) = if a > 0.0 {
+            (a * l, a * u)
+        } else {
+            (a * u, a * l)
+        };
+        w.row_lower[i] = side - high;
+        w.row_upper[i] = side - low;
+        w.shift_cost(&terms, side / a, w.cost[j]);
+        w.rows[i].retain(|e| e.0 as usize != j);
+        w.col_alive[j] = false;
+        w.steps.push(Step::Aggregated {
+            col: j as u32,
+            constant: side / a,
+            terms,
+        });
+        w.changes += 1;
+    }
+    Ok(())
+}
+
+/// `a x + b y = side` replaces x by y everywhere.
+pub(crate) fn doubletons(w: &mut Work) -> Result<(), Infeasible> {
+    let mut occurrences = w.occurrences();
+    for i in 0..w.rows.len() {
+        if !w.row_alive[i] || w.rows[i].len() != 2 || w.row_lower[i] != w.row_upper[i] {
+            continue;
+        }
+        let side = w.row_lower[i];
+        let (e, f) = (w.rows[i][0], w.rows[i][1]);
+        let allowed = |x: (u32, f64), y: (u32, f64)| {
+            let ratio = (y.1 / x.1).abs();
+            if !(1e-3..=1e3).contains(&ratio) || occurrences[x.0 as usize].len() > 20 {
+                return false;
+            }
+            // An integer x needs an integral expression; a continuous one may stand for anything.
+            !w.integer[x.0 as usize]
+                || (w.integer[y.0 as usize]
+                    && is_whole(y.1 / x.1)
+                    && is_whole(side / x.1)
+                    && (y.1 / x.1) * x.1 == y.1
+                    && (side / x.1) * x.1 == side)
+        };
+        // A continuous column goes before an integer one, a short one before a long one.
+        let rank = |x: (u32, f64)| (w.integer[x.0 as usize], occurrences[x.0 as usize].len());
+        let (first, second) = if rank(e) <= rank(f) { (e, f) } else { (f, e) };
+        let (x, y) = if allowed(first, second) {
+            (first, second)
+        } else if allowed(second, first) {
+            (second, first)
+        } else {
+            continue;
+        };
+        let (jx, jy) = (x.0 as usize, y.0 as usize);
+        let (factor, constant) = (-y.1 / x.1, side / x.1);
+        // Bounds of x are bounds of y = (x - constant) / factor.
+        let (mut l, mut u) = (
+            (w.lower[jx] - constant) / factor,
+            (w.upper[jx] - constant) / factor,
+        );
+        if factor < 0.0 {
+            (l, u) = (u, l);
+        }
+        if w.integer[jy] {
+            (l, u) = (
+                crate::mip::problem::ceil_tol(l),
+                crate::mip::problem::floor_tol(u),
+            );
+        }
+        let (l, u) = (w.lower[jy].max(l), w.upper[jy].min(u));
+        if l > u {
+            if w.integer[jy] || l > u + 1e-6 * u.abs().max(1.0) {
+                return Err(Infeasible);
+            }
+            continue;
+        }
+        (w.lower[jy], w.upper[jy]) = (l, u);
+        for r in std::mem::take(&mut occurrences[jx]) {
+            let r = r as usize;
+            if r == i || !w.row_alive[r] {
+                continue;
+            }
+            let Some(at) = w.rows[r].iter().position(|e| e.0 as usize == jx) else {
+                continue;
+            };
+            let a = w.rows[r].swap_remove(at).1;
+            w.row_lower[r] -= a * constant;
+            w.row_upper[r] -= a * constant;
+            match w.rows[r].iter().position(|e| e.0 as usize == jy) {
+                Some(k) => {
+                    let old = w.rows[r][k].1;
+                    let new = old + a * factor;
+                    if new.abs() <= 1e-12 * (old.abs() + (a * factor).abs()) {
+                        w.rows[r].swap_remove(k);
+                    } else {
+                        w.rows[r][k].1 = new;
+                    }
+                }
+                None => {
+                    w.rows[r].push((y.0, a * factor));
+                    occurrences[jy].push(r as u32);
+                }
+            }
+        }
+        let c = w.cost[jx];
+        w.offset += c * constant;
+        let new = w.cost[jy] + c * factor;
+        let noise = 1e-12 * (w.cost[jy].abs() + (c * factor).abs());
+        w.cost[jy] = if new.abs() <= noise { 0.0 } else { new };
+        w.col_alive[jx] = false;
+        w.steps.push(Step::Aggregated {
+            col: x.0,
+            constant,
+            terms: vec![(y.0, factor)],
+        });
+        w.kill_row(i);
+    }
+    Ok(())
+}

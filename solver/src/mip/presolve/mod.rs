@@ -1,0 +1,288 @@
+//! Reductions before the search, and the way back.
+//!
+//! Rounds over working lists of rows until nothing changes: bound propagation, redundant and singleton rows, coefficient
+//! tightening (Savelsbergh 1994), dual fixing, slack columns, doubleton equations, implied integers, parallel rows
+//! and columns, dominated columns (Achterberg et al. 2020, *Presolve reductions in mixed integer programming*), probing;
+//! then products and their recurrences, and equations added to other rows where that cancels entries.
+
+mod columns;
+mod dominance;
+mod literals;
+mod postsolve;
+mod probing;
+mod products;
+mod recurrences;
+mod rows;
+mod sparsify;
+
+pub(crate) use postsolve::{Postsolve, Step};
+
+use crate::mip::domain::Domain;
+use crate::mip::problem::{Problem, Sparse, objective_step};
+use crate::mip::settings::Settings;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What presolve came to.
+pub(crate) enum Presolved {
+    Infeasible,
+    Reduced(Box<Problem>, Postsolve),
+}
+
+/// No point satisfies the constraints.
+pub(crate) struct Infeasible;
+
+/// The problem while it is being reduced: rows as lists, dead rows and columns marked.
+pub(crate) struct Work {
+    pub cost: Vec<f64>,
+    pub offset: f64,
+    pub lower: Vec<f64>,
+    pub upper: Vec<f64>,
+    pub integer: Vec<bool>,
+    pub rows: Vec<Vec<(u32, f64)>>,
+    pub row_lower: Vec<f64>,
+    pub row_upper: Vec<f64>,
+    pub row_alive: Vec<bool>,
+    pub col_alive: Vec<bool>,
+    pub steps: Vec<Step>,
+    pub changes: usize,
+}
+
+impl Work {
+    fn new(p: &Problem) -> Work {
+        Work {
+            cost: p.cost.clone(),
+            offset: p.offset,
+            lower: p.lower.clone(),
+            upper: p.upper.clone(),
+            integer: p.integer.clone(),
+            rows: (0..p.num_rows())
+                .map(|i| p.rows.iter(i).map(|(j, v)| (j as u32, v)).collect())
+                .collect(),
+            row_lower: p.row_lower.clone(),
+            row_upper: p.row_upper.clone(),
+            row_alive: vec![true; p.num_rows()],
+            col_alive: vec![true; p.num_cols()],
+            steps: Vec::new(),
+            changes: 0,
+        }
+    }
+
+    /// Which rows each column is in; rows may lose the column later.
+    fn occurrences(&self) -> Vec<Vec<u32>> {
+        let mut at = vec![Vec::new(); self.cost.len()];
+        for (i, row) in self.rows.iter().enumerate() {
+            if self.row_alive[i] {
+                for e in row {
+                    at[e.0 as usize].push(i as u32);
+                }
+            }
+        }
+        at
+    }
+
+    /// The entries of every column, by row.
+    fn columns(&self) -> Vec<Vec<(u32, f64)>> {
+        let mut of = vec![Vec::new(); self.cost.len()];
+        for (i, row) in self.rows.iter().enumerate() {
+            if self.row_alive[i] {
+                for &(j, a) in row {
+                    of[j as usize].push((i as u32, a));
+                }
+            }
+        }
+        of
+    }
+
+    /// Adds `factor * terms` to a row; what cancels is gone.
+    fn add_multiple(&mut self, i: usize, terms: &[(u32, f64)], factor: f64) {
+        let row = &mut self.rows[i];
+        row.extend(terms.iter().map(|&(j, v)| (j, factor * v)));
+        row.sort_by_key(|e| e.0);
+        let mut kept: Vec<(u32, f64)> = Vec::with_capacity(row.len());
+        for &(j, v) in row.iter() {
+            match kept.last_mut() {
+                Some(last) if last.0 == j => {
+                    let size = last.1.abs() + v.abs();
+                    last.1 += v;
+                    if last.1.abs() <= 1e-12 * size {
+                        last.1 = 0.0;
+                    }
+                }
+                _ => kept.push((j, v)),
+            }
+        }
+        kept.retain(|e| e.1 != 0.0);
+        *row = kept;
+    }
+
+    /// The cost of a column that is `constant + terms` goes to those.
+    fn shift_cost(&mut self, terms: &[(u32, f64)], constant: f64, cost: f64) {
+        if cost == 0.0 {
+            return;
+        }
+        self.offset += cost * constant;
+        for &(j, f) in terms {
+            let old = self.cost[j as usize];
+            let new = old + cost * f;
+            // What cancels is to be zero, not noise.
+            let noise = 1e-12 * (old.abs() + (cost * f).abs());
+            self.cost[j as usize] = if new.abs() <= noise { 0.0 } else { new };
+        }
+    }
+
+    fn kill_row(&mut self, i: usize) {
+        self.row_alive[i] = false;
+        self.rows[i].clear();
+        self.changes += 1;
+    }
+
+    /// The present problem, and the column of the original each of its columns is.
+    fn assemble(&self) -> (Problem, Vec<u32>) {
+        let kept: Vec<u32> = (0..self.cost.len() as u32)
+            .filter(|&j| self.col_alive[j as usize])
+            .collect();
+        let mut place = vec![u32::MAX; self.cost.len()];
+        for (k, &j) in kept.iter().enumerate() {
+            place[j as usize] = k as u32;
+        }
+        let pick = |v: &[f64]| kept.iter().map(|&j| v[j as usize]).collect::<Vec<f64>>();
+        let mut rows = Sparse::default();
+        let (mut row_lower, mut row_upper) = (Vec::new(), Vec::new());
+        for i in 0..self.rows.len() {
+            if self.row_alive[i] {
+                let mut entries: Vec<(u32, f64)> = self.rows[i]
+                    .iter()
+                    .map(|&(j, v)| (place[j as usize], v))
+                    .collect();
+                entries.sort_unstable_by_key(|e| e.0);
+                rows.push(entries);
+                row_lower.push(self.row_lower[i]);
+                row_upper.push(self.row_upper[i]);
+            }
+        }
+        let cols = rows.transpose(kept.len());
+        let mut p = Problem {
+            cost: pick(&self.cost),
+            offset: self.offset,
+            lower: pick(&self.lower),
+            upper: pick(&self.upper),
+            integer: kept.iter().map(|&j| self.integer[j as usize]).collect(),
+            row_lower,
+            row_upper,
+            rows,
+            cols,
+            objective_step: 0.0,
+        };
+        p.objective_step = objective_step(&p.cost, &p.integer);
+        (p, kept)
+    }
+
+    /// Propagates; bounds of integer columns stay.
+    fn propagate(&mut self) -> Result<(), Infeasible> {
+        let (p, kept) = self.assemble();
+        let mut d = Domain::new(&p);
+        d.enqueue_all(&p);
+        if !d.propagate(&p) {
+            return Err(Infeasible);
+        }
+        self.take_bounds(&p, &kept, &d);
+        Ok(())
+    }
+
+    fn take_bounds(&mut self, p: &Problem, kept: &[u32], d: &Domain) {
+        for (k, &j) in kept.iter().enumerate() {
+            let j = j as usize;
+            let fixed = d.lower[k] == d.upper[k];
+            if p.integer[k] || fixed {
+                if d.lower[k] > self.lower[j] || d.upper[k] < self.upper[j] {
+                    self.changes += 1;
+                }
+                self.lower[j] = self.lower[j].max(d.lower[k]);
+                self.upper[j] = self.upper[j].min(d.upper[k]);
+            }
+        }
+    }
+}
+
+fn reduce(work: &mut Work, settings: &Settings, stop: &AtomicBool) -> Result<(), Infeasible> {
+    rounds(work, settings, stop)?;
+    let before = work.changes;
+    columns::fix(work)?;
+    products::run(work);
+    if work.changes > before {
+        rounds(work, settings, stop)?;
+    }
+    sparsify::run(work);
+    // Nothing fixed may stay behind.
+    columns::fix(work)?;
+    rows::simplify(work)?;
+    Ok(())
+}
+
+/// Rounds of everything that is cheap, then probing, until little changes.
+fn rounds(work: &mut Work, settings: &Settings, stop: &AtomicBool) -> Result<(), Infeasible> {
+    for round in 0..12 {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let before = work.changes;
+        work.propagate()?;
+        rows::simplify(work)?;
+        columns::fix(work)?;
+        rows::parallel(work)?;
+        columns::implied_integers(work);
+        dominance::merge_parallel(work);
+        dominance::fix_dominated(work);
+        columns::slacks(work)?;
+        columns::doubletons(work)?;
+        let quiet = work.changes - before < 1 + work.cost.len() / 200;
+        if quiet && settings.probing && round < 11 {
+            let before = work.changes;
+            let (p, kept) = work.assemble();
+            let mut domain = Domain::new(&p);
+            probing::run(&p, &mut domain, stop)?;
+            work.take_bounds(&p, &kept, &domain);
+            if work.changes == before {
+                break;
+            }
+            if round >= 4 {
+                break;
+            }
+        } else if quiet {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Reduces a problem. Without `reduce`, only bounds of integer columns are tightened.
+pub(crate) fn run(
+    p: Problem,
+    settings: &Settings,
+    reduce_it: bool,
+    stop: &AtomicBool,
+) -> Presolved {
+    let crossed = |l: &[f64], u: &[f64]| l.iter().zip(u).any(|(l, u)| l > u);
+    if crossed(&p.lower, &p.upper) || crossed(&p.row_lower, &p.row_upper) {
+        return Presolved::Infeasible;
+    }
+    let mut work = Work::new(&p);
+    let end = if reduce_it {
+        reduce(&mut work, settings, stop)
+    } else {
+        work.propagate()
+    };
+    if end.is_err() || crossed(&work.lower, &work.upper) {
+        return Presolved::Infeasible;
+    }
+    let original = p.num_cols();
+    let (p, kept) = work.assemble();
+    Presolved::Reduced(
+        Box::new(p),
+        Postsolve {
+            original,
+            kept,
+            steps: work.steps,
+        },
+    )
+}

@@ -1,0 +1,223 @@
+//! Reductions that look at one row, or compare rows.
+
+use super::{Infeasible, Work};
+use crate::mip::problem::{ceil_tol, floor_tol};
+
+/// Drops redundant sides and rows, turns singletons into bounds, tightens coefficients of integer columns.
+pub(crate) fn simplify(w: &mut Work) -> Result<(), Infeasible> {
+    for i in 0..w.rows.len() {
+        if !w.row_alive[i] {
+            continue;
+        }
+        match w.rows[i].len() {
+            0 => {
+                let tol = |s: f64| 1e-6 * s.abs().max(1.0);
+                if w.row_lower[i] > tol(w.row_lower[i]) || w.row_upper[i] < -tol(w.row_upper[i]) {
+                    return Err(Infeasible);
+                }
+                w.kill_row(i);
+                continue;
+            }
+            1 => {
+                singleton(w, i)?;
+                continue;
+            }
+            _ => {}
+        }
+        let (mut min, mut max, mut size) = (0.0, 0.0, 0.0f64);
+        for &(j, a) in &w.rows[i] {
+            let (l, u) = (w.lower[j as usize], w.upper[j as usize]);
+            let (low, high) = if a > 0.0 {
+                (a * l, a * u)
+            } else {
+                (a * u, a * l)
+            };
+            min += low;
+            max += high;
+            for v in [low, high] {
+                if v.is_finite() {
+                    size = size.max(v.abs());
+                }
+            }
+        }
+        let (l, u) = (w.row_lower[i], w.row_upper[i]);
+        let noise = 1e-12 * size * w.rows[i].len() as f64;
+        let tol = |s: f64| 1e-6 * s.abs().max(1.0) + noise;
+        if (u.is_finite() && min > u + tol(u)) || (l.is_finite() && max < l - tol(l)) {
+            return Err(Infeasible);
+        }
+        // A side counts as redundant only if it holds without tolerance.
+        if u.is_finite() && max <= u - noise {
+            w.row_upper[i] = f64::INFINITY;
+            w.changes += 1;
+        }
+        if l.is_finite() && min >= l + noise {
+            w.row_lower[i] = f64::NEG_INFINITY;
+            w.changes += 1;
+        }
+        match (w.row_lower[i].is_finite(), w.row_upper[i].is_finite()) {
+            (false, false) => w.kill_row(i),
+            (false, true) if max.is_finite() => tighten(w, i, max, 1.0, noise),
+            (true, false) if min.is_finite() => tighten(w, i, -min, -1.0, noise),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// `l <= a x <= u` becomes bounds.
+fn singleton(w: &mut Work, i: usize) -> Result<(), Infeasible> {
+    let (j, a) = w.rows[i][0];
+    let j = j as usize;
+    let (mut low, mut high) = (w.row_lower[i], w.row_upper[i]);
+    if a < 0.0 {
+        (low, high) = (high, low);
+    }
+    let (mut l, mut u) = (low / a, high / a);
+    if w.integer[j] {
+        // The row goes, so what the tolerance gives away is measured there: a small part of a column may be much of it.
+        let tol = |side: f64| 1e-6 * side.abs().max(1.0) / a.abs();
+        let (down, up) = (ceil_tol(l), floor_tol(u));
+        l = if l - down > tol(low) {
+            down + 1.0
+        } else {
+            down
+        };
+        u = if up - u > tol(high) { up - 1.0 } else { up };
+    }
+    let (nl, nu) = (w.lower[j].max(l), w.upper[j].min(u));
+    if nl > nu {
+        if w.integer[j] || nl > nu + 1e-6 * nu.abs().max(1.0) {
+            return Err(Infeasible);
+        }
+        let v = if nl == w.lower[j] { nl } else { nu };
+        (w.lower[j], w.upper[j]) = (v, v);
+    } else {
+        (w.lower[j], w.upper[j]) = (nl, nu);
+    }
+    w.kill_row(i);
+    Ok(())
+}
+
+/// Coefficient tightening of `sign * row <= side`, whose largest activity is `max`: an integer column one step from the
+/// end at which it helps least makes the row redundant, so its coefficient can shrink.
+fn tighten(w: &mut Work, i: usize, max: f64, sign: f64, noise: f64) {
+    let mut max = max;
+    let mut side = if sign > 0.0 {
+        w.row_upper[i]
+    } else {
+        -w.row_lower[i]
+    };
+    let mut changed = false;
+    for k in 0..w.rows[i].len() {
+        let (j, a) = w.rows[i][k];
+        let j = j as usize;
+        let a = sign * a;
+        if !w.integer[j] || w.lower[j] == w.upper[j] {
+            continue;
+        }
+        let d = side - (max - a.abs());
+        // Worth it, and not a cancellation: a coefficient that all but vanishes would be noise that later divides.
+        if d <= 1e-4 * a.abs().max(1e-3) + 10.0 * noise
+            || d >= (1.0 - 1e-6) * a.abs() - 10.0 * noise
+        {
+            continue;
+        }
+        let at = if a > 0.0 { w.upper[j] } else { w.lower[j] };
+        if at.abs() > 1e6 {
+            continue;
+        }
+        let smaller = if a > 0.0 { a - d } else { a + d };
+        let moved = (smaller - a) * at;
+        side += moved;
+        max += moved;
+        w.rows[i][k].1 = sign * smaller;
+        changed = true;
+    }
+    if changed {
+        w.changes += 1;
+        if sign > 0.0 {
+            w.row_upper[i] = side;
+        } else {
+            w.row_lower[i] = -side;
+        }
+    }
+}
+
+/// Of rows that are multiples of each other one remains.
+pub(crate) fn parallel(w: &mut Work) -> Result<(), Infeasible> {
+    let mut order: Vec<(u64, usize)> = Vec::new();
+    for i in 0..w.rows.len() {
+        if w.row_alive[i] && w.rows[i].len() >= 2 {
+            w.rows[i].sort_unstable_by_key(|e| e.0);
+            let first = w.rows[i][0].1;
+            let mut hash = w.rows[i].len() as u64;
+            for &(j, a) in &w.rows[i] {
+                // Ratios rounded coarsely: equal ones meet, others are told apart below.
+                let ratio = (a / first * 1e4).round() as i64 as u64;
+                hash = (hash ^ u64::from(j).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ ratio)
+                    .wrapping_mul(0xbf58_476d_1ce4_e5b9)
+                    .rotate_left(23);
+            }
+            order.push((hash, i));
+        }
+    }
+    order.sort_unstable();
+    let mut k = 0;
+    while k < order.len() {
+        let mut end = k + 1;
+        while end < order.len() && order[end].0 == order[k].0 {
+            let (a, b) = (order[k].1, order[end].1);
+            if let Some(f) = multiple(&w.rows[a], &w.rows[b]) {
+                // Row b is f times row a.
+                let (mut l, mut u) = (w.row_lower[b] / f, w.row_upper[b] / f);
+                if f < 0.0 {
+                    (l, u) = (u, l);
+                }
+                let (l, u) = (w.row_lower[a].max(l), w.row_upper[a].min(u));
+                if l > u + 1e-6 * u.abs().max(1.0) {
+                    return Err(Infeasible);
+                }
+                if l <= u {
+                    (w.row_lower[a], w.row_upper[a]) = (l, u);
+                    w.kill_row(b);
+                }
+            }
+            end += 1;
+        }
+        k = end;
+    }
+    Ok(())
+}
+
+fn multiple(a: &[(u32, f64)], b: &[(u32, f64)]) -> Option<f64> {
+    if a.len() != b.len() || a.first()?.0 != b.first()?.0 {
+        return None;
+    }
+    let f = b.first()?.1 / a.first()?.1;
+    // Exact proportionality only: what remains has to mean the same to the last digit.
+    a.iter()
+        .zip(b)
+        .all(|(x, y)| x.0 == y.0 && (f * x.1 - y.1).abs() <= 1e-14 * y.1.abs())
+        .then_some(f)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::mip::{Settings, SolveStatus, Solver};
+    use remat_lp::{ModelBuilder, Sense};
+
+    #[test]
+    fn a_small_part_of_an_integer_column_may_be_much_of_its_row() {
+        // x >= 0.9999952e-6, which is nothing beside the tolerance of a column; at x = 0 the row is short by 10.
+        let mut b = ModelBuilder::new(Sense::Minimise);
+        let x = b.add_col(1.0, 0.0..=1.0);
+        b.set_integer(x, true);
+        b.add_row(..=-10.0, [(x, -10_000_048.0)]);
+        let result = Solver::new(b.build().unwrap(), Settings::default())
+            .run()
+            .unwrap();
+        assert_eq!(result.status, SolveStatus::Optimal);
+        assert_eq!(result.solution.unwrap().x, [1.0]);
+    }
+}

@@ -1,0 +1,238 @@
+//! The working form of a program: minimised, bounds of integer columns integral, both orientations of the matrix.
+
+pub(crate) use remat_lp::Compressed as Sparse;
+use remat_lp::{Bounds, ColId, Model, ModelBuilder, ModelError, Sense};
+use serde::{Deserialize, Serialize};
+
+/// Values at or beyond this count as infinite, as in MPS files.
+pub(crate) const INFINITE: f64 = 1e20;
+
+/// A mixed-integer program in minimised form.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Problem {
+    pub cost: Vec<f64>,
+    pub offset: f64,
+    pub lower: Vec<f64>,
+    pub upper: Vec<f64>,
+    pub integer: Vec<bool>,
+    pub row_lower: Vec<f64>,
+    pub row_upper: Vec<f64>,
+    pub rows: Sparse,
+    pub cols: Sparse,
+    /// If positive: in every feasible point, `cost . x` (without the offset) is a multiple of this.
+    pub objective_step: f64,
+}
+
+fn clip(v: f64) -> f64 {
+    if v >= INFINITE {
+        f64::INFINITY
+    } else if v <= -INFINITE {
+        f64::NEG_INFINITY
+    } else {
+        v
+    }
+}
+
+/// The largest integer not above `v`, where `v` may be short of an integer by rounding.
+pub(crate) fn floor_tol(v: f64) -> f64 {
+    (v + 1e-6).floor()
+}
+
+/// The smallest integer not below `v`, where `v` may be past an integer by rounding.
+pub(crate) fn ceil_tol(v: f64) -> f64 {
+    (v - 1e-6).ceil()
+}
+
+/// What makes whole numbers of a row of decimals over integer columns, if they remain small: cuts, propagation and the
+/// check of solutions then mean the same row.
+fn whole_scale(model: &Model, row: remat_lp::RowId) -> f64 {
+    if !model.row(row).all(|(j, _)| model.is_integer(j)) {
+        return 1.0;
+    }
+    let b = model.row_bounds(row);
+    let sides = [b.lower, b.upper]
+        .into_iter()
+        .filter(|s| s.abs() < INFINITE);
+    let values: Vec<f64> = model.row(row).map(|(_, a)| a).chain(sides).collect();
+    let largest = values.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+    crate::mip::exact::decimal_scale(&values)
+        .filter(|s| s * largest <= 1e7)
+        .unwrap_or(1.0)
+}
+
+impl Problem {
+    /// The working form of a model. Rows of decimals over integer columns are scaled to whole numbers. Bounds of integer columns are rounded inwards and may cross then.
+    pub fn from_model(model: &Model) -> Problem {
+        Problem::with_scales(model, |row| whole_scale(model, row))
+    }
+
+    /// The same with every row as it is.
+    pub fn as_given(model: &Model) -> Problem {
+        Problem::with_scales(model, |_| 1.0)
+    }
+
+    fn with_scales(model: &Model, scale_of: impl Fn(remat_lp::RowId) -> f64) -> Problem {
+        let n = model.num_cols();
+        let sign = model.sense().sign();
+        let mut rows = Sparse::default();
+        let mut row_lower: Vec<f64> = model.row_lower().iter().map(|&v| clip(v)).collect();
+        let mut row_upper: Vec<f64> = model.row_upper().iter().map(|&v| clip(v)).collect();
+        for i in 0..model.num_rows() {
+            let id = remat_lp::RowId(i as u32);
+            let scale = scale_of(id);
+            // A whole number each: the scale makes it so.
+            let times = |v: f64| if scale == 1.0 { v } else { (v * scale).round() };
+            for side in [&mut row_lower[i], &mut row_upper[i]] {
+                *side = times(*side);
+            }
+            rows.push(model.row(id).map(|(j, v)| (j.0, times(v))));
+        }
+        let integer: Vec<bool> = (0..n).map(|j| model.is_integer(ColId(j as u32))).collect();
+        let mut lower: Vec<f64> = model.col_lower().iter().map(|&v| clip(v)).collect();
+        let mut upper: Vec<f64> = model.col_upper().iter().map(|&v| clip(v)).collect();
+        for j in 0..n {
+            if integer[j] {
+                lower[j] = ceil_tol(lower[j]);
+                upper[j] = floor_tol(upper[j]);
+            }
+        }
+        let cols = rows.transpose(n);
+        let mut p = Problem {
+            cost: model.costs().iter().map(|c| sign * c).collect(),
+            offset: sign * model.offset(),
+            lower,
+            upper,
+            integer,
+            row_lower,
+            row_upper,
+            rows,
+            cols,
+            objective_step: 0.0,
+        };
+        p.objective_step = objective_step(&p.cost, &p.integer);
+        p
+    }
+
+    pub fn num_cols(&self) -> usize {
+        self.cost.len()
+    }
+
+    pub fn num_rows(&self) -> usize {
+        self.row_lower.len()
+    }
+
+    /// The columns that are binary under the bounds given, those in the most rows first: the order of probing.
+    pub fn binaries_by_rows(&self, lower: &[f64], upper: &[f64]) -> Vec<usize> {
+        let mut binaries: Vec<usize> = (0..self.num_cols())
+            .filter(|&j| self.integer[j] && lower[j] == 0.0 && upper[j] == 1.0)
+            .collect();
+        binaries.sort_by_key(|&j| (std::cmp::Reverse(self.cols.len(j)), j));
+        binaries
+    }
+
+    /// The linear relaxation.
+    pub fn to_model(&self) -> Result<Model, ModelError> {
+        let mut b = ModelBuilder::new(Sense::Minimise);
+        b.set_offset(self.offset);
+        for j in 0..self.num_cols() {
+            let c = b.add_col(self.cost[j], Bounds::new(self.lower[j], self.upper[j]));
+            b.set_integer(c, self.integer[j]);
+        }
+        for i in 0..self.num_rows() {
+            b.add_row(
+                Bounds::new(self.row_lower[i], self.row_upper[i]),
+                self.rows.iter(i).map(|(j, v)| (ColId(j as u32), v)),
+            );
+        }
+        b.build()
+    }
+
+    pub fn objective(&self, x: &[f64]) -> f64 {
+        self.offset + self.cost.iter().zip(x).map(|(c, v)| c * v).sum::<f64>()
+    }
+
+    /// How many rows would be violated at most by a small increase (`.1`) or decrease (`.0`) of a column.
+    pub fn locks(&self, j: usize) -> (usize, usize) {
+        let (mut down, mut up) = (0, 0);
+        for (i, a) in self.cols.iter(j) {
+            let (l, u) = (self.row_lower[i].is_finite(), self.row_upper[i].is_finite());
+            if (a > 0.0 && l) || (a < 0.0 && u) {
+                down += 1;
+            }
+            if (a > 0.0 && u) || (a < 0.0 && l) {
+                up += 1;
+            }
+        }
+        (down, up)
+    }
+
+    /// Rounds a lower bound on the objective up to the next value the objective can take.
+    pub fn round_bound(&self, bound: f64) -> f64 {
+        let s = self.objective_step;
+        if s > 0.0 && bound.is_finite() {
+            let k = (bound - self.offset) / s;
+            let up = (k - 1e-6 - 1e-12 * k.abs()).ceil() * s + self.offset;
+            up.max(bound)
+        } else {
+            bound
+        }
+    }
+}
+
+/// The largest step of which every integer combination of the costs is a multiple, or 0 if there is none (continuous
+/// columns with a cost, or costs with too many digits).
+pub(crate) fn objective_step(cost: &[f64], integer: &[bool]) -> f64 {
+    let mut scale_found = 0.0;
+    let used: Vec<f64> = cost
+        .iter()
+        .zip(integer)
+        .filter(|(c, _)| **c != 0.0)
+        .map(|(c, &i)| if i { c.abs() } else { f64::NAN })
+        .collect();
+    if used.is_empty() || used.iter().any(|c| c.is_nan()) {
+        return 0.0;
+    }
+    for scale in [
+        1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0, 100.0, 1e3, 1e4, 1e5, 1e6,
+    ] {
+        if used.iter().all(|c| {
+            let v = c * scale;
+            v < 1e11 && (v - v.round()).abs() <= 1e-12 * v && v.round() >= 1.0
+        }) {
+            scale_found = scale;
+            break;
+        }
+    }
+    if scale_found == 0.0 {
+        return 0.0;
+    }
+    let g = used
+        .iter()
+        .fold(0u64, |g, c| gcd(g, (c * scale_found).round() as u64));
+    g as f64 / scale_found
+}
+
+pub(crate) fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_step_of_an_integer_objective_is_the_gcd_of_its_costs() {
+        assert_eq!(objective_step(&[6.0, 0.0, -9.0], &[true, false, true]), 3.0);
+        assert_eq!(objective_step(&[0.5, 0.25], &[true, true]), 0.25);
+        assert!((objective_step(&[0.1, 0.3], &[true, true]) - 0.1).abs() < 1e-15);
+        assert_eq!(objective_step(&[1.0, 1.0], &[true, false]), 0.0);
+        assert_eq!(
+            objective_step(&[1.0, std::f64::consts::PI], &[true, true]),
+            0.0
+        );
+        assert_eq!(objective_step(&[], &[]), 0.0);
+    }
+}

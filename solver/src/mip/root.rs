@@ -1,0 +1,246 @@
+//! The root: first relaxation, rounds of cuts, and what is kept for fixing columns later.
+
+use crate::mip::cuts::{self, Context, CutPool};
+use crate::mip::domain::Domain;
+use crate::mip::relaxation::{ExtraRow, Relaxed};
+use crate::mip::worker::{Shared, Worker, reduced_cost_fixing};
+use remat_lp::{ModelError, Solution, VarStatus};
+use std::sync::{Arc, OnceLock};
+
+/// What the root leaves to the search.
+pub(crate) struct RootData {
+    pub solution: Solution,
+    /// Bound of the last relaxation, unrounded.
+    pub lp_bound: f64,
+    /// Rounded to a value the objective can take.
+    pub bound: f64,
+    /// Objective before cuts.
+    pub first_objective: f64,
+    pub iterations: u64,
+}
+
+pub(crate) enum RootEnd {
+    Open(RootData),
+    Closed,
+    Unbounded,
+    Stopped,
+}
+
+impl RootData {
+    /// Fixes what the root's reduced costs rule out, for the whole tree.
+    pub fn tighten(&self, shared: &mut Shared) {
+        let mut domain = Domain::new(&shared.problem);
+        domain.reset(&shared.lower, &shared.upper);
+        reduced_cost_fixing(
+            &mut domain,
+            &shared.problem,
+            &self.solution,
+            self.lp_bound,
+            shared.cutoff,
+        );
+        if !domain.infeasible && domain.propagate(&shared.problem) {
+            shared.lower.copy_from_slice(&domain.lower);
+            shared.upper.copy_from_slice(&domain.upper);
+        }
+    }
+}
+
+/// Solves the root's relaxation and strengthens it.
+pub(crate) fn solve(shared: &mut Shared, worker: &mut Worker) -> Result<RootEnd, ModelError> {
+    worker.domain.reset(&shared.lower, &shared.upper);
+    worker.domain.enqueue_all(&shared.problem);
+    let feasible = worker.propagate(shared);
+    if let (true, Some(d)) = (feasible, &shared.debug) {
+        let (l, u) = (&worker.domain.lower, &worker.domain.upper);
+        d.check_bounds(&shared.problem, l, u, worker.cutoff, "propagation");
+    }
+    if !feasible {
+        return Ok(RootEnd::Closed);
+    }
+    // Continuous columns get finite bounds here where rows imply them: the linear program does not see these, safe
+    // bounds and cuts do.
+    shared.lower.copy_from_slice(&worker.domain.lower);
+    shared.upper.copy_from_slice(&worker.domain.upper);
+    worker.sync_bounds(shared)?;
+    let before = worker.relax.iterations();
+    let (mut solution, mut lp_bound) = match worker.relax.solve(worker.cutoff, &worker.domain)? {
+        Relaxed::Solved(s, b) => (s, b),
+        Relaxed::Infeasible | Relaxed::Cutoff => return Ok(RootEnd::Closed),
+        Relaxed::Unbounded => return Ok(RootEnd::Unbounded),
+        Relaxed::Failed => return Ok(RootEnd::Stopped),
+    };
+    let iterations = worker.relax.iterations() - before;
+    shared.root_iterations = iterations;
+    let first_objective = solution.objective;
+    if shared.settings.cuts {
+        match cut_loop(shared, worker, &mut solution, &mut lp_bound)? {
+            CutEnd::Open => {}
+            CutEnd::Closed => return Ok(RootEnd::Closed),
+        }
+    }
+    let bound = shared.problem.round_bound(lp_bound);
+    Ok(RootEnd::Open(RootData {
+        bound,
+        solution,
+        lp_bound,
+        first_objective,
+        iterations,
+    }))
+}
+
+enum CutEnd {
+    Open,
+    Closed,
+}
+
+/// Rounds of separation until nothing more is gained. Leaves the rows that bind in `shared.rows`.
+fn cut_loop(
+    shared: &mut Shared,
+    worker: &mut Worker,
+    solution: &mut Solution,
+    lp_bound: &mut f64,
+) -> Result<CutEnd, ModelError> {
+    shared.tables = Arc::new(OnceLock::new());
+    let mut pool = CutPool::default();
+    let first = solution.objective;
+    let budget = worker.relax.iterations() + 30 * shared.root_iterations + 20_000;
+    // Rounds that gain little are dear where the relaxation is large.
+    let patience = match shared.problem.rows.index.len() {
+        0..20_000 => 6,
+        20_000..200_000 => 4,
+        _ => 2,
+    };
+    let mut stalled = 0;
+    let mut ages: Vec<(u64, u32)> = Vec::new();
+    for round in 0..shared.settings.cut_rounds {
+        if shared.stopped() || worker.relax.iterations() > budget {
+            break;
+        }
+        worker.simple_rounding(shared, &solution.x)?;
+        if worker.fractional(shared, &solution.x).is_empty() {
+            break;
+        }
+        let cuts = {
+            let nonzeros = worker.relax.model().num_nonzeros();
+            let sources = cuts::gomory::sources(&shared.problem, solution, nonzeros);
+            let tableau = worker.relax.tableau(&sources);
+            let context = Context::new(
+                &shared.problem,
+                worker.relax.model(),
+                solution,
+                (&shared.lower, &shared.upper),
+                shared.tables(),
+                tableau,
+            );
+            cuts::separate(&context, &mut pool)
+        };
+        if cuts.is_empty() {
+            break;
+        }
+        if let Some(d) = &shared.debug {
+            for c in &cuts {
+                d.check_cut(&c.entries, c.rhs, "cut");
+            }
+        }
+        let rows: Vec<Arc<ExtraRow>> = cuts
+            .into_iter()
+            .map(|c| {
+                Arc::new(ExtraRow {
+                    tag: worker.fresh_id(),
+                    entries: c.entries,
+                    lower: f64::NEG_INFINITY,
+                    upper: c.rhs,
+                })
+            })
+            .collect();
+        ages.extend(rows.iter().map(|r| (r.tag, 0)));
+        worker.relax.add_rows(&rows)?;
+        let before = solution.objective;
+        match worker.relax.solve(worker.cutoff, &worker.domain)? {
+            Relaxed::Solved(s, b) => {
+                *solution = s;
+                *lp_bound = lp_bound.max(b);
+            }
+            Relaxed::Infeasible | Relaxed::Cutoff => return Ok(CutEnd::Closed),
+            Relaxed::Unbounded | Relaxed::Failed => {
+                // Without the rows that made trouble.
+                let tags: Vec<u64> = rows.iter().map(|r| r.tag).collect();
+                worker.relax.retain_rows(|_, r| !tags.contains(&r.tag))?;
+                if let Relaxed::Solved(s, b) = worker.relax.solve(worker.cutoff, &worker.domain)? {
+                    *solution = s;
+                    *lp_bound = lp_bound.max(b);
+                }
+                break;
+            }
+        }
+        if shared.settings.log {
+            eprintln!(
+                "  cuts, round {round:>3}: {:>5} new, {:>5} in, objective {:.9}",
+                rows.len(),
+                ages.len(),
+                solution.objective
+            );
+        }
+        // Rows that have been slack for some rounds go.
+        let base = shared.problem.num_rows();
+        for (k, age) in ages.iter_mut().enumerate() {
+            let basic = solution.basis.rows.get(base + k) == Some(&VarStatus::Basic);
+            age.1 = if basic { age.1 + 1 } else { 0 };
+        }
+        let old: Vec<bool> = ages.iter().map(|a| a.1 >= 2).collect();
+        drop_rows(worker, solution, base, &mut ages, &old)?;
+        let gain = solution.objective - before;
+        let total = solution.objective - first;
+        if gain > 0.003 * total && gain > 3e-5 * solution.objective.abs().max(1e-2) {
+            stalled = 0;
+        } else {
+            stalled += 1;
+            if stalled >= patience {
+                break;
+            }
+        }
+    }
+    let base = shared.problem.num_rows();
+    let slack: Vec<bool> = (0..ages.len())
+        .map(|k| solution.basis.rows.get(base + k) == Some(&VarStatus::Basic))
+        .collect();
+    drop_rows(worker, solution, base, &mut ages, &slack)?;
+    shared.rows = worker.relax.extra().to_vec();
+    Ok(CutEnd::Open)
+}
+
+/// Deletes extra rows, all of them basic, and their places in the solution.
+fn drop_rows(
+    worker: &mut Worker,
+    solution: &mut Solution,
+    base: usize,
+    ages: &mut Vec<(u64, u32)>,
+    gone: &[bool],
+) -> Result<(), ModelError> {
+    if !gone.contains(&true) {
+        return Ok(());
+    }
+    worker.relax.retain_rows(|k, _| !gone[k])?;
+    let keep = |k: usize| k < base || !gone[k - base];
+    let mut k = 0;
+    ages.retain(|_| {
+        k += 1;
+        !gone[k - 1]
+    });
+    let mut k = 0;
+    solution.basis.rows.retain(|_| {
+        k += 1;
+        keep(k - 1)
+    });
+    let mut k = 0;
+    solution.row_activity.retain(|_| {
+        k += 1;
+        keep(k - 1)
+    });
+    let mut k = 0;
+    solution.y.retain(|_| {
+        k += 1;
+        keep(k - 1)
+    });
+    Ok(())
+}

@@ -1,0 +1,229 @@
+//! The whole state of a search, and the way back into it.
+//!
+//! Everything that decides what happens next is in it except the factorisation of the linear programs and their pricing
+//! weights: a search that goes on from a state has the same tree to finish, but may choose among equally good vertices
+//! otherwise than the search that was not interrupted.
+
+use super::Search;
+use crate::mip::branching::pseudocost::PseudoCosts;
+use crate::mip::clauses::Learned;
+use crate::mip::conflict::Conflict;
+use crate::mip::outcome::{Info, SolveError, SolveStatus};
+use crate::mip::packed::{PackedBasis, PackedNodes};
+use crate::mip::presolve::Postsolve;
+use crate::mip::problem::Problem;
+use crate::mip::relaxation::ExtraRow;
+use crate::mip::root::RootData;
+use crate::mip::solver::Solver;
+use crate::mip::state_file;
+use crate::mip::worker::{Counters, Incumbent, Worker};
+use remat_lp::Solution;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+#[derive(Serialize, Deserialize)]
+struct Root {
+    objective: f64,
+    x: Vec<f64>,
+    row_activity: Vec<f64>,
+    y: Vec<f64>,
+    reduced_costs: Vec<f64>,
+    basis: PackedBasis,
+    lp_bound: f64,
+    bound: f64,
+    first_objective: f64,
+    iterations: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct State {
+    problem: Arc<Problem>,
+    postsolve: Postsolve,
+    rows: Vec<Arc<ExtraRow>>,
+    conflicts: Vec<Conflict>,
+    clauses: Vec<Learned>,
+    lower: Vec<f64>,
+    upper: Vec<f64>,
+    pseudo: PseudoCosts,
+    incumbent: Option<Incumbent>,
+    best: Vec<Incumbent>,
+    cutoff: f64,
+    base_cutoff: f64,
+    lower_bound: f64,
+    root_iterations: u64,
+    root: Option<Root>,
+    root_done: bool,
+    /// Those in memory, then those of every node file.
+    nodes: Vec<PackedNodes>,
+    picks: u64,
+    unresolved_bound: f64,
+    info: Info,
+    ticks: u64,
+    side_ticks: u64,
+    iterations: u64,
+    next_sub_mip: u64,
+    sub_mip_turn: u64,
+    may_restart: bool,
+    restarts: u32,
+    first_root: Option<f64>,
+    step: f64,
+    seconds: f64,
+    workers: Vec<Counters>,
+}
+
+impl Root {
+    fn new(data: &RootData) -> Root {
+        let s = &data.solution;
+        Root {
+            objective: s.objective,
+            x: s.x.clone(),
+            row_activity: s.row_activity.clone(),
+            y: s.y.clone(),
+            reduced_costs: s.reduced_costs.clone(),
+            basis: PackedBasis::new(&s.basis, &[]),
+            lp_bound: data.lp_bound,
+            bound: data.bound,
+            first_objective: data.first_objective,
+            iterations: data.iterations,
+        }
+    }
+
+    fn data(self) -> RootData {
+        RootData {
+            solution: Solution {
+                objective: self.objective,
+                x: self.x,
+                row_activity: self.row_activity,
+                y: self.y,
+                reduced_costs: self.reduced_costs,
+                basis: self.basis.unpack(),
+            },
+            lp_bound: self.lp_bound,
+            bound: self.bound,
+            first_objective: self.first_objective,
+            iterations: self.iterations,
+        }
+    }
+}
+
+impl Search {
+    pub(super) fn checkpoint_is_due(&self) -> bool {
+        let c = self.control.checkpoint.as_ref();
+        c.is_some_and(|c| self.seconds() >= self.last_checkpoint + c.seconds)
+    }
+
+    /// Writes the state file, if one is wanted. Between rounds only: no node may be under way.
+    pub fn write_checkpoint(&mut self) -> Result<(), SolveError> {
+        let Some(c) = &self.control.checkpoint else {
+            return Ok(());
+        };
+        let s = &self.shared;
+        let mut info = self.info;
+        info.unproven_bounds += self.workers.iter().map(|w| w.relax.unproven).sum::<u64>();
+        // Before the root is done the queue holds nothing but a stand-in for it.
+        let mut nodes = Vec::new();
+        if self.root_done {
+            nodes.push(PackedNodes::new(self.queue.iter()));
+            if let Some(files) = &self.files {
+                nodes.extend(files.all()?);
+            }
+        }
+        let state = State {
+            problem: s.problem.clone(),
+            postsolve: (*s.postsolve).clone(),
+            rows: s.rows.clone(),
+            conflicts: s.conflicts.clone(),
+            clauses: s.clauses.clone(),
+            lower: s.lower.clone(),
+            upper: s.upper.clone(),
+            pseudo: s.pseudo.clone(),
+            incumbent: s.incumbent.clone(),
+            best: self.best.clone(),
+            cutoff: s.cutoff,
+            base_cutoff: self.base_cutoff,
+            lower_bound: s.lower_bound,
+            root_iterations: s.root_iterations,
+            root: self.root.as_deref().map(Root::new),
+            root_done: self.root_done,
+            nodes,
+            picks: self.queue.picks(),
+            unresolved_bound: self.unresolved_bound,
+            info,
+            ticks: self.ticks() - self.side_ticks,
+            side_ticks: self.side_ticks,
+            iterations: self.iterations(),
+            next_sub_mip: self.next_sub_mip,
+            sub_mip_turn: self.sub_mip_turn,
+            may_restart: self.may_restart,
+            restarts: self.restarts,
+            first_root: self.first_root,
+            step: self.step,
+            seconds: self.seconds_before + self.seconds(),
+            workers: (self.away.iter().map(|w| w.counters))
+                .chain(self.workers.iter().map(|w| w.counters()))
+                .collect(),
+        };
+        let path = c.path.clone();
+        state_file::write(&path, &s.original, &state)?;
+        self.last_checkpoint = self.seconds();
+        Ok(())
+    }
+
+    /// A search that goes on from a state file.
+    pub fn resume(
+        solver: &Solver,
+        path: &Path,
+        stop: Arc<AtomicBool>,
+        start: Instant,
+    ) -> Result<Search, SolveError> {
+        let state: State = state_file::read(path, &solver.model)?;
+        let nonsense = || state_file::fail(path, "the nodes make no sense");
+        let problem = Arc::unwrap_or_clone(state.problem);
+        let mut search = Search::new(solver, problem, state.postsolve, stop, start, state.info)?;
+        let s = &mut search.shared;
+        s.rows = state.rows;
+        s.conflicts = state.conflicts;
+        s.clauses = state.clauses;
+        s.lower = state.lower;
+        s.upper = state.upper;
+        s.pseudo = state.pseudo;
+        s.incumbent = state.incumbent;
+        s.cutoff = s.cutoff.min(state.cutoff);
+        s.lower_bound = state.lower_bound;
+        s.root_iterations = state.root_iterations;
+        search.best = state.best;
+        search.base_cutoff = search.base_cutoff.min(state.base_cutoff);
+        search.root = state.root.map(|r| Arc::new(r.data()));
+        search.root_done = state.root_done;
+        for packed in state.nodes {
+            for node in packed.unpack().ok_or_else(nonsense)? {
+                search.queue.push(node);
+            }
+            search.balance_memory()?;
+        }
+        search.queue.set_picks(state.picks);
+        search.unresolved_bound = state.unresolved_bound;
+        search.ticks_before = state.ticks;
+        search.side_ticks = state.side_ticks;
+        search.side_iterations = state.iterations;
+        search.next_sub_mip = state.next_sub_mip;
+        search.sub_mip_turn = state.sub_mip_turn;
+        search.may_restart = state.may_restart;
+        search.restarts = state.restarts;
+        search.first_root = state.first_root;
+        search.step = state.step;
+        search.seconds_before = state.seconds;
+        search.status = SolveStatus::Optimal;
+        while search.workers.len() < state.workers.len() {
+            let slot = search.workers.len() as u64;
+            search.workers.push(Worker::new(&search.shared, slot)?);
+        }
+        for (w, c) in search.workers.iter_mut().zip(state.workers) {
+            w.set_counters(c);
+        }
+        Ok(search)
+    }
+}

@@ -1,0 +1,342 @@
+//! The search of one presolved problem: root, then rounds of plunges until no node is open.
+
+mod checkpoint;
+mod log;
+mod memory;
+mod opportunistic;
+mod root_node;
+mod round;
+mod sub_mip;
+
+use crate::mip::branching::pseudocost::PseudoCosts;
+use crate::mip::control::Control;
+use crate::mip::debug_solution::DebugSolution;
+use crate::mip::extend::{BestBound, BestEstimate, DepthFirst, NodeSelector};
+use crate::mip::outcome::{Info, Solution, SolveError, SolveResult, SolveStatus};
+use crate::mip::presolve;
+use crate::mip::problem::Problem;
+use crate::mip::root::RootData;
+use crate::mip::settings::NodeSelection;
+use crate::mip::solver::Solver;
+use crate::mip::spill::NodeFiles;
+use crate::mip::tree::NodeQueue;
+use crate::mip::worker::{Incumbent, Shared, Worker};
+pub(crate) use opportunistic::Outlet;
+use remat_lp::Sense;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+/// How a search hands over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RunEnd {
+    Done,
+    /// So much got fixed that presolve and the root are worth another turn.
+    Restart,
+}
+
+/// The tree, its workers and what they share.
+pub(crate) struct Search {
+    pub shared: Shared,
+    pub queue: NodeQueue,
+    pub workers: Vec<Worker>,
+    pub pool: Option<rayon::ThreadPool>,
+    pub root: Option<Arc<RootData>>,
+    pub info: Info,
+    pub start: Instant,
+    pub status: SolveStatus,
+    pub unresolved_bound: f64,
+    pub sense: Sense,
+    pub base_cutoff: f64,
+    pub last_line: f64,
+    /// Ticks before a restart or resume.
+    pub ticks_before: u64,
+    /// Ticks of restricted programs.
+    pub side_ticks: u64,
+    pub side_iterations: u64,
+    pub next_sub_mip: u64,
+    pub sub_mip_turn: u64,
+    /// Successes of late.
+    pub sub_mip_luck: u64,
+    /// Most of the integer columns that a restricted program fixes.
+    pub sub_mip_share: f64,
+    /// Ticks of the root, which restricted programs may use in any case.
+    pub root_ticks: u64,
+    /// Relaxation of a recent node.
+    pub relaxed: Vec<f64>,
+    pub may_restart: bool,
+    pub restarts: u32,
+    pub first_root: Option<f64>,
+    /// Largest step of the objective before restarts.
+    pub step: f64,
+    pub control: Control,
+    /// The best solutions, the best first.
+    pub best: Vec<Incumbent>,
+    /// Workers that are on threads of their own (opportunistic search).
+    pub away: Vec<opportunistic::Away>,
+    pub files: Option<NodeFiles>,
+    /// Whether the root is behind.
+    pub root_done: bool,
+    /// Seconds of the runs before, if this one resumes them.
+    pub seconds_before: f64,
+    pub last_checkpoint: f64,
+    /// Lines of the log so far.
+    pub lines: u32,
+}
+
+impl Search {
+    pub fn new(
+        solver: &Solver,
+        problem: Problem,
+        postsolve: presolve::Postsolve,
+        stop: Arc<AtomicBool>,
+        start: Instant,
+        info: Info,
+    ) -> Result<Search, SolveError> {
+        let settings = solver.settings.clone();
+        let selector: Arc<dyn NodeSelector> =
+            match (&solver.extensions.selector, settings.node_selection) {
+                (Some(s), _) => s.clone(),
+                (None, NodeSelection::BestBound) => Arc::new(BestBound),
+                (None, NodeSelection::BestEstimate) => Arc::new(BestEstimate),
+                (None, NodeSelection::DepthFirst) => Arc::new(DepthFirst),
+            };
+        let n = problem.num_cols();
+        let sense = solver.model.sense();
+        let base_cutoff = settings.cutoff.map_or(f64::INFINITY, |c| sense.sign() * c);
+        let pool = crate::mip::settings::thread_pool(settings.threads);
+        let debug = settings
+            .debug_solution
+            .as_ref()
+            .and_then(|x| DebugSolution::new(&problem, &postsolve, x));
+        let shared = Shared {
+            debug,
+            locks: Arc::new((0..n).map(|j| problem.locks(j)).collect()),
+            tables: Arc::new(OnceLock::new()),
+            lower: problem.lower.clone(),
+            upper: problem.upper.clone(),
+            problem: Arc::new(problem),
+            original: solver.model.clone(),
+            postsolve: Arc::new(postsolve),
+            settings,
+            extensions: solver.extensions.clone(),
+            rows: Vec::new(),
+            conflicts: Vec::new(),
+            clauses: Vec::new(),
+            pseudo: PseudoCosts::new(n),
+            incumbent: None,
+            cutoff: base_cutoff,
+            lower_bound: f64::NEG_INFINITY,
+            stop,
+            root_iterations: 0,
+            live: None,
+        };
+        let first = Worker::new(&shared, 0)?;
+        Ok(Search {
+            shared,
+            queue: NodeQueue::new(selector),
+            workers: vec![first],
+            pool,
+            root: None,
+            info,
+            start,
+            status: SolveStatus::Optimal,
+            unresolved_bound: f64::INFINITY,
+            sense,
+            base_cutoff,
+            last_line: 0.0,
+            ticks_before: 0,
+            side_ticks: 0,
+            side_iterations: 0,
+            next_sub_mip: 1,
+            sub_mip_turn: 0,
+            sub_mip_luck: 0,
+            sub_mip_share: 0.9,
+            root_ticks: 0,
+            relaxed: Vec::new(),
+            may_restart: false,
+            restarts: 0,
+            first_root: None,
+            step: 0.0,
+            control: solver.control.clone(),
+            best: Vec::new(),
+            away: Vec::new(),
+            files: None,
+            root_done: false,
+            seconds_before: 0.0,
+            last_checkpoint: start.elapsed().as_secs_f64(),
+            lines: 0,
+        })
+    }
+
+    /// The ladder.
+    pub fn run(&mut self) -> Result<RunEnd, SolveError> {
+        self.use_starts()?;
+        if !self.root_done && !self.solve_root()? {
+            return Ok(RunEnd::Done);
+        }
+        self.line(' ');
+        loop {
+            if let Some(status) = self.limit_reached() {
+                self.status = status;
+                return Ok(RunEnd::Done);
+            }
+            if self.opportunistic_is_due() {
+                self.run_opportunistically()?;
+                return Ok(RunEnd::Done);
+            }
+            let round = self.next_round();
+            if round.is_empty() {
+                debug_assert!(self.queue.is_empty());
+                return Ok(RunEnd::Done);
+            }
+            self.solve_round(round)?;
+            self.balance_memory()?;
+            if self.restart_is_due() {
+                return Ok(RunEnd::Restart);
+            }
+            while self.sub_mip_is_due() {
+                self.run_sub_mip()?;
+            }
+            if self.checkpoint_is_due() {
+                self.write_checkpoint()?;
+            }
+            self.line_if_due();
+        }
+    }
+
+    /// After the root node: whether a fifth of the integer columns got fixed since presolve.
+    pub fn restart_is_due(&mut self) -> bool {
+        if !std::mem::take(&mut self.may_restart) || self.queue.is_empty() || self.shared.stopped()
+        {
+            return false;
+        }
+        let p = &self.shared.problem;
+        let open = |l: &[f64], u: &[f64]| {
+            (0..p.num_cols())
+                .filter(|&j| p.integer[j] && l[j] < u[j])
+                .count()
+        };
+        let before = open(&p.lower, &p.upper);
+        let now = open(&self.shared.lower, &self.shared.upper);
+        now * 5 <= before * 4
+    }
+
+    pub fn limit_reached(&mut self) -> Option<SolveStatus> {
+        let l = &self.shared.settings.limits;
+        let ticks: u64 = self.ticks();
+        if self.queue.is_empty() {
+            None
+        } else if l.nodes.is_some_and(|n| self.info.nodes >= n) {
+            Some(SolveStatus::NodeLimit)
+        } else if l.ticks.is_some_and(|t| ticks >= t) {
+            Some(SolveStatus::TickLimit)
+        } else if self.memory_is_full() {
+            Some(SolveStatus::MemoryLimit)
+        } else if self.shared.stopped() {
+            let late = l.seconds.is_some_and(|s| self.seconds() >= s);
+            Some(if late {
+                SolveStatus::TimeLimit
+            } else {
+                SolveStatus::Interrupted
+            })
+        } else {
+            None
+        }
+    }
+
+    /// Wall-clock seconds of this run.
+    pub fn seconds(&self) -> f64 {
+        self.start.elapsed().as_secs_f64()
+    }
+
+    pub fn iterations(&self) -> u64 {
+        self.side_iterations
+            + self.away.iter().map(|w| w.iterations).sum::<u64>()
+            + self
+                .workers
+                .iter()
+                .map(|w| w.relax.iterations())
+                .sum::<u64>()
+    }
+
+    pub fn ticks(&self) -> u64 {
+        self.ticks_before
+            + self.side_ticks
+            + self.away.iter().map(|w| w.ticks).sum::<u64>()
+            + self.workers.iter().map(|w| w.ticks()).sum::<u64>()
+    }
+
+    pub fn bound(&self) -> f64 {
+        let open = self.queue.lowest_bound().unwrap_or(f64::INFINITY);
+        let open = self.away.iter().fold(open, |a, w| a.min(w.bound));
+        let filed = self
+            .files
+            .as_ref()
+            .map_or(f64::INFINITY, NodeFiles::lowest_bound);
+        let bound = open.min(filed).min(self.unresolved_bound);
+        let Some(s) = &self.shared.incumbent else {
+            return bound.min(self.base_cutoff);
+        };
+        // A restart may leave a problem with another step; the one that proved the cutoff counts.
+        let step = self.shared.problem.objective_step.max(self.step);
+        let closed = if step > 0.0 && self.shared.cutoff > s.objective - step {
+            // The objective has no value between the cutoff and this.
+            s.objective
+        } else {
+            self.shared.cutoff
+        };
+        bound.min(closed)
+    }
+
+    pub fn result(mut self) -> SolveResult {
+        let sign = self.sense.sign();
+        self.info.ticks = self.ticks();
+        self.info.lp_iterations = self.iterations();
+        self.info.unproven_bounds += self.workers.iter().map(|w| w.relax.unproven).sum::<u64>();
+        self.info.seconds = self.seconds_before + self.seconds();
+        self.info.restarts = u64::from(self.restarts);
+        self.line(' ');
+        if self.shared.settings.log {
+            for (k, w) in self.workers.iter().enumerate() {
+                eprintln!(
+                    "  worker {k}: LP iterations {} in {} nodes, {} strong branching, {} dives, {} in all",
+                    w.node_iterations,
+                    w.node_solves,
+                    w.strong_iterations,
+                    w.dive_iterations,
+                    w.relax.iterations()
+                );
+            }
+        }
+        let bound = self.bound();
+        let status = match (self.status, &self.shared.incumbent) {
+            (SolveStatus::Optimal, _) if self.unresolved_bound < self.shared.cutoff => {
+                SolveStatus::Unresolved
+            }
+            (SolveStatus::Optimal, None) => SolveStatus::Infeasible,
+            (status, _) => status,
+        };
+        SolveResult {
+            status,
+            solution: self.shared.incumbent.as_ref().map(|i| self.solution(i)),
+            pool: self
+                .best
+                .iter()
+                .take(self.shared.settings.pool_size.max(1))
+                .map(|i| self.solution(i))
+                .collect(),
+            certificate_problem: None,
+            dual_bound: sign * bound,
+            info: self.info,
+        }
+    }
+
+    fn solution(&self, i: &Incumbent) -> Solution {
+        Solution {
+            objective: self.shared.original.objective(&i.original),
+            x: i.original.clone(),
+            found_by: i.found_by,
+        }
+    }
+}

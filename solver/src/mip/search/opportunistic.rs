@@ -1,0 +1,272 @@
+//! Workers that take up nodes as they come: faster than rounds, since nobody waits, but no two runs are alike.
+//!
+//! The search itself stays with one thread, which sleeps nearly all the time: it hands jobs to the workers over channels
+//! and merges what they send back. A worker sends its open nodes before its plunge is over when others have nothing to
+//! do, and solutions at once; the value solutions must be below is an atomic that all of them read.
+
+use super::Search;
+use super::round::PLUNGE;
+use crate::mip::heuristics::neighbourhood::{self, Around, Verdict};
+use crate::mip::outcome::SolveError;
+use crate::mip::tree::Node;
+use crate::mip::worker::{Counters, Live, Report, Shared, Worker};
+use crossbeam_channel::{Receiver, Sender, unbounded};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// Longest sleep between two looks at clocks.
+const NAP: Duration = Duration::from_millis(50);
+
+/// What a worker is asked to do.
+enum Job {
+    Plunge(Arc<Shared>, Node, u64),
+    Neighbourhood(Arc<Shared>, Around),
+}
+
+/// What a worker says.
+pub(crate) struct News {
+    slot: usize,
+    report: Report,
+    /// Set at the end of a job.
+    end: Option<End>,
+}
+
+struct End {
+    fault: Option<Fault>,
+    away: Away,
+    side_ticks: u64,
+    side_iterations: u64,
+    /// What a neighbourhood came to.
+    verdict: Option<Verdict>,
+}
+
+/// Why a job has no result.
+enum Fault {
+    Error(SolveError),
+    /// To be passed on by the thread that waits for the answer.
+    Panic(Box<dyn Any + Send>),
+}
+
+/// Where a worker sends what cannot wait for the end of its plunge.
+pub(crate) struct Outlet {
+    slot: usize,
+    news: Sender<News>,
+}
+
+impl Outlet {
+    pub fn send(&self, report: Report) {
+        // The search hears the end of every plunge before it goes: it is still there.
+        let _ = self.news.send(News {
+            slot: self.slot,
+            report,
+            end: None,
+        });
+    }
+}
+
+/// A worker that is out of the search's hands.
+#[derive(Clone, Copy)]
+pub(crate) struct Away {
+    /// Lower bound of all that may come from its job; infinite when it has none.
+    pub bound: f64,
+    pub ticks: u64,
+    pub iterations: u64,
+    /// As of its last answer; states need them, or numbers of nodes would come twice.
+    pub counters: Counters,
+}
+
+impl Away {
+    fn new(w: &Worker) -> Away {
+        Away {
+            bound: f64::INFINITY,
+            ticks: w.ticks(),
+            iterations: w.relax.iterations(),
+            counters: w.counters(),
+        }
+    }
+}
+
+/// Works off jobs until there will be no more.
+fn work(worker: &mut Worker, slot: usize, jobs: &Receiver<Job>, news: &Sender<News>) {
+    for job in jobs {
+        let (mut side_ticks, mut side_iterations) = (0, 0);
+        let mut verdict = None;
+        let done = catch_unwind(AssertUnwindSafe(|| match job {
+            Job::Plunge(shared, node, limit) => {
+                worker.run(&shared, node, limit).map_err(SolveError::from)
+            }
+            Job::Neighbourhood(shared, around) => {
+                worker.begin(&shared);
+                worker.domain.reset(&shared.lower, &shared.upper);
+                let found = neighbourhood::run(&shared, &around)?;
+                verdict = Some(found.verdict);
+                (side_ticks, side_iterations) = (found.ticks, found.iterations);
+                if let Some(x) = found.x {
+                    worker.offer(&shared, &x, found.name)?;
+                }
+                Ok(std::mem::replace(&mut worker.report, Report::new()))
+            }
+        }));
+        let (report, fault) = match done {
+            Ok(Ok(report)) => (report, None),
+            Ok(Err(e)) => (Report::new(), Some(Fault::Error(e))),
+            Err(panic) => (Report::new(), Some(Fault::Panic(panic))),
+        };
+        let said = news.send(News {
+            slot,
+            report,
+            end: Some(End {
+                fault,
+                away: Away::new(worker),
+                side_ticks,
+                side_iterations,
+                verdict,
+            }),
+        });
+        if said.is_err() {
+            break;
+        }
+    }
+}
+
+impl Search {
+    pub(super) fn opportunistic_is_due(&self) -> bool {
+        let s = &self.shared.settings;
+        s.opportunistic && s.threads > 1 && !self.may_restart && self.root_done
+    }
+
+    /// The rest of the search.
+    pub(super) fn run_opportunistically(&mut self) -> Result<(), SolveError> {
+        let count = self.shared.settings.threads;
+        while self.workers.len() < count {
+            let slot = self.workers.len() as u64;
+            self.workers.push(Worker::new(&self.shared, slot)?);
+        }
+        let live = Arc::new(Live::new(self.shared.cutoff));
+        self.shared.live = Some(live.clone());
+        let (news, heard) = unbounded();
+        let mut workers = std::mem::take(&mut self.workers);
+        let idle: Vec<Worker> = workers.split_off(count);
+        self.away = workers.iter().chain(&idle).map(Away::new).collect();
+        let end = std::thread::scope(|scope| {
+            let mut jobs = Vec::new();
+            for (slot, worker) in workers.iter_mut().enumerate() {
+                let (job, jobs_of_worker) = unbounded();
+                let news = news.clone();
+                worker.outlet = Some(Outlet {
+                    slot,
+                    news: news.clone(),
+                });
+                scope.spawn(move || work(worker, slot, &jobs_of_worker, &news));
+                jobs.push(job);
+            }
+            // Dropping `jobs` at the end of this lets the workers go.
+            self.direct(&jobs, &heard, &live)
+        });
+        for w in &mut workers {
+            w.outlet = None;
+        }
+        self.shared.live = None;
+        workers.extend(idle);
+        self.workers = workers;
+        self.away.clear();
+        end
+    }
+
+    /// Hands out jobs and merges what comes back, until there is nothing left or a limit is reached.
+    fn direct(
+        &mut self,
+        jobs: &[Sender<Job>],
+        heard: &Receiver<News>,
+        live: &Live,
+    ) -> Result<(), SolveError> {
+        let mut busy = vec![false; jobs.len()];
+        // However often states are wanted, something has to happen between two of them.
+        let mut news_since_saving = false;
+        loop {
+            let saving = news_since_saving && self.checkpoint_is_due();
+            let ending = self.limit_reached();
+            live.pause
+                .store(saving || ending.is_some(), Ordering::Relaxed);
+            if !saving && ending.is_none() {
+                self.hand_out(jobs, &mut busy);
+            }
+            let hungry = busy.iter().filter(|b| !**b).count();
+            live.hungry.store(hungry, Ordering::Relaxed);
+            if hungry == busy.len() {
+                if let Some(status) = ending {
+                    self.status = status;
+                    return Ok(());
+                }
+                if self.queue.is_empty() {
+                    return Ok(());
+                }
+                if saving {
+                    self.write_checkpoint()?;
+                    news_since_saving = false;
+                    continue;
+                }
+            }
+            // No news is a moment to look at the clocks.
+            if let Ok(news) = heard.recv_timeout(NAP) {
+                self.hear(news, &mut busy)?;
+                self.balance_memory()?;
+                news_since_saving = true;
+                live.lower_cutoff(self.shared.cutoff);
+            }
+            self.line_if_due();
+        }
+    }
+
+    fn hear(&mut self, news: News, busy: &mut [bool]) -> Result<(), SolveError> {
+        self.merge(vec![news.report]);
+        let Some(end) = news.end else { return Ok(()) };
+        busy[news.slot] = false;
+        self.away[news.slot] = end.away;
+        self.side_ticks += end.side_ticks;
+        self.side_iterations += end.side_iterations;
+        if let Some(verdict) = end.verdict {
+            self.learn_from(verdict);
+        }
+        let Some(fault) = end.fault else {
+            return Ok(());
+        };
+        // The others stop at their next node; what they found is lost with the search.
+        self.shared.stop.store(true, Ordering::Relaxed);
+        match fault {
+            Fault::Error(e) => Err(e),
+            Fault::Panic(panic) => resume_unwind(panic),
+        }
+    }
+
+    /// A node, or a neighbourhood if it is time, to everyone who has nothing to do.
+    fn hand_out(&mut self, jobs: &[Sender<Job>], busy: &mut [bool]) {
+        self.queue.prune(self.shared.cutoff);
+        for slot in 0..jobs.len() {
+            if busy[slot] {
+                continue;
+            }
+            if self.sub_mip_is_due()
+                && let Some(around) = self.next_neighbourhood()
+            {
+                let shared = Arc::new(self.shared.clone());
+                let job = Job::Neighbourhood(shared, around);
+                busy[slot] = jobs[slot].send(job).is_ok();
+                continue;
+            }
+            let Some(node) = self.queue.pop() else { return };
+            self.shared.lower_bound = (self.queue.lowest_bound())
+                .unwrap_or(node.bound)
+                .min(node.bound);
+            let limit = self.shared.settings.limits.nodes.map_or(PLUNGE, |n| {
+                PLUNGE.min((n.saturating_sub(self.info.nodes) / jobs.len() as u64).max(1))
+            });
+            self.away[slot].bound = node.bound;
+            let shared = Arc::new(self.shared.clone());
+            busy[slot] = jobs[slot].send(Job::Plunge(shared, node, limit)).is_ok();
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! What comes before the tree: starts, the root, and programs whose relaxation is unbounded.
+
+use super::Search;
+use crate::mip::control::Control;
+use crate::mip::outcome::{SolveError, SolveResult, SolveStatus};
+use crate::mip::problem::Problem;
+use crate::mip::root::{self, RootEnd};
+use crate::mip::solver::Solver;
+use crate::mip::tree::Node;
+use crate::mip::worker::Report;
+use std::sync::Arc;
+
+/// How far from the origin a first integer point is looked for where the relaxation is unbounded, and nodes for each.
+const BOXES: [f64; 3] = [10.0, 1e3, 1e5];
+const BOX_NODES: u64 = 2_000;
+
+impl Search {
+    pub(super) fn use_starts(&mut self) -> Result<(), SolveError> {
+        let starts = std::mem::take(&mut self.shared.settings.starts);
+        let mut worker = self.workers.remove(0);
+        worker.begin(&self.shared);
+        for x in &starts {
+            if x.len() == self.shared.original.num_cols() {
+                worker.start(&self.shared, x)?;
+            }
+        }
+        let report = std::mem::replace(&mut worker.report, Report::new());
+        self.workers.insert(0, worker);
+        self.merge(vec![report]);
+        Ok(())
+    }
+
+    /// Relaxation, cuts and first heuristics; whether there is a tree to search.
+    pub(super) fn solve_root(&mut self) -> Result<bool, SolveError> {
+        let mut worker = self.workers.remove(0);
+        worker.begin(&self.shared);
+        let end = root::solve(&mut self.shared, &mut worker)?;
+        let report = std::mem::replace(&mut worker.report, Report::new());
+        self.workers.insert(0, worker);
+        // What a run that goes on from a state has to do again.
+        let again = match end {
+            RootEnd::Stopped => self.shared.stopped(),
+            RootEnd::Unbounded => true,
+            RootEnd::Open(_) | RootEnd::Closed => false,
+        };
+        let end = match end {
+            RootEnd::Open(data) => {
+                self.shared.lower_bound = data.bound;
+                self.shared.root_iterations = data.iterations;
+                let first = *self.first_root.get_or_insert(data.first_objective);
+                self.info.root_lp = self.sense.sign() * first;
+                self.info.root_bound = self.sense.sign() * data.bound;
+                self.info.cuts = self.shared.rows.len() as u64;
+                let node = Node {
+                    id: 0,
+                    depth: 0,
+                    bound: data.bound,
+                    estimate: data.bound,
+                    path: None,
+                    basis: None,
+                    branched: None,
+                };
+                self.root = Some(Arc::new(data));
+                self.queue.push(node);
+                true
+            }
+            RootEnd::Closed => false,
+            RootEnd::Stopped => {
+                // Nothing is known but what was before a restart. A run that goes on from here starts over.
+                self.queue.push(Node {
+                    id: 0,
+                    depth: 0,
+                    bound: self.shared.lower_bound,
+                    estimate: self.shared.lower_bound,
+                    path: None,
+                    basis: None,
+                    branched: None,
+                });
+                true
+            }
+            RootEnd::Unbounded => {
+                self.find_any_point()?;
+                false
+            }
+        };
+        self.root_done = !again;
+        self.root_ticks = self.workers[0].ticks();
+        self.merge(vec![report]);
+        Ok(end)
+    }
+
+    /// The relaxation is unbounded. With rational data the program is unbounded exactly if it has a feasible point
+    /// (Meyer 1974).
+    pub(super) fn find_any_point(&mut self) -> Result<(), SolveError> {
+        let mut p = (*self.shared.problem).clone();
+        p.cost.fill(0.0);
+        p.offset = 0.0;
+        // Where nothing bounds the integers a tree may be infinite beside a point: near the origin it is not.
+        for radius in BOXES {
+            let mut near = p.clone();
+            for j in (0..near.cost.len()).filter(|&j| p.integer[j]) {
+                let centre = p.lower[j].max(0.0).min(p.upper[j]);
+                near.lower[j] = p.lower[j].max(centre - radius);
+                near.upper[j] = p.upper[j].min(centre + radius);
+            }
+            // A box that holds the whole program would only have it solved twice.
+            if near.lower == p.lower && near.upper == p.upper {
+                break;
+            }
+            let result = self.solve_for_any_point(&near, Some(BOX_NODES))?;
+            self.info.nodes += result.info.nodes;
+            if result.status == SolveStatus::Optimal {
+                return self.note_any_point(result);
+            }
+        }
+        let result = self.solve_for_any_point(&p, None)?;
+        self.info.nodes += result.info.nodes;
+        self.note_any_point(result)
+    }
+
+    fn solve_for_any_point(
+        &self,
+        p: &Problem,
+        nodes: Option<u64>,
+    ) -> Result<SolveResult, SolveError> {
+        let mut settings = self.shared.settings.clone();
+        settings.cutoff = None;
+        settings.limits.interrupt = Some(self.shared.stop.clone());
+        if nodes.is_some() {
+            settings.limits.nodes = nodes;
+        }
+        settings.log = false;
+        Solver {
+            model: Arc::new(p.to_model()?),
+            settings,
+            extensions: self.shared.extensions.clone(),
+            control: Control {
+                node_files: self.control.node_files.as_ref().map(|f| f.join("point")),
+                ..Control::default()
+            },
+        }
+        .run()
+    }
+
+    fn note_any_point(&mut self, result: SolveResult) -> Result<(), SolveError> {
+        self.status = match result.status {
+            SolveStatus::Optimal => SolveStatus::Unbounded,
+            other => other,
+        };
+        self.unresolved_bound = f64::NEG_INFINITY;
+        if self.status == SolveStatus::Infeasible {
+            self.unresolved_bound = f64::INFINITY;
+        }
+        if let Some(s) = result.solution {
+            let mut worker = self.workers.remove(0);
+            worker.begin(&self.shared);
+            worker.offer(&self.shared, &s.x, "feasibility")?;
+            let report = std::mem::replace(&mut worker.report, Report::new());
+            self.workers.insert(0, worker);
+            self.merge(vec![report]);
+        }
+        Ok(())
+    }
+}

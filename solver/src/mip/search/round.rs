@@ -1,0 +1,135 @@
+//! Parallel rounds: nodes go out to workers, what comes back is merged in order.
+
+use super::Search;
+use crate::mip::outcome::SolveError;
+use crate::mip::tree::Node;
+use crate::mip::worker::{Incumbent, Report, Worker};
+use crate::mip::{clauses, conflict};
+use rayon::prelude::*;
+
+/// Most nodes of one plunge.
+pub(super) const PLUNGE: u64 = 100;
+
+impl Search {
+    /// The nodes of the next round: one while the tree is small, then more.
+    pub(super) fn next_round(&mut self) -> Vec<Node> {
+        self.queue.prune(self.shared.cutoff);
+        let width = (self.queue.len() / 8).clamp(1, self.shared.settings.round_width);
+        self.shared.lower_bound = self.queue.lowest_bound().unwrap_or(self.shared.cutoff);
+        (0..width).map_while(|_| self.queue.pop()).collect()
+    }
+
+    /// Every node to a worker of its own; results are merged in order, so the number of threads does not matter.
+    pub(super) fn solve_round(&mut self, round: Vec<Node>) -> Result<(), SolveError> {
+        while self.workers.len() < round.len() {
+            self.workers
+                .push(Worker::new(&self.shared, self.workers.len() as u64)?);
+        }
+        // The root alone first: what it fixes may be worth a restart.
+        let most = if self.may_restart { 1 } else { PLUNGE };
+        let limit = self.shared.settings.limits.nodes.map_or(most, |n| {
+            most.min((n.saturating_sub(self.info.nodes) / round.len() as u64).max(1))
+        });
+        let shared = &self.shared;
+        let jobs = self.workers.iter_mut().zip(round);
+        let reports: Vec<Result<Report, remat_lp::ModelError>> = match &self.pool {
+            Some(pool) => {
+                let jobs: Vec<_> = jobs.collect();
+                pool.install(|| {
+                    jobs.into_par_iter()
+                        .map(|(w, n)| w.run(shared, n, limit))
+                        .collect()
+                })
+            }
+            None => jobs.map(|(w, n)| w.run(shared, n, limit)).collect(),
+        };
+        let reports = reports.into_iter().collect::<Result<Vec<_>, _>>()?;
+        self.merge(reports);
+        Ok(())
+    }
+
+    pub(super) fn merge(&mut self, reports: Vec<Report>) {
+        let mut improved = None;
+        let (mut learned, mut used) = (Vec::new(), Vec::new());
+        let (mut new_clauses, mut used_clauses) = (Vec::new(), Vec::new());
+        for r in reports {
+            learned.extend(r.learned);
+            used.extend(r.used);
+            new_clauses.extend(r.clauses);
+            used_clauses.extend(r.used_clauses);
+            self.info.nodes += r.nodes;
+            self.info.strong_branchings += r.strong;
+            self.info.refused += r.refused;
+            self.unresolved_bound = self.unresolved_bound.min(r.unresolved_bound);
+            for o in r.observations {
+                self.shared.pseudo.observe(o);
+            }
+            self.shared.rows.extend(r.rows);
+            if let Some((lower, upper)) = r.root_bounds {
+                for j in 0..lower.len() {
+                    self.shared.lower[j] = self.shared.lower[j].max(lower[j]);
+                    self.shared.upper[j] = self.shared.upper[j].min(upper[j]);
+                }
+            }
+            for s in r.solutions {
+                let found_by = s.found_by;
+                if self.accept(s) {
+                    improved = Some(found_by);
+                }
+            }
+            for s in r.others {
+                self.keep(s);
+            }
+            if let Some(x) = r.relaxed {
+                self.relaxed = x;
+            }
+            for n in r.open {
+                self.queue.push(n);
+            }
+        }
+        conflict::merge(&mut self.shared.conflicts, learned, used);
+        clauses::merge(&mut self.shared.clauses, new_clauses, used_clauses);
+        if let Some(found_by) = improved {
+            self.queue.prune(self.shared.cutoff);
+            if self.shared.settings.reduced_cost_fixing
+                && let Some(root) = &self.root
+            {
+                root.tighten(&mut self.shared);
+            }
+            self.line(super::log::letter(found_by));
+        }
+    }
+
+    /// Puts a solution among the best, if it is one of them and new.
+    fn keep(&mut self, s: Incumbent) {
+        let place = self.best.partition_point(|b| b.objective <= s.objective);
+        // Some more than asked for: neighbourhoods lie between good solutions.
+        let size = self.shared.settings.pool_size.max(5);
+        if place >= size || self.best.iter().any(|b| b.original == s.original) {
+            return;
+        }
+        self.best.insert(place, s);
+        self.best.truncate(size);
+    }
+
+    pub(super) fn accept(&mut self, s: Incumbent) -> bool {
+        if self
+            .shared
+            .incumbent
+            .as_ref()
+            .is_some_and(|i| i.objective <= s.objective)
+        {
+            return false;
+        }
+        self.shared.cutoff = self.shared.cutoff.min(self.shared.cutoff_for(s.objective));
+        self.keep(s.clone());
+        if !self.control.observers.is_empty() {
+            let solution = self.solution(&s);
+            for o in &self.control.observers {
+                o.incumbent(&solution);
+            }
+        }
+        self.shared.incumbent = Some(s);
+        true
+    }
+}

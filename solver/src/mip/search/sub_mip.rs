@@ -1,0 +1,111 @@
+//! When restricted programs are searched for better solutions.
+
+use super::Search;
+use crate::mip::heuristics::neighbourhood::{self, Around, Verdict};
+use crate::mip::outcome::SolveError;
+use crate::mip::worker::Report;
+
+impl Search {
+    pub(super) fn sub_mip_is_due(&self) -> bool {
+        let s = &self.shared.settings;
+        s.heuristics
+            && s.sub_mips
+            && self.info.nodes >= self.next_sub_mip
+            && !self.queue.is_empty()
+            && self.root.is_some()
+            && !self.shared.stopped()
+            && !self.shared.extensions.need_columns()
+    }
+
+    /// The next neighbourhood, if there is something left to spend.
+    pub(super) fn next_neighbourhood(&mut self) -> Option<Around> {
+        let root = self.root.clone()?;
+        // What was found of late earns further turns; without a solution nothing matters more.
+        let main = self.ticks() - self.side_ticks;
+        let bound = self.shared.lower_bound;
+        // Far from the bound a better solution is likely; if many turns have found none, it is the bound that is bad.
+        let early = self.sub_mip_turn < 12;
+        let poor = (self.shared.incumbent.as_ref())
+            .is_none_or(|i| early && i.objective - bound > 0.05 * i.objective.abs());
+        let share = if poor {
+            60
+        } else {
+            15 + 10 * self.sub_mip_luck.min(3)
+        };
+        if self.side_ticks > main / 100 * share + self.root_ticks {
+            self.next_sub_mip = self.info.nodes + 50;
+            return None;
+        }
+        let turn = self.sub_mip_turn;
+        self.sub_mip_turn += 1;
+        self.next_sub_mip = if turn < 4 {
+            self.info.nodes
+        } else {
+            self.info.nodes + 100 + self.info.nodes / 10
+        };
+        Some(Around {
+            root,
+            relaxed: self.relaxed.clone(),
+            best: self.best.clone(),
+            share: self.sub_mip_share,
+            turn,
+            ticks: if poor {
+                (main / 5).max(self.root_ticks)
+            } else {
+                (main / 10).max(self.root_ticks / 2)
+            },
+        })
+    }
+
+    /// Adapts how much is fixed and how often.
+    pub(super) fn learn_from(&mut self, verdict: Verdict) {
+        // Quickly searched to the end: more freedom next time. Not searched to the end: less.
+        match verdict {
+            Verdict::FarTooSmall if self.sub_mip_share > 0.45 => {
+                // The same again at once: it cost nothing.
+                self.sub_mip_share -= 0.15;
+                self.sub_mip_turn -= 1;
+                self.next_sub_mip = self.info.nodes;
+                return;
+            }
+            Verdict::TooSmall | Verdict::FarTooSmall => {
+                self.sub_mip_share = (self.sub_mip_share - 0.1).max(0.3)
+            }
+            Verdict::TooLarge => self.sub_mip_share = (self.sub_mip_share + 0.05).min(0.97),
+            Verdict::Right => self.sub_mip_share = (self.sub_mip_share - 0.05).max(0.3),
+            Verdict::Better => {
+                self.sub_mip_luck += 1;
+                self.next_sub_mip = self.info.nodes;
+                return;
+            }
+        }
+        if self.sub_mip_turn.is_multiple_of(3) {
+            self.sub_mip_luck = self.sub_mip_luck.saturating_sub(1);
+        }
+    }
+
+    pub(super) fn run_sub_mip(&mut self) -> Result<(), SolveError> {
+        let Some(around) = self.next_neighbourhood() else {
+            return Ok(());
+        };
+        let found = neighbourhood::run(&self.shared, &around)?;
+        self.side_ticks += found.ticks;
+        self.side_iterations += found.iterations;
+        if self.shared.settings.log {
+            eprintln!(
+                "  {}: {:?}, {} ticks of {}, share {:.2}",
+                found.name, found.verdict, found.ticks, around.ticks, around.share
+            );
+        }
+        if let Some(x) = found.x {
+            let mut worker = self.workers.remove(0);
+            worker.begin(&self.shared);
+            worker.offer(&self.shared, &x, found.name)?;
+            let report = std::mem::replace(&mut worker.report, Report::new());
+            self.workers.insert(0, worker);
+            self.merge(vec![report]);
+        }
+        self.learn_from(found.verdict);
+        Ok(())
+    }
+}

@@ -1,0 +1,174 @@
+//! What a user may set: tolerances, switches, limits.
+
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Limits of a solve; the default has none. Only `seconds` and `interrupt` depend on the clock: with the others the
+/// same input gives the same tree.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Wall-clock seconds.
+    pub seconds: Option<f64>,
+    /// Nodes of the tree.
+    pub nodes: Option<u64>,
+    /// Deterministic work units (about one per matrix entry touched).
+    pub ticks: Option<u64>,
+    /// Bytes of open nodes in memory. With a folder for node files ([`crate::mip::Control::node_files`]) the least promising
+    /// ones go there; without, the search ends.
+    pub memory_bytes: Option<u64>,
+    /// Stop at the next node after another thread sets this.
+    #[serde(skip)]
+    pub interrupt: Option<Arc<AtomicBool>>,
+}
+
+/// Order in which open nodes are taken up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NodeSelection {
+    /// Smallest bound first.
+    BestBound,
+    /// Smallest estimate of the best solution below first, now and then the best bound.
+    #[default]
+    BestEstimate,
+    /// Deepest first.
+    DepthFirst,
+}
+
+/// Tolerances and switches of a solve.
+///
+/// ```
+/// let s = remat_solver::mip::Settings { cuts: false, ..Default::default() };
+/// assert_eq!(s.integrality_tolerance, 1e-6);
+/// ```
+///
+/// They can be read from any format that `serde` knows; what is not said keeps its default, and a name that does not
+/// exist is an error.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Limits.
+    pub limits: Limits,
+    /// Stop when `primal - dual <= relative_gap * |primal|`.
+    pub relative_gap: f64,
+    /// Stop when `primal - dual <= absolute_gap`.
+    pub absolute_gap: f64,
+    /// Largest violation of a row or bound in a solution (or a billionth of the side, where that is more).
+    pub feasibility_tolerance: f64,
+    /// Largest distance from an integer that counts as none in the linear relaxation. Solutions are rounded exactly.
+    pub integrality_tolerance: f64,
+    /// Only solutions better than this (in the model's sense) are wanted.
+    pub cutoff: Option<f64>,
+    /// Prune only by bounds computed with every rounding error accounted for, and by verified Farkas proofs.
+    pub safe_bounds: bool,
+    /// Reduce the model first.
+    pub presolve: bool,
+    /// Presolve and solve the root again when much got fixed there.
+    pub restarts: bool,
+    /// Probe binaries in presolve.
+    pub probing: bool,
+    /// Bound propagation at nodes.
+    pub propagation: bool,
+    /// Fix by reduced costs.
+    pub reduced_cost_fixing: bool,
+    /// Learn rows for propagation from closed nodes.
+    pub conflicts: bool,
+    /// Learn clauses over bounds from closed nodes, at the first unique implication point.
+    pub clauses: bool,
+    /// Cutting planes at the root.
+    pub cuts: bool,
+    /// Cutting planes at nodes of the tree, valid below them.
+    pub local_cuts: bool,
+    /// Most separation rounds at the root.
+    pub cut_rounds: usize,
+    /// Primal heuristics.
+    pub heuristics: bool,
+    /// Heuristics that solve restricted programs (RINS, RENS).
+    pub sub_mips: bool,
+    /// Strong branching until a column has this many observations in each direction; 0 turns it off.
+    pub reliability: u32,
+    /// Order of nodes.
+    pub node_selection: NodeSelection,
+    /// Worker threads. The tree does not depend on it, unless `opportunistic` is set.
+    pub threads: usize,
+    /// Workers take up nodes as they come instead of in rounds: faster on several threads, but the tree and which of
+    /// several optimal solutions is found depend on the moment.
+    pub opportunistic: bool,
+    /// How many of the best solutions found are kept for [`crate::mip::SolveResult::pool`].
+    pub pool_size: usize,
+    /// Most nodes of a parallel round. The tree does depend on it.
+    pub round_width: usize,
+    /// Points to start from, one number per column of the model; unusable ones are ignored.
+    #[serde(skip)]
+    pub starts: Vec<Vec<f64>>,
+    /// A point known to be feasible: debug builds stop where a cut, a reduction or a pruned node loses it although it is
+    /// better than the best solution. Ignored in release builds.
+    #[serde(skip)]
+    pub debug_solution: Option<Vec<f64>>,
+    /// Searches this one is nested in: restricted programs have restricted programs of their own, to a depth.
+    #[doc(hidden)]
+    #[serde(skip)]
+    pub nesting: u32,
+    /// Seed of all pseudo-random choices.
+    pub seed: u64,
+    /// Progress lines on standard error.
+    pub log: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            limits: Limits::default(),
+            relative_gap: 1e-7,
+            absolute_gap: 1e-9,
+            feasibility_tolerance: 1e-6,
+            integrality_tolerance: 1e-6,
+            cutoff: None,
+            safe_bounds: true,
+            presolve: true,
+            restarts: true,
+            probing: true,
+            propagation: true,
+            reduced_cost_fixing: true,
+            conflicts: true,
+            clauses: true,
+            cuts: true,
+            local_cuts: true,
+            cut_rounds: 60,
+            heuristics: true,
+            sub_mips: true,
+            reliability: 4,
+            node_selection: NodeSelection::default(),
+            threads: 1,
+            opportunistic: false,
+            pool_size: 1,
+            round_width: 4,
+            starts: Vec::new(),
+            debug_solution: None,
+            nesting: 0,
+            seed: 1,
+            log: false,
+        }
+    }
+}
+
+/// A named setting with its value.
+type Named = (&'static str, f64);
+
+/// The first gap that is negative or tolerance that is out of reach, with what would be right.
+pub(crate) fn out_of_range(
+    gaps: &[Named],
+    tolerances: &[Named],
+) -> Option<(&'static str, f64, &'static str)> {
+    let gap = gaps.iter().find(|(_, v)| v.is_nan() || *v < 0.0);
+    let tolerance = || tolerances.iter().find(|(_, v)| !(1e-10..=1e-3).contains(v));
+    gap.map(|&(name, v)| (name, v, "a number not below 0"))
+        .or_else(|| tolerance().map(|&(name, v)| (name, v, "a number between 1e-10 and 1e-3")))
+}
+
+/// Threads for the rounds of a search; none where one is enough, or more cannot be had.
+pub(crate) fn thread_pool(threads: usize) -> Option<rayon::ThreadPool> {
+    let build = || rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    (threads > 1).then(build)?.ok()
+}

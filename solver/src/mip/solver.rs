@@ -1,0 +1,276 @@
+//! The way in: a model, settings and extensions, then presolve, search and restarts.
+
+use crate::mip::control::Control;
+use crate::mip::extend::{BranchingRule, Heuristic, NodeSelector, Propagator, Separator};
+use crate::mip::outcome::{Info, SolveError, SolveResult, SolveStatus};
+use crate::mip::presolve::{self, Presolved};
+use crate::mip::problem::Problem;
+use crate::mip::search::{RunEnd, Search};
+use crate::mip::settings::Settings;
+use remat_lp::Model;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// What a domain plugged in.
+#[derive(Clone, Default)]
+pub(crate) struct Extensions {
+    pub branching: Vec<Arc<dyn BranchingRule>>,
+    pub separators: Vec<Arc<dyn Separator>>,
+    pub heuristics: Vec<Arc<dyn Heuristic>>,
+    pub propagators: Vec<Arc<dyn Propagator>>,
+    pub selector: Option<Arc<dyn NodeSelector>>,
+}
+
+impl Extensions {
+    pub fn need_columns(&self) -> bool {
+        !(self.branching.is_empty()
+            && self.separators.is_empty()
+            && self.heuristics.is_empty()
+            && self.propagators.is_empty())
+    }
+}
+
+/// A mixed-integer program about to be solved.
+///
+/// ```
+/// use remat_lp::{ModelBuilder, Sense};
+/// use remat_solver::mip::{Settings, SolveStatus, Solver};
+/// // max 5x + 4y, 6x + 4y <= 24, x + 2y <= 6, integers
+/// let mut b = ModelBuilder::new(Sense::Maximise);
+/// let x = b.add_col(5.0, 0.0..);
+/// let y = b.add_col(4.0, 0.0..);
+/// b.set_integer(x, true);
+/// b.set_integer(y, true);
+/// b.add_row(..=24.0, [(x, 6.0), (y, 4.0)]);
+/// b.add_row(..=6.0, [(x, 1.0), (y, 2.0)]);
+/// let result = Solver::new(b.build().unwrap(), Settings::default()).run().unwrap();
+/// assert_eq!(result.status, SolveStatus::Optimal);
+/// assert_eq!(result.solution.unwrap().objective, 20.0);
+/// ```
+pub struct Solver {
+    pub(crate) model: Arc<Model>,
+    pub(crate) settings: Settings,
+    pub(crate) extensions: Extensions,
+    pub(crate) control: Control,
+}
+
+impl Solver {
+    /// A solver for a model; integer columns are those marked as such.
+    pub fn new(model: impl Into<Arc<Model>>, settings: Settings) -> Solver {
+        Solver {
+            model: model.into(),
+            settings,
+            extensions: Extensions::default(),
+            control: Control::default(),
+        }
+    }
+
+    /// Asks this rule before the built-in branching; earlier ones first.
+    pub fn with_branching(mut self, rule: Arc<dyn BranchingRule>) -> Self {
+        self.extensions.branching.push(rule);
+        self
+    }
+
+    /// Separates at every node.
+    pub fn with_separator(mut self, separator: Arc<dyn Separator>) -> Self {
+        self.extensions.separators.push(separator);
+        self
+    }
+
+    /// Runs at every node.
+    pub fn with_heuristic(mut self, heuristic: Arc<dyn Heuristic>) -> Self {
+        self.extensions.heuristics.push(heuristic);
+        self
+    }
+
+    /// Propagates at every node.
+    pub fn with_propagator(mut self, propagator: Arc<dyn Propagator>) -> Self {
+        self.extensions.propagators.push(propagator);
+        self
+    }
+
+    /// Orders the open nodes, in place of the selection of the settings.
+    pub fn with_selector(mut self, selector: Arc<dyn NodeSelector>) -> Self {
+        self.extensions.selector = Some(selector);
+        self
+    }
+
+    /// Observers and files of the search.
+    pub fn with_control(mut self, control: Control) -> Self {
+        self.control = control;
+        self
+    }
+
+    /// Solves.
+    ///
+    /// # Errors
+    /// A setting that makes no sense, or a model the linear programming core refuses.
+    pub fn run(&self) -> Result<SolveResult, SolveError> {
+        self.check_settings()?;
+        let start = Instant::now();
+        let stop = Arc::new(AtomicBool::new(false));
+        let done = AtomicBool::new(false);
+        let limits = &self.settings.limits;
+        std::thread::scope(|scope| {
+            if limits.seconds.is_some() || limits.interrupt.is_some() {
+                // The clock and the outside world reach the search through one flag.
+                scope.spawn(|| {
+                    let mut nap = Duration::from_micros(200);
+                    while !done.load(Ordering::Acquire) {
+                        let late = limits
+                            .seconds
+                            .is_some_and(|s| start.elapsed().as_secs_f64() >= s);
+                        let asked = limits
+                            .interrupt
+                            .as_ref()
+                            .is_some_and(|i| i.load(Ordering::Relaxed));
+                        if late || asked {
+                            stop.store(true, Ordering::Relaxed);
+                        }
+                        std::thread::sleep(nap);
+                        nap = (nap * 2).min(Duration::from_millis(10));
+                    }
+                });
+            }
+            let mut result = self.run_until(&stop, start);
+            if let Ok(r) = &mut result {
+                r.certificate_problem = self.certify(r, &stop);
+            }
+            done.store(true, Ordering::Release);
+            result
+        })
+    }
+
+    /// Writes the certificate, if one is wanted; why not, if that fails.
+    fn certify(&self, result: &SolveResult, stop: &Arc<AtomicBool>) -> Option<String> {
+        let path = self.control.certificate.as_ref()?;
+        let lazy = self.extensions.separators.iter().any(|s| s.is_lazy());
+        if lazy || self.settings.cutoff.is_some() {
+            return Some("lazy rows and cutoffs are no part of the model".into());
+        }
+        let gaps = (self.settings.relative_gap, self.settings.absolute_gap);
+        let written = crate::mip::certificate::write(path, &self.model, result, gaps, stop.clone());
+        written.err().map(|e| e.to_string())
+    }
+
+    fn check_settings(&self) -> Result<(), SolveError> {
+        let s = &self.settings;
+        let bad = |name, value: f64, expected| {
+            Err(SolveError::Setting {
+                name,
+                value: value.to_string(),
+                expected,
+            })
+        };
+        let gaps = [
+            ("relative_gap", s.relative_gap),
+            ("absolute_gap", s.absolute_gap),
+        ];
+        let tolerances = [
+            ("feasibility_tolerance", s.feasibility_tolerance),
+            ("integrality_tolerance", s.integrality_tolerance),
+        ];
+        if let Some((name, v, expected)) = crate::mip::settings::out_of_range(&gaps, &tolerances) {
+            return bad(name, v, expected);
+        }
+        if s.round_width == 0 || s.round_width > 255 {
+            return bad(
+                "round_width",
+                s.round_width as f64,
+                "a number between 1 and 255",
+            );
+        }
+        Ok(())
+    }
+
+    fn run_until(&self, stop: &Arc<AtomicBool>, start: Instant) -> Result<SolveResult, SolveError> {
+        let reduce = self.settings.presolve && !self.extensions.need_columns();
+        let mut search = match &self.control.resume {
+            Some(path) => Search::resume(self, path, stop.clone(), start)?,
+            None => match self.presolved(reduce, stop, start)? {
+                Ok(search) => search,
+                Err(result) => return Ok(*result),
+            },
+        };
+        // A file that cannot be written is better noticed now than in an hour.
+        search.write_checkpoint()?;
+        while search.run()? == RunEnd::Restart {
+            let mut p = (*search.shared.problem).clone();
+            for j in 0..p.num_cols() {
+                if p.integer[j] {
+                    p.lower[j] = search.shared.lower[j];
+                    p.upper[j] = search.shared.upper[j];
+                }
+            }
+            match presolve::run(p, &self.settings, true, stop) {
+                // Nothing better than the best solution is left.
+                Presolved::Infeasible => {
+                    search.queue.prune(f64::NEG_INFINITY);
+                    break;
+                }
+                Presolved::Reduced(p, post) => {
+                    let post = search.shared.postsolve.then(&post);
+                    let mut next = Search::new(self, *p, post, stop.clone(), start, search.info)?;
+                    next.ticks_before = search.ticks() - search.side_ticks;
+                    next.side_ticks = search.side_ticks;
+                    next.side_iterations = search.iterations();
+                    next.info.unproven_bounds +=
+                        search.workers.iter().map(|w| w.relax.unproven).sum::<u64>();
+                    next.unresolved_bound = search.unresolved_bound;
+                    // What the tree has proven remains so if the time ends before the new root.
+                    next.shared.lower_bound =
+                        search.queue.lowest_bound().unwrap_or(f64::NEG_INFINITY);
+                    next.restarts = search.restarts + 1;
+                    next.may_restart = next.restarts < 4;
+                    next.first_root = search.first_root;
+                    next.best = std::mem::take(&mut search.best);
+                    next.seconds_before = search.seconds_before;
+                    next.last_checkpoint = search.last_checkpoint;
+                    next.lines = search.lines;
+                    next.step = search.step.max(search.shared.problem.objective_step);
+                    next.shared.settings.starts.clear();
+                    if let Some(mut best) = search.shared.incumbent.take() {
+                        best.x = next.shared.postsolve.project(&best.original);
+                        next.shared.cutoff = next.shared.cutoff.min(search.shared.cutoff);
+                        next.shared.incumbent = Some(best);
+                    }
+                    search = next;
+                }
+            }
+        }
+        search.write_checkpoint()?;
+        Ok(search.result())
+    }
+
+    /// A search of the presolved problem, or the result where presolve has found it.
+    fn presolved(
+        &self,
+        reduce: bool,
+        stop: &Arc<AtomicBool>,
+        start: Instant,
+    ) -> Result<Result<Search, Box<SolveResult>>, SolveError> {
+        let problem = Problem::from_model(&self.model);
+        let sign = self.model.sense().sign();
+        let mut info = Info::default();
+        let (problem, postsolve) = match presolve::run(problem, &self.settings, reduce, stop) {
+            Presolved::Infeasible => {
+                info.seconds = start.elapsed().as_secs_f64();
+                return Ok(Err(Box::new(SolveResult {
+                    status: SolveStatus::Infeasible,
+                    solution: None,
+                    pool: Vec::new(),
+                    certificate_problem: None,
+                    dual_bound: sign * self.settings.cutoff.map_or(f64::INFINITY, |c| sign * c),
+                    info,
+                })));
+            }
+            Presolved::Reduced(p, post) => (*p, post),
+        };
+        info.presolved_rows = problem.num_rows() as u64;
+        info.presolved_cols = problem.num_cols() as u64;
+        let mut search = Search::new(self, problem, postsolve, stop.clone(), start, info)?;
+        search.may_restart = reduce && self.settings.restarts;
+        Ok(Ok(search))
+    }
+}

@@ -1,0 +1,239 @@
+//! Nodes and the queue of open ones.
+
+use crate::mip::branching::Decision;
+use crate::mip::extend::{NodeSelector, NodeSummary};
+use crate::mip::relaxation::{BasisSnapshot, ExtraRow};
+use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// One step from the root towards a node; nodes share the steps they have in common.
+#[derive(Debug)]
+pub(crate) struct PathLink {
+    pub parent: Option<Arc<PathLink>>,
+    pub decision: Decision,
+    pub rows: Vec<Arc<ExtraRow>>,
+}
+
+/// What is to be learned from solving a node: the gain of its parent's branching.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Branched {
+    pub col: u32,
+    pub up: bool,
+    /// How far the column had to move.
+    pub distance: f64,
+    pub parent_bound: f64,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub id: u64,
+    pub depth: u32,
+    /// Lower bound known so far.
+    pub bound: f64,
+    pub estimate: f64,
+    pub path: Option<Arc<PathLink>>,
+    pub basis: Option<Arc<BasisSnapshot>>,
+    pub branched: Option<Branched>,
+}
+
+impl Node {
+    /// What it takes up in memory, roughly: itself and its places in the queue, its last step, and half a basis, since
+    /// that is shared by siblings.
+    pub fn bytes(&self) -> u64 {
+        let step = self.path.as_ref().map_or(0, |l| {
+            let rows: usize = l.rows.iter().map(|r| 64 + 16 * r.entries.len()).sum();
+            128 + 24 * l.decision.bounds.len() + 2 * rows
+        });
+        let basis = self.basis.as_ref().map_or(0, |b| {
+            128 + b.basis.cols.len() + b.basis.rows.len() + 8 * b.tags.len()
+        });
+        (std::mem::size_of::<Node>() + 128 + step + basis / 2) as u64
+    }
+
+    /// The steps from the root, first one first.
+    pub fn steps(&self) -> Vec<&PathLink> {
+        let mut steps = Vec::new();
+        let mut at = self.path.as_deref();
+        while let Some(link) = at {
+            steps.push(link);
+            at = link.parent.as_deref();
+        }
+        steps.reverse();
+        steps
+    }
+}
+
+/// Total order of keys; NaN last.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Key(f64);
+
+impl Eq for Key {}
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Key {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+/// Open nodes, by bound and by the order of a [`NodeSelector`].
+pub(crate) struct NodeQueue {
+    selector: Arc<dyn NodeSelector>,
+    nodes: BTreeMap<u64, (Node, f64)>,
+    /// Ties go to the younger node: on a plateau of the objective that is the way down.
+    by_key: BTreeSet<(Key, Reverse<u64>)>,
+    by_bound: BTreeSet<(Key, u64)>,
+    picks: u64,
+    bytes: u64,
+}
+
+impl NodeQueue {
+    pub fn new(selector: Arc<dyn NodeSelector>) -> Self {
+        NodeQueue {
+            selector,
+            nodes: BTreeMap::new(),
+            by_key: BTreeSet::new(),
+            by_bound: BTreeSet::new(),
+            picks: 0,
+            bytes: 0,
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// The smallest bound of an open node.
+    pub fn lowest_bound(&self) -> Option<f64> {
+        self.by_bound.first().map(|k| k.0.0)
+    }
+
+    pub fn push(&mut self, node: Node) {
+        let key = self.selector.key(&NodeSummary {
+            bound: node.bound,
+            estimate: node.estimate,
+            depth: node.depth,
+            id: node.id,
+        });
+        self.bytes += node.bytes();
+        self.by_key.insert((Key(key), Reverse(node.id)));
+        self.by_bound.insert((Key(node.bound), node.id));
+        let before = self.nodes.insert(node.id, (node, key));
+        debug_assert!(before.is_none(), "two open nodes have the same number");
+    }
+
+    fn remove(&mut self, id: u64) -> Option<Node> {
+        let (node, key) = self.nodes.remove(&id)?;
+        self.by_key.remove(&(Key(key), Reverse(id)));
+        self.by_bound.remove(&(Key(node.bound), id));
+        self.bytes -= node.bytes();
+        Some(node)
+    }
+
+    /// What the nodes take up in memory, roughly.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Takes out the nodes that would come last, until what remains is no more than `bytes` (or a single node).
+    pub fn take_last(&mut self, bytes: u64) -> Vec<Node> {
+        let mut taken = Vec::new();
+        while self.bytes > bytes && self.nodes.len() > 1 {
+            let Some(&(_, Reverse(id))) = self.by_key.last() else {
+                break;
+            };
+            let Some(node) = self.remove(id) else { break };
+            taken.push(node);
+        }
+        taken
+    }
+
+    /// Every open node, in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.values().map(|n| &n.0)
+    }
+
+    pub fn picks(&self) -> u64 {
+        self.picks
+    }
+
+    pub fn set_picks(&mut self, picks: u64) {
+        self.picks = picks;
+    }
+
+    /// The next node; now and then the one with the smallest bound.
+    pub fn pop(&mut self) -> Option<Node> {
+        self.picks += 1;
+        let period = self.selector.best_bound_period();
+        let by_bound = period > 0 && self.picks.is_multiple_of(period);
+        let id = if by_bound {
+            self.by_bound.first()?.1
+        } else {
+            self.by_key.first()?.1.0
+        };
+        self.remove(id)
+    }
+
+    /// Drops every node whose bound reaches the cutoff; returns the smallest bound among them.
+    pub fn prune(&mut self, cutoff: f64) -> f64 {
+        let mut least = f64::INFINITY;
+        while let Some(&(bound, id)) = self.by_bound.last() {
+            if bound.0 < cutoff {
+                break;
+            }
+            least = least.min(bound.0);
+            self.remove(id);
+        }
+        least
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mip::extend::{BestBound, DepthFirst};
+
+    fn node(id: u64, bound: f64, depth: u32) -> Node {
+        Node {
+            id,
+            depth,
+            bound,
+            estimate: bound,
+            path: None,
+            basis: None,
+            branched: None,
+        }
+    }
+
+    #[test]
+    fn selectors_order_the_queue_and_pruning_drops_the_rest() {
+        let fill = |q: &mut NodeQueue| {
+            for n in [
+                node(0, 3.0, 1),
+                node(1, 1.0, 2),
+                node(2, 2.0, 5),
+                node(3, 9.0, 0),
+            ] {
+                q.push(n);
+            }
+        };
+        let mut q = NodeQueue::new(Arc::new(BestBound));
+        fill(&mut q);
+        assert_eq!(q.prune(5.0), 9.0);
+        assert_eq!(q.lowest_bound(), Some(1.0));
+        let order: Vec<u64> = std::iter::from_fn(|| q.pop()).map(|n| n.id).collect();
+        assert_eq!(order, [1, 2, 0]);
+        let mut q = NodeQueue::new(Arc::new(DepthFirst));
+        fill(&mut q);
+        assert_eq!(q.pop().map(|n| n.id), Some(2));
+    }
+}

@@ -1,0 +1,211 @@
+//! Candidates for solutions: checked, repaired where continuous columns allow it, kept if they are better.
+
+use super::node::violation;
+use super::{Incumbent, Shared, Worker};
+use crate::mip::check::check_point;
+use crate::mip::extend::{CutSink, NodeView};
+use crate::mip::relaxation::Relaxed;
+use remat_lp::{ColId, ModelError};
+
+impl Worker {
+    /// Hands a point to the checks; whether it is feasible (it need not be better than what is known).
+    pub fn offer(
+        &mut self,
+        shared: &Shared,
+        x: &[f64],
+        found_by: &'static str,
+    ) -> Result<bool, ModelError> {
+        self.offer_original(shared, x, shared.postsolve.restore(x), found_by)
+    }
+
+    /// The same for a point of both spaces.
+    fn offer_original(
+        &mut self,
+        shared: &Shared,
+        x: &[f64],
+        original: Vec<f64>,
+        found_by: &'static str,
+    ) -> Result<bool, ModelError> {
+        let checked = check_point(
+            &shared.original,
+            &original,
+            shared.settings.feasibility_tolerance,
+        );
+        let Ok(objective) = checked else {
+            self.report.refused += 1;
+            return Ok(false);
+        };
+        for sep in shared.extensions.separators.iter().filter(|s| s.is_lazy()) {
+            let mut sink = CutSink::default();
+            let zero = vec![0.0; x.len()];
+            sep.separate(
+                &NodeView {
+                    x,
+                    reduced_costs: &zero,
+                    lower: &self.domain.lower,
+                    upper: &self.domain.upper,
+                    integer: &shared.problem.integer,
+                    bound: f64::NEG_INFINITY,
+                    cutoff: self.cutoff,
+                    depth: 0,
+                    incumbent: None,
+                },
+                &mut sink,
+            );
+            if sink.rows.iter().any(|r| violation(r, x) > 1e-6) {
+                return Ok(false);
+            }
+        }
+        let objective = shared.original.sense().sign() * objective;
+        let wanted = shared
+            .settings
+            .cutoff
+            .map_or(f64::INFINITY, |c| shared.original.sense().sign() * c);
+        let better = self.best.as_ref().is_none_or(|b| objective < b.objective);
+        if objective >= wanted || !(better || shared.settings.pool_size > 1) {
+            return Ok(true);
+        }
+        let found = Incumbent {
+            objective,
+            x: x.to_vec(),
+            original,
+            found_by,
+        };
+        if better {
+            self.cutoff = self.cutoff.min(shared.cutoff_for(objective));
+            self.best = Some(found.clone());
+            self.report.solutions.push(found);
+        } else {
+            self.report.others.push(found);
+        }
+        Ok(true)
+    }
+
+    /// Solves the model given over its continuous columns, with the integer ones of a point and a small tolerance: presolve
+    /// and scaling may have blown up what the reduced relaxation takes for a rounding error.
+    fn polish(
+        &mut self,
+        shared: &Shared,
+        rounded: &[f64],
+        found_by: &'static str,
+    ) -> Result<bool, ModelError> {
+        let model = &shared.original;
+        let point = shared.postsolve.restore(rounded);
+        let mut lp = remat_lp::Solver::new(
+            model.clone(),
+            remat_lp::Settings {
+                primal_tolerance: 1e-9,
+                ..Default::default()
+            },
+        );
+        for j in 0..model.num_cols() {
+            let col = ColId(j as u32);
+            if model.is_integer(col) {
+                let b = model.col_bounds(col);
+                let v = point[j].round();
+                if v < b.lower || v > b.upper {
+                    return Ok(false);
+                }
+                lp.set_col_bounds(col, v)?;
+            }
+        }
+        lp.set_limits(remat_lp::Limits {
+            iterations: Some(50_000),
+            interrupt: Some(shared.stop.clone()),
+            ..Default::default()
+        });
+        let outcome = lp.solve();
+        self.domain.ticks += lp.stats().ticks;
+        let Some(s) = outcome.optimal() else {
+            return Ok(false);
+        };
+        let mut x = s.x.clone();
+        for (j, v) in x.iter_mut().enumerate() {
+            let col = ColId(j as u32);
+            let b = model.col_bounds(col);
+            *v = if model.is_integer(col) {
+                v.round()
+            } else {
+                v.clamp(b.lower, b.upper)
+            };
+        }
+        self.offer_original(shared, &shared.postsolve.project(&x), x, found_by)
+    }
+
+    /// Tries a point of the model given that the user brought.
+    pub fn start(&mut self, shared: &Shared, x: &[f64]) -> Result<bool, ModelError> {
+        let model = &shared.original;
+        let near = |j: usize, v: f64| {
+            if model.is_integer(ColId(j as u32)) && (v - v.round()).abs() <= 1e-6 {
+                v.round()
+            } else {
+                v
+            }
+        };
+        let x: Vec<f64> = x.iter().enumerate().map(|(j, &v)| near(j, v)).collect();
+        let reduced = shared.postsolve.project(&x);
+        // As it is first: presolve may have excluded it for another that is as good.
+        if self.offer_original(shared, &reduced, x, "start")? {
+            return Ok(true);
+        }
+        self.try_integral(shared, &reduced, "start")
+    }
+
+    /// Rounds the integer columns of a point that is integral within tolerances and hands it in; with continuous columns
+    /// and a refusal, the linear program over these is solved for the integer values.
+    pub fn try_integral(
+        &mut self,
+        shared: &Shared,
+        x: &[f64],
+        found_by: &'static str,
+    ) -> Result<bool, ModelError> {
+        let p = shared.problem.clone();
+        let mut rounded = x.to_vec();
+        for j in 0..x.len() {
+            if p.integer[j] {
+                rounded[j] = x[j]
+                    .round()
+                    .clamp(self.domain.lower[j], self.domain.upper[j]);
+            } else {
+                rounded[j] = x[j].clamp(p.lower[j], p.upper[j]);
+            }
+        }
+        let moved = (0..x.len()).any(|j| p.integer[j] && (rounded[j] - x[j]).abs() > 1e-9);
+        if self.offer(shared, &rounded, found_by)? && !moved {
+            return Ok(true);
+        }
+        if p.integer.iter().all(|&i| i) {
+            return Ok(false);
+        }
+        let snapshot = self.relax.snapshot();
+        let mark = self.domain.mark();
+        for j in 0..x.len() {
+            if p.integer[j] && !self.domain.infeasible {
+                self.domain.fix(&p, j, rounded[j]);
+            }
+        }
+        let mut accepted = false;
+        if !self.domain.infeasible && self.domain.propagate(&p) {
+            self.sync_bounds(shared)?;
+            if let Relaxed::Solved(s, _) = self.relax.probe(f64::INFINITY, 20_000, &self.domain) {
+                let mut y = s.x;
+                for j in 0..y.len() {
+                    if p.integer[j] {
+                        y[j] = rounded[j];
+                    } else {
+                        y[j] = y[j].clamp(p.lower[j], p.upper[j]);
+                    }
+                }
+                accepted = self.offer(shared, &y, found_by)?;
+            }
+        }
+        if !accepted && self.polished < 20 + self.processed / 20 {
+            self.polished += 1;
+            accepted = self.polish(shared, &rounded, found_by)?;
+        }
+        self.domain.undo(mark);
+        self.sync_bounds(shared)?;
+        self.relax.restore(&snapshot)?;
+        Ok(accepted)
+    }
+}

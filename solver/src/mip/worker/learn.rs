@@ -1,0 +1,137 @@
+//! Learning from what is closed: rows from dual proofs, clauses from the implications that led there.
+
+use super::{Shared, Worker};
+use crate::mip::clauses::{Clause, implication};
+use crate::mip::conflict;
+use crate::mip::relaxation::ExtraRow;
+use std::sync::Arc;
+
+/// Most clauses, and most rows, that a worker learns in a round.
+const MOST: usize = 20;
+
+impl Worker {
+    /// Propagates what was learned, in turn with the rows of the problem.
+    pub(super) fn propagate_conflicts(&mut self, shared: &Shared) -> bool {
+        if !shared.settings.conflicts || !shared.settings.propagation {
+            return true;
+        }
+        let p = shared.problem.clone();
+        for _ in 0..3 {
+            let mut any = false;
+            let own = std::mem::take(&mut self.report.learned);
+            for row in shared.conflicts.iter().map(|c| &c.row).chain(&own) {
+                if self.domain.propagate_extra(&p, &row.entries, row.upper) {
+                    any = true;
+                    self.report.used.push(row.tag);
+                }
+                if self.domain.infeasible {
+                    break;
+                }
+            }
+            self.report.learned = own;
+            if self.domain.infeasible {
+                return false;
+            }
+            if !any {
+                return true;
+            }
+            if !self.domain.propagate(&p) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Learns from the proof that closed the present relaxation.
+    pub(crate) fn learn_conflict(&mut self, shared: &Shared) {
+        let Some((y, with_objective)) = self.relax.proof.take() else {
+            return;
+        };
+        let rows = shared.settings.conflicts && self.report.learned.len() < MOST;
+        let clauses = shared.settings.clauses && self.report.clauses.len() < MOST;
+        if !shared.settings.propagation || !(rows || clauses) {
+            return;
+        }
+        if with_objective && !self.cutoff.is_finite() {
+            return;
+        }
+        let p = shared.problem.clone();
+        let global = (shared.lower.as_slice(), shared.upper.as_slice());
+        let base = p.num_rows();
+        let extra = self.relax.extra();
+        let is_local = |i: usize| i >= base && self.local.contains(&extra[i - base].tag);
+        let cutoff = with_objective.then_some(self.cutoff);
+        let model = self.relax.model();
+        self.domain.ticks += model.num_nonzeros() as u64;
+        // Which sign of a ray proves something is known to the one that finds a contradiction.
+        let (mut row, mut clause) = (None, None);
+        for sign in [1.0, -1.0] {
+            let y: Vec<f64> = y.iter().map(|v| sign * v).collect();
+            let Some(proof) = conflict::row_of(model, &y, global, cutoff, is_local) else {
+                continue;
+            };
+            if clauses && clause.is_none() {
+                clause = implication::proof_positions(&self.domain, &proof.0, proof.1, global);
+            }
+            if rows && row.is_none() {
+                row = conflict::learn(&p, proof, global, &self.domain);
+            }
+        }
+        if let Some(start) = clause {
+            self.learn_clause(shared, start);
+        }
+        let Some((entries, upper)) = row else {
+            return;
+        };
+        if let Some(d) = &shared.debug {
+            d.check_conflict(&entries, upper, self.cutoff);
+        }
+        let tag = self.fresh_id();
+        self.report.learned.push(Arc::new(ExtraRow {
+            tag,
+            entries,
+            lower: f64::NEG_INFINITY,
+            upper,
+        }));
+    }
+
+    /// Learns from propagation that found the present domain infeasible.
+    pub(crate) fn learn_from_propagation(&mut self, shared: &Shared) {
+        if !shared.settings.clauses
+            || !shared.settings.propagation
+            || !self.domain.infeasible
+            || self.report.clauses.len() >= MOST
+        {
+            return;
+        }
+        if let Some(start) = implication::conflict_positions(&shared.problem, &self.domain) {
+            self.learn_clause(shared, start);
+        }
+    }
+
+    /// The clause that follows from positions on the trail which together leave nothing.
+    fn learn_clause(&mut self, shared: &Shared, start: Vec<u32>) {
+        let p = shared.problem.clone();
+        let longest = 20 + p.num_cols() / 10;
+        self.domain.ticks += 20 * start.len() as u64;
+        let Some(literals) = implication::first_uip(&p, &self.domain, start, longest.min(200))
+        else {
+            return;
+        };
+        if let Some(d) = &shared.debug {
+            d.check_clause(&literals, self.cutoff);
+        }
+        let tag = self.fresh_id();
+        let clause = Arc::new(Clause { tag, literals });
+        self.domain.add_clause(clause.clone());
+        self.report.clauses.push(clause);
+    }
+
+    /// Tells which clauses implied something.
+    pub(super) fn report_used_clauses(&mut self) {
+        let c = &mut self.domain.clauses;
+        let tags = (c.used.iter().zip(&c.clauses)).filter(|(used, _)| **used);
+        self.report.used_clauses.extend(tags.map(|(_, c)| c.tag));
+        c.used.fill(false);
+    }
+}

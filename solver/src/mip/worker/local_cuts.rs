@@ -1,0 +1,120 @@
+//! Cuts at nodes of the tree, from the bounds that hold there: rows of the node's subtree, handed to its children.
+
+use super::{Shared, Worker};
+use crate::mip::cuts::{self, Context, CutPool};
+use crate::mip::relaxation::ExtraRow;
+use remat_lp::{ModelError, Solution, VarStatus};
+use std::sync::Arc;
+
+/// Most cuts of a node.
+const MOST: usize = 20;
+
+/// What separation at nodes found, and what it was good for.
+#[derive(Default)]
+pub(super) struct LocalCuts {
+    /// Cuts of the present node.
+    pub rows: Vec<Arc<ExtraRow>>,
+    pub tries: u64,
+    pub wins: u64,
+}
+
+impl LocalCuts {
+    /// Whether a node at this depth is worth a round: at every fourth level, often only where it pays.
+    pub fn due(&self, shared: &Shared, depth: u32, processed: u64) -> bool {
+        let s = &shared.settings;
+        let promising =
+            self.tries < 8 || 4 * self.wins >= self.tries || processed.is_multiple_of(64);
+        s.cuts && s.local_cuts && depth % 4 == 1 && s.nesting == 0 && promising
+    }
+
+    /// What became of a round: whether it closed the node or a twentieth of its gap.
+    pub fn judge(&mut self, before: f64, after: f64, cutoff: f64) {
+        let gap = if cutoff.is_finite() {
+            cutoff - before
+        } else {
+            0.1 * before.abs().max(1.0)
+        };
+        self.tries += 1;
+        self.wins += u64::from(after - before > 0.05 * gap);
+    }
+}
+
+impl Worker {
+    /// A round of separation with the bounds of the present node; whether rows were added.
+    pub(super) fn separate_locally(
+        &mut self,
+        shared: &Shared,
+        s: &Solution,
+    ) -> Result<bool, ModelError> {
+        let p = shared.problem.clone();
+        let base = p.num_rows();
+        if s.basis.rows.len() != self.relax.model().num_rows() {
+            return Ok(false);
+        }
+        // Rows of the nodes above stay; there have to be few.
+        if self.local.len() >= 50 + base / 4 {
+            return Ok(false);
+        }
+        let nonzeros = self.relax.model().num_nonzeros();
+        let mut sources = cuts::gomory::sources(&p, s, nonzeros);
+        sources.truncate(MOST);
+        let tableau = self.relax.tableau(&sources);
+        let context = Context::new(
+            &p,
+            self.relax.model(),
+            s,
+            (&self.domain.lower, &self.domain.upper),
+            shared.tables(),
+            tableau,
+        );
+        let mut found = cuts::separate(&context, &mut CutPool::default());
+        found.truncate(MOST);
+        self.domain.ticks += 20 * nonzeros as u64;
+        if let Some(d) = &shared.debug {
+            for c in &found {
+                d.check_local_cut(&self.domain, self.relax.extra(), &c.entries, c.rhs);
+            }
+        }
+        let mut rows = Vec::with_capacity(found.len());
+        for c in found {
+            rows.push(Arc::new(ExtraRow {
+                tag: self.fresh_id(),
+                entries: c.entries,
+                lower: f64::NEG_INFINITY,
+                upper: c.rhs,
+            }));
+        }
+        self.relax.add_rows(&rows)?;
+        self.local.extend(rows.iter().map(|r| r.tag));
+        let any = !rows.is_empty();
+        self.local_cuts.rows.extend(rows);
+        Ok(any)
+    }
+
+    /// Drops cuts of the present node that do not bind at its solution.
+    pub(super) fn drop_slack_cuts(
+        &mut self,
+        shared: &Shared,
+        s: &Solution,
+    ) -> Result<(), ModelError> {
+        if self.local_cuts.rows.is_empty() {
+            return Ok(());
+        }
+        let base = shared.problem.num_rows();
+        let own: Vec<u64> = self.local_cuts.rows.iter().map(|r| r.tag).collect();
+        let mut gone: Vec<u64> = Vec::new();
+        for (k, r) in self.relax.extra().iter().enumerate() {
+            let basic = s.basis.rows.get(base + k) == Some(&VarStatus::Basic);
+            if basic && own.contains(&r.tag) {
+                gone.push(r.tag);
+            }
+        }
+        if gone.is_empty() {
+            return Ok(());
+        }
+        self.relax.retain_rows(|_, r| !gone.contains(&r.tag))?;
+        self.local.retain(|t| !gone.contains(t));
+        self.local_cuts.rows.retain(|r| !gone.contains(&r.tag));
+        Ok(())
+    }
+}

@@ -1,0 +1,382 @@
+//! A worker takes a node and plunges: it solves the node, splits it, goes on with one child and hands the others back,
+//! until there is nothing left to go on with. Everything it needs of the others is frozen for the round.
+
+mod candidate;
+mod learn;
+mod local_cuts;
+mod node;
+mod shared;
+
+pub(crate) use node::{Child, reduced_cost_fixing};
+pub(crate) use shared::{Incumbent, Live, Report, Shared};
+
+use crate::mip::branching::Decision;
+use crate::mip::branching::pseudocost::PseudoCosts;
+use crate::mip::domain::Domain;
+use crate::mip::extend::NodeView;
+use crate::mip::relaxation::{ExtraRow, Relaxation};
+use crate::mip::search::Outlet;
+use crate::mip::tree::{Node, PathLink};
+use local_cuts::LocalCuts;
+use node::Processed;
+use remat_lp::{Bounds, ColId, ModelError, Solution};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+pub(crate) struct Worker {
+    pub relax: Relaxation,
+    pub domain: Domain,
+    pub pseudo: PseudoCosts,
+    pub cutoff: f64,
+    pub best: Option<Incumbent>,
+    pub report: Report,
+    pub slot: u64,
+    serial: u64,
+    /// Iterations spent in strong branching, dives, and node relaxations.
+    pub strong_iterations: u64,
+    pub dive_iterations: u64,
+    pub node_iterations: u64,
+    pub node_solves: u64,
+    pub dive_turn: u64,
+    pub processed: u64,
+    polished: u64,
+    /// Relaxation of the root, where this worker has seen it.
+    pub root_x: Vec<f64>,
+    /// Bounds of the present node's subtree found by reduced costs and strong branching: propagation would not find
+    /// them again.
+    pub extra_bounds: Vec<(ColId, Bounds)>,
+    /// Rows of branchings that are in the relaxation: what they prove holds below them only.
+    local: Vec<u64>,
+    local_cuts: LocalCuts,
+    /// Set in an opportunistic search.
+    pub outlet: Option<Outlet>,
+}
+
+/// What a worker counts over the whole search; budgets and turns depend on it.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Counters {
+    /// With the serial number it makes the numbers of nodes and rows unique.
+    slot: u64,
+    serial: u64,
+    strong_iterations: u64,
+    dive_iterations: u64,
+    node_iterations: u64,
+    node_solves: u64,
+    dive_turn: u64,
+    processed: u64,
+    polished: u64,
+    cut_tries: u64,
+    cut_wins: u64,
+}
+
+impl Worker {
+    pub fn counters(&self) -> Counters {
+        Counters {
+            slot: self.slot,
+            serial: self.serial,
+            strong_iterations: self.strong_iterations,
+            dive_iterations: self.dive_iterations,
+            node_iterations: self.node_iterations,
+            node_solves: self.node_solves,
+            dive_turn: self.dive_turn,
+            processed: self.processed,
+            polished: self.polished,
+            cut_tries: self.local_cuts.tries,
+            cut_wins: self.local_cuts.wins,
+        }
+    }
+
+    pub fn set_counters(&mut self, c: Counters) {
+        self.slot = c.slot;
+        self.serial = c.serial;
+        self.strong_iterations = c.strong_iterations;
+        self.dive_iterations = c.dive_iterations;
+        self.node_iterations = c.node_iterations;
+        self.node_solves = c.node_solves;
+        self.dive_turn = c.dive_turn;
+        self.processed = c.processed;
+        self.polished = c.polished;
+        self.local_cuts.tries = c.cut_tries;
+        self.local_cuts.wins = c.cut_wins;
+    }
+
+    pub fn new(shared: &Shared, slot: u64) -> Result<Worker, ModelError> {
+        let mut settings = shared.settings.clone();
+        settings.limits.interrupt = Some(shared.stop.clone());
+        Ok(Worker {
+            relax: Relaxation::new(shared.problem.clone(), &settings)?,
+            domain: Domain::new(&shared.problem),
+            pseudo: PseudoCosts::new(shared.problem.num_cols()),
+            cutoff: f64::INFINITY,
+            best: None,
+            report: Report::new(),
+            slot,
+            serial: 0,
+            strong_iterations: 0,
+            dive_iterations: 0,
+            node_iterations: 0,
+            node_solves: 0,
+            dive_turn: 0,
+            processed: 0,
+            polished: 0,
+            root_x: Vec::new(),
+            extra_bounds: Vec::new(),
+            local: Vec::new(),
+            local_cuts: LocalCuts::default(),
+            outlet: None,
+        })
+    }
+
+    pub fn ticks(&self) -> u64 {
+        self.relax.ticks() + self.domain.ticks
+    }
+
+    /// A number no other node or row of the search has.
+    pub fn fresh_id(&mut self) -> u64 {
+        self.serial += 1;
+        (self.serial << 8) | (self.slot & 0xff)
+    }
+
+    /// Takes over what the others know.
+    pub fn begin(&mut self, shared: &Shared) {
+        self.cutoff = shared.cutoff;
+        self.best = shared.incumbent.clone();
+        self.pseudo.copy_from(&shared.pseudo);
+        self.report = Report::new();
+    }
+
+    /// Plunges from a node; at most `max_nodes` nodes.
+    pub fn run(
+        &mut self,
+        shared: &Shared,
+        node: Node,
+        max_nodes: u64,
+    ) -> Result<Report, ModelError> {
+        self.begin(shared);
+        self.activate(shared, &node)?;
+        let mut node = node;
+        let mut count = 0;
+        loop {
+            count += 1;
+            match self.process(shared, &node)? {
+                Processed::Closed => {
+                    if let Some(d) = &shared.debug {
+                        d.check_closed(&node, self.cutoff);
+                    }
+                    break;
+                }
+                Processed::Again(bound) => {
+                    self.report.nodes -= 1;
+                    count -= 1;
+                    node.bound = bound;
+                    node.branched = None;
+                }
+                Processed::Stopped => {
+                    self.report.open.push(node);
+                    break;
+                }
+                Processed::Split(children) => {
+                    let basis = Some(Arc::new(self.relax.snapshot()));
+                    let mut nodes: Vec<Node> = Vec::with_capacity(children.len());
+                    for mut c in children {
+                        c.decision
+                            .bounds
+                            .splice(0..0, self.extra_bounds.iter().copied());
+                        let cuts = self.local_cuts.rows.clone();
+                        let split = c.decision.rows.iter().map(|(entries, b)| {
+                            Arc::new(ExtraRow {
+                                tag: self.fresh_id(),
+                                entries: entries.iter().map(|(j, v)| (j.0, *v)).collect(),
+                                lower: b.lower,
+                                upper: b.upper,
+                            })
+                        });
+                        let rows = cuts.into_iter().chain(split).collect();
+                        nodes.push(Node {
+                            id: self.fresh_id(),
+                            depth: node.depth + 1,
+                            bound: c.bound,
+                            estimate: c.estimate,
+                            path: Some(Arc::new(PathLink {
+                                parent: node.path.clone(),
+                                decision: c.decision,
+                                rows,
+                            })),
+                            basis: basis.clone(),
+                            branched: c.branched,
+                        });
+                    }
+                    nodes.retain(|n| n.bound < self.cutoff);
+                    if nodes.is_empty() {
+                        break;
+                    }
+                    let next = nodes.remove(0);
+                    self.report.open.append(&mut nodes);
+                    let far = self.cutoff.is_finite()
+                        && next.bound
+                            > shared.lower_bound + 0.7 * (self.cutoff - shared.lower_bound);
+                    if count >= max_nodes || far || shared.paused() {
+                        self.report.open.push(next);
+                        break;
+                    }
+                    self.send_early(shared);
+                    node = next;
+                    self.descend(shared, &node)?;
+                }
+            }
+        }
+        self.report_used_clauses();
+        Ok(std::mem::replace(&mut self.report, Report::new()))
+    }
+
+    /// In an opportunistic search: hands solutions out at once, and open nodes where somebody waits for them.
+    fn send_early(&mut self, shared: &Shared) {
+        let (Some(outlet), Some(live)) = (&self.outlet, &shared.live) else {
+            return;
+        };
+        let asked = live.hungry.load(Ordering::Relaxed) > 0 && !self.report.open.is_empty();
+        if asked || !self.report.solutions.is_empty() {
+            outlet.send(std::mem::replace(&mut self.report, Report::new()));
+        }
+    }
+
+    /// Goes to a node from anywhere.
+    fn activate(&mut self, shared: &Shared, node: &Node) -> Result<(), ModelError> {
+        self.extra_bounds.clear();
+        self.local.clear();
+        self.local_cuts.rows.clear();
+        self.domain.reset(&shared.lower, &shared.upper);
+        let learning = shared.settings.clauses && shared.settings.propagation;
+        if learning {
+            let clauses = shared.clauses.iter().map(|c| c.clause.clone());
+            self.domain.set_clauses(&shared.problem, clauses);
+        }
+        let mut rows = shared.rows.clone();
+        for step in node.steps() {
+            if !self.domain.infeasible {
+                self.impose(shared, &step.decision);
+            }
+            // One branching after the other, so that each bound is known to follow from those above it only.
+            if learning && !self.domain.infeasible {
+                self.domain.propagate(&shared.problem);
+            }
+            rows.extend(step.rows.iter().cloned());
+            self.local.extend(step.rows.iter().map(|r| r.tag));
+        }
+        self.relax.sync_rows(&rows)?;
+        if let Some(b) = &node.basis {
+            self.relax.restore(b)?;
+        }
+        Ok(())
+    }
+
+    /// Goes from a node to a child of it.
+    fn descend(&mut self, shared: &Shared, child: &Node) -> Result<(), ModelError> {
+        self.extra_bounds.clear();
+        if let Some(link) = child.path.clone() {
+            self.impose(shared, &link.decision);
+            // The parent's cuts are there already.
+            let cuts = std::mem::take(&mut self.local_cuts.rows);
+            let new: Vec<Arc<ExtraRow>> = (link.rows.iter())
+                .filter(|r| !cuts.iter().any(|c| c.tag == r.tag))
+                .cloned()
+                .collect();
+            self.relax.add_rows(&new)?;
+            self.local.extend(new.iter().map(|r| r.tag));
+        }
+        Ok(())
+    }
+
+    fn impose(&mut self, shared: &Shared, decision: &Decision) {
+        self.domain.begin_level();
+        for (c, b) in &decision.bounds {
+            let (p, j) = (&shared.problem, c.index());
+            self.domain.tighten_lower(p, j, b.lower);
+            if !self.domain.infeasible {
+                self.domain.tighten_upper(p, j, b.upper);
+            }
+            if self.domain.infeasible {
+                return;
+            }
+        }
+    }
+
+    /// Gives the linear program the domain's bounds of integer columns and the problem's of continuous ones.
+    pub fn sync_bounds(&mut self, shared: &Shared) -> Result<(), ModelError> {
+        let p = &shared.problem;
+        for j in 0..p.num_cols() {
+            let (l, u) = if p.integer[j] {
+                (self.domain.lower[j], self.domain.upper[j])
+            } else {
+                (p.lower[j], p.upper[j])
+            };
+            let m = self.relax.model();
+            if m.col_lower()[j] != l || m.col_upper()[j] != u {
+                self.relax.set_col(j, l, u)?;
+            }
+        }
+        self.domain.ticks += p.num_cols() as u64 / 4;
+        Ok(())
+    }
+
+    pub fn propagate(&mut self, shared: &Shared) -> bool {
+        if self.domain.infeasible {
+            return false;
+        }
+        if shared.settings.propagation && !self.domain.propagate(&shared.problem) {
+            return false;
+        }
+        if !self.propagate_conflicts(shared) {
+            return false;
+        }
+        for p in &shared.extensions.propagators {
+            for (c, b) in p.propagate(&self.domain.lower, &self.domain.upper) {
+                let j = c.index();
+                self.domain.tighten_lower(&shared.problem, j, b.lower);
+                if self.domain.infeasible {
+                    return false;
+                }
+                self.domain.tighten_upper(&shared.problem, j, b.upper);
+                if self.domain.infeasible {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// Integer columns with a fractional value.
+    pub fn fractional(&self, shared: &Shared, x: &[f64]) -> Vec<usize> {
+        let tol = shared.settings.integrality_tolerance;
+        (0..x.len())
+            .filter(|&j| {
+                // A value beyond a bound is at the bound: branching there would change nothing.
+                shared.problem.integer[j]
+                    && (x[j] - x[j].round()).abs() > tol
+                    && x[j] > self.domain.lower[j]
+                    && x[j] < self.domain.upper[j]
+            })
+            .collect()
+    }
+
+    fn view<'a>(
+        &'a self,
+        shared: &'a Shared,
+        s: &'a Solution,
+        bound: f64,
+        depth: u32,
+    ) -> NodeView<'a> {
+        NodeView {
+            x: &s.x,
+            reduced_costs: &s.reduced_costs,
+            lower: &self.domain.lower,
+            upper: &self.domain.upper,
+            integer: &shared.problem.integer,
+            bound,
+            cutoff: self.cutoff,
+            depth,
+            incumbent: self.best.as_ref().map(|b| b.x.as_slice()),
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! One node: propagation, relaxation, fixing, separation, heuristics, and the split.
+
+use super::{Shared, Worker};
+use crate::mip::branching::Decision;
+use crate::mip::branching::pseudocost::Observation;
+use crate::mip::domain::Domain;
+use crate::mip::extend::{CutSink, SolutionSink};
+use crate::mip::problem::Problem;
+use crate::mip::relaxation::{ExtraRow, Relaxed};
+use crate::mip::tree::{Branched, Node};
+use remat_lp::{Bounds, ColId, ModelError, Solution};
+use std::sync::Arc;
+
+/// How a node ended.
+pub(super) enum Processed {
+    Closed,
+    /// Strong branching closed one side of a column: the same node again, with this bound.
+    Again(f64),
+    /// Stopped from outside: the node stays open.
+    Stopped,
+    Split(Vec<Child>),
+}
+
+pub(crate) struct Child {
+    pub decision: Decision,
+    pub bound: f64,
+    pub estimate: f64,
+    pub branched: Option<Branched>,
+}
+
+impl Worker {
+    pub(super) fn process(
+        &mut self,
+        shared: &Shared,
+        node: &Node,
+    ) -> Result<Processed, ModelError> {
+        let p = shared.problem.clone();
+        if shared.stopped() {
+            return Ok(Processed::Stopped);
+        }
+        if let Some(live) = &shared.live {
+            self.cutoff = self.cutoff.min(live.cutoff());
+        }
+        self.report.nodes += 1;
+        self.processed += 1;
+        let mut bound = node.bound;
+        let mut first = true;
+        let mut rounds = 0;
+        // Bound before cuts of this node.
+        let mut cut_at: Option<f64> = None;
+        let mut cut_rounds = 0;
+        let (solution, fractional) = loop {
+            if bound >= self.cutoff {
+                return Ok(Processed::Closed);
+            }
+            if !self.propagate(shared) {
+                self.learn_from_propagation(shared);
+                return Ok(Processed::Closed);
+            }
+            self.sync_bounds(shared)?;
+            let before = self.relax.iterations();
+            let relaxed = self.relax.solve(self.cutoff, &self.domain)?;
+            self.node_iterations += self.relax.iterations() - before;
+            self.node_solves += 1;
+            let (s, lp_bound) = match relaxed {
+                Relaxed::Infeasible | Relaxed::Cutoff => {
+                    if let Some(before) = cut_at {
+                        self.local_cuts.judge(before, f64::INFINITY, self.cutoff);
+                    }
+                    self.learn_conflict(shared);
+                    return Ok(Processed::Closed);
+                }
+                // A bounded root has no unbounded nodes: numerical trouble.
+                Relaxed::Unbounded | Relaxed::Failed => {
+                    if shared.stopped() {
+                        self.report.nodes -= 1;
+                        return Ok(Processed::Stopped);
+                    }
+                    return Ok(self.split_blindly(shared, bound, None));
+                }
+                Relaxed::Solved(s, b) => (s, b),
+            };
+            if let (true, Some(b)) = (first, node.branched) {
+                let gain = (lp_bound - b.parent_bound).max(0.0);
+                self.learn(b.col as usize, b.up, gain / b.distance.max(1e-6));
+            }
+            first = false;
+            if let Some(before) = cut_at.take() {
+                self.local_cuts.judge(before, lp_bound, self.cutoff);
+            }
+            bound = bound.max(p.round_bound(lp_bound));
+            if bound >= self.cutoff {
+                return Ok(Processed::Closed);
+            }
+            rounds += 1;
+            if shared.settings.reduced_cost_fixing
+                && self.fix_by_reduced_costs(shared, &s, lp_bound)
+            {
+                if !self.propagate(shared) {
+                    self.learn_from_propagation(shared);
+                    return Ok(Processed::Closed);
+                }
+                if rounds < 20 && self.outside(shared, &s.x) {
+                    continue;
+                }
+            }
+            let fractional = self.fractional(shared, &s.x);
+            if rounds < 100
+                && self.separate(shared, &s, bound, node.depth, fractional.is_empty())?
+            {
+                continue;
+            }
+            let due = self.local_cuts.due(shared, node.depth, self.processed);
+            if cut_rounds < 2 && due && !fractional.is_empty() {
+                cut_rounds += 1;
+                if self.separate_locally(shared, &s)? {
+                    cut_at = Some(lp_bound);
+                    continue;
+                }
+            }
+            if fractional.is_empty() {
+                let accepted = self.try_integral(shared, &s.x, "relaxation")?;
+                let all_fixed = (0..p.num_cols()).all(|j| !p.integer[j] || self.domain.is_fixed(j));
+                if bound >= self.cutoff {
+                    return Ok(Processed::Closed);
+                }
+                if all_fixed && accepted && self.best.is_some() {
+                    return Ok(Processed::Closed);
+                }
+                return Ok(self.split_blindly(shared, bound, Some(&s.x)));
+            }
+            self.drop_slack_cuts(shared, &s)?;
+            break (s, fractional);
+        };
+        self.report.relaxed = Some(solution.x.clone());
+        if node.path.is_none() {
+            self.report.root_bounds = Some((self.domain.lower.clone(), self.domain.upper.clone()));
+        }
+        self.heuristics(shared, &solution, bound, node.depth)?;
+        if bound >= self.cutoff {
+            return Ok(Processed::Closed);
+        }
+        for rule in &shared.extensions.branching {
+            if let Some(children) = rule.branch(&self.view(shared, &solution, bound, node.depth)) {
+                let children = children
+                    .into_iter()
+                    .map(|decision| Child {
+                        decision,
+                        bound,
+                        estimate: bound,
+                        branched: None,
+                    })
+                    .collect();
+                return Ok(Processed::Split(children));
+            }
+        }
+        Ok(
+            match self.choose(shared, &solution, &fractional, bound, node.depth)? {
+                crate::mip::branching::reliability::Choice::Split(children) => {
+                    Processed::Split(children)
+                }
+                crate::mip::branching::reliability::Choice::Infeasible => Processed::Closed,
+                crate::mip::branching::reliability::Choice::Tightened => Processed::Again(bound),
+            },
+        )
+    }
+
+    /// Splits on any integer column that is not fixed; if all are, the leaf remains unresolved.
+    fn split_blindly(&mut self, shared: &Shared, bound: f64, x: Option<&[f64]>) -> Processed {
+        let p = &shared.problem;
+        let mut best: Option<(f64, usize)> = None;
+        for j in 0..p.num_cols() {
+            if !p.integer[j] || self.domain.is_fixed(j) {
+                continue;
+            }
+            let off = x.map_or(0.0, |x| (x[j] - x[j].round()).abs());
+            if best.is_none_or(|(b, _)| off > b) {
+                best = Some((off, j));
+            }
+        }
+        let Some((_, j)) = best else {
+            self.report.unresolved_bound = self.report.unresolved_bound.min(bound);
+            return Processed::Closed;
+        };
+        let (l, u) = (self.domain.lower[j], self.domain.upper[j]);
+        let middle = match x {
+            Some(x) => x[j].round(),
+            None if l.is_finite() && u.is_finite() => ((l + u) / 2.0).floor(),
+            None if l.is_finite() => l,
+            None if u.is_finite() => u - 1.0,
+            None => 0.0,
+        };
+        let col = ColId(j as u32);
+        let mut decisions = Vec::new();
+        if x.is_some() {
+            // Around the value: equal, below, above.
+            let at = middle.clamp(l, u);
+            decisions.push(Decision {
+                bounds: vec![(col, Bounds::new(at, at))],
+                rows: Vec::new(),
+            });
+            if at > l {
+                decisions.push(Decision::at_most(col, at - 1.0));
+            }
+            if at < u {
+                decisions.push(Decision::at_least(col, at + 1.0));
+            }
+        } else {
+            let at = middle.clamp(l, u - 1.0);
+            decisions.push(Decision::at_most(col, at));
+            decisions.push(Decision::at_least(col, at + 1.0));
+        }
+        Processed::Split(
+            decisions
+                .into_iter()
+                .map(|decision| Child {
+                    decision,
+                    bound,
+                    estimate: bound,
+                    branched: None,
+                })
+                .collect(),
+        )
+    }
+
+    pub fn learn(&mut self, col: usize, up: bool, gain_per_unit: f64) {
+        let o = Observation {
+            col: col as u32,
+            up,
+            gain_per_unit,
+        };
+        self.pseudo.observe(o);
+        self.report.observations.push(o);
+    }
+
+    /// Whether a point violates bounds of the domain of integer columns.
+    fn outside(&self, shared: &Shared, x: &[f64]) -> bool {
+        (0..x.len()).any(|j| {
+            shared.problem.integer[j]
+                && (x[j] < self.domain.lower[j] - 1e-6 || x[j] > self.domain.upper[j] + 1e-6)
+        })
+    }
+
+    /// Moving a nonbasic column this far would cost more than is left (Dantzig, Fulkerson & Johnson 1954).
+    fn fix_by_reduced_costs(&mut self, shared: &Shared, s: &Solution, bound: f64) -> bool {
+        if !self.cutoff.is_finite() {
+            return false;
+        }
+        let mark = self.domain.mark();
+        reduced_cost_fixing(&mut self.domain, &shared.problem, s, bound, self.cutoff);
+        self.keep_bounds(mark);
+        self.domain.mark() > mark || self.domain.infeasible
+    }
+
+    /// Hands the bounds changed since a mark on to the children.
+    pub(crate) fn keep_bounds(&mut self, mark: usize) {
+        let d = &self.domain;
+        self.extra_bounds.extend(d.trail[mark..].iter().map(|c| {
+            let j = c.col as usize;
+            (ColId(c.col), Bounds::new(d.lower[j], d.upper[j]))
+        }));
+    }
+
+    /// Asks the separators; whether rows were added.
+    fn separate(
+        &mut self,
+        shared: &Shared,
+        s: &Solution,
+        bound: f64,
+        depth: u32,
+        integral: bool,
+    ) -> Result<bool, ModelError> {
+        let mut sink = CutSink::default();
+        for sep in &shared.extensions.separators {
+            if !integral || sep.is_lazy() {
+                sep.separate(&self.view(shared, s, bound, depth), &mut sink);
+            }
+        }
+        self.take_rows(sink, &s.x)
+    }
+
+    /// Adds the violated rows of a sink to the relaxation and to the report.
+    fn take_rows(&mut self, sink: CutSink, x: &[f64]) -> Result<bool, ModelError> {
+        let mut rows = Vec::new();
+        for r in sink.rows {
+            if violation(&r, x) > 1e-6 {
+                rows.push(Arc::new(ExtraRow {
+                    tag: self.fresh_id(),
+                    entries: r.entries.iter().map(|(j, v)| (j.0, *v)).collect(),
+                    lower: r.bounds.lower,
+                    upper: r.bounds.upper,
+                }));
+            }
+        }
+        self.relax.add_rows(&rows)?;
+        let any = !rows.is_empty();
+        self.report.rows.extend(rows);
+        Ok(any)
+    }
+
+    fn heuristics(
+        &mut self,
+        shared: &Shared,
+        s: &Solution,
+        bound: f64,
+        depth: u32,
+    ) -> Result<(), ModelError> {
+        for h in &shared.extensions.heuristics {
+            let mut sink = SolutionSink::default();
+            let ticks = h.run(
+                &self.view(shared, s, bound, depth),
+                10 * (self.ticks() / 100 + 10_000),
+                &mut sink,
+            );
+            self.domain.ticks += ticks;
+            for x in sink.points {
+                if x.len() == shared.problem.num_cols() {
+                    self.offer(shared, &x, h.name())?;
+                }
+            }
+        }
+        if shared.settings.heuristics {
+            self.simple_rounding(shared, &s.x)?;
+            if depth == 0 && self.best.is_none() {
+                self.start_heuristics(shared, s)?;
+            }
+            self.dives(shared, s, depth)?;
+            if depth == 0 && shared.settings.nesting == 0 && self.is_poor(bound) {
+                self.pump(shared, s, 60)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there is no solution, or one that is far from the bound.
+    fn is_poor(&self, bound: f64) -> bool {
+        let far = |o: f64| o - bound > 0.05 * o.abs();
+        self.best.as_ref().is_none_or(|b| far(b.objective))
+    }
+
+    /// Walks from the relaxation's point and from the bound where the objective is best.
+    fn start_heuristics(&mut self, shared: &Shared, s: &Solution) -> Result<(), ModelError> {
+        let p = shared.problem.clone();
+        let size = p.rows.index.len() as u64;
+        let budget = (20_000 + 500 * size).min(5_000_000 + 50 * size);
+        if self.jump(shared, &s.x, budget, shared.settings.seed)? {
+            return Ok(());
+        }
+        let cheap: Vec<f64> = (0..p.num_cols())
+            .map(|j| {
+                let (l, u) = (shared.lower[j], shared.upper[j]);
+                match p.cost[j] {
+                    c if c < 0.0 && u.is_finite() => u,
+                    _ if l.is_finite() => l,
+                    _ if u.is_finite() => u,
+                    _ => 0.0,
+                }
+            })
+            .collect();
+        self.jump(shared, &cheap, budget, shared.settings.seed + 1)?;
+        Ok(())
+    }
+}
+
+/// How far a point is outside a row, over the norm of the row.
+pub(super) fn violation(r: &crate::mip::extend::CutRow, x: &[f64]) -> f64 {
+    let (mut a, mut norm) = (0.0, 0.0);
+    for (j, v) in &r.entries {
+        a += v * x[j.index()];
+        norm += v * v;
+    }
+    (r.bounds.lower - a).max(a - r.bounds.upper) / f64::sqrt(norm).max(1e-9)
+}
+
+/// Tightens integer columns that sit at a bound and are too dear to move.
+pub(crate) fn reduced_cost_fixing(
+    domain: &mut Domain,
+    p: &Problem,
+    s: &Solution,
+    bound: f64,
+    cutoff: f64,
+) {
+    let room = (cutoff - bound).max(0.0);
+    for j in 0..p.num_cols() {
+        let (l, u) = (domain.lower[j], domain.upper[j]);
+        let d = s.reduced_costs[j];
+        if !p.integer[j] || l == u || d.abs() < 1e-6 {
+            continue;
+        }
+        let steps = (room / d.abs() + 1e-6).floor();
+        if d > 0.0 && l.is_finite() && s.x[j] <= l + 1e-9 {
+            domain.tighten_upper(p, j, l + steps);
+        } else if d < 0.0 && u.is_finite() && s.x[j] >= u - 1e-9 {
+            domain.tighten_lower(p, j, u - steps);
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! What the workers of a round share, and what each hands back.
+
+use crate::mip::branching::pseudocost::{Observation, PseudoCosts};
+use crate::mip::clauses::{Clause, Learned};
+use crate::mip::conflict::Conflict;
+use crate::mip::cuts::Tables;
+use crate::mip::debug_solution::DebugSolution;
+use crate::mip::presolve::Postsolve;
+use crate::mip::problem::Problem;
+use crate::mip::relaxation::ExtraRow;
+use crate::mip::settings::Settings;
+use crate::mip::solver::Extensions;
+use crate::mip::tree::Node;
+use remat_lp::Model;
+use serde::{Deserialize, Serialize};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// The name of who found a solution. (Under its own name, `serde` would try to borrow it.)
+type Finder = &'static str;
+
+/// A checked solution.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Incumbent {
+    /// Minimised form.
+    pub objective: f64,
+    /// In the columns of the working problem.
+    pub x: Vec<f64>,
+    /// In the columns of the model given.
+    pub original: Vec<f64>,
+    #[serde(with = "finder")]
+    pub found_by: Finder,
+}
+
+/// Names of finders outlive the process in state files.
+mod finder {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    const KNOWN: [&str; 12] = [
+        "reduced costs",
+        "crossover",
+        "local branching",
+        "relaxation",
+        "rounding",
+        "dive",
+        "jump",
+        "pump",
+        "RINS",
+        "RENS",
+        "mutation",
+        "start",
+    ];
+
+    pub fn serialize<S: Serializer>(name: &&'static str, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_str(name)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<&'static str, D::Error> {
+        let name = String::deserialize(d)?;
+        let known = KNOWN.iter().find(|k| **k == name);
+        Ok(known.copied().unwrap_or("run before"))
+    }
+}
+
+/// What workers without rounds look at while they plunge.
+pub(crate) struct Live {
+    /// The bits of the value solutions must be below.
+    cutoff: AtomicU64,
+    /// Workers that have nothing to do.
+    pub hungry: AtomicUsize,
+    /// Whether plunges should end.
+    pub pause: AtomicBool,
+}
+
+impl Live {
+    pub fn new(cutoff: f64) -> Live {
+        Live {
+            cutoff: AtomicU64::new(cutoff.to_bits()),
+            hungry: AtomicUsize::new(0),
+            pause: AtomicBool::new(false),
+        }
+    }
+
+    pub fn cutoff(&self) -> f64 {
+        f64::from_bits(self.cutoff.load(Ordering::Relaxed))
+    }
+
+    /// Only the thread of the search does this.
+    pub fn lower_cutoff(&self, cutoff: f64) {
+        if cutoff < self.cutoff() {
+            self.cutoff.store(cutoff.to_bits(), Ordering::Relaxed);
+        }
+    }
+}
+
+/// What all workers see and none changes during a round.
+#[derive(Clone)]
+pub(crate) struct Shared {
+    pub problem: Arc<Problem>,
+    pub original: Arc<Model>,
+    pub postsolve: Arc<Postsolve>,
+    pub settings: Settings,
+    pub extensions: Extensions,
+    /// Global rows beyond the problem's.
+    pub rows: Vec<Arc<ExtraRow>>,
+    /// Rows for propagation only.
+    pub conflicts: Vec<Conflict>,
+    pub clauses: Vec<Learned>,
+    pub lower: Vec<f64>,
+    pub upper: Vec<f64>,
+    pub pseudo: PseudoCosts,
+    pub incumbent: Option<Incumbent>,
+    pub cutoff: f64,
+    pub lower_bound: f64,
+    /// A known solution that debug builds carry along.
+    pub debug: Option<DebugSolution>,
+    pub locks: Arc<Vec<(usize, usize)>>,
+    /// What separators know, made when the first of them asks.
+    pub tables: Arc<OnceLock<Tables>>,
+    pub stop: Arc<AtomicBool>,
+    /// Simplex iterations of the root's first relaxation, a measure of what one is worth.
+    pub root_iterations: u64,
+    /// Set in an opportunistic search.
+    pub live: Option<Arc<Live>>,
+}
+
+impl Shared {
+    pub fn tables(&self) -> &Tables {
+        self.tables.get_or_init(|| {
+            let probing = self.settings.probing && self.settings.nesting == 0;
+            Tables::new(
+                &self.problem,
+                (&self.lower, &self.upper),
+                probing,
+                &self.stop,
+            )
+        })
+    }
+
+    /// The value solutions must be below, given the best one known.
+    pub fn cutoff_for(&self, objective: f64) -> f64 {
+        let s = &self.settings;
+        let gap = s.absolute_gap.max(s.relative_gap * objective.abs());
+        let mut cutoff = objective - gap;
+        let step = self.problem.objective_step;
+        if step > 0.0 {
+            cutoff = cutoff.min(objective - step + 1e-6 * step.min(1.0));
+        }
+        cutoff
+    }
+
+    /// Whether a plunge should hand back what it has.
+    pub fn paused(&self) -> bool {
+        self.stopped() || (self.live.as_ref()).is_some_and(|l| l.pause.load(Ordering::Relaxed))
+    }
+
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// What a worker hands back.
+#[derive(Default)]
+pub(crate) struct Report {
+    pub open: Vec<Node>,
+    pub solutions: Vec<Incumbent>,
+    /// Solutions that are not better than the best, where a pool is wanted.
+    pub others: Vec<Incumbent>,
+    pub observations: Vec<Observation>,
+    pub rows: Vec<Arc<ExtraRow>>,
+    /// Rows learned from closed nodes, and the numbers of those that were of use.
+    pub learned: Vec<Arc<ExtraRow>>,
+    pub used: Vec<u64>,
+    /// The same for clauses.
+    pub clauses: Vec<Arc<Clause>>,
+    pub used_clauses: Vec<u64>,
+    /// Relaxation of the last node that was split.
+    pub relaxed: Option<Vec<f64>>,
+    /// Bounds that strong branching and reduced costs found at the root: they hold everywhere.
+    pub root_bounds: Option<(Vec<f64>, Vec<f64>)>,
+    pub nodes: u64,
+    pub strong: u64,
+    pub refused: u64,
+    /// Least bound among leaves that could not be settled.
+    pub unresolved_bound: f64,
+}
+
+impl Report {
+    pub fn new() -> Report {
+        Report {
+            unresolved_bound: f64::INFINITY,
+            ..Default::default()
+        }
+    }
+}
