@@ -1,0 +1,11 @@
+//! Judges of what the solvers claim. They share no code with any solver: this crate depends on instances alone.
+//!
+//! | module | concept |
+//! |---|---|
+//! | [`proof`] | proofs of bounds on schedules, checked in integers |
+//! | [`vipr`] | certificates of mixed-integer programs, checked in rational numbers |
+#![deny(missing_docs)]
+#![forbid(unsafe_code)]
+
+pub mod proof;
+pub mod vipr;
