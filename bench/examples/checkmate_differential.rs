@@ -12,11 +12,11 @@ use remat_formulations::bound::smallest_budget;
 use remat_formulations::checkmate::Graph;
 use remat_formulations::checkmate::compact::{Compact, Space};
 use remat_formulations::checkmate::original::{Original, Stages};
-use remat_formulations::interval::{Exchange, Root, RootSettings, TreeEnd, TreeSettings, search};
 use remat_formulations::solve::Status;
 use remat_instances::Instance;
 use remat_lp::Model;
 use remat_solver::mip::{SolveStatus, Solver};
+use remat_solver::price::{Incumbents, Root, RootSettings, TreeEnd, TreeSettings, search};
 use remat_tests::alone::Alone;
 use remat_tests::brute;
 use remat_tests::graphs::{Numbers, general, training};
@@ -42,9 +42,10 @@ fn by_tree(instance: &Instance, budget: u64, cuts: bool) -> Answer {
         settings.node_cut_rounds = 0;
     }
     let alone = Alone::new(instance, &graph, budget);
-    let root = Root::solve(graph.clone(), &root, None, &()).map_err(|e| e.to_string())?;
-    let tree = search(root, &settings, &alone).map_err(|e| e.to_string())?;
-    match (tree.end, alone.best()) {
+    let incumbents = Incumbents::default();
+    let root = Root::solve(graph.clone(), &root, None, &incumbents).map_err(|e| e.to_string())?;
+    let tree = search(root, &settings, &incumbents, &alone).map_err(|e| e.to_string())?;
+    match (tree.end, incumbents.best()) {
         (TreeEnd::Closed, Some(cost)) if cost == tree.bound => Ok(Some(cost)),
         (TreeEnd::Infeasible, None) => Ok(None),
         (end, cost) => Err(format!("{end:?}, {cost:?}, bound {}", tree.bound)),

@@ -11,9 +11,6 @@
 
 use remat_bb::report::Table;
 use remat_bench::optimum::{Answer as Optimum, by_highs};
-use remat_formulations::interval::{
-    Exchange, Root, RootSettings, TreeEnd, TreeSettings, Visited, search,
-};
 use remat_formulations::monet;
 use remat_formulations::monet::interval::Graph;
 use remat_formulations::monet::original::{Decision, Original};
@@ -22,10 +19,12 @@ use remat_instances::Instance;
 use remat_instances::instance::NodeKind;
 use remat_instances::simulate;
 use remat_lp::{ColId, Model, ModelBuilder, RowId};
+use remat_solver::price::{
+    Incumbents, PrimalHeuristic, Root, RootSettings, TreeEnd, TreeSettings, Visited, search,
+};
 use remat_tests::graphs::Numbers;
 use remat_tests::monet::{Mode, schedule, training};
 use remat_tests::monet_optimum;
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -35,25 +34,16 @@ use std::time::Duration;
 const ENUMERATED_COLUMNS: usize = 6;
 const HIGHS_SECONDS: f64 = 60.0;
 
-/// Keeps the cost of the best integral point of the tree.
-struct Best<'a> {
-    graph: &'a Graph,
-    cost: Cell<Option<u64>>,
-}
+/// Reports the costs of integral points of the tree.
+struct Integral<'a>(&'a Graph);
 
-impl Exchange<Graph> for Best<'_> {
-    fn best(&self) -> Option<u64> {
-        self.cost.get()
-    }
-    fn visit(&self, visited: Vec<Visited<Graph>>) -> u64 {
+impl PrimalHeuristic<Graph> for Integral<'_> {
+    fn run(&self, visited: Vec<Visited<Graph>>, incumbents: &Incumbents<Graph>) -> u64 {
         for v in visited.into_iter().filter(|v| v.integral) {
-            let cost = v.point.rounded(self.graph).1;
-            self.cost
-                .set(Some(self.cost.get().map_or(cost, |c| c.min(cost))));
+            incumbents.found(v.point.rounded(self.0).1);
         }
         0
     }
-    fn progress(&self, _: u64, _: u64, _: u64) {}
 }
 
 /// What one instance gave.
@@ -80,18 +70,15 @@ fn budget(instance: &Instance, numbers: &mut Numbers) -> Result<u64, Box<dyn std
 
 fn by_tree(instance: &Instance, budget: u64) -> Result<(Option<u64>, u64), String> {
     let graph = Arc::new(Graph::new(instance, budget).map_err(|e| e.to_string())?);
-    let best = Best {
-        graph: &graph,
-        cost: Cell::new(None),
-    };
-    let root = Root::solve(graph.clone(), &RootSettings::default(), None, &());
+    let incumbents = Incumbents::default();
+    let root = Root::solve(graph.clone(), &RootSettings::default(), None, &incumbents);
     let settings = TreeSettings {
         gap: 0.0,
         ..TreeSettings::default()
     };
-    let tree = root.and_then(|root| search(root, &settings, &best));
+    let tree = root.and_then(|root| search(root, &settings, &incumbents, &Integral(&graph)));
     let tree = tree.map_err(|e| format!("{e:?}"))?;
-    match (tree.end, best.cost.get()) {
+    match (tree.end, incumbents.best()) {
         (TreeEnd::Closed, Some(cost)) if cost == tree.bound => Ok((Some(cost), tree.nodes)),
         (TreeEnd::Infeasible, None) => Ok((None, tree.nodes)),
         (end, cost) => Err(format!("{end:?}, {cost:?}, bound {}", tree.bound)),

@@ -5,31 +5,18 @@
 //! With `--tree`, branch, price and cut follows the root; the objective of the logged run is the cost to beat;
 //! the tree ends after so many pivots, those of the root included.
 
-use remat_formulations::interval::{Exchange, Root, RootSettings, TreeSettings, Visited, search};
 use remat_formulations::monet::interval::Graph;
 use remat_instances::instance::{Program, ReadOptions, read_instance};
+use remat_solver::price::{Incumbents, Root, RootSettings, TreeSettings, search};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// The cost of a logged run.
-struct Known(u64);
-
-impl Exchange<Graph> for Known {
-    fn best(&self) -> Option<u64> {
-        Some(self.0)
-    }
-    fn visit(&self, _: Vec<Visited<Graph>>) -> u64 {
-        0
-    }
-    fn progress(&self, _: u64, _: u64, _: u64) {}
-}
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut zoo = None;
     let mut only = String::new();
     let mut budget_only = None;
-    let mut tree = false;
+    let (mut tree, mut verbose) = (false, false);
     let mut search_settings = TreeSettings::default();
     let mut settings = RootSettings::default();
     let mut args = std::env::args().skip(1);
@@ -44,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             "--cut-rounds" => settings.cut_rounds = value()?.parse()?,
             "--tree" => tree = true,
             "--pivots" => search_settings.iterations = value()?.parse()?,
-            "--verbose" => settings.verbose = true,
+            "--verbose" => verbose = true,
             _ => zoo = Some(PathBuf::from(arg)),
         }
     }
@@ -87,9 +74,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let clock = Instant::now();
         let graph = Arc::new(Graph::new(&instance, bytes)?);
         if tree {
-            let known = Known(field[10].parse::<f64>()? as u64);
-            let root = Root::solve(graph, &settings, None, &())?;
-            let found = search(root, &search_settings, &known)?;
+            let incumbents = Incumbents::default();
+            incumbents.found(field[10].parse::<f64>()? as u64);
+            let root = Root::solve(graph, &settings, None, &incumbents)?;
+            let found = search(root, &search_settings, &incumbents, &())?;
             println!(
                 "{name:<42} {budget:>4} published {} to {}: root {}, tree {} ({:?}) after {} nodes, {} pivots, {:.1} s",
                 field[11],
@@ -103,7 +91,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             );
             continue;
         }
-        let root = Root::solve(graph, &settings, None, &())?.into_bound();
+        let root = Root::solve(graph, &settings, None, &Incumbents::default())?.into_bound();
         let best: f64 = field[10].parse()?;
         println!(
             "{name:<42} {budget:>4} {:>9} {:>9} {best:>9} | {:>9} {:>9} {:>9.0} {:>7.3} {:>6} {:>6} {:>6} {:>8} {:>7.1} {:<10}",
@@ -120,7 +108,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             clock.elapsed().as_secs_f64(),
             format!("{:?}", root.status)
         );
-        if settings.verbose {
+        if verbose {
             println!(
                 "  lp {:.1} s, pricing {:.1} s, separation {:.1} s, {} rounds",
                 root.lp_seconds, root.pricing_seconds, root.separation_seconds, root.rounds

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`baselines`] | the known ways to get a schedule without an integer program |
 //! | [`anneal`] | our own primal heuristic: annealing over the retained sets |
-//! | [`interval`] | branch, price and cut over interval forms: relaxation, root, tree |
+//! | [`life`] | lives of tensors: what interval forms share |
 //! | [`checkmate`] | Checkmate's integer program: the forms that are solved, and their cuts |
 //! | [`monet`] | MONeT's integer program: as it was published, its interval form, its annealing |
 //! | [`solve`] | an instance and a budget to a schedule and a bound |
@@ -20,8 +20,7 @@ pub mod baselines;
 pub mod batch;
 pub mod bound;
 pub mod checkmate;
-mod entries;
 pub mod frontier;
-pub mod interval;
+pub mod life;
 pub mod monet;
 pub mod solve;

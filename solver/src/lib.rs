@@ -4,11 +4,13 @@
 //! | module | for |
 //! |---|---|
 //! | [`mip`] | any mixed-integer [`remat_lp::Model`] |
-//! | [`pricing`] | programs whose columns are priced |
+//! | [`price`] | programs whose columns are priced |
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
+pub mod entries;
 #[cfg(feature = "good_lp")]
 pub mod good_lp;
 pub mod mip;
+pub mod price;
 pub mod pricing;

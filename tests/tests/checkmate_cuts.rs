@@ -15,10 +15,11 @@ use remat_tests::shared_data;
 
 const ALL: SeparationSettings = SeparationSettings {
     violation: 0.01,
-    per_need: 50,
+    per_target: 50,
     limit: 400,
-    memory_limit: 400,
-    covers: true,
+    resource_cuts: true,
+    resource_cut_limit: 400,
+    dense: true,
 };
 
 fn random_retained(n: usize, numbers: &mut Numbers) -> BitMatrix {

@@ -5,14 +5,14 @@ use remat_formulations::checkmate::interval::{
     Interval, IntervalPoint, Row, lagrangian_bound, root_bound,
 };
 use remat_formulations::checkmate::path_cuts::{SeparationSettings, separate};
-use remat_formulations::interval::{Company, Permits, Program, Root, RootSettings, RootStatus};
+use remat_formulations::life::Exclusions;
 use remat_instances::Instance;
 use remat_instances::instance::{ReadOptions, read_instance};
 use remat_instances::schedule::CheckmateSchedule;
 use remat_instances::simulate;
+use remat_solver::price::{Incumbents, Root, RootSettings, RootStatus};
 use remat_tests::graphs::{Numbers, general, random_schedule, tight_budget, training};
 use remat_tests::{brute, shared_data};
-use std::cell::Cell;
 use std::sync::Arc;
 
 fn random_instance(round: usize, numbers: &mut Numbers) -> Instance {
@@ -111,10 +111,11 @@ fn rows_and_cuts_hold_at_every_schedule_that_fits() {
         let point = thinned(&graph, &schedules, &mut numbers);
         let limits = SeparationSettings {
             violation: 0.01,
-            per_need: 9,
+            per_target: 9,
             limit: 200,
-            memory_limit: 200,
-            covers: true,
+            resource_cuts: true,
+            resource_cut_limit: 200,
+            dense: true,
         };
         let found = separate(&graph, &point.fractional(&graph), 0, &limits);
         cuts += found.len();
@@ -267,7 +268,7 @@ fn lagrangian_bounds_hold_for_any_duals() {
         };
         let graph = Graph::new(&instance, budget).unwrap();
         let root = root_bound(&instance, budget, &RootSettings::default()).unwrap();
-        let everything = Permits::all(graph.extent());
+        let everything = Exclusions::none(graph.extent());
         let (rows, best): (Vec<Row>, Vec<f64>) = root.proof.into_iter().unzip();
         assert_eq!(
             lagrangian_bound(&graph, &everything, &rows, &best),
@@ -332,15 +333,6 @@ fn root_bounds_are_below_the_optimum_of_small_graphs_with_and_without_cuts() {
     assert!(solved > 100 && closed >= closed_plain && closed * 10 > solved * 7);
 }
 
-/// Brings the intervals of a schedule once.
-struct Offer(Cell<Vec<Interval>>);
-
-impl Company<Graph> for Offer {
-    fn offers(&self) -> Vec<Interval> {
-        self.0.take()
-    }
-}
-
 #[test]
 fn intervals_of_schedules_change_nothing_but_the_way() {
     let mut numbers = Numbers::new(12);
@@ -355,9 +347,12 @@ fn intervals_of_schedules_change_nothing_but_the_way() {
             purge_age: [1, 3][round % 2],
             ..Default::default()
         };
-        let offer = Offer(Cell::new(Interval::of_schedule(&graph, &schedule)));
-        let [with, without] = [&offer as &dyn Company<Graph>, &()].map(|company| {
-            let root = Root::solve(graph.clone(), &settings, None, company).unwrap();
+        let [with, without] = [true, false].map(|offered| {
+            let incumbents = Incumbents::default();
+            if offered {
+                incumbents.offer(Interval::of_schedule(&graph, &schedule));
+            }
+            let root = Root::solve(graph.clone(), &settings, None, &incumbents).unwrap();
             root.into_bound()
         });
         assert_eq!(with.status, RootStatus::Converged, "round {round}");

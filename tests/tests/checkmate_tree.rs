@@ -3,11 +3,12 @@
 use remat_check::proof::{Claim, parse, tree as checker};
 use remat_formulations::checkmate::Graph;
 use remat_formulations::checkmate::interval::BoundProof;
-use remat_formulations::interval::{
-    Exchange, Root, RootSettings, TreeEnd, TreeOutcome, TreeSettings, Visited, search,
-};
 use remat_formulations::solve::{Settings, Status, solve};
 use remat_instances::Instance;
+use remat_solver::price::{
+    Incumbents, PrimalHeuristic, Root, RootSettings, TreeEnd, TreeOutcome, TreeSettings, Visited,
+    search,
+};
 use remat_tests::alone::Alone;
 use remat_tests::brute;
 use remat_tests::graphs::{Numbers, general, tight_budget, training};
@@ -15,7 +16,7 @@ use remat_tests::whole::solved;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 fn tree(instance: &Instance, budget_bytes: u64, round: usize) -> (TreeOutcome<Graph>, Option<u64>) {
@@ -44,9 +45,10 @@ fn tree_of(
         ..TreeSettings::default()
     };
     let alone = Alone::new(instance, &graph, budget_bytes);
-    let root = Root::solve(graph.clone(), &root, None, &()).unwrap();
-    let outcome = search(root, &settings, &alone).unwrap();
-    (outcome, alone.best())
+    let incumbents = Incumbents::default();
+    let root = Root::solve(graph.clone(), &root, None, &incumbents).unwrap();
+    let outcome = search(root, &settings, &incumbents, &alone).unwrap();
+    (outcome, incumbents.best())
 }
 
 fn random_instance(round: usize, numbers: &mut Numbers) -> (Instance, u64) {
@@ -62,26 +64,25 @@ fn random_instance(round: usize, numbers: &mut Numbers) -> (Instance, u64) {
     }
 }
 
-/// Goes on beyond the gap so many times, or for ever.
+/// Goes on beyond the gap for so many calls, or for ever.
 struct Onwards<'a> {
     alone: Alone<'a>,
-    /// Cost of a schedule that is known.
-    known: u64,
+    gap: f64,
     left: Cell<u32>,
+    stop: Arc<AtomicBool>,
 }
 
-impl Exchange<Graph> for Onwards<'_> {
-    fn best(&self) -> Option<u64> {
-        let best = self.alone.best();
-        Some(best.map_or(self.known, |best| best.min(self.known)))
-    }
-    fn visit(&self, visited: Vec<Visited<Graph>>) -> u64 {
-        self.alone.visit(visited)
-    }
-    fn progress(&self, _: u64, _: u64, _: u64) {}
-    fn goes_beyond(&self) -> bool {
-        self.left.set(self.left.get().saturating_sub(1));
-        self.left.get() > 0
+impl PrimalHeuristic<Graph> for Onwards<'_> {
+    fn run(&self, visited: Vec<Visited<Graph>>, incumbents: &Incumbents<Graph>) -> u64 {
+        let work = self.alone.run(visited, incumbents);
+        let best = incumbents.best().unwrap_or(u64::MAX) as f64;
+        if incumbents.bound() as f64 >= (1.0 - self.gap) * best {
+            self.left.set(self.left.get().saturating_sub(1));
+            if self.left.get() == 0 {
+                self.stop.store(true, Ordering::Relaxed);
+            }
+        }
+        work
     }
 }
 
@@ -96,10 +97,12 @@ fn beyond_its_gap_the_tree_comes_to_the_optimum() {
             continue;
         };
         let graph = Arc::new(Graph::new(&instance, budget).unwrap());
-        let [at_once, soon, on] = [0, 4, u32::MAX].map(|times| {
+        let [at_once, soon, on] = [1, 4, u32::MAX].map(|times| {
             // Little is left to branch on otherwise.
+            let stop = Arc::new(AtomicBool::new(false));
             let root = RootSettings {
                 cut_rounds: 0,
+                stop: Some(stop.clone()),
                 ..RootSettings::default()
             };
             let settings = TreeSettings {
@@ -110,14 +113,17 @@ fn beyond_its_gap_the_tree_comes_to_the_optimum() {
             };
             let onwards = Onwards {
                 alone: Alone::new(&instance, &graph, budget),
-                known: optimum + optimum / 3,
+                gap,
                 left: Cell::new(times),
+                stop,
             };
-            let root = Root::solve(graph.clone(), &root, None, &()).unwrap();
-            let outcome = search(root, &settings, &onwards).unwrap();
+            let incumbents = Incumbents::default();
+            incumbents.found(optimum + optimum / 3);
+            let root = Root::solve(graph.clone(), &root, None, &incumbents).unwrap();
+            let outcome = search(root, &settings, &incumbents, &onwards).unwrap();
             assert_eq!(outcome.end, TreeEnd::Closed, "round {round}: {outcome:?}");
             assert!(outcome.bound <= optimum, "round {round}: {outcome:?}");
-            let best = onwards.best().unwrap();
+            let best = incumbents.best().unwrap();
             assert!(outcome.bound as f64 >= (1.0 - gap) * best as f64 - 1.0);
             (best, outcome.bound, outcome.nodes)
         });

@@ -1,11 +1,11 @@
 //! Lifted covers of MONeT's memory rows, and path memory cuts: every schedule that fits meets them.
 
-use remat_formulations::interval::SeparationSettings;
 use remat_formulations::monet::interval::{
     Graph, Interval, Kind, Point, Row, Term, Which, separate_cuts,
 };
 use remat_instances::schedule::MonetSchedule;
 use remat_instances::simulate;
+use remat_solver::price::SeparationSettings;
 use remat_tests::graphs::Numbers;
 use remat_tests::monet::{Mode, schedule, training};
 
@@ -47,8 +47,8 @@ struct Found {
 fn rows_of(kind: Kind, rounds: std::ops::Range<u64>) -> Found {
     let settings = SeparationSettings {
         violation: 0.01,
-        memory_limit: 200,
-        covers: true,
+        resource_cut_limit: 200,
+        dense: true,
         ..SeparationSettings::default()
     };
     let mut all = Found::default();
@@ -64,7 +64,7 @@ fn rows_of(kind: Kind, rounds: std::ops::Range<u64>) -> Found {
         let graph = Graph::new(&instance, budget).unwrap();
         // They cut off what schedules that do not fit are on average.
         let points = schedules.windows(3).map(|some| average(&graph, some));
-        let cuts = points.flat_map(|p| separate_cuts(&graph, &p, &settings, true));
+        let cuts = points.flat_map(|p| separate_cuts(&graph, &p, &settings));
         let rows: Vec<Row> = cuts.filter(|row| row.kind == kind).collect();
         for s in schedules.iter().filter(|s| peak(s) <= budget) {
             let (intervals, ways) = point(&graph, s);

@@ -1,9 +1,6 @@
 //! MONeT's interval form: its rows hold at every schedule, its bounds are below every optimum.
 
-use remat_formulations::interval::{
-    Exchange, Permits, Program as _, Root, RootSettings, RootStatus, SeparationSettings, TreeEnd,
-    TreeSettings, Visited, search,
-};
+use remat_formulations::life::Exclusions;
 use remat_formulations::monet::interval::{
     Graph, Interval, Kind, Point, Row, Which, lagrangian_bound, root_bound, separate_cuts,
 };
@@ -14,6 +11,10 @@ use remat_instances::schedule::{MonetSchedule, Schedule, ScheduleFile};
 use remat_instances::simulate;
 use remat_lp::{ColId, LpOutcome, Model, RowId};
 use remat_solver::mip::{Settings, SolveStatus, Solver};
+use remat_solver::price::{
+    Incumbents, PrimalHeuristic, Root, RootSettings, RootStatus, SeparationSettings, TreeEnd,
+    TreeSettings, Visited, search,
+};
 use remat_tests::graphs::Numbers;
 use remat_tests::monet::{Mode, schedule, training};
 use remat_tests::{files, monet_optimum, shared_data};
@@ -136,18 +137,19 @@ fn rows_and_cuts_hold_at_random_schedules() {
         let point = thinned(&graph, &schedules, numbers);
         let limits = SeparationSettings {
             violation: 0.01,
-            per_need: 50,
+            per_target: 50,
             limit: 1000,
-            memory_limit: 1000,
-            covers: true,
+            resource_cuts: true,
+            resource_cut_limit: 1000,
+            dense: true,
         };
-        let found = separate_cuts(&graph, &point, &limits, true);
+        let found = separate_cuts(&graph, &point, &limits);
         cuts += found.len();
         rows.extend(found);
         let mut squeezed = graph.clone();
         let less = (budget / 2) as i64;
         squeezed.room.iter_mut().for_each(|room| *room -= less);
-        let found = separate_cuts(&squeezed, &point, &limits, true);
+        let found = separate_cuts(&squeezed, &point, &limits);
         // What is rounded holds for the room that it was rounded with.
         let looser = |r: &Row| r.is_memory() && r.kind != Kind::Rounded;
         let loosened = found.into_iter().filter(looser).map(|mut r| {
@@ -268,12 +270,11 @@ fn root_bounds_are_below_optima_and_above_the_published_relaxation() {
         let instance = training(3 + round as usize % 2, mode, numbers);
         let budget = budget(&instance, numbers);
         let settings = RootSettings {
-            verbose: std::env::var_os("MONET_VERBOSE").is_some_and(|r| r == *round.to_string()),
             ..RootSettings::default()
         };
-        let root = root_bound(&instance, budget, &settings, &()).unwrap();
+        let root = root_bound(&instance, budget, &settings, &Incumbents::default()).unwrap();
         let graph = Graph::new(&instance, budget).unwrap();
-        let everything = Permits::all(graph.extent());
+        let everything = Exclusions::none(graph.extent());
         let (rows, duals): (Vec<Row>, Vec<f64>) = root.proof.iter().cloned().unzip();
         if !rows.is_empty() {
             assert_eq!(
@@ -322,7 +323,13 @@ fn root_bounds_are_below_enumerated_optima() {
         let Some(best) = monet_optimum::optimum(&instance, budget) else {
             continue;
         };
-        let root = root_bound(&instance, budget, &RootSettings::default(), &()).unwrap();
+        let root = root_bound(
+            &instance,
+            budget,
+            &RootSettings::default(),
+            &Incumbents::default(),
+        )
+        .unwrap();
         let bound = root.safe_bound;
         assert!(bound <= best, "round {round}: {bound} > {best}");
         feasible += 1;
@@ -357,17 +364,15 @@ impl Found<'_> {
     }
 }
 
-impl Exchange<Graph> for Found<'_> {
-    fn best(&self) -> Option<u64> {
-        self.integral()
-    }
-    fn visit(&self, visited: Vec<Visited<Graph>>) -> u64 {
-        let integral = visited.into_iter().filter(|v| v.integral);
-        let points = integral.map(|v| v.point.rounded(self.graph));
-        self.points.borrow_mut().extend(points);
+impl PrimalHeuristic<Graph> for Found<'_> {
+    fn run(&self, visited: Vec<Visited<Graph>>, incumbents: &Incumbents<Graph>) -> u64 {
+        for v in visited.into_iter().filter(|v| v.integral) {
+            let point = v.point.rounded(self.graph);
+            incumbents.found(point.1);
+            self.points.borrow_mut().push(point);
+        }
         0
     }
-    fn progress(&self, _: u64, _: u64, _: u64) {}
 }
 
 #[test]
@@ -397,8 +402,9 @@ fn the_tree_ends_at_the_optimum_of_the_published_program() {
             node_cut_rounds: if bare { 0 } else { 4 },
             ..settings
         };
-        let root = Root::solve(graph.clone(), &root, None, &()).unwrap();
-        let tree = search(root, &settings, &found).unwrap();
+        let incumbents = Incumbents::default();
+        let root = Root::solve(graph.clone(), &root, None, &incumbents).unwrap();
+        let tree = search(root, &settings, &incumbents, &found).unwrap();
         let best = optimum(&instance, budget);
         match best {
             Some(best) => {
@@ -471,7 +477,7 @@ fn published_schedules_meet_the_rows_and_cuts_of_the_root() {
             cut_rounds: 3,
             ..RootSettings::default()
         };
-        let root = root_bound(&instance, budget, &settings, &()).unwrap();
+        let root = root_bound(&instance, budget, &settings, &Incumbents::default()).unwrap();
         assert!(root.safe_bound <= replay.cost, "{}", path.display());
         let graph = Graph::new(&instance, budget).unwrap();
         let intervals = Interval::of_schedule(&graph, &published);
@@ -486,10 +492,9 @@ fn published_schedules_meet_the_rows_and_cuts_of_the_root() {
             &graph,
             &root.point,
             &SeparationSettings {
-                covers: true,
+                dense: true,
                 ..SeparationSettings::default()
             },
-            true,
         ));
         for row in &rows {
             assert!(

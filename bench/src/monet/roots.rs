@@ -6,11 +6,11 @@ use crate::checkmate::shown;
 use crate::clock::Stopwatch;
 use crate::netlib::Watchdog;
 use remat_bb::report::Table;
-use remat_formulations::interval::{Root, RootSettings, RootStatus};
 use remat_formulations::monet::interval::Graph;
 use remat_formulations::monet::original::{LocalBound, Original, Size};
 use remat_lp::presolve::{self, PresolveSettings};
 use remat_lp::{Limits, LpOutcome, Settings};
+use remat_solver::price::{Incumbents, Root, RootSettings, RootStatus};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ pub fn run(config: &Config) -> Result<(), Failure> {
         };
         let clock = Stopwatch::start();
         let graph = Arc::new(Graph::new(&case.instance, case.budget_bytes)?);
-        let root = Root::solve(graph, &settings, None, &())?.into_bound();
+        let root = Root::solve(graph, &settings, None, &Incumbents::default())?.into_bound();
         let seconds = clock.seconds();
         let run = case.published.as_ref();
         let best = run.and_then(|r| r.objective);

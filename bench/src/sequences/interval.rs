@@ -3,8 +3,8 @@
 use super::{Failure, Options};
 use remat_formulations::checkmate::Graph;
 use remat_formulations::checkmate::interval::root_bound_recorded;
-use remat_formulations::interval::{Journal, RootSettings, SeparationSettings};
 use remat_instances::Instance;
+use remat_solver::price::{Journal, RootSettings, SeparationSettings};
 use std::time::{Duration, Instant};
 
 pub(super) fn run(instance: &Instance, graph: Graph, options: &Options) -> Result<(), Failure> {
@@ -12,9 +12,9 @@ pub(super) fn run(instance: &Instance, graph: Graph, options: &Options) -> Resul
         cut_rounds: options.cuts,
         separation: SeparationSettings {
             limit: options.per_round,
+            resource_cuts: options.memory_cuts,
             ..Default::default()
         },
-        memory_cuts: options.memory_cuts,
         alternate: options.alternate,
         eager_cuts: options.eager,
         // The recorded format knows no deletions.
@@ -24,7 +24,6 @@ pub(super) fn run(instance: &Instance, graph: Graph, options: &Options) -> Resul
             options.purge
         },
         time_limit: Some(Duration::from_secs_f64(options.seconds)),
-        verbose: options.verbose,
         ..Default::default()
     };
     let clock = Instant::now();

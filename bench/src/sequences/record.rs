@@ -2,8 +2,8 @@
 //! in which they came. The format is that of the `replay` example of the LP crate.
 
 use crate::clock::Stopwatch;
-use remat_formulations::interval::Journal;
 use remat_lp::{Model, NewCol, NewRow, RowId};
+use remat_solver::price::Journal;
 use std::fs::File;
 use std::io::{BufWriter, Result, Write};
 

@@ -1,10 +1,10 @@
 //! One annealing run: a temperature that falls, a price on excess memory that adapts, and the best schedule that fits.
 
 use super::landscape::{Landscape, Walk};
+use super::observer::Observer;
 use super::price::Price;
 use super::random::Random;
 use super::state::{Delta, Flip};
-use super::watch::Watch;
 use remat_instances::schedule::BitMatrix;
 use std::time::{Duration, Instant};
 
@@ -79,8 +79,8 @@ impl<'g, L: Landscape> Chain<'g, L> {
         chain
     }
 
-    /// Runs the temperature down once; `stop` is asked once a block, and `watch` told of what was done and found.
-    pub fn run(&mut self, settings: ChainSettings, stop: &dyn Fn() -> bool, watch: &Watch) {
+    /// Runs the temperature down once; `observer` is asked and told once a block.
+    pub fn run(&mut self, settings: ChainSettings, observer: &dyn Observer) {
         let scale = self.landscape.mean_cost();
         let absence_price = self.landscape.absence_price();
         let clock = Instant::now();
@@ -90,7 +90,7 @@ impl<'g, L: Landscape> Chain<'g, L> {
                 clock.elapsed().as_secs_f64() / time.as_secs_f64().max(1e-9)
             });
             let progress = by_time.max(done as f64 / settings.moves as f64);
-            if progress >= 1.0 || stop() {
+            if progress >= 1.0 || observer.is_over() {
                 break;
             }
             let temperature = scale * settings.hot * (settings.cold / settings.hot).powf(progress);
@@ -107,7 +107,7 @@ impl<'g, L: Landscape> Chain<'g, L> {
                 None => self.price.adjust(self.walk.excess() > 0.0),
             }
             before = progress;
-            watch.report(std::mem::take(&mut self.evaluated), self.best_cost());
+            observer.report(std::mem::take(&mut self.evaluated), self.best_cost());
             if self.best_cost().is_some_and(|cost| cost <= settings.target) {
                 break;
             }
@@ -289,8 +289,7 @@ mod tests {
                 seek: Some(SEEK_FROM),
             };
             let graph = Graph::new(&instance, budget);
-            let (random, watch) = (Random::new(0, 0), Watch::default());
-            let found = graph.anneal(&all.retained, random, run, &|| false, &watch);
+            let found = graph.anneal(&all.retained, Random::new(0, 0), run, &());
             let found = found.unwrap_or_else(|| panic!("graph {seed}: nothing fits"));
             let schedule = CheckmateSchedule::cheapest(&instance, found.retained);
             let replay = simulate::checkmate(&instance, &schedule).unwrap();

@@ -3,9 +3,9 @@
 use super::chain::{Chain, ChainSettings, Found};
 use super::graph::Graph;
 use super::moves::Proposer;
+use super::observer::Observer;
 use super::random::Random;
 use super::state::{Delta, Flip, State};
-use super::watch::Watch;
 use remat_instances::schedule::BitMatrix;
 
 /// Where a run stands: retained sets with what follows from them, and ways to go on.
@@ -80,17 +80,16 @@ pub trait Landscape: Sync + Sized {
     /// Given retained sets.
     fn walk<'g>(&'g self, start: &BitMatrix) -> Self::Walk<'g>;
 
-    /// One annealing run from given retained sets: the best schedule it saw that fits, if any did. `stop` is asked often.
+    /// One annealing run from given retained sets: the best schedule it saw that fits, if any did.
     fn anneal(
         &self,
         start: &BitMatrix,
         random: Random,
         run: ChainSettings,
-        stop: &dyn Fn() -> bool,
-        watch: &Watch,
+        observer: &dyn Observer,
     ) -> Option<Found> {
         let mut chain = Chain::new(self, start, random);
-        chain.run(run, stop, watch);
+        chain.run(run, observer);
         chain.into_best()
     }
 }

@@ -2,8 +2,8 @@
 
 use super::chain::{ChainSettings, Found, SEEK_FROM};
 use super::landscape::Landscape;
+use super::observer::Observer;
 use super::random::Random;
-use super::watch::Watch;
 use rayon::prelude::*;
 use remat_instances::schedule::BitMatrix;
 use std::time::Duration;
@@ -25,6 +25,8 @@ pub struct PolishSettings {
     pub moves: u64,
     /// Time for all runs together; those that it ends early are cold by then.
     pub time: Option<Duration>,
+    /// Whether runs seek a schedule that fits: where none is known, what a relaxation retains is far from one.
+    pub seek: bool,
     /// Seed of all random choices.
     pub seed: u64,
     /// Number of the random streams, so that calls differ.
@@ -37,16 +39,14 @@ pub fn polish<L: Landscape>(
     graph: &L,
     starts: &[BitMatrix],
     settings: &PolishSettings,
-    stop: &(dyn Fn() -> bool + Sync),
-    watch: &Watch,
+    observer: &dyn Observer,
 ) -> Vec<Found> {
     let runs: Vec<(usize, f64)> = (0..starts.len())
         .flat_map(|s| HOT.map(|hot| (s, hot)))
         .collect();
     let waves = runs.len().div_ceil(rayon::current_num_threads()).max(1);
     let time = settings.time.map(|time| time / waves as u32);
-    // Where no schedule is known that fits, what the relaxation retains is far from one.
-    let seek = watch.best().is_none().then_some(SEEK_FROM);
+    let seek = settings.seek.then_some(SEEK_FROM);
     let found: Vec<Option<Found>> = runs
         .par_iter()
         .enumerate()
@@ -62,7 +62,7 @@ pub fn polish<L: Landscape>(
                 time,
                 seek,
             };
-            graph.anneal(&starts[s], random, run, &|| stop(), watch)
+            graph.anneal(&starts[s], random, run, observer)
         })
         .collect();
     found.into_iter().flatten().collect()
@@ -76,6 +76,16 @@ mod tests {
     use crate::baselines::fixtures::layered;
     use remat_instances::schedule::CheckmateSchedule;
     use remat_instances::simulate;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    /// Counts moves.
+    struct Moves(AtomicU64);
+
+    impl Observer for Moves {
+        fn report(&self, moves: u64, _: Option<u64>) {
+            self.0.fetch_add(moves, Ordering::Relaxed);
+        }
+    }
 
     #[test]
     fn runs_whose_time_is_over_end_with_what_fits() {
@@ -84,20 +94,21 @@ mod tests {
         let peak = simulate::checkmate(&instance, &all).unwrap().peak_bytes;
         let graph = Graph::new(&instance, peak);
         let polished = |time| {
-            let watch = Watch::default();
             let settings = PolishSettings {
                 moves: 1 << 16,
                 time,
+                seek: false,
                 seed: 3,
                 stream: 0,
             };
+            let moves = Moves(AtomicU64::new(0));
             let starts = [all.retained.clone()];
-            let found = polish(&graph, &starts, &settings, &|| false, &watch);
+            let found = polish(&graph, &starts, &settings, &moves);
             // Everything is kept, which fits, and nothing is cheaper.
             let cost = graph.walk(&all.retained).cost();
             assert!(found.iter().all(|f| f.cost == cost));
             assert_eq!(found.len(), POLISH_RUNS);
-            watch.moves()
+            moves.0.into_inner()
         };
         let (all, few) = (polished(None), polished(Some(Duration::ZERO)));
         assert!(few < all / 8, "{few} moves of {all}");

@@ -2,10 +2,10 @@
 
 use super::chain::{ChainSettings, Found, SEEK_FROM};
 use super::landscape::{Landscape, Walk};
+use super::observer::{Observer, Until};
 use super::polish::{POLISH_RUNS, PolishSettings, polish};
 use super::population::Population;
 use super::random::Random;
-use super::watch::Watch;
 use rayon::prelude::*;
 use remat_instances::schedule::BitMatrix;
 use std::time::{Duration, Instant};
@@ -38,19 +38,6 @@ const HOPELESS_AT_FIRST: f64 = 2.0;
 const POLISHED: u64 = 2;
 /// Last temperature of every run.
 const COLD: f64 = 0.001;
-
-/// What goes on beside a search.
-pub trait Guide {
-    /// Is told of the best schedule so far, between rounds.
-    fn found(&self, _: &Found) {}
-    /// Retained sets to polish.
-    fn start(&self) -> Option<BitMatrix> {
-        None
-    }
-}
-
-/// Nothing.
-impl Guide for () {}
 
 /// When to end.
 #[derive(Clone, Copy, Debug)]
@@ -88,41 +75,44 @@ pub struct Annealed {
 /// A round runs `LANES` runs in the current rayon pool and ends when all have ended; what they found is merged in lane
 /// order. Half of the runs start afresh, and one when the population is full; the others from its [children](Population::child). Of those
 /// that start afresh some [seek](ChainSettings::seek).
-/// `guide` is told of better schedules and asked before each round: retained sets that it has, rounded from a
+/// `observer` is told of better schedules and asked before each round: retained sets that it has, rounded from a
 /// relaxation, are polished instead. As long as that finds nothing better, it takes turns with the rounds. What is still the best after
 /// another round is polished, too.
-/// `stop` is asked often; `watch` shows moves and best cost meanwhile.
 pub fn search<L: Landscape>(
     graph: &L,
     start: &BitMatrix,
     population: &mut Population,
     settings: &PortfolioSettings,
-    guide: &dyn Guide,
-    stop: &(dyn Fn() -> bool + Sync),
-    watch: &Watch,
+    observer: &dyn Observer,
 ) -> Annealed {
     let clock = Instant::now();
     let best = |population: &Population| population.best().map(|found| found.cost);
-    let halt = || stop() || settings.time_limit.is_some_and(|l| clock.elapsed() >= l);
-    watch.report(0, best(population));
+    let runs = Until {
+        observer,
+        deadline: settings
+            .time_limit
+            .and_then(|limit| clock.checked_add(limit)),
+    };
+    observer.report(0, best(population));
     let first_moves = settings.moves_per_node * graph.nodes() as u64;
     let mut round_moves = first_moves;
     let (mut rounds, mut idle_rounds, mut given) = (0, 0, 0);
     let mut polished = PolishSettings {
         moves: first_moves,
         time: None,
+        seek: false,
         seed: settings.seed,
         stream: 0,
     };
     let mut polishing = true;
     let (mut told, mut settled) = (u64::MAX, None);
-    while rounds < settings.rounds && !halt() {
+    while rounds < settings.rounds && !runs.is_over() {
         if let Some(found) = population.best().filter(|found| found.cost < told) {
             told = found.cost;
-            guide.found(found);
+            observer.found(found);
         }
         let before = best(population);
-        let guided_start = if polishing { guide.start() } else { None };
+        let guided_start = if polishing { observer.start() } else { None };
         if let Some(retained) = guided_start {
             polishing = false;
             let most = match before {
@@ -134,7 +124,8 @@ pub fn search<L: Landscape>(
             }
             polished.stream += 1;
             polished.moves = POLISHED * first_moves;
-            let found = polish(graph, &[retained], &polished, &halt, watch);
+            polished.seek = population.is_empty();
+            let found = polish(graph, &[retained], &polished, &runs);
             found.into_iter().for_each(|f| population.admit(f));
             polishing = best(population) != before;
             continue;
@@ -163,7 +154,7 @@ pub fn search<L: Landscape>(
         };
         let found: Vec<Option<Found>> = (0..round.lanes)
             .into_par_iter()
-            .map(|lane| round.run(lane, graph, start, population, &halt, watch))
+            .map(|lane| round.run(lane, graph, start, population, &runs))
             .collect();
         given += round.lanes as u64 * round_moves;
         found
@@ -179,13 +170,13 @@ pub fn search<L: Landscape>(
             settled = before;
             polished.stream += 1;
             polished.moves = first_moves;
+            polished.seek = false;
             given += POLISH_RUNS as u64 * first_moves;
             let found = polish(
                 graph,
                 std::slice::from_ref(&found.retained),
                 &polished,
-                &halt,
-                watch,
+                &runs,
             );
             found.into_iter().for_each(|f| population.admit(f));
         }
@@ -248,8 +239,7 @@ impl Round<'_> {
         graph: &L,
         start: &BitMatrix,
         population: &Population,
-        halt: &dyn Fn() -> bool,
-        watch: &Watch,
+        observer: &dyn Observer,
     ) -> Option<Found> {
         let mut random = Random::new(self.settings.seed, (self.number * LANES + lane) as u64);
         // Alternately afresh, and from what is known.
@@ -281,6 +271,6 @@ impl Round<'_> {
             time: self.time,
             seek: seeks.then_some(SEEK_FROM),
         };
-        graph.anneal(child.as_ref().unwrap_or(start), random, run, halt, watch)
+        graph.anneal(child.as_ref().unwrap_or(start), random, run, observer)
     }
 }

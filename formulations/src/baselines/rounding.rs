@@ -9,9 +9,9 @@ use super::{NotApplicable, best};
 use crate::bound::smallest_budget;
 use crate::checkmate::Graph;
 use crate::checkmate::interval;
-use crate::interval::RootSettings;
 use remat_instances::instance::Instance;
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
+use remat_solver::price::RootSettings;
 
 /// Nodes up to which the relaxation is solved; it takes seconds there.
 pub const MOST_NODES: usize = 500;

@@ -2,7 +2,7 @@
 
 use super::Gauge;
 use crate::bound::{TooSmall, smallest_budget};
-use crate::interval::classes_of_tensors;
+use crate::life::classes_of_tensors;
 use remat_instances::instance::{Instance, NodeId};
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 

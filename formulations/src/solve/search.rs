@@ -7,15 +7,15 @@
 
 use super::{Outcome, Progress, Settings, SolveError};
 use crate::anneal::{
-    self, Found, Guide, Landscape, POLISH_MOVES_PER_NODE, POLISH_RUNS, PolishSettings, Population,
-    PortfolioSettings, Watch,
-};
-use crate::interval::{
-    self, Company, Exchange, Program, Relaxed, Root, RootSettings, TreeEnd, TreeProof,
-    TreeSettings, Visited,
+    self, Found, Landscape, Observer, POLISH_MOVES_PER_NODE, POLISH_RUNS, PolishSettings,
+    Population, PortfolioSettings,
 };
 use remat_instances::schedule::BitMatrix;
 use remat_instances::simulate::{Replay, ReplayError};
+use remat_solver::price::{
+    self, Columns, Incumbents, PrimalHeuristic, Program, Root, RootSettings, Separation, TreeEnd,
+    TreeProof, TreeSettings, Visited,
+};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 const IDLE_ROUNDS: u32 = 6;
 /// Moves of an annealing run in the first round, for each node.
 const FIRST_MOVES_PER_NODE: u64 = 1 << 10;
-/// Rounds at a time during the tree: nothing else is annealed as long as the gap is wide ([`interval::is_far`]), where relaxations
+/// Rounds at a time during the tree: nothing else is annealed as long as the gap is wide ([`price::is_far`]), where relaxations
 /// guide badly; then as much as what they guide.
 const RENEWED_ROUNDS: u64 = 4;
 /// Their longest runs, in moves of the first ones.
@@ -61,7 +61,7 @@ pub(crate) trait Problem: Sync {
     fn near(
         &self,
         program: &Self::Program,
-        point: &<Self::Program as Program>::Point,
+        point: &<Self::Program as Separation>::Point,
         threshold: f64,
     ) -> BitMatrix;
     /// The intervals of the schedule of retained sets.
@@ -69,7 +69,7 @@ pub(crate) trait Problem: Sync {
         &self,
         program: &Self::Program,
         found: &Found,
-    ) -> Vec<<Self::Program as Program>::Column>;
+    ) -> Vec<<Self::Program as Columns>::Column>;
     /// The schedule of retained sets, and its replay.
     fn finish(&self, found: Found) -> Result<(Self::Schedule, Replay), ReplayError>;
 }
@@ -111,11 +111,12 @@ pub(crate) fn run<P: Problem>(
         reporter.thread().unpark();
         proof
     });
-    outcome.bound = shared.bound.into_inner();
-    outcome.lp_iterations = shared.iterations.into_inner();
-    outcome.nodes = shared.nodes.into_inner();
-    outcome.moves = shared.watch.moves();
-    if shared.infeasible.into_inner() {
+    let incumbents = &shared.incumbents;
+    outcome.bound = incumbents.bound();
+    outcome.lp_iterations = incumbents.pivots();
+    outcome.nodes = incumbents.nodes();
+    outcome.moves = incumbents.moves();
+    if incumbents.is_infeasible() {
         outcome.infeasible_because =
             Some("the relaxation over all schedules has no point within the budget".to_owned());
     }
@@ -145,12 +146,10 @@ struct Shared<'a, P: Problem> {
     clock: &'a Instant,
     /// When the gap was met.
     met: OnceLock<Duration>,
-    watch: Watch,
+    incumbents: Incumbents<P::Program>,
     population: Mutex<Population>,
-    bound: AtomicU64,
-    nodes: AtomicU64,
-    iterations: AtomicU64,
-    infeasible: AtomicBool,
+    /// Retained sets near a relaxation that nobody has polished yet.
+    starts: Mutex<Vec<BitMatrix>>,
     /// Time is over, or the user asks, or nothing better is possible.
     stop: Arc<AtomicBool>,
     polished: AtomicU64,
@@ -182,12 +181,10 @@ impl<'a, P: Problem> Shared<'a, P> {
             interrupt,
             clock,
             met: OnceLock::new(),
-            watch: Watch::default(),
+            // Without a time limit nobody listens: the answer must not depend on who is faster.
+            incumbents: Incumbents::new(bound, settings.time_limit.is_some()),
             population: Mutex::new(Population::default()),
-            bound: AtomicU64::new(bound),
-            nodes: AtomicU64::new(0),
-            iterations: AtomicU64::new(0),
-            infeasible: AtomicBool::new(false),
+            starts: Mutex::new(Vec::new()),
             stop: Arc::new(AtomicBool::new(false)),
             polished: AtomicU64::new(0),
             turns: Turns::default(),
@@ -204,8 +201,8 @@ impl<'a, P: Problem> Shared<'a, P> {
 
     /// Whether the best schedule is proven within the gap, and overtime, if there is any, has come to its end.
     fn is_closed(&self) -> bool {
-        let bound = self.bound.load(Ordering::Relaxed);
-        let Some(best) = self.watch.best() else {
+        let bound = self.incumbents.bound();
+        let Some(best) = self.incumbents.best() else {
             return false;
         };
         let open = best.saturating_sub(bound);
@@ -241,7 +238,7 @@ impl<'a, P: Problem> Shared<'a, P> {
     /// Time for annealing before the tree goes on. As long as nothing fits, it waits.
     fn turn(&self) -> Option<Duration> {
         let limit = self.settings.time_limit;
-        let limit = limit.filter(|_| self.watch.best().is_some());
+        let limit = limit.filter(|_| self.incumbents.best().is_some());
         limit.map(|limit| limit.mul_f64(TURN_SHARE))
     }
 
@@ -261,16 +258,11 @@ impl<'a, P: Problem> Shared<'a, P> {
         let settings = PolishSettings {
             moves,
             time: self.turn(),
+            seek: self.incumbents.best().is_none(),
             seed: self.settings.seed,
             stream,
         };
-        let found = anneal::polish(
-            landscape,
-            starts,
-            &settings,
-            &|| self.is_over(),
-            &self.watch,
-        );
+        let found = anneal::polish(landscape, starts, &settings, &Beside(self));
         let mut population = locked(&self.population);
         found.into_iter().for_each(|f| population.admit(f));
         let spent = P::Landscape::MOVE_WEIGHT * moves * (starts.len() * POLISH_RUNS) as u64;
@@ -280,16 +272,19 @@ impl<'a, P: Problem> Shared<'a, P> {
 
     /// Whether there is a schedule, and it costs far more than the bound.
     fn is_far(&self) -> bool {
-        let bound = self.bound.load(Ordering::Relaxed);
-        let best = self.watch.best();
-        best.is_some_and(|best| interval::is_far(best, bound))
+        let (best, bound) = (self.incumbents.best(), self.incumbents.bound());
+        best.is_some_and(|best| price::is_far(best, bound))
     }
 
     /// A few more rounds of annealing from the best schedules; returns the work in moves of Checkmate's annealing.
     fn renew(&self) -> u64 {
         let stream = self.polished.fetch_add(1, Ordering::Relaxed);
         // Where nothing fits yet, only long runs come near.
-        let longer = if self.watch.best().is_none() { 4 } else { 1 };
+        let longer = if self.incumbents.best().is_none() {
+            4
+        } else {
+            1
+        };
         let first = longer * self.moves_per_node(FIRST_MOVES_PER_NODE);
         // Runs are as long as the rounds before have come to, fewer in number.
         let pace = self.turns.pace.load(Ordering::Relaxed);
@@ -305,7 +300,7 @@ impl<'a, P: Problem> Shared<'a, P> {
             target: 0,
         };
         let mut population = locked(&self.population);
-        let moves = self.anneal(&mut population, &portfolio, &(), &|| self.is_over());
+        let moves = self.anneal(&mut population, &portfolio, &Beside(self));
         let spent = P::Landscape::MOVE_WEIGHT * moves;
         self.turns.renewing.fetch_add(spent, Ordering::Relaxed);
         spent
@@ -316,24 +311,47 @@ impl<'a, P: Problem> Shared<'a, P> {
         &self,
         population: &mut Population,
         portfolio: &PortfolioSettings,
-        guide: &dyn Guide,
-        stop: &(dyn Fn() -> bool + Sync),
+        observer: &dyn Observer,
     ) -> u64 {
         let (landscape, start) = (self.problem.landscape(), self.problem.everything());
-        let watch = &self.watch;
-        let annealed = anneal::search(landscape, start, population, portfolio, guide, stop, watch);
+        let annealed = anneal::search(landscape, start, population, portfolio, observer);
         let pace = annealed.moves_per_node;
         self.turns.pace.store(pace, Ordering::Relaxed);
         annealed.moves
     }
 
+    fn report(&self, moves: u64, best: Option<u64>) {
+        self.incumbents.add_moves(moves);
+        if let Some(cost) = best {
+            self.incumbents.found(cost);
+        }
+    }
+
+    /// Offers the intervals of a schedule to the relaxation.
+    fn offer(&self, found: &Found) {
+        if let Some(program) = &self.program {
+            self.incumbents
+                .offer(self.problem.intervals(program, found));
+        }
+    }
+
+    /// Retained sets near the last relaxation, one after the other for each threshold.
+    fn start(&self) -> Option<BitMatrix> {
+        let mut starts = locked(&self.starts);
+        if let (Some(program), Some(point)) = (&self.program, self.incumbents.take_point()) {
+            let near = |t: &f64| self.problem.near(program, &point, *t);
+            *starts = P::THRESHOLDS.iter().map(near).collect();
+        }
+        starts.pop()
+    }
+
     fn progress(&self) -> Progress {
         Progress {
             seconds: self.clock.elapsed().as_secs_f64(),
-            objective: self.watch.best(),
-            bound: self.bound.load(Ordering::Relaxed),
-            moves: self.watch.moves(),
-            nodes: self.nodes.load(Ordering::Relaxed),
+            objective: self.incumbents.best(),
+            bound: self.incumbents.bound(),
+            moves: self.incumbents.moves(),
+            nodes: self.incumbents.nodes(),
         }
     }
 }
@@ -341,6 +359,48 @@ impl<'a, P: Problem> Shared<'a, P> {
 /// What another thread left behind a lock is whole: nothing panics between two writes.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The annealing beside the tree.
+struct Beside<'s, 'p, P: Problem>(&'s Shared<'p, P>);
+
+impl<P: Problem> Observer for Beside<'_, '_, P> {
+    fn is_over(&self) -> bool {
+        self.0.is_over()
+    }
+
+    fn report(&self, moves: u64, best: Option<u64>) {
+        self.0.report(moves, best);
+    }
+}
+
+/// The annealing beside the root: with a time limit the two help each other, and it ends when the root does.
+struct BesideRoot<'s, 'p, P: Problem> {
+    shared: &'s Shared<'p, P>,
+    root_done: &'s AtomicBool,
+}
+
+impl<P: Problem> Observer for BesideRoot<'_, '_, P> {
+    fn is_over(&self) -> bool {
+        let shared = self.shared;
+        // Without a time limit the work is fixed, so that the answer does not depend on when the bound arrives.
+        let ended = || shared.is_closed() || self.root_done.load(Ordering::Relaxed);
+        shared.is_stopped() || (shared.is_timed() && ended())
+    }
+
+    fn report(&self, moves: u64, best: Option<u64>) {
+        self.shared.report(moves, best);
+    }
+
+    fn found(&self, found: &Found) {
+        if self.shared.is_timed() {
+            self.shared.offer(found);
+        }
+    }
+
+    fn start(&self) -> Option<BitMatrix> {
+        self.shared.start()
+    }
 }
 
 /// The first phase; the root, if there is a tree to search below it.
@@ -363,40 +423,20 @@ fn root_and_annealing<P: Problem>(
         idle_rounds,
         time_limit: left,
         round_share: ROUND_SHARE,
-        target: shared.bound.load(Ordering::Relaxed),
+        target: shared.incumbents.bound(),
     };
     let root_done = AtomicBool::new(false);
-    let between = Between::new(shared);
     let timed = shared.is_timed();
-    // Without a time limit the work is fixed, so that the answer does not depend on when the bound arrives.
-    let stop = || {
-        shared.is_stopped() || (timed && (shared.is_closed() || root_done.load(Ordering::Relaxed)))
-    };
     // What is known before the root begins, it can have without a limit, too: the answer is the same each time.
     let first = (!timed).then(|| pool.install(|| shared.problem.known(None)));
     if let Some(best) = first.iter().flatten().min_by_key(|found| found.cost) {
-        between.offer(best);
+        shared.offer(best);
     }
     std::thread::scope(|scope| {
         let root = shared.program.clone().map(|program| {
             scope.spawn(|| {
-                let root = RootSettings {
-                    stop: Some(shared.stop.clone()),
-                    ..RootSettings::default()
-                };
-                // What the root cannot do leaves the combinatorial bound standing.
-                let root = Root::solve(program, &root, None, &between).ok();
-                if let Some(root) = &root {
-                    shared
-                        .iterations
-                        .store(root.iterations(), Ordering::Relaxed);
-                    if root.is_infeasible() {
-                        shared.infeasible.store(true, Ordering::Relaxed);
-                    } else {
-                        shared.bound.fetch_max(root.safe_bound(), Ordering::Relaxed);
-                    }
-                    root_done.store(true, Ordering::Relaxed);
-                }
+                let root = root(program, shared);
+                root_done.store(true, Ordering::Relaxed);
                 root
             })
         });
@@ -404,7 +444,11 @@ fn root_and_annealing<P: Problem>(
             let mut population = locked(&shared.population);
             let known = first.unwrap_or_else(|| shared.problem.known(left));
             known.into_iter().for_each(|found| population.admit(found));
-            shared.anneal(&mut population, &portfolio, &between, &stop);
+            let beside = BesideRoot {
+                shared,
+                root_done: &root_done,
+            };
+            shared.anneal(&mut population, &portfolio, &beside);
             // Nothing is better than what meets the bound.
             if population
                 .best()
@@ -416,70 +460,32 @@ fn root_and_annealing<P: Problem>(
         if timed && shared.is_closed() {
             shared.stop.store(true, Ordering::Relaxed);
         }
-        // A panic there is passed on by the scope.
-        root.and_then(|root| root.join().ok().flatten())
+        root.and_then(|root| match root.join() {
+            Ok(root) => root,
+            Err(panic) => std::panic::resume_unwind(panic),
+        })
     })
 }
 
-/// What the root relaxation and the annealing beside it give each other; without a time limit only what is known before both
-/// begin: the answer must not depend on which is faster.
-struct Between<'s, 'p, P: Problem> {
-    shared: &'s Shared<'p, P>,
-    /// Retained sets near a relaxation that nobody has polished yet.
-    starts: Mutex<Vec<BitMatrix>>,
-    /// A schedule whose intervals the relaxation has not taken yet.
-    found: Mutex<Option<Found>>,
-}
-
-impl<'s, 'p, P: Problem> Between<'s, 'p, P> {
-    fn new(shared: &'s Shared<'p, P>) -> Self {
-        Between {
-            shared,
-            starts: Mutex::new(Vec::new()),
-            found: Mutex::new(None),
-        }
+/// Solves the root. What it cannot do leaves the combinatorial bound standing.
+fn root<P: Problem>(program: Arc<P::Program>, shared: &Shared<'_, P>) -> Option<Root<P::Program>> {
+    let settings = RootSettings {
+        stop: Some(shared.stop.clone()),
+        ..RootSettings::default()
+    };
+    let incumbents = &shared.incumbents;
+    let root = Root::solve(program, &settings, None, incumbents).ok()?;
+    let known = incumbents.bound();
+    let bound = if root.is_infeasible() {
+        known
+    } else {
+        root.safe_bound()
+    };
+    incumbents.note_tree(bound, 0, root.iterations());
+    if root.is_infeasible() {
+        incumbents.prove_infeasible();
     }
-
-    fn offer(&self, found: &Found) {
-        *locked(&self.found) = Some(found.clone());
-    }
-}
-
-impl<P: Problem> Company<P::Program> for Between<'_, '_, P> {
-    fn notice(&self, relaxed: &Relaxed<'_, P::Program>) {
-        let shared = self.shared;
-        shared.bound.fetch_max(relaxed.bound(), Ordering::Relaxed);
-        // Where rows are still missing it guides badly, but better than nothing.
-        let wanted = relaxed.is_settled() || shared.watch.best().is_none();
-        if shared.is_timed()
-            && wanted
-            && let Some(program) = &shared.program
-        {
-            let near = |t: &f64| shared.problem.near(program, relaxed.point(), *t);
-            // What was there and nobody took is worth less.
-            *locked(&self.starts) = P::THRESHOLDS.iter().map(near).collect();
-        }
-    }
-
-    fn offers(&self) -> Vec<<P::Program as Program>::Column> {
-        let found = locked(&self.found).take();
-        match (&self.shared.program, found) {
-            (Some(program), Some(found)) => self.shared.problem.intervals(program, &found),
-            _ => Vec::new(),
-        }
-    }
-}
-
-impl<P: Problem> Guide for Between<'_, '_, P> {
-    fn found(&self, found: &Found) {
-        if self.shared.is_timed() {
-            self.offer(found);
-        }
-    }
-
-    fn start(&self) -> Option<BitMatrix> {
-        locked(&self.starts).pop()
-    }
+    Some(root)
 }
 
 /// The second phase; what proves the bound, if that is wanted.
@@ -493,7 +499,7 @@ fn tree<P: Problem>(
         return of_root;
     }
     // The combinatorial bound may be above the root's.
-    root.learn_bound(shared.bound.load(Ordering::Relaxed));
+    root.learn_bound(shared.incumbents.bound());
     if let Some(program) = &shared.program {
         let near = |t: &f64| shared.problem.near(program, root.point(), *t);
         let near: Vec<BitMatrix> = P::THRESHOLDS.iter().rev().map(near).collect();
@@ -511,21 +517,17 @@ fn tree<P: Problem>(
         ..TreeSettings::default()
     };
     // What the tree cannot do leaves the bound so far standing.
-    let Ok(outcome) = interval::search(root, &tree, shared) else {
+    let Ok(outcome) = price::search(root, &tree, &shared.incumbents, shared) else {
         return of_root;
     };
     if outcome.end == TreeEnd::Infeasible {
-        shared.infeasible.store(true, Ordering::Relaxed);
+        shared.incumbents.prove_infeasible();
     }
     outcome.proof
 }
 
-impl<P: Problem> Exchange<P::Program> for Shared<'_, P> {
-    fn best(&self) -> Option<u64> {
-        self.watch.best()
-    }
-
-    fn visit(&self, visited: Vec<Visited<P::Program>>) -> u64 {
+impl<P: Problem> PrimalHeuristic<P::Program> for Shared<'_, P> {
+    fn run(&self, visited: Vec<Visited<P::Program>>, _: &Incumbents<P::Program>) -> u64 {
         let Some(program) = &self.program else {
             return 0;
         };
@@ -542,17 +544,5 @@ impl<P: Problem> Exchange<P::Program> for Shared<'_, P> {
         let behind =
             turns.renewing.load(Ordering::Relaxed) <= turns.polishing.load(Ordering::Relaxed);
         polished + if behind { self.renew() } else { 0 }
-    }
-
-    fn progress(&self, bound: u64, nodes: u64, iterations: u64) {
-        // Closed nodes may lie above the best schedule; no bound does.
-        let bound = self.watch.best().map_or(bound, |best| bound.min(best));
-        self.bound.fetch_max(bound, Ordering::Relaxed);
-        self.nodes.store(nodes, Ordering::Relaxed);
-        self.iterations.store(iterations, Ordering::Relaxed);
-    }
-
-    fn goes_beyond(&self) -> bool {
-        !self.is_over()
     }
 }

@@ -64,7 +64,7 @@ impl Compact {
         }
         // One column may stand for several tensors: the R of a reader that nothing follows.
         terms.sort_unstable_by_key(|e| e.0);
-        crate::entries::add_up(&mut terms);
+        remat_solver::entries::add_up(&mut terms);
         let unit = g.memory_unit();
         let entries = terms.into_iter().map(|(c, m)| (c, m as f64 / unit));
         Some(NewRow::new(..=room as f64 / unit, entries))

@@ -2,7 +2,8 @@
 
 use super::price::{Prices, SweepScratch};
 use super::{Graph, Row};
-use crate::interval::{EXCLUSION_PASSES, Permits, most_below, rounded_up};
+use crate::life::{EXCLUSION_PASSES, Exclusions};
+use remat_solver::price::{most_below, rounded_up};
 
 /// A lower bound on the cost of every schedule that fits and does nothing but what is permitted, from any duals whatever, per
 /// byte for memory rows. Wrong signs count as 0.
@@ -10,7 +11,12 @@ use crate::interval::{EXCLUSION_PASSES, Permits, most_below, rounded_up};
 /// Duals are rounded to fixed point, and everything after that is integer arithmetic: the right sides priced, plus for
 /// each tensor the cheapest set of disjoint intervals. All rows hold at every schedule, so the sum is at most its cost;
 /// costs are integers, so it is rounded up.
-pub fn lagrangian_bound(graph: &Graph, permits: &Permits, rows: &[Row], duals: &[f64]) -> u64 {
+pub fn lagrangian_bound(
+    graph: &Graph,
+    exclusions: &Exclusions,
+    rows: &[Row],
+    duals: &[f64],
+) -> u64 {
     let Some(fixed) = FixedPoint::new(graph, rows, duals) else {
         return graph.base_cost();
     };
@@ -19,7 +25,7 @@ pub fn lagrangian_bound(graph: &Graph, permits: &Permits, rows: &[Row], duals: &
     for i in 0..graph.len() {
         total += fixed
             .prices
-            .sweep(graph, permits, i, &mut scratch, |_, _| {});
+            .sweep(graph, exclusions, i, &mut scratch, |_, _| {});
     }
     // Recomputing nothing is the least there can be.
     rounded_up(total, fixed.one).max(graph.base_cost())
@@ -32,7 +38,7 @@ pub fn lagrangian_bound(graph: &Graph, permits: &Permits, rows: &[Row], duals: &
 /// is excluded as well.
 pub(super) fn exclude(
     graph: &Graph,
-    permits: &mut Permits,
+    exclusions: &mut Exclusions,
     rows: &[Row],
     duals: &[f64],
     target: u64,
@@ -42,13 +48,13 @@ pub(super) fn exclude(
     };
     let mut scratch = SweepScratch::new(fixed.one);
     for _ in 0..EXCLUSION_PASSES {
-        let before = permits.excluded();
+        let before = exclusions.excluded();
         let mut least = vec![0; graph.len()];
         let mut total = fixed.worth;
         for (i, least) in least.iter_mut().enumerate() {
             *least = fixed
                 .prices
-                .sweep(graph, permits, i, &mut scratch, |_, _| {});
+                .sweep(graph, exclusions, i, &mut scratch, |_, _| {});
             total += *least;
         }
         let most = most_below(target, fixed.one);
@@ -56,39 +62,39 @@ pub(super) fn exclude(
             let node = i as u32;
             fixed
                 .prices
-                .sweep(graph, permits, i, &mut scratch, |_, _| {});
+                .sweep(graph, exclusions, i, &mut scratch, |_, _| {});
             let is_out = |set: Option<i128>| set.is_none_or(|set| total - least + set > most);
             let mut starts = Vec::new();
             let mut holds = Vec::new();
             scratch.totals(
-                |slot| slot > 0 && permits.may_hold(node, node + slot as u32),
+                |slot| slot > 0 && exclusions.may_hold(node, node + slot as u32),
                 |slot, set| starts.extend((slot > 0 && is_out(set)).then_some(slot)),
                 |slot, set| holds.extend((slot > 0 && is_out(set)).then_some(slot)),
             );
             for slot in starts {
-                permits.exclude_start(node, node + slot as u32, 0);
+                exclusions.exclude_start(node, node + slot as u32, 0);
             }
             for slot in holds {
-                permits.exclude_hold(node, node + slot as u32);
+                exclusions.exclude_hold(node, node + slot as u32);
             }
         }
-        exclude_without_inputs(graph, permits);
-        if permits.excluded() == before {
+        exclude_without_inputs(graph, exclusions);
+        if exclusions.excluded() == before {
             break;
         }
     }
 }
 
 /// Excludes recomputations whose inputs can neither be held nor computed in the stage.
-fn exclude_without_inputs(graph: &Graph, permits: &mut Permits) {
+fn exclude_without_inputs(graph: &Graph, exclusions: &mut Exclusions) {
     for node in 0..graph.len() as u32 {
         // Inputs come before: what they lose is known here.
         for stage in node + 1..=graph.last_stage[node as usize] {
             let may_be = |input: &u32| {
-                permits.may_hold(*input, stage) || permits.may_start(*input, stage, 0)
+                exclusions.may_hold(*input, stage) || exclusions.may_start(*input, stage, 0)
             };
             if !graph.needs[node as usize].iter().all(may_be) {
-                permits.exclude_start(node, stage, 0);
+                exclusions.exclude_start(node, stage, 0);
             }
         }
     }

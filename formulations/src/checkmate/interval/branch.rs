@@ -1,7 +1,8 @@
 //! Branchings: integer quantities of a schedule, linear in its intervals, and which of them a fractional point leaves open.
 
 use super::{Graph, Interval, IntervalPoint};
-use crate::interval::{CLASS_WEIGHT, Group, INTEGRAL, Open, fraction, most_promising, open};
+use crate::life::{CLASS_WEIGHT, Group};
+use remat_solver::price::{INTEGRALITY_TOLERANCE, Open, fraction, most_promising};
 use std::borrow::Cow;
 
 /// An integer quantity of a schedule.
@@ -49,7 +50,7 @@ impl Quantity {
 }
 
 /// A quantity is at least, or at most, so much.
-pub type Branch = crate::interval::Branch<Quantity>;
+pub type Branch = remat_solver::price::Branch<Quantity>;
 
 /// Fractional quantities of a point: for each tensor, and each class, the count of recomputations, the stage in which it is most
 /// in doubt how many are held, and the window up to which its recomputations are; the highest scores first, at most
@@ -78,7 +79,7 @@ pub(super) fn open_quantities(
             continue;
         };
         let mut add = |quantity, value: f64, share: f64| {
-            found.extend(open(quantity, value, weight * share));
+            found.extend(Open::if_fractional(quantity, value, weight * share));
         };
         // By stages: how often they have been recomputed before, and how many are held.
         let made = sum_by_stage(nodes, |i| point.recomputed_before(i));
@@ -134,7 +135,7 @@ fn most_doubtful_stage(
     let worst = (first..=last)
         .map(|t| fraction(held(t)))
         .fold(0.0, f64::max);
-    if worst <= INTEGRAL {
+    if worst <= INTEGRALITY_TOLERANCE {
         return None;
     }
     let mut best = (0, 0);

@@ -1,15 +1,14 @@
 //! Lifted covers at events that are full, and at recomputations.
 //!
 //! At event `(t,k)` each tensor is there or not, apart from the inputs of `t` up to `k`, which are there in every schedule: they are
-//! computed at no later event of the stage. A cover of what may be there is a row ([`crate::interval::cover`]).
+//! computed at no later event of the stage. A cover of what may be there is a row ([`remat_solver::price::cover`]).
 //!
 //! A relaxation recomputes `k` by a third, and has its inputs there by a third. A schedule has them whole: so the recomputation
 //! of `k` is one item, of the size of all that `k` needs, and its inputs are none. Where `k` is not recomputed the row only says that the others
 //! fit, so it holds at every schedule.
 
 use super::{Graph, Interval, IntervalPoint, Row};
-use crate::interval::Cover;
-use crate::interval::cover::{Item, VIOLATION, separate};
+use remat_solver::price::cover::{Cover, Item, VIOLATION, separate};
 
 /// Covers are looked for at events with at least this share of the capacity in use.
 const FULL: f64 = 0.95;

@@ -24,7 +24,7 @@
 //! before convergence.
 //!
 //! What a tree branches on is linear in the intervals as well (`branch`), and one more row of the same kind. Relaxations,
-//! root and tree are those of every interval form ([`crate::interval`]), to which `program` makes this one known.
+//! root and tree are those of every interval form ([`remat_solver::price`]), to which `program` makes this one known.
 
 mod bound;
 mod branch;

@@ -277,7 +277,7 @@ impl IntervalPoint {
             let order = b.share.total_cmp(&a.share);
             order.then_with(|| a.path.cmp(&b.path))
         });
-        candidates.truncate(CANDIDATES.saturating_mul(settings.memory_limit));
+        candidates.truncate(CANDIDATES.saturating_mul(settings.resource_cut_limit));
         for candidate in candidates {
             let MemoryCandidate { path, held, .. } = candidate;
             let (share, cut) = self.memory_cut(graph, path, held, &tensors);
@@ -288,7 +288,7 @@ impl IntervalPoint {
         found.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
         let mut seen = std::collections::BTreeSet::new();
         found.retain(|(_, c)| seen.insert((c.path.reader, c.path.source())));
-        found.truncate(settings.memory_limit);
+        found.truncate(settings.resource_cut_limit);
         found.into_iter().map(|f| f.1).collect()
     }
 }

@@ -2,7 +2,8 @@
 
 use super::byte_prices::BytePrices;
 use super::{Graph, Interval, Quantity, Row, event, starts_between};
-use crate::interval::{Candidate, Number, Permits, Pricing};
+use crate::life::Exclusions;
+use remat_solver::price::{Candidate, Number, Priced};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Add;
 
@@ -139,7 +140,7 @@ impl<T: Number> Prices<T> {
     pub fn sweep(
         &self,
         graph: &Graph,
-        permits: &Permits,
+        exclusions: &Exclusions,
         i: usize,
         scratch: &mut SweepScratch<T>,
         mut found: impl FnMut(T, Interval),
@@ -190,7 +191,7 @@ impl<T: Number> Prices<T> {
                 crossed = crossed - p.cross[cross].1;
             }
             let slot = a as usize - i;
-            if a < last && !permits.may_hold(node, a + 1) {
+            if a < last && !exclusions.may_hold(node, a + 1) {
                 (end, end_then) = (None, None);
             }
             let then = scratch.best_set[slot + 1];
@@ -199,7 +200,7 @@ impl<T: Number> Prices<T> {
                 if u > a || a > u.max(graph.last_stage[u as usize]) {
                     continue;
                 }
-                if u < a && !permits.may_start(u, a, 0) {
+                if u < a && !exclusions.may_start(u, a, 0) {
                     continue;
                 }
                 let e = event(n, a, u);
@@ -218,7 +219,7 @@ impl<T: Number> Prices<T> {
             scratch.end_then[slot] = end_then;
             scratch.best_set[slot] = then;
             let recomputed = a > node;
-            if recomputed && !permits.may_start(node, a, 0) {
+            if recomputed && !exclusions.may_start(node, a, 0) {
                 continue;
             }
             let (Some((g, stage, reader)), Some(g_then)) = (end, end_then) else {
@@ -330,15 +331,15 @@ fn sum<T: Number>(a: Option<T>, b: Option<T>) -> Option<T> {
 }
 
 /// Prices all intervals of all tensors. Duals are in the instance's unit of cost, those of memory rows per byte and at most
-/// 0. For each tensor at most `per_tensor` recomputed intervals and the one from the first computation are returned.
+/// 0. For each tensor at most `per_block` recomputed intervals and the one from the first computation are returned.
 pub(super) fn price(
     graph: &Graph,
-    permits: &Permits,
+    exclusions: &Exclusions,
     rows: &[Row],
     duals: &[f64],
-    per_tensor: usize,
+    per_block: usize,
     tolerance: f64,
-) -> Pricing<Interval> {
+) -> Priced<Interval> {
     let priced = rows
         .iter()
         .zip(duals)
@@ -354,23 +355,29 @@ pub(super) fn price(
             y * right
         }
     });
-    let mut out = Pricing::new(graph.base_cost() as f64 + worth.sum::<f64>());
+    let mut out = Priced::new(graph.base_cost() as f64 + worth.sum::<f64>());
     let prices = Prices::new(graph, priced);
     let mut scratch = SweepScratch::new(1.0);
     let mut own: Vec<Candidate<Interval>> = Vec::new();
     for i in 0..graph.len() {
         own.clear();
-        out.bound += prices.sweep(graph, permits, i, &mut scratch, |reduced_cost, interval| {
-            if reduced_cost < -tolerance {
-                own.push(Candidate {
-                    reduced_cost,
-                    interval,
-                });
-            }
-        });
-        out.take(&mut own, per_tensor, |c| !c.is_recomputed());
+        out.bound += prices.sweep(
+            graph,
+            exclusions,
+            i,
+            &mut scratch,
+            |reduced_cost, interval| {
+                if reduced_cost < -tolerance {
+                    own.push(Candidate {
+                        reduced_cost,
+                        column: interval,
+                    });
+                }
+            },
+        );
+        out.add_best(&mut own, per_block, |c| !c.is_recomputed());
     }
-    out.finish()
+    out.sorted()
 }
 
 /// The tensors whose intervals may have a coefficient in a row, each once.

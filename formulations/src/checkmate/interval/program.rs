@@ -5,12 +5,13 @@ use super::price::{price, uses};
 use super::{Branch, Graph, Interval, IntervalPoint, Quantity, Row, lagrangian_bound};
 use crate::bound::TooSmall;
 use crate::checkmate::path_cuts::separate;
-use crate::interval::{
-    self, Extent, Group, Journal, Nature, Open, Permits, Pricing, Program, Root, RootBound,
-    RootSettings, RowLimits, Sense, SeparationSettings,
-};
+use crate::life::{Exclusions, Extent, Group};
 use remat_instances::instance::Instance;
 use remat_lp::ModelError;
+use remat_solver::price::{
+    Branching, Columns, Incumbents, Journal, Open, Priced, Pricing, Root, RootBound, RootSettings,
+    RowLimits, RowTraits, Rows, Sense, Separation, SeparationSettings,
+};
 use std::sync::Arc;
 
 /// Violation below which a rounded memory row is left alone, as a share of the capacity.
@@ -18,14 +19,9 @@ const ROUNDED_VIOLATION: f64 = 5e-4;
 /// Rows of one gauge in a round.
 const ROUNDED_LIMIT: usize = 10;
 
-impl Program for Graph {
-    type Column = Interval;
-    type Row = Row;
-    type Use = ();
-    type Point = IntervalPoint;
-    type Quantity = Quantity;
-
-    fn extent(&self) -> Extent {
+impl Graph {
+    /// The size of the program.
+    pub fn extent(&self) -> Extent {
         Extent {
             tensors: self.len(),
             stages: self.len(),
@@ -33,22 +29,60 @@ impl Program for Graph {
             choices: 0,
         }
     }
+}
 
-    fn tensor(column: &Interval) -> usize {
+impl Columns for Graph {
+    type Column = Interval;
+
+    fn blocks(&self) -> usize {
+        self.extent().tensors
+    }
+
+    fn block(column: &Interval) -> usize {
         column.node as usize
     }
 
-    fn is_permitted(&self, column: &Interval, permits: &Permits) -> bool {
-        let Interval {
-            node,
-            start,
-            end,
-            reader,
-        } = *column;
-        (start == node || permits.may_start(node, start, 0))
-            && (reader == end || permits.may_start(reader, end, 0))
-            && permits.may_hold_through(node, start, end)
+    fn static_costs(&self) -> Vec<u64> {
+        Vec::new()
     }
+
+    fn offset(&self) -> u64 {
+        self.base_cost()
+    }
+
+    fn base_cost(&self) -> u64 {
+        self.base_cost()
+    }
+
+    /// Each node at most once in each stage of its life.
+    fn cost_upper_bound(&self) -> u64 {
+        let runs = |i: usize| u64::from(self.last_stage[i]) + 1 - i as u64;
+        (0..self.len()).fold(0u64, |s, i| {
+            s.saturating_add(self.cost[i].saturating_mul(runs(i)))
+        })
+    }
+
+    fn cost_unit(&self) -> f64 {
+        self.cost_unit()
+    }
+
+    fn cost(&self, column: &Interval) -> u64 {
+        match column.is_recomputed() {
+            true => self.cost[column.node as usize],
+            false => 0,
+        }
+    }
+
+    /// What is kept from the first computation to the last reader.
+    fn is_never_purged(&self, column: &Interval) -> bool {
+        let readers = &self.users[column.node as usize];
+        !column.is_recomputed() && readers.last() == Some(&column.end)
+    }
+}
+
+impl Rows for Graph {
+    type Row = Row;
+    type Part = ();
 
     /// A row for every need, and for every need the interval from the first computation and the one that is recomputed for
     /// it alone.
@@ -71,55 +105,18 @@ impl Program for Graph {
         (rows.collect(), columns.collect())
     }
 
-    fn choice_costs(&self) -> Vec<u64> {
-        Vec::new()
-    }
-
-    fn offset(&self) -> u64 {
-        self.base_cost()
-    }
-
-    fn base_cost(&self) -> u64 {
-        self.base_cost()
-    }
-
-    /// Each node at most once in each stage of its life.
-    fn costliest(&self) -> u64 {
-        let runs = |i: usize| u64::from(self.last_stage[i]) + 1 - i as u64;
-        (0..self.len()).fold(0u64, |s, i| {
-            s.saturating_add(self.cost[i].saturating_mul(runs(i)))
-        })
-    }
-
-    fn cost_unit(&self) -> f64 {
-        self.cost_unit()
-    }
-
-    fn memory_unit(&self) -> f64 {
+    fn resource_unit(&self) -> f64 {
         self.memory_unit()
     }
 
-    fn capacity(&self) -> f64 {
+    fn resource_capacity(&self) -> f64 {
         self.capacity as f64
     }
 
-    fn cost(&self, column: &Interval) -> u64 {
-        match column.is_recomputed() {
-            true => self.cost[column.node as usize],
-            false => 0,
-        }
-    }
-
-    /// What is kept from the first computation to the last reader.
-    fn stays(&self, column: &Interval) -> bool {
-        let readers = &self.users[column.node as usize];
-        !column.is_recomputed() && readers.last() == Some(&column.end)
-    }
-
-    fn nature(&self, row: &Row) -> Nature {
-        Nature {
+    fn row_traits(&self, row: &Row) -> RowTraits {
+        RowTraits {
             sense: match row.is_memory() {
-                true => Sense::Memory,
+                true => Sense::AtMost,
                 false => Sense::AtLeast,
             },
             elastic: matches!(row, Row::Branch(_) | Row::Need { .. } | Row::Path(_)),
@@ -131,7 +128,7 @@ impl Program for Graph {
         row.right_side(self)
     }
 
-    fn uses(&self, row: &Row, note: &mut dyn FnMut(usize, ())) {
+    fn parts(&self, row: &Row, note: &mut dyn FnMut(usize, ())) {
         uses(self, row, &mut |tensor| note(tensor as usize, ()));
     }
 
@@ -139,13 +136,56 @@ impl Program for Graph {
         row.coefficient(self, column)
     }
 
-    fn choice_entries(&self, _: &Row) -> Vec<(u32, i64)> {
+    fn static_entries(&self, _: &Row) -> Vec<(u32, i64)> {
         Vec::new()
     }
+}
 
-    fn branch_row(&self, branch: &Branch) -> Row {
-        Row::Branch(*branch)
+impl Pricing for Graph {
+    type Exclusions = Exclusions;
+
+    fn no_exclusions(&self) -> Exclusions {
+        Exclusions::none(self.extent())
     }
+
+    fn exclude_all_of(&self, exclusions: &mut Exclusions, other: &Exclusions) {
+        exclusions.exclude_all_of(other);
+    }
+
+    fn is_permitted(&self, column: &Interval, exclusions: &Exclusions) -> bool {
+        let Interval {
+            node,
+            start,
+            end,
+            reader,
+        } = *column;
+        (start == node || exclusions.may_start(node, start, 0))
+            && (reader == end || exclusions.may_start(reader, end, 0))
+            && exclusions.may_hold_through(node, start, end)
+    }
+
+    fn price(
+        &self,
+        exclusions: &Exclusions,
+        rows: &[Row],
+        duals: &[f64],
+        per_block: usize,
+        tolerance: f64,
+    ) -> Priced<Interval> {
+        price(self, exclusions, rows, duals, per_block, tolerance)
+    }
+
+    fn lagrangian_bound(&self, exclusions: &Exclusions, rows: &[Row], duals: &[f64]) -> u64 {
+        lagrangian_bound(self, exclusions, rows, duals)
+    }
+
+    fn exclude(&self, exclusions: &mut Exclusions, rows: &[Row], duals: &[f64], target: u64) {
+        exclude(self, exclusions, rows, duals, target);
+    }
+}
+
+impl Separation for Graph {
+    type Point = IntervalPoint;
 
     fn point(
         &self,
@@ -158,17 +198,17 @@ impl Program for Graph {
     fn violated(&self, point: &IntervalPoint, limits: &RowLimits<'_, Row>) -> Vec<Row> {
         let mut rows = point.violated_inputs(self, 1e-6);
         rows.retain(|r| !(limits.known)(r));
-        let most = (self.capacity as f64 + limits.overflow_bytes) * (1.0 + 1e-6);
-        let memory = point.violated_memory(self, 0, most, limits.memory_per_stage, limits.known);
-        rows.extend(memory.into_iter().take(limits.memory));
+        let most = (self.capacity as f64 + limits.overflow) * (1.0 + 1e-6);
+        let memory = point.violated_memory(self, 0, most, limits.per_group, limits.known);
+        rows.extend(memory.into_iter().take(limits.resource_rows));
         rows
     }
 
-    fn cuts(&self, point: &IntervalPoint, settings: &SeparationSettings, memory: bool) -> Vec<Row> {
+    fn cuts(&self, point: &IntervalPoint, settings: &SeparationSettings) -> Vec<Row> {
         let found = separate(self, &point.fractional(self), 0, settings);
         let mut rows: Vec<Row> = found.into_iter().map(|f| Row::Path(f.cut)).collect();
-        if memory {
-            if settings.covers {
+        if settings.resource_cuts {
+            if settings.dense {
                 rows.extend(point.violated_covers(self));
             }
             let memory = point.violated_path_memory(self, settings);
@@ -181,6 +221,14 @@ impl Program for Graph {
         }
         rows
     }
+}
+
+impl Branching for Graph {
+    type Quantity = Quantity;
+
+    fn branch_row(&self, branch: &Branch) -> Row {
+        Row::Branch(*branch)
+    }
 
     fn open(&self, point: &IntervalPoint, limit: usize) -> Vec<Open<Quantity>> {
         super::branch::open_quantities(self, point, limit)
@@ -192,25 +240,6 @@ impl Program for Graph {
             Group::One(node) => (node, kind),
             Group::Class(class) => (class, kind + 2),
         }
-    }
-
-    fn price(
-        &self,
-        permits: &Permits,
-        rows: &[Row],
-        duals: &[f64],
-        per_tensor: usize,
-        tolerance: f64,
-    ) -> Pricing<Interval> {
-        price(self, permits, rows, duals, per_tensor, tolerance)
-    }
-
-    fn lagrangian_bound(&self, permits: &Permits, rows: &[Row], duals: &[f64]) -> u64 {
-        lagrangian_bound(self, permits, rows, duals)
-    }
-
-    fn exclude(&self, permits: &mut Permits, rows: &[Row], duals: &[f64], target: u64) {
-        exclude(self, permits, rows, duals, target);
     }
 }
 
@@ -248,6 +277,6 @@ pub fn root_bound_recorded(
     journal: Option<Box<dyn Journal>>,
 ) -> Result<RootBound<Graph>, RootError> {
     let graph = Arc::new(Graph::new(instance, budget_bytes)?);
-    let root: Root<Graph> = interval::Root::solve(graph, settings, journal, &())?;
+    let root: Root<Graph> = Root::solve(graph, settings, journal, &Incumbents::default())?;
     Ok(root.into_bound())
 }

@@ -2,8 +2,8 @@
 
 use super::bound::multipliers;
 use super::{Branch, Graph, Quantity, Row};
-use crate::interval::TreeProof;
 use remat_instances::instance::{Instance, NodeId};
+use remat_solver::price::TreeProof;
 use std::fmt::Write;
 
 /// What proves that every schedule within a budget costs at least so much, or that there is none.
@@ -50,9 +50,9 @@ impl BoundProof {
         graph: &Graph,
         tree: &TreeProof<Graph>,
     ) -> Self {
-        use crate::interval::Program;
+        use remat_solver::price::Columns;
         let proven = tree.bound().max(graph.base_cost());
-        let bound = (proven <= graph.costliest()).then_some(proven);
+        let bound = (proven <= graph.cost_upper_bound()).then_some(proven);
         let claim = bound.map_or("infeasible".into(), |b| format!("bound {b}"));
         let mut text = head(instance, budget_bytes, &claim);
         // Writing to a string cannot fail.

@@ -44,7 +44,7 @@ impl Terms {
     /// Sorted, each column once.
     fn merged(mut self) -> (Vec<(ColId, f64)>, f64) {
         self.entries.sort_by_key(|e| e.0);
-        crate::entries::add_up(&mut self.entries);
+        remat_solver::entries::add_up(&mut self.entries);
         (self.entries, self.constant)
     }
 }
@@ -86,7 +86,7 @@ pub fn memory_cut_row(form: &Compact, cut: &PathMemoryCut) -> NewRow {
     NewRow::new(..=room - constant, entries)
 }
 
-/// Violated path memory cuts of the form, the most violated first, at most `settings.memory_limit`, one for each
+/// Violated path memory cuts of the form, the most violated first, at most `settings.resource_cut_limit`, one for each
 /// (reader, source).
 pub fn separate_memory_cuts(
     form: &Compact,
@@ -167,7 +167,7 @@ pub fn separate_memory_cuts(
     let mut seen = BTreeSet::new();
     let mut out = Vec::new();
     for (share, b, j, a, path) in found {
-        if out.len() >= settings.memory_limit {
+        if out.len() >= settings.resource_cut_limit {
             break;
         }
         if !seen.insert((b, j)) {

@@ -39,7 +39,7 @@ pub use compact::{memory_cut_row, path_cut_row, point_of, separate_memory_cuts};
 pub use memory::{MemoryCandidate, walk_memory};
 pub use walk::separate;
 
-pub use crate::interval::SeparationSettings;
+pub use remat_solver::price::SeparationSettings;
 
 use super::Graph;
 use remat_instances::schedule::CheckmateSchedule;

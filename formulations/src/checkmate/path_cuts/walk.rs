@@ -177,7 +177,7 @@ pub fn separate(
                 }
             }
             best.sort_by(|x, y| y.0.total_cmp(&x.0).then(x.2.cmp(&y.2)));
-            for &(score, violation, k, a) in best.iter().take(settings.per_need) {
+            for &(score, violation, k, a) in best.iter().take(settings.per_target) {
                 let cut = PathCut {
                     reader: b as u32,
                     from: a as u32,

@@ -2,7 +2,8 @@
 
 use super::price::{Prices, SweepScratch};
 use super::{Graph, Row};
-use crate::interval::{EXCLUSION_PASSES, Permits, most_below, rounded_up};
+use crate::life::{EXCLUSION_PASSES, Exclusions};
+use remat_solver::price::{most_below, rounded_up};
 
 /// A lower bound on the cost of every schedule that meets the rows and does nothing but what is permitted, from any multipliers
 /// whatever (per byte for memory rows). Wrong signs count as 0.
@@ -11,7 +12,12 @@ use crate::interval::{EXCLUSION_PASSES, Permits, most_below, rounded_up};
 /// tensor the cheapest life, for each backward node the cheapest choice. The lives and choices of a schedule are
 /// among those minimised over, and its rows hold, so the sum is at most its cost; costs are integers, so it is rounded up.
 /// Equations that say nothing but that (first starts, one choice) may have any multiplier, which cancels.
-pub fn lagrangian_bound(graph: &Graph, permits: &Permits, rows: &[Row], duals: &[f64]) -> u64 {
+pub fn lagrangian_bound(
+    graph: &Graph,
+    exclusions: &Exclusions,
+    rows: &[Row],
+    duals: &[f64],
+) -> u64 {
     let Some(fixed) = FixedPoint::new(graph, rows, duals) else {
         return graph.base_cost();
     };
@@ -20,10 +26,10 @@ pub fn lagrangian_bound(graph: &Graph, permits: &Permits, rows: &[Row], duals: &
     for i in 0..graph.columns as u32 {
         total += fixed
             .prices
-            .sweep(graph, permits, i, &mut scratch, |_, _| {});
+            .sweep(graph, exclusions, i, &mut scratch, |_, _| {});
     }
     for t in several(graph) {
-        total += fixed.prices.best_choice(graph, permits, t);
+        total += fixed.prices.best_choice(graph, exclusions, t);
     }
     rounded_up(total, fixed.one).max(graph.base_cost())
 }
@@ -38,7 +44,7 @@ fn several(graph: &Graph) -> impl Iterator<Item = usize> {
 /// one of the schedules that have it. A recomputation without a permitted way to have its inputs is excluded as well.
 pub(super) fn exclude(
     graph: &Graph,
-    permits: &mut Permits,
+    exclusions: &mut Exclusions,
     rows: &[Row],
     duals: &[f64],
     target: u64,
@@ -50,35 +56,35 @@ pub(super) fn exclude(
     let most = most_below(target, fixed.one);
     let mut scratch = SweepScratch::new();
     for _ in 0..EXCLUSION_PASSES {
-        let before = permits.excluded();
+        let before = exclusions.excluded();
         let mut least = vec![0; graph.columns];
         let mut total = fixed.worth;
         for (i, least) in least.iter_mut().enumerate() {
-            *least = prices.sweep(graph, permits, i as u32, &mut scratch, |_, _| {});
+            *least = prices.sweep(graph, exclusions, i as u32, &mut scratch, |_, _| {});
             total += *least;
         }
         for t in several(graph) {
-            total += prices.best_choice(graph, permits, t);
+            total += prices.best_choice(graph, exclusions, t);
         }
         for t in several(graph) {
-            let rest = total - prices.best_choice(graph, permits, t);
-            let all: Vec<_> = prices.choices(graph, permits, t).collect();
+            let rest = total - prices.best_choice(graph, exclusions, t);
+            let all: Vec<_> = prices.choices(graph, exclusions, t).collect();
             for (price, way) in all {
                 if rest + price > most {
-                    permits.exclude_choice(t, way);
+                    exclusions.exclude_choice(t, way);
                 }
             }
         }
         for (i, least) in least.iter().enumerate() {
             let node = i as u32;
-            prices.sweep(graph, permits, node, &mut scratch, |_, _| {});
+            prices.sweep(graph, exclusions, node, &mut scratch, |_, _| {});
             let rest = total - least;
             let mut starts = Vec::new();
             let mut stored = Vec::new();
             scratch.totals(
                 graph.is_forced(node),
                 |stage, life| {
-                    let ways = prices.starts(graph, permits, node, stage);
+                    let ways = prices.starts(graph, exclusions, node, stage);
                     let out = ways.filter(|w| life.is_none_or(|life| rest + life + w.0 > most));
                     starts.extend(out.map(|w| (stage, w.1)));
                 },
@@ -88,34 +94,34 @@ pub(super) fn exclude(
                 },
             );
             for (stage, way) in starts {
-                permits.exclude_start(node, stage, usize::from(way));
+                exclusions.exclude_start(node, stage, usize::from(way));
             }
             for stage in stored {
-                permits.exclude_hold(node, stage);
+                exclusions.exclude_hold(node, stage);
             }
         }
-        exclude_without_inputs(graph, permits);
-        if permits.excluded() == before {
+        exclude_without_inputs(graph, exclusions);
+        if exclusions.excluded() == before {
             break;
         }
     }
 }
 
 /// Excludes recomputations whose inputs can neither be stored nor computed in the stage.
-fn exclude_without_inputs(graph: &Graph, permits: &mut Permits) {
+fn exclude_without_inputs(graph: &Graph, exclusions: &mut Exclusions) {
     for node in 0..graph.columns as u32 {
         // Inputs come before: what they lose is known here.
         for stage in 1..graph.last_stored(node) {
             let may_be = |input: &u32| {
                 let mut ways = 0..graph.starts(*input, stage).len();
-                permits.may_hold(*input, stage)
-                    || ways.any(|way| permits.may_start(*input, stage, way))
+                exclusions.may_hold(*input, stage)
+                    || ways.any(|way| exclusions.may_start(*input, stage, way))
             };
             if graph.needs[node as usize].iter().all(may_be) {
                 continue;
             }
             for way in 0..graph.starts(node, stage).len() {
-                permits.exclude_start(node, stage, way);
+                exclusions.exclude_start(node, stage, way);
             }
         }
     }

@@ -2,7 +2,8 @@
 
 use super::rows::{Kind, Row, Term, Which};
 use super::{Graph, Point};
-use crate::interval::{CLASS_WEIGHT, Group, INTEGRAL, Open, fraction, most_promising, open};
+use crate::life::{CLASS_WEIGHT, Group};
+use remat_solver::price::{INTEGRALITY_TOLERANCE, Open, fraction, most_promising};
 
 /// An integer quantity of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -49,7 +50,7 @@ pub enum Quantity {
 }
 
 /// A quantity is at least, or at most, so much.
-pub type Branch = crate::interval::Branch<Quantity>;
+pub type Branch = remat_solver::price::Branch<Quantity>;
 
 impl Row {
     /// A branching: `quantity >= count`, or `-quantity >= -count`.
@@ -104,7 +105,9 @@ impl Row {
 pub(super) fn open_quantities(graph: &Graph, point: &Point, limit: usize) -> Vec<Open<Quantity>> {
     let mean = graph.base_cost() as f64 / graph.columns as f64;
     let mut found: Vec<Open<Quantity>> = Vec::new();
-    let mut add = |quantity, value: f64, weight: f64| found.extend(open(quantity, value, weight));
+    let mut add = |quantity, value: f64, weight: f64| {
+        found.extend(Open::if_fractional(quantity, value, weight))
+    };
     for of in groups(graph.stages, &graph.choice_classes) {
         let stages = of.list(&graph.choice_classes);
         let ways = graph.choices[stages[0] as usize].len();
@@ -205,7 +208,7 @@ fn ways(
     add: &mut impl FnMut(Quantity, f64, f64),
 ) {
     let starts = graph.starts(node, stage);
-    if starts.len() < 2 || point.made(stage as usize, node as usize) <= INTEGRAL {
+    if starts.len() < 2 || point.made(stage as usize, node as usize) <= INTEGRALITY_TOLERANCE {
         return;
     }
     let with = |bytes: i64| {

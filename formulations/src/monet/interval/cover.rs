@@ -1,12 +1,11 @@
 //! Lifted covers of memory rows: what does not fit together is not there together.
 //!
-//! At a moment, tensors are there or not, and so is a run with a certain workspace: a knapsack ([`crate::interval::cover`]). What every
+//! At a moment, tensors are there or not, and so is a run with a certain workspace: a knapsack ([`remat_solver::price::cover`]). What every
 //! choice of a stage reads is there in every schedule from its own turn on, and no item.
 
 use super::rows::{Kind, Term, Which, start};
 use super::{Graph, PathCut, Point, Row};
-use crate::interval::Cover;
-use crate::interval::cover::{self, Item, VIOLATION};
+use remat_solver::price::cover::{self, Cover, Item, VIOLATION};
 use std::collections::BTreeSet;
 
 /// Covers for each stage in a round.

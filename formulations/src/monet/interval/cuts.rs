@@ -7,7 +7,7 @@
 
 use super::windows::{Form, memory_cuts};
 use super::{Graph, PathCut, Point, Row};
-use crate::interval::SeparationSettings;
+use remat_solver::price::SeparationSettings;
 use std::collections::{BTreeSet, BinaryHeap};
 
 /// Not on any path.
@@ -206,13 +206,8 @@ fn targets<'a>(
     out
 }
 
-/// Violated path cuts and, if `memory`, path memory cuts, the most promising of each first.
-pub fn separate_cuts(
-    graph: &Graph,
-    point: &Point,
-    settings: &SeparationSettings,
-    memory: bool,
-) -> Vec<Row> {
+/// Violated path cuts and path memory cuts, the most promising of each first.
+pub fn separate_cuts(graph: &Graph, point: &Point, settings: &SeparationSettings) -> Vec<Row> {
     let stop = 1.0 - settings.violation;
     let units = super::round::units(graph);
     let mut paths: Vec<(f64, PathCut)> = Vec::new();
@@ -261,8 +256,8 @@ pub fn separate_cuts(
                 }
             }
             best.sort_by(|x, y| y.0.total_cmp(&x.0).then_with(|| x.1.cmp(&y.1)));
-            paths.extend(best.into_iter().take(settings.per_need));
-            if memory {
+            paths.extend(best.into_iter().take(settings.per_target));
+            if settings.resource_cuts {
                 loads.extend(memory_cuts(graph, point, b, &target, &units, settings));
             }
         }
@@ -270,7 +265,7 @@ pub fn separate_cuts(
     paths.sort_by(|x, y| y.0.total_cmp(&x.0).then_with(|| x.1.cmp(&y.1)));
     paths.dedup_by(|x, y| x.1 == y.1);
     paths.truncate(settings.limit);
-    let mut covers = match settings.covers {
+    let mut covers = match settings.dense {
         true => point.violated_covers(graph),
         false => Vec::new(),
     };
@@ -287,13 +282,13 @@ pub fn separate_cuts(
     loads.retain(|l| l.form != Form::Plain || !of_both.contains(&(l.reader, l.source)));
     let mut seen = BTreeSet::new();
     loads.retain(|l| seen.insert((l.reader, l.source, l.form)));
-    loads.truncate(settings.memory_limit);
+    loads.truncate(settings.resource_cut_limit);
     let paths = paths.into_iter().map(|(_, cut)| Row::path(graph, &cut));
     let loads = loads.into_iter().map(|l| l.row);
     let covers = covers.into_iter().map(|c| c.1);
     let mut rounded = super::round::separate(graph, point);
     rounded.sort_by(|x, y| y.0.total_cmp(&x.0).then_with(|| x.1.cmp(&y.1)));
-    rounded.truncate(settings.memory_limit);
+    rounded.truncate(settings.resource_cut_limit);
     let rounded = rounded.into_iter().map(|r| r.1);
     paths.chain(loads).chain(covers).chain(rounded).collect()
 }

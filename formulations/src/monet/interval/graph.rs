@@ -1,6 +1,6 @@
 //! What MONeT's program sees of an instance, in arrays, without what is dominated.
 
-use crate::interval::{classes, classes_of_tensors};
+use crate::life::{classes, classes_of_tensors};
 use crate::monet::original::MonetError;
 use remat_instances::instance::{Instance, NodeId, NodeKind};
 

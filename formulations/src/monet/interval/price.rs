@@ -1,7 +1,8 @@
 //! Prices of atoms from duals, and the cheapest intervals and lives of each tensor under them.
 
 use super::{Graph, Interval, Row, Start, Term, Which};
-use crate::interval::{Candidate, Number, Permits, Pricing};
+use crate::life::Exclusions;
+use remat_solver::price::{Candidate, Number, Priced};
 use std::collections::BTreeMap;
 
 /// What every atom costs beyond its own cost, by tensor and stage.
@@ -124,7 +125,7 @@ impl<T: Number> Prices<T> {
     pub fn starts(
         &self,
         graph: &Graph,
-        permits: &Permits,
+        exclusions: &Exclusions,
         node: u32,
         stage: u32,
     ) -> impl Iterator<Item = (T, u16)> {
@@ -147,7 +148,7 @@ impl<T: Number> Prices<T> {
         let fits_somehow = graph.fits_somehow(node, stage);
         let any = !fits_somehow && stage == 0 && graph.is_forced(node);
         let open = move |way: usize| {
-            any || (graph.fits(node, stage, way) && permits.may_start(node, stage, way))
+            any || (graph.fits(node, stage, way) && exclusions.may_start(node, stage, way))
         };
         let ways = graph.starts(node, stage).iter().enumerate();
         ways.filter(move |(way, _)| open(*way))
@@ -160,7 +161,7 @@ impl<T: Number> Prices<T> {
     pub fn sweep(
         &self,
         graph: &Graph,
-        permits: &Permits,
+        exclusions: &Exclusions,
         node: u32,
         scratch: &mut SweepScratch<T>,
         mut found: impl FnMut(T, Interval),
@@ -181,7 +182,7 @@ impl<T: Number> Prices<T> {
             let step = &mut scratch.stages[t as usize];
             let next = t + 1;
             let mut keep = None;
-            if next <= last && permits.may_hold(node, next) {
+            if next <= last && exclusions.may_hold(node, next) {
                 let p = self.stored[base + next as usize];
                 end = Some(match end {
                     Some((rest, e)) if rest < T::ZERO => (p + rest, e),
@@ -194,7 +195,7 @@ impl<T: Number> Prices<T> {
             }
             let idle = absent;
             let go_on = keep.filter(|k| *k < absent).unwrap_or(absent);
-            let starts = self.starts(graph, permits, node, t);
+            let starts = self.starts(graph, exclusions, node, t);
             let cheapest = starts.reduce(|a, b| if b.0 < a.0 { b } else { a });
             let Some((price, way)) = cheapest else {
                 (stored, absent) = (go_on, idle);
@@ -248,11 +249,11 @@ impl<T: Number> Prices<T> {
     pub fn choices(
         &self,
         graph: &Graph,
-        permits: &Permits,
+        exclusions: &Exclusions,
         stage: usize,
     ) -> impl Iterator<Item = (T, usize)> {
         let all = graph.choices[stage].iter().enumerate();
-        all.filter(move |(way, _)| permits.may_choose(stage, *way))
+        all.filter(move |(way, _)| exclusions.may_choose(stage, *way))
             .map(move |(way, c)| {
                 let price = self.one.times(c.cost as i64) + self.choice[stage][way];
                 (price, way)
@@ -260,8 +261,8 @@ impl<T: Number> Prices<T> {
     }
 
     /// The least reduced cost of a choice in a stage with several.
-    pub fn best_choice(&self, graph: &Graph, permits: &Permits, stage: usize) -> T {
-        let all = self.choices(graph, permits, stage).map(|c| c.0);
+    pub fn best_choice(&self, graph: &Graph, exclusions: &Exclusions, stage: usize) -> T {
+        let all = self.choices(graph, exclusions, stage).map(|c| c.0);
         let best = all.reduce(|a, b| if b < a { b } else { a });
         best.unwrap_or(T::ZERO)
     }
@@ -334,33 +335,39 @@ fn least<T: Number>(a: Option<T>, b: Option<T>) -> Option<T> {
 /// Prices all intervals of all tensors at duals in the instance's unit of cost, per byte for memory rows.
 pub(super) fn price(
     graph: &Graph,
-    permits: &Permits,
+    exclusions: &Exclusions,
     rows: &[Row],
     duals: &[f64],
-    per_tensor: usize,
+    per_block: usize,
     tolerance: f64,
-) -> Pricing<Interval> {
+) -> Priced<Interval> {
     let priced = rows.iter().zip(duals.iter().copied());
     let worth = priced.clone().map(|(row, y)| y * row.right as f64);
-    let mut out = Pricing::new(graph.fixed_cost() as f64 + worth.sum::<f64>());
+    let mut out = Priced::new(graph.fixed_cost() as f64 + worth.sum::<f64>());
     let prices = Prices::new(graph, 1.0, priced);
     let mut scratch = SweepScratch::new();
     let mut own: Vec<Candidate<Interval>> = Vec::new();
     for i in 0..graph.columns as u32 {
         own.clear();
-        out.bound += prices.sweep(graph, permits, i, &mut scratch, |reduced_cost, interval| {
-            if reduced_cost < -tolerance {
-                own.push(Candidate {
-                    reduced_cost,
-                    interval,
-                });
-            }
-        });
-        out.take(&mut own, per_tensor, |_| false);
+        out.bound += prices.sweep(
+            graph,
+            exclusions,
+            i,
+            &mut scratch,
+            |reduced_cost, interval| {
+                if reduced_cost < -tolerance {
+                    own.push(Candidate {
+                        reduced_cost,
+                        column: interval,
+                    });
+                }
+            },
+        );
+        out.add_best(&mut own, per_block, |_| false);
     }
     let several = (0..graph.stages).filter(|&t| graph.choices[t].len() > 1);
     out.bound += several
-        .map(|t| prices.best_choice(graph, permits, t))
+        .map(|t| prices.best_choice(graph, exclusions, t))
         .sum::<f64>();
-    out.finish()
+    out.sorted()
 }

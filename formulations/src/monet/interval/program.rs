@@ -5,23 +5,19 @@ use super::price::price;
 use super::{
     Branch, Graph, Interval, Kind, Point, Quantity, Row, Term, lagrangian_bound, separate_cuts,
 };
-use crate::interval::{
-    Company, Extent, Group, Nature, Open, Permits, Pricing, Program, Root, RootBound, RootSettings,
-    RowLimits, Sense, SeparationSettings,
-};
+use crate::life::{Exclusions, Extent, Group};
 use crate::monet::original::MonetError;
 use remat_instances::instance::Instance;
 use remat_lp::ModelError;
+use remat_solver::price::{
+    Branching, Columns, Incumbents, Open, Priced, Pricing, Root, RootBound, RootSettings,
+    RowLimits, RowTraits, Rows, Sense, Separation, SeparationSettings,
+};
 use std::sync::Arc;
 
-impl Program for Graph {
-    type Column = Interval;
-    type Row = Row;
-    type Use = Term;
-    type Point = Point;
-    type Quantity = Quantity;
-
-    fn extent(&self) -> Extent {
+impl Graph {
+    /// The size of the program.
+    pub fn extent(&self) -> Extent {
         let ways = self.first.iter().chain(&self.again).map(Vec::len);
         Extent {
             tensors: self.columns,
@@ -30,22 +26,53 @@ impl Program for Graph {
             choices: self.choices.iter().map(Vec::len).max().unwrap_or(0),
         }
     }
+}
 
-    fn tensor(column: &Interval) -> usize {
+impl Columns for Graph {
+    type Column = Interval;
+
+    fn blocks(&self) -> usize {
+        self.extent().tensors
+    }
+
+    fn block(column: &Interval) -> usize {
         column.node as usize
     }
 
-    fn is_permitted(&self, column: &Interval, permits: &Permits) -> bool {
-        let way = usize::from(column.way);
-        permits.may_start(column.node, column.start, way)
-            && permits.may_hold_through(column.node, column.start, column.end)
+    /// Choices of backward nodes that have several, by stage.
+    fn static_costs(&self) -> Vec<u64> {
+        let several = self.choices.iter().filter(|c| c.len() > 1);
+        several.flatten().map(|c| c.cost).collect()
     }
 
-    fn permitted_choices(&self, permits: &Permits) -> Vec<bool> {
-        let several = (0..self.stages).filter(|&t| self.choices[t].len() > 1);
-        let of = |t: usize| (0..self.choices[t].len()).map(move |way| permits.may_choose(t, way));
-        several.flat_map(of).collect()
+    fn offset(&self) -> u64 {
+        self.fixed_cost()
     }
+
+    fn base_cost(&self) -> u64 {
+        self.base_cost()
+    }
+
+    fn cost_upper_bound(&self) -> u64 {
+        self.costliest()
+    }
+
+    fn cost_unit(&self) -> f64 {
+        self.cost_unit()
+    }
+
+    fn cost(&self, column: &Interval) -> u64 {
+        column.way(self).cost
+    }
+
+    fn is_never_purged(&self, column: &Interval) -> bool {
+        column.start == 0
+    }
+}
+
+impl Rows for Graph {
+    type Row = Row;
+    type Part = Term;
 
     /// The rows for first starts, choices and needs, and the intervals from stage 0 on, so that whatever is read was kept.
     fn start(&self) -> (Vec<Row>, Vec<Interval>) {
@@ -99,49 +126,19 @@ impl Program for Graph {
         (rows, intervals)
     }
 
-    /// Choices of backward nodes that have several, by stage.
-    fn choice_costs(&self) -> Vec<u64> {
-        let several = self.choices.iter().filter(|c| c.len() > 1);
-        several.flatten().map(|c| c.cost).collect()
-    }
-
-    fn offset(&self) -> u64 {
-        self.fixed_cost()
-    }
-
-    fn base_cost(&self) -> u64 {
-        self.base_cost()
-    }
-
-    fn costliest(&self) -> u64 {
-        self.costliest()
-    }
-
-    fn cost_unit(&self) -> f64 {
-        self.cost_unit()
-    }
-
-    fn memory_unit(&self) -> f64 {
+    fn resource_unit(&self) -> f64 {
         self.memory_unit()
     }
 
-    fn capacity(&self) -> f64 {
+    fn resource_capacity(&self) -> f64 {
         self.room[0] as f64
     }
 
-    fn cost(&self, column: &Interval) -> u64 {
-        column.way(self).cost
-    }
-
-    fn stays(&self, column: &Interval) -> bool {
-        column.start == 0
-    }
-
-    fn nature(&self, row: &Row) -> Nature {
-        Nature {
+    fn row_traits(&self, row: &Row) -> RowTraits {
+        RowTraits {
             sense: match (row.is_equation(), row.is_memory()) {
                 (true, _) => Sense::Equal,
-                (_, true) => Sense::Memory,
+                (_, true) => Sense::AtMost,
                 _ => Sense::AtLeast,
             },
             elastic: matches!(
@@ -159,7 +156,7 @@ impl Program for Graph {
         row.right
     }
 
-    fn uses(&self, row: &Row, note: &mut dyn FnMut(usize, Term)) {
+    fn parts(&self, row: &Row, note: &mut dyn FnMut(usize, Term)) {
         for term in &row.terms {
             if let Some(node) = term.node() {
                 note(node as usize, *term);
@@ -171,7 +168,7 @@ impl Program for Graph {
         part.coefficient(self, column)
     }
 
-    fn choice_entries(&self, row: &Row) -> Vec<(u32, i64)> {
+    fn static_entries(&self, row: &Row) -> Vec<(u32, i64)> {
         let entry = |term: &Term| match *term {
             Term::Choice {
                 stage,
@@ -182,10 +179,54 @@ impl Program for Graph {
         };
         row.terms.iter().filter_map(entry).collect()
     }
+}
 
-    fn branch_row(&self, branch: &Branch) -> Row {
-        Row::branch(self, branch)
+impl Pricing for Graph {
+    type Exclusions = Exclusions;
+
+    fn no_exclusions(&self) -> Exclusions {
+        Exclusions::none(self.extent())
     }
+
+    fn exclude_all_of(&self, exclusions: &mut Exclusions, other: &Exclusions) {
+        exclusions.exclude_all_of(other);
+    }
+
+    fn is_permitted(&self, column: &Interval, exclusions: &Exclusions) -> bool {
+        let way = usize::from(column.way);
+        exclusions.may_start(column.node, column.start, way)
+            && exclusions.may_hold_through(column.node, column.start, column.end)
+    }
+
+    fn permitted_statics(&self, exclusions: &Exclusions) -> Vec<bool> {
+        let several = (0..self.stages).filter(|&t| self.choices[t].len() > 1);
+        let of =
+            |t: usize| (0..self.choices[t].len()).map(move |way| exclusions.may_choose(t, way));
+        several.flat_map(of).collect()
+    }
+
+    fn price(
+        &self,
+        exclusions: &Exclusions,
+        rows: &[Row],
+        duals: &[f64],
+        per_block: usize,
+        tolerance: f64,
+    ) -> Priced<Interval> {
+        price(self, exclusions, rows, duals, per_block, tolerance)
+    }
+
+    fn lagrangian_bound(&self, exclusions: &Exclusions, rows: &[Row], duals: &[f64]) -> u64 {
+        lagrangian_bound(self, exclusions, rows, duals)
+    }
+
+    fn exclude(&self, exclusions: &mut Exclusions, rows: &[Row], duals: &[f64], target: u64) {
+        exclude(self, exclusions, rows, duals, target);
+    }
+}
+
+impl Separation for Graph {
+    type Point = Point;
 
     fn point(&self, columns: &mut dyn Iterator<Item = (Interval, f64)>, choices: &[f64]) -> Point {
         let mut left = choices;
@@ -204,14 +245,22 @@ impl Program for Graph {
     fn violated(&self, point: &Point, limits: &RowLimits<'_, Row>) -> Vec<Row> {
         let mut rows = point.violated_links(self, 1e-6);
         rows.retain(|r| !(limits.known)(r));
-        let overflow = limits.overflow_bytes;
-        let memory = point.violated_memory(self, overflow, limits.memory_per_stage, limits.known);
-        rows.extend(memory.into_iter().take(limits.memory));
+        let overflow = limits.overflow;
+        let memory = point.violated_memory(self, overflow, limits.per_group, limits.known);
+        rows.extend(memory.into_iter().take(limits.resource_rows));
         rows
     }
 
-    fn cuts(&self, point: &Point, settings: &SeparationSettings, memory: bool) -> Vec<Row> {
-        separate_cuts(self, point, settings, memory)
+    fn cuts(&self, point: &Point, settings: &SeparationSettings) -> Vec<Row> {
+        separate_cuts(self, point, settings)
+    }
+}
+
+impl Branching for Graph {
+    type Quantity = Quantity;
+
+    fn branch_row(&self, branch: &Branch) -> Row {
+        Row::branch(self, branch)
     }
 
     fn open(&self, point: &Point, limit: usize) -> Vec<Open<Quantity>> {
@@ -230,25 +279,6 @@ impl Program for Graph {
             Group::One(one) => (one, kind),
             Group::Class(class) => (class, kind + 5),
         }
-    }
-
-    fn price(
-        &self,
-        permits: &Permits,
-        rows: &[Row],
-        duals: &[f64],
-        per_tensor: usize,
-        tolerance: f64,
-    ) -> Pricing<Interval> {
-        price(self, permits, rows, duals, per_tensor, tolerance)
-    }
-
-    fn lagrangian_bound(&self, permits: &Permits, rows: &[Row], duals: &[f64]) -> u64 {
-        lagrangian_bound(self, permits, rows, duals)
-    }
-
-    fn exclude(&self, permits: &mut Permits, rows: &[Row], duals: &[f64], target: u64) {
-        exclude(self, permits, rows, duals, target);
     }
 }
 
@@ -274,7 +304,7 @@ pub enum RootError {
     Model(#[from] ModelError),
 }
 
-/// The bound of the interval form at the root, over the whole space of schedules. `company` is shown relaxations on
+/// The bound of the interval form at the root, over the whole space of schedules. `incumbents` are shown relaxations on
 /// the way.
 ///
 /// # Errors
@@ -283,8 +313,8 @@ pub fn root_bound(
     instance: &Instance,
     budget_bytes: u64,
     settings: &RootSettings,
-    company: &dyn Company<Graph>,
+    incumbents: &Incumbents<Graph>,
 ) -> Result<RootBound<Graph>, RootError> {
     let graph = Arc::new(Graph::new(instance, budget_bytes)?);
-    Ok(Root::solve(graph, settings, None, company)?.into_bound())
+    Ok(Root::solve(graph, settings, None, incumbents)?.into_bound())
 }

@@ -7,7 +7,7 @@
 use super::cuts::Target;
 use super::either::{Beginning, either_way};
 use super::{Graph, Point, Row};
-use crate::interval::SeparationSettings;
+use remat_solver::price::SeparationSettings;
 
 /// How far from violated a path memory cut may be to be rounded, as a share of what its source needs.
 const BY_ROUNDING: f64 = 0.3;

@@ -104,7 +104,7 @@ fn merge(entries: &mut Vec<(u32, f64)>) {
     if !entries.is_sorted_by_key(|e| e.0) {
         entries.sort_by_key(|e| e.0);
     }
-    crate::entries::add_up(entries);
+    remat_solver::entries::add_up(entries);
     entries.retain(|e| e.1 != 0.0);
 }
 

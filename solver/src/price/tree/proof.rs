@@ -1,11 +1,11 @@
-//! What a tree leaves behind as a proof of its bound: for every node the branching that leads to it, and duals.
+//! Proofs of a tree's bound: for every node the branching that leads to it, and duals.
 //!
-//! The duals of a node prove a bound on what is below it, in the Lagrangian way ([`Program::lagrangian_bound`]). Those of an
-//! inner node (of the root above all) also prove what no better schedule below it does ([`Program::exclude`]), on which the
+//! The duals of a node prove a bound on what is below it, in the Lagrangian way ([`Pricing::lagrangian_bound`](crate::price::Pricing::lagrangian_bound)). Those of an
+//! inner node (of the root above all) also prove what no better solution below it does ([`Pricing::exclude`](crate::price::Pricing::exclude)), on which the
 //! bounds further down rest. Nothing else is needed to check the tree.
 
-use super::lagrangian::Proof;
-use super::{Branch, Program};
+use crate::price::relaxation::Proof;
+use crate::price::{Branch, Program};
 use std::collections::BTreeMap;
 
 /// A node of the tree.
@@ -16,7 +16,7 @@ pub struct ProvenNode<Q> {
     pub above: Option<(u32, Option<Branch<Q>>)>,
     /// What the duals prove, after the exclusions above; 0 if there are none.
     pub bound: u64,
-    /// Rows ([`TreeProof::rows`]) with their duals, as for [`Program::lagrangian_bound`].
+    /// Rows ([`TreeProof::rows`]) with their duals, as for [`Pricing::lagrangian_bound`](crate::price::Pricing::lagrangian_bound).
     pub duals: Vec<(u32, f64)>,
 }
 
@@ -47,7 +47,7 @@ impl<P: Program> TreeProof<P> {
 }
 
 /// Collects a proof while the tree is searched.
-pub(super) struct Recorder<P: Program> {
+pub(in crate::price) struct Recorder<P: Program> {
     known: BTreeMap<P::Row, u32>,
     proof: TreeProof<P>,
 }

@@ -1,9 +1,8 @@
 //! The root: how it is worked on, and what it finds.
 
-use super::proof::Recorder;
-use super::relax::{Company, RelaxEnd, Relaxation, Until};
-use super::tail::{CutEffort, Tail};
-use super::{Journal, Program, SeparationSettings, TreeProof};
+use super::relaxation::{CutEffort, RelaxEnd, Relaxation, Tail, Until};
+use super::tree::proof::Recorder;
+use super::{Incumbents, Journal, Program, SeparationSettings, TreeProof};
 use remat_lp::{ModelError, Settings};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -16,19 +15,16 @@ pub struct RootSettings {
     pub lp: Settings,
     /// Rounds of cuts; 0 for the plain relaxation.
     pub cut_rounds: usize,
-    /// What cut separation looks for in a round. Covers are turned on once the other cuts are idle, and off again where they are
-    /// worth little.
+    /// What cut separation looks for in a round.
     pub separation: SeparationSettings,
-    /// Whether path memory cuts are separated beside path cuts.
-    pub memory_cuts: bool,
-    /// Intervals added at most in a round.
+    /// Columns added at most in a round.
     pub columns_per_round: usize,
-    /// Intervals of one tensor added at most in a round.
-    pub columns_per_tensor: usize,
-    /// Memory rows added at most for one stage in a round.
-    pub memory_rows_per_stage: usize,
-    /// Memory rows added at most in a round.
-    pub memory_rows_per_round: usize,
+    /// Columns of one block added at most in a round.
+    pub columns_per_block: usize,
+    /// Resource rows of one group (a stage) added at most in a round.
+    pub resource_rows_per_group: usize,
+    /// Resource rows added at most in a round.
+    pub resource_rows_per_round: usize,
     /// Rows slack and columns dear for so many solves are dropped, earlier while cutting is eager; 0 for never.
     pub purge_age: u32,
     /// Rows are added before columns are priced, so that every solve is either dual or primal feasible at the start.
@@ -42,8 +38,6 @@ pub struct RootSettings {
     /// Cuts are separated after every solve until they are idle, and not only where nothing is violated and nothing pays. The
     /// last rounds always wait for that.
     pub eager_cuts: bool,
-    /// Print a line for every round.
-    pub verbose: bool,
 }
 
 impl Default for RootSettings {
@@ -52,11 +46,10 @@ impl Default for RootSettings {
             lp: Settings::default(),
             cut_rounds: 200,
             separation: SeparationSettings::default(),
-            memory_cuts: true,
             columns_per_round: 800,
-            columns_per_tensor: 4,
-            memory_rows_per_stage: 2,
-            memory_rows_per_round: 200,
+            columns_per_block: 4,
+            resource_rows_per_group: 2,
+            resource_rows_per_round: 200,
             purge_age: 10,
             alternate: false,
             tail: Tail {
@@ -68,7 +61,6 @@ impl Default for RootSettings {
             time_limit: None,
             stop: None,
             eager_cuts: true,
-            verbose: false,
         }
     }
 }
@@ -78,7 +70,7 @@ impl Default for RootSettings {
 pub enum RootStatus {
     /// Nothing is violated, nothing pays, and cut rounds ended by themselves or by their limit.
     Converged,
-    /// No schedule fits: the bound is above what any schedule costs.
+    /// No solution fits: the bound is above what any solution costs.
     Infeasible,
     /// The time limit or the flag came first. The bound is valid.
     TimeLimit,
@@ -93,7 +85,7 @@ pub struct RootBound<P: Program> {
     pub status: RootStatus,
     /// Value of the last relaxation, everything included.
     pub lp_value: f64,
-    /// A lower bound on the cost of every schedule that fits, in safe arithmetic.
+    /// A lower bound on the cost of every solution that fits, in safe arithmetic.
     pub safe_bound: u64,
     /// Bound before the first cut: with eager cuts, of the first solves only.
     pub plain_bound: u64,
@@ -107,7 +99,7 @@ pub struct RootBound<P: Program> {
     pub cuts: usize,
     /// Simplex iterations.
     pub iterations: u64,
-    /// Time in the LP solver, changes of the program included.
+    /// Time in the LP solver, changes of the master included.
     pub lp_seconds: f64,
     /// Time in pricing.
     pub pricing_seconds: f64,
@@ -115,33 +107,8 @@ pub struct RootBound<P: Program> {
     pub separation_seconds: f64,
     /// The last fractional solution.
     pub point: P::Point,
-    /// Rows and duals that prove the bound: [`Program::lagrangian_bound`] computes it from them and the program alone.
+    /// Rows and duals that prove the bound: [`Pricing::lagrangian_bound`](super::Pricing::lagrangian_bound) computes it from them and the program alone.
     pub proof: Vec<(P::Row, f64)>,
-}
-
-/// A relaxation on the way.
-pub struct Relaxed<'a, P: Program>(pub(super) &'a Relaxation<P>);
-
-impl<P: Program> Relaxed<'_, P> {
-    /// A lower bound on the cost of every schedule that fits, in safe arithmetic.
-    pub fn bound(&self) -> u64 {
-        self.0.bound
-    }
-
-    /// Whether the relaxation is solved, before or between cuts; otherwise rows are still missing.
-    pub fn is_settled(&self) -> bool {
-        self.0.settled
-    }
-
-    /// Simplex iterations so far.
-    pub fn iterations(&self) -> u64 {
-        self.0.master.work().iterations
-    }
-
-    /// Its solution.
-    pub fn point(&self) -> &P::Point {
-        &self.0.point
-    }
 }
 
 /// The root, solved: where a tree starts.
@@ -152,40 +119,42 @@ pub struct Root<P: Program> {
     plain: u64,
 }
 
-/// Rounds of covers in which they must show what they are worth, and the least that they must gain then, as a share of what the
-/// other cuts have gained. Their rows are dense: where they gain nothing they cost three quarters of the time.
-const TRIAL_ROUNDS: usize = 4;
-const WORTH: f64 = 3e-3;
+/// Rounds in which dense cuts must show their worth, and the least that they must gain then, as a share of what the other
+/// cuts have gained. Where they gain nothing they cost three quarters of the time.
+const DENSE_TRIAL_ROUNDS: usize = 4;
+const DENSE_GAIN_SHARE: f64 = 3e-3;
 
-/// Cuts on with covers, as long as they gain enough.
-fn try_covers<P: Program>(
+/// Cuts on with dense families, as long as they gain enough.
+fn try_dense_cuts<P: Program>(
     relax: &mut Relaxation<P>,
     effort: CutEffort,
     end: RelaxEnd,
     plain: u64,
-    company: &dyn Company<P>,
+    incumbents: &Incumbents<P>,
 ) -> Result<RelaxEnd, ModelError> {
-    if end != RelaxEnd::Converged || !relax.settings.memory_cuts || effort.rounds == 0 {
+    if end != RelaxEnd::Converged || !relax.settings.separation.resource_cuts || effort.rounds == 0
+    {
         return Ok(end);
     }
     let before = relax.value;
-    relax.settings.separation.covers = true;
+    relax.settings.separation.dense = true;
     let trial = CutEffort {
-        rounds: TRIAL_ROUNDS,
+        rounds: DENSE_TRIAL_ROUNDS,
         eager: false,
         ..effort
     };
-    let end = relax.cut_rounds(trial, company)?;
-    relax.settings.separation.covers = relax.value - before > WORTH * (before - plain as f64);
-    if end != RelaxEnd::Converged || !relax.settings.separation.covers {
+    let end = relax.cut_rounds(trial, Some(incumbents))?;
+    relax.settings.separation.dense =
+        relax.value - before > DENSE_GAIN_SHARE * (before - plain as f64);
+    if end != RelaxEnd::Converged || !relax.settings.separation.dense {
         return Ok(end);
     }
-    relax.cut_rounds(effort, company)
+    relax.cut_rounds(effort, Some(incumbents))
 }
 
 impl<P: Program> Root<P> {
-    /// Solves the plain relaxation, and again with cuts. `company` is shown the
-    /// relaxations on the way, and may bring intervals.
+    /// Solves the plain relaxation, and again with cuts. `incumbents` are shown the relaxations on the way, and may offer
+    /// columns.
     ///
     /// # Errors
     /// [`ModelError`] where the LP solver refuses a change: a defect.
@@ -193,18 +162,18 @@ impl<P: Program> Root<P> {
         program: Arc<P>,
         settings: &RootSettings,
         journal: Option<Box<dyn Journal>>,
-        company: &dyn Company<P>,
+        incumbents: &Incumbents<P>,
     ) -> Result<Self, ModelError> {
         let mut relax = Relaxation::new(program, settings.clone(), journal)?;
         let eager = settings.cut_rounds > 0 && settings.eager_cuts;
         let until = match (eager, settings.cut_rounds) {
-            (true, _) => Until::Met,
-            (false, 0) => Until::End,
-            (false, _) => Until::Still,
+            (true, _) => Until::Feasible,
+            (false, 0) => Until::Converged,
+            (false, _) => Until::Stalled,
         };
-        let mut end = relax.converge(until, company)?;
+        let mut end = relax.converge(until, Some(incumbents))?;
         let plain = relax.bound;
-        company.notice(&Relaxed(&relax));
+        relax.publish(Some(incumbents));
         if end == RelaxEnd::Converged {
             let effort = CutEffort {
                 rounds: settings.cut_rounds,
@@ -212,8 +181,8 @@ impl<P: Program> Root<P> {
                 inside: true,
                 tail: settings.tail,
             };
-            end = relax.cut_rounds(effort, company)?;
-            end = try_covers(&mut relax, effort, end, plain, company)?;
+            end = relax.cut_rounds(effort, Some(incumbents))?;
+            end = try_dense_cuts(&mut relax, effort, end, plain, incumbents)?;
         }
         Ok(Root { relax, end, plain })
     }
@@ -254,7 +223,7 @@ impl<P: Program> Root<P> {
         Recorder::new(&self.relax.proof).finish()
     }
 
-    /// A lower bound on the cost of every schedule that fits, in safe arithmetic.
+    /// A lower bound on the cost of every solution that fits, in safe arithmetic.
     pub fn safe_bound(&self) -> u64 {
         self.relax.bound
     }
@@ -269,7 +238,7 @@ impl<P: Program> Root<P> {
         self.relax.master.work().iterations
     }
 
-    /// Whether it is proven that no schedule fits.
+    /// Whether it is proven that no solution fits.
     pub fn is_infeasible(&self) -> bool {
         self.end == RelaxEnd::Infeasible
     }

@@ -2,13 +2,13 @@
 
 use remat_formulations::checkmate::graph::Graph;
 use remat_formulations::checkmate::interval::{Interval, lagrangian_bound, root_bound};
-use remat_formulations::interval::{Permits, Program, RootSettings};
 use remat_formulations::monet::interval as monet;
 use remat_formulations::monet::solve as solve_monet;
 use remat_formulations::solve::{Settings, solve};
 use remat_instances::instance::{self, ReadOptions, read_instance};
 use remat_instances::schedule::{Schedule, ScheduleFile};
 use remat_instances::simulate;
+use remat_solver::price::{Incumbents, Pricing, Program, RootSettings};
 use remat_tests::graphs::{Numbers, general, random_schedule, training};
 use remat_tests::monet::{Mode, schedule as random_monet, training as monet_training};
 use remat_tests::{files, shared_data};
@@ -21,17 +21,17 @@ fn excluded<P: Program>(
     target: u64,
     noise: &[f64],
     numbers: &mut Numbers,
-) -> Permits {
-    let mut permits = Permits::all(program.extent());
+) -> P::Exclusions {
+    let mut exclusions = program.no_exclusions();
     let rows: Vec<P::Row> = proof.iter().map(|p| p.0.clone()).collect();
     for noise in noise {
         let duals: Vec<f64> = proof
             .iter()
             .map(|p| p.1 * (1.0 + noise * (numbers.below(200) as f64 / 100.0 - 1.0)))
             .collect();
-        program.exclude(&mut permits, &rows, &duals, target);
+        program.exclude(&mut exclusions, &rows, &duals, target);
     }
-    permits
+    exclusions
 }
 
 /// Settings that find a good schedule without a tree.
@@ -72,16 +72,16 @@ fn random_schedules_of_checkmate_stay_permitted_below_their_cost() {
             let again = intervals.iter().filter(|c| c.is_recomputed());
             let cost = graph.base_cost() + again.map(|c| graph.cost[c.node as usize]).sum::<u64>();
             let noise = [0.0, 0.1, 0.5];
-            let permits = excluded(&graph, &root.proof, cost + 1, &noise, numbers);
+            let exclusions = excluded(&graph, &root.proof, cost + 1, &noise, numbers);
             for c in &intervals {
-                assert!(graph.is_permitted(c, &permits), "round {round}: {c:?}");
+                assert!(graph.is_permitted(c, &exclusions), "round {round}: {c:?}");
             }
             // The bound of what is permitted is one of the schedule, and at least as high as before.
-            let bound = lagrangian_bound(&graph, &permits, &rows, &duals);
+            let bound = lagrangian_bound(&graph, &exclusions, &rows, &duals);
             assert!(bound <= cost, "round {round}");
             assert!(bound >= root.safe_bound, "round {round}");
             fitting += 1;
-            excluding += usize::from(permits.excluded() > 0);
+            excluding += usize::from(exclusions.excluded() > 0);
         }
     }
     println!("{fitting} schedules, {excluding} with exclusions");
@@ -102,7 +102,13 @@ fn random_schedules_of_monet_stay_permitted_below_their_cost() {
         schedules.sort_by_key(|s| s.0.peak_bytes);
         let budget = schedules[3 + round as usize % 6].0.peak_bytes;
         let graph = monet::Graph::new(&instance, budget).unwrap();
-        let root = monet::root_bound(&instance, budget, &RootSettings::default(), &()).unwrap();
+        let root = monet::root_bound(
+            &instance,
+            budget,
+            &RootSettings::default(),
+            &Incumbents::default(),
+        )
+        .unwrap();
         let fits = schedules.iter().filter(|s| s.0.peak_bytes <= budget);
         let flag = AtomicBool::new(false);
         let best = solve_monet(&instance, &quick(budget), &[], &flag, &|_| ()).unwrap();
@@ -113,15 +119,15 @@ fn random_schedules_of_monet_stay_permitted_below_their_cost() {
             let chosen: Vec<_> = chosen.map(|(t, &w)| (t, graph.choice_of(t, w))).collect();
             let backward: u64 = chosen.iter().map(|&(t, w)| graph.choices[t][w].cost).sum();
             let cost = starts + backward;
-            let permits = excluded(&graph, &root.proof, cost + 1, &[0.0, 0.1, 0.5], numbers);
+            let exclusions = excluded(&graph, &root.proof, cost + 1, &[0.0, 0.1, 0.5], numbers);
             for c in &intervals {
-                assert!(graph.is_permitted(c, &permits), "round {round}: {c:?}");
+                assert!(graph.is_permitted(c, &exclusions), "round {round}: {c:?}");
             }
             for (t, way) in chosen {
-                assert!(permits.may_choose(t, way), "round {round}: stage {t}");
+                assert!(exclusions.may_choose(t, way), "round {round}: stage {t}");
             }
             fitting += 1;
-            excluding += usize::from(permits.excluded() > 0);
+            excluding += usize::from(exclusions.excluded() > 0);
         }
     }
     println!("{fitting} schedules, {excluding} with exclusions");
@@ -134,7 +140,7 @@ fn published_schedules_stay_permitted_below_their_cost() {
         return;
     };
     let numbers = &mut Numbers::new(5);
-    let (mut count, mut exclusions) = (0, 0);
+    let (mut count, mut excluding) = (0, 0);
     for path in files(&folder.join("solutions"), "json") {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
         // Those whose roots take seconds.
@@ -158,7 +164,7 @@ fn published_schedules_stay_permitted_below_their_cost() {
             ..RootSettings::default()
         };
         let root = root_bound(&instance, replay.peak_bytes, &settings).unwrap();
-        let permits = excluded(
+        let exclusions = excluded(
             &graph,
             &root.proof,
             replay.cost + 1,
@@ -166,11 +172,11 @@ fn published_schedules_stay_permitted_below_their_cost() {
             numbers,
         );
         for c in Interval::of_schedule(&graph, &published) {
-            assert!(graph.is_permitted(&c, &permits), "{name}: {c:?}");
+            assert!(graph.is_permitted(&c, &exclusions), "{name}: {c:?}");
         }
         count += 1;
-        exclusions += permits.excluded();
+        excluding += exclusions.excluded();
     }
-    println!("{count} published schedules, {exclusions} exclusions");
-    assert!(count > 2 && exclusions > 1_000);
+    println!("{count} published schedules, {excluding} exclusions");
+    assert!(count > 2 && excluding > 1_000);
 }

@@ -3,6 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Weight of a count over a class in branching, in those of a count over a single one.
+pub(crate) const CLASS_WEIGHT: f64 = 1.5;
+
 /// What is counted together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Group {

@@ -1,38 +1,42 @@
-//! Which branching a node gets: candidates are tried by dual simplex, as far as history does not know better.
+//! Strong branching: candidates are tried by dual simplex, as far as pseudo-costs do not know better.
 
-use super::history::History;
-use super::relax::Relaxation;
-use super::{Open, Program, TreeSettings, Work};
+use super::TreeSettings;
+use super::pseudocost::PseudoCosts;
+use crate::price::relaxation::Relaxation;
+use crate::price::{Open, Program, Work};
 use rayon::prelude::*;
 use remat_lp::ModelError;
 
-/// A branching that gains less than this share of what would close a node, on one side, is poor.
-const POOR: f64 = 0.1;
-/// Branchings tried side by side: fixed as well.
-const BATCH: usize = 4;
-/// Trials are as long as the first ones until they have taken so many times the work of the root.
-pub(super) const FIRST_WORK: u64 = 10;
-/// Later ones are so many times as long where most of them do not end.
-const LONGER: u64 = 2;
-/// Most: more than this share, and as long as it is not less than that.
-const MOST: f64 = 0.5;
-const FEW: f64 = 0.2;
+/// Gain on the worse side, as a share of what would close the node, below which more candidates are tried.
+const WANTED_GAIN_SHARE: f64 = 0.1;
+/// Work of the first trials at most, in multiples of the root's.
+pub(super) const FIRST_TRIALS_WORK: u64 = 10;
+/// Factor by which later trials are longer where many do not end.
+const LONG_TRIAL_FACTOR: u64 = 2;
+/// Share of trials that do not end beyond which they grow longer, and below which they grow shorter again.
+const UNENDED_SHARE_TO_LENGTHEN: f64 = 0.5;
+const UNENDED_SHARE_TO_SHORTEN: f64 = 0.2;
+/// Gain that counts as the least, and the score of gains that close a child, as shares of what would close the node.
+const GAIN_FLOOR_SHARE: f64 = 1e-3;
+const CLOSING_GAIN_SHARE: f64 = 1.1;
+/// The gain wanted where no solution is known, as a share of the value.
+const GAIN_SHARE_WITHOUT_TARGET: f64 = 0.1;
 
-/// What the nodes of a round are solved with.
+/// Targets, settings and experience that the nodes of a round are solved with.
 #[derive(Clone, Copy)]
 pub(super) struct Effort<'a> {
     /// The least bound that closes a node.
     pub target: u64,
-    /// The cost to beat: what no schedule below it does is excluded.
+    /// The cost to beat: what no solution below it does is excluded.
     pub cutoff: u64,
     pub settings: &'a TreeSettings,
-    pub history: &'a History,
+    pub pseudocosts: &'a PseudoCosts,
     /// Trials have taken their share of the work.
     pub thrifty: bool,
     pub length: Length,
 }
 
-/// How long trials are: the first ones, which decide on the whole tree, longest, if most of them end.
+/// Lengths of trials: the first ones, which decide on the whole tree, are longest, if most of them end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Length {
     first: bool,
@@ -53,18 +57,22 @@ impl Length {
     fn iterations(self, settings: &TreeSettings) -> u64 {
         match (self.first, self.long) {
             (true, _) => settings.strong_first_iterations,
-            (false, true) => settings.strong_iterations * LONGER,
+            (false, true) => settings.strong_iterations * LONG_TRIAL_FACTOR,
             (false, false) => settings.strong_iterations,
         }
     }
 
     /// Notes how many of so many solves the limit has ended, and whether the time of the first ones is over.
     pub fn note(&mut self, solves: u64, limited: u64, over: bool) {
-        let least = if self.long { FEW } else { MOST };
+        let least = if self.long {
+            UNENDED_SHARE_TO_SHORTEN
+        } else {
+            UNENDED_SHARE_TO_LENGTHEN
+        };
         if solves > 0 {
             self.long = limited as f64 > least * solves as f64;
         }
-        self.first &= !over && limited as f64 <= MOST * solves as f64;
+        self.first &= !over && limited as f64 <= UNENDED_SHARE_TO_LENGTHEN * solves as f64;
     }
 }
 
@@ -86,9 +94,9 @@ impl<Q> Default for Trials<Q> {
     }
 }
 
-/// The branching whose trial, or history, promises most: candidates in the order of what history expects of them, until
-/// some in a row did not do better than the best, or all as long as that one is poor. Most trials are short: many candidates that
-/// are tried a little find better branchings than a few that are tried to their end.
+/// The branching whose trial, or pseudo-cost, promises most: candidates in the order of what pseudo-costs expect of them,
+/// until some in a row did not do better than the best, or all as long as that one gains little. Most trials are short: many
+/// candidates tried a little find better branchings than a few tried to their end.
 pub(super) fn choose<P: Program>(
     relax: &Relaxation<P>,
     open: &[Open<P::Quantity>],
@@ -98,63 +106,63 @@ pub(super) fn choose<P: Program>(
     let Effort {
         target,
         settings,
-        history,
+        pseudocosts,
         ..
     } = *effort;
     let value = relax.value;
     // What goes beyond the target closes the child, however far.
     let enough = match target {
-        u64::MAX => 0.1 * value.max(1.0),
-        _ => (target as f64 - value).max(1.0) * 1.1,
+        u64::MAX => GAIN_SHARE_WITHOUT_TARGET * value.max(1.0),
+        _ => (target as f64 - value).max(1.0) * CLOSING_GAIN_SHARE,
     };
-    let least = 1e-3 * enough;
+    let least = GAIN_FLOOR_SHARE * enough;
     let score = |gains: [f64; 2]| {
         let [a, b] = gains.map(|g| g.clamp(least, enough));
         a * b
     };
-    let expected = |o| score(history.expect::<P>(o));
+    let expected = |o| score(pseudocosts.expect::<P>(o));
     let mut order: Vec<(f64, &Open<P::Quantity>)> = open.iter().map(|o| (expected(o), o)).collect();
     order.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut best: Option<(f64, Open<P::Quantity>, [f64; 2])> = None;
     let mut idle = 0;
     order.truncate(settings.strong_candidates);
-    'batches: for batch in order.chunks(BATCH) {
+    'batches: for batch in order.chunks(settings.strong_batch) {
         let tried: Vec<Option<Trial>> = batch
             .par_iter()
             .map(|(_, candidate)| try_out(relax, candidate, enough, effort))
             .collect::<Result<_, _>>()?;
         for ((_, candidate), tried) in batch.iter().zip(tried) {
-            let mut gains = history.expect::<P>(candidate);
+            let mut gains = pseudocosts.expect::<P>(candidate);
             if let Some(Trial {
                 gains: tried,
                 work,
                 limited,
             }) = tried
             {
-                trials.made.push((**candidate, tried));
+                trials.made.push(((*candidate).clone(), tried));
                 trials.work = trials.work + work;
                 trials.limited += limited;
                 // A trial cannot tell more than what such branchings have gained.
-                let truth = history.expect_gained::<P>(candidate);
+                let truth = pseudocosts.expect_gained::<P>(candidate);
                 gains =
                     std::array::from_fn(|k| truth[k].map_or(tried[k], |t| tried[k].min(2.0 * t)));
             }
             idle += 1;
             let score = score(gains);
             if best.as_ref().is_none_or(|b| score > b.0) {
-                best = Some((score, **candidate, gains));
+                best = Some((score, (*candidate).clone(), gains));
                 idle = 0;
             }
             let poor = best
                 .as_ref()
-                .is_none_or(|b| b.2[0].min(b.2[1]) < POOR * enough);
+                .is_none_or(|b| b.2[0].min(b.2[1]) < WANTED_GAIN_SHARE * enough);
             let seeks = poor && !effort.thrifty;
             if !seeks && idle >= settings.strong_patience {
                 break 'batches;
             }
         }
     }
-    let (_, open, gains) = best.unwrap_or((0.0, open[0], [0.0; 2]));
+    let (_, open, gains) = best.unwrap_or_else(|| (0.0, open[0].clone(), [0.0; 2]));
     Ok((open, gains))
 }
 
@@ -166,14 +174,14 @@ struct Trial {
     limited: u64,
 }
 
-/// What a branching gains in the restricted program, down and up, at most `enough`; `None` where history knows better.
+/// What a branching gains in the restricted master, down and up, at most `enough`; `None` where pseudo-costs know better.
 fn try_out<P: Program>(
     relax: &Relaxation<P>,
     candidate: &Open<P::Quantity>,
     enough: f64,
     effort: &Effort<'_>,
 ) -> Result<Option<Trial>, ModelError> {
-    if effort.thrifty && effort.history.is_reliable::<P>(candidate) {
+    if effort.thrifty && effort.pseudocosts.is_reliable::<P>(candidate) {
         return Ok(None);
     }
     let iterations = effort.length.iterations(effort.settings);
@@ -223,7 +231,7 @@ mod tests {
             strong_iterations: short,
             ..
         } = TreeSettings::default();
-        assert!(first > LONGER * short);
+        assert!(first > LONG_TRIAL_FACTOR * short);
         let mut length = Length::default();
         assert_eq!(after(&mut length, &[0, 50], false), [first, first]);
         assert_eq!(

@@ -1,14 +1,13 @@
 //! One node of the tree: its relaxation, cuts, and the branching below it.
 
-use super::relax::{RelaxEnd, Relaxation, Until};
-use super::strong::{Effort, Trials, choose};
-use super::tail::{CutEffort, Tail};
+use super::probe::{Effort, Trials, choose};
 use super::warm::Warm;
-use super::{Branch, Open, Permits, Program};
+use crate::price::relaxation::{CutEffort, RelaxEnd, Relaxation, Tail, Until};
+use crate::price::{Branch, Open, Program};
 use remat_lp::ModelError;
 use std::sync::Arc;
 
-/// Where cut rounds of a node end.
+/// The end of cut rounds at a node.
 const NODE_TAIL: Tail = Tail {
     eager_rounds: 3,
     rounds: 1,
@@ -16,12 +15,12 @@ const NODE_TAIL: Tail = Tail {
     of_gain: 0.0,
 };
 
-/// A node whose branching gained less than this share of what would have closed it is stuck.
-const STUCK: f64 = 0.02;
+/// Gain of the last branching, as a share of what would have closed the node, below which the node is on a plateau.
+const PLATEAU_GAIN_SHARE: f64 = 0.02;
 /// Quantities that are looked at before one is chosen to branch on.
-const OPEN: usize = 64;
-/// The same where the last branching came to nothing: on a plateau it is seldom those with the most at stake that lead off it.
-const OPEN_IF_STUCK: usize = 300;
+const CANDIDATE_LIMIT: usize = 64;
+/// The same on a plateau: it is seldom those with the most at stake that lead off it.
+const CANDIDATE_LIMIT_ON_PLATEAU: usize = 300;
 
 /// A node of the tree: a list of branchings, and what is known of it.
 pub(super) struct Node<P: Program> {
@@ -29,8 +28,8 @@ pub(super) struct Node<P: Program> {
     pub number: u32,
     pub bound: u64,
     pub branches: Vec<Branch<P::Quantity>>,
-    /// What a better schedule below it may still do.
-    pub permits: Arc<Permits>,
+    /// What no better solution below it does.
+    pub exclusions: Arc<P::Exclusions>,
     /// What the last branching was made at, its direction, and the value of the relaxation there.
     pub made_at: Option<(Open<P::Quantity>, bool, f64)>,
     /// What the relaxation there rests on.
@@ -42,11 +41,11 @@ pub(super) struct Node<P: Program> {
 pub struct Visited<P: Program> {
     /// The solution.
     pub point: P::Point,
-    /// It leaves nothing open: it is a schedule.
+    /// It leaves nothing open: it is a solution.
     pub integral: bool,
 }
 
-/// What became of a node.
+/// The outcome of a node.
 pub(super) struct Solved<P: Program> {
     /// Number and bound of the node.
     pub number: u32,
@@ -68,10 +67,10 @@ pub(super) struct Solved<P: Program> {
 pub(super) fn solve_node<P: Program>(
     relax: &mut Relaxation<P>,
     node: Node<P>,
-    permits: &Arc<Permits>,
+    exclusions: &Arc<P::Exclusions>,
     effort: &Effort<'_>,
 ) -> Result<Solved<P>, ModelError> {
-    let mut solved = branch(relax, &node, permits, effort)?;
+    let mut solved = branch(relax, &node, exclusions, effort)?;
     let aside = effort.target..effort.cutoff;
     if solved.children.is_none() && aside.contains(&solved.bound) {
         solved.warm = Some(relax.warm());
@@ -88,7 +87,7 @@ pub(super) fn solve_node<P: Program>(
 fn branch<P: Program>(
     relax: &mut Relaxation<P>,
     node: &Node<P>,
-    permits: &Arc<Permits>,
+    exclusions: &Arc<P::Exclusions>,
     effort: &Effort<'_>,
 ) -> Result<Solved<P>, ModelError> {
     let Effort {
@@ -98,17 +97,19 @@ fn branch<P: Program>(
         ..
     } = *effort;
     (relax.target, relax.cutoff) = (target, cutoff);
-    let mut below = node.permits.clone();
-    Arc::make_mut(&mut below).exclude_all_of(permits);
+    let mut below = node.exclusions.clone();
+    relax
+        .program()
+        .exclude_all_of(Arc::make_mut(&mut below), exclusions);
     relax.enter(&node.branches, below, node.bound)?;
     if let Some(warm) = &node.warm {
-        relax.take(warm)?;
+        relax.restore(warm)?;
     }
     let until = match settings.node_cut_rounds {
-        0 => Until::Still,
-        _ => Until::Met,
+        0 => Until::Stalled,
+        _ => Until::Feasible,
     };
-    let mut end = relax.converge(until, &())?;
+    let mut end = relax.converge(until, None)?;
     if end == RelaxEnd::Converged && settings.node_cut_rounds > 0 {
         let effort = CutEffort {
             rounds: settings.node_cut_rounds,
@@ -116,7 +117,7 @@ fn branch<P: Program>(
             inside: false,
             tail: NODE_TAIL,
         };
-        end = relax.cut_rounds(effort, &())?;
+        end = relax.cut_rounds(effort, None)?;
     }
     let mut solved = Solved {
         number: node.number,
@@ -129,29 +130,29 @@ fn branch<P: Program>(
         gained: None,
     };
     let mut effort = *effort;
-    let mut looked_at = OPEN;
-    if let Some((open, up, before)) = node.made_at {
+    let mut looked_at = CANDIDATE_LIMIT;
+    if let Some((open, up, before)) = node.made_at.clone() {
         let gain = (relax.value.min(target as f64) - before).max(0.0);
         solved.gained = Some((open, up, gain));
-        if gain <= STUCK * (target as f64 - before) {
-            // Where branchings come to nothing, history is of no use: it is worth any trial to find one that does not.
+        if gain <= PLATEAU_GAIN_SHARE * (target as f64 - before) {
+            // Where branchings come to nothing, pseudo-costs are of no use: it is worth any trial to find one that does not.
             effort.thrifty = false;
-            looked_at = OPEN_IF_STUCK;
+            looked_at = CANDIDATE_LIMIT_ON_PLATEAU;
         }
     }
     // Where the relaxation was not solved to its end, its bound stands.
     if end != RelaxEnd::Converged {
         return Ok(solved);
     }
-    relax.rest();
+    relax.resolve();
     solved.bound = relax.bound;
     if relax.bound >= target {
         return Ok(solved);
     }
     let mut open = relax.program().open(&relax.point, looked_at);
     if open.is_empty() && !relax.complete {
-        // Integral, but maybe not a schedule: a row may be missing.
-        end = relax.converge(Until::End, &())?;
+        // Integral, but maybe not a solution: a row may be missing.
+        end = relax.converge(Until::Converged, None)?;
         solved.bound = relax.bound;
         if end != RelaxEnd::Converged {
             return Ok(solved);
@@ -169,6 +170,7 @@ fn branch<P: Program>(
     relax.exclude()?;
     let (chosen, gains) = choose(relax, &open, &effort, &mut solved.trials)?;
     let children = chosen.branches().map(|branch| {
+        let up = branch.at_least;
         let mut branches = node.branches.clone();
         // A tighter bound on the same quantity takes the place of the old one.
         branches.retain(|b| b.quantity != branch.quantity || b.at_least != branch.at_least);
@@ -177,8 +179,8 @@ fn branch<P: Program>(
             number: 0,
             bound: relax.bound,
             branches,
-            permits: relax.master.permits().clone(),
-            made_at: Some((chosen, branch.at_least, relax.value)),
+            exclusions: relax.master.exclusions().clone(),
+            made_at: Some((chosen.clone(), up, relax.value)),
             warm: node.warm.clone(),
         }
     });

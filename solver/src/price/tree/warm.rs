@@ -1,14 +1,14 @@
-//! What is taken along from one node of a tree to those below it.
+//! Warm starts: the rows and basis that a node takes over from its parent.
 
-use super::Program;
-use super::master::Basics;
+use crate::price::Program;
+use crate::price::master::Basics;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What a relaxation rests on. A node that is far from the one that was solved before it has few of its rows in the restricted program
-/// any more, and those with duals are not all of them: where the basis of its parent is put together again too, it begins where that
-/// one ended (MONeT's U-Net at 5 GiB, 220 s on one thread, three seeds: gaps of 0.68 to 0.74% without the basis, with it 0.59 to 0.62%).
-pub(super) struct Warm<P: Program> {
+/// The rows and the basis that a relaxation rests on. A node that is far from the one that was solved before it has few of
+/// its rows in the restricted master any more: where the basis of its parent is put together again, it begins where that one
+/// ended.
+pub(in crate::price) struct Warm<P: Program> {
     /// Rows with duals in its best bound.
     pub priced: Vec<Arc<P::Row>>,
     pub basis: Basics<P>,

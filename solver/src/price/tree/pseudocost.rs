@@ -1,12 +1,12 @@
-//! What branchings have gained: pseudo-costs by kind of quantity and direction.
+//! Pseudo-costs: gains of branchings by kind of quantity and direction.
 
-use super::{Open, Program};
+use crate::price::{Open, Program};
 use std::collections::BTreeMap;
 
-/// Gains of branchings by kind and direction. What a trial gains in the restricted program is more than what is left of it
+/// Gains of branchings by kind and direction. What a trial gains in the restricted master is more than what is left of it
 /// once new columns are in, so what was gained in truth counts as soon as it is known.
 #[derive(Default)]
-pub(super) struct History {
+pub(super) struct PseudoCosts {
     trials: BTreeMap<Key, Average>,
     gained: BTreeMap<Key, Average>,
 }
@@ -23,7 +23,7 @@ struct Average {
 
 impl Average {
     fn add(&mut self, gain: f64, distance: f64) {
-        self.sum += gain / distance.max(0.05);
+        self.sum += gain / distance.max(DISTANCE_FLOOR);
         self.number += 1;
     }
 
@@ -32,10 +32,12 @@ impl Average {
     }
 }
 
-/// Gains after which history is believed without a trial.
-const RELIABLE: u32 = 8;
+/// Gains after which pseudo-costs are believed without a trial.
+const RELIABLE_GAINS: u32 = 8;
+/// Distances below this one count as it: a gain per unit of distance has no use of smaller ones.
+const DISTANCE_FLOOR: f64 = 0.05;
 
-impl History {
+impl PseudoCosts {
     /// What a branching down, and up, is expected to gain.
     pub fn expect<P: Program>(&self, open: &Open<P::Quantity>) -> [f64; 2] {
         [false, true].map(|up| {
@@ -57,7 +59,7 @@ impl History {
     pub fn is_reliable<P: Program>(&self, open: &Open<P::Quantity>) -> bool {
         [false, true].iter().all(|up| {
             let known = self.gained.get(&(P::kind(&open.quantity), *up));
-            known.is_some_and(|k| k.number >= RELIABLE)
+            known.is_some_and(|k| k.number >= RELIABLE_GAINS)
         })
     }
 

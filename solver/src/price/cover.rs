@@ -31,26 +31,26 @@ pub struct Cover {
 
 impl Cover {
     /// Takes an item out and returns its weight.
-    pub(crate) fn take(&mut self, name: u32) -> u32 {
+    pub fn take(&mut self, name: u32) -> u32 {
         let at = self.weights.binary_search_by_key(&name, |w| w.0);
         at.map_or(0, |at| self.weights.remove(at).1)
     }
 
     /// The weight of an item.
-    pub(crate) fn weight(&self, name: u32) -> u32 {
+    pub fn weight(&self, name: u32) -> u32 {
         let at = self.weights.binary_search_by_key(&name, |w| w.0);
         at.map_or(0, |at| self.weights[at].1)
     }
 
     /// The weights of all items, and the right side, together.
-    pub(crate) fn total(&self) -> f64 {
+    pub fn total(&self) -> f64 {
         let weights = self.weights.iter().map(|w| f64::from(w.1));
         weights.sum::<f64>() + f64::from(self.most)
     }
 }
 
 /// Violation below which a row is not worth having, as a share of its norm.
-pub(crate) const VIOLATION: f64 = 0.01;
+pub const VIOLATION: f64 = 0.01;
 /// Values so near 0 or 1 count as that.
 const NEAR: f64 = 1e-6;
 /// Rows whose weights add up to more are left alone: they would be the knapsack row itself, nearly.

@@ -5,27 +5,37 @@
 //! side, in rounds. Nodes are taken by least bound, with short plunges to the better child. Every bound is a Lagrangian
 //! bound in integers.
 
-use super::history::History;
-use super::lagrangian::Proof;
-use super::node::{Node, Solved, Visited, solve_node};
-use super::proof::{Recorder, TreeProof};
-use super::relax::{RelaxEnd, Relaxation};
-use super::share::{Share, is_far};
-use super::strong::{Effort, FIRST_WORK, Length};
-use super::warm::RowPool;
-use super::{Permits, Program, Root, Work};
+mod node;
+mod probe;
+pub(super) mod proof;
+mod pseudocost;
+mod share;
+pub(super) mod warm;
+
+pub use node::Visited;
+pub use proof::{ProvenNode, TreeProof};
+pub use share::is_far;
+
+use super::relaxation::{Proof, RelaxEnd, Relaxation};
+use super::{Incumbents, PrimalHeuristic, Program, Root, Work};
+use node::{Node, Solved, solve_node};
+use probe::{Effort, FIRST_TRIALS_WORK, Length};
+use proof::Recorder;
+use pseudocost::PseudoCosts;
 use rayon::prelude::*;
 use remat_lp::ModelError;
+use share::Share;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use warm::RowPool;
 
 /// How the tree is searched.
 #[derive(Clone, Debug)]
 pub struct TreeSettings {
     /// A node whose bound is within this share of the best cost is closed.
     pub gap: f64,
-    /// Whether the search may go on from there towards a gap of 0, as long as [`Exchange::goes_beyond`] says so. Nodes are not closed within
-    /// the gap then but put aside. Not together with `prove`.
+    /// Whether the search goes on from there towards a gap of 0, until a limit or the flag ends it. Nodes are not closed
+    /// within the gap then but put aside. Not together with `prove`.
     pub beyond: bool,
     /// Nodes at most.
     pub nodes: u64,
@@ -33,11 +43,15 @@ pub struct TreeSettings {
     pub iterations: u64,
     /// Rounds of cuts at a node below the root.
     pub node_cut_rounds: usize,
+    /// Nodes solved side by side. The answer depends on it, and not on the number of threads.
+    pub lanes: usize,
     /// Branchings that are tried before one is chosen.
     pub strong_candidates: usize,
+    /// Branchings tried side by side. The answer depends on it, and not on the number of threads.
+    pub strong_batch: usize,
     /// Trials in a row without a better one that end the choice, unless the best one gains little on one side.
     pub strong_patience: usize,
-    /// Work on trials for each unit of work on relaxations; beyond that, what history knows well is not tried.
+    /// Work on trials for each unit of work on relaxations; beyond that, what pseudo-costs know well is not tried.
     pub strong_share: u64,
     /// Simplex iterations of the first trials, as far as most of them end within these.
     pub strong_first_iterations: u64,
@@ -55,7 +69,9 @@ impl Default for TreeSettings {
             nodes: u64::MAX,
             iterations: u64::MAX,
             node_cut_rounds: 20,
+            lanes: 4,
             strong_candidates: 64,
+            strong_batch: 4,
             strong_patience: 8,
             strong_share: 2,
             strong_first_iterations: 500,
@@ -65,37 +81,23 @@ impl Default for TreeSettings {
     }
 }
 
-/// What the tree shares with the search for schedules.
-pub trait Exchange<P: Program> {
-    /// Cost of the best schedule known.
-    fn best(&self) -> Option<u64>;
-    /// Makes schedules that are near solutions of relaxations, or others; returns the work done, in moves of the annealing.
-    fn visit(&self, visited: Vec<Visited<P>>) -> u64;
-    /// How far the tree is: proven bound, nodes, simplex iterations.
-    fn progress(&self, bound: u64, nodes: u64, iterations: u64);
-    /// Whether a search that is within its gap goes on: asked from then on.
-    fn goes_beyond(&self) -> bool {
-        false
-    }
-}
-
 /// How the search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TreeEnd {
     /// No node is open: the bound is within the gap of the best cost.
     Closed,
-    /// Proven: no schedule fits.
+    /// Proven: no solution fits.
     Infeasible,
     /// A limit, the flag or the LP solver stopped it.
     Limit,
 }
 
-/// What the search found.
+/// The outcome of a search.
 #[derive(Clone, Debug)]
 pub struct TreeOutcome<P: Program> {
     /// How it ended.
     pub end: TreeEnd,
-    /// Safe lower bound on the cost of every schedule that fits. Above the cost of every schedule if none fits.
+    /// Safe lower bound on the cost of every solution that fits. Above the cost of every solution if none fits.
     pub bound: u64,
     /// Bound at the root.
     pub root_bound: u64,
@@ -110,48 +112,51 @@ pub struct TreeOutcome<P: Program> {
     pub proof: Option<TreeProof<P>>,
 }
 
-/// Searches the tree, in safe bounds, over the whole space of schedules. Nodes are solved in rounds of [`LANES`], in the
-/// current rayon pool; the answer does not depend on its size. The limits of the root's settings end the search too.
+/// Searches the tree, in safe bounds, over the whole space of solutions. Nodes are solved in rounds of
+/// [`TreeSettings::lanes`], in the current rayon pool; the answer does not depend on its size. Between rounds `heuristic`
+/// looks for solutions. The limits of the root's settings end the search too.
 ///
 /// # Errors
 /// [`ModelError`] where the LP solver refuses a change: a defect.
 pub fn search<P: Program>(
     root: Root<P>,
     settings: &TreeSettings,
-    exchange: &dyn Exchange<P>,
+    incumbents: &Incumbents<P>,
+    heuristic: &dyn PrimalHeuristic<P>,
 ) -> Result<TreeOutcome<P>, ModelError> {
-    Tree::new(root, settings, exchange).run()
+    Tree::new(root, settings, incumbents, heuristic).run()
 }
 
-/// Nodes solved side by side: fixed, so that the answer does not depend on the number of threads.
-const LANES: usize = 4;
+/// Share of the distance between least bound and target within which a lane plunges into the better child.
+const PLUNGE_REACH: u64 = 4;
 /// Bound first, then the younger node.
 type Key = (u64, std::cmp::Reverse<u64>);
 
 struct Tree<'a, P: Program> {
     lanes: Vec<Relaxation<P>>,
     settings: &'a TreeSettings,
-    exchange: &'a dyn Exchange<P>,
+    incumbents: &'a Incumbents<P>,
+    heuristic: &'a dyn PrimalHeuristic<P>,
     /// The gap in which nodes are done: the settings' at first, 0 beyond it.
     gap: f64,
     open: BTreeMap<Key, Node<P>>,
     /// The node that each lane goes on with.
-    plunges: [Option<Node<P>>; LANES],
+    plunges: Vec<Option<Node<P>>>,
     /// Least bound of the nodes that were closed.
     closed_bound: u64,
     bound: u64,
     root_bound: u64,
     created: u64,
     nodes: u64,
-    /// What the annealing is still owed for relaxations and trials.
+    /// Time owed to the primal heuristic for relaxations and trials.
     share: Share,
-    history: History,
+    pseudocosts: PseudoCosts,
     /// What proves the bound of the root.
     proof: Proof<P>,
     /// What proves the bounds of all nodes.
     recorder: Option<Recorder<P>>,
-    /// What a schedule below the cost to beat may do at all, and the cost that this was found with.
-    permits: (Arc<Permits>, u64),
+    /// What no solution below the cost to beat does, and the cost that this was found with.
+    exclusions: (Arc<P::Exclusions>, u64),
     /// Work of the root, which every lane inherits.
     root_work: Work,
     /// Work of trials.
@@ -162,30 +167,37 @@ struct Tree<'a, P: Program> {
 }
 
 impl<'a, P: Program> Tree<'a, P> {
-    fn new(root: Root<P>, settings: &'a TreeSettings, exchange: &'a dyn Exchange<P>) -> Self {
+    fn new(
+        root: Root<P>,
+        settings: &'a TreeSettings,
+        incumbents: &'a Incumbents<P>,
+        heuristic: &'a dyn PrimalHeuristic<P>,
+    ) -> Self {
         let Root { mut relax, end, .. } = root;
+        let lanes = settings.lanes.max(1);
         let proof = std::mem::take(&mut relax.proof);
-        let permits = relax.master.permits().clone();
+        let exclusions = relax.master.exclusions().clone();
         let bound = relax.bound;
         let mut tree = Tree {
             root_work: relax.master.work(),
             trial_work: Work::default(),
             trial_length: Length::default(),
-            lanes: (0..LANES).map(|_| relax.clone()).collect(),
+            lanes: (0..lanes).map(|_| relax.clone()).collect(),
             settings,
-            exchange,
+            incumbents,
+            heuristic,
             gap: settings.gap,
             open: BTreeMap::new(),
-            plunges: [const { None }; LANES],
+            plunges: (0..lanes).map(|_| None).collect(),
             closed_bound: u64::MAX,
             bound,
             root_bound: bound,
             created: 0,
             nodes: 0,
             share: Share::default(),
-            history: History::default(),
+            pseudocosts: PseudoCosts::default(),
             proof,
-            permits: (permits.clone(), u64::MAX),
+            exclusions: (exclusions.clone(), u64::MAX),
             recorder: None,
             pool: RowPool::default(),
         };
@@ -199,7 +211,7 @@ impl<'a, P: Program> Tree<'a, P> {
                 number: recorder.map_or(0, |r| r.add(Some((0, None)))),
                 bound,
                 branches: Vec::new(),
-                permits,
+                exclusions,
                 made_at: None,
                 warm: None,
             });
@@ -211,16 +223,16 @@ impl<'a, P: Program> Tree<'a, P> {
 
     fn run(mut self) -> Result<TreeOutcome<P>, ModelError> {
         if self.is_far() {
-            // While the root was solved the annealing had what was left of the machine.
-            let best = self.exchange.best();
+            // While the root was solved the primal heuristic had what was left of the machine.
+            let best = self.incumbents.best();
             self.share.owe(self.root_work.ticks, best, self.bound);
-            self.anneal(Vec::new());
+            self.run_heuristic(Vec::new());
         }
         loop {
             self.update_bound();
             let work = self.work();
-            self.exchange
-                .progress(self.bound, self.nodes, work.iterations);
+            self.incumbents
+                .note_tree(self.bound, self.nodes, work.iterations);
             self.go_beyond();
             if self.limit_reached() {
                 break;
@@ -229,14 +241,14 @@ impl<'a, P: Program> Tree<'a, P> {
             if round.iter().all(Option::is_none) {
                 break;
             }
-            let best = self.exchange.best();
+            let best = self.incumbents.best();
             let visited = self.solve_round(round)?;
             let ticks = self.work().ticks - work.ticks;
             self.share.owe(ticks, best, self.bound);
-            self.anneal(visited);
+            self.run_heuristic(visited);
         }
         Ok(TreeOutcome {
-            end: if self.bound > self.lanes[0].program().costliest() {
+            end: if self.bound > self.lanes[0].program().cost_upper_bound() {
                 TreeEnd::Infeasible
             } else if self.bound >= self.target_within(self.settings.gap) {
                 TreeEnd::Closed
@@ -252,15 +264,16 @@ impl<'a, P: Program> Tree<'a, P> {
         })
     }
 
-    /// Anneals from relaxations, and on as long as it is due where the gap is wide. Elsewhere relaxations guide better than good
-    /// schedules do, and more of them come from the tree alone.
-    fn anneal(&mut self, mut visited: Vec<Visited<P>>) {
+    /// Runs the heuristic from relaxations, and on as long as it is due where the gap is wide. Elsewhere relaxations guide
+    /// better than good solutions do, and more of them come from the tree alone.
+    fn run_heuristic(&mut self, mut visited: Vec<Visited<P>>) {
         let goes_on = |tree: &Self| tree.is_far() && tree.share.is_due() && !tree.limit_reached();
-        // What a round brought is looked at whatever ends the search: it may be a schedule.
+        // What a round brought is looked at whatever ends the search: it may be a solution.
         while !visited.is_empty() || goes_on(self) {
-            let best = self.exchange.best();
-            let moves = self.exchange.visit(std::mem::take(&mut visited));
-            let found = self.exchange.best();
+            let best = self.incumbents.best();
+            let taken = std::mem::take(&mut visited);
+            let moves = self.heuristic.run(taken, self.incumbents);
+            let found = self.incumbents.best();
             self.share.pay(moves, found.is_some() && found != best);
             if moves == 0 {
                 break;
@@ -269,7 +282,7 @@ impl<'a, P: Program> Tree<'a, P> {
     }
 
     fn is_far(&self) -> bool {
-        let best = self.exchange.best();
+        let best = self.incumbents.best();
         best.is_none_or(|best| is_far(best, self.bound))
     }
 
@@ -281,14 +294,13 @@ impl<'a, P: Program> Tree<'a, P> {
 
     /// What is within the gap is searched on towards a gap of 0, if that is wanted.
     fn go_beyond(&mut self) {
-        if self.settings.beyond && self.bound >= self.target() && self.exchange.goes_beyond() {
+        if self.settings.beyond && self.bound >= self.target() {
             self.gap = 0.0;
         }
     }
 
     fn limit_reached(&self) -> bool {
         self.bound >= self.target()
-            || (self.gap < self.settings.gap && !self.exchange.goes_beyond())
             || self.nodes >= self.settings.nodes
             || self.work().iterations >= self.settings.iterations
             || self.lanes[0].is_late()
@@ -308,7 +320,7 @@ impl<'a, P: Program> Tree<'a, P> {
     }
 
     fn target_within(&self, gap: f64) -> u64 {
-        let best = self.exchange.best();
+        let best = self.incumbents.best();
         best.map_or(u64::MAX, |best| best - (gap * best as f64).floor() as u64)
     }
 
@@ -331,9 +343,10 @@ impl<'a, P: Program> Tree<'a, P> {
     }
 
     /// A node for every lane: the one it plunges into, or the best that is open.
-    fn next_round(&mut self) -> [Option<Node<P>>; LANES] {
+    fn next_round(&mut self) -> Vec<Option<Node<P>>> {
         let target = self.target();
-        let mut round = std::mem::replace(&mut self.plunges, [const { None }; LANES]);
+        let none = self.plunges.iter().map(|_| None).collect();
+        let mut round = std::mem::replace(&mut self.plunges, none);
         for slot in &mut round {
             if let Some(node) = slot.take_if(|n| n.bound >= target) {
                 self.push(node);
@@ -348,23 +361,20 @@ impl<'a, P: Program> Tree<'a, P> {
         round
     }
 
-    /// Excludes what no schedule below the cost to beat does, when that has become lower.
+    /// Excludes what no solution below the cost to beat does, when that has become lower.
     fn exclude(&mut self, cutoff: u64) {
-        let (permits, last) = &mut self.permits;
+        let (exclusions, last) = &mut self.exclusions;
         if cutoff >= *last {
             return;
         }
         *last = cutoff;
         let Proof { rows, duals, .. } = &self.proof;
         let program = self.lanes[0].program();
-        program.exclude(Arc::make_mut(permits), rows, duals, cutoff);
+        program.exclude(Arc::make_mut(exclusions), rows, duals, cutoff);
     }
 
     /// Solves a node in each lane, side by side; returns the relaxations that are worth a look.
-    fn solve_round(
-        &mut self,
-        round: [Option<Node<P>>; LANES],
-    ) -> Result<Vec<Visited<P>>, ModelError> {
+    fn solve_round(&mut self, round: Vec<Option<Node<P>>>) -> Result<Vec<Visited<P>>, ModelError> {
         let (target, cutoff) = (self.target(), self.cutoff());
         self.exclude(cutoff);
         let trials = self.trial_work.ticks;
@@ -373,16 +383,16 @@ impl<'a, P: Program> Tree<'a, P> {
             target,
             cutoff,
             settings: self.settings,
-            history: &self.history,
+            pseudocosts: &self.pseudocosts,
             thrifty: trials > self.settings.strong_share * relaxing + self.root_work.ticks,
             length: self.trial_length,
         };
-        let permits = &self.permits.0;
+        let exclusions = &self.exclusions.0;
         let solved: Vec<Option<Result<Solved<P>, ModelError>>> = self
             .lanes
             .par_iter_mut()
             .zip(round)
-            .map(|(relax, node)| node.map(|n| solve_node(relax, n, permits, &round_of)))
+            .map(|(relax, node)| node.map(|n| solve_node(relax, n, exclusions, &round_of)))
             .collect();
         let mut visited = Vec::new();
         let (mut solves, mut limited) = (0, 0);
@@ -396,17 +406,17 @@ impl<'a, P: Program> Tree<'a, P> {
             solves += 2 * solved.trials.made.len() as u64;
             limited += solved.trials.limited;
             for (open, gains) in &solved.trials.made {
-                self.history.note_trial::<P>(open, *gains);
+                self.pseudocosts.note_trial::<P>(open, *gains);
             }
             if let Some((open, up, gain)) = solved.gained {
-                self.history.note::<P>(&open, up, gain);
+                self.pseudocosts.note::<P>(&open, up, gain);
             }
             // Schedules always, others as far as time is left for them.
             visited.extend(solved.visited.filter(|v| v.integral || time));
             if let Some(recorder) = &mut self.recorder {
                 recorder.prove(solved.number, &self.lanes[lane].proof);
                 for child in solved.children.iter_mut().flatten() {
-                    let branch = child.branches.last().copied();
+                    let branch = child.branches.last().cloned();
                     child.number = recorder.add(Some((solved.number, branch)));
                 }
             }
@@ -425,14 +435,14 @@ impl<'a, P: Program> Tree<'a, P> {
             let [first, second] = children;
             self.push(second);
             let least = self.open.keys().next().map_or(u64::MAX, |k| k.0);
-            let reach = least.saturating_add(target.saturating_sub(least) / 4);
+            let reach = least.saturating_add(target.saturating_sub(least) / PLUNGE_REACH);
             if first.bound <= reach {
                 self.plunges[lane] = Some(first);
             } else {
                 self.push(first);
             }
         }
-        let over = self.trial_work.ticks > FIRST_WORK * self.root_work.ticks;
+        let over = self.trial_work.ticks > FIRST_TRIALS_WORK * self.root_work.ticks;
         self.trial_length.note(solves, limited, over);
         self.pool.forget();
         Ok(visited)

@@ -1,18 +1,19 @@
-//! How the tree and the annealing beside it share the time: work of the tree is owed, moves of the annealing pay for it.
+//! Time shared by the tree and the primal heuristic beside it: work of the tree is owed, moves of the heuristic pay for it.
 
-/// Ticks of the LP solver in the time of a move of Checkmate's annealing, about.
+/// Ticks of the LP solver in the time of a move of the primal heuristic, about.
 const TICKS_PER_MOVE: u64 = 400;
-/// Where the gap is wider than this share, a better schedule is worth more: half of the time is annealed at first.
-const FAR: f64 = 0.01;
-/// Elsewhere the tree has so many times as much as the annealing; more by one after every `IDLE` calls of it that find nothing, up to
-/// `MOST`, and up to `MOST_NEAR` where the gap is less than the share `NEAR`: there is little left to find.
-const SHARE: u32 = 2;
-const IDLE: u32 = 2;
-const MOST: u32 = 5;
-const NEAR: f64 = 5e-4;
-const MOST_NEAR: u32 = 20;
+/// Gap beyond which a better solution is worth more than the tree: half of the time is the heuristic's at first.
+const WIDE_GAP: f64 = 0.01;
+/// Gap below which there is little left to find.
+const NARROW_GAP: f64 = 5e-4;
+/// The tree's time in multiples of the heuristic's: at first, except where the gap is wide, and at most.
+const TREE_SHARE: u32 = 2;
+const TREE_SHARE_LIMIT: u32 = 5;
+const TREE_SHARE_LIMIT_IF_NARROW: u32 = 20;
+/// Calls of the heuristic that find nothing from one rise of the tree's share to the next.
+const IDLE_CALLS_PER_RISE: u32 = 2;
 
-/// What the annealing is still owed, and how long it has found nothing.
+/// The work that the primal heuristic is still owed, and for how long it has found nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Share {
     /// In ticks of the LP solver.
@@ -26,31 +27,31 @@ impl Share {
         self.owed += (ticks / u64::from(self.of_tree(best, bound))) as i64;
     }
 
-    /// Whether it is the annealing's turn.
+    /// Whether it is the primal heuristic's turn.
     pub fn is_due(&self) -> bool {
         self.owed > 0
     }
 
-    /// Notes so many moves, and whether they found a better schedule.
+    /// Notes so many moves, and whether they found a better solution.
     pub fn pay(&mut self, moves: u64, better: bool) {
         self.owed -= (moves * TICKS_PER_MOVE) as i64;
         self.idle = if better { 0 } else { self.idle + 1 };
     }
 
-    /// How many times as much work as the annealing the tree gets.
+    /// The tree's work in multiples of the primal heuristic's.
     fn of_tree(&self, best: Option<u64>, bound: u64) -> u32 {
         let (least, most) = match best.map_or(f64::INFINITY, |best| gap(best, bound)) {
-            gap if gap > FAR => (1, MOST),
-            gap if gap > NEAR => (SHARE, MOST),
-            _ => (SHARE, MOST_NEAR),
+            gap if gap > WIDE_GAP => (1, TREE_SHARE_LIMIT),
+            gap if gap > NARROW_GAP => (TREE_SHARE, TREE_SHARE_LIMIT),
+            _ => (TREE_SHARE, TREE_SHARE_LIMIT_IF_NARROW),
         };
-        (least + self.idle / IDLE).min(most)
+        (least + self.idle / IDLE_CALLS_PER_RISE).min(most)
     }
 }
 
-/// Whether the best schedule costs so much more than the bound that a better one is worth more than the tree.
-pub(crate) fn is_far(best: u64, bound: u64) -> bool {
-    gap(best, bound) > FAR
+/// Whether the best solution costs so much more than the bound that a better one is worth more than the tree.
+pub fn is_far(best: u64, bound: u64) -> bool {
+    gap(best, bound) > WIDE_GAP
 }
 
 fn gap(best: u64, bound: u64) -> f64 {

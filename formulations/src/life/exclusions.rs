@@ -1,4 +1,4 @@
-//! What a schedule that is better than the best known may still do.
+//! Exclusions: what no schedule that is better than the best known does.
 //!
 //! A Lagrangian bound is a sum over tensors of the cheapest set of intervals. The cheapest set that starts in a certain
 //! stage costs more by the reduced cost of that start; where the bound with this on top reaches the target, no schedule
@@ -8,10 +8,10 @@
 
 use remat_instances::schedule::BitMatrix;
 
-/// How often exclusions are followed up: what is excluded makes lives dearer, which excludes more.
+/// Passes of exclusion: what is excluded makes lives dearer, which excludes more.
 pub(crate) const EXCLUSION_PASSES: usize = 3;
 
-/// The size of a program: what [`Permits`] are about.
+/// The size of a program: the subject of [`Exclusions`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// Number of tensors.
@@ -24,25 +24,25 @@ pub struct Extent {
     pub choices: usize,
 }
 
-/// Starts, retentions and choices that are not excluded.
+/// Starts, retentions and choices that are excluded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Permits {
+pub struct Exclusions {
     ways: usize,
     no_start: BitMatrix,
     no_hold: BitMatrix,
     no_choice: BitMatrix,
 }
 
-impl Permits {
+impl Exclusions {
     /// Nothing is excluded.
-    pub fn all(extent: Extent) -> Self {
+    pub fn none(extent: Extent) -> Self {
         let Extent {
             tensors,
             stages,
             ways,
             choices,
         } = extent;
-        Permits {
+        Exclusions {
             ways,
             no_start: BitMatrix::new(tensors, stages * ways),
             no_hold: BitMatrix::new(tensors, stages),
@@ -88,7 +88,7 @@ impl Permits {
     }
 
     /// Excludes what another excludes, too.
-    pub(crate) fn exclude_all_of(&mut self, other: &Permits) {
+    pub(crate) fn exclude_all_of(&mut self, other: &Exclusions) {
         self.no_start.unite(&other.no_start);
         self.no_hold.unite(&other.no_hold);
         self.no_choice.unite(&other.no_choice);

@@ -1,0 +1,40 @@
+//! Observers of an annealing in progress.
+
+use super::chain::Found;
+use remat_instances::schedule::BitMatrix;
+use std::time::Instant;
+
+/// Follows an annealing, from any of its threads: ends it, is told of its work, and brings retained sets to polish.
+pub trait Observer: Sync {
+    /// Whether to end; asked often.
+    fn is_over(&self) -> bool {
+        false
+    }
+    /// Takes a report: moves evaluated since the last one, and the cost of the best schedule of the run that fits.
+    fn report(&self, _moves: u64, _best: Option<u64>) {}
+    /// Takes the best schedule so far, between rounds.
+    fn found(&self, _: &Found) {}
+    /// Retained sets to polish, asked for between rounds.
+    fn start(&self) -> Option<BitMatrix> {
+        None
+    }
+}
+
+/// Nobody.
+impl Observer for () {}
+
+/// Another observer, and a time to end at.
+pub(super) struct Until<'a> {
+    pub observer: &'a dyn Observer,
+    pub deadline: Option<Instant>,
+}
+
+impl Observer for Until<'_> {
+    fn is_over(&self) -> bool {
+        self.observer.is_over() || self.deadline.is_some_and(|d| Instant::now() >= d)
+    }
+
+    fn report(&self, moves: u64, best: Option<u64>) {
+        self.observer.report(moves, best);
+    }
+}

@@ -1,0 +1,15 @@
+//! Lives of tensors: what all interval forms share. A life is a set of stretches of time (intervals) that a tensor spends in
+//! memory.
+//!
+//! | module | concept |
+//! |---|---|
+//! | [`exclusions`] | what no schedule that is better than the best known does |
+//! | [`classes`] | like tensors, counted together |
+
+mod classes;
+mod exclusions;
+
+pub use classes::Group;
+pub(crate) use classes::{CLASS_WEIGHT, classes, classes_of_tensors};
+pub(crate) use exclusions::EXCLUSION_PASSES;
+pub use exclusions::{Exclusions, Extent};

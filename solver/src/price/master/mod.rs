@@ -1,0 +1,322 @@
+//! The restricted master: some columns, some rows, every static column, and the LP solver that holds them.
+
+mod basis;
+mod columns;
+mod purge;
+mod rows;
+
+pub(super) use basis::Basics;
+
+use super::relaxation::Values;
+use super::{Branch, Priced, Program, Sense, Work};
+use crate::entries::add_up;
+use remat_lp::{
+    Algorithm, ColId, Limits, LpOutcome, ModelBuilder, ModelError, NewCol, NewRow, Settings,
+    Solution, Solver,
+};
+use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Follows the changes of a master and its solves, to replay them elsewhere. Purging is not reported.
+pub trait Journal: Send {
+    /// Rows were added.
+    fn rows(&mut self, rows: &[NewRow]);
+    /// Columns were added.
+    fn cols(&mut self, cols: &[NewCol]);
+    /// The master was solved: objective without offset, wall-clock seconds, simplex iterations.
+    fn solved(&mut self, objective: f64, seconds: f64, iterations: u64);
+}
+
+/// The column that pays for what overflows; its cost rises until it is not needed.
+const OVERFLOW: ColId = ColId(0);
+/// The column that pays for what elastic rows lack, likewise.
+const MISSING: ColId = ColId(1);
+/// Number of the first static column.
+const STATICS: usize = 2;
+/// Pivots of one solve at most, and so many more for each row and column: beyond them it goes round in circles.
+const SOLVE_PIVOT_LIMIT: u64 = 10_000;
+const PIVOTS_PER_ROW_AND_COLUMN: u64 = 20;
+
+/// The restricted master program. Columns of the LP: the overflow, what is missing, the static columns, the others.
+pub struct Master<P: Program> {
+    program: Arc<P>,
+    solver: Solver,
+    rows: Vec<P::Row>,
+    row_set: BTreeSet<P::Row>,
+    /// Solves in a row in which the row was slack.
+    row_age: Vec<u32>,
+    branches: Vec<Branch<P::Quantity>>,
+    columns: Vec<P::Column>,
+    column_set: BTreeSet<P::Column>,
+    column_age: Vec<u32>,
+    /// Parts of rows that concern each block.
+    parts: Vec<Vec<(u32, P::Part)>>,
+    columns_of: Vec<Vec<u32>>,
+    /// Columns of the best solution known: with them the master has a point, whatever rows come.
+    kept: BTreeSet<P::Column>,
+    statics: u32,
+    /// Costs of overflow and of what is missing.
+    penalties: [f64; 2],
+    /// What is excluded is in the master with the bounds [0, 0].
+    exclusions: Arc<P::Exclusions>,
+    stop: Option<Arc<AtomicBool>>,
+    /// Counters of solvers that were given up.
+    spent: Work,
+    /// Behind a lock only so that trials can share the master.
+    journal: Option<Mutex<Box<dyn Journal>>>,
+}
+
+impl<P: Program> Clone for Master<P> {
+    /// The same master; the journal, if there is one, stays with the original.
+    fn clone(&self) -> Self {
+        Master {
+            program: self.program.clone(),
+            solver: self.solver.clone(),
+            rows: self.rows.clone(),
+            row_set: self.row_set.clone(),
+            row_age: self.row_age.clone(),
+            branches: self.branches.clone(),
+            columns: self.columns.clone(),
+            column_set: self.column_set.clone(),
+            column_age: self.column_age.clone(),
+            parts: self.parts.clone(),
+            columns_of: self.columns_of.clone(),
+            kept: self.kept.clone(),
+            statics: self.statics,
+            penalties: self.penalties,
+            exclusions: self.exclusions.clone(),
+            stop: self.stop.clone(),
+            spent: self.spent,
+            journal: None,
+        }
+    }
+}
+
+impl<P: Program> Master<P> {
+    /// The master of the rows and columns that the program starts from.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the solver refuses the program, which would be a defect here.
+    pub fn new(
+        program: Arc<P>,
+        settings: Settings,
+        mut journal: Option<Box<dyn Journal>>,
+    ) -> Result<Self, ModelError> {
+        let cost_unit = program.cost_unit();
+        let base = program.base_cost().max(1) as f64 / cost_unit;
+        let all = 2.0 * base;
+        let penalties = [
+            all * program.resource_unit() / program.resource_capacity().max(1.0),
+            all,
+        ];
+        let mut lp = ModelBuilder::new(remat_lp::Sense::Minimise);
+        lp.set_name("restricted master");
+        lp.set_offset(program.offset() as f64 / cost_unit);
+        let statics = program.static_costs();
+        let costs = statics.iter().map(|c| *c as f64 / cost_unit);
+        let first: Vec<NewCol> = penalties
+            .into_iter()
+            .chain(costs)
+            .map(|cost| NewCol::new(cost, 0.0.., []))
+            .collect();
+        for c in &first {
+            lp.add_col(c.cost, c.bounds);
+        }
+        if let Some(journal) = &mut journal {
+            journal.cols(&first);
+        }
+        let blocks = program.blocks();
+        let (rows, columns) = program.start();
+        let mut master = Master {
+            solver: Solver::new(lp.build()?, settings),
+            rows: Vec::new(),
+            row_set: BTreeSet::new(),
+            row_age: Vec::new(),
+            branches: Vec::new(),
+            columns: Vec::new(),
+            column_set: BTreeSet::new(),
+            column_age: Vec::new(),
+            parts: vec![Vec::new(); blocks],
+            columns_of: vec![Vec::new(); blocks],
+            kept: BTreeSet::new(),
+            statics: statics.len() as u32,
+            penalties,
+            exclusions: Arc::new(program.no_exclusions()),
+            stop: None,
+            spent: Work::default(),
+            journal: journal.map(Mutex::new),
+            program,
+        };
+        master.add_rows(rows)?;
+        master.add_columns(columns)?;
+        Ok(master)
+    }
+
+    /// The program whose columns and rows these are.
+    pub fn program(&self) -> &P {
+        &self.program
+    }
+
+    /// The rows, in the order of the LP's.
+    pub fn rows(&self) -> &[P::Row] {
+        &self.rows
+    }
+
+    /// Whether a row is in the program.
+    pub fn contains(&self, row: &P::Row) -> bool {
+        self.row_set.contains(row)
+    }
+
+    /// Number of columns in the master, without those that pay for what it lacks.
+    pub fn num_columns(&self) -> usize {
+        self.columns.len() + self.statics as usize
+    }
+
+    /// Work so far.
+    pub fn work(&self) -> Work {
+        self.spent + Work::of(&self.solver)
+    }
+
+    /// Ends a solve early once the flag is set.
+    pub fn stop_when(&mut self, stop: Option<Arc<AtomicBool>>) {
+        self.stop = stop;
+    }
+
+    /// Solves from the present basis. A solve that takes far more pivots than masters of this size do ends at that limit.
+    pub fn solve(&mut self, algorithm: Algorithm) -> LpOutcome {
+        let clock = std::time::Instant::now();
+        let size = (self.rows.len() + self.num_columns()) as u64;
+        self.solver.set_limits(Limits {
+            iterations: Some(SOLVE_PIVOT_LIMIT + PIVOTS_PER_ROW_AND_COLUMN * size),
+            interrupt: self.stop.clone(),
+            ..Limits::default()
+        });
+        let before = self.solver.stats().iterations();
+        let outcome = self.solver.solve_with(algorithm);
+        if let LpOutcome::Optimal(solution) = &outcome {
+            let objective = solution.objective - self.solver.model().offset();
+            let iterations = self.solver.stats().iterations() - before;
+            self.tell(|journal| {
+                journal.solved(objective, clock.elapsed().as_secs_f64(), iterations)
+            });
+        }
+        outcome
+    }
+
+    fn tell(&mut self, what: impl FnOnce(&mut dyn Journal)) {
+        if let Some(journal) = &mut self.journal {
+            let journal = journal.get_mut();
+            what(&mut **journal.unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+
+    /// Starts the next solve from the slack basis, with other random numbers: with the same ones a second fresh start would
+    /// come to nothing as well.
+    pub fn forget_basis(&mut self) {
+        self.spent = self.work();
+        let mut settings = self.solver.settings().clone();
+        settings.seed += 1;
+        self.solver = Solver::new(self.solver.model().clone(), settings);
+    }
+
+    /// Number of the first column that was priced.
+    fn before(&self) -> usize {
+        STATICS + self.statics as usize
+    }
+
+    /// The values of priced and static columns in a solution.
+    pub(super) fn values(&self, solution: &Solution) -> Values<P::Column> {
+        let (statics, values) = solution.x[STATICS..].split_at(self.statics as usize);
+        let columns = self.columns.iter().cloned();
+        Values::new(columns.zip(values.iter().copied()), statics)
+    }
+
+    /// The resource that is lacking, in units of [`Rows::resource_unit`](super::Rows::resource_unit).
+    pub fn overflow(&self, solution: &Solution) -> f64 {
+        solution.value(OVERFLOW)
+    }
+
+    /// Whether the resource suffices and every elastic row is met.
+    pub fn is_met(&self, solution: &Solution) -> bool {
+        [OVERFLOW, MISSING]
+            .iter()
+            .all(|c| solution.value(*c) <= 1e-6)
+    }
+
+    /// Makes what the master lacks dearer by a factor.
+    ///
+    /// # Errors
+    /// [`ModelError`] if a cost overflows.
+    pub fn raise_penalties(&mut self, factor: f64) -> Result<(), ModelError> {
+        for (column, penalty) in [OVERFLOW, MISSING].into_iter().zip(&mut self.penalties) {
+            *penalty *= factor;
+            self.solver.set_cost(column, *penalty)?;
+        }
+        Ok(())
+    }
+
+    /// The objective of a solution in the program's unit of cost, everything included.
+    pub fn value(&self, solution: &Solution) -> f64 {
+        solution.objective * self.program.cost_unit()
+    }
+
+    /// The duals of a solution in the program's unit of cost, per unit of the resource for [`Sense::AtMost`].
+    pub fn duals(&self, solution: &Solution) -> Vec<f64> {
+        let unit = self.program.cost_unit();
+        let per_resource = unit / self.program.resource_unit();
+        let dual = |(row, y): (&P::Row, &f64)| match self.program.row_traits(row).sense {
+            Sense::AtMost => y * per_resource,
+            Sense::AtLeast | Sense::Equal => y * unit,
+        };
+        self.rows.iter().zip(&solution.y).map(dual).collect()
+    }
+
+    /// Prices all columns under the duals of a solution.
+    pub fn price(
+        &self,
+        solution: &Solution,
+        per_block: usize,
+        tolerance: f64,
+    ) -> Priced<P::Column> {
+        let duals = self.duals(solution);
+        let tolerance = tolerance * self.program.cost_unit();
+        self.program
+            .price(&self.exclusions, &self.rows, &duals, per_block, tolerance)
+    }
+
+    /// The value that the relaxation would have with one more branching, in the program's unit of cost, and the work it takes
+    /// to find out: as far as it is known after so many simplex iterations, or infinite if it is above `most`. The master
+    /// stays as it is.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the solver refuses, which would be a defect here.
+    pub fn probe(
+        &self,
+        branch: &Branch<P::Quantity>,
+        iterations: u64,
+        most: f64,
+    ) -> Result<(f64, Work), ModelError> {
+        let mut trial = self.solver.clone();
+        trial.add_rows(&[self.new_row(&self.program.branch_row(branch))])?;
+        trial.set_limits(Limits {
+            iterations: Some(iterations),
+            objective_cutoff: Some(most / self.program.cost_unit()),
+            interrupt: self.stop.clone(),
+            ..Limits::default()
+        });
+        let value = match trial.solve_with(Algorithm::Dual) {
+            LpOutcome::Optimal(s) => self.value(&s),
+            LpOutcome::Limit(_) => trial.basic_objective() * self.program.cost_unit(),
+            _ => f64::INFINITY,
+        };
+        Ok((value, Work::of(&trial) - Work::of(&self.solver)))
+    }
+}
+
+/// Adds up entries of one index, drops zeros.
+fn merged(mut entries: Vec<(u32, i64)>) -> impl Iterator<Item = (u32, i64)> {
+    entries.sort_unstable_by_key(|e| e.0);
+    add_up(&mut entries);
+    entries.into_iter().filter(|e| e.1 != 0)
+}

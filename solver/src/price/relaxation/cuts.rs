@@ -1,0 +1,135 @@
+//! Cut rounds: how cuts are looked for, and where that ends.
+
+use super::converge::Until;
+use super::{MEAN_WEIGHT, RelaxEnd, Relaxation};
+use crate::price::{Incumbents, Program};
+use remat_lp::ModelError;
+use std::time::Instant;
+
+/// Cuts at the point inside below which the vertex is separated, too.
+const INSIDE_CUTS: usize = 20;
+
+/// How long cuts are added.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::price) struct CutEffort {
+    /// Rounds at most.
+    pub rounds: usize,
+    /// At first cuts are separated after every solve, whatever else is missing.
+    pub eager: bool,
+    /// Cuts are looked for inside the relaxation, not at its vertex.
+    pub inside: bool,
+    /// What counts as an end.
+    pub tail: Tail,
+}
+
+/// Where cutting is in its tail: in so many rounds the value has stayed within a share of itself, or of what it has
+/// gained on the bound that was there before.
+#[derive(Clone, Copy, Debug)]
+pub struct Tail {
+    /// Rounds of eager cutting.
+    pub eager_rounds: usize,
+    /// Rounds in which every relaxation is solved to its end.
+    pub rounds: usize,
+    /// Share of the value, for each round.
+    pub of_value: f64,
+    /// Share of what was gained.
+    pub of_gain: f64,
+}
+
+impl Tail {
+    /// Whether the last of some values are in it.
+    fn holds(&self, values: &[f64], before: f64, rounds: usize) -> bool {
+        let Some((apart, most)) = spread(values, rounds + 1) else {
+            return false;
+        };
+        let idle = self.of_value * rounds as f64 * most;
+        apart <= idle.max(self.of_gain * (most - before))
+    }
+}
+
+/// The distance between the last so many values, and the largest of them; nothing where there are fewer.
+pub(super) fn spread(values: &[f64], count: usize) -> Option<(f64, f64)> {
+    let last = &values[values.len().checked_sub(count)?..];
+    let most = last.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let least = last.iter().copied().fold(f64::INFINITY, f64::min);
+    Some((most - least, most))
+}
+
+impl<P: Program> Relaxation<P> {
+    /// Cut rounds at the present node until they are idle, each shown to `incumbents`.
+    pub fn cut_rounds(
+        &mut self,
+        effort: CutEffort,
+        incumbents: Option<&Incumbents<P>>,
+    ) -> Result<RelaxEnd, ModelError> {
+        let mut eager = effort.eager;
+        let mut end = RelaxEnd::Converged;
+        let start = self.bound as f64;
+        let mut values = vec![self.value];
+        for round in 0..effort.rounds {
+            let added = self.add_cuts(effort.inside)?;
+            if added == 0 && !eager {
+                return Ok(end);
+            }
+            let until = if eager {
+                Until::Feasible
+            } else {
+                Until::Stalled
+            };
+            end = self.converge(until, incumbents)?;
+            self.publish(incumbents);
+            tracing::debug!(
+                round,
+                cuts = added,
+                value = self.value,
+                bound = self.bound,
+                "cuts"
+            );
+            if end != RelaxEnd::Converged {
+                return Ok(end);
+            }
+            values.push(self.value);
+            if !eager && effort.tail.holds(&values, start, effort.tail.rounds) {
+                return Ok(end);
+            }
+            if eager && effort.tail.holds(&values, start, effort.tail.eager_rounds) {
+                // What is left is in the tail: from here on every relaxation is solved to its end.
+                eager = false;
+                end = self.converge(Until::Stalled, incumbents)?;
+                self.publish(incumbents);
+                if end != RelaxEnd::Converged {
+                    return Ok(end);
+                }
+                values = vec![self.value];
+            }
+        }
+        if eager {
+            end = self.converge(Until::Stalled, incumbents)?;
+        }
+        Ok(end)
+    }
+
+    /// Adds cuts at the solution, or at a point `inside` the relaxation, between it and the mean of those before: a vertex
+    /// has whatever no row forbids yet, the next one has something else, and what cuts the point inside off cuts off much
+    /// that is near both (in-out separation; Ben-Ameur & Neto 2007, Fischetti & Salvagnin 2010).
+    fn add_cuts(&mut self, inside: bool) -> Result<usize, ModelError> {
+        let clock = Instant::now();
+        let program = self.program();
+        let cuts = |point: &P::Point| program.cuts(point, &self.settings.separation);
+        let mut rows = match (&self.values, &self.mean) {
+            (Some(last), Some(mean)) if inside => {
+                cuts(&last.towards(mean, MEAN_WEIGHT).point(program))
+            }
+            _ => Vec::new(),
+        };
+        if rows.len() < INSIDE_CUTS {
+            rows.extend(cuts(&self.point));
+        }
+        self.spent.separation += clock.elapsed();
+        let clock = Instant::now();
+        let added = self.master.add_rows(rows)?;
+        self.spent.lp += clock.elapsed();
+        self.spent.cuts += added;
+        Ok(added)
+    }
+}

@@ -1,0 +1,200 @@
+//! The relaxation of a node: a restricted master, and what is known of the node it stands at.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `converge` | rows and columns until nothing is violated and nothing pays |
+//! | `cuts` | cut rounds, and where they end |
+//! | `bound` | bounds from duals |
+//! | `values` | a solution, and points between solutions |
+
+mod bound;
+mod converge;
+mod cuts;
+mod values;
+
+pub(super) use bound::Proof;
+pub(super) use converge::Until;
+pub(super) use cuts::CutEffort;
+pub use cuts::Tail;
+pub(super) use values::Values;
+
+use super::tree::warm::Warm;
+use super::{Branch, Incumbents, Journal, Master, Program, RootSettings};
+use remat_lp::{ModelError, Solution};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// Weight of the mean of a node's solutions in the next mean, and in the point inside.
+const MEAN_WEIGHT: f64 = 0.8;
+
+/// How a convergence ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RelaxEnd {
+    /// As far as was asked for: nothing is violated and nothing pays, the value stands still, or every row is met.
+    Converged,
+    /// The bound has reached the target.
+    Cutoff,
+    /// The resource overflows however dear it is, or a branching cannot be met.
+    Infeasible,
+    /// Time is over or the flag is set.
+    Late,
+    /// The LP solver gave up.
+    Trouble,
+}
+
+/// Where the work went.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Spent {
+    pub rounds: usize,
+    pub cuts: usize,
+    pub lp: Duration,
+    pub pricing: Duration,
+    pub separation: Duration,
+}
+
+/// A restricted master, and what is known of the node it stands at.
+#[derive(Clone)]
+pub(super) struct Relaxation<P: Program> {
+    pub settings: RootSettings,
+    pub master: Master<P>,
+    pub spent: Spent,
+    /// Safe lower bound on the solutions below the present branchings.
+    pub bound: u64,
+    /// Value of the last relaxation, everything included.
+    pub value: f64,
+    /// Its solution.
+    pub point: P::Point,
+    values: Option<Values<P::Column>>,
+    /// The mean of the solutions at this node, the later the more.
+    mean: Option<Values<P::Column>>,
+    /// Rows and duals of the best bound that was proven here.
+    pub proof: Proof<P>,
+    /// Whether that solution meets every row, apart from cuts that were not looked for, or is near one that does.
+    pub settled: bool,
+    /// Whether nothing is violated and nothing pays at that solution.
+    pub complete: bool,
+    /// What is permitted holds below this cost: no bound is above it.
+    pub cutoff: u64,
+    /// Bounds from here on end a convergence.
+    pub target: u64,
+    begin: Instant,
+    penalties: usize,
+    fresh_starts: usize,
+}
+
+impl<P: Program> Relaxation<P> {
+    pub fn new(
+        program: Arc<P>,
+        settings: RootSettings,
+        journal: Option<Box<dyn Journal>>,
+    ) -> Result<Self, ModelError> {
+        let base = program.base_cost();
+        let mut master = Master::new(program, settings.lp.clone(), journal)?;
+        master.stop_when(settings.stop.clone());
+        Ok(Relaxation {
+            settings,
+            master,
+            spent: Spent::default(),
+            bound: base,
+            value: base as f64,
+            point: P::Point::default(),
+            values: None,
+            mean: None,
+            proof: Proof::default(),
+            settled: false,
+            complete: false,
+            cutoff: u64::MAX,
+            target: u64::MAX,
+            begin: Instant::now(),
+            penalties: 0,
+            fresh_starts: 0,
+        })
+    }
+
+    pub fn program(&self) -> &P {
+        self.master.program()
+    }
+
+    /// Goes to another node: its branchings, what is excluded below it, and the bound that is known there.
+    pub fn enter(
+        &mut self,
+        branches: &[Branch<P::Quantity>],
+        exclusions: Arc<P::Exclusions>,
+        bound: u64,
+    ) -> Result<(), ModelError> {
+        self.master.set_branches(branches)?;
+        self.master.set_exclusions(exclusions)?;
+        self.bound = bound;
+        self.proof.bound = 0;
+        self.mean = None;
+        self.fresh_starts = 0;
+        Ok(())
+    }
+
+    /// What the last relaxation, and the best bound here, rest on.
+    pub fn warm(&self) -> Warm<P> {
+        let priced = self.proof.rows.iter().cloned();
+        Warm {
+            priced: priced.map(Arc::new).collect(),
+            basis: self.master.basis(),
+        }
+    }
+
+    /// Restores what the relaxation of another node rests on, and goes to its basis.
+    pub fn restore(&mut self, warm: &Warm<P>) -> Result<(), ModelError> {
+        let clock = Instant::now();
+        let basis = &warm.basis;
+        // Permanent rows are there, apart from branchings that do not hold here.
+        let missing = |row: &&Arc<P::Row>| {
+            !self.program().row_traits(row).permanent && !self.master.contains(row)
+        };
+        let rows = warm.priced.iter().chain(&basis.tight).filter(missing);
+        let rows = rows.map(|row| (**row).clone()).collect();
+        self.master.add_columns(basis.columns.iter().cloned())?;
+        self.master.add_rows(rows)?;
+        self.master.set_basis(basis)?;
+        self.spent.lp += clock.elapsed();
+        Ok(())
+    }
+
+    /// Excludes what no solution below the cutoff does that meets the present branchings.
+    pub fn exclude(&mut self) -> Result<(), ModelError> {
+        if self.cutoff == u64::MAX || self.proof.bound == 0 {
+            return Ok(());
+        }
+        let clock = Instant::now();
+        let mut exclusions = (**self.master.exclusions()).clone();
+        let Proof { rows, duals, .. } = &self.proof;
+        self.program()
+            .exclude(&mut exclusions, rows, duals, self.cutoff);
+        self.spent.pricing += clock.elapsed();
+        self.master.set_exclusions(Arc::new(exclusions))
+    }
+
+    pub fn is_late(&self) -> bool {
+        let s = &self.settings;
+        let over = s.time_limit.is_some_and(|l| self.begin.elapsed() > l);
+        over || s.stop.as_ref().is_some_and(|s| s.load(Ordering::Relaxed))
+    }
+
+    /// Shows where it has come to.
+    pub fn publish(&self, incumbents: Option<&Incumbents<P>>) {
+        if let Some(incumbents) = incumbents {
+            incumbents.publish(self.bound, self.settled, &self.point);
+        }
+    }
+
+    /// Notes a solution.
+    fn note(&mut self, solution: &Solution) {
+        self.value = self.master.value(solution);
+        let values = self.master.values(solution);
+        self.point = values.point(self.program());
+        let mean = self.mean.take();
+        self.mean = Some(match mean {
+            Some(mean) => values.towards(&mean, MEAN_WEIGHT),
+            None => values.clone(),
+        });
+        self.values = Some(values);
+    }
+}
