@@ -6,7 +6,6 @@
 //! the tree ends after so many pivots, those of the root included.
 
 use remat_formulations::monet::interval::Graph;
-use remat_instances::instance::{Program, ReadOptions, read_instance};
 use remat_solver::price::{Incumbents, Root, RootSettings, TreeSettings, search};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -62,14 +61,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         if field[1] != "A" || !wanted || field[11].is_empty() {
             continue;
         }
-        let options = ReadOptions {
-            program: Program::Monet,
-        };
         let path = zoo.join("graphs").join(format!("{name}.json"));
         if !path.exists() {
             continue;
         }
-        let instance = read_instance(&path, &options)?;
+        let instance = remat_instances::read(path)?;
         let bytes = (budget.parse::<f64>()? * (1u64 << 30) as f64) as u64;
         let clock = Instant::now();
         let graph = Arc::new(Graph::new(&instance, bytes)?);

@@ -6,7 +6,6 @@ use remat_formulations::baselines::Baseline;
 use remat_formulations::solve::{self, Outcome, Progress, Settings, SolveError};
 use remat_formulations::{bound, monet};
 use remat_instances::budget::Budget;
-use remat_instances::instance::{Program, ReadOptions, read_instance};
 use remat_instances::plan::{self, Plan, PlanFile, Semantics};
 use remat_instances::schedule::{CheckmateSchedule, MonetSchedule, Schedule, ScheduleFile};
 use remat_instances::simulate::{self, Replay, ReplayError};
@@ -19,7 +18,7 @@ use std::sync::atomic::AtomicBool;
 ///
 /// # Errors
 /// [`Failure`] names the file or model and what is wrong with it.
-pub fn instance(text: &str, program: Program) -> Result<Instance, Failure> {
+pub fn instance(text: &str) -> Result<Instance, Failure> {
     if text.starts_with("zoo:") {
         let fail = |problem| Failure::Zoo {
             source_text: text.into(),
@@ -30,7 +29,7 @@ pub fn instance(text: &str, program: Program) -> Result<Instance, Failure> {
     }
     let path = Path::new(text);
     exists(path, text.parse::<ModelSpec>().is_ok())?;
-    Ok(read_instance(path, &ReadOptions { program })?)
+    Ok(remat_instances::read(path)?)
 }
 
 /// The instance as Checkmate's program sees it: one implementation of each node.
@@ -38,9 +37,7 @@ pub fn instance(text: &str, program: Program) -> Result<Instance, Failure> {
 /// # Errors
 /// As [`instance`].
 pub fn checkmate_view(text: &str) -> Result<Instance, Failure> {
-    Ok(instance(text, Program::Checkmate)?
-        .single_implementation()
-        .0)
+    Ok(instance(text)?.single_implementation_view())
 }
 
 /// An instance to solve, and what the user should know about how it is read.
@@ -61,10 +58,11 @@ pub struct Problem {
 /// # Errors
 /// As [`instance`], and [`Failure::Usage`] for an instance to which the formulation does not apply.
 pub fn problem(text: &str, formulation: Option<Formulation>) -> Result<Problem, Failure> {
+    let whole = instance(text)?;
+    let view = || whole.single_implementation_view();
     if formulation == Some(Formulation::Checkmate) {
-        return Ok(Problem::checkmate(checkmate_view(text)?, None));
+        return Ok(Problem::checkmate(view(), None));
     }
-    let whole = instance(text, Program::Monet)?;
     let (wanted, choices) = (formulation.is_some(), whole.has_choices());
     if whole.loss().is_some() && (wanted || choices) {
         return Ok(Problem::monet(whole));
@@ -83,7 +81,7 @@ pub fn problem(text: &str, formulation: Option<Formulation>) -> Result<Problem, 
          them (monet) needs: checkmate is solved with the first implementation of every node"
             .into()
     });
-    Ok(Problem::checkmate(checkmate_view(text)?, note))
+    Ok(Problem::checkmate(view(), note))
 }
 
 impl Problem {
@@ -95,7 +93,9 @@ impl Problem {
             false => Formulation::Checkmate,
         };
         match formulation.unwrap_or(suits) {
-            Formulation::Checkmate => Problem::checkmate(instance.single_implementation().0, None),
+            Formulation::Checkmate => {
+                Problem::checkmate(instance.single_implementation_view(), None)
+            }
             Formulation::Monet => Problem::monet(instance),
         }
     }
@@ -324,22 +324,20 @@ pub fn replayed(instance_text: &str, path: &Path) -> Result<Replayed, Failure> {
     }
 }
 
-fn view(text: &str, program: Program) -> Result<Instance, Failure> {
-    match program {
-        Program::Checkmate => checkmate_view(text),
-        Program::Monet => instance(text, Program::Monet),
+/// The instance as a program with these semantics sees it.
+///
+/// # Errors
+/// As [`instance`].
+pub fn view(text: &str, semantics: Semantics) -> Result<Instance, Failure> {
+    match semantics {
+        Semantics::Checkmate => checkmate_view(text),
+        Semantics::Monet => instance(text),
     }
 }
 
 fn plan_file(instance_text: &str, path: &Path) -> Result<Replayed, Failure> {
     let file = PlanFile::open(path)?;
-    let instance = view(
-        instance_text,
-        match file.semantics() {
-            Semantics::Checkmate => Program::Checkmate,
-            Semantics::Monet => Program::Monet,
-        },
-    )?;
+    let instance = view(instance_text, file.semantics())?;
     let plan::PlanDocument {
         plan,
         budget_bytes,
@@ -361,7 +359,7 @@ fn plan_file(instance_text: &str, path: &Path) -> Result<Replayed, Failure> {
 
 fn schedule(instance_text: &str, path: &Path) -> Result<Replayed, Failure> {
     let file = ScheduleFile::open(path)?;
-    let instance = view(instance_text, file.program())?;
+    let instance = view(instance_text, file.semantics())?;
     if file.instance() != instance.name() {
         return Err(Failure::OtherInstance {
             file: path.display().to_string(),

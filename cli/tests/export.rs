@@ -4,8 +4,9 @@ mod common;
 
 use common::{chain, object, run_to, text};
 use remat_instances::instance::{
-    CostUnit, Implementation, InPlace, Instance, InstanceData, Node, NodeId, write_instance,
+    CostUnit, Implementation, InPlace, Instance, InstanceData, Node, NodeId,
 };
+use remat_instances::write_instance;
 use remat_lp::{Model, lp_format, mps};
 use std::path::Path;
 

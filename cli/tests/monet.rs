@@ -5,8 +5,9 @@ mod common;
 use common::{object, run_to, text};
 use remat_instances::instance::{
     CostUnit, Gradient, Implementation, InPlace, Instance, InstanceData, Node, NodeId, NodeKind,
-    passing_in_plain_order, write_instance,
+    passing_in_plain_order,
 };
+use remat_instances::write_instance;
 use std::path::{Path, PathBuf};
 
 fn named(name: &str, needs: Vec<NodeId>, cost: u64, workspace_bytes: i64) -> Implementation {

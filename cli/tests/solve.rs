@@ -3,9 +3,8 @@
 mod common;
 
 use common::{chain, command, object, run_to, text};
-use remat_instances::instance::{
-    CostUnit, Implementation, Instance, InstanceData, Node, NodeId, write_instance,
-};
+use remat_instances::instance::{CostUnit, Implementation, Instance, InstanceData, Node, NodeId};
+use remat_instances::write_instance;
 use serde_json::Value;
 use std::process::Stdio;
 

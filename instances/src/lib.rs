@@ -3,7 +3,8 @@
 //! | module | concept |
 //! |---|---|
 //! | [`document`] | JSON files, and errors that point into them |
-//! | [`instance`] | a training graph with costs and sizes; its readers and writers |
+//! | [`instance`] | a training graph with costs and sizes |
+//! | [`formats`] | files of instances: readers and the writer |
 //! | [`zoo`] | training graphs of well-known networks, built by code from shapes and a roofline model |
 //! | [`budget`] | memory budgets and their units |
 //! | [`schedule`] | which node is computed, and which tensor is kept, in which stage |
@@ -30,6 +31,7 @@
 pub mod budget;
 pub mod document;
 pub mod explain;
+pub mod formats;
 pub mod instance;
 pub mod plan;
 pub mod schedule;
@@ -37,4 +39,5 @@ pub mod simulate;
 pub mod zoo;
 
 pub use budget::Budget;
+pub use formats::{read, read_bytes, write_instance};
 pub use instance::{Instance, NodeId};

@@ -11,6 +11,8 @@ pub mod monet;
 pub mod monet_optimum;
 pub mod whole;
 
+use remat_instances::Instance;
+use remat_instances::schedule::Semantics;
 use std::path::{Path, PathBuf};
 
 /// A folder of the shared data, or `None` (and a printed reason) where the data are not there.
@@ -37,4 +39,16 @@ pub fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
         .collect();
     files.sort();
     files
+}
+
+/// The instance of a file, as the program of a schedule or plan sees it.
+///
+/// # Panics
+/// If the file cannot be read.
+pub fn instance_seen_by(path: &Path, semantics: Semantics) -> Instance {
+    let instance = remat_instances::read(path).unwrap_or_else(|e| panic!("{e}"));
+    match semantics {
+        Semantics::Checkmate => instance.single_implementation_view(),
+        Semantics::Monet => instance,
+    }
 }

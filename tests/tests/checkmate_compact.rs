@@ -3,7 +3,6 @@
 use remat_formulations::checkmate::compact::{Compact, LazySettings, Space, solve_lazily};
 use remat_formulations::checkmate::graph::Graph;
 use remat_instances::Instance;
-use remat_instances::instance::{ReadOptions, read_instance};
 use remat_instances::schedule::{Schedule, ScheduleFile};
 use remat_instances::simulate;
 use remat_lp::{LpOutcome, Model, Solver};
@@ -172,7 +171,11 @@ fn lazy_rows_give_the_value_of_all_rows_and_a_bound_below_the_optimum() {
 fn zoo(name: &str) -> Option<Instance> {
     let folder = shared_data("zoo")?;
     let path = folder.join("graphs").join(format!("{name}.json"));
-    Some(read_instance(&path, &ReadOptions::default()).unwrap())
+    Some(
+        remat_instances::read(path)
+            .unwrap()
+            .single_implementation_view(),
+    )
 }
 
 #[test]

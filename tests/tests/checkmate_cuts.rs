@@ -6,7 +6,6 @@ use remat_formulations::checkmate::path_cuts::{
     FractionalPoint, SeparationSettings, memory_cut_row, path_cut_row, point_of, separate,
     separate_memory_cuts,
 };
-use remat_instances::instance::{ReadOptions, read_instance};
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule, Schedule, ScheduleFile};
 use remat_instances::{Instance, simulate};
 use remat_lp::NewRow;
@@ -154,7 +153,11 @@ fn cuts_hold_at_random_schedules_and_as_rows() {
 fn zoo(name: &str) -> Option<Instance> {
     let folder = shared_data("zoo")?;
     let path = folder.join("graphs").join(format!("{name}.json"));
-    Some(read_instance(&path, &ReadOptions::default()).unwrap())
+    Some(
+        remat_instances::read(path)
+            .unwrap()
+            .single_implementation_view(),
+    )
 }
 
 /// Rounds of both cuts on the rectangular form, every cut checked against the published schedule.

@@ -7,7 +7,6 @@ use remat_formulations::checkmate::interval::{
 use remat_formulations::checkmate::path_cuts::{SeparationSettings, separate};
 use remat_formulations::life::Exclusions;
 use remat_instances::Instance;
-use remat_instances::instance::{ReadOptions, read_instance};
 use remat_instances::schedule::CheckmateSchedule;
 use remat_instances::simulate;
 use remat_solver::price::{Incumbents, Root, RootSettings, RootStatus};
@@ -374,7 +373,9 @@ fn bound(
     cut_rounds: usize,
 ) -> Option<(f64, u64)> {
     let path = shared_data(folder)?.join(name);
-    let instance = read_instance(&path, &ReadOptions::default()).unwrap();
+    let instance = remat_instances::read(path)
+        .unwrap()
+        .single_implementation_view();
     let settings = RootSettings {
         cut_rounds,
         purge_age: 10,

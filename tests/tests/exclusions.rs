@@ -5,8 +5,7 @@ use remat_formulations::checkmate::interval::{Interval, lagrangian_bound, root_b
 use remat_formulations::monet::interval as monet;
 use remat_formulations::monet::solve as solve_monet;
 use remat_formulations::solve::{Settings, solve};
-use remat_instances::instance::{self, ReadOptions, read_instance};
-use remat_instances::schedule::{Schedule, ScheduleFile};
+use remat_instances::schedule::{Schedule, ScheduleFile, Semantics};
 use remat_instances::simulate;
 use remat_solver::price::{Incumbents, Pricing, Program, RootSettings};
 use remat_tests::graphs::{Numbers, general, random_schedule, training};
@@ -146,14 +145,13 @@ fn published_schedules_stay_permitted_below_their_cost() {
         // Those whose roots take seconds.
         let small = name.starts_with("vgg") || (name.starts_with("unet") && !name.ends_with("_5"));
         let file = ScheduleFile::open(&path).unwrap();
-        if file.program() != instance::Program::Checkmate || !small {
+        if file.semantics() != Semantics::Checkmate || !small {
             continue;
         }
-        let options = ReadOptions {
-            program: instance::Program::Checkmate,
-        };
         let graph = format!("graphs/{}.json", file.instance());
-        let instance = read_instance(&folder.join(graph), &options).unwrap();
+        let instance = remat_instances::read(folder.join(graph))
+            .unwrap()
+            .single_implementation_view();
         let Schedule::Checkmate(published) = file.schedule(&instance).unwrap().schedule else {
             panic!("{name}");
         };

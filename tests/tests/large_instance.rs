@@ -1,14 +1,13 @@
 //! An instance of 10,000 nodes goes through reader, writer and both replays; times are printed, not asserted.
 
 use remat_instances::instance::{
-    CostUnit, Instance, InstanceData, Node, NodeId, ReadOptions, passing_in_plain_order,
-    read_instance_bytes, write_instance,
+    CostUnit, Instance, InstanceData, Node, NodeId, passing_in_plain_order,
 };
 use remat_instances::schedule::{
     BitMatrix, CheckmateSchedule, MonetSchedule, Schedule, ScheduleDocument, ScheduleFile,
     write_schedule,
 };
-use remat_instances::simulate;
+use remat_instances::{read_bytes, simulate, write_instance};
 use std::time::Instant;
 
 /// A network of `layers` forward nodes with skips over 3 and 50 layers, a loss, and a backward node for each layer.
@@ -91,7 +90,7 @@ fn ten_thousand_nodes_are_read_written_and_replayed() {
     let step = |what: &str| println!("{what:24} {:6.0} ms", clock.elapsed().as_secs_f64() * 1e3);
     let text = write_instance(&built);
     step("written");
-    let instance = read_instance_bytes("large", text.as_bytes(), &ReadOptions::default()).unwrap();
+    let instance = read_bytes("large", text.as_bytes()).unwrap();
     step("read and validated");
     assert_eq!(instance, built);
     assert_eq!(instance.len(), 10_001);

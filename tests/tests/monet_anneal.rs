@@ -5,9 +5,8 @@ use remat_formulations::monet::anneal::{Graph, Proposer, State};
 use remat_formulations::monet::solve as solve_monet;
 use remat_formulations::solve::{Outcome, Settings, Status};
 use remat_instances::Instance;
-use remat_instances::instance::{Program, ReadOptions, read_instance};
 use remat_instances::plan::Plan;
-use remat_instances::schedule::{BitMatrix, MonetSchedule, Schedule, ScheduleFile};
+use remat_instances::schedule::{BitMatrix, MonetSchedule, Schedule, ScheduleFile, Semantics};
 use remat_instances::simulate;
 use remat_tests::graphs::Numbers;
 use remat_tests::{files, monet_optimum, shared_data};
@@ -161,19 +160,16 @@ fn a_stage_more_for_a_backward_node_is_proposed() {
 /// Published schedules with a folder's instances: name, budget in bytes, instance and schedule.
 fn published() -> Option<Vec<(String, u64, Instance, MonetSchedule)>> {
     let folder = shared_data("zoo")?;
-    let options = ReadOptions {
-        program: Program::Monet,
-    };
     let mut list = Vec::new();
     for path in files(&folder.join("solutions"), "json") {
         let file = ScheduleFile::open(&path).unwrap();
-        if file.program() != Program::Monet {
+        if file.semantics() != Semantics::Monet {
             continue;
         }
         let graph = folder
             .join("graphs")
             .join(format!("{}.json", file.instance()));
-        let instance = read_instance(&graph, &options).unwrap();
+        let instance = remat_instances::read(graph).unwrap();
         let document = file.schedule(&instance).unwrap();
         let Schedule::Monet(schedule) = document.schedule else {
             panic!("{}", path.display());

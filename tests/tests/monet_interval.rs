@@ -6,8 +6,7 @@ use remat_formulations::monet::interval::{
 };
 use remat_formulations::monet::original::Original;
 use remat_instances::Instance;
-use remat_instances::instance::{Program, ReadOptions, read_instance};
-use remat_instances::schedule::{MonetSchedule, Schedule, ScheduleFile};
+use remat_instances::schedule::{MonetSchedule, Schedule, ScheduleFile, Semantics};
 use remat_instances::simulate;
 use remat_lp::{ColId, LpOutcome, Model, RowId};
 use remat_solver::mip::{Settings, SolveStatus, Solver};
@@ -457,16 +456,13 @@ fn published_schedules_meet_the_rows_and_cuts_of_the_root() {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
         let large = name.starts_with("resnet") && name != "resnet50_184_inplace_conv_normal__A__10"
             || name.starts_with("unet") && ["_5", "_6", "_7"].iter().any(|b| name.ends_with(b));
-        if file.program() != Program::Monet || large {
+        if file.semantics() != Semantics::Monet || large {
             continue;
         }
-        let options = ReadOptions {
-            program: Program::Monet,
-        };
         let graph = folder
             .join("graphs")
             .join(format!("{}.json", file.instance()));
-        let instance = read_instance(&graph, &options).unwrap();
+        let instance = remat_instances::read(graph).unwrap();
         let document = file.schedule(&instance).unwrap();
         let Schedule::Monet(published) = document.schedule else {
             panic!("{}", path.display());

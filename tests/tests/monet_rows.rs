@@ -2,10 +2,10 @@
 //! evaluated one by one from the matrices, on random small instances and schedules and on all published schedules.
 
 use remat_instances::instance::{
-    CostUnit, Implementation, InPlace, Instance, InstanceData, Node, NodeId, NodeKind, Program,
-    ReadOptions, passing_in_plain_order, read_instance,
+    CostUnit, Implementation, InPlace, Instance, InstanceData, Node, NodeId, NodeKind,
+    passing_in_plain_order,
 };
-use remat_instances::schedule::{BitMatrix, MonetSchedule, Schedule, ScheduleFile};
+use remat_instances::schedule::{BitMatrix, MonetSchedule, Schedule, ScheduleFile, Semantics};
 use remat_instances::simulate;
 use remat_tests::{files, shared_data};
 
@@ -320,16 +320,13 @@ fn the_replay_is_the_program_on_published_schedules() {
     let mut count = 0;
     for path in files(&folder.join("solutions"), "json") {
         let file = ScheduleFile::open(&path).unwrap();
-        if file.program() != Program::Monet {
+        if file.semantics() != Semantics::Monet {
             continue;
         }
         let graph = folder
             .join("graphs")
             .join(format!("{}.json", file.instance()));
-        let options = ReadOptions {
-            program: Program::Monet,
-        };
-        let instance = read_instance(&graph, &options).unwrap();
+        let instance = remat_instances::read(graph).unwrap();
         let Schedule::Monet(schedule) = file.schedule(&instance).unwrap().schedule else {
             panic!("{}", path.display());
         };

@@ -3,14 +3,14 @@
 use proptest::prelude::*;
 use remat_instances::instance::{
     CostUnit, Implementation, InPlace, Instance, InstanceData, InstanceError, Node, NodeId,
-    NodeKind, ReadOptions, read_instance,
+    NodeKind,
 };
 use remat_instances::plan::{Plan, PlanDocument, PlanFile, Register, Semantics, Step};
 use remat_instances::schedule::{
     BitMatrix, CheckmateSchedule, MonetSchedule, Schedule, ScheduleFile,
 };
 use remat_instances::simulate::{self, ReplayError, StepFault};
-use remat_tests::{files, shared_data};
+use remat_tests::{files, instance_seen_by, shared_data};
 use std::collections::BTreeMap;
 
 fn instance(nodes: Vec<Node>) -> Instance {
@@ -654,9 +654,8 @@ fn published_schedules_become_plans_of_the_same_cost_in_no_more_memory() {
     let mut dropped = 0;
     for path in files(&folder.join("solutions"), "json") {
         let file = ScheduleFile::open(&path).unwrap();
-        let program = file.program();
         let graph = folder.join(format!("graphs/{}.json", file.instance()));
-        let g = read_instance(&graph, &ReadOptions { program }).unwrap();
+        let g = instance_seen_by(&graph, file.semantics());
         let document = file.schedule(&g).unwrap();
         let (plan, judged) = match &document.schedule {
             Schedule::Checkmate(s) => (Plan::from_checkmate(&g, s), simulate::checkmate(&g, s)),

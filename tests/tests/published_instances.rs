@@ -1,17 +1,14 @@
 //! Published instances are read as their descriptions say.
 
-use remat_instances::instance::{
-    Instance, Program, ReadOptions, passing_in_plain_order, read_instance, read_instance_bytes,
-    write_instance,
-};
+use remat_instances::instance::passing_in_plain_order;
 use remat_instances::schedule::CheckmateSchedule;
-use remat_instances::{simulate, zoo};
+use remat_instances::{Instance, read_bytes, simulate, write_instance, zoo};
 use remat_tests::{files, shared_data};
 use serde_json::Value;
 use std::path::Path;
 
-fn read(path: &Path, program: Program) -> Instance {
-    read_instance(path, &ReadOptions { program }).unwrap_or_else(|e| panic!("{e}"))
+fn read(path: &Path) -> Instance {
+    remat_instances::read(path).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// Graph, nodes, edges, peak and cost without recomputation, largest inputs plus output: the table of the README.
@@ -31,7 +28,7 @@ fn general_graphs_reproduce_the_table_of_their_description() {
         return;
     };
     for (name, nodes, edges, peak, cost, lower) in MOCCASIN {
-        let instance = read(&folder.join(format!("{name}.json")), Program::Checkmate);
+        let instance = read(&folder.join(format!("{name}.json")));
         assert_eq!(instance.name(), name);
         assert_eq!(instance.len(), nodes, "{name}");
         let count: usize = instance.ids().map(|i| instance.needs(i).len()).sum();
@@ -66,7 +63,7 @@ fn benchmark_tables_are_read_for_both_programs() {
         let nodes = json["nodes"].as_array().unwrap();
         let loss = json["counts"]["L"].as_u64().unwrap() as usize;
 
-        let a = read(path, Program::Monet);
+        let a = read(path);
         assert_eq!((a.len(), a.loss().unwrap().index()), (nodes.len(), loss));
         for (node, raw) in a.nodes().iter().zip(nodes) {
             let table = &raw["A"];
@@ -90,16 +87,16 @@ fn benchmark_tables_are_read_for_both_programs() {
         let plain = passing_in_plain_order(a.nodes());
         assert!(plain.iter().eq(a.nodes().iter().map(|v| &v.passing)));
         let again = write_instance(&a);
-        assert_eq!(
-            read_instance_bytes("", again.as_bytes(), &ReadOptions::default()).unwrap(),
-            a
-        );
+        let read_again = read_bytes("", again.as_bytes()).unwrap();
+        assert_eq!(read_again.data(), a.data());
+        assert!(read_again.stated_view().is_none());
         assert!(
             !again.contains("passing"),
             "the default is what is published"
         );
 
-        let b = read(path, Program::Checkmate);
+        let b = a.stated_view().unwrap();
+        assert_eq!(*b, a.single_implementation_view());
         let rows = nodes.iter().enumerate().filter(|(_, v)| v["kind"] != "int");
         let rows: Vec<_> = rows.collect();
         assert_eq!(
@@ -125,12 +122,13 @@ fn benchmark_tables_are_read_for_both_programs() {
         }
         let last = &nodes[nodes.len() - 1]["B"]["fixed"];
         assert_eq!(b.static_bytes(), last.as_u64().unwrap() * 1024);
-        // The single-implementation view of the other program's instance has the same structure.
+        // The view by first implementations has the structure of the stated one, and the costs of table A.
         let (view, kept) = a.single_implementation();
         assert_eq!(kept.len(), b.len());
         for i in view.ids() {
             assert_eq!(view.needs(i), b.needs(i));
             assert_eq!(view.node(i).kind, b.node(i).kind);
+            assert_eq!(view.node(i).cost(), a.node(kept[i.index()]).cost());
         }
     }
     println!("{} benchmark instances", paths.len());
@@ -145,7 +143,7 @@ fn zoo_models_survive_the_native_format() {
     for model in models {
         let instance = zoo::build(&zoo::ModelSpec::new(model.name).unwrap()).unwrap();
         let text = write_instance(&instance);
-        let again = read_instance_bytes(model.name, text.as_bytes(), &ReadOptions::default());
+        let again = read_bytes(model.name, text.as_bytes());
         assert_eq!(again.unwrap(), instance, "{}", model.name);
         let plain = passing_in_plain_order(instance.nodes());
         assert!(

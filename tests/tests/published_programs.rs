@@ -6,8 +6,7 @@ use remat_formulations::checkmate::graph::Graph;
 use remat_formulations::checkmate::original::{Decision, Original, Stages};
 use remat_formulations::monet::{self, original::LocalBound};
 use remat_instances::Instance;
-use remat_instances::instance::{Program, ReadOptions, read_instance};
-use remat_instances::schedule::{CheckmateSchedule, Schedule, ScheduleFile};
+use remat_instances::schedule::{CheckmateSchedule, Schedule, ScheduleFile, Semantics};
 use remat_instances::simulate;
 use remat_lp::{ColId, Model, RowId, lp_format, mps};
 use remat_solver::mip::{Settings, SolveStatus, Solver};
@@ -248,11 +247,9 @@ fn logged(folder: &Path, program: &str) -> Vec<(String, [usize; 3])> {
     all
 }
 
-fn graph(folder: &Path, name: &str, program: Program) -> Option<Instance> {
+fn graph(folder: &Path, name: &str) -> Option<Instance> {
     let path = folder.join("graphs").join(format!("{name}.json"));
-    let options = ReadOptions { program };
-    path.is_file()
-        .then(|| read_instance(&path, &options).unwrap())
+    path.is_file().then(|| remat_instances::read(path).unwrap())
 }
 
 #[test]
@@ -266,7 +263,7 @@ fn checkmates_program_has_the_logged_sizes_and_its_published_schedules() {
         if name.starts_with("googlenet") {
             continue;
         }
-        let instance = graph(&folder, &name, Program::Checkmate).unwrap();
+        let instance = graph(&folder, &name).unwrap().single_implementation_view();
         let program = Original::new(&instance, 8 << 30, STAGES[0], 1024.0).unwrap();
         let found = [
             program.published_rows(),
@@ -279,10 +276,12 @@ fn checkmates_program_has_the_logged_sizes_and_its_published_schedules() {
     let mut schedules = 0;
     for path in files(&folder.join("solutions"), "json") {
         let file = ScheduleFile::open(&path).unwrap();
-        if file.program() != Program::Checkmate || file.instance().starts_with("googlenet") {
+        if file.semantics() != Semantics::Checkmate || file.instance().starts_with("googlenet") {
             continue;
         }
-        let instance = graph(&folder, file.instance(), Program::Checkmate).unwrap();
+        let instance = graph(&folder, file.instance())
+            .unwrap()
+            .single_implementation_view();
         let document = file.schedule(&instance).unwrap();
         let Schedule::Checkmate(schedule) = &document.schedule else {
             panic!("{}", path.display());
@@ -305,7 +304,7 @@ fn monets_program_has_the_logged_sizes() {
     };
     let mut sizes = 0;
     for (name, size) in logged(&folder, "A") {
-        let Some(instance) = graph(&folder, &name, Program::Monet) else {
+        let Some(instance) = graph(&folder, &name) else {
             continue;
         };
         // Logged with an older form of the program.
@@ -328,10 +327,10 @@ fn monets_published_schedules_are_points_of_its_program() {
     let mut count = 0;
     for path in files(&folder.join("solutions"), "json") {
         let file = ScheduleFile::open(&path).unwrap();
-        if file.program() != Program::Monet {
+        if file.semantics() != Semantics::Monet {
             continue;
         }
-        let instance = graph(&folder, file.instance(), Program::Monet).unwrap();
+        let instance = graph(&folder, file.instance()).unwrap();
         let document = file.schedule(&instance).unwrap();
         let Schedule::Monet(schedule) = &document.schedule else {
             panic!("{}", path.display());

@@ -1,9 +1,8 @@
 //! Every published schedule replays to exactly its recorded objective, within its budget.
 
-use remat_instances::instance::{Program, ReadOptions, read_instance};
-use remat_instances::schedule::{Schedule, ScheduleFile, write_schedule};
+use remat_instances::schedule::{Schedule, ScheduleFile, Semantics, write_schedule};
 use remat_instances::simulate;
-use remat_tests::{files, shared_data};
+use remat_tests::{files, instance_seen_by, shared_data};
 
 #[test]
 fn every_published_schedule_replays_to_its_objective_within_its_budget() {
@@ -14,12 +13,11 @@ fn every_published_schedule_replays_to_its_objective_within_its_budget() {
     let mut count = [0, 0];
     for path in &paths {
         let file = ScheduleFile::open(path).unwrap_or_else(|e| panic!("{e}"));
-        let program = file.program();
+        let semantics = file.semantics();
         let graph = folder
             .join("graphs")
             .join(format!("{}.json", file.instance()));
-        let instance =
-            read_instance(&graph, &ReadOptions { program }).unwrap_or_else(|e| panic!("{e}"));
+        let instance = instance_seen_by(&graph, semantics);
         assert_eq!(instance.name(), file.instance());
         let document = file.schedule(&instance).unwrap_or_else(|e| panic!("{e}"));
         let replay = match &document.schedule {
@@ -29,9 +27,9 @@ fn every_published_schedule_replays_to_its_objective_within_its_budget() {
         let replay = replay.unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         let budget = document.budget_bytes.unwrap();
         // The published programs measure Checkmate's memory without the fixed part.
-        let fixed = match program {
-            Program::Checkmate => instance.static_bytes(),
-            Program::Monet => 0,
+        let fixed = match semantics {
+            Semantics::Checkmate => instance.static_bytes(),
+            Semantics::Monet => 0,
         };
         let share = 100.0 * (replay.peak_bytes - fixed) as f64 / (budget - fixed) as f64;
         let extra = match &document.schedule {
@@ -41,7 +39,11 @@ fn every_published_schedule_replays_to_its_objective_within_its_budget() {
                 stages.map(|t| schedule.computed.ones(t).count()).sum()
             }
         };
-        let formulation = if program == Program::Monet { "A" } else { "B" };
+        let formulation = if semantics == Semantics::Monet {
+            "A"
+        } else {
+            "B"
+        };
         println!(
             "{:46} {formulation}  {:5} {:10} {:10} {share:6.2} {extra:6}",
             file.instance(),
@@ -52,7 +54,7 @@ fn every_published_schedule_replays_to_its_objective_within_its_budget() {
         assert_eq!(replay.cost, document.objective, "{}", path.display());
         assert!(replay.peak_bytes <= budget, "{}", path.display());
         assert!(replay.base_cost <= replay.cost);
-        count[(program == Program::Checkmate) as usize] += 1;
+        count[(semantics == Semantics::Checkmate) as usize] += 1;
 
         let text = write_schedule(&document, &instance);
         let again = ScheduleFile::parse("again", text.as_bytes()).unwrap_or_else(|e| panic!("{e}"));

@@ -3,8 +3,7 @@
 use remat_formulations::checkmate::original::{Decision, Original, Stages};
 use remat_formulations::checkmate::{Recognised, recognise};
 use remat_instances::Instance;
-use remat_instances::instance::{Program, ReadOptions, read_instance};
-use remat_instances::schedule::{BitMatrix, CheckmateSchedule, Schedule, ScheduleFile};
+use remat_instances::schedule::{BitMatrix, CheckmateSchedule, Schedule, ScheduleFile, Semantics};
 use remat_instances::simulate;
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, RowId, Sense, lp_format, mps};
 use remat_tests::graphs::{Numbers, general, training};
@@ -284,14 +283,15 @@ fn published_instances_are_recognised_and_their_schedules_are_points() {
         let small = ["unet", "vgg16"]
             .iter()
             .any(|n| file.instance().starts_with(n));
-        if file.program() != Program::Checkmate || !small || count == 4 {
+        if file.semantics() != Semantics::Checkmate || !small || count == 4 {
             continue;
         }
         let graph = folder
             .join("graphs")
             .join(format!("{}.json", file.instance()));
-        let program = Program::Checkmate;
-        let instance = read_instance(&graph, &ReadOptions { program }).unwrap();
+        let instance = remat_instances::read(graph)
+            .unwrap()
+            .single_implementation_view();
         let document = file.schedule(&instance).unwrap();
         let Schedule::Checkmate(schedule) = &document.schedule else {
             panic!("{}", path.display());

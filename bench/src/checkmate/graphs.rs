@@ -3,7 +3,6 @@
 use super::others::{self, Others};
 use super::{Config, Failure, percent, stem};
 use remat_bb::report::Table;
-use remat_instances::instance::{ReadOptions, read_instance};
 use remat_instances::schedule::CheckmateSchedule;
 use remat_instances::simulate;
 use std::path::PathBuf;
@@ -50,7 +49,7 @@ pub fn run(config: &Config) -> Result<(), Failure> {
     let mut table = Table::new(&headings);
     for path in paths.iter().filter(|p| config.wants(&stem(p))) {
         let name = stem(path);
-        let instance = read_instance(path, &ReadOptions::default())?;
+        let instance = remat_instances::read(path)?.single_implementation_view();
         let plain = CheckmateSchedule::checkpoint_all(&instance);
         let peak = simulate::checkmate(&instance, &plain)?.peak_bytes;
         for share in SHARES {

@@ -6,7 +6,7 @@ use super::{Config, Failure, percent, shown};
 use crate::bridge::Run;
 use remat_bb::report::Table;
 use remat_formulations::solve::{Outcome, Status};
-use remat_instances::instance::{Program, ReadOptions, read_instance};
+use remat_instances::schedule::Semantics;
 
 /// One line of the table of published runs.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,10 +35,10 @@ pub struct Published {
 
 /// The published runs of a program in a table of the benchmark collection, which calls MONeT's formulation A and
 /// Checkmate's B.
-pub fn published(text: &str, program: Program) -> Vec<Published> {
-    let formulation = match program {
-        Program::Monet => "A",
-        Program::Checkmate => "B",
+pub fn published(text: &str, semantics: Semantics) -> Vec<Published> {
+    let formulation = match semantics {
+        Semantics::Monet => "A",
+        Semantics::Checkmate => "B",
     };
     let mut lines = text.lines();
     let header: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
@@ -111,7 +111,7 @@ pub fn run(config: &Config) -> Result<(), Failure> {
     headings.extend(others.headings());
     let mut table = Table::new(&headings);
     let mut lines = Vec::new();
-    for run in published(&anchors, Program::Checkmate)
+    for run in published(&anchors, Semantics::Checkmate)
         .iter()
         .filter(|r| config.wants(&r.instance))
     {
@@ -120,8 +120,7 @@ pub fn run(config: &Config) -> Result<(), Failure> {
             println!("left out: {} is not there", path.display());
             continue;
         }
-        let program = Program::Checkmate;
-        let instance = read_instance(&path, &ReadOptions { program })?;
+        let instance = remat_instances::read(path)?.single_implementation_view();
         let budget_bytes = (run.budget_gib * (1u64 << 30) as f64) as u64;
         let ours = config.solve(&instance, budget_bytes)?;
         let theirs = others.solve(config, &instance, budget_bytes);
@@ -220,7 +219,7 @@ mod tests {
                     b,B,6,100,90.5,TIME_LIMIT,86400,100,\"two, notes\"\n\
                     b,B,5.5,,,INFEASIBLE,3.5,,\n\
                     a,A,5,1,1,OPTIMAL,1,1,\n";
-        let runs = published(text, Program::Checkmate);
+        let runs = published(text, Semantics::Checkmate);
         assert_eq!(runs.len(), 2);
         assert_eq!((runs[0].budget_gib, runs[0].objective), (5.5, None));
         assert_eq!(
@@ -229,6 +228,6 @@ mod tests {
         );
         assert_eq!(runs[0].status, "INFEASIBLE");
         assert_eq!((runs[0].size, runs[0].root_lp), (None, None));
-        assert_eq!(published(text, Program::Monet).len(), 1);
+        assert_eq!(published(text, Semantics::Monet).len(), 1);
     }
 }

@@ -24,7 +24,7 @@ pub use crate::checkmate::Failure;
 use crate::checkmate::runs::{Published, published};
 use remat_formulations::solve::Settings;
 use remat_instances::Instance;
-use remat_instances::instance::{Program, ReadOptions, read_instance};
+use remat_instances::schedule::Semantics;
 use remat_instances::zoo::{self, ModelSpec};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -183,8 +183,7 @@ impl Config {
         if !path.is_file() {
             return Ok(None);
         }
-        let program = Program::Monet;
-        Ok(Some(read_instance(&path, &ReadOptions { program })?))
+        Ok(Some(remat_instances::read(path)?))
     }
 
     /// The published runs; for models of the zoo, some budgets of each.
@@ -205,7 +204,7 @@ impl Config {
         let path = dir.join("anchors.csv");
         let text = std::fs::read_to_string(&path);
         let text = text.map_err(|e| format!("{}: {e}", path.display()))?;
-        for run in published(&text, Program::Monet) {
+        for run in published(&text, Semantics::Monet) {
             let asked = self.budgets.is_empty() || self.budgets.contains(&run.budget_gib);
             if !asked || !self.wants(&run.instance) {
                 continue;

@@ -19,11 +19,9 @@ mod record;
 
 use record::Recorder;
 use remat_formulations::checkmate::Graph;
-use remat_instances::instance::{ReadOptions, read_instance};
 use remat_instances::schedule::CheckmateSchedule;
 use remat_instances::{Budget, Instance, simulate};
 use std::error::Error;
-use std::path::Path;
 
 /// Why a run failed, as a message.
 pub type Failure = Box<dyn Error>;
@@ -141,7 +139,7 @@ impl Options {
 
 /// Reads an instance; percentages of the budget count the peak of the run without recomputation.
 fn load(path: &str, budget: &str) -> Result<(Instance, Graph), Failure> {
-    let instance = read_instance(Path::new(path), &ReadOptions::default())?;
+    let instance = remat_instances::read(path)?.single_implementation_view();
     let plain = CheckmateSchedule::checkpoint_all(&instance);
     let peak = simulate::checkmate(&instance, &plain)?.peak_bytes;
     let bytes = budget.parse::<Budget>()?.bytes(peak);

@@ -9,7 +9,6 @@ use remat_formulations::checkmate::original::{Original, Stages};
 use remat_formulations::{checkmate, monet};
 use remat_instances::Instance;
 use remat_instances::budget::{Budget, format_bytes};
-use remat_instances::instance::Program;
 use remat_instances::plan::Semantics;
 use remat_lp::{Model, lp_format, mps};
 use serde::Serialize;
@@ -23,20 +22,17 @@ use std::path::Path;
 pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     let format = Format::of(&arguments.out)?;
     files::check_writable(&arguments.out)?;
-    let program = match arguments.formulation {
-        ExportedProgram::MonetOriginal | ExportedProgram::MonetTight => Program::Monet,
-        _ => Program::Checkmate,
+    let semantics = match arguments.formulation {
+        ExportedProgram::MonetOriginal | ExportedProgram::MonetTight => Semantics::Monet,
+        _ => Semantics::Checkmate,
     };
-    let instance = match program {
-        Program::Checkmate => source::checkmate_view(&arguments.instance)?,
-        Program::Monet => source::instance(&arguments.instance, program)?,
-    };
-    let plain = match program {
-        Program::Checkmate => source::plain_replay(&instance, Semantics::Checkmate)?,
-        Program::Monet if instance.loss().is_some() => {
+    let instance = source::view(&arguments.instance, semantics)?;
+    let plain = match semantics {
+        Semantics::Checkmate => source::plain_replay(&instance, Semantics::Checkmate)?,
+        Semantics::Monet if instance.loss().is_some() => {
             source::plain_replay(&instance, Semantics::Monet)?
         }
-        Program::Monet => {
+        Semantics::Monet => {
             source::plain_replay(&instance.single_implementation().0, Semantics::Checkmate)?
         }
     };

@@ -5,8 +5,8 @@ use crate::failure::{Exit, Failure};
 use crate::report::{self, Table};
 use crate::{files, source};
 use remat_instances::budget::format_bytes;
-use remat_instances::instance::write_instance;
 use remat_instances::plan::Semantics;
+use remat_instances::write_instance;
 use remat_instances::zoo::{self, ModelSpec, ZooError};
 
 /// Lists or exports models.

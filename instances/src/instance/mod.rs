@@ -3,25 +3,18 @@
 //! An [`Instance`] is one in-memory type for every program: Checkmate reads the first implementation of every node,
 //! MONeT chooses among implementations, by-products and in-place options. It is immutable once validated.
 //!
-//! Readers: [`read_instance`] recognises the project's own `remat-instance/1` JSON, the benchmark flavour of the same
-//! schema (tables for two programs), and NetworkX node-link JSON.
+//! Readers and writers of files are in [`crate::formats`].
 
-mod benchmark;
-mod native;
 mod node;
-pub mod node_link;
 mod passing;
-mod read;
 mod restrict;
 mod validate;
 mod view;
 
 pub use crate::document::ReadError as InstanceError;
-pub use benchmark::ALGORITHM;
-pub use native::write_instance;
 pub use node::{Gradient, Implementation, InPlace, Node, NodeId, NodeKind};
+pub(crate) use passing::PlainPassing;
 pub use passing::passing_in_plain_order;
-pub use read::{Program, ReadOptions, read_instance, read_instance_bytes};
 pub use restrict::Choices;
 pub use validate::{LARGEST_VALUE, StructureError};
 
@@ -95,6 +88,7 @@ pub struct Instance {
     users: Vec<NodeId>,
     user_start: Vec<u32>,
     loss: Option<NodeId>,
+    stated_view: Option<Box<Instance>>,
 }
 
 impl Instance {
@@ -134,6 +128,7 @@ impl Instance {
             users,
             user_start,
             loss,
+            stated_view: None,
         })
     }
 

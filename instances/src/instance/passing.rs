@@ -13,7 +13,7 @@ pub fn passing_in_plain_order(nodes: &[Node]) -> Vec<Vec<NodeId>> {
 }
 
 /// The same, node by node.
-pub(super) struct PlainPassing<'a> {
+pub(crate) struct PlainPassing<'a> {
     nodes: &'a [Node],
     loss: Option<usize>,
     last_reader: Vec<usize>,
@@ -22,7 +22,7 @@ pub(super) struct PlainPassing<'a> {
 }
 
 impl<'a> PlainPassing<'a> {
-    pub(super) fn new(nodes: &'a [Node]) -> Self {
+    pub(crate) fn new(nodes: &'a [Node]) -> Self {
         let mut lists = PlainPassing {
             nodes,
             loss: nodes.iter().position(|v| v.kind == NodeKind::Loss),
@@ -50,7 +50,7 @@ impl<'a> PlainPassing<'a> {
     }
 
     /// The list of the next node; empty after the last one.
-    pub(super) fn next_node(&mut self) -> Vec<NodeId> {
+    pub(crate) fn next_node(&mut self) -> Vec<NodeId> {
         let j = self.next;
         self.next += 1;
         if self.loss.is_none() || j >= self.nodes.len() {

@@ -1,9 +1,37 @@
-//! Simpler views of an instance.
+//! Views of an instance with one implementation of each node.
+//!
+//! A program without choices (Checkmate's) sees such a view. It follows from the instance, by the first implementation
+//! of each node, unless the instance states its own: measurements may differ where choices are measured as well.
 
 use super::{Instance, InstanceData, NodeId, NodeKind};
 
 impl Instance {
-    /// The view with one implementation of each node, the first: what Checkmate's program sees.
+    /// The same instance, which states its view with one implementation of each node.
+    ///
+    /// Costs and sizes of `view` may differ from those here. Of its choices the first implementations remain, as in
+    /// [`Instance::single_implementation`].
+    pub fn with_stated_view(mut self, view: &Instance) -> Instance {
+        self.stated_view = Some(Box::new(view.single_implementation().0));
+        self
+    }
+
+    /// The view with one implementation of each node that the instance states, where it states one.
+    pub fn stated_view(&self) -> Option<&Instance> {
+        self.stated_view.as_deref()
+    }
+
+    /// The instance as a program with one implementation of each node sees it.
+    ///
+    /// That is the view that the instance states, or else the one by first implementations
+    /// ([`Instance::single_implementation`]).
+    pub fn single_implementation_view(&self) -> Instance {
+        match &self.stated_view {
+            Some(view) => view.as_ref().clone(),
+            None => self.single_implementation().0,
+        }
+    }
+
+    /// The view by the first implementation of each node, whatever view the instance states.
     ///
     /// In-place options go, and so do by-products that no first implementation reads. Returns the view and, for each of
     /// its nodes, the id in this instance.
@@ -19,12 +47,6 @@ impl Instance {
         let view = Instance::new(data).expect("a part of a valid instance is valid");
         (view, kept)
     }
-}
-
-/// Drops the by-products that no first implementation reads.
-pub(super) fn without_unread_by_products(data: InstanceData) -> InstanceData {
-    let kept = read_or_proper(&data);
-    select(data, &kept)
 }
 
 /// All nodes but the by-products that no first implementation reads.

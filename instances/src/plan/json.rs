@@ -51,7 +51,7 @@ pub struct PlanDocument {
     pub peak_bytes: u64,
 }
 
-/// A plan file whose header is read: enough to know which instance to read, and for which program.
+/// A plan file whose header is read: enough to know which instance to read, and which view of it.
 #[derive(Debug)]
 pub struct PlanFile {
     document: Document,
@@ -87,7 +87,10 @@ impl PlanFile {
         &self.instance
     }
 
-    /// The semantics of the plan. Benchmark instances must be read for the program of that name.
+    /// The semantics of the plan.
+    ///
+    /// A plan with Checkmate's semantics is one for the view with one implementation of each node
+    /// ([`Instance::single_implementation_view`]).
     pub fn semantics(&self) -> Semantics {
         self.semantics
     }

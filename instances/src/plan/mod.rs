@@ -28,6 +28,7 @@ mod text;
 mod trace;
 
 pub use crate::document::ReadError as PlanFileError;
+pub use crate::schedule::Semantics;
 pub use json::{PlanDocument, PlanFile, SCHEMA};
 pub use text::PlanText;
 
@@ -69,17 +70,6 @@ pub enum Step {
         /// The register.
         register: Register,
     },
-}
-
-/// Which program's memory and cost semantics a plan was made for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Semantics {
-    /// Fixed memory is that of the whole run ([`crate::Instance::static_bytes`]) throughout; every computation is the
-    /// node's first implementation at its first cost; every node runs, by-products too.
-    Checkmate,
-    /// Fixed memory grows with the frontier: `fixed_bytes` of the node computed last for the first time.
-    /// Recomputations have costs and workspaces of their own, by-products run only where wanted.
-    Monet,
 }
 
 /// An executable program for one training step.

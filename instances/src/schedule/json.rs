@@ -1,8 +1,8 @@
 //! Schedule files, `remat-schedule/1`: the published ones and our own. Described in `docs/formats.md`.
 
-use super::{BitMatrix, CheckmateSchedule, MonetSchedule};
+use super::{BitMatrix, CheckmateSchedule, MonetSchedule, Semantics, algorithm_number};
 use crate::document::{self, Document, FaultKind, Fields, ReadError, Value};
-use crate::instance::{ALGORITHM, Instance, NodeId, Program};
+use crate::instance::{Instance, NodeId};
 use std::path::Path;
 
 const SCHEDULE_SCHEMA: &str = "remat-schedule/1";
@@ -63,20 +63,20 @@ pub struct ScheduleDocument {
 
 impl ScheduleDocument {
     /// The program whose schedule this is.
-    pub fn program(&self) -> Program {
+    pub fn semantics(&self) -> Semantics {
         match self.schedule {
-            Schedule::Checkmate(_) => Program::Checkmate,
-            Schedule::Monet(_) => Program::Monet,
+            Schedule::Checkmate(_) => Semantics::Checkmate,
+            Schedule::Monet(_) => Semantics::Monet,
         }
     }
 }
 
-/// A schedule file whose header is read: enough to know which instance to read, and for which program.
+/// A schedule file whose header is read: enough to know which instance to read, and which view of it.
 #[derive(Debug)]
 pub struct ScheduleFile {
     document: Document,
     instance: String,
-    program: Program,
+    semantics: Semantics,
 }
 
 impl ScheduleFile {
@@ -94,11 +94,11 @@ impl ScheduleFile {
     /// As [`ScheduleFile::open`].
     pub fn parse(name: &str, bytes: &[u8]) -> Result<Self, ReadError> {
         let document = Document::parse(name, bytes)?;
-        let (instance, program) = header(&document)?;
+        let (instance, semantics) = header(&document)?;
         Ok(ScheduleFile {
             document,
             instance,
-            program,
+            semantics,
         })
     }
 
@@ -107,9 +107,12 @@ impl ScheduleFile {
         &self.instance
     }
 
-    /// The program whose schedule this is. Benchmark instances must be read for this program.
-    pub fn program(&self) -> Program {
-        self.program
+    /// The program whose schedule this is.
+    ///
+    /// A schedule of Checkmate's program is one for the view with one implementation of each node
+    /// ([`Instance::single_implementation_view`]).
+    pub fn semantics(&self) -> Semantics {
+        self.semantics
     }
 
     /// Reads the schedule for an instance, which gives the shapes and the implementations.
@@ -125,15 +128,15 @@ impl ScheduleFile {
             instance: self.instance.clone(),
             budget_bytes: budget(&top)?,
             objective: document.unsigned(top.need("objective", what)?, what)?,
-            schedule: match self.program {
-                Program::Checkmate => Schedule::Checkmate(checkmate(&top, instance)?),
-                Program::Monet => Schedule::Monet(monet(&top, instance)?),
+            schedule: match self.semantics {
+                Semantics::Checkmate => Schedule::Checkmate(checkmate(&top, instance)?),
+                Semantics::Monet => Schedule::Monet(monet(&top, instance)?),
             },
         })
     }
 }
 
-fn header(document: &Document) -> Result<(String, Program), ReadError> {
+fn header(document: &Document) -> Result<(String, Semantics), ReadError> {
     let top = document.fields(document.root(), "a schedule: an object with `R` and `S`")?;
     let wanted = format!("{SCHEDULE_SCHEMA:?}");
     let schema = top.need("schema", &wanted)?;
@@ -148,15 +151,15 @@ fn header(document: &Document) -> Result<(String, Program), ReadError> {
     let instance = document.string(instance, "the name of the instance")?;
     let what = "\"A\" (MONeT) or \"B\" (Checkmate)";
     let formulation = top.need("formulation", what)?;
-    let program = match document.string(formulation, what)? {
-        "A" => Program::Monet,
-        "B" => Program::Checkmate,
+    let semantics = match document.string(formulation, what)? {
+        "A" => Semantics::Monet,
+        "B" => Semantics::Checkmate,
         _ => {
             let problem = "the formulation is unknown";
             return Err(document.fail(formulation, problem, format!("give {what}")));
         }
     };
-    Ok((instance.to_owned(), program))
+    Ok((instance.to_owned(), semantics))
 }
 
 fn budget(top: &Fields<'_>) -> Result<Option<u64>, ReadError> {
@@ -318,7 +321,7 @@ fn variants_of(
             return Err(document.fail(entry, problem, "give a list of one"));
         };
         let node = instance.node(backward_node(instance, t));
-        let by_algorithm = algorithm_number(&node.implementations[0].name).is_some();
+        let by_algorithm = algorithm_number(&node.implementations[0]).is_some();
         let count = if by_algorithm {
             1
         } else {
@@ -351,7 +354,7 @@ fn algorithms_of(
         let node = instance.node(id);
         let number = document.unsigned(algorithm, "the number of an algorithm")?;
         let mut names = node.implementations.iter();
-        let Some(p) = names.position(|p| algorithm_number(&p.name) == Some(number)) else {
+        let Some(p) = names.position(|p| algorithm_number(p) == Some(number)) else {
             let problem = format!("node {id} ({}) has no such algorithm", node.name);
             let numbers = node.implementations.iter().map(|p| p.name.as_str());
             let remedy = format!("it has {}", numbers.collect::<Vec<_>>().join(", "));
@@ -406,16 +409,11 @@ fn backward_node(instance: &Instance, stage: usize) -> NodeId {
     NodeId::from(instance.loss().map_or(0, NodeId::index) + stage)
 }
 
-/// `algo3` is algorithm 3.
-fn algorithm_number(name: &str) -> Option<u64> {
-    name.strip_prefix(ALGORITHM)?.parse().ok()
-}
-
 /// The nodes with an algorithm choice, in order.
 fn slots(instance: &Instance) -> Vec<NodeId> {
     let choice = |id: &NodeId| {
         let mut list = instance.node(*id).implementations.iter();
-        list.all(|p| algorithm_number(&p.name).is_some())
+        list.all(|p| algorithm_number(p).is_some())
     };
     instance.ids().filter(choice).collect()
 }
@@ -424,9 +422,9 @@ fn slots(instance: &Instance) -> Vec<NodeId> {
 ///
 /// The instance tells which choices are by algorithm (`RF`) and which by variant (`M`).
 pub fn write_schedule(document: &ScheduleDocument, instance: &Instance) -> String {
-    let formulation = match document.program() {
-        Program::Checkmate => "B",
-        Program::Monet => "A",
+    let formulation = match document.semantics() {
+        Semantics::Checkmate => "B",
+        Semantics::Monet => "A",
     };
     let name = serde_json::Value::from(document.instance.as_str());
     let mut text = format!(
@@ -502,7 +500,7 @@ fn written_choices(schedule: &MonetSchedule, instance: &Instance) -> String {
             };
             let implementation =
                 choice.and_then(|p| instance.node(*id).implementations.get(p as usize));
-            if let Some(number) = implementation.and_then(|p| algorithm_number(&p.name)) {
+            if let Some(number) = implementation.and_then(algorithm_number) {
                 triples.push(format!("[{t},{k},{number}]"));
             }
         }

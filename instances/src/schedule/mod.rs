@@ -8,7 +8,27 @@ pub use bits::BitMatrix;
 pub use json::{Schedule, ScheduleDocument, ScheduleFile, write_schedule};
 pub use monet::MonetSchedule;
 
-use crate::instance::{Instance, NodeId};
+use crate::instance::{Implementation, Instance, NodeId};
+
+/// The program whose memory and cost semantics a schedule or plan was made for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Semantics {
+    /// Fixed memory is that of the whole run ([`crate::Instance::static_bytes`]) throughout; every computation is the
+    /// node's first implementation at its first cost; every node runs, by-products too.
+    Checkmate,
+    /// Fixed memory grows with the frontier: `fixed_bytes` of the node computed last for the first time.
+    /// Recomputations have costs and workspaces of their own, by-products run only where wanted.
+    Monet,
+}
+
+/// Prefix of the names of convolution algorithms in published instances; the published number follows.
+pub(crate) const ALGORITHM_PREFIX: &str = "algo";
+
+/// The published number of a convolution algorithm: 3 for an implementation named `algo3`.
+pub fn algorithm_number(implementation: &Implementation) -> Option<u64> {
+    let number = implementation.name.strip_prefix(ALGORITHM_PREFIX)?;
+    number.parse().ok()
+}
 
 /// A schedule of Checkmate's program (Jain et al., MLSys 2020, section 4): `n` stages over `n` nodes.
 ///

@@ -6,26 +6,22 @@ mod schedules;
 use flate2::{Compression, write::GzEncoder};
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use remat_instances::document::FaultKind;
-use remat_instances::instance::{Program, ReadOptions, read_instance, read_instance_bytes};
+use remat_instances::{read, read_bytes};
 use replacements::{BENCHMARK, GRAPH, NATIVE, replacements};
 use std::io::Write;
 
-/// The message for a document, which must be an error, read for either program.
+/// The message for a document, which must be an error.
 fn message(text: &[u8]) -> String {
-    let read = |program| read_instance_bytes("file.json", text, &ReadOptions { program });
-    match (read(Program::Monet), read(Program::Checkmate)) {
-        (Err(monet), _) => monet.to_string(),
-        (_, Err(checkmate)) => checkmate.to_string(),
-        (Ok(_), Ok(_)) => panic!("read without an error:\n{}", String::from_utf8_lossy(text)),
+    match read_bytes("file.json", text) {
+        Err(error) => error.to_string(),
+        Ok(_) => panic!("read without an error:\n{}", String::from_utf8_lossy(text)),
     }
 }
 
 #[test]
 fn every_base_document_is_valid() {
     for base in [NATIVE, BENCHMARK, GRAPH] {
-        for program in [Program::Monet, Program::Checkmate] {
-            read_instance_bytes("base", base.as_bytes(), &ReadOptions { program }).unwrap();
-        }
+        read_bytes("base", base.as_bytes()).unwrap();
     }
 }
 
@@ -121,15 +117,12 @@ fn sums_beyond_64_bits_and_compressed_bombs_are_refused() {
 fn files_are_named_and_gzip_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing.json");
-    let options = ReadOptions::default();
-    let error = read_instance(&missing, &options).unwrap_err().to_string();
+    let error = read(&missing).unwrap_err().to_string();
     assert!(
         error.contains("missing.json: the file cannot be opened"),
         "{error}"
     );
-    let error = read_instance(folder.path(), &options)
-        .unwrap_err()
-        .to_string();
+    let error = read(folder.path()).unwrap_err().to_string();
     assert!(error.contains("cannot be"), "{error}");
 
     let path = folder.path().join("tiny.json.gz");
@@ -137,10 +130,10 @@ fn files_are_named_and_gzip_is_read() {
     gzip.write_all(NATIVE.as_bytes()).unwrap();
     let bytes = gzip.finish().unwrap();
     std::fs::write(&path, &bytes).unwrap();
-    let plain = read_instance_bytes("", NATIVE.as_bytes(), &options).unwrap();
-    assert_eq!(read_instance(&path, &options).unwrap(), plain);
+    let plain = read_bytes("", NATIVE.as_bytes()).unwrap();
+    assert_eq!(read(&path).unwrap(), plain);
     std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
-    let error = read_instance(&path, &options).unwrap_err().to_string();
+    let error = read(&path).unwrap_err().to_string();
     assert!(
         error.contains("tiny.json.gz: the gzip data are damaged or cut short"),
         "{error}"
@@ -173,11 +166,11 @@ fn errors_say_what_kind_of_thing_is_wrong() {
         ),
     ];
     for (text, kind) in table {
-        let read = read_instance_bytes("file", text.as_bytes(), &ReadOptions::default());
+        let read = read_bytes("file", text.as_bytes());
         assert_eq!(read.unwrap_err().kind(), *kind, "{text}");
     }
     let cycle = GRAPH.replace("\"y\", \"target\": 7", "\"y\", \"target\": \"x\"");
-    let error = read_instance_bytes("file", cycle.as_bytes(), &ReadOptions::default()).unwrap_err();
+    let error = read_bytes("file", cycle.as_bytes()).unwrap_err();
     assert_eq!((error.kind(), error.path()), (FaultKind::Order, "links[1]"));
     assert_eq!(error.fault().found, "x -> y -> x");
     assert_eq!(error.position().map(|p| (p.line, p.column)), Some((3, 43)));
@@ -186,7 +179,7 @@ fn errors_say_what_kind_of_thing_is_wrong() {
 #[test]
 fn the_place_is_shown_under_its_own_line_number() {
     let text = NATIVE.replace("\"cost\": 20", "\"cost\": \"20 ns\"");
-    let read = read_instance_bytes("net.json", text.as_bytes(), &ReadOptions::default());
+    let read = read_bytes("net.json", text.as_bytes());
     let mut shown = String::new();
     let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor());
     handler

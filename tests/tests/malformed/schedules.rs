@@ -1,9 +1,8 @@
 //! Malformed schedules.
 
 use crate::replacements::BENCHMARK;
-use remat_instances::Instance;
-use remat_instances::instance::{Program, ReadOptions, read_instance_bytes};
 use remat_instances::schedule::ScheduleFile;
+use remat_instances::{Instance, read_bytes};
 
 const SCHEDULE: &str = r#"{"schema": "remat-schedule/1", "instance": "bench", "formulation": "A", "budget_gib": 1.5,
 "objective": 16,
@@ -15,10 +14,7 @@ const SCHEDULE: &str = r#"{"schema": "remat-schedule/1", "instance": "bench", "f
 
 /// The instance that the schedule is of.
 fn benchmark() -> Instance {
-    let options = ReadOptions {
-        program: Program::Monet,
-    };
-    read_instance_bytes("bench", BENCHMARK.as_bytes(), &options).unwrap()
+    read_bytes("bench", BENCHMARK.as_bytes()).unwrap()
 }
 
 #[test]

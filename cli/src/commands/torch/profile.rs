@@ -6,10 +6,10 @@ use crate::failure::{Exit, Failure};
 use crate::report::{self, Table};
 use crate::{files, source};
 use remat_gpu_exec::{Profile, ProfileSettings, Timing};
-use remat_instances::Instance;
 use remat_instances::budget::format_bytes;
-use remat_instances::instance::{Implementation, Node, NodeKind, write_instance};
+use remat_instances::instance::{Implementation, Node, NodeKind};
 use remat_instances::plan::Semantics;
+use remat_instances::{Instance, write_instance};
 use serde::Serialize;
 
 /// Rows of the table: the operators that take longest.

@@ -37,7 +37,7 @@ use build::{Counter, Evaluator, Modeller};
 use layout::Layout;
 use local::Horizon;
 use remat_instances::instance::{Implementation, Instance, NodeId, NodeKind};
-use remat_instances::schedule::MonetSchedule;
+use remat_instances::schedule::{MonetSchedule, algorithm_number};
 use remat_lp::{ColId, Model};
 
 /// Why there is no program for an instance.
@@ -108,10 +108,8 @@ const ALGORITHMS: usize = 8;
 
 /// The number in the name of a convolution algorithm.
 fn algorithm(implementation: &Implementation) -> Option<usize> {
-    let number = implementation
-        .name
-        .strip_prefix(remat_instances::instance::ALGORITHM)?;
-    number.parse().ok().filter(|&c: &usize| c < 1 << 16)
+    let number = usize::try_from(algorithm_number(implementation)?).ok();
+    number.filter(|&c| c < 1 << 16)
 }
 
 impl Parts {

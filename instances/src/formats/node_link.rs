@@ -4,8 +4,10 @@
 //! [`COST`] and [`SIZE`]. There is no fixed memory and no workspace. Where the nodes carry `backward` flags the node
 //! kinds follow them as far as a forward and a backward pass can be told apart; no replay depends on the kinds.
 
-use super::{CostUnit, Implementation, InstanceData, InstanceError, Node, NodeId, NodeKind};
 use crate::document::{Data, Document, FaultKind, Fields, Value};
+use crate::instance::{
+    CostUnit, Implementation, InstanceData, InstanceError, Node, NodeId, NodeKind,
+};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 

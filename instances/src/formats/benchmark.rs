@@ -1,22 +1,36 @@
 //! The benchmark flavour of `remat-instance/1`: one structure, and a table of sizes and costs for each of two programs.
 //!
-//! Table `A` is for MONeT's program, table `B` for Checkmate's. Sizes are KiB, costs hundredths of a millisecond.
+//! Table `A` is for MONeT's program: it gives the instance. Table `B` is for Checkmate's: the view with one
+//! implementation of each node that the instance states. Sizes are KiB, costs hundredths of a millisecond.
 //! Key by key description: "Instance files" in the README of the benchmark collection.
 
-use super::read::Program;
-use super::{
-    CostUnit, Gradient, Implementation, InPlace, InstanceData, InstanceError, Node, NodeId,
-    NodeKind, view,
-};
+use super::validated;
 use crate::document::{Data, Document, FaultKind, Fields, Value};
+use crate::instance::{
+    CostUnit, Gradient, Implementation, InPlace, Instance, InstanceData, InstanceError,
+    LARGEST_VALUE, Node, NodeId, NodeKind,
+};
+use crate::schedule::ALGORITHM_PREFIX;
 
 const KIB: u64 = 1024;
 
-/// Prefix of the names of convolution algorithms; the published algorithm index follows.
-pub const ALGORITHM: &str = "algo";
+/// The table that nodes are read from.
+#[derive(Clone, Copy)]
+enum Table {
+    /// Implementations, by-products, in-place operators, workspaces.
+    A,
+    /// One implementation of each node, no workspace.
+    B,
+}
 
-/// Reads one program's view of a benchmark document.
-pub(super) fn read(top: &Fields<'_>, program: Program) -> Result<InstanceData, InstanceError> {
+/// Reads a benchmark document.
+pub(super) fn read(top: &Fields<'_>) -> Result<Instance, InstanceError> {
+    let instance = validated(top.document, read_table(top, Table::A)?)?;
+    let view = validated(top.document, read_table(top, Table::B)?)?;
+    Ok(instance.with_stated_view(&view))
+}
+
+fn read_table(top: &Fields<'_>, table: Table) -> Result<InstanceData, InstanceError> {
     let document = top.document;
     check_units(top)?;
     let name = document.string(top.need("name", "the name of the instance")?, "a name")?;
@@ -34,7 +48,7 @@ pub(super) fn read(top: &Fields<'_>, program: Program) -> Result<InstanceData, I
         document,
         count: list.len(),
         batch,
-        program,
+        table,
         conv_choice: flag(&flags, "conv_choice")?,
         in_place: flag(&flags, "inplace")?,
     };
@@ -42,7 +56,7 @@ pub(super) fn read(top: &Fields<'_>, program: Program) -> Result<InstanceData, I
     for (i, value) in list.iter().enumerate() {
         nodes.push(reader.node(i, value)?);
     }
-    let data = InstanceData {
+    Ok(InstanceData {
         name: name.into(),
         cost_unit: CostUnit {
             name: "0.01 ms".into(),
@@ -50,10 +64,6 @@ pub(super) fn read(top: &Fields<'_>, program: Program) -> Result<InstanceData, I
         },
         host_link: None,
         nodes,
-    };
-    Ok(match program {
-        Program::Monet => data,
-        Program::Checkmate => view::without_unread_by_products(data),
     })
 }
 
@@ -100,7 +110,7 @@ struct Reader<'d> {
     document: &'d Document,
     count: usize,
     batch: u64,
-    program: Program,
+    table: Table,
     conv_choice: bool,
     in_place: bool,
 }
@@ -128,9 +138,9 @@ impl Reader<'_> {
             ..Node::default()
         };
         let needs = self.needs(i, &fields)?;
-        match self.program {
-            Program::Checkmate => self.checkmate(&fields, needs, &mut node)?,
-            Program::Monet => self.monet(i, &fields, needs, &mut node)?,
+        match self.table {
+            Table::A => self.table_a(i, &fields, needs, &mut node)?,
+            Table::B => self.table_b(&fields, needs, &mut node)?,
         }
         Ok(node)
     }
@@ -261,7 +271,7 @@ impl Reader<'_> {
 
     fn scale(&self, value: &Value, kib: i64) -> Result<i64, InstanceError> {
         let bytes = kib * KIB as i64;
-        if bytes.unsigned_abs() <= super::LARGEST_VALUE {
+        if bytes.unsigned_abs() <= LARGEST_VALUE {
             return Ok(bytes);
         }
         let remedy = "give a size in KiB below 2^43: check the unit";
@@ -290,7 +300,7 @@ impl Reader<'_> {
 
     /// Table B: one implementation, no workspace. Where the first convolution algorithm is not available (a negative
     /// cost) the first one of table A that is takes its place; published schedules do not use table B there.
-    fn checkmate(
+    fn table_b(
         &self,
         fields: &Fields<'_>,
         mut needs: Vec<Vec<NodeId>>,
@@ -315,7 +325,7 @@ impl Reader<'_> {
     }
 
     /// Table A: everything that MONeT's program chooses from.
-    fn monet(
+    fn table_a(
         &self,
         i: usize,
         fields: &Fields<'_>,
@@ -454,7 +464,7 @@ impl Columns<'_> {
         }
         let cost = self.cost(self.cost, c)? as u64;
         Ok(Some(Implementation {
-            name: format!("{ALGORITHM}{c}"),
+            name: format!("{ALGORITHM_PREFIX}{c}"),
             needs: needs.to_vec(),
             cost,
             workspace_bytes: self.bytes(self.workspace, c)?,

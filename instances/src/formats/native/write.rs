@@ -1,23 +1,27 @@
 //! Writing the native format: one node a line, defaults left out.
 
 use super::{FROM_HOST, TIME_UNITS, TO_HOST};
-use crate::instance::passing::PlainPassing;
-use crate::instance::read::INSTANCE_SCHEMA;
-use crate::instance::{CostUnit, Gradient, Implementation, Instance, Node, NodeId, NodeKind};
+use crate::formats::INSTANCE_SCHEMA;
+use crate::instance::{
+    CostUnit, Gradient, Implementation, Instance, Node, NodeId, NodeKind, PlainPassing,
+};
 use serde::Serialize;
 
-/// Writes an instance in the native format: one node a line, defaults left out. Reading it back gives an equal instance.
+/// Writes an instance in the native format: one node a line, defaults left out.
+///
+/// Reading it back gives an equal instance, but for a view that the instance states
+/// ([`Instance::stated_view`]): the format has no place for a second set of costs and sizes.
 ///
 /// # Example
 /// ```
 /// use remat_instances::instance::{CostUnit, Instance, InstanceData, Node, NodeId};
-/// use remat_instances::instance::{ReadOptions, read_instance_bytes, write_instance};
+/// use remat_instances::{read_bytes, write_instance};
 /// let nodes = vec![Node::forward("a", vec![], 10, 4), Node::forward("b", vec![NodeId(0)], 20, 8)];
 /// let data = InstanceData { name: "two".into(), cost_unit: CostUnit::nanoseconds(), host_link: None, nodes };
 /// let instance = Instance::new(data).unwrap();
 /// let text = write_instance(&instance);
 /// assert!(text.contains(r#"{"name":"b","output_bytes":8,"needs":[0],"cost":20}"#));
-/// let again = read_instance_bytes("two.json", text.as_bytes(), &ReadOptions::default()).unwrap();
+/// let again = read_bytes("two.json", text.as_bytes()).unwrap();
 /// assert_eq!(again, instance);
 /// ```
 pub fn write_instance(instance: &Instance) -> String {
@@ -180,8 +184,9 @@ fn written_node<'a>(node: &'a Node, fixed_bytes: u64, plain: &[NodeId]) -> Writt
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::instance::InstanceData;
     use crate::instance::{HostLink, InPlace};
-    use crate::instance::{InstanceData, ReadOptions, read_instance_bytes};
+    use crate::read_bytes;
     use proptest::prelude::*;
 
     /// Ids below `n`, ascending and distinct.
@@ -315,7 +320,7 @@ mod tests {
         fn what_is_written_reads_back_equal(data in data()) {
             let instance = Instance::new(data).unwrap();
             let text = write_instance(&instance);
-            let again = read_instance_bytes("", text.as_bytes(), &ReadOptions::default());
+            let again = read_bytes("", text.as_bytes());
             prop_assert_eq!(again.unwrap(), instance);
         }
     }

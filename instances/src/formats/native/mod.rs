@@ -8,12 +8,11 @@ mod write;
 
 pub use write::write_instance;
 
-use super::passing::PlainPassing;
-use super::{
-    CostUnit, Gradient, HostLink, Implementation, InPlace, InstanceData, InstanceError, Node,
-    NodeId, NodeKind,
-};
 use crate::document::{Data, Document, FaultKind, Fields, Value};
+use crate::instance::{
+    CostUnit, Gradient, HostLink, Implementation, InPlace, InstanceData, InstanceError, Node,
+    NodeId, NodeKind, PlainPassing,
+};
 use std::collections::BTreeMap;
 
 const TOP: [&str; 7] = [
@@ -60,7 +59,7 @@ const MOST_PASSING: usize = 100_000_000;
 const TIME_UNITS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
 
 /// Reads a native document.
-pub(in crate::instance) fn read(top: &Fields<'_>) -> Result<InstanceData, InstanceError> {
+pub(super) fn read(top: &Fields<'_>) -> Result<InstanceData, InstanceError> {
     let document = top.document;
     top.only(&TOP)?;
     let name = match top.get("name") {
@@ -439,7 +438,7 @@ impl<'d> Reader<'d> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::instance::{ReadOptions, read_instance_bytes};
+    use crate::read_bytes;
 
     fn keys(schema: &serde_json::Value, pointer: &str) -> Vec<String> {
         let mut keys: Vec<_> = schema
@@ -480,7 +479,7 @@ mod tests {
         let text = include_str!("../../../../docs/formats.md");
         let from = text.find("```json\n").unwrap() + 8;
         let example = &text[from..from + text[from..].find("```").unwrap()];
-        let read = read_instance_bytes("docs", example.as_bytes(), &ReadOptions::default());
+        let read = read_bytes("docs", example.as_bytes());
         let instance = read.unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(instance.name(), "two layers");
         assert_eq!(instance.cost_unit().nanoseconds, Some(1000.0));

@@ -1,71 +1,52 @@
-//! Reading an instance: which format a document is in, and who reads it.
+//! Files of instances: [`read`] tells their formats apart by content, [`write_instance`] writes the project's own.
 
-use super::{Instance, InstanceData, InstanceError, benchmark, native, node_link};
+mod benchmark;
+mod native;
+pub mod node_link;
+
+pub use native::write_instance;
+
 use crate::document::{self, Data, Document, FaultKind, Value};
+use crate::instance::{Instance, InstanceData, InstanceError};
 use std::path::Path;
 
-/// The integer program an instance is read for.
-///
-/// Only benchmark files care: they carry one table of sizes and costs for each program. Native files and node-link
-/// files say the same to both.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Program {
-    /// Checkmate (Program B of the benchmark description): one implementation of each node, no workspace.
-    #[default]
-    Checkmate,
-    /// MONeT (Program A): implementations, by-products, in-place operators, workspaces.
-    Monet,
-}
-
-/// How to read an instance.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ReadOptions {
-    /// The program it is read for.
-    pub program: Program,
-}
-
 /// The schema name of native and benchmark instances.
-pub(crate) const INSTANCE_SCHEMA: &str = "remat-instance/1";
+const INSTANCE_SCHEMA: &str = "remat-instance/1";
 
 /// Reads an instance from a JSON file, plain or gzipped, in any format that is known.
 ///
 /// | format | recognised by |
 /// |---|---|
 /// | native | `"schema": "remat-instance/1"` |
-/// | benchmark | the same, with `counts` and `flags` |
+/// | benchmark | the same, with `counts` and `flags`; it states its view with one implementation of each node |
 /// | NetworkX node-link | `nodes` with `links` or `edges`, no `schema` |
 ///
 /// # Errors
 /// [`InstanceError`] names the file, line and column, the path of the value in the document, the value, and what would
 /// be right.
-pub fn read_instance(path: &Path, options: &ReadOptions) -> Result<Instance, InstanceError> {
-    let bytes = document::load(path)?;
-    read_instance_bytes(&path.display().to_string(), &bytes, options)
+pub fn read(path: impl AsRef<Path>) -> Result<Instance, InstanceError> {
+    let path = path.as_ref();
+    read_bytes(&path.display().to_string(), &document::load(path)?)
 }
 
 /// Reads an instance from bytes; `name` stands for the file in errors.
 ///
 /// # Errors
-/// As [`read_instance`].
+/// As [`read`].
 ///
 /// # Example
 /// ```
-/// use remat_instances::instance::{ReadOptions, read_instance_bytes};
 /// let text = br#"{"nodes": [{"id": "x", "time": 3, "size": 8}, {"id": "y", "time": 1, "size": 4}],
 ///                 "links": [{"source": "x", "target": "y"}]}"#;
-/// let instance = read_instance_bytes("tiny.json", text, &ReadOptions::default()).unwrap();
+/// let instance = remat_instances::read_bytes("tiny.json", text).unwrap();
 /// assert_eq!(instance.base_cost(), 4);
-/// let error = read_instance_bytes("tiny.json", br#"{"nodes": [], "edges": 7}"#, &ReadOptions::default());
+/// let error = remat_instances::read_bytes("tiny.json", br#"{"nodes": [], "edges": 7}"#);
 /// assert!(error.unwrap_err().to_string().contains("tiny.json:1:24: edges"));
 /// ```
-pub fn read_instance_bytes(
-    name: &str,
-    bytes: &[u8],
-    options: &ReadOptions,
-) -> Result<Instance, InstanceError> {
+pub fn read_bytes(name: &str, bytes: &[u8]) -> Result<Instance, InstanceError> {
     let document = Document::parse(name, bytes)?;
     let top = document.fields(document.root(), "an instance: an object with `nodes`")?;
-    let data = match top.get("schema") {
+    match top.get("schema") {
         Some(schema) => {
             let wanted = format!("{INSTANCE_SCHEMA:?}");
             let found = document.string(schema, &wanted)?;
@@ -82,34 +63,30 @@ pub fn read_instance_bytes(
                     .of_kind(FaultKind::Format));
             }
             if top.get("counts").is_some() && top.get("flags").is_some() {
-                benchmark::read(&top, options.program)?
+                benchmark::read(&top)
             } else {
-                native::read(&top)?
+                validated(&document, native::read(&top)?)
             }
         }
         None if top.get("nodes").is_some()
             && (top.get("links").is_some() || top.get("edges").is_some()) =>
         {
-            node_link::read(&top)?
+            validated(&document, node_link::read(&top)?)
         }
         None => {
             let remedy = format!(
                 "give `\"schema\": {INSTANCE_SCHEMA:?}`, or a NetworkX node-link graph (`nodes` and `links` or `edges`)"
             );
             let problem = "the format is not recognised: there is no `schema`";
-            return Err(document
+            Err(document
                 .fail(document.root(), problem, remedy)
-                .of_kind(FaultKind::Format));
+                .of_kind(FaultKind::Format))
         }
-    };
-    validated(&document, data)
+    }
 }
 
 /// Validates; what the readers did not find is reported at the node concerned.
-pub(crate) fn validated(
-    document: &Document,
-    data: InstanceData,
-) -> Result<Instance, InstanceError> {
+fn validated(document: &Document, data: InstanceData) -> Result<Instance, InstanceError> {
     Instance::new(data).map_err(|e| {
         let place = place(document.root(), &e.path).unwrap_or(document.root());
         document.fail_found(
