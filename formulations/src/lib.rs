@@ -1,26 +1,43 @@
-//! Rematerialization as a domain: programs, their bounds, and the search for schedules. Instances, schedules and plans
-//! are those of [`remat_instances`].
+//! Rematerialization: from a training graph and a memory budget to a plan and a proof of how good it is.
+//!
+//! Instances, schedules and plans are those of [`remat_instances`]; the engine is [`remat_solver::price`].
+//!
+//! ```
+//! use remat_formulations::{Budget, Solve};
+//! use std::time::Duration;
+//!
+//! # let file = std::env::temp_dir().join(format!("remat-doc-{}.json", std::process::id()));
+//! # std::fs::write(&file, remat_instances::instance::write_instance(&remat_formulations::zoo::build(&"zoo:chain?n=9".parse()?)?))?;
+//! # let path = &file;
+//! let instance = remat_formulations::read(path)?;
+//! let limit = Duration::from_secs(30);
+//! let solution = Solve::new(&instance, Budget::Percent(70.0)).time_limit(limit).run()?;
+//! println!("{} >= {}", solution.objective()?, solution.bound);
+//! solution.plan()?.write(path.with_extension("plan"))?;
+//! # std::fs::remove_file(path.with_extension("plan"))?;
+//! # std::fs::remove_file(path)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! | module | concept |
 //! |---|---|
-//! | [`baselines`] | the known ways to get a schedule without an integer program |
-//! | [`anneal`] | our own primal heuristic: annealing over the retained sets |
-//! | [`life`] | lives of tensors: what interval forms share |
+//! | [`solve`] | the front door: [`Solve`], [`Frontier`], [`MaxBatch`], [`Baselines`], [`solve_model`] |
 //! | [`checkmate`] | Checkmate's integer program: the forms that are solved, and their cuts |
 //! | [`monet`] | MONeT's integer program: as it was published, its interval form, its annealing |
-//! | [`solve`] | an instance and a budget to a schedule and a bound |
-//! | [`frontier`] | the same for one budget after another |
-//! | [`batch`] | the largest batch that can be trained within a budget and a bounded cost |
+//! | [`life`] | lives of tensors: what interval forms share |
+//! | [`anneal`] | our own primal heuristic: annealing over the retained sets |
+//! | [`baselines`] | the known ways to get a schedule without an integer program |
 //! | [`bound`] | combinatorial dual bounds that need no linear program |
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
 pub mod anneal;
 pub mod baselines;
-pub mod batch;
 pub mod bound;
 pub mod checkmate;
-pub mod frontier;
 pub mod life;
 pub mod monet;
 pub mod solve;
+
+pub use remat_instances::{Budget, Instance, read, zoo};
+pub use solve::{Baselines, Formulation, Frontier, MaxBatch, Solve, solve_model};

@@ -4,6 +4,7 @@
 //! | module | concept |
 //! |---|---|
 //! | [`graph`] | what the program sees of an instance: costs, sizes, readers, lifetimes, capacity |
+//! | [`CheckmateFormulation`] | what the search must know of it |
 //! | [`Gauge`] | memory as it is, and rounded so that relaxations cannot use what no schedule can |
 //! | [`original`] | the program as it was published, for comparison with other solvers |
 //! | [`recognise`](recognise()) | the published program in a model from any file, by its structure |
@@ -14,13 +15,16 @@
 //! Every form here has the integer optima of the published program; [`compact`] says why.
 
 pub mod compact;
+mod formulation;
 mod gauge;
 pub mod graph;
 pub mod interval;
 pub mod original;
 pub mod path_cuts;
 mod recognise;
+mod starts;
 
+pub use formulation::{CheckmateFormulation, CheckmateProblem};
 pub use gauge::Gauge;
 pub use graph::Graph;
 pub use recognise::{Recognised, recognise};

@@ -6,12 +6,12 @@
 //! | [`bound`] | a lower bound that needs no linear program |
 //! | [`original`] | the program as it was published, for comparison with other solvers |
 //! | [`interval`] | the interval form: columns priced over the whole space, rows and cuts lazily, safe bounds |
-//! | [`solve()`] | an instance and a budget to a schedule and a bound |
+//! | [`MonetFormulation`] | what the search must know of it |
 
 pub mod anneal;
 pub mod bound;
+mod formulation;
 pub mod interval;
 pub mod original;
-mod solve;
 
-pub use solve::{complete, solve};
+pub use formulation::{MonetFormulation, MonetProblem, complete};

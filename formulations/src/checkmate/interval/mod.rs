@@ -40,7 +40,8 @@ pub use branch::{Branch, Quantity};
 pub use covers::EventCover;
 pub use point::IntervalPoint;
 pub use program::{RootError, root_bound, root_bound_recorded};
-pub use proof::BoundProof;
+pub use proof::tree_proof;
+pub(super) use proof::{too_small, trivial};
 
 use super::Graph;
 use super::path_cuts::{PathCut, PathMemoryCut};

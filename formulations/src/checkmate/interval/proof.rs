@@ -1,93 +1,76 @@
-//! A proof of a bound, as text (`remat-proof/1`, `docs/proof.md`) that can be checked without the solver.
+//! Proofs of bounds, as text (`remat-proof/1`, `docs/proof.md`) that can be checked without the solver.
 
 use super::bound::multipliers;
 use super::{Branch, Graph, Quantity, Row};
+use crate::solve::BoundProof;
 use remat_instances::instance::{Instance, NodeId};
 use remat_solver::price::TreeProof;
 use std::fmt::Write;
 
-/// What proves that every schedule within a budget costs at least so much, or that there is none.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BoundProof {
-    text: String,
-    bound: Option<u64>,
+/// Every schedule costs what computing every node once costs.
+pub(in crate::checkmate) fn trivial(instance: &Instance, budget_bytes: u64) -> BoundProof {
+    let bound = instance.base_cost();
+    let mut text = head(instance, budget_bytes, &format!("bound {bound}"));
+    text.push_str("rows 0\nnodes 1\nroot 0 0\n");
+    BoundProof::new(text, Some(bound))
 }
 
-impl BoundProof {
-    /// The text of the proof.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
+/// A node does not fit beside its inputs and what is always there.
+pub(in crate::checkmate) fn too_small(
+    instance: &Instance,
+    budget_bytes: u64,
+    node: NodeId,
+) -> BoundProof {
+    BoundProof::new(
+        head(instance, budget_bytes, &format!("too-small {}", node.0)),
+        None,
+    )
+}
 
-    /// The bound that it proves, in units of cost; `None` where it proves that no schedule fits.
-    pub fn bound(&self) -> Option<u64> {
-        self.bound
+/// The proof of a tree's bound; `graph` is the instance's for the budget.
+pub fn tree_proof(
+    instance: &Instance,
+    budget_bytes: u64,
+    graph: &Graph,
+    tree: &TreeProof<Graph>,
+) -> BoundProof {
+    use remat_solver::price::Columns;
+    let proven = tree.bound().max(graph.base_cost());
+    let bound = (proven <= graph.cost_upper_bound()).then_some(proven);
+    let claim = bound.map_or("infeasible".into(), |b| format!("bound {b}"));
+    let mut text = head(instance, budget_bytes, &claim);
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "rows {}", tree.rows.len());
+    for row in &tree.rows {
+        write_row(graph, row, &mut text);
     }
-
-    /// Every schedule costs what computing every node once costs.
-    pub(crate) fn trivial(instance: &Instance, budget_bytes: u64) -> Self {
-        let bound = instance.base_cost();
-        let mut text = head(instance, budget_bytes, &format!("bound {bound}"));
-        text.push_str("rows 0\nnodes 1\nroot 0 0\n");
-        BoundProof {
-            text,
-            bound: Some(bound),
-        }
-    }
-
-    /// A node does not fit beside its inputs and what is always there.
-    pub(crate) fn too_small(instance: &Instance, budget_bytes: u64, node: NodeId) -> Self {
-        BoundProof {
-            text: head(instance, budget_bytes, &format!("too-small {}", node.0)),
-            bound: None,
-        }
-    }
-
-    /// What a tree proved; `graph` is the instance's for the budget.
-    pub fn of_tree(
-        instance: &Instance,
-        budget_bytes: u64,
-        graph: &Graph,
-        tree: &TreeProof<Graph>,
-    ) -> Self {
-        use remat_solver::price::Columns;
-        let proven = tree.bound().max(graph.base_cost());
-        let bound = (proven <= graph.cost_upper_bound()).then_some(proven);
-        let claim = bound.map_or("infeasible".into(), |b| format!("bound {b}"));
-        let mut text = head(instance, budget_bytes, &claim);
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "rows {}", tree.rows.len());
-        for row in &tree.rows {
-            write_row(graph, row, &mut text);
-        }
-        let _ = writeln!(text, "nodes {}", tree.nodes.len());
-        for node in &tree.nodes {
-            match node.above {
-                None => text.push_str("root"),
-                Some((above, None)) => {
-                    let _ = write!(text, "again {above}");
-                }
-                Some((above, Some(branch))) => {
-                    let _ = write!(text, "below {above} ");
-                    write_branch(graph, &branch, &mut text);
-                }
+    let _ = writeln!(text, "nodes {}", tree.nodes.len());
+    for node in &tree.nodes {
+        match node.above {
+            None => text.push_str("root"),
+            Some((above, None)) => {
+                let _ = write!(text, "again {above}");
             }
-            let rows: Vec<Row> = node
-                .duals
-                .iter()
-                .map(|d| tree.rows[d.0 as usize].clone())
-                .collect();
-            let duals: Vec<f64> = node.duals.iter().map(|d| d.1).collect();
-            let (bits, fixed) = multipliers(graph, &rows, &duals).unwrap_or_default();
-            let used = node.duals.iter().zip(fixed).filter(|d| d.1 != 0);
-            let used: Vec<(u32, i128)> = used.map(|(d, y)| (d.0, y)).collect();
-            let _ = writeln!(text, " {bits} {}", used.len());
-            for (row, multiplier) in used {
-                let _ = writeln!(text, "{row} {multiplier}");
+            Some((above, Some(branch))) => {
+                let _ = write!(text, "below {above} ");
+                write_branch(graph, &branch, &mut text);
             }
         }
-        BoundProof { text, bound }
+        let rows: Vec<Row> = node
+            .duals
+            .iter()
+            .map(|d| tree.rows[d.0 as usize].clone())
+            .collect();
+        let duals: Vec<f64> = node.duals.iter().map(|d| d.1).collect();
+        let (bits, fixed) = multipliers(graph, &rows, &duals).unwrap_or_default();
+        let used = node.duals.iter().zip(fixed).filter(|d| d.1 != 0);
+        let used: Vec<(u32, i128)> = used.map(|(d, y)| (d.0, y)).collect();
+        let _ = writeln!(text, " {bits} {}", used.len());
+        for (row, multiplier) in used {
+            let _ = writeln!(text, "{row} {multiplier}");
+        }
     }
+    BoundProof::new(text, bound)
 }
 
 fn head(instance: &Instance, budget_bytes: u64, claim: &str) -> String {

@@ -23,7 +23,7 @@ mod verify;
 use super::original::{Decision, Original, Stages};
 use reduce::{Reduced, reduce};
 use remat_instances::instance::{CostUnit, Instance, InstanceData, Node, NodeId};
-use remat_instances::schedule::CheckmateSchedule;
+use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 use remat_lp::{ColId, Model, Sense};
 
 /// A model that is Checkmate's program.
@@ -58,6 +58,25 @@ impl Recognised {
             Column::Same(c) => x[c.index()],
         };
         self.columns.iter().map(value).collect()
+    }
+
+    /// The schedule that retains what a point of the model retains, with the cheapest computations: a start. `None` for a
+    /// point of another length.
+    pub fn schedule(&self, point: &[f64]) -> Option<CheckmateSchedule> {
+        if point.len() != self.columns.len() {
+            return None;
+        }
+        let n = self.instance.len();
+        let mut retained = BitMatrix::new(n, n);
+        for (column, value) in self.columns.iter().zip(point) {
+            let Column::Same(column) = column else {
+                continue;
+            };
+            if let Decision::Retained { stage, node } = self.original.decision(*column) {
+                retained.set(stage as usize, node as usize, *value > 0.5);
+            }
+        }
+        Some(CheckmateSchedule::cheapest(&self.instance, retained))
     }
 
     /// The model's objective for a cost of the instance, or for a bound on it (then in the model's sense).

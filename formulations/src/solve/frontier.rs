@@ -3,15 +3,18 @@
 //! Budgets help each other. A schedule for less memory fits into more, and a bound for more memory holds for less, so in
 //! the result costs never rise with the budget and bounds never do either.
 
-use crate::solve::{self, Outcome, Progress, Settings, SolveError, Status};
+use super::outcome::relative_gap;
+use super::{
+    AnyFormulation, Listener, Outcome, Progress, Settings, Solvable, SolveError, Status, Watching,
+};
+use remat_instances::Budget;
 use remat_instances::instance::Instance;
-use remat_instances::schedule::CheckmateSchedule;
-use remat_instances::simulate::Replay;
-use std::sync::atomic::{AtomicBool, Ordering};
+use remat_instances::schedule::Schedule;
+use remat_instances::simulate::{Replay, ReplayError};
 
 /// One budget's place on the frontier.
 #[derive(Clone, Debug)]
-pub struct FrontierPoint<S = CheckmateSchedule> {
+pub struct FrontierPoint<S = Schedule> {
     /// The budget in bytes.
     pub budget_bytes: u64,
     /// How the solve ended, what other budgets proved included.
@@ -22,7 +25,7 @@ pub struct FrontierPoint<S = CheckmateSchedule> {
     pub replay: Option<Replay>,
     /// No schedule within the budget costs less, by this budget's solve or by that of a larger one.
     pub bound: u64,
-    /// What the bound covers, as in [`solve::Outcome`].
+    /// What the bound covers, as in [`Outcome`].
     pub bound_scope: &'static str,
     /// `(cost - bound) / cost`.
     pub gap: Option<f64>,
@@ -39,10 +42,7 @@ impl<S> FrontierPoint<S> {
     }
 
     fn settle(&mut self, gap: f64) {
-        self.gap = self.cost().map(|cost| match cost {
-            0 => 0.0,
-            _ => cost.saturating_sub(self.bound) as f64 / cost as f64,
-        });
+        self.gap = self.cost().map(|cost| relative_gap(cost, self.bound));
         self.status = match self.gap {
             Some(open) if open <= gap => Status::Optimal,
             Some(_) if self.status != Status::Interrupted => Status::Feasible,
@@ -51,113 +51,140 @@ impl<S> FrontierPoint<S> {
     }
 }
 
-/// Solves for every budget in bytes (in any order; the points come in ascending order, each budget once). `settings` are
-/// those of each solve, apart from the budget.
+/// A frontier to be solved: an instance or a [`Formulation`](super::Formulation), and budgets.
 ///
-/// The largest and the smallest budget come first, then the middle one, and so on: where the plan of a smaller budget
-/// is as good as the bound of a larger one, all between them are settled without a solve.
+/// The largest and the smallest budget come first, then the middle one, and so on: where the plan of a smaller budget is as
+/// good as the bound of a larger one, all between them are settled without a solve.
 ///
-/// An interrupt ends the solve at hand and leaves out the rest, apart from what is settled. `watch` is told the number
-/// of budgets done before and how the solve at hand stands, from another thread.
+/// ```
+/// use remat_formulations::{Budget, Frontier, zoo};
 ///
-/// # Errors
-/// [`SolveError`] of a solve.
-pub fn frontier(
-    instance: &Instance,
-    budgets: &[u64],
-    settings: &Settings,
-    interrupt: &AtomicBool,
-    watch: &(dyn Fn(usize, &Progress) + Sync),
-) -> Result<Vec<FrontierPoint>, SolveError> {
-    let solve = |settings: &Settings,
-                 start: Option<&CheckmateSchedule>,
-                 progress: &(dyn Fn(&Progress) + Sync)| {
-        let settings = Settings {
-            starts: start.cloned().into_iter().collect(),
-            ..settings.clone()
-        };
-        solve::solve(instance, &settings, interrupt, progress)
-    };
-    frontier_of(&solve, budgets, settings, interrupt, watch)
-}
-
-/// Solves for a budget, given the schedule of a smaller one.
-pub type SolveOne<'a, S> = &'a dyn Fn(
-    &Settings,
-    Option<&S>,
-    &(dyn Fn(&Progress) + Sync),
-) -> Result<Outcome<S>, SolveError>;
-
-/// As [`frontier()`], for any program: `solve` solves for the budget of its settings.
-///
-/// # Errors
-/// [`SolveError`] of a solve.
-pub fn frontier_of<S: Clone>(
-    solve: SolveOne<'_, S>,
-    budgets: &[u64],
-    settings: &Settings,
-    interrupt: &AtomicBool,
-    watch: &(dyn Fn(usize, &Progress) + Sync),
-) -> Result<Vec<FrontierPoint<S>>, SolveError> {
-    let mut budgets = budgets.to_vec();
-    budgets.sort_unstable();
-    budgets.dedup();
-    let Some(last) = budgets.len().checked_sub(1) else {
-        return Ok(Vec::new());
-    };
-    let mut walk = Walk {
-        solve,
-        settings,
-        interrupt,
-        watch,
-        points: vec![None; budgets.len()],
-        budgets,
-    };
-    walk.solve(last)?;
-    walk.solve(0)?;
-    let mut open = vec![(0, last)];
-    while let Some((low, high)) = open.pop() {
-        if high - low < 2 {
-            continue;
-        }
-        if walk.settle_between(low, high) {
-            continue;
-        }
-        let middle = low + (high - low) / 2;
-        walk.solve(middle)?;
-        open.push((middle, high));
-        open.push((low, middle));
-    }
-    Ok(walk.finish())
-}
-
-struct Walk<'a, S> {
-    solve: SolveOne<'a, S>,
-    settings: &'a Settings,
-    interrupt: &'a AtomicBool,
-    watch: &'a (dyn Fn(usize, &Progress) + Sync),
+/// let instance = zoo::build(&"zoo:chain?n=8".parse()?)?;
+/// let budgets = [60.0, 80.0, 100.0].map(Budget::Percent);
+/// let points = Frontier::new(&instance, &budgets)?.run()?;
+/// assert_eq!(points.last().and_then(|p| p.cost()), Some(instance.base_cost()));
+/// assert!(points.is_sorted_by(|a, b| a.bound >= b.bound));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Frontier<'a, F: Solvable = AnyFormulation> {
+    formulation: F,
     budgets: Vec<u64>,
-    points: Vec<Option<FrontierPoint<S>>>,
+    settings: Settings,
+    listener: &'a dyn Listener,
+    look: Look<'a>,
 }
 
-impl<S: Clone> Walk<'_, S> {
+/// Takes the number of budgets done before, and a look at the solve at hand, from another thread.
+type Look<'a> = &'a (dyn Fn(usize, &Progress) + Sync);
+
+impl Frontier<'_> {
+    /// The frontier of an instance over budgets in any order, by the formulation that suits it.
+    ///
+    /// # Errors
+    /// [`ReplayError`] of the schedule without recomputation, which no valid instance leads to.
+    pub fn new(instance: &Instance, budgets: &[Budget]) -> Result<Self, ReplayError> {
+        Frontier::of(AnyFormulation::suiting(instance), budgets)
+    }
+}
+
+impl<'a, F: Solvable> Frontier<'a, F> {
+    /// The frontier of any formulation. The points come in ascending order of budgets, each budget once.
+    ///
+    /// # Errors
+    /// As [`Solvable::plain`].
+    pub fn of(formulation: F, budgets: &[Budget]) -> Result<Self, ReplayError> {
+        let plain = formulation.plain()?;
+        let bytes = budgets.iter().map(|b| b.bytes(plain.peak_bytes));
+        let mut budgets: Vec<u64> = bytes.collect();
+        budgets.sort_unstable();
+        budgets.dedup();
+        Ok(Frontier {
+            formulation,
+            budgets,
+            settings: Settings {
+                overtime: 0.0,
+                ..Settings::default()
+            },
+            listener: &(),
+            look: &|_, _| (),
+        })
+    }
+
+    /// Settings of each solve; there is no overtime.
+    #[must_use]
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.settings = Settings {
+            overtime: 0.0,
+            ..settings
+        };
+        self
+    }
+
+    /// Who may end it: that ends the solve at hand and leaves out the rest, apart from what is settled. `look` is told the
+    /// number of budgets done before and how the solve at hand stands, from another thread.
+    #[must_use]
+    pub fn listener(mut self, listener: &'a dyn Listener, look: Look<'a>) -> Self {
+        (self.listener, self.look) = (listener, look);
+        self
+    }
+
+    /// Solves for every budget.
+    ///
+    /// # Errors
+    /// [`SolveError`] of a solve.
+    pub fn run(&self) -> Result<Vec<FrontierPoint<F::Schedule>>, SolveError> {
+        let Some(last) = self.budgets.len().checked_sub(1) else {
+            return Ok(Vec::new());
+        };
+        let mut walk = Walk {
+            frontier: self,
+            points: vec![None; self.budgets.len()],
+        };
+        walk.solve(last)?;
+        walk.solve(0)?;
+        let mut open = vec![(0, last)];
+        while let Some((low, high)) = open.pop() {
+            if high - low < 2 || walk.settle_between(low, high) {
+                continue;
+            }
+            let middle = low + (high - low) / 2;
+            walk.solve(middle)?;
+            open.push((middle, high));
+            open.push((low, middle));
+        }
+        Ok(walk.finish())
+    }
+}
+
+struct Walk<'w, 'a, F: Solvable> {
+    frontier: &'w Frontier<'a, F>,
+    points: Vec<Option<FrontierPoint<F::Schedule>>>,
+}
+
+impl<F: Solvable> Walk<'_, '_, F> {
     fn solve(&mut self, k: usize) -> Result<(), SolveError> {
-        if self.points[k].is_some() || self.interrupt.load(Ordering::Relaxed) {
+        let frontier = self.frontier;
+        if self.points[k].is_some() || frontier.listener.is_interrupted() {
             return Ok(());
         }
-        let budget_bytes = self.budgets[k];
+        let budget_bytes = frontier.budgets[k];
         // The best plan that fits of those known: the points below are solved with less memory.
         let known = self.points[..k].iter().flatten();
         let best = known
             .filter(|p| p.schedule.is_some())
             .min_by_key(|p| p.cost());
-        let settings = Settings {
-            budget_bytes,
-            ..self.settings.clone()
-        };
-        let start = best.and_then(|p| p.schedule.as_ref());
+        let start = best.and_then(|p| p.schedule.clone());
         let done = self.points.iter().flatten().count();
-        let outcome = (self.solve)(&settings, start, &|p| (self.watch)(done, p))?;
+        let listener = Watching {
+            listener: frontier.listener,
+            look: |progress: &Progress| (frontier.look)(done, progress),
+        };
+        let outcome: Outcome<F::Schedule> = frontier.formulation.solve(
+            budget_bytes,
+            start.as_slice(),
+            &frontier.settings,
+            &listener,
+        )?;
         self.points[k] = Some(FrontierPoint {
             budget_bytes,
             status: outcome.status,
@@ -175,8 +202,8 @@ impl<S: Clone> Walk<'_, S> {
 
     /// Every point takes over the best plan of a smaller budget and the best bound of a larger one.
     fn share(&mut self) {
-        let gap = self.settings.gap;
-        let mut best: Option<FrontierPoint<S>> = None;
+        let gap = self.frontier.settings.gap;
+        let mut best: Option<FrontierPoint<F::Schedule>> = None;
         for point in self.points.iter_mut().flatten() {
             if let Some(before) = &best
                 && let Some(cost) = before.cost()
@@ -219,7 +246,7 @@ impl<S: Clone> Walk<'_, S> {
             }
         };
         if above.status != Status::Infeasible {
-            point.settle(self.settings.gap);
+            point.settle(self.frontier.settings.gap);
             if point.status != Status::Optimal {
                 return false;
             }
@@ -229,13 +256,13 @@ impl<S: Clone> Walk<'_, S> {
             *reason = format!("no schedule fits even into more memory: {reason}");
         }
         for k in low + 1..high {
-            point.budget_bytes = self.budgets[k];
+            point.budget_bytes = self.frontier.budgets[k];
             self.points[k] = Some(point.clone());
         }
         true
     }
 
-    fn finish(mut self) -> Vec<FrontierPoint<S>> {
+    fn finish(mut self) -> Vec<FrontierPoint<F::Schedule>> {
         self.share();
         self.points.into_iter().flatten().collect()
     }
@@ -244,26 +271,32 @@ impl<S: Clone> Walk<'_, S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use remat_instances::simulate;
+    use crate::solve::replay;
     use remat_instances::zoo::{self, ModelSpec};
 
     #[test]
     fn costs_and_bounds_never_rise_with_the_budget() {
         let spec: ModelSpec = "zoo:chain?n=8".parse().unwrap();
         let instance = zoo::build(&spec).unwrap();
-        let plain = CheckmateSchedule::checkpoint_all(&instance);
-        let peak = simulate::checkmate(&instance, &plain).unwrap().peak_bytes;
+        let peak = AnyFormulation::suiting(&instance)
+            .plain()
+            .unwrap()
+            .peak_bytes;
         let budgets: Vec<u64> = (1..=10).rev().map(|k| peak * k / 10).collect();
         let settings = Settings {
             rounds: 2,
-            ..Settings::new(0)
+            ..Settings::default()
         };
-        let never = AtomicBool::new(false);
-        let points = frontier(&instance, &budgets, &settings, &never, &|_, _| {}).unwrap();
+        let frontier = |budgets: &[u64]| {
+            let budgets: Vec<Budget> = budgets.iter().map(|b| Budget::Bytes(*b)).collect();
+            let frontier = Frontier::new(&instance, &budgets).unwrap();
+            frontier.settings(settings.clone()).run().unwrap()
+        };
+        let points = frontier(&budgets);
         assert_eq!(points.len(), 10);
         // Ends that agree settle what is between them.
         let wide: Vec<u64> = (0..20).map(|k| peak + k).collect();
-        let easy = frontier(&instance, &wide, &settings, &never, &|_, _| {}).unwrap();
+        let easy = frontier(&wide);
         assert_eq!(easy.len(), 20);
         assert!(
             easy[1..19]
@@ -271,7 +304,7 @@ mod tests {
                 .all(|p| p.seconds == 0.0 && p.status == Status::Optimal)
         );
         let few: Vec<u64> = (1..9).collect();
-        let none = frontier(&instance, &few, &settings, &never, &|_, _| {}).unwrap();
+        let none = frontier(&few);
         assert!(none.iter().all(|p| p.status == Status::Infeasible));
         assert!(
             none[4]
@@ -294,7 +327,7 @@ mod tests {
         assert_eq!(points[0].status, Status::Infeasible);
         for point in &points {
             if let (Some(schedule), Some(cost)) = (&point.schedule, point.cost()) {
-                let replay = simulate::checkmate(&instance, schedule).unwrap();
+                let replay = replay(&instance, schedule).unwrap();
                 assert!(replay.peak_bytes <= point.budget_bytes);
                 assert!(replay.cost == cost && point.bound <= cost);
             }

@@ -1,0 +1,142 @@
+//! Checkmate's program as the search sees it.
+
+use super::interval::{self, Interval, IntervalPoint};
+use super::starts::{fitting, fitting_baselines};
+use super::{Graph, interval::tree_proof};
+use crate::anneal::{self, Found};
+use crate::bound;
+use crate::solve::{BoundProof, Formulation, Problem, SolveError, Start};
+use remat_instances::instance::Instance;
+use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
+use remat_instances::simulate::{self, Replay, ReplayError};
+use remat_solver::price::TreeProof;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Nodes up to which relaxations are solved: a point has an entry for each tensor and stage.
+const PROGRAM_NODE_LIMIT: usize = 5_000;
+
+/// Checkmate's program (Jain et al., MLSys 2020) for an instance with one implementation of each node.
+#[derive(Clone, Debug)]
+pub struct CheckmateFormulation {
+    instance: Arc<Instance>,
+}
+
+impl CheckmateFormulation {
+    /// The program of an instance; of several implementations of a node the first counts.
+    pub fn new(instance: impl Into<Arc<Instance>>) -> Self {
+        CheckmateFormulation {
+            instance: instance.into(),
+        }
+    }
+
+    /// The instance.
+    pub fn instance(&self) -> &Arc<Instance> {
+        &self.instance
+    }
+}
+
+impl Formulation for CheckmateFormulation {
+    type Schedule = CheckmateSchedule;
+    type Problem<'a> = CheckmateProblem<'a>;
+
+    fn plain(&self) -> Result<Replay, ReplayError> {
+        let everything = CheckmateSchedule::checkpoint_all(&self.instance);
+        simulate::checkmate(&self.instance, &everything)
+    }
+
+    fn problem<'a>(
+        &'a self,
+        budget_bytes: u64,
+        starts: &'a [CheckmateSchedule],
+    ) -> Result<Start<CheckmateProblem<'a>>, SolveError> {
+        let instance = &*self.instance;
+        let bound = match bound::knapsack_bound(instance, budget_bytes) {
+            Ok(bound) => bound.cost,
+            Err(small) => {
+                return Ok(Start::Infeasible {
+                    because: small.to_string(),
+                    proof: Some(interval::too_small(instance, budget_bytes, small.node)),
+                });
+            }
+        };
+        let everything = CheckmateSchedule::checkpoint_all(instance);
+        let replay = simulate::checkmate(instance, &everything)?;
+        if replay.peak_bytes <= budget_bytes {
+            return Ok(Start::Optimal {
+                schedule: everything,
+                replay,
+                proof: Some(interval::trivial(instance, budget_bytes)),
+            });
+        }
+        let problem = CheckmateProblem {
+            instance,
+            budget_bytes,
+            starts,
+            everything,
+            landscape: anneal::Graph::new(instance, budget_bytes),
+        };
+        Ok(Start::Open(problem, bound))
+    }
+}
+
+/// Checkmate's program for a budget.
+pub struct CheckmateProblem<'a> {
+    instance: &'a Instance,
+    budget_bytes: u64,
+    starts: &'a [CheckmateSchedule],
+    /// The schedule that keeps everything.
+    everything: CheckmateSchedule,
+    landscape: anneal::Graph,
+}
+
+impl Problem for CheckmateProblem<'_> {
+    type Landscape = anneal::Graph;
+    type Program = Graph;
+    type Schedule = CheckmateSchedule;
+
+    const THRESHOLDS: &'static [f64] = &[0.25, 0.5];
+
+    fn landscape(&self) -> &anneal::Graph {
+        &self.landscape
+    }
+
+    fn program(&self) -> Option<Arc<Graph>> {
+        if self.instance.len() > PROGRAM_NODE_LIMIT {
+            return None;
+        }
+        let graph = Graph::new(self.instance, self.budget_bytes);
+        graph.ok().map(Arc::new)
+    }
+
+    fn everything(&self) -> &BitMatrix {
+        &self.everything.retained
+    }
+
+    fn known(&self, left: Option<Duration>) -> Vec<Found> {
+        let mut known = fitting_baselines(self.instance, self.budget_bytes, left);
+        let starts = self.starts.iter().cloned();
+        known.extend(starts.filter_map(|s| fitting(self.instance, self.budget_bytes, s)));
+        known
+    }
+
+    fn near(&self, program: &Graph, point: &IntervalPoint, threshold: f64) -> BitMatrix {
+        point.rounded(program, threshold)
+    }
+
+    fn columns(&self, program: &Graph, found: &Found) -> Vec<Interval> {
+        let schedule = CheckmateSchedule::cheapest(self.instance, found.retained.clone());
+        Interval::of_schedule(program, &schedule)
+    }
+
+    fn judge(&self, found: Found) -> Result<(CheckmateSchedule, Replay), ReplayError> {
+        let schedule = CheckmateSchedule::cheapest(self.instance, found.retained);
+        let replay = simulate::checkmate(self.instance, &schedule)?;
+        Ok((schedule, replay))
+    }
+
+    fn proof(&self, tree: &TreeProof<Graph>) -> Option<BoundProof> {
+        let graph = self.program()?;
+        Some(tree_proof(self.instance, self.budget_bytes, &graph, tree))
+    }
+}

@@ -1,0 +1,178 @@
+//! MONeT's program as the search sees it.
+
+use super::anneal::{Graph, State};
+use super::bound::event_bound;
+use super::interval::{self, Interval, Point};
+use crate::anneal::Found;
+use crate::baselines;
+use crate::solve::{Formulation, Problem, SolveError, Start};
+use rayon::prelude::*;
+use remat_instances::instance::Instance;
+use remat_instances::schedule::{BitMatrix, MonetSchedule};
+use remat_instances::simulate::{self, Replay, ReplayError};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Baselines of Checkmate's program whose stored sets serve as starts.
+const START_BASELINES: [&str; 4] = ["linearised-sqrt", "linearised-greedy", "ap-greedy", "dtr"];
+/// Nodes up to which these take well under a second.
+const START_BASELINE_NODE_LIMIT: usize = 2_000;
+/// Nodes up to which relaxations are solved.
+const PROGRAM_NODE_LIMIT: usize = 1_500;
+
+/// MONeT's program (Shah et al., ICLR 2021) for an instance with a loss between a forward and a backward pass.
+#[derive(Clone, Debug)]
+pub struct MonetFormulation {
+    instance: Arc<Instance>,
+}
+
+impl MonetFormulation {
+    /// The program of an instance.
+    ///
+    /// # Errors
+    /// [`SolveError::NoLoss`] for an instance without a loss.
+    pub fn new(instance: impl Into<Arc<Instance>>) -> Result<Self, SolveError> {
+        let instance = instance.into();
+        match instance.loss() {
+            Some(_) => Ok(MonetFormulation { instance }),
+            None => Err(SolveError::NoLoss {
+                instance: instance.name().into(),
+            }),
+        }
+    }
+
+    /// The instance.
+    pub fn instance(&self) -> &Arc<Instance> {
+        &self.instance
+    }
+}
+
+impl Formulation for MonetFormulation {
+    type Schedule = MonetSchedule;
+    type Problem<'a> = MonetProblem<'a>;
+
+    fn plain(&self) -> Result<Replay, ReplayError> {
+        let plain = MonetSchedule::checkpoint_all(&self.instance).ok_or(ReplayError::NoLoss)?;
+        simulate::monet(&self.instance, &plain)
+    }
+
+    fn problem<'a>(
+        &'a self,
+        budget_bytes: u64,
+        starts: &'a [MonetSchedule],
+    ) -> Result<Start<MonetProblem<'a>>, SolveError> {
+        let instance = &*self.instance;
+        let no_loss = || SolveError::Replay(ReplayError::NoLoss);
+        let landscape = Graph::new(instance, budget_bytes).ok_or_else(no_loss)?;
+        let everything = MonetSchedule::checkpoint_all(instance).ok_or_else(no_loss)?;
+        Ok(match event_bound(instance, &landscape) {
+            Err(small) => Start::Infeasible {
+                because: small.to_string(),
+                proof: None,
+            },
+            Ok(bound) => Start::Open(
+                MonetProblem {
+                    instance,
+                    budget_bytes,
+                    starts,
+                    everything,
+                    landscape,
+                },
+                bound,
+            ),
+        })
+    }
+}
+
+/// MONeT's program for a budget.
+pub struct MonetProblem<'a> {
+    instance: &'a Instance,
+    budget_bytes: u64,
+    starts: &'a [MonetSchedule],
+    /// The schedule that stores everything.
+    everything: MonetSchedule,
+    landscape: Graph,
+}
+
+impl Problem for MonetProblem<'_> {
+    type Landscape = Graph;
+    type Program = interval::Graph;
+    type Schedule = MonetSchedule;
+
+    const THRESHOLDS: &'static [f64] = &[0.25, 0.75, 0.5];
+
+    fn landscape(&self) -> &Graph {
+        &self.landscape
+    }
+
+    fn program(&self) -> Option<Arc<interval::Graph>> {
+        if self.instance.len() > PROGRAM_NODE_LIMIT {
+            return None;
+        }
+        interval::Graph::new(self.instance, self.budget_bytes)
+            .ok()
+            .map(Arc::new)
+    }
+
+    fn everything(&self) -> &BitMatrix {
+        &self.everything.retained
+    }
+
+    /// What fits of the given schedules, of everything stored, and of Checkmate's baselines.
+    fn known(&self, _: Option<Duration>) -> Vec<Found> {
+        let executes = |s: &&MonetSchedule| simulate::monet(self.instance, s).is_ok();
+        let given = self
+            .starts
+            .iter()
+            .filter(executes)
+            .map(|s| s.retained.clone());
+        let mut stored: Vec<BitMatrix> = given.chain([self.everything.retained.clone()]).collect();
+        let (view, ids) = self.instance.single_implementation();
+        let mut schedules = Vec::new();
+        if self.instance.len() <= START_BASELINE_NODE_LIMIT {
+            let run = |name: &&str| {
+                let baseline = baselines::by_name(name)?;
+                baseline.run(&view, self.budget_bytes).ok()
+            };
+            schedules.par_extend(START_BASELINES.par_iter().filter_map(run));
+        }
+        stored.extend(
+            schedules
+                .iter()
+                .filter_map(|s| MonetSchedule::stored_by_checkmate(self.instance, &ids, s)),
+        );
+        let fits = |retained: BitMatrix| {
+            let state = State::new(&self.landscape, &retained);
+            let cost = state.cost() as u64;
+            (state.excess() == 0).then_some(Found { cost, retained })
+        };
+        stored.into_par_iter().filter_map(fits).collect()
+    }
+
+    fn near(&self, program: &interval::Graph, point: &Point, threshold: f64) -> BitMatrix {
+        point.proposal(self.instance, program, threshold).retained
+    }
+
+    fn columns(&self, program: &interval::Graph, found: &Found) -> Vec<Interval> {
+        let schedule = State::new(&self.landscape, &found.retained).schedule();
+        Interval::of_schedule(program, &schedule)
+    }
+
+    fn judge(&self, found: Found) -> Result<(MonetSchedule, Replay), ReplayError> {
+        let schedule = State::new(&self.landscape, &found.retained).schedule();
+        let replay = simulate::monet(self.instance, &schedule)?;
+        Ok((schedule, replay))
+    }
+}
+
+/// The schedule that makes the best of what another one stores: the fewest computations, and the cheapest ways that fit
+/// the budget; where nothing fits, the smallest. `None` without a loss.
+pub fn complete(
+    instance: &Instance,
+    budget_bytes: u64,
+    stored: &BitMatrix,
+) -> Option<MonetSchedule> {
+    let graph = Graph::new(instance, budget_bytes)?;
+    let fits_shape = (stored.rows(), stored.columns()) == (graph.stages + 1, graph.columns);
+    fits_shape.then(|| State::new(&graph, stored).schedule())
+}

@@ -1,0 +1,177 @@
+//! The formulation that suits an instance.
+
+use super::{Formulation, Listener, Outcome, Settings, Solvable, SolveError};
+use crate::baselines::Baseline;
+use crate::checkmate::CheckmateFormulation;
+use crate::monet::{self, MonetFormulation};
+use remat_instances::instance::{Instance, NodeId};
+use remat_instances::plan::Plan;
+use remat_instances::schedule::{MonetSchedule, Schedule, Semantics};
+use remat_instances::simulate::{self, Replay, ReplayError};
+use std::sync::Arc;
+
+/// One of the formulations of this crate, with an instance.
+#[derive(Clone, Debug)]
+pub enum AnyFormulation {
+    /// Checkmate's: one implementation of each node.
+    Checkmate(CheckmateFormulation),
+    /// MONeT's: implementations, masks and in-place operators are chosen too.
+    Monet {
+        /// The program.
+        formulation: MonetFormulation,
+        /// The view with the first implementation of each node, which baselines see, and its nodes' ids.
+        view: Arc<(Instance, Vec<NodeId>)>,
+    },
+}
+
+impl AnyFormulation {
+    /// The formulation that suits an instance: MONeT's where there are choices that only it knows, and a loss; else
+    /// Checkmate's.
+    pub fn suiting(instance: &Instance) -> Self {
+        match instance.has_choices() {
+            true => {
+                Self::of(instance, Semantics::Monet).unwrap_or_else(|_| Self::checkmate(instance))
+            }
+            false => Self::checkmate(instance),
+        }
+    }
+
+    /// The formulation of given semantics for an instance.
+    ///
+    /// # Errors
+    /// [`SolveError::NoLoss`] where it does not apply.
+    pub fn of(instance: &Instance, semantics: Semantics) -> Result<Self, SolveError> {
+        Ok(match semantics {
+            Semantics::Checkmate => Self::checkmate(instance),
+            Semantics::Monet => AnyFormulation::Monet {
+                formulation: MonetFormulation::new(instance.clone())?,
+                view: Arc::new(instance.single_implementation()),
+            },
+        })
+    }
+
+    fn checkmate(instance: &Instance) -> Self {
+        let view = instance.single_implementation_view();
+        AnyFormulation::Checkmate(CheckmateFormulation::new(view))
+    }
+
+    /// The instance as the program sees it.
+    pub fn instance(&self) -> &Arc<Instance> {
+        match self {
+            AnyFormulation::Checkmate(formulation) => formulation.instance(),
+            AnyFormulation::Monet { formulation, .. } => formulation.instance(),
+        }
+    }
+
+    /// Whose memory and cost semantics hold.
+    pub fn semantics(&self) -> Semantics {
+        match self {
+            AnyFormulation::Checkmate(_) => Semantics::Checkmate,
+            AnyFormulation::Monet { .. } => Semantics::Monet,
+        }
+    }
+
+    /// Why nothing fits a budget in bytes, where that is seen without a search.
+    pub fn too_small(&self, budget_bytes: u64) -> Option<String> {
+        fn reason<F: Formulation>(formulation: &F, budget_bytes: u64) -> Option<String> {
+            match formulation.problem(budget_bytes, &[]).ok()? {
+                super::Start::Infeasible { because, .. } => Some(because),
+                _ => None,
+            }
+        }
+        match self {
+            AnyFormulation::Checkmate(formulation) => reason(formulation, budget_bytes),
+            AnyFormulation::Monet { formulation, .. } => reason(formulation, budget_bytes),
+        }
+    }
+
+    /// The schedule of a baseline, and its replay. For MONeT's program the baseline sees the first implementation of each
+    /// node; what it stores is completed with the best implementations that fit.
+    ///
+    /// # Errors
+    /// Why it has none, in words.
+    pub fn baseline(
+        &self,
+        baseline: &Baseline,
+        budget_bytes: u64,
+    ) -> Result<(Schedule, Replay), String> {
+        let run = |graph: &Instance| {
+            let schedule = baseline.run(graph, budget_bytes);
+            schedule.map_err(|e| e.to_string())
+        };
+        let instance = self.instance();
+        let schedule = match self {
+            AnyFormulation::Checkmate(_) => Schedule::Checkmate(run(instance)?),
+            AnyFormulation::Monet { view, .. } => {
+                let schedule = run(&view.0)?;
+                let stored = MonetSchedule::stored_by_checkmate(instance, &view.1, &schedule);
+                let whole = stored.and_then(|s| monet::complete(instance, budget_bytes, &s));
+                Schedule::Monet(whole.ok_or("the instance has no loss")?)
+            }
+        };
+        let replay = replay(instance, &schedule).map_err(|e| e.to_string())?;
+        Ok((schedule, replay))
+    }
+}
+
+/// Replays a schedule under its own semantics.
+///
+/// # Errors
+/// [`ReplayError`] of a schedule that cannot be executed.
+pub fn replay(instance: &Instance, schedule: &Schedule) -> Result<Replay, ReplayError> {
+    match schedule {
+        Schedule::Checkmate(s) => simulate::checkmate(instance, s),
+        Schedule::Monet(s) => simulate::monet(instance, s),
+    }
+}
+
+/// The plan of a schedule.
+///
+/// # Errors
+/// [`ReplayError`] of a schedule that cannot be executed.
+pub fn plan_of(instance: &Instance, schedule: &Schedule) -> Result<Plan, ReplayError> {
+    match schedule {
+        Schedule::Checkmate(s) => Plan::from_checkmate(instance, s),
+        Schedule::Monet(s) => Plan::from_monet(instance, s),
+    }
+}
+
+impl Solvable for AnyFormulation {
+    type Schedule = Schedule;
+
+    fn plain(&self) -> Result<Replay, ReplayError> {
+        match self {
+            AnyFormulation::Checkmate(formulation) => Formulation::plain(formulation),
+            AnyFormulation::Monet { formulation, .. } => Formulation::plain(formulation),
+        }
+    }
+
+    fn solve(
+        &self,
+        budget_bytes: u64,
+        starts: &[Schedule],
+        settings: &Settings,
+        listener: &dyn Listener,
+    ) -> Result<Outcome<Schedule>, SolveError> {
+        match self {
+            AnyFormulation::Checkmate(formulation) => {
+                let own = starts.iter().filter_map(|s| match s {
+                    Schedule::Checkmate(s) => Some(s.clone()),
+                    Schedule::Monet(_) => None,
+                });
+                let own: Vec<_> = own.collect();
+                let outcome = formulation.solve(budget_bytes, &own, settings, listener)?;
+                Ok(outcome.map(Schedule::Checkmate))
+            }
+            AnyFormulation::Monet { formulation, .. } => {
+                let own = starts.iter().filter_map(|s| match s {
+                    Schedule::Monet(s) => Some(s.clone()),
+                    Schedule::Checkmate(_) => None,
+                });
+                let own: Vec<_> = own.collect();
+                let outcome = formulation.solve(budget_bytes, &own, settings, listener)?;
+                Ok(outcome.map(Schedule::Monet))
+            }
+        }
+    }
+}

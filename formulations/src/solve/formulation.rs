@@ -1,0 +1,169 @@
+//! Formulations: what the search must know of a program for rematerialization.
+
+use super::search;
+use super::{BoundProof, Listener, Outcome, Settings, SolveError};
+use crate::anneal::{Found, Landscape};
+use remat_instances::schedule::BitMatrix;
+use remat_instances::simulate::{Replay, ReplayError};
+use remat_solver::price::{Columns, Program, Separation, TreeProof};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A program for one instance: from a budget to a [`Problem`].
+pub trait Formulation: Sync {
+    /// Its schedules.
+    type Schedule: Clone + Send + Sync;
+    /// The program for a budget.
+    type Problem<'a>: Problem<Schedule = Self::Schedule>
+    where
+        Self: 'a;
+
+    /// The replay without recomputation: percentages of a budget are of its peak.
+    ///
+    /// # Errors
+    /// [`ReplayError`] for an instance to which the formulation does not apply.
+    fn plain(&self) -> Result<Replay, ReplayError>;
+
+    /// The program for a budget in bytes. `starts` are schedules to start from; those that do not execute within the budget
+    /// are left aside.
+    ///
+    /// # Errors
+    /// [`SolveError`] for an instance to which the formulation does not apply.
+    fn problem<'a>(
+        &'a self,
+        budget_bytes: u64,
+        starts: &'a [Self::Schedule],
+    ) -> Result<Start<Self::Problem<'a>>, SolveError>;
+}
+
+/// What is known of a problem before it is searched.
+pub enum Start<P: Problem> {
+    /// Proven: nothing fits.
+    Infeasible {
+        /// Why, in words.
+        because: String,
+        /// A proof, where the formulation has one.
+        proof: Option<BoundProof>,
+    },
+    /// A schedule that nothing can beat.
+    Optimal {
+        /// The schedule, its cost being the bound.
+        schedule: P::Schedule,
+        /// Its replay.
+        replay: Replay,
+        /// A proof, where the formulation has one.
+        proof: Option<BoundProof>,
+    },
+    /// To be searched, with a lower bound on the cost of every schedule.
+    Open(P, u64),
+}
+
+/// A program for an instance and a budget: what is annealed, what is bounded, and the judge.
+pub trait Problem: Sync {
+    /// What is annealed.
+    type Landscape: Landscape;
+    /// What is bounded.
+    type Program: Program;
+    /// What is found.
+    type Schedule;
+
+    /// Shares from which on a relaxation's retained tensor counts as retained, for schedules near it; the last comes first.
+    const THRESHOLDS: &'static [f64];
+
+    /// The annealing's view.
+    fn landscape(&self) -> &Self::Landscape;
+    /// The priced program; `None` where there is none, or it is too large to be worth it.
+    fn program(&self) -> Option<Arc<Self::Program>>;
+    /// The sets that keeping everything retains.
+    fn everything(&self) -> &BitMatrix;
+    /// Schedules that are known and fit. `left` is the time for everything.
+    fn known(&self, left: Option<Duration>) -> Vec<Found>;
+    /// Retained sets near a relaxation: in general of no schedule that fits, but of one if the point is a schedule.
+    fn near(
+        &self,
+        program: &Self::Program,
+        point: &<Self::Program as Separation>::Point,
+        threshold: f64,
+    ) -> BitMatrix;
+    /// The columns of the schedule of retained sets.
+    fn columns(
+        &self,
+        program: &Self::Program,
+        found: &Found,
+    ) -> Vec<<Self::Program as Columns>::Column>;
+    /// The schedule of retained sets, and its replay: the judge.
+    ///
+    /// # Errors
+    /// [`ReplayError`] where the search found what cannot be executed, which is a defect.
+    fn judge(&self, found: Found) -> Result<(Self::Schedule, Replay), ReplayError>;
+    /// The text that proves a tree's bound, where the formulation has such proofs.
+    fn proof(&self, _: &TreeProof<Self::Program>) -> Option<BoundProof> {
+        None
+    }
+}
+
+/// What [`Solve`](super::Solve), [`Frontier`](super::Frontier) and [`MaxBatch`](super::MaxBatch) take: any
+/// [`Formulation`], or one of this crate's chosen for an instance ([`AnyFormulation`](super::AnyFormulation)).
+pub trait Solvable: Sync {
+    /// Its schedules.
+    type Schedule: Clone + Send + Sync;
+
+    /// The replay without recomputation.
+    ///
+    /// # Errors
+    /// As [`Formulation::plain`].
+    fn plain(&self) -> Result<Replay, ReplayError>;
+
+    /// Finds a schedule of least cost within a budget in bytes, and a proven lower bound.
+    ///
+    /// # Errors
+    /// [`SolveError`]; a budget that nothing fits is an [`Outcome`], not an error.
+    fn solve(
+        &self,
+        budget_bytes: u64,
+        starts: &[Self::Schedule],
+        settings: &Settings,
+        listener: &dyn Listener,
+    ) -> Result<Outcome<Self::Schedule>, SolveError>;
+}
+
+impl<F: Formulation> Solvable for F {
+    type Schedule = F::Schedule;
+
+    fn plain(&self) -> Result<Replay, ReplayError> {
+        Formulation::plain(self)
+    }
+
+    fn solve(
+        &self,
+        budget_bytes: u64,
+        starts: &[F::Schedule],
+        settings: &Settings,
+        listener: &dyn Listener,
+    ) -> Result<Outcome<F::Schedule>, SolveError> {
+        let clock = std::time::Instant::now();
+        let mut outcome = match self.problem(budget_bytes, starts)? {
+            Start::Infeasible { because, proof } => Outcome {
+                infeasible_because: Some(because),
+                proof: proof.filter(|_| settings.prove),
+                ..Outcome::new(0)
+            },
+            Start::Optimal {
+                schedule,
+                replay,
+                proof,
+            } => {
+                let mut outcome = Outcome::new(replay.cost);
+                outcome.take(schedule, replay);
+                outcome.proof = proof.filter(|_| settings.prove);
+                outcome
+            }
+            Start::Open(problem, bound) => {
+                search::run(&problem, budget_bytes, bound, settings, listener, &clock)?
+            }
+        };
+        outcome.settle(settings.gap, listener.is_interrupted());
+        outcome.seconds = clock.elapsed().as_secs_f64();
+        Ok(outcome)
+    }
+}

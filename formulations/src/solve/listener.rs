@@ -1,0 +1,58 @@
+//! Listeners: who follows a solve, and may end it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A look at a solve in progress.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Seconds since the start.
+    pub seconds: f64,
+    /// Cost of the best schedule so far.
+    pub objective: Option<u64>,
+    /// Proven lower bound.
+    pub bound: u64,
+    /// Moves of the annealing so far.
+    pub moves: u64,
+    /// Branch-and-bound nodes so far.
+    pub nodes: u64,
+}
+
+/// Follows a solve from another thread, and may end it with the best schedule so far.
+///
+/// A panic of a listener ends the solve with that panic.
+pub trait Listener: Sync {
+    /// Whether to end the solve with the best schedule so far; asked often.
+    fn is_interrupted(&self) -> bool {
+        false
+    }
+    /// Takes a look, about ten times a second.
+    fn progress(&self, _: &Progress) {}
+}
+
+/// Nobody.
+impl Listener for () {}
+
+/// A flag that ends the solve.
+impl Listener for AtomicBool {
+    fn is_interrupted(&self) -> bool {
+        self.load(Ordering::Relaxed)
+    }
+}
+
+/// A listener with a function in the place of its looks.
+pub struct Watching<'a, F> {
+    /// Who may interrupt.
+    pub listener: &'a dyn Listener,
+    /// Takes the looks.
+    pub look: F,
+}
+
+impl<F: Fn(&Progress) + Sync> Listener for Watching<'_, F> {
+    fn is_interrupted(&self) -> bool {
+        self.listener.is_interrupted()
+    }
+
+    fn progress(&self, progress: &Progress) {
+        (self.look)(progress);
+    }
+}

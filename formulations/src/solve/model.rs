@@ -1,0 +1,290 @@
+//! The door for raw programs: linear programs, recognised rematerialization programs, and the general search.
+
+use super::ticker::ticking;
+use super::{Listener, Outcome, Settings, Solvable, Status};
+use crate::checkmate::{CheckmateFormulation, Recognised, recognise};
+use remat_lp::presolve::{self, PresolveSettings, Solved};
+use remat_lp::{ColId, Limits, Model, Sense};
+use remat_solver::mip::{
+    self, Control, Info, Solution, SolveError, SolveResult, SolveStatus, Solver, check_point,
+};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Violation of a row up to which the answer of a recognised program counts.
+const TOLERANCE: f64 = 1e-6;
+
+/// Settings of [`solve_model`].
+#[derive(Clone, Debug)]
+pub struct ModelSettings {
+    /// Settings of the search; its limits and interrupt hold for linear programs, too.
+    pub mip: mip::Settings,
+    /// Settings of programs without integers.
+    pub linear: LinearSettings,
+    /// Whether rematerialization programs are recognised and solved as such.
+    pub recognise: bool,
+}
+
+impl Default for ModelSettings {
+    fn default() -> Self {
+        ModelSettings {
+            mip: mip::Settings::default(),
+            linear: LinearSettings::default(),
+            recognise: true,
+        }
+    }
+}
+
+/// Settings of [`solve_linear`].
+#[derive(Clone, Debug)]
+pub struct LinearSettings {
+    /// Settings of the simplex methods.
+    pub lp: remat_lp::Settings,
+    /// Reductions before the simplex; `None` for none.
+    pub presolve: Option<PresolveSettings>,
+    /// Simplex iterations at most.
+    pub iterations: Option<u64>,
+    /// End after this time.
+    pub time_limit: Option<Duration>,
+}
+
+impl Default for LinearSettings {
+    fn default() -> Self {
+        LinearSettings {
+            lp: remat_lp::Settings::default(),
+            presolve: Some(PresolveSettings::default()),
+            iterations: None,
+            time_limit: None,
+        }
+    }
+}
+
+/// The answer to a linear program.
+#[derive(Debug)]
+pub struct Linear {
+    /// Outcome with duals or a ray, and what presolve did.
+    pub solved: Solved,
+    /// Whether the time limit ended it.
+    pub timed_out: bool,
+    /// Time taken.
+    pub seconds: f64,
+}
+
+/// The answer to a model.
+#[derive(Debug)]
+pub enum Answered {
+    /// A program without integers.
+    Linear(Linear),
+    /// A program with integers.
+    Integer {
+        /// Solutions, bound and status in the model's own terms.
+        result: SolveResult,
+        /// Nodes of the training graph, where the model was recognised as Checkmate's program and solved as such.
+        recognised_nodes: Option<usize>,
+    },
+}
+
+/// Solves a linear program, or the relaxation of one with integers.
+///
+/// ```
+/// use remat_formulations::solve::{LinearSettings, solve_linear};
+/// use remat_lp::{ModelBuilder, Sense};
+///
+/// let mut b = ModelBuilder::new(Sense::Maximise);
+/// let x = b.add_col(1.0, 0.0..=9.0);
+/// b.add_row(..=4.0, [(x, 2.0)]);
+/// let model = std::sync::Arc::new(b.build()?);
+/// let answer = solve_linear(&model, &LinearSettings::default(), &());
+/// let solution = answer.solved.outcome.optimal().ok_or("no optimum")?;
+/// assert_eq!((solution.objective, solution.y[0]), (2.0, 0.5));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn solve_linear(
+    model: &Arc<Model>,
+    settings: &LinearSettings,
+    listener: &dyn Listener,
+) -> Linear {
+    let clock = Instant::now();
+    let stop = Arc::new(AtomicBool::new(false));
+    let timed_out = AtomicBool::new(false);
+    let limits = Limits {
+        iterations: settings.iterations,
+        interrupt: Some(stop.clone()),
+        ..Limits::default()
+    };
+    let watch = || {
+        let late = settings.time_limit.is_some_and(|l| clock.elapsed() >= l);
+        if late || listener.is_interrupted() {
+            timed_out.store(late, Ordering::Relaxed);
+            stop.store(true, Ordering::Relaxed);
+        }
+    };
+    let solved = ticking(watch, &stop, || {
+        presolve::solve(model, &settings.lp, &limits, settings.presolve.as_ref())
+    });
+    Linear {
+        solved,
+        timed_out: timed_out.into_inner(),
+        seconds: clock.elapsed().as_secs_f64(),
+    }
+}
+
+/// Solves a model: one without integers by the simplex methods, with duals or a ray; Checkmate's published program, however
+/// it is named, ordered and scaled, as such; any other by branch and cut.
+///
+/// Recognition gives way where something is asked that only the general search has: certificates, state files, a pool of
+/// several solutions, a limit of ticks or memory. Starts and a cutoff count for recognised programs, too. An answer that
+/// fails the check against the model goes to the general search.
+///
+/// ```
+/// use remat_formulations::solve::{Answered, ModelSettings, solve_model};
+/// use remat_lp::{ModelBuilder, Sense};
+///
+/// let mut b = ModelBuilder::new(Sense::Maximise);
+/// let x = b.add_col(3.0, 0.0..=9.0);
+/// b.set_integer(x, true);
+/// b.add_row(..=5.0, [(x, 2.0)]);
+/// let model = std::sync::Arc::new(b.build()?);
+/// let Answered::Integer { result, .. } = solve_model(&model, &ModelSettings::default(), Default::default())? else {
+///     panic!("x is an integer");
+/// };
+/// assert_eq!(result.solution.map(|s| s.objective), Some(6.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`SolveError`] for settings that make no sense, and files that cannot be read or written.
+pub fn solve_model(
+    model: &Arc<Model>,
+    settings: &ModelSettings,
+    control: Control,
+) -> Result<Answered, SolveError> {
+    let integers = (0..model.num_cols()).any(|c| model.is_integer(ColId(c as u32)));
+    let certified = control.certificate.is_some();
+    if !integers && !certified {
+        return Ok(Answered::Linear(linear(model, settings)));
+    }
+    let general = !settings.recognise
+        || certified
+        || control.checkpoint.is_some()
+        || control.resume.is_some()
+        || !control.observers.is_empty()
+        || settings.mip.pool_size > 1
+        || settings.mip.limits.ticks.is_some()
+        || settings.mip.limits.memory_bytes.is_some();
+    if !general
+        && let Some(recognised) = recognise(model)
+        && let Some(result) = solve_recognised(model, &recognised, &settings.mip)
+    {
+        return Ok(Answered::Integer {
+            result,
+            recognised_nodes: Some(recognised.instance.len()),
+        });
+    }
+    let solver = Solver::new(model.clone(), settings.mip.clone()).with_control(control);
+    Ok(Answered::Integer {
+        result: solver.run()?,
+        recognised_nodes: None,
+    })
+}
+
+fn linear(model: &Arc<Model>, settings: &ModelSettings) -> Linear {
+    let limits = &settings.mip.limits;
+    let never = Arc::new(AtomicBool::new(false));
+    let interrupt = limits.interrupt.as_ref().unwrap_or(&never);
+    let limit = limits.seconds.map(Duration::from_secs_f64);
+    let linear = LinearSettings {
+        time_limit: settings.linear.time_limit.or(limit),
+        ..settings.linear.clone()
+    };
+    solve_linear(model, &linear, &**interrupt)
+}
+
+/// Solves Checkmate's program as such; `None` where the answer fails the check against the model.
+fn solve_recognised(
+    model: &Model,
+    recognised: &Recognised,
+    settings: &mip::Settings,
+) -> Option<SolveResult> {
+    let limits = &settings.limits;
+    let how = Settings {
+        time_limit: limits.seconds.map(Duration::from_secs_f64),
+        nodes: limits.nodes.unwrap_or(u64::MAX),
+        // A program from a file is solved to its end unless a limit is set.
+        iterations: u64::MAX,
+        threads: settings.threads,
+        seed: settings.seed,
+        ..Settings::default().with_gap(settings.relative_gap)
+    };
+    let never = Arc::new(AtomicBool::new(false));
+    let interrupt = limits.interrupt.as_ref().unwrap_or(&never);
+    let starts = settings.starts.iter();
+    let starts: Vec<_> = starts.filter_map(|x| recognised.schedule(x)).collect();
+    let formulation = CheckmateFormulation::new(recognised.instance.clone());
+    let outcome = formulation
+        .solve(recognised.budget_bytes, &starts, &how, &**interrupt)
+        .ok()?;
+    answer(model, recognised, &outcome, settings)
+}
+
+/// The outcome in the model's terms.
+fn answer(
+    model: &Model,
+    recognised: &Recognised,
+    outcome: &Outcome<remat_instances::schedule::CheckmateSchedule>,
+    settings: &mip::Settings,
+) -> Option<SolveResult> {
+    let mut solution = None;
+    if let Some(schedule) = &outcome.schedule {
+        let x = recognised.point(schedule);
+        let objective = check_point(model, &x, TOLERANCE).ok()?;
+        solution = Some(Solution {
+            objective,
+            x,
+            found_by: "checkmate",
+        });
+    }
+    let (sign, worst) = match model.sense() {
+        Sense::Minimise => (1.0, f64::INFINITY),
+        Sense::Maximise => (-1.0, f64::NEG_INFINITY),
+    };
+    let mut dual_bound = match outcome.status {
+        Status::Infeasible => worst,
+        _ => recognised.objective(outcome.bound),
+    };
+    let mut status = match outcome.status {
+        Status::Optimal => SolveStatus::Optimal,
+        Status::Infeasible => SolveStatus::Infeasible,
+        Status::Interrupted => SolveStatus::Interrupted,
+        Status::Feasible | Status::Limit if settings.limits.seconds.is_some() => {
+            SolveStatus::TimeLimit
+        }
+        Status::Feasible | Status::Limit => SolveStatus::NodeLimit,
+    };
+    // Only what is better than the cutoff is wanted.
+    if let Some(cutoff) = settings.cutoff {
+        solution = solution.filter(|s| sign * s.objective < sign * cutoff);
+        if solution.is_none() && sign * dual_bound >= sign * cutoff {
+            (status, dual_bound) = (SolveStatus::Infeasible, worst);
+        }
+        if solution.is_none() && status == SolveStatus::Optimal {
+            // Optimal within the gap, and above the cutoff: between the two nothing is proven.
+            status = SolveStatus::NodeLimit;
+        }
+    }
+    Some(SolveResult {
+        status,
+        pool: solution.iter().cloned().collect(),
+        solution,
+        certificate_problem: None,
+        dual_bound,
+        info: Info {
+            nodes: outcome.nodes,
+            lp_iterations: outcome.lp_iterations,
+            seconds: outcome.seconds,
+            root_bound: f64::NAN,
+            ..Info::default()
+        },
+    })
+}

@@ -1,0 +1,76 @@
+//! The search: the same for every formulation.
+//!
+//! First the root relaxation is solved in one thread while the others anneal. Then the tree is searched by all threads; what
+//! its relaxations retain is rounded and annealed at low temperatures, which finds better schedules than annealing alone.
+//! With a time limit the first phase ends when the root does, or the limit comes; without one it does a fixed amount of
+//! work, so that the answer depends on instance, budget and settings alone.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `phases` | the root beside the annealing, then the tree |
+//! | `annealing` | annealing in its places |
+//! | `state` | what both phases share, the time, and when to end |
+
+mod annealing;
+mod phases;
+mod state;
+
+use super::ticker;
+use super::{Listener, Outcome, Problem, Settings, SolveError};
+use state::Shared;
+use std::sync::PoisonError;
+use std::time::Instant;
+
+/// Solves where keeping everything does not fit. `bound` is a lower bound on the cost of every schedule.
+pub(super) fn run<P: Problem>(
+    problem: &P,
+    budget_bytes: u64,
+    bound: u64,
+    settings: &Settings,
+    listener: &dyn Listener,
+    clock: &Instant,
+) -> Result<Outcome<P::Schedule>, SolveError> {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(settings.threads)
+        .build()
+        .map_err(|source| SolveError::Threads {
+            threads: settings.threads,
+            source,
+        })?;
+    let shared = Shared::new(problem, settings, listener, clock, bound);
+    let tree = ticker::ticking(
+        || shared.tick(),
+        &shared.stop,
+        || {
+            let root = phases::root_and_annealing(&shared, &pool);
+            root.and_then(|root| pool.install(|| phases::tree(root, &shared)))
+        },
+    );
+    let incumbents = &shared.incumbents;
+    let mut outcome = Outcome {
+        lp_iterations: incumbents.pivots(),
+        nodes: incumbents.nodes(),
+        moves: incumbents.moves(),
+        proof: tree.and_then(|tree| problem.proof(&tree)),
+        ..Outcome::new(incumbents.bound())
+    };
+    if incumbents.is_infeasible() {
+        outcome.infeasible_because =
+            Some("the relaxation over all schedules has no point within the budget".to_owned());
+    }
+    let population = shared
+        .population
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
+    if let Some(found) = population.best() {
+        let (schedule, replay) = problem.judge(found.clone())?;
+        if replay.peak_bytes > budget_bytes {
+            return Err(SolveError::OverBudget {
+                peak_bytes: replay.peak_bytes,
+                budget_bytes,
+            });
+        }
+        outcome.take(schedule, replay);
+    }
+    Ok(outcome)
+}

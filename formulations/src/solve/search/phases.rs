@@ -1,0 +1,140 @@
+//! The two phases of a solve.
+
+use super::annealing::{BesideRoot, FIRST_MOVES_PER_NODE};
+use super::state::{Shared, locked};
+use crate::anneal::PortfolioSettings;
+use crate::solve::Problem;
+use crate::solve::ticker::{StopOnPanic, joined};
+use remat_instances::schedule::BitMatrix;
+use remat_solver::price::{self, Root, RootSettings, TreeEnd, TreeProof, TreeSettings};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Rounds without a better schedule after which the annealing ends, when no time limit is given.
+const IDLE_ROUNDS: u32 = 6;
+/// Share of the time limit that a round beside the root gets at most.
+const ROUND_SHARE: f64 = 0.1;
+
+/// The first phase; the root, if there is a tree to search below it.
+pub(super) fn root_and_annealing<P: Problem>(
+    shared: &Shared<'_, P>,
+    pool: &rayon::ThreadPool,
+) -> Option<Root<P::Program>> {
+    let settings = shared.settings;
+    let left = settings
+        .time_limit
+        .map(|limit| limit.saturating_sub(shared.clock.elapsed()));
+    let (rounds, idle_rounds) = match left {
+        Some(_) => (u32::MAX, u32::MAX),
+        None => (settings.rounds, IDLE_ROUNDS),
+    };
+    let portfolio = PortfolioSettings {
+        seed: settings.seed,
+        moves_per_node: shared.moves_per_node(FIRST_MOVES_PER_NODE),
+        rounds,
+        idle_rounds,
+        time_limit: left,
+        round_share: ROUND_SHARE,
+        target: shared.incumbents.bound(),
+    };
+    let root_done = AtomicBool::new(false);
+    let timed = shared.is_timed();
+    // What is known before the root begins, it can have without a limit, too: the answer is the same each time.
+    let first = (!timed).then(|| pool.install(|| shared.problem.known(None)));
+    if let Some(best) = first.iter().flatten().min_by_key(|found| found.cost) {
+        shared.offer(best);
+    }
+    std::thread::scope(|scope| {
+        let _stop = StopOnPanic(&shared.stop);
+        let root = shared.program.clone().map(|program| {
+            scope.spawn(|| {
+                let _stop = StopOnPanic(&shared.stop);
+                let _done = StopOnPanic(&root_done);
+                let root = root(program, shared);
+                root_done.store(true, Ordering::Relaxed);
+                root
+            })
+        });
+        pool.install(|| {
+            let mut population = locked(&shared.population);
+            let known = first.unwrap_or_else(|| shared.problem.known(left));
+            known.into_iter().for_each(|found| population.admit(found));
+            let beside = BesideRoot {
+                shared,
+                root_done: &root_done,
+            };
+            shared.anneal(&mut population, &portfolio, &beside);
+            // Nothing is better than what meets the bound.
+            if population
+                .best()
+                .is_some_and(|best| best.cost <= portfolio.target)
+            {
+                shared.stop.store(true, Ordering::Relaxed);
+            }
+        });
+        if timed && shared.is_closed() {
+            shared.stop.store(true, Ordering::Relaxed);
+        }
+        root.and_then(joined)
+    })
+}
+
+/// Solves the root. What it cannot do leaves the combinatorial bound standing.
+fn root<P: Problem>(program: Arc<P::Program>, shared: &Shared<'_, P>) -> Option<Root<P::Program>> {
+    let settings = RootSettings {
+        stop: Some(shared.stop.clone()),
+        ..RootSettings::default()
+    };
+    let incumbents = &shared.incumbents;
+    let root = Root::solve(program, &settings, None, incumbents).ok()?;
+    let known = incumbents.bound();
+    let bound = if root.is_infeasible() {
+        known
+    } else {
+        root.safe_bound()
+    };
+    incumbents.note_tree(bound, 0, root.iterations());
+    if root.is_infeasible() {
+        incumbents.prove_infeasible();
+    }
+    Some(root)
+}
+
+/// The second phase; what proves the bound, if that is wanted.
+pub(super) fn tree<P: Problem>(
+    mut root: Root<P::Program>,
+    shared: &Shared<'_, P>,
+) -> Option<TreeProof<P::Program>> {
+    let settings = shared.settings;
+    let of_root = settings.prove.then(|| root.proof());
+    if root.is_infeasible() || shared.is_stopped() || shared.is_closed() {
+        return of_root;
+    }
+    // The combinatorial bound may be above the root's.
+    root.learn_bound(shared.incumbents.bound());
+    if let Some(program) = &shared.program {
+        let near = |t: &f64| shared.problem.near(program, root.point(), *t);
+        let near: Vec<BitMatrix> = P::THRESHOLDS.iter().rev().map(near).collect();
+        shared.polish(&near);
+    }
+    let tree = TreeSettings {
+        gap: settings.gap,
+        beyond: shared.has_overtime(),
+        nodes: settings.nodes,
+        iterations: match shared.is_timed() {
+            true => u64::MAX,
+            false => settings.iterations,
+        },
+        lanes: settings.tree_lanes(),
+        prove: settings.prove,
+        ..TreeSettings::default()
+    };
+    // What the tree cannot do leaves the bound so far standing.
+    let Ok(outcome) = price::search(root, &tree, &shared.incumbents, shared) else {
+        return of_root;
+    };
+    if outcome.end == TreeEnd::Infeasible {
+        shared.incumbents.prove_infeasible();
+    }
+    outcome.proof
+}

@@ -1,0 +1,153 @@
+//! What both phases of a solve share: what is known, the time, and when to end.
+
+use crate::anneal::Population;
+use crate::solve::{Listener, Problem, Progress, Settings};
+use remat_instances::schedule::BitMatrix;
+use remat_solver::price::{self, Incumbents};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Share of the time limit that is annealed at a time during the tree, once there is a schedule: on large general graphs
+/// moves are slow, and the tree must have its turn.
+const TURN_SHARE: f64 = 1.0 / 16.0;
+/// Shares of the time limit that the search goes on at least and at most once the gap is met.
+const OVERTIME_SHARES: [f64; 2] = [0.02, 0.5];
+
+/// What both phases share.
+pub(super) struct Shared<'a, P: Problem> {
+    pub problem: &'a P,
+    pub program: Option<Arc<P::Program>>,
+    pub settings: &'a Settings,
+    listener: &'a dyn Listener,
+    pub clock: &'a Instant,
+    /// When the gap was met.
+    met: OnceLock<Duration>,
+    pub incumbents: Incumbents<P::Program>,
+    pub population: Mutex<Population>,
+    /// Retained sets near a relaxation that nobody has polished yet.
+    pub starts: Mutex<Vec<BitMatrix>>,
+    /// Time is over, or the user asks, or nothing better is possible.
+    pub stop: Arc<AtomicBool>,
+    /// Calls of the annealing during the tree.
+    pub calls: AtomicU64,
+    pub turns: Turns,
+}
+
+/// Annealing during the tree.
+#[derive(Default)]
+pub(super) struct Turns {
+    /// Work so far, in moves of Checkmate's.
+    pub polishing: AtomicU64,
+    pub renewing: AtomicU64,
+    /// Moves of the next round's runs, for each node.
+    pub pace: AtomicU64,
+}
+
+/// What another thread left behind a lock is whole: nothing panics between two writes.
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<'a, P: Problem> Shared<'a, P> {
+    pub fn new(
+        problem: &'a P,
+        settings: &'a Settings,
+        listener: &'a dyn Listener,
+        clock: &'a Instant,
+        bound: u64,
+    ) -> Self {
+        Shared {
+            problem,
+            program: problem.program(),
+            settings,
+            listener,
+            clock,
+            met: OnceLock::new(),
+            // Without a time limit nobody listens: the answer must not depend on who is faster.
+            incumbents: Incumbents::new(bound, settings.time_limit.is_some()),
+            population: Mutex::new(Population::default()),
+            starts: Mutex::new(Vec::new()),
+            stop: Arc::new(AtomicBool::new(false)),
+            calls: AtomicU64::new(0),
+            turns: Turns::default(),
+        }
+    }
+
+    /// Ends what is to end, and shows where the solve stands.
+    pub fn tick(&self) {
+        let limit = self.settings.time_limit;
+        let late = limit.is_some_and(|limit| self.clock.elapsed() >= limit);
+        if late || self.is_over() {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+        self.listener.progress(&self.progress());
+    }
+
+    pub fn is_timed(&self) -> bool {
+        self.settings.time_limit.is_some()
+    }
+
+    pub fn is_stopped(&self) -> bool {
+        self.listener.is_interrupted() || self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Whether the best schedule is proven within the gap, and overtime, if there is any, has come to its end.
+    pub fn is_closed(&self) -> bool {
+        let bound = self.incumbents.bound();
+        let Some(best) = self.incumbents.best() else {
+            return false;
+        };
+        let open = best.saturating_sub(bound);
+        if open as f64 > self.settings.gap * best as f64 {
+            return false;
+        }
+        let met = *self.met.get_or_init(|| self.clock.elapsed());
+        open == 0 || self.clock.elapsed() >= met + self.overtime(met)
+    }
+
+    /// Whether the search may go on once the gap is met.
+    pub fn has_overtime(&self) -> bool {
+        self.is_timed() && !self.settings.prove && self.settings.overtime > 0.0
+    }
+
+    /// For how long it does so if the gap was met after the time `met`.
+    fn overtime(&self, met: Duration) -> Duration {
+        match self.settings.time_limit {
+            Some(limit) if self.has_overtime() => {
+                let [least, most] = OVERTIME_SHARES.map(|share| share * limit.as_secs_f64());
+                let wanted = self.settings.overtime * met.as_secs_f64();
+                Duration::from_secs_f64(wanted.clamp(least, most))
+            }
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// Whether annealing beside the tree ends.
+    pub fn is_over(&self) -> bool {
+        self.is_stopped() || (self.is_timed() && self.is_closed())
+    }
+
+    /// Time for annealing before the tree goes on. As long as nothing fits, it waits.
+    pub fn turn(&self) -> Option<Duration> {
+        let limit = self.settings.time_limit;
+        let limit = limit.filter(|_| self.incumbents.best().is_some());
+        limit.map(|limit| limit.mul_f64(TURN_SHARE))
+    }
+
+    /// Whether there is a schedule, and it costs far more than the bound.
+    pub fn is_far(&self) -> bool {
+        let (best, bound) = (self.incumbents.best(), self.incumbents.bound());
+        best.is_some_and(|best| price::is_far(best, bound))
+    }
+
+    fn progress(&self) -> Progress {
+        Progress {
+            seconds: self.clock.elapsed().as_secs_f64(),
+            objective: self.incumbents.best(),
+            bound: self.incumbents.bound(),
+            moves: self.incumbents.moves(),
+            nodes: self.incumbents.nodes(),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Settings of a solve.
+
+use std::time::Duration;
+
+/// Rounds of annealing when no time limit is given.
+const DEFAULT_ROUNDS: u32 = 24;
+/// Simplex iterations of the tree when no time limit is given.
+const DEFAULT_ITERATIONS: u64 = 500_000;
+/// Relative gap at which an answer counts as optimal where none is named.
+const DEFAULT_GAP: f64 = 1e-4;
+/// Time beyond the default gap, in multiples of what it took to meet it.
+const DEFAULT_OVERTIME: f64 = 4.0;
+/// Nodes of the tree side by side where the work is fixed.
+const DEFAULT_LANES: usize = 4;
+
+/// How to solve: limits, the gap, threads and the seed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// End after this time. Without a limit the work is fixed, and the answer depends on instance, budget and settings
+    /// alone, on any number of threads.
+    pub time_limit: Option<Duration>,
+    /// Relative gap `(objective - bound) / objective` at which the answer counts as optimal, 1e-4 where none is named.
+    pub gap: f64,
+    /// With a time limit: once the gap is met, the search goes on for so many times as long as that took, towards a gap of
+    /// 0, unless this is 0; at least for a fiftieth of the limit, at most for half of it. Not together with `prove`.
+    pub overtime: f64,
+    /// Rounds of annealing at most when there is no time limit.
+    pub rounds: u32,
+    /// Simplex iterations of the tree at most when there is no time limit.
+    pub iterations: u64,
+    /// Nodes of the tree at most.
+    pub nodes: u64,
+    /// Worker threads; 0 for one per core. Changes the time, not the answer.
+    pub threads: usize,
+    /// Nodes of the tree solved side by side, each with a relaxation of its own; changes the tree. 0 for four, and with a
+    /// time limit for as many as there are threads, if these are more.
+    pub lanes: usize,
+    /// Seed of all random choices.
+    pub seed: u64,
+    /// Whether a proof of the bound is collected ([`Outcome::proof`](super::Outcome::proof)).
+    pub prove: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            time_limit: None,
+            gap: DEFAULT_GAP,
+            overtime: DEFAULT_OVERTIME,
+            rounds: DEFAULT_ROUNDS,
+            iterations: DEFAULT_ITERATIONS,
+            nodes: u64::MAX,
+            threads: 0,
+            lanes: 0,
+            seed: 0,
+            prove: false,
+        }
+    }
+}
+
+impl Settings {
+    /// The same, ending at a gap that somebody named: nothing is searched beyond it.
+    pub fn with_gap(self, gap: f64) -> Self {
+        Settings {
+            gap,
+            overtime: 0.0,
+            ..self
+        }
+    }
+
+    /// Number of worker threads: that of the cores where it is not set.
+    pub fn worker_threads(&self) -> usize {
+        match self.threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        }
+    }
+
+    /// Nodes of the tree solved side by side.
+    pub(crate) fn tree_lanes(&self) -> usize {
+        match (self.lanes, self.time_limit) {
+            (0, Some(_)) => self.worker_threads().max(DEFAULT_LANES),
+            (0, None) => DEFAULT_LANES,
+            (lanes, _) => lanes,
+        }
+    }
+}
