@@ -56,7 +56,7 @@ fn by_tree(instance: &Instance, budget: u64, cuts: bool) -> Answer {
 fn by_search(instance: &Instance, budget: u64, threads: usize) -> Answer {
     let found = solved(instance, budget, threads).map_err(|e| e.to_string())?;
     match found.status {
-        Status::Optimal | Status::Infeasible => Ok(found.objective),
+        Status::Optimal | Status::Infeasible => Ok(found.cost()),
         other => Err(format!("{other:?}, bound {}", found.bound)),
     }
 }

@@ -11,7 +11,6 @@
 
 use remat_bb::report::Table;
 use remat_bench::optimum::{Answer as Optimum, by_highs};
-use remat_formulations::monet;
 use remat_formulations::monet::interval::Graph;
 use remat_formulations::monet::original::{Decision, Original};
 use remat_formulations::solve::{Settings, Status};
@@ -25,9 +24,9 @@ use remat_solver::price::{
 use remat_tests::graphs::Numbers;
 use remat_tests::monet::{Mode, schedule, training};
 use remat_tests::monet_optimum;
+use remat_tests::whole;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Columns up to which enumeration is quick.
@@ -141,12 +140,12 @@ fn answer(mode: Mode, seed: u64, seconds: Option<f64>) -> Result<Answer, String>
         let settings = Settings {
             time_limit: Some(Duration::from_secs_f64(seconds)),
             threads: 1,
-            ..Settings::new(budget)
+            overtime: 0.0,
+            ..Settings::default()
         };
-        let never = AtomicBool::new(false);
-        let found = monet::solve(&instance, &settings, &[], &never, &|_| {});
+        let found = whole::monet(&instance, budget, &[], &settings);
         let found = found.map_err(|e| e.to_string())?;
-        searched = Some((found.status, found.objective, found.bound));
+        searched = Some((found.status, found.cost(), found.bound));
     }
     Ok(Answer {
         tree,

@@ -1,11 +1,13 @@
 //! What may be written on the command line.
 
 mod exec;
+mod groups;
 mod mip;
 
 pub use exec::{
     ClockChoice, DeviceArguments, ExecArguments, ProfileArguments, TrainCheckArguments,
 };
+pub use groups::{FormulationOption, SolveOptions, WorkerOptions};
 pub use mip::{CheckArguments, MipArguments};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -26,7 +28,7 @@ Rematerialization plans for training neural networks in less memory.
 
 A training step keeps activations until the backward pass needs them. With less memory than that, some are dropped and \
 computed again. remat-bb finds which, and when, at the least cost: it reads a training graph with costs and sizes, \
-takes a memory budget, and writes an executable plan with a proven bound on how much better any other plan could be.
+takes a memory budget, and writes an executable plan with a proven bound on how much better any other stage schedule could be.
 
 INSTANCE is everywhere a JSON file (remat-instance/1 or a NetworkX node-link graph, plain or gzipped), or a model of \
 the built-in zoo such as zoo:resnet50?batch=184&device=v100 (quote it: & means something to a shell).";
@@ -155,25 +157,6 @@ pub enum Command {
     Completions(CompletionsArguments),
 }
 
-/// The integer programs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Formulation {
-    /// One implementation of each node, recomputed in any stage (Jain et al., MLSys 2020)
-    Checkmate,
-    /// Implementations, masks and in-place operators are chosen too (Shah et al., ICLR 2021)
-    Monet,
-}
-
-impl Formulation {
-    /// The name as on the command line.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Formulation::Checkmate => "checkmate",
-            Formulation::Monet => "monet",
-        }
-    }
-}
-
 /// `remat-bb solve`
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
@@ -194,22 +177,12 @@ pub struct SolveArguments {
     /// Memory budget, everything included: bytes, an amount (6GiB, 5.5GB), or a share of the peak without recomputation (60%)
     #[arg(short, long, value_name = "B")]
     pub budget: String,
-    /// Integer program to solve [default: monet where the instance offers choices that only it knows, else checkmate]
-    #[arg(short, long, value_enum, value_name = "F")]
-    pub formulation: Option<Formulation>,
-    /// End after this time: seconds, or with a unit (90s, 10m, 2h)
-    #[arg(short, long, value_name = "TIME", value_parser = parse_duration)]
-    pub time_limit: Option<Duration>,
-    /// Relative gap between cost and bound at which to end, optimal: a fraction or a percentage [default: 0.01%; with a time limit the
-    /// search then goes on for four times as long again, at most for half of the limit, for what is better still]
-    #[arg(short, long, value_name = "GAP", value_parser = parse_gap)]
-    pub gap: Option<f64>,
-    /// Worker threads; 0 for one per core
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
-    pub threads: u16,
-    /// Seed of all random choices
-    #[arg(long, value_name = "K", default_value_t = 0)]
-    pub seed: u64,
+    /// The formulation
+    #[command(flatten)]
+    pub program: FormulationOption,
+    /// Limits, threads and seed
+    #[command(flatten)]
+    pub solve: SolveOptions,
     /// Write the plan here, as remat-plan/1 JSON
     #[arg(short, long, value_name = "PLAN.json")]
     pub out: Option<PathBuf>,
@@ -248,21 +221,12 @@ pub struct SweepArguments {
     /// Budgets: FROM..TO:COUNT (evenly spaced, both ends included) or a list with commas; each as for `solve`
     #[arg(short, long, value_name = "BUDGETS", default_value = "40%..100%:20")]
     pub budgets: String,
-    /// Integer program whose semantics hold [default: as for `solve`]
-    #[arg(short, long, value_enum, value_name = "F")]
-    pub formulation: Option<Formulation>,
-    /// End the solve of each budget after this time. Without it the work of each is fixed
-    #[arg(short, long, value_name = "TIME", value_parser = parse_duration)]
-    pub time_limit: Option<Duration>,
-    /// Relative gap between cost and bound that counts as optimal: a fraction or a percentage
-    #[arg(short, long, value_name = "GAP", default_value = "0.01%", value_parser = parse_gap)]
-    pub gap: f64,
-    /// Worker threads; 0 for one per core
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
-    pub threads: u16,
-    /// Seed of all random choices
-    #[arg(long, value_name = "K", default_value_t = 0)]
-    pub seed: u64,
+    /// The formulation
+    #[command(flatten)]
+    pub program: FormulationOption,
+    /// Limits, threads and seed
+    #[command(flatten)]
+    pub solve: SolveOptions,
     /// Leave out the known heuristics
     #[arg(long)]
     pub no_baselines: bool,
@@ -307,12 +271,9 @@ pub struct MaxBatchArguments {
     /// End the solve of each batch size after this time, undecided
     #[arg(short, long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
     pub time_limit: Duration,
-    /// Worker threads; 0 for one per core
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
-    pub threads: u16,
-    /// Seed of all random choices
-    #[arg(long, value_name = "K", default_value_t = 0)]
-    pub seed: u64,
+    /// Threads and seed
+    #[command(flatten)]
+    pub workers: WorkerOptions,
     /// Leave out the known heuristics
     #[arg(long)]
     pub no_baselines: bool,
@@ -381,9 +342,9 @@ pub struct BaselinesArguments {
     /// Memory budget, as for `solve`
     #[arg(short, long, value_name = "B")]
     pub budget: String,
-    /// Integer program whose semantics hold [default: as for `solve`]
-    #[arg(short, long, value_enum, value_name = "F")]
-    pub formulation: Option<Formulation>,
+    /// The formulation
+    #[command(flatten)]
+    pub program: FormulationOption,
     /// Draw overhead against memory for all heuristics here
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
@@ -413,9 +374,9 @@ pub struct ShowArguments {
     pub instance: String,
     /// Plan or schedule file
     pub plan: Option<PathBuf>,
-    /// Integer program whose semantics hold [default: as for `solve`]
-    #[arg(short, long, value_enum, value_name = "F")]
-    pub formulation: Option<Formulation>,
+    /// The formulation
+    #[command(flatten)]
+    pub program: FormulationOption,
     /// Budget to draw and compare with, in place of the one that the plan records
     #[arg(short, long, value_name = "B")]
     pub budget: Option<String>,

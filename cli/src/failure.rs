@@ -1,9 +1,10 @@
 //! What can go wrong, how it is shown, and the exit codes.
 
 use miette::Diagnostic;
-use remat_formulations::solve::SolveError;
+use remat_formulations::solve::{PlanError, SolveError};
 use remat_instances::budget::BudgetError;
 use remat_instances::instance::InstanceError;
+use remat_instances::replayed::ReplayedError;
 use remat_instances::simulate::ReplayError;
 use remat_instances::zoo::ZooError;
 use std::io::{IsTerminal, Write};
@@ -85,6 +86,9 @@ pub enum Failure {
     /// The executor failed.
     #[error(transparent)]
     Exec(#[from] remat_gpu_exec::ExecError),
+    /// The plan of what was found could not be made: a defect.
+    #[error("{0}")]
+    Plan(Box<PlanError>),
     /// The solver failed.
     #[error("{0}")]
     Solve(Box<SolveError>),
@@ -122,6 +126,36 @@ pub enum Failure {
     /// A picture could not be drawn.
     #[error("cannot draw the picture: {0}")]
     Draw(String),
+}
+
+impl From<ReplayedError> for Failure {
+    fn from(error: ReplayedError) -> Self {
+        match error {
+            ReplayedError::Read(error) => Failure::Read(error),
+            ReplayedError::OtherInstance {
+                file,
+                made_for,
+                found,
+            } => Failure::OtherInstance {
+                file,
+                made_for,
+                found,
+            },
+            ReplayedError::Replay { file, problem } => Failure::Replay { file, problem },
+        }
+    }
+}
+
+impl From<PlanError> for Failure {
+    fn from(error: PlanError) -> Self {
+        Failure::Plan(Box::new(error))
+    }
+}
+
+impl From<SolveError> for Failure {
+    fn from(error: SolveError) -> Self {
+        Failure::Solve(Box::new(error))
+    }
 }
 
 /// Sets how errors look: graphical with colours on a terminal, unbroken lines where a program reads them.

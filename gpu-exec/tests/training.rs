@@ -4,28 +4,25 @@ mod common;
 
 use common::{Case, GOOGLENET, GPT2, MOBILENET, RESNET, UNET, VGG, monet_schedule, plain, program};
 use remat_formulations::baselines;
-use remat_formulations::monet;
-use remat_formulations::solve::{self, Settings};
+use remat_formulations::checkmate::CheckmateFormulation;
+use remat_formulations::monet::MonetFormulation;
+use remat_formulations::monet::{self, MonetFormulation};
+use remat_formulations::solve::{Settings, Solvable};
 use remat_gpu_exec::{Device, ExecError, run};
 use remat_instances::instance::{Instance, NodeKind};
 use remat_instances::plan::{Plan, Register, Step};
 use remat_instances::schedule::MonetSchedule;
 use remat_instances::simulate;
-use std::sync::atomic::AtomicBool;
 
 /// Little work, the same each time: whatever it finds is checked.
-fn settings(budget_bytes: u64) -> Settings {
+fn settings() -> Settings {
     Settings {
         rounds: 1,
         iterations: 1_000,
         nodes: 1,
         threads: 1,
-        ..Settings::new(budget_bytes)
+        ..Settings::default()
     }
-}
-
-fn never() -> AtomicBool {
-    AtomicBool::new(false)
 }
 
 /// Plans of Checkmate's program: those of all combinatorial baselines, checkpoint-all and sqrt(n) among them, and its own
@@ -60,11 +57,9 @@ fn checkmate(model: &str) {
         least_peak < case.plain_peak,
         "{model}: nothing saves memory"
     );
-    let settings = Settings {
-        starts: vec![start],
-        ..settings(least_peak.midpoint(case.plain_peak))
-    };
-    let outcome = solve::solve(&case.instance, &settings, &never(), &|_| {});
+    let budget = least_peak.midpoint(case.plain_peak);
+    let program = CheckmateFormulation::new(case.instance.clone());
+    let outcome = program.solve(budget, &[start], &settings(), &());
     let schedule = outcome.expect("a graph to solve").schedule;
     let schedule = schedule.expect("the start fits");
     let plan = Plan::from_checkmate(&case.instance, &schedule).expect("a plan");
@@ -129,8 +124,9 @@ fn own_and_stored(case: &mut Case, used: &mut [Vec<bool>]) {
     let [a, b] = stored;
     let start = if peak(&a) < peak(&b) { a } else { b };
     assert!(peak(&start) < plain_peak, "{model}: nothing saves memory");
-    let settings = settings(peak(&start).midpoint(plain_peak));
-    let outcome = monet::solve(&instance, &settings, &[start], &never(), &|_| {});
+    let budget = peak(&start).midpoint(plain_peak);
+    let program = MonetFormulation::new(instance.clone()).expect("a loss");
+    let outcome = program.solve(budget, &[start], &settings(), &());
     let schedule = outcome.expect("a graph to solve").schedule;
     check("remat-bb", &schedule.expect("the start fits"));
 }

@@ -10,6 +10,7 @@
 //! | [`schedule`] | which node is computed, and which tensor is kept, in which stage |
 //! | [`simulate`] | the judge: replays a schedule or a plan, step by step |
 //! | [`plan`] | a schedule as a program of `allocate`, `compute`, `deallocate` |
+//! | [`replayed`] | plan and schedule files, read and replayed |
 //! | [`explain`] | a plan in words: what is recomputed, when, and what it saves |
 //!
 //! Arrows point one way: [`simulate`] judges what solvers make and borrows nothing from them.
@@ -34,6 +35,7 @@ pub mod explain;
 pub mod formats;
 pub mod instance;
 pub mod plan;
+pub mod replayed;
 pub mod schedule;
 pub mod simulate;
 pub mod zoo;
@@ -41,3 +43,5 @@ pub mod zoo;
 pub use budget::Budget;
 pub use formats::{read, read_bytes, write_instance};
 pub use instance::{Instance, NodeId};
+pub use replayed::{Replayed, replayed};
+pub use schedule::Semantics;

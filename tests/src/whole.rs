@@ -1,19 +1,51 @@
-//! The whole search, to the end: no time limit, a gap of 0, one round of annealing.
+//! The whole search, on the programs by name.
 
-use remat_formulations::solve::{Outcome, Settings, SolveError, solve};
+use remat_formulations::checkmate::CheckmateFormulation;
+use remat_formulations::monet::MonetFormulation;
+use remat_formulations::solve::{Outcome, Settings, Solvable, SolveError};
 use remat_instances::Instance;
-use std::sync::atomic::AtomicBool;
+use remat_instances::schedule::{CheckmateSchedule, MonetSchedule};
 
-/// What the search comes to, whatever is proven in the end.
+/// What the search comes to by Checkmate's program, to the end: no time limit, a gap of 0, one round of annealing.
 ///
 /// # Errors
-/// Those of [`solve`].
-pub fn solved(instance: &Instance, budget: u64, threads: usize) -> Result<Outcome, SolveError> {
+/// Those of a solve.
+pub fn solved(
+    instance: &Instance,
+    budget_bytes: u64,
+    threads: usize,
+) -> Result<Outcome<CheckmateSchedule>, SolveError> {
     let settings = Settings {
         gap: 0.0,
         rounds: 1,
         threads,
-        ..Settings::new(budget)
+        ..Settings::default()
     };
-    solve(instance, &settings, &AtomicBool::new(false), &|_| ())
+    checkmate(instance, budget_bytes, &[], &settings)
+}
+
+/// A solve of Checkmate's program.
+///
+/// # Errors
+/// Those of a solve.
+pub fn checkmate(
+    instance: &Instance,
+    budget_bytes: u64,
+    starts: &[CheckmateSchedule],
+    settings: &Settings,
+) -> Result<Outcome<CheckmateSchedule>, SolveError> {
+    CheckmateFormulation::new(instance.clone()).solve(budget_bytes, starts, settings, &())
+}
+
+/// A solve of MONeT's program.
+///
+/// # Errors
+/// Those of a solve.
+pub fn monet(
+    instance: &Instance,
+    budget_bytes: u64,
+    starts: &[MonetSchedule],
+    settings: &Settings,
+) -> Result<Outcome<MonetSchedule>, SolveError> {
+    MonetFormulation::new(instance.clone())?.solve(budget_bytes, starts, settings, &())
 }

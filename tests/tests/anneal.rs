@@ -2,18 +2,20 @@
 
 use remat_formulations::anneal::{Flip, Graph, State};
 use remat_formulations::bound;
-use remat_formulations::solve::{Settings, Status, solve};
+use remat_formulations::solve::{Outcome, Settings, Status};
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 use remat_instances::simulate;
 use remat_tests::brute;
 use remat_tests::graphs::{self, Numbers};
-use std::sync::atomic::AtomicBool;
+use remat_tests::whole;
 
 fn run(
     instance: &remat_instances::Instance,
+    budget_bytes: u64,
+    starts: &[CheckmateSchedule],
     settings: &Settings,
-) -> remat_formulations::solve::Outcome {
-    solve(instance, settings, &AtomicBool::new(false), &|_| ()).expect("solve")
+) -> Outcome<CheckmateSchedule> {
+    whole::checkmate(instance, budget_bytes, starts, settings).expect("solve")
 }
 
 /// A flip anywhere, of any range.
@@ -127,11 +129,12 @@ fn small_graphs_are_solved_to_the_optimum() {
             threads: 1,
             rounds: 2,
             seed,
-            ..Settings::new(budget)
+            ..Settings::default()
         };
-        let outcome = run(&instance, &settings);
+        let outcome = run(&instance, budget, &[], &settings);
         assert_eq!(
-            outcome.objective, best,
+            outcome.cost(),
+            best,
             "seed {seed}, budget {budget} of {peak}"
         );
         match best {
@@ -169,15 +172,17 @@ fn threads_do_not_change_the_answer() {
         .map(|threads| {
             let outcome = run(
                 &instance,
+                peak * 6 / 10,
+                &[],
                 &Settings {
                     threads,
                     rounds: 3,
                     seed: 3,
-                    ..Settings::new(peak * 6 / 10)
+                    ..Settings::default()
                 },
             );
             (
-                outcome.objective,
+                outcome.cost(),
                 outcome.schedule.expect("a schedule").retained,
                 outcome.moves,
             )
@@ -194,17 +199,19 @@ fn schedules_that_fit_are_started_from_and_others_are_left_aside() {
     let instance = graphs::training(12, &mut numbers);
     let all = CheckmateSchedule::checkpoint_all(&instance);
     let peak = simulate::checkmate(&instance, &all).unwrap().peak_bytes;
-    let settings = |starts, rounds| Settings {
-        rounds,
-        iterations: 0,
-        threads: 1,
-        starts,
-        ..Settings::new(peak * 3 / 4)
+    let run = |starts: &[CheckmateSchedule], rounds| {
+        let settings = Settings {
+            rounds,
+            iterations: 0,
+            threads: 1,
+            ..Settings::default()
+        };
+        run(&instance, peak * 3 / 4, starts, &settings)
     };
-    let best = run(&instance, &settings(Vec::new(), 3));
-    let schedule = best.schedule.expect("a plan");
+    let best = run(&[], 3);
+    let schedule = best.schedule.clone().expect("a plan");
     // No work is left to do but to look at what is given.
-    let again = run(&instance, &settings(vec![all.clone(), schedule], 0));
-    assert_eq!(again.objective, best.objective);
-    assert!(run(&instance, &settings(vec![all], 0)).objective >= again.objective);
+    let again = run(&[all.clone(), schedule], 0);
+    assert_eq!(again.cost(), best.cost());
+    assert!(run(&[all], 0).cost() >= again.cost());
 }

@@ -2,8 +2,8 @@
 
 use remat_check::proof::{Claim, parse, tree as checker};
 use remat_formulations::checkmate::Graph;
-use remat_formulations::checkmate::interval::BoundProof;
-use remat_formulations::solve::{Settings, Status, solve};
+use remat_formulations::checkmate::interval::tree_proof;
+use remat_formulations::solve::{BoundProof, Settings, Status};
 use remat_instances::Instance;
 use remat_solver::price::{
     Incumbents, PrimalHeuristic, Root, RootSettings, TreeEnd, TreeOutcome, TreeSettings, Visited,
@@ -12,7 +12,7 @@ use remat_solver::price::{
 use remat_tests::alone::Alone;
 use remat_tests::brute;
 use remat_tests::graphs::{Numbers, general, tight_budget, training};
-use remat_tests::whole::solved;
+use remat_tests::whole::{self, solved};
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -149,12 +149,12 @@ fn overtime_goes_on_to_what_is_proven_best() {
                 gap: 0.5,
                 overtime,
                 threads: 1,
-                ..Settings::new(budget)
+                ..Settings::default()
             };
-            solve(&instance, &settings, &AtomicBool::new(false), &|_| ()).unwrap()
+            whole::checkmate(&instance, budget, &[], &settings).unwrap()
         });
-        let optimum = solved(&instance, budget, 1).unwrap().objective;
-        assert_eq!(on.objective, optimum, "round {round}");
+        let optimum = solved(&instance, budget, 1).unwrap().cost();
+        assert_eq!(on.cost(), optimum, "round {round}");
         let closed = optimum.map_or(Status::Infeasible, |_| Status::Optimal);
         assert_eq!([at_once.status, on.status], [closed; 2], "round {round}");
         assert!(on.gap.is_none_or(|gap| gap == 0.0), "round {round}");
@@ -210,7 +210,7 @@ fn schedules_of_the_last_nodes_count_when_the_limit_of_nodes_ends_the_search() {
 /// The proof of a tree as text.
 fn proof(instance: &Instance, budget: u64, outcome: &TreeOutcome<Graph>) -> BoundProof {
     let graph = Graph::new(instance, budget).unwrap();
-    BoundProof::of_tree(instance, budget, &graph, outcome.proof.as_ref().unwrap())
+    tree_proof(instance, budget, &graph, outcome.proof.as_ref().unwrap())
 }
 
 #[test]
@@ -309,7 +309,7 @@ fn solve_is_exact_on_small_graphs_on_any_number_of_threads() {
         let (instance, budget) = random_instance(round, &mut numbers);
         let optimum = brute::optimum(&instance, budget);
         let [one, two] = [1, 2].map(|threads| solved(&instance, budget, threads).unwrap());
-        assert_eq!(one.objective, optimum, "round {round}");
+        assert_eq!(one.cost(), optimum, "round {round}");
         let expected = match optimum {
             Some(_) => Status::Optimal,
             None => Status::Infeasible,
@@ -335,7 +335,7 @@ fn schedules_that_only_the_tree_finds_are_kept_where_the_gap_is_wide() {
         let budget = tight_budget(&instance, 8, numbers);
         let (_, best) = tree(&instance, budget, 0);
         let found = solved(&instance, budget, 1).unwrap();
-        assert_eq!(found.objective, best, "seed {seed}, {nodes} nodes");
+        assert_eq!(found.cost(), best, "seed {seed}, {nodes} nodes");
         assert_eq!(best, best.map(|_| found.bound), "seed {seed}");
         feasible += usize::from(best.is_some());
     }

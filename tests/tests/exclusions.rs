@@ -3,15 +3,14 @@
 use remat_formulations::checkmate::graph::Graph;
 use remat_formulations::checkmate::interval::{Interval, lagrangian_bound, root_bound};
 use remat_formulations::monet::interval as monet;
-use remat_formulations::monet::solve as solve_monet;
-use remat_formulations::solve::{Settings, solve};
+use remat_formulations::solve::Settings;
 use remat_instances::schedule::{Schedule, ScheduleFile, Semantics};
 use remat_instances::simulate;
 use remat_solver::price::{Incumbents, Pricing, Program, RootSettings};
 use remat_tests::graphs::{Numbers, general, random_schedule, training};
 use remat_tests::monet::{Mode, schedule as random_monet, training as monet_training};
+use remat_tests::whole;
 use remat_tests::{files, shared_data};
-use std::sync::atomic::AtomicBool;
 
 /// What is excluded below `target` by some duals and noisy copies of them, one after the other.
 fn excluded<P: Program>(
@@ -34,12 +33,12 @@ fn excluded<P: Program>(
 }
 
 /// Settings that find a good schedule without a tree.
-fn quick(budget: u64) -> Settings {
+fn quick() -> Settings {
     Settings {
         threads: 1,
         rounds: 1,
         nodes: 0,
-        ..Settings::new(budget)
+        ..Settings::default()
     }
 }
 
@@ -64,8 +63,7 @@ fn random_schedules_of_checkmate_stay_permitted_below_their_cost() {
         let root = root_bound(&instance, budget, &RootSettings::default()).unwrap();
         let (rows, duals): (Vec<_>, Vec<f64>) = root.proof.iter().cloned().unzip();
         let fits = schedules.iter().filter(|s| s.0.peak_bytes <= budget);
-        let quick = quick(budget);
-        let best = solve(&instance, &quick, &AtomicBool::new(false), &|_| ()).unwrap();
+        let best = whole::checkmate(&instance, budget, &[], &quick()).unwrap();
         for schedule in fits.map(|s| &s.1).chain(&best.schedule) {
             let intervals = Interval::of_schedule(&graph, schedule);
             let again = intervals.iter().filter(|c| c.is_recomputed());
@@ -109,8 +107,7 @@ fn random_schedules_of_monet_stay_permitted_below_their_cost() {
         )
         .unwrap();
         let fits = schedules.iter().filter(|s| s.0.peak_bytes <= budget);
-        let flag = AtomicBool::new(false);
-        let best = solve_monet(&instance, &quick(budget), &[], &flag, &|_| ()).unwrap();
+        let best = whole::monet(&instance, budget, &[], &quick()).unwrap();
         for schedule in fits.map(|s| &s.1).chain(&best.schedule) {
             let intervals = monet::Interval::of_schedule(&graph, schedule);
             let starts: u64 = intervals.iter().map(|c| c.way(&graph).cost).sum();

@@ -2,16 +2,15 @@
 
 use remat_formulations::anneal::{Flip, Random};
 use remat_formulations::monet::anneal::{Graph, Proposer, State};
-use remat_formulations::monet::solve as solve_monet;
 use remat_formulations::solve::{Outcome, Settings, Status};
 use remat_instances::Instance;
 use remat_instances::plan::Plan;
 use remat_instances::schedule::{BitMatrix, MonetSchedule, Schedule, ScheduleFile, Semantics};
 use remat_instances::simulate;
 use remat_tests::graphs::Numbers;
+use remat_tests::whole;
 use remat_tests::{files, monet_optimum, shared_data};
 use std::collections::HashSet;
-use std::sync::atomic::AtomicBool;
 
 /// Cost and peak of a state are those of its replay; of several ways every one may be at work.
 fn agrees(instance: &Instance, state: &mut State<'_>, stages: usize, what: &str) {
@@ -208,21 +207,22 @@ fn stored_sets_of_published_schedules_cost_no_more_than_published() {
     assert!(!list.is_empty());
 }
 
-fn settings(budget: u64, seed: u64) -> Settings {
+fn settings(seed: u64) -> Settings {
     Settings {
         rounds: 2,
         threads: 1,
         seed,
-        ..Settings::new(budget)
+        ..Settings::default()
     }
 }
 
 fn solve(
     instance: &Instance,
+    budget_bytes: u64,
     settings: &Settings,
     starts: &[MonetSchedule],
 ) -> Outcome<MonetSchedule> {
-    solve_monet(instance, settings, starts, &AtomicBool::new(false), &|_| ()).expect("solve")
+    whole::monet(instance, budget_bytes, starts, settings).expect("solve")
 }
 
 /// Small instances are solved to the optimum that enumeration finds, and most of them proven, as is that there is no
@@ -238,11 +238,11 @@ fn small_instances_are_solved_to_the_optimum() {
         let plain = MonetSchedule::checkpoint_all(&instance).unwrap();
         let peak = simulate::monet(&instance, &plain).unwrap().peak_bytes;
         let budget = peak * (60 + numbers.below(60)) / 100;
-        let outcome = solve(&instance, &settings(budget, seed), &[]);
+        let outcome = solve(&instance, budget, &settings(seed), &[]);
         let best = monet_optimum::optimum(&instance, budget);
         let Some(best) = best else {
             infeasible += 1;
-            assert_eq!(outcome.objective, None, "seed {seed}");
+            assert_eq!(outcome.cost(), None, "seed {seed}");
             if outcome.status != Status::Infeasible {
                 unproven.push(seed);
             }
@@ -255,7 +255,7 @@ fn small_instances_are_solved_to_the_optimum() {
         }
         let schedule = outcome.schedule.as_ref().unwrap();
         let replay = simulate::monet(&instance, schedule).unwrap();
-        assert_eq!(Some(replay.cost), outcome.objective, "seed {seed}");
+        assert_eq!(Some(replay.cost), outcome.cost(), "seed {seed}");
         assert_eq!(replay.cost, best, "seed {seed}");
         assert!(replay.peak_bytes <= budget, "seed {seed}");
         let plan = Plan::from_monet(&instance, schedule).unwrap();
@@ -275,13 +275,13 @@ fn answers_are_the_same_on_any_number_of_threads() {
         let instance = monet_optimum::random(9, 8, &mut numbers);
         let plain = MonetSchedule::checkpoint_all(&instance).unwrap();
         let peak = simulate::monet(&instance, &plain).unwrap().peak_bytes;
-        let one = solve(&instance, &settings(peak * 8 / 10, seed), &[]);
-        let again = solve(&instance, &settings(peak * 8 / 10, seed), &[]);
+        let one = solve(&instance, peak * 8 / 10, &settings(seed), &[]);
+        let again = solve(&instance, peak * 8 / 10, &settings(seed), &[]);
         let two = Settings {
             threads: 2,
-            ..settings(peak * 8 / 10, seed)
+            ..settings(seed)
         };
-        let two = solve(&instance, &two, &[]);
+        let two = solve(&instance, peak * 8 / 10, &two, &[]);
         assert!(one.schedule.is_some(), "seed {seed}");
         assert_eq!(one.schedule, again.schedule, "seed {seed}");
         assert_eq!(one.schedule, two.schedule, "seed {seed}");
@@ -298,11 +298,11 @@ fn published_schedules_as_starts_are_not_lost() {
         let short = Settings {
             rounds: 0,
             nodes: 2,
-            ..settings(*budget, 0)
+            ..settings(0)
         };
-        let outcome = solve(instance, &short, std::slice::from_ref(schedule));
+        let outcome = solve(instance, *budget, &short, std::slice::from_ref(schedule));
         let published = simulate::monet(instance, schedule).unwrap();
-        assert!(outcome.objective.unwrap() <= published.cost, "{name}");
+        assert!(outcome.cost().unwrap() <= published.cost, "{name}");
         assert!(outcome.bound <= published.cost, "{name}");
     }
 }

@@ -3,10 +3,11 @@
 use super::{Config, Failure};
 use remat_bb::report::Table;
 use remat_formulations::baselines;
-use remat_formulations::batch::{self, Answer, Largest};
+use remat_formulations::solve::{
+    Answer, AnyFormulation, Largest, MaxBatch, ask_baseline, cost_cap,
+};
 use remat_instances::Instance;
 use remat_instances::zoo::{self, ModelSpec};
-use std::sync::atomic::AtomicBool;
 
 /// The paper's networks.
 const MODELS: [&str; 6] = [
@@ -45,10 +46,10 @@ pub fn run(config: &Config) -> Result<(), Failure> {
     for model in &models {
         let mut start = 1;
         for (row, baseline) in rows.iter_mut().zip(&strategies) {
-            let found: Largest = batch::largest(16, MOST, |batch| {
+            let found: Largest = Largest::search(16, MOST, |batch| {
                 let instance = build(model, batch)?;
-                let cap = batch::cost_cap(&instance, OVERHEAD);
-                let answer = batch::ask_baseline(&instance, baseline, BUDGET_BYTES, cap);
+                let cap = cost_cap(&instance, OVERHEAD);
+                let answer = ask_baseline(&instance, baseline, BUDGET_BYTES, cap);
                 Ok::<Answer, Failure>(answer)
             })?;
             let largest = found.batch.map_or(0, |b| b.0);
@@ -59,12 +60,11 @@ pub fn run(config: &Config) -> Result<(), Failure> {
                 largest.to_string()
             });
         }
-        let settings = config.settings(BUDGET_BYTES);
-        let never = AtomicBool::new(false);
-        let found = batch::largest(start, MOST, |batch| {
+        let question = MaxBatch::new(BUDGET_BYTES).settings(config.settings());
+        let found = Largest::search(start, MOST, |batch| {
             let instance = build(model, batch)?;
-            let cap = batch::cost_cap(&instance, OVERHEAD);
-            let answer = batch::ask_solver(&instance, &settings, cap, &never)?;
+            let cap = cost_cap(&instance, OVERHEAD);
+            let answer = question.ask(&AnyFormulation::suiting(&instance), cap)?;
             println!("{model} batch {batch}: {answer:?}");
             Ok::<Answer, Failure>(answer)
         })?;

@@ -6,13 +6,13 @@ use rayon::prelude::*;
 use remat_bb::draw::tradeoff::{self, Curve, TradeoffPicture};
 use remat_bb::report::Table;
 use remat_formulations::baselines;
-use remat_formulations::frontier::{self, FrontierPoint};
 use remat_formulations::solve::Status;
+use remat_formulations::solve::{Frontier, FrontierPoint};
+use remat_instances::Budget;
 use remat_instances::budget::format_bytes;
 use remat_instances::schedule::CheckmateSchedule;
 use remat_instances::simulate::{self, Replay};
 use remat_instances::zoo::{self, ModelSpec};
-use std::sync::atomic::AtomicBool;
 
 /// The paper's networks and batch sizes of its Figure 4, and ResNet-50.
 const MODELS: [&str; 4] = [
@@ -40,10 +40,10 @@ pub fn run(config: &Config) -> Result<(), Failure> {
         let peak = simulate::checkmate(&instance, &plain)?.peak_bytes;
         let steps = config.points as u64 - 1;
         let at = |k: u64| peak * (FROM * (steps - k) + 100 * k) / (100 * steps);
-        let budgets: Vec<u64> = (0..=steps).map(at).collect();
-        let never = AtomicBool::new(false);
-        let settings = config.settings(0);
-        let points = frontier::frontier(&instance, &budgets, &settings, &never, &|_, _| {})?;
+        let budgets: Vec<Budget> = (0..=steps).map(|k| Budget::Bytes(at(k))).collect();
+        let points = Frontier::new(&instance, &budgets)?
+            .settings(config.settings())
+            .run()?;
         let others: Vec<Vec<(&'static str, Option<Replay>)>> = points
             .par_iter()
             .map(|point| {

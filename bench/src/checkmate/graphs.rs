@@ -65,14 +65,14 @@ pub fn run(config: &Config) -> Result<(), Failure> {
                 Some(_) => String::new(),
                 None => ours.bound.to_string(),
             };
-            let ratio = ours.objective.zip(known);
+            let ratio = ours.cost().zip(known);
             let mut cells = vec![
                 name.clone(),
                 instance.len().to_string(),
                 format!("{share}%"),
                 ours.status.as_str().into(),
                 over.unwrap_or_default(),
-                ours.objective.map_or_else(String::new, |c| c.to_string()),
+                ours.cost().map_or_else(String::new, |c| c.to_string()),
                 bound,
                 percent(ours.gap),
                 format!("{:.1}", ours.seconds),

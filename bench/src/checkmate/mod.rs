@@ -17,11 +17,12 @@ pub(crate) mod interval_chart;
 pub mod others;
 pub mod runs;
 
-use remat_formulations::solve::{self, Outcome, Settings};
+use remat_formulations::checkmate::CheckmateFormulation;
+use remat_formulations::solve::{Outcome, Settings, Solvable};
 use remat_instances::Instance;
+use remat_instances::schedule::CheckmateSchedule;
 use std::error::Error;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// What is compared.
@@ -128,18 +129,22 @@ impl Config {
         None
     }
 
-    fn settings(&self, budget_bytes: u64) -> Settings {
+    fn settings(&self) -> Settings {
         Settings {
             time_limit: Some(Duration::from_secs_f64(self.seconds)),
             threads: self.threads,
-            ..Settings::new(budget_bytes)
+            overtime: 0.0,
+            ..Settings::default()
         }
     }
 
-    fn solve(&self, instance: &Instance, budget_bytes: u64) -> Result<Outcome, Failure> {
-        let settings = self.settings(budget_bytes);
-        let never = AtomicBool::new(false);
-        Ok(solve::solve(instance, &settings, &never, &|_| {})?)
+    fn solve(
+        &self,
+        instance: &Instance,
+        budget_bytes: u64,
+    ) -> Result<Outcome<CheckmateSchedule>, Failure> {
+        let program = CheckmateFormulation::new(instance.clone());
+        Ok(program.solve(budget_bytes, &[], &self.settings(), &())?)
     }
 }
 

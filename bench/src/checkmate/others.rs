@@ -97,7 +97,7 @@ impl Others {
         let path = folder.path().join("program.mps");
         mps::write(program.model(), &path)?;
         drop(program);
-        let settings = config.settings(budget_bytes);
+        let settings = config.settings();
         let limits = Limits {
             seconds: config.seconds,
             threads: match config.threads {
@@ -127,10 +127,10 @@ pub fn cells(run: &Result<Run, String>) -> [String; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use remat_formulations::solve::{self, Settings};
+    use remat_formulations::checkmate::CheckmateFormulation;
+    use remat_formulations::solve::{Settings, Solvable};
     use remat_instances::zoo;
     use std::path::PathBuf;
-    use std::sync::atomic::AtomicBool;
 
     fn config(python: Option<&str>) -> Config {
         Config {
@@ -167,10 +167,11 @@ mod tests {
         let spec = "chain?n=6".parse().expect("a model");
         let instance = zoo::build(&spec).expect("a chain");
         let budget = 4 << 20;
-        let settings = Settings::new(budget);
-        let never = AtomicBool::new(false);
-        let ours = solve::solve(&instance, &settings, &never, &|_| {}).expect("solved");
-        let optimum = ours.objective.expect("a plan") as f64;
+        let program = CheckmateFormulation::new(instance.clone());
+        let ours = program
+            .solve(budget, &[], &Settings::default(), &())
+            .expect("solved");
+        let optimum = ours.cost().expect("a plan") as f64;
         for (solver, run) in others
             .solvers
             .iter()

@@ -6,6 +6,7 @@ use super::{Config, Failure, percent, shown};
 use crate::bridge::Run;
 use remat_bb::report::Table;
 use remat_formulations::solve::{Outcome, Status};
+use remat_instances::schedule::CheckmateSchedule;
 use remat_instances::schedule::Semantics;
 
 /// One line of the table of published runs.
@@ -131,7 +132,7 @@ pub fn run(config: &Config) -> Result<(), Failure> {
             run.instance,
             run.budget_gib,
             ours.status.as_str(),
-            shown(ours.objective),
+            shown(ours.cost()),
             ours.seconds
         );
     }
@@ -151,14 +152,19 @@ pub fn run(config: &Config) -> Result<(), Failure> {
     config.save("runs.svg", &interval_chart::draw(&chart)?)
 }
 
-fn row(table: &mut Table, run: &Published, ours: &Outcome, theirs: &[Result<Run, String>]) {
+fn row(
+    table: &mut Table,
+    run: &Published,
+    ours: &Outcome<CheckmateSchedule>,
+    theirs: &[Result<Run, String>],
+) {
     let seconds = |s: Option<f64>| s.map_or_else(|| "-".into(), |s| format!("{s:.0}"));
     let gap = match (run.objective, run.bound) {
         (Some(cost), Some(bound)) if cost > 0.0 => Some((cost - bound) / cost),
         _ => None,
     };
     let infeasible = ours.status == Status::Infeasible;
-    let ratio = match (ours.objective, run.objective) {
+    let ratio = match (ours.cost(), run.objective) {
         (Some(cost), Some(published)) => format!("{:.4}", cost as f64 / published),
         _ => String::new(),
     };
@@ -170,7 +176,7 @@ fn row(table: &mut Table, run: &Published, ours: &Outcome, theirs: &[Result<Run,
         run.bound.map_or_else(String::new, |b| format!("{b:.0}")),
         percent(gap),
         seconds(run.seconds),
-        match ours.objective {
+        match ours.cost() {
             Some(cost) => cost.to_string(),
             None => ours.status.as_str().into(),
         },
@@ -187,12 +193,16 @@ fn row(table: &mut Table, run: &Published, ours: &Outcome, theirs: &[Result<Run,
     table.row(cells);
 }
 
-fn line(run: &Published, ours: &Outcome, theirs: &[Result<Run, String>]) -> Line {
+fn line(
+    run: &Published,
+    ours: &Outcome<CheckmateSchedule>,
+    theirs: &[Result<Run, String>],
+) -> Line {
     let infeasible = ours.status == Status::Infeasible;
     let bound = (!infeasible).then_some(ours.bound as f64);
     let mut spans = vec![
         (run.bound, run.objective),
-        (bound, ours.objective.map(|o| o as f64)),
+        (bound, ours.cost().map(|o| o as f64)),
     ];
     spans.extend(theirs.iter().map(|run| match run {
         Ok(run) => (run.bound, run.objective),

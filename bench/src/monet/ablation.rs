@@ -9,7 +9,6 @@ use remat_instances::Instance;
 use remat_instances::instance::{Choices, NodeId};
 use remat_instances::schedule::BitMatrix;
 use remat_instances::simulate;
-use std::sync::atomic::AtomicBool;
 
 /// The budget of the paper's figure.
 const BUDGET_BYTES: u64 = 8 << 30;
@@ -108,10 +107,8 @@ fn least_cost(
     budget: u64,
     known: &mut Vec<Known>,
 ) -> Result<Option<u64>, Failure> {
-    let never = AtomicBool::new(false);
     let (restricted, ids) = instance.restricted(choices);
-    let settings = config.settings(budget);
-    let found = monet::solve(&restricted, &settings, &[], &never, &|_| {})?;
+    let found = config.solve(&restricted, budget, &())?;
     let columns = instance.loss().ok_or("a graph without a loss")?.index() + 1;
     if let Some(schedule) = &found.schedule {
         known.push((choices, lifted(&schedule.retained, &ids, columns)));
@@ -121,7 +118,7 @@ fn least_cost(
         ..choices
     };
     let (optimised, _) = instance.restricted(algorithms);
-    let mut best = found.objective;
+    let mut best = found.cost();
     let of_fewer = |k: &&Known| {
         let less = |a: bool, b: bool| !a || b;
         less(k.0.outputs, choices.outputs)

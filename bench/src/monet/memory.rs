@@ -6,11 +6,11 @@ use super::plain::{self, DEVICE_BYTES, Plain, completed, replayed};
 use super::{Config, Failure, Network, over};
 use remat_bb::draw::tradeoff::{self, Curve, TradeoffPicture};
 use remat_bb::report::{Table, gib};
-use remat_formulations::{monet, solve};
+use remat_formulations::checkmate::CheckmateFormulation;
+use remat_formulations::solve::Solvable;
 use remat_instances::instance::Choices;
 use remat_instances::schedule::{BitMatrix, MonetSchedule};
 use remat_instances::simulate::Replay;
-use std::sync::atomic::AtomicBool;
 
 /// The overhead at which memory is compared, in percent.
 const OVERHEAD: f64 = 10.0;
@@ -123,9 +123,7 @@ fn curve(
 
 /// MONeT's program with all choices.
 fn by_monet(config: &Config, network: &Network, budget: u64) -> Result<Option<Replay>, Failure> {
-    let never = AtomicBool::new(false);
-    let settings = config.settings(budget);
-    let found = monet::solve(&network.instance, &settings, &[], &never, &|_| {})?;
+    let found = config.solve(&network.instance, budget, &())?;
     let schedule = found.schedule.as_ref();
     let replay = schedule
         .map(|s| replayed(&network.instance, s))
@@ -143,9 +141,9 @@ fn by_checkmate(
     budget: u64,
     known: &mut Vec<BitMatrix>,
 ) -> Result<Option<Replay>, Failure> {
-    let never = AtomicBool::new(false);
     let (view, ids) = network.instance.restricted(Choices::default());
-    let found = solve::solve(&view, &config.settings(budget), &never, &|_| {})?;
+    let found =
+        CheckmateFormulation::new(view.clone()).solve(budget, &[], &config.settings(), &())?;
     let (optimised, same) = network.instance.restricted(Choices {
         algorithms: true,
         ..Choices::default()

@@ -22,8 +22,10 @@ pub mod runs;
 
 pub use crate::checkmate::Failure;
 use crate::checkmate::runs::{Published, published};
-use remat_formulations::solve::Settings;
+use remat_formulations::monet::MonetFormulation;
+use remat_formulations::solve::{Listener, Outcome, Settings, Solvable};
 use remat_instances::Instance;
+use remat_instances::schedule::MonetSchedule;
 use remat_instances::schedule::Semantics;
 use remat_instances::zoo::{self, ModelSpec};
 use std::path::PathBuf;
@@ -137,12 +139,23 @@ impl Config {
         Ok(())
     }
 
-    fn settings(&self, budget_bytes: u64) -> Settings {
+    fn settings(&self) -> Settings {
         Settings {
             time_limit: Some(Duration::from_secs_f64(self.seconds)),
             threads: self.threads,
-            ..Settings::new(budget_bytes)
+            overtime: 0.0,
+            ..Settings::default()
         }
+    }
+
+    fn solve(
+        &self,
+        instance: &Instance,
+        budget_bytes: u64,
+        listener: &dyn Listener,
+    ) -> Result<Outcome<MonetSchedule>, Failure> {
+        let program = MonetFormulation::new(instance.clone())?;
+        Ok(program.solve(budget_bytes, &[], &self.settings(), listener)?)
     }
 
     /// Networks with all choices.

@@ -4,11 +4,9 @@ use super::{Case, Config, Failure};
 use crate::checkmate::interval_chart::{self, Chart, Line};
 use crate::checkmate::{percent, shown};
 use remat_bb::report::Table;
-use remat_formulations::monet;
-use remat_formulations::solve::{Outcome, Progress, Status};
+use remat_formulations::solve::{Outcome, Progress, Status, Watching};
 use remat_instances::schedule::MonetSchedule;
 use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
 
 /// Gaps whose times are taken, as in the published table.
 const GAPS: [f64; 2] = [0.05, 0.02];
@@ -42,16 +40,18 @@ pub fn run(config: &Config) -> Result<(), Failure> {
                 note(&mut first, p.objective, p.bound, p.seconds);
             }
         };
-        let never = AtomicBool::new(false);
-        let settings = config.settings(case.budget_bytes);
-        let ours = monet::solve(&case.instance, &settings, &[], &never, &watch)?;
+        let listener = Watching {
+            listener: &(),
+            look: watch,
+        };
+        let ours = config.solve(&case.instance, case.budget_bytes, &listener)?;
         let mut first = first.into_inner().unwrap_or_default();
-        note(&mut first, ours.objective, ours.bound, ours.seconds);
+        note(&mut first, ours.cost(), ours.bound, ours.seconds);
         println!(
             "{}: {} {} in {:.1} s",
             case.name,
             ours.status.as_str(),
-            shown(ours.objective),
+            shown(ours.cost()),
             ours.seconds
         );
         table.row(row(&case, &ours, first));
@@ -63,7 +63,7 @@ pub fn run(config: &Config) -> Result<(), Failure> {
                 (run.and_then(|r| r.bound), run.and_then(|r| r.objective)),
                 (
                     found.then_some(ours.bound as f64),
-                    ours.objective.map(|o| o as f64),
+                    ours.cost().map(|o| o as f64),
                 ),
             ],
             note: if found {
@@ -111,7 +111,7 @@ fn row(case: &Case, ours: &Outcome<MonetSchedule>, first: [Option<f64>; 2]) -> V
     let bound = run.and_then(|r| r.bound);
     let gap = cost.zip(bound).map(|(c, b)| (c - b) / c.max(1.0));
     let to = run.map_or([None; 2], |r| r.seconds_to);
-    let ratio = ours.objective.zip(cost);
+    let ratio = ours.cost().zip(cost);
     vec![
         case.name.clone(),
         cost.map_or_else(
@@ -123,7 +123,7 @@ fn row(case: &Case, ours: &Outcome<MonetSchedule>, first: [Option<f64>; 2]) -> V
         seconds(run.and_then(|r| r.seconds), 0),
         seconds(to[0], 0),
         seconds(to[1], 0),
-        ours.objective
+        ours.cost()
             .map_or_else(|| ours.status.as_str().into(), |c| c.to_string()),
         match ours.status {
             Status::Infeasible => String::new(),

@@ -1,6 +1,6 @@
 //! What may be written after `remat-bb exec`, `remat-bb profile` and `remat-bb train-check`.
 
-use super::{Formulation, parse_duration};
+use super::{FormulationOption, parse_duration};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -134,9 +134,9 @@ pub struct TrainCheckArguments {
     /// Memory budget: bytes, an amount (6GiB), or a share of the peak without recomputation (60%)
     #[arg(short, long, value_name = "B")]
     pub budget: String,
-    /// Integer program to solve [default: monet for implementations=monet, else checkmate]
-    #[arg(short, long, value_enum, value_name = "F")]
-    pub formulation: Option<Formulation>,
+    /// The formulation
+    #[command(flatten)]
+    pub program: FormulationOption,
     /// Where and how to run
     #[command(flatten)]
     pub on: DeviceArguments,

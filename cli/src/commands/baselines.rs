@@ -3,22 +3,20 @@
 use crate::arguments::BaselinesArguments;
 use crate::draw::tradeoff::{self, Curve, TradeoffPicture};
 use crate::failure::{Exit, Failure};
-use crate::files;
 use crate::report::{self, Table};
-use crate::source::{self, Problem};
+use crate::{files, source};
 use rayon::prelude::*;
-use remat_formulations::baselines::{self, Baseline};
-use remat_formulations::solve::Settings;
+use remat_formulations::baselines;
+use remat_formulations::solve::{AnyFormulation, Baselines, Compared, Settings};
 use remat_instances::budget::format_bytes;
 use remat_instances::simulate::Replay;
 use remat_instances::{Instance, budget};
 use serde::Serialize;
 use std::fmt::Write;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Name of this program's own search in tables and pictures.
-const OURS: &str = "remat-bb";
+const OURS: &str = Baselines::OURS;
 
 /// Runs all heuristics at the budget, and over the sweep where files are asked for.
 ///
@@ -28,25 +26,26 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
     for path in [&arguments.svg, &arguments.csv].into_iter().flatten() {
         files::check_writable(path)?;
     }
-    let problem = source::problem(&arguments.instance, arguments.formulation)?;
-    let instance = &problem.instance;
-    let plain = problem.plain_replay()?;
+    let (formulation, _) = source::formulation(&arguments.instance, arguments.program.formulation)?;
+    let instance = &**formulation.instance();
+    let plain = source::plain(&formulation)?;
     let budget_bytes = source::budget(&arguments.budget, plain.peak_bytes)?;
-    let mut at_budget = heuristics(&problem, budget_bytes, false);
+    let known = Baselines::of(formulation.clone());
+    let mut at_budget = known.run(budget_bytes);
     let with_ours = !arguments.search.is_zero();
     if with_ours {
-        at_budget.push(search(&problem, budget_bytes, arguments.search));
+        at_budget.push(ours(&known, budget_bytes, arguments.search));
     }
     at_budget.sort_by_key(|r| r.rank(budget_bytes));
     files::print(&if arguments.json {
         json(instance, budget_bytes, &plain, &at_budget)
     } else {
-        table(&problem, budget_bytes, &plain, &at_budget)
+        table(&formulation, budget_bytes, &plain, &at_budget)
     })?;
     if arguments.svg.is_none() && arguments.csv.is_none() {
         return Ok(Exit::Done);
     }
-    let sweep = sweep(&problem, plain.peak_bytes, arguments);
+    let sweep = sweep(&known.for_sweep(), plain.peak_bytes, arguments);
     if let Some(path) = &arguments.csv {
         files::write(path, &csv(&sweep))?;
     }
@@ -64,104 +63,42 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// What a strategy made of a budget.
-pub(crate) struct Found {
-    /// The strategy.
-    pub name: &'static str,
-    /// The replay of its schedule, or why it has none.
-    pub result: Result<Replay, String>,
-}
-
-impl Found {
-    /// Whether its schedule fits; `None` without one.
-    pub fn fits(&self, budget_bytes: u64) -> Option<bool> {
-        let replay = self.result.as_ref().ok()?;
-        Some(replay.peak_bytes <= budget_bytes)
-    }
-
-    /// Those that fit by cost, then those that do not by peak, then those that do not apply.
-    fn rank(&self, budget_bytes: u64) -> (u8, u64, u64) {
-        match (&self.result, self.fits(budget_bytes)) {
-            (Ok(replay), Some(true)) => (0, replay.cost, replay.peak_bytes),
-            (Ok(replay), _) => (1, replay.peak_bytes, replay.cost),
-            (Err(_), _) => (2, 0, 0),
-        }
-    }
-}
-
-/// Nodes up to which linear programs are solved for every budget of a sweep.
-pub(crate) const SWEEP_PROGRAMS_UP_TO: usize = 100;
-
-fn run_baseline(
-    baseline: &Baseline,
-    problem: &Problem,
-    budget_bytes: u64,
-    sweep: bool,
-) -> Result<Replay, String> {
-    if sweep && baseline.solves_program && problem.instance.len() > SWEEP_PROGRAMS_UP_TO {
-        return Err(format!(
-            "left out of sweeps over more than {SWEEP_PROGRAMS_UP_TO} nodes"
-        ));
-    }
-    problem.baseline(baseline, budget_bytes)
-}
-
-/// All heuristics at a budget, in the order of their list.
-///
-/// Over a sweep those that solve a linear program are left to small graphs.
-pub(crate) fn heuristics(problem: &Problem, budget_bytes: u64, sweep: bool) -> Vec<Found> {
-    let one = |baseline: &Baseline| Found {
-        name: baseline.name,
-        result: run_baseline(baseline, problem, budget_bytes, sweep),
-    };
-    // The order of the results is that of the list, whoever finishes first.
-    baselines::all().par_iter().map(one).collect()
-}
-
-fn search(problem: &Problem, budget_bytes: u64, time: Duration) -> Found {
+/// Our own search within a time.
+fn ours(known: &Baselines, budget_bytes: u64, time: Duration) -> Compared {
     let settings = Settings {
         time_limit: Some(time),
-        ..Settings::new(budget_bytes)
+        overtime: 0.0,
+        ..Settings::default()
     };
-    let outcome = problem.solve(&settings, &AtomicBool::new(false), &|_| {});
-    let result = match outcome {
-        Ok(outcome) => outcome.replay.ok_or_else(|| {
-            let reason = outcome.infeasible_because;
-            reason.unwrap_or_else(|| "no plan was found in this time".into())
-        }),
-        Err(error) => Err(error.to_string()),
-    };
-    Found { name: OURS, result }
+    known.ours(budget_bytes, &settings, &())
 }
 
 /// Results at each budget, from the least that any heuristic reaches to the peak without recomputation.
 fn sweep(
-    problem: &Problem,
+    known: &Baselines,
     plain_bytes: u64,
     arguments: &BaselinesArguments,
-) -> Vec<(u64, Vec<Found>)> {
-    let least = heuristics(problem, 0, true);
-    let least = least.iter().filter_map(|r| r.result.as_ref().ok());
+) -> Vec<(u64, Vec<Compared>)> {
+    let least = known.run(0);
+    let least = least.iter().filter_map(Compared::replay);
     let least = least.map(|r| r.peak_bytes).min().unwrap_or(0);
     let last = u64::from(arguments.points) - 1;
     let span = plain_bytes.saturating_sub(least);
     let budgets: Vec<u64> = (0..=last)
         .map(|k| least + (u128::from(span) * u128::from(k) / u128::from(last.max(1))) as u64)
         .collect();
-    let mut sweep: Vec<(u64, Vec<Found>)> = budgets
-        .par_iter()
-        .map(|b| (*b, heuristics(problem, *b, true)))
-        .collect();
+    let mut sweep: Vec<(u64, Vec<Compared>)> =
+        budgets.par_iter().map(|b| (*b, known.run(*b))).collect();
     if !arguments.search.is_zero() {
         // The search uses all cores itself.
         for (budget_bytes, found) in &mut sweep {
-            found.push(search(problem, *budget_bytes, arguments.search));
+            found.push(ours(known, *budget_bytes, arguments.search));
         }
     }
     sweep
 }
 
-fn curves(sweep: &[(u64, Vec<Found>)], with_ours: bool) -> Vec<Curve> {
+fn curves(sweep: &[(u64, Vec<Compared>)], with_ours: bool) -> Vec<Curve> {
     let names = baselines::all().iter().map(|b| b.name);
     let applies = |name: &str| {
         let mut all = sweep.iter().flat_map(|(_, found)| found);
@@ -174,7 +111,7 @@ fn curves(sweep: &[(u64, Vec<Found>)], with_ours: bool) -> Vec<Curve> {
             .iter()
             .flat_map(|(budget, found)| found.iter().map(move |f| (*budget, f)))
             .filter(|(budget, f)| f.name == name && f.fits(*budget) == Some(true))
-            .filter_map(|(_, f)| f.result.as_ref().ok())
+            .filter_map(|(_, f)| f.replay())
             .map(|r| (r.peak_bytes, r.overhead_percent()))
             .collect(),
         without: if applies(name) { "never fits" } else { "n/a" },
@@ -182,13 +119,13 @@ fn curves(sweep: &[(u64, Vec<Found>)], with_ours: bool) -> Vec<Curve> {
     names.chain(with_ours.then_some(OURS)).map(curve).collect()
 }
 
-fn csv(sweep: &[(u64, Vec<Found>)]) -> String {
+fn csv(sweep: &[(u64, Vec<Compared>)]) -> String {
     let mut text = String::from("budget_bytes,name,fits,cost,overhead_percent,peak_bytes\n");
     for (budget_bytes, found) in sweep {
         for one in found {
             // Writing to a string cannot fail.
             let _ = match &one.result {
-                Ok(r) => writeln!(
+                Ok((_, r)) => writeln!(
                     text,
                     "{budget_bytes},{},{},{},{:.4},{}",
                     one.name,
@@ -204,8 +141,13 @@ fn csv(sweep: &[(u64, Vec<Found>)]) -> String {
     text
 }
 
-fn table(problem: &Problem, budget_bytes: u64, plain: &Replay, found: &[Found]) -> String {
-    let instance = &problem.instance;
+fn table(
+    formulation: &AnyFormulation,
+    budget_bytes: u64,
+    plain: &Replay,
+    found: &[Compared],
+) -> String {
+    let instance = formulation.instance();
     let mut text = format!(
         "{}: {} nodes, budget {} ({:.1}% of the {} without recomputation)\n\n",
         instance.name(),
@@ -225,7 +167,7 @@ fn table(problem: &Problem, budget_bytes: u64, plain: &Replay, found: &[Found]) 
     for one in found {
         let mut row = vec![one.name.to_owned()];
         match &one.result {
-            Ok(r) => {
+            Ok((_, r)) => {
                 let fits = one.fits(budget_bytes) == Some(true);
                 row.push(if fits { "yes" } else { "no" }.into());
                 row.push(format!("{:.2}%", r.overhead_percent()));
@@ -240,7 +182,7 @@ fn table(problem: &Problem, budget_bytes: u64, plain: &Replay, found: &[Found]) 
         table.row(row);
     }
     text += &table.render("  ");
-    if let Some(too_small) = problem.too_small(budget_bytes) {
+    if let Some(too_small) = formulation.too_small(budget_bytes) {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "\nNo plan fits: {too_small}.");
     }
@@ -267,9 +209,9 @@ struct JsonStrategy<'a> {
     not_applicable_because: Option<&'a str>,
 }
 
-fn json(instance: &Instance, budget_bytes: u64, plain: &Replay, found: &[Found]) -> String {
-    let strategy = |one: &'_ Found| {
-        let replay = one.result.as_ref().ok();
+fn json(instance: &Instance, budget_bytes: u64, plain: &Replay, found: &[Compared]) -> String {
+    let strategy = |one: &'_ Compared| {
+        let replay = one.replay();
         (
             one.fits(budget_bytes) == Some(true),
             replay.map(|r| r.cost),

@@ -105,7 +105,7 @@ fn run_proof(arguments: &CheckArguments, text: &str) -> Result<Exit, Failure> {
             remedy: "name the instance file, or zoo:MODEL?..., behind the proof".into(),
         });
     };
-    let instance = source::checkmate_view(instance)?;
+    let instance = source::instance(instance)?.single_implementation_view();
     let written = proof::parse::parse(text).map_err(|e| refuse(path, e))?;
     let counts = proof::tree::check(&written, &instance).map_err(|e| refuse(path, e))?;
     let budget = format_bytes(written.budget_bytes);

@@ -26,7 +26,7 @@ pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
         ExportedProgram::MonetOriginal | ExportedProgram::MonetTight => Semantics::Monet,
         _ => Semantics::Checkmate,
     };
-    let instance = source::view(&arguments.instance, semantics)?;
+    let instance = source::instance(&arguments.instance)?.seen_by(semantics);
     let plain = match semantics {
         Semantics::Checkmate => source::plain_replay(&instance, Semantics::Checkmate)?,
         Semantics::Monet if instance.loss().is_some() => {

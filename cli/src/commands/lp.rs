@@ -3,17 +3,15 @@
 use crate::arguments::{LpArguments, Switch};
 use crate::failure::{Exit, Failure};
 use crate::{files, interrupt, lp_log, report};
+use remat_formulations::solve::{Linear, LinearSettings, solve_linear};
 use remat_lp::certificate::{self, Report};
-use remat_lp::presolve::{self, PresolveSettings, Solved};
+use remat_lp::presolve::{PresolveSettings, Solved};
 use remat_lp::refine::{Residuals, residuals};
 use remat_lp::solution_file::SolutionFile;
-use remat_lp::{
-    Algorithm, LimitKind, Limits, LpOutcome, Model, Settings, lp_format, mps, proven_bound,
-};
+use remat_lp::{Algorithm, LimitKind, LpOutcome, Model, Settings, lp_format, mps, proven_bound};
 use serde::Serialize;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Relative tolerance with which the result's certificate is checked before it is shown.
@@ -38,23 +36,16 @@ pub fn run(arguments: &LpArguments) -> Result<Exit, Failure> {
     };
     let presolve = (arguments.presolve == Switch::On).then(PresolveSettings::default);
     interrupt::catch("ending; once more to end at once", arguments.quiet);
-    let stop = interrupt::flag();
-    let limits = Limits {
+    let asked = LinearSettings {
+        lp: settings,
+        presolve,
         iterations: arguments.iteration_limit,
-        interrupt: Some(stop.clone()),
-        ..Limits::default()
+        time_limit: arguments.time_limit,
     };
-    let timed_out = Arc::new(AtomicBool::new(false));
-    if let Some(limit) = arguments.time_limit {
-        let timed_out = timed_out.clone();
-        // Ends with the process at the latest; it holds nothing.
-        std::thread::spawn(move || {
-            std::thread::sleep(limit);
-            timed_out.store(true, Ordering::SeqCst);
-            stop.store(true, Ordering::SeqCst);
-        });
-    }
-    let solved = presolve::solve(&model, &settings, &limits, presolve.as_ref());
+    let interrupted = interrupt::flag();
+    let Linear {
+        solved, timed_out, ..
+    } = solve_linear(&model, &asked, &*interrupted);
     let result = LpResult {
         model: &model,
         checked: certificate::check(&model, &solved.outcome, CERTIFICATE_TOLERANCE)
@@ -62,7 +53,7 @@ pub fn run(arguments: &LpArguments) -> Result<Exit, Failure> {
         solved: &solved,
         residuals: solved.outcome.optimal().map(|s| residuals(&model, s)),
         seconds: clock.elapsed(),
-        timed_out: timed_out.load(Ordering::SeqCst),
+        timed_out,
     };
     if let (Some(path), LpOutcome::Optimal(solution)) = (&arguments.solution, &solved.outcome) {
         let text = SolutionFile::new(&model, "optimal", &solution.x).to_text();

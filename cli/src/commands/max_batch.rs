@@ -5,8 +5,9 @@ use crate::failure::{Exit, Failure, note};
 use crate::report::{self, Table};
 use crate::{files, interrupt};
 use remat_formulations::baselines;
-use remat_formulations::batch::{self, Answer, Largest};
-use remat_formulations::solve::Settings;
+use remat_formulations::solve::{
+    Answer, AnyFormulation, Baselines, Largest, MaxBatch, Settings, ask_baseline, cost_cap,
+};
 use remat_instances::Instance;
 use remat_instances::budget::{Budget, format_bytes};
 use remat_instances::zoo::{self, ModelSpec, ZooError};
@@ -14,7 +15,7 @@ use serde::Serialize;
 use std::sync::atomic::Ordering;
 
 /// Name of this program's own search.
-const OURS: &str = "remat-bb";
+const OURS: &str = Baselines::OURS;
 
 /// Searches for the largest batch of each strategy.
 ///
@@ -112,10 +113,10 @@ impl Search<'_> {
         if !arguments.no_baselines {
             // One linear program after another would take longer than our own search.
             for baseline in baselines::all().iter().filter(|b| !b.solves_program) {
-                let largest = batch::largest(self.start, arguments.most, |batch| {
+                let largest = Largest::search(self.start, arguments.most, |batch| {
                     let instance = (self.build)(batch)?;
-                    let cap = batch::cost_cap(&instance, arguments.overhead);
-                    let answer = batch::ask_baseline(&instance, baseline, self.budget_bytes, cap);
+                    let cap = cost_cap(&instance, arguments.overhead);
+                    let answer = ask_baseline(&instance, baseline, self.budget_bytes, cap);
                     Ok::<_, Failure>(answer)
                 })?;
                 best = best.max(largest.batch.map_or(1, |b| b.0));
@@ -129,18 +130,18 @@ impl Search<'_> {
         let flag = interrupt::flag();
         let settings = Settings {
             time_limit: Some(arguments.time_limit),
-            threads: usize::from(arguments.threads),
-            seed: arguments.seed,
-            ..Settings::new(self.budget_bytes)
+            ..arguments.workers.settings()
         };
-        let largest = batch::largest(best, arguments.most, |batch| {
+        let question = MaxBatch::new(self.budget_bytes)
+            .settings(settings)
+            .listener(&*flag);
+        let largest = Largest::search(best, arguments.most, |batch| {
             if flag.load(Ordering::Relaxed) {
                 return Ok(Answer::Unknown);
             }
             let instance = (self.build)(batch)?;
-            let cap = batch::cost_cap(&instance, arguments.overhead);
-            let answer = batch::ask_solver(&instance, &settings, cap, &flag)
-                .map_err(|e| Failure::Solve(Box::new(e)))?;
+            let cap = cost_cap(&instance, arguments.overhead);
+            let answer = question.ask(&AnyFormulation::suiting(&instance), cap)?;
             note(
                 &format!("batch {batch}: {}", words(&answer)),
                 arguments.quiet,

@@ -3,10 +3,11 @@
 use crate::arguments::MipArguments;
 use crate::failure::{Exit, Failure, note};
 use crate::{files, interrupt, report};
+use remat_formulations::solve::{ModelSettings, solve_integer};
 use remat_lp::solution_file::SolutionFile;
 use remat_lp::{ColId, Model};
 use remat_solver::mip::{
-    Checkpoint, Control, Settings, Solution, SolveError, SolveResult, SolveStatus, Solver,
+    Checkpoint, Control, Settings, Solution, SolveError, SolveResult, SolveStatus,
 };
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -42,14 +43,7 @@ pub fn run(arguments: &MipArguments) -> Result<Exit, Failure> {
         arguments.quiet,
     );
     settings.limits.interrupt = Some(interrupt::flag());
-    let result = match super::recognised::solve(arguments, &model, &settings) {
-        Some(result) => result,
-        None => {
-            let solver = Solver::new(model.clone(), settings.clone());
-            let solver = solver.with_control(control(arguments)?);
-            solver.run().map_err(failure)?
-        }
-    };
+    let result = solve(arguments, &model, &settings)?;
     let outcome = MipResult {
         model: &model,
         settings: &settings,
@@ -73,6 +67,28 @@ pub fn run(arguments: &MipArguments) -> Result<Exit, Failure> {
         _ if result.solution.is_some() => Exit::Done,
         _ => Exit::NoPlan,
     })
+}
+
+/// Solves the model, as a mixed-integer program even where it has no integers.
+fn solve(
+    arguments: &MipArguments,
+    model: &Arc<Model>,
+    settings: &Settings,
+) -> Result<SolveResult, Failure> {
+    let asked = ModelSettings {
+        mip: settings.clone(),
+        recognise: !arguments.no_recognise,
+        ..ModelSettings::default()
+    };
+    let (result, recognised) =
+        solve_integer(model, &asked, control(arguments)?).map_err(failure)?;
+    if let Some(nodes) = recognised {
+        let text = format!(
+            "recognised as Checkmate's program of {nodes} nodes; --no-recognise leaves it to the general search"
+        );
+        note(&text, arguments.quiet);
+    }
+    Ok(result)
 }
 
 /// The file of `--params`, then `--set`, then the options with names of their own.

@@ -8,7 +8,6 @@ pub mod export;
 pub mod lp;
 pub mod max_batch;
 pub mod mip;
-mod recognised;
 pub mod show;
 pub mod solve;
 pub mod sweep;

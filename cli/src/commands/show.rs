@@ -8,8 +8,7 @@ use crate::report::{self, Table};
 use crate::{files, source};
 use remat_instances::budget::format_bytes;
 use remat_instances::instance::NodeId;
-use remat_instances::plan::{Plan, Register, Semantics, Step};
-use remat_instances::schedule::{CheckmateSchedule, MonetSchedule, Schedule};
+use remat_instances::plan::{Plan, Register, Step};
 use remat_instances::simulate::{self, Replay};
 use remat_instances::{Instance, NodeId as Id};
 use std::collections::BTreeMap;
@@ -78,19 +77,13 @@ impl Subject {
                 (found.instance, found.plan, found.budget_bytes)
             }
             None => {
-                let problem = source::problem(&arguments.instance, arguments.formulation)?;
-                let plain = match problem.semantics() {
-                    Semantics::Monet => {
-                        MonetSchedule::checkpoint_all(&problem.instance).map(Schedule::Monet)
-                    }
-                    Semantics::Checkmate => None,
-                };
-                let plain = plain.unwrap_or_else(|| {
-                    Schedule::Checkmate(CheckmateSchedule::checkpoint_all(&problem.instance))
-                });
-                let plan = source::plan_of(&problem.instance, &plain)
-                    .map_err(|e| source::replay_failure(&arguments.instance, e))?;
-                (problem.instance, plan, None)
+                let wanted = arguments.program.formulation;
+                let (formulation, _) = source::formulation(&arguments.instance, wanted)?;
+                let instance = &**formulation.instance();
+                let plain = instance.without_recomputation(formulation.semantics());
+                let plan = plain.and_then(|plain| plain.plan(instance));
+                let plan = plan.map_err(|e| source::replay_failure(&arguments.instance, e))?;
+                (instance.clone(), plan, None)
             }
         };
         let replay = simulate::plan(&instance, &plan)

@@ -1,17 +1,17 @@
 //! `remat-bb solve`
 
-use crate::arguments::{Formulation, SolveArguments};
+use crate::arguments::SolveArguments;
 use crate::draw::progress::{self, ProgressPicture};
 use crate::failure::{Exit, Failure, note};
 use crate::progress::{Look, Reporter};
-use crate::source::{self, Problem};
-use crate::{files, interrupt, report};
-use remat_formulations::solve::{Outcome, Settings, Status};
-use remat_instances::Instance;
+use crate::{files, interrupt, report, source};
+use remat_formulations::solve::{
+    AnyFormulation, Listener, Outcome, Progress, Settings, Solvable, Status, Watching, planned,
+};
 use remat_instances::budget::format_bytes;
-use remat_instances::plan::PlanDocument;
 use remat_instances::schedule::{Schedule, ScheduleDocument, write_schedule};
-use remat_instances::simulate::{self, Replay};
+use remat_instances::simulate::Replay;
+use remat_instances::{Instance, Semantics};
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::Path;
@@ -30,25 +30,19 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
     for path in outputs.into_iter().flatten() {
         files::check_writable(path)?;
     }
-    let problem = source::problem(&arguments.instance, arguments.formulation)?;
-    if let Some(text) = &problem.note {
+    let (formulation, left_out) =
+        source::formulation(&arguments.instance, arguments.program.formulation)?;
+    if let Some(text) = &left_out {
         note(text, arguments.quiet);
     }
-    let instance = &problem.instance;
-    let plain = problem.plain_replay()?;
+    let instance = &**formulation.instance();
+    let plain = source::plain(&formulation)?;
     let budget_bytes = source::budget(&arguments.budget, plain.peak_bytes)?;
-    let usual = Settings::new(budget_bytes);
     let settings = Settings {
-        time_limit: arguments.time_limit,
-        gap: arguments.gap.unwrap_or(usual.gap),
-        // Who names a gap wants no more.
-        overtime: if arguments.gap.is_some() { 0.0 } else { 4.0 },
-        threads: usize::from(arguments.threads),
-        seed: arguments.seed,
         prove: arguments.certificate.is_some(),
-        ..usual
+        ..arguments.solve.settings()
     };
-    if settings.prove && problem.formulation != Formulation::Checkmate {
+    if settings.prove && formulation.semantics() != Semantics::Checkmate {
         return Err(Failure::Usage {
             problem: "--certificate: proofs are written for Checkmate's program only".into(),
             remedy: "add --formulation checkmate".into(),
@@ -62,27 +56,38 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         arguments.quiet,
         instance.cost_unit().clone(),
         plain.base_cost,
-        arguments.time_limit,
+        settings.time_limit,
     );
-    let outcome = problem.solve(&settings, &interrupt::flag(), &|p| reporter.update(p));
+    let interrupted = interrupt::flag();
+    let listener = Watching {
+        listener: &*interrupted as &dyn Listener,
+        look: |p: &Progress| reporter.update(p),
+    };
+    let outcome = formulation.solve(budget_bytes, &[], &settings, &listener);
     reporter.finish();
-    let outcome = outcome.map_err(|e| Failure::Solve(Box::new(e)))?;
-    let mut written = write_files(arguments, instance, &settings, &outcome);
+    let solved = Solved {
+        formulation: &formulation,
+        budget_bytes,
+        settings: &settings,
+        outcome: outcome?,
+        plain: &plain,
+    };
+    let outcome = &solved.outcome;
+    let mut written = write_files(arguments, &solved);
     if let Some(path) = &arguments.progress_svg {
-        let drawn = draw_progress(path, &problem, plain.base_cost, &reporter, &outcome);
+        let drawn = draw_progress(path, instance, plain.base_cost, &reporter, outcome);
         written = written.and_then(|lines| drawn.map(|line| [lines, vec![line]].concat()));
     }
     if let Some(path) = &arguments.certificate {
-        let proven = write_proof(path, &outcome);
+        let proven = write_proof(path, outcome);
         written =
             written.and_then(|lines| proven.map(|line| lines.into_iter().chain(line).collect()));
     }
     // The result is shown even where it could not be written to the files.
     files::print(&if arguments.json {
-        json(&problem, &settings, &outcome, plain.base_cost)
+        json(&solved)
     } else {
-        let written = written.as_deref().unwrap_or_default();
-        summary(&problem, &settings, &outcome, &plain, written)
+        summary(&solved, written.as_deref().unwrap_or_default())
     })?;
     written?;
     Ok(match outcome.status {
@@ -92,22 +97,31 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
     })
 }
 
+/// A solve and what it was asked.
+struct Solved<'a> {
+    formulation: &'a AnyFormulation,
+    budget_bytes: u64,
+    settings: &'a Settings,
+    outcome: Outcome,
+    plain: &'a Replay,
+}
+
 /// Draws the solve over time, and says so.
 fn draw_progress(
     path: &Path,
-    problem: &Problem,
+    instance: &Instance,
     base_cost: u64,
     reporter: &Reporter,
-    outcome: &Outcome<Schedule>,
+    outcome: &Outcome,
 ) -> Result<String, Failure> {
     let mut looks = reporter.looks();
     looks.push(Look {
         seconds: outcome.seconds,
-        objective: outcome.objective,
+        objective: outcome.cost(),
         bound: outcome.bound,
     });
     let picture = ProgressPicture {
-        title: format!("{}: cost and bound over time", problem.instance.name()),
+        title: format!("{}: cost and bound over time", instance.name()),
         looks: &looks,
         base_cost,
     };
@@ -116,7 +130,7 @@ fn draw_progress(
 }
 
 /// Writes what proves the bound, if anything does, and says what that is.
-fn write_proof(path: &Path, outcome: &Outcome<Schedule>) -> Result<Option<String>, Failure> {
+fn write_proof(path: &Path, outcome: &Outcome) -> Result<Option<String>, Failure> {
     let Some(proof) = &outcome.proof else {
         note(
             "no certificate: the relaxation that proves bounds was not reached, or the graph is too large for it",
@@ -133,39 +147,28 @@ fn write_proof(path: &Path, outcome: &Outcome<Schedule>) -> Result<Option<String
 }
 
 /// Writes plan and schedule, and says what was written.
-fn write_files(
-    arguments: &SolveArguments,
-    instance: &Instance,
-    settings: &Settings,
-    outcome: &Outcome<Schedule>,
-) -> Result<Vec<String>, Failure> {
-    let (Some(schedule), Some(objective)) = (&outcome.schedule, outcome.objective) else {
+fn write_files(arguments: &SolveArguments, solved: &Solved<'_>) -> Result<Vec<String>, Failure> {
+    let outcome = &solved.outcome;
+    let (Some(schedule), Some(objective)) = (&outcome.schedule, outcome.cost()) else {
         return Ok(Vec::new());
     };
+    let instance = solved.formulation.instance();
     let mut written = Vec::new();
     if let Some(path) = &arguments.out {
-        let fail = |e| source::replay_failure("the schedule that was found", e);
-        let plan = source::plan_of(instance, schedule).map_err(fail)?;
-        let plan = plan.optimised(instance).map_err(fail)?;
-        let replay = simulate::plan(instance, &plan).map_err(fail)?;
-        let document = PlanDocument {
-            plan,
-            budget_bytes: Some(settings.budget_bytes),
-            objective: replay.cost,
-            peak_bytes: replay.peak_bytes,
-        };
-        files::write(path, &document.write(instance))?;
+        let planned = planned(instance, schedule, solved.budget_bytes)?;
+        files::write(path, &planned.text())?;
+        let document = &planned.document;
         written.push(format!(
             "plan      {}: {} statements, peak {}",
             path.display(),
             document.plan.steps.len(),
-            format_bytes(replay.peak_bytes)
+            format_bytes(document.peak_bytes)
         ));
     }
     if let Some(path) = &arguments.schedule_out {
         let document = ScheduleDocument {
             instance: instance.name().into(),
-            budget_bytes: Some(settings.budget_bytes),
+            budget_bytes: Some(solved.budget_bytes),
             objective,
             schedule: schedule.clone(),
         };
@@ -199,55 +202,51 @@ struct Json<'a> {
     infeasible_because: Option<&'a str>,
 }
 
-fn json(
-    problem: &Problem,
-    settings: &Settings,
-    outcome: &Outcome<Schedule>,
-    base_cost: u64,
-) -> String {
-    let instance = &problem.instance;
+fn json(solved: &Solved<'_>) -> String {
+    let Solved {
+        formulation,
+        budget_bytes,
+        settings,
+        outcome,
+        plain,
+    } = solved;
+    let instance = formulation.instance();
     let may_fit = outcome.status != Status::Infeasible;
     report::json(&Json {
         status: outcome.status.as_str(),
         instance: instance.name(),
-        formulation: problem.formulation.as_str(),
-        objective: outcome.objective,
+        formulation: formulation.semantics().as_str(),
+        objective: outcome.cost(),
         bound: may_fit.then_some(outcome.bound),
         gap: outcome.gap,
         bound_scope: outcome.bound_scope,
-        base_cost,
+        base_cost: plain.base_cost,
         overhead_percent: outcome.replay.as_ref().map(Replay::overhead_percent),
         cost_unit: &instance.cost_unit().name,
         peak_memory_bytes: outcome.replay.as_ref().map(|r| r.peak_bytes),
-        budget_bytes: settings.budget_bytes,
+        budget_bytes: *budget_bytes,
         seconds: outcome.seconds,
         nodes: outcome.nodes,
         lp_iterations: outcome.lp_iterations,
         moves: outcome.moves,
-        threads: threads(settings),
+        threads: settings.worker_threads(),
         seed: settings.seed,
         infeasible_because: outcome.infeasible_because.as_deref(),
     })
 }
 
-fn threads(settings: &Settings) -> usize {
-    match settings.threads {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        n => n,
-    }
-}
-
-fn summary(
-    problem: &Problem,
-    settings: &Settings,
-    outcome: &Outcome<Schedule>,
-    plain: &Replay,
-    written: &[String],
-) -> String {
-    let instance = &problem.instance;
+fn summary(solved: &Solved<'_>, written: &[String]) -> String {
+    let Solved {
+        formulation,
+        budget_bytes,
+        settings,
+        outcome,
+        plain,
+    } = solved;
+    let instance = formulation.instance();
     let unit = instance.cost_unit();
-    let budget = format_bytes(settings.budget_bytes);
-    let share = settings.budget_bytes as f64 / plain.peak_bytes.max(1) as f64 * 100.0;
+    let budget = format_bytes(*budget_bytes);
+    let share = *budget_bytes as f64 / plain.peak_bytes.max(1) as f64 * 100.0;
     let mut out = format!(
         "{}: {} nodes, budget {budget} ({share:.1}% of the {} without recomputation)\n",
         instance.name(),
@@ -257,7 +256,7 @@ fn summary(
     // Writing to a string cannot fail.
     let status = outcome.status.as_str();
     let _ = writeln!(out, "  status    {status}: {}", verdict(outcome));
-    if let (Some(replay), Some(objective)) = (&outcome.replay, outcome.objective) {
+    if let (Some(replay), Some(objective)) = (&outcome.replay, outcome.cost()) {
         let again = outcome
             .schedule
             .as_ref()
@@ -273,7 +272,7 @@ fn summary(
     }
     if outcome.status != Status::Infeasible {
         let scope = match outcome.bound_scope {
-            "full" => "no schedule costs less",
+            "full" => "no stage schedule costs less",
             _ => "no schedule of the restricted program costs less",
         };
         let gap = outcome
@@ -289,7 +288,7 @@ fn summary(
         outcome.moves as f64 / 1e6,
         outcome.nodes,
         outcome.lp_iterations,
-        threads(settings),
+        settings.worker_threads(),
         settings.seed
     );
     for line in written {
@@ -298,7 +297,7 @@ fn summary(
     out
 }
 
-fn verdict(outcome: &Outcome<Schedule>) -> String {
+fn verdict(outcome: &Outcome) -> String {
     let found = outcome.schedule.is_some();
     match (outcome.status, &outcome.infeasible_because) {
         (Status::Infeasible, Some(reason)) => reason.clone(),

@@ -1,6 +1,5 @@
 //! `remat-bb sweep`
 
-use super::baselines::{Found, heuristics};
 use crate::arguments::SweepArguments;
 use crate::draw::tradeoff::{self, Curve, TradeoffPicture};
 use crate::failure::{Exit, Failure};
@@ -9,22 +8,18 @@ use crate::report::{self, Table};
 use crate::{files, interrupt, source};
 use rayon::prelude::*;
 use remat_formulations::baselines;
-use remat_formulations::frontier::{self, FrontierPoint};
-use remat_formulations::solve::{Progress, Settings, Status};
-use remat_instances::Instance;
+use remat_formulations::solve::{Baselines, Compared, Frontier, FrontierPoint, Status};
 use remat_instances::budget::format_bytes;
-use remat_instances::schedule::Schedule;
 use remat_instances::simulate::Replay;
+use remat_instances::{Budget, Instance};
 use serde::Serialize;
 use std::fmt::Write;
 
 /// Name of this program's own search in tables and pictures.
-const OURS: &str = "remat-bb";
+const OURS: &str = Baselines::OURS;
 
 /// A budget's place, with a schedule of either program.
-type Point = FrontierPoint<Schedule>;
-/// Who is told how a solve stands.
-type Looker<'a> = &'a (dyn Fn(&Progress) + Sync);
+type Point = FrontierPoint;
 
 /// Solves for every budget, writes the files that were asked for, and reports.
 ///
@@ -34,17 +29,10 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
     for path in [&arguments.svg, &arguments.csv].into_iter().flatten() {
         files::check_writable(path)?;
     }
-    let problem = source::problem(&arguments.instance, arguments.formulation)?;
-    let instance = &problem.instance;
-    let plain = problem.plain_replay()?;
+    let (formulation, _) = source::formulation(&arguments.instance, arguments.program.formulation)?;
+    let instance = &**formulation.instance();
+    let plain = source::plain(&formulation)?;
     let budgets = budgets(&arguments.budgets, plain.peak_bytes)?;
-    let settings = Settings {
-        time_limit: arguments.time_limit,
-        gap: arguments.gap,
-        threads: usize::from(arguments.threads),
-        seed: arguments.seed,
-        ..Settings::new(0)
-    };
     interrupt::catch(
         "ending with the budgets done so far; once more to end at once",
         arguments.quiet,
@@ -60,17 +48,20 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
         reporter.update_named(&format!("budget {} of {count}  ", done + 1), p);
     };
     let interrupted = interrupt::flag();
-    let solve = |settings: &Settings, start: Option<&Schedule>, look: Looker<'_>| {
-        problem.solve_from(settings, start, &interrupted, look)
-    };
-    let points = frontier::frontier_of(&solve, &budgets, &settings, &interrupted, &watch);
+    let wanted: Vec<Budget> = budgets.iter().map(|b| Budget::Bytes(*b)).collect();
+    let frontier = Frontier::of(formulation.clone(), &wanted)
+        .map_err(|e| source::replay_failure(instance.name(), e))?
+        .settings(arguments.solve.settings())
+        .listener(&*interrupted, &watch);
+    let points = frontier.run();
     reporter.finish();
-    let points = points.map_err(|e| Failure::Solve(Box::new(e)))?;
-    let others: Vec<Vec<Found>> = if arguments.no_baselines {
+    let points = points?;
+    let others: Vec<Vec<Compared>> = if arguments.no_baselines {
         points.iter().map(|_| Vec::new()).collect()
     } else {
         let budgets = points.par_iter().map(|p| p.budget_bytes);
-        budgets.map(|b| heuristics(&problem, b, true)).collect()
+        let known = Baselines::of(formulation.clone()).for_sweep();
+        budgets.map(|b| known.run(b)).collect()
     };
     let sweep = Sweep {
         instance,
@@ -145,7 +136,7 @@ struct Sweep<'a> {
     instance: &'a Instance,
     plain: &'a Replay,
     points: &'a [Point],
-    others: &'a [Vec<Found>],
+    others: &'a [Vec<Compared>],
 }
 
 impl Sweep<'_> {
@@ -183,7 +174,7 @@ impl Sweep<'_> {
             let best = others
                 .iter()
                 .filter(|f| f.fits(point.budget_bytes) == Some(true))
-                .filter_map(|f| Some((f.result.as_ref().ok()?.cost, f.name)))
+                .filter_map(|f| Some((f.replay()?.cost, f.name)))
                 .min_by_key(|f| f.0);
             let percent = |cost: Option<u64>| {
                 cost.map_or_else(|| "-".into(), |c| format!("{:.2}%", self.percent(c)))
@@ -232,7 +223,7 @@ impl Sweep<'_> {
             );
             for one in others {
                 let _ = match (&one.result, one.fits(point.budget_bytes)) {
-                    (Ok(r), Some(true)) => writeln!(
+                    (Ok((_, r)), Some(true)) => writeln!(
                         text,
                         "{},{},fits,{},{:.4},{},,,",
                         point.budget_bytes,
@@ -260,7 +251,7 @@ impl Sweep<'_> {
             let all = self.points.iter().zip(self.others);
             let points = all.filter_map(|(point, others)| {
                 let found = others.iter().find(|f| f.name == name)?;
-                let replay = found.result.as_ref().ok()?;
+                let replay = found.replay()?;
                 (replay.peak_bytes <= point.budget_bytes)
                     .then(|| (replay.peak_bytes, replay.overhead_percent()))
             });
@@ -317,7 +308,7 @@ impl Sweep<'_> {
                 .iter()
                 .filter(|f| f.fits(point.budget_bytes) == Some(true))
                 .filter_map(|f| {
-                    let replay = f.result.as_ref().ok()?;
+                    let replay = f.replay()?;
                     Some(JsonBaseline {
                         name: f.name,
                         cost: replay.cost,

@@ -2,10 +2,10 @@
 
 use crate::arguments::VerifyArguments;
 use crate::failure::{Exit, Failure};
-use crate::source::{self, Replayed};
-use crate::{files, report};
+use crate::{files, report, source};
 use remat_instances::budget::format_bytes;
 use remat_instances::plan::Semantics;
+use remat_instances::replayed::Replayed;
 use serde::Serialize;
 
 /// Replays, reports, and compares with what the file claims.

@@ -5,9 +5,8 @@ use crate::baselines::Baseline;
 use crate::checkmate::CheckmateFormulation;
 use crate::monet::{self, MonetFormulation};
 use remat_instances::instance::{Instance, NodeId};
-use remat_instances::plan::Plan;
 use remat_instances::schedule::{MonetSchedule, Schedule, Semantics};
-use remat_instances::simulate::{self, Replay, ReplayError};
+use remat_instances::simulate::{Replay, ReplayError};
 use std::sync::Arc;
 
 /// One of the formulations of this crate, with an instance.
@@ -109,30 +108,8 @@ impl AnyFormulation {
                 Schedule::Monet(whole.ok_or("the instance has no loss")?)
             }
         };
-        let replay = replay(instance, &schedule).map_err(|e| e.to_string())?;
+        let replay = schedule.replay(instance).map_err(|e| e.to_string())?;
         Ok((schedule, replay))
-    }
-}
-
-/// Replays a schedule under its own semantics.
-///
-/// # Errors
-/// [`ReplayError`] of a schedule that cannot be executed.
-pub fn replay(instance: &Instance, schedule: &Schedule) -> Result<Replay, ReplayError> {
-    match schedule {
-        Schedule::Checkmate(s) => simulate::checkmate(instance, s),
-        Schedule::Monet(s) => simulate::monet(instance, s),
-    }
-}
-
-/// The plan of a schedule.
-///
-/// # Errors
-/// [`ReplayError`] of a schedule that cannot be executed.
-pub fn plan_of(instance: &Instance, schedule: &Schedule) -> Result<Plan, ReplayError> {
-    match schedule {
-        Schedule::Checkmate(s) => Plan::from_checkmate(instance, s),
-        Schedule::Monet(s) => Plan::from_monet(instance, s),
     }
 }
 

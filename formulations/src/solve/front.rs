@@ -1,6 +1,5 @@
 //! The front door: an instance and a budget to a solution.
 
-use super::any::plan_of;
 use super::{AnyFormulation, Listener, Outcome, Settings, Solvable, SolveError};
 use remat_instances::Budget;
 use remat_instances::instance::Instance;
@@ -232,7 +231,7 @@ pub fn planned<'a>(
     schedule: &Schedule,
     budget_bytes: u64,
 ) -> Result<Planned<'a>, PlanError> {
-    let plan = plan_of(instance, schedule)?.optimised(instance)?;
+    let plan = schedule.plan(instance)?.optimised(instance)?;
     let replay = simulate::plan(instance, &plan)?;
     let document = PlanDocument {
         plan,

@@ -271,7 +271,6 @@ impl<F: Solvable> Walk<'_, '_, F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::solve::replay;
     use remat_instances::zoo::{self, ModelSpec};
 
     #[test]
@@ -327,7 +326,7 @@ mod tests {
         assert_eq!(points[0].status, Status::Infeasible);
         for point in &points {
             if let (Some(schedule), Some(cost)) = (&point.schedule, point.cost()) {
-                let replay = replay(&instance, schedule).unwrap();
+                let replay = schedule.replay(&instance).unwrap();
                 assert!(replay.peak_bytes <= point.budget_bytes);
                 assert!(replay.cost == cost && point.bound <= cost);
             }

@@ -26,14 +26,16 @@ mod search;
 mod settings;
 mod ticker;
 
-pub use any::{AnyFormulation, plan_of, replay};
+pub use any::AnyFormulation;
 pub use batch::{Answer, Largest, MaxBatch, ask_baseline, cost_cap};
 pub use compare::{Baselines, Compared};
 pub use formulation::{Formulation, Problem, Solvable, Start};
 pub use front::{NoPlan, PlanError, Planned, Solution, Solve, planned};
 pub use frontier::{Frontier, FrontierPoint};
 pub use listener::{Listener, Progress, Watching};
-pub use model::{Answered, Linear, LinearSettings, ModelSettings, solve_linear, solve_model};
+pub use model::{
+    Answered, Linear, LinearSettings, ModelSettings, solve_integer, solve_linear, solve_model,
+};
 pub use outcome::{Outcome, SolveError, Status};
 pub use proof::BoundProof;
 pub use settings::Settings;

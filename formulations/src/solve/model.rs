@@ -161,12 +161,28 @@ pub fn solve_model(
     control: Control,
 ) -> Result<Answered, SolveError> {
     let integers = (0..model.num_cols()).any(|c| model.is_integer(ColId(c as u32)));
-    let certified = control.certificate.is_some();
-    if !integers && !certified {
+    if !integers && control.certificate.is_none() {
         return Ok(Answered::Linear(linear(model, settings)));
     }
+    let (result, recognised_nodes) = solve_integer(model, settings, control)?;
+    Ok(Answered::Integer {
+        result,
+        recognised_nodes,
+    })
+}
+
+/// Solves a model as [`solve_model`] does one with integers, whether it has any or not; the number of nodes of the training
+/// graph where it was recognised as Checkmate's program.
+///
+/// # Errors
+/// As [`solve_model`].
+pub fn solve_integer(
+    model: &Arc<Model>,
+    settings: &ModelSettings,
+    control: Control,
+) -> Result<(SolveResult, Option<usize>), SolveError> {
     let general = !settings.recognise
-        || certified
+        || control.certificate.is_some()
         || control.checkpoint.is_some()
         || control.resume.is_some()
         || !control.observers.is_empty()
@@ -177,16 +193,10 @@ pub fn solve_model(
         && let Some(recognised) = recognise(model)
         && let Some(result) = solve_recognised(model, &recognised, &settings.mip)
     {
-        return Ok(Answered::Integer {
-            result,
-            recognised_nodes: Some(recognised.instance.len()),
-        });
+        return Ok((result, Some(recognised.instance.len())));
     }
     let solver = Solver::new(model.clone(), settings.mip.clone()).with_control(control);
-    Ok(Answered::Integer {
-        result: solver.run()?,
-        recognised_nodes: None,
-    })
+    Ok((solver.run()?, None))
 }
 
 fn linear(model: &Arc<Model>, settings: &ModelSettings) -> Linear {

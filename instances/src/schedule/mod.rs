@@ -21,6 +21,31 @@ pub enum Semantics {
     Monet,
 }
 
+impl Semantics {
+    /// The name as in files and on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Semantics::Checkmate => "checkmate",
+            Semantics::Monet => "monet",
+        }
+    }
+}
+
+/// A name that no semantics have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} names no semantics: write checkmate or monet")]
+pub struct UnknownSemantics(pub String);
+
+impl std::str::FromStr for Semantics {
+    type Err = UnknownSemantics;
+
+    fn from_str(name: &str) -> Result<Self, UnknownSemantics> {
+        let all = [Semantics::Checkmate, Semantics::Monet];
+        let named = all.into_iter().find(|s| s.as_str() == name);
+        named.ok_or_else(|| UnknownSemantics(name.into()))
+    }
+}
+
 /// Prefix of the names of convolution algorithms in published instances; the published number follows.
 pub(crate) const ALGORITHM_PREFIX: &str = "algo";
 

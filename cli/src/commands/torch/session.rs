@@ -5,8 +5,7 @@ use crate::failure::Failure;
 use remat_gpu_exec::{Clock, Device, ExecError, Run, Tensor, Training, gradients, run};
 use remat_instances::Instance;
 use remat_instances::plan::{Plan, Semantics};
-use remat_instances::schedule::{CheckmateSchedule, MonetSchedule};
-use remat_instances::simulate::{self, ReplayError};
+use remat_instances::simulate;
 use remat_instances::zoo::{ModelSpec, TrainingProgram, ZooError};
 
 /// Opens the device and puts a network on it.
@@ -50,14 +49,8 @@ pub fn model(text: &str, batch: Option<u64>) -> Result<TrainingProgram, Failure>
 /// # Errors
 /// [`Failure::Replay`], which no valid instance leads to.
 pub fn plain(instance: &Instance, semantics: Semantics) -> Result<Plan, Failure> {
-    let plan = match semantics {
-        Semantics::Checkmate => {
-            Plan::from_checkmate(instance, &CheckmateSchedule::checkpoint_all(instance))
-        }
-        Semantics::Monet => MonetSchedule::checkpoint_all(instance)
-            .ok_or(ReplayError::NoLoss)
-            .and_then(|schedule| Plan::from_monet(instance, &schedule)),
-    };
+    let plain = instance.without_recomputation(semantics);
+    let plan = plain.and_then(|plain| plain.plan(instance));
     plan.map_err(|e| crate::source::replay_failure(instance.name(), e))
 }
 

@@ -5,15 +5,14 @@ use crate::arguments::TrainCheckArguments;
 use crate::failure::{Exit, Failure};
 use crate::files;
 use crate::report::{self, Table};
-use crate::source::{self, Problem};
+use crate::source;
 use remat_formulations::baselines;
-use remat_formulations::solve::{Settings, Status};
+use remat_formulations::solve::{AnyFormulation, Settings, Solvable, Status};
 use remat_gpu_exec::{Comparison, ExecError, ProfileSettings, compare, program_of};
 use remat_instances::Instance;
 use remat_instances::budget::format_bytes;
 use remat_instances::plan::Plan;
 use serde::Serialize;
-use std::sync::atomic::AtomicBool;
 
 /// Name of the row that the others are compared with.
 const PLAIN: &str = "no recomputation";
@@ -33,29 +32,32 @@ pub fn run(arguments: &TrainCheckArguments) -> Result<Exit, Failure> {
     };
     let instance = remat_gpu_exec::profile(&mut training, &settings)?.instance;
     drop(training);
-    let problem = Problem::measured(instance, arguments.formulation);
-    let instance = &problem.instance;
+    let formulation = match arguments.program.formulation {
+        Some(semantics) => source::of(&instance, semantics)?,
+        None => AnyFormulation::suiting(&instance),
+    };
+    let instance = &**formulation.instance();
     let mut training = session::training(program_of(instance)?, &arguments.on)?;
-    let budget_bytes = source::budget(&arguments.budget, problem.plain_replay()?.peak_bytes)?;
+    let budget_bytes = source::budget(&arguments.budget, source::plain(&formulation)?.peak_bytes)?;
     let settings = Settings {
         time_limit: Some(arguments.time_limit),
-        ..Settings::new(budget_bytes)
+        overtime: 0.0,
+        ..Settings::default()
     };
-    let outcome = problem
-        .solve(&settings, &AtomicBool::new(false), &|_| {})
-        .map_err(|e| Failure::Solve(Box::new(e)))?;
+    let outcome = formulation.solve(budget_bytes, &[], &settings, &())?;
     let mut plans = vec![Planned::new(
         instance,
         PLAIN,
-        session::plain(instance, problem.semantics())?,
+        session::plain(instance, formulation.semantics())?,
     )?];
     let solved = outcome.schedule.map(|schedule| (SOLVED, schedule));
     let known = baselines::all().iter().filter_map(|baseline| {
-        let schedule = problem.baseline_schedule(baseline, budget_bytes).ok()?;
-        Some((baseline.name, schedule))
+        let found = formulation.baseline(baseline, budget_bytes).ok()?;
+        Some((baseline.name, found.0))
     });
     for (name, schedule) in solved.into_iter().chain(known) {
-        let plan = source::plan_of(instance, &schedule).and_then(|plan| plan.optimised(instance));
+        let plan = schedule.plan(instance);
+        let plan = plan.and_then(|plan| plan.optimised(instance));
         let Ok(plan) = plan else { continue };
         let planned = Planned::new(instance, name, plan)?;
         // A heuristic that does not come down to the budget is not the point.
@@ -76,13 +78,13 @@ pub fn run(arguments: &TrainCheckArguments) -> Result<Exit, Failure> {
         report::json(&Json {
             instance: instance.name(),
             device,
-            formulation: problem.formulation.as_str(),
+            formulation: formulation.semantics().as_str(),
             status: outcome.status.as_str(),
             budget_bytes,
             plans: &rows,
         })
     } else {
-        table(&problem, device, budget_bytes, outcome.status, &rows)
+        table(&formulation, device, budget_bytes, outcome.status, &rows)
     })?;
     let wrong = |row: &&Row| row.gradients.as_ref().is_some_and(|g| !g.same());
     let wrong: Vec<String> = rows
@@ -193,7 +195,7 @@ fn rows(plans: &[Planned], measured: &[Option<Measured>]) -> Result<Vec<Row>, Ex
 }
 
 fn table(
-    problem: &Problem,
+    formulation: &AnyFormulation,
     device: &str,
     budget_bytes: u64,
     status: Status,
@@ -244,8 +246,8 @@ fn table(
     }
     format!(
         "{} on {device}: {}, budget {}, solved: {}\n{}",
-        problem.instance.name(),
-        problem.formulation.as_str(),
+        formulation.instance().name(),
+        formulation.semantics().as_str(),
         format_bytes(budget_bytes),
         status.as_str(),
         table.render("  ")

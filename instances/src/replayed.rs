@@ -1,0 +1,188 @@
+//! Plan and schedule files, read and replayed.
+
+use crate::document::{self, ReadError};
+use crate::instance::Instance;
+use crate::plan::{Plan, PlanDocument, PlanFile};
+use crate::schedule::{CheckmateSchedule, MonetSchedule, Schedule, ScheduleFile, Semantics};
+use crate::simulate::{self, Replay, ReplayError};
+use std::path::Path;
+
+/// The kind of a file that holds a way to train.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// `remat-plan/1`
+    Plan,
+    /// `remat-schedule/1`
+    Schedule,
+}
+
+impl FileKind {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            FileKind::Plan => "plan",
+            FileKind::Schedule => "schedule",
+        }
+    }
+}
+
+/// A plan or schedule from a file, replayed.
+#[derive(Clone, Debug)]
+pub struct Replayed {
+    /// What the file holds.
+    pub kind: FileKind,
+    /// The instance, as the file's program sees it.
+    pub instance: Instance,
+    /// The plan, or the one made from the schedule.
+    pub plan: Plan,
+    /// The replay of what the file holds.
+    pub replay: Replay,
+    /// Recorded cost.
+    pub objective: u64,
+    /// Recorded peak in bytes; schedules record none.
+    pub peak_bytes: Option<u64>,
+    /// Recorded budget in bytes.
+    pub budget_bytes: Option<u64>,
+}
+
+/// Why a file could not be replayed.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayedError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// It is of another instance.
+    #[error("{file} was made for the instance {made_for:?}, not for {found:?}")]
+    OtherInstance {
+        /// The file.
+        file: String,
+        /// The instance it names.
+        made_for: String,
+        /// The instance at hand.
+        found: String,
+    },
+    /// It cannot be executed.
+    #[error("{file} cannot be executed: {problem}")]
+    Replay {
+        /// The file.
+        file: String,
+        /// Why not.
+        problem: Box<ReplayError>,
+    },
+}
+
+/// Reads and replays a plan or schedule of an instance; which of the two is seen from the file's content, and the program
+/// whose semantics hold, too.
+///
+/// # Errors
+/// [`ReplayedError`] names the file and what is wrong with it.
+pub fn replayed(instance: &Instance, path: &Path) -> Result<Replayed, ReplayedError> {
+    let is_schedule = document::schema(path)?.is_some_and(|s| s.starts_with("remat-schedule/"));
+    match is_schedule {
+        true => schedule_file(instance, path),
+        // A file that is neither is refused as a plan, with words that name the schema.
+        false => plan_file(instance, path),
+    }
+}
+
+impl Instance {
+    /// The instance as a program with these semantics sees it.
+    pub fn seen_by(&self, semantics: Semantics) -> Instance {
+        match semantics {
+            Semantics::Checkmate => self.single_implementation_view(),
+            Semantics::Monet => self.clone(),
+        }
+    }
+
+    /// The schedule that computes every node once, by its first implementation, and keeps all that is read later.
+    ///
+    /// # Errors
+    /// [`ReplayError::NoLoss`] for an instance without a loss under MONeT's semantics.
+    pub fn without_recomputation(&self, semantics: Semantics) -> Result<Schedule, ReplayError> {
+        Ok(match semantics {
+            Semantics::Checkmate => Schedule::Checkmate(CheckmateSchedule::checkpoint_all(self)),
+            Semantics::Monet => {
+                let plain = MonetSchedule::checkpoint_all(self).ok_or(ReplayError::NoLoss)?;
+                Schedule::Monet(plain)
+            }
+        })
+    }
+}
+
+impl Schedule {
+    /// Replays the schedule under its own semantics.
+    ///
+    /// # Errors
+    /// [`ReplayError`] of a schedule that cannot be executed.
+    pub fn replay(&self, instance: &Instance) -> Result<Replay, ReplayError> {
+        match self {
+            Schedule::Checkmate(s) => simulate::checkmate(instance, s),
+            Schedule::Monet(s) => simulate::monet(instance, s),
+        }
+    }
+
+    /// The plan of the schedule.
+    ///
+    /// # Errors
+    /// [`ReplayError`] of a schedule that cannot be executed.
+    pub fn plan(&self, instance: &Instance) -> Result<Plan, ReplayError> {
+        match self {
+            Schedule::Checkmate(s) => Plan::from_checkmate(instance, s),
+            Schedule::Monet(s) => Plan::from_monet(instance, s),
+        }
+    }
+}
+
+fn failed(path: &Path, problem: ReplayError) -> ReplayedError {
+    ReplayedError::Replay {
+        file: path.display().to_string(),
+        problem: Box::new(problem),
+    }
+}
+
+fn plan_file(instance: &Instance, path: &Path) -> Result<Replayed, ReplayedError> {
+    let file = PlanFile::open(path)?;
+    let instance = instance.seen_by(file.semantics());
+    let PlanDocument {
+        plan,
+        budget_bytes,
+        objective,
+        peak_bytes,
+    } = file.plan(&instance)?;
+    let replay = simulate::plan(&instance, &plan).map_err(|e| failed(path, e))?;
+    Ok(Replayed {
+        kind: FileKind::Plan,
+        instance,
+        plan,
+        replay,
+        objective,
+        peak_bytes: Some(peak_bytes),
+        budget_bytes,
+    })
+}
+
+fn schedule_file(instance: &Instance, path: &Path) -> Result<Replayed, ReplayedError> {
+    let file = ScheduleFile::open(path)?;
+    let instance = instance.seen_by(file.semantics());
+    if file.instance() != instance.name() {
+        return Err(ReplayedError::OtherInstance {
+            file: path.display().to_string(),
+            made_for: file.instance().into(),
+            found: instance.name().into(),
+        });
+    }
+    let document = file.schedule(&instance)?;
+    let plan = document.schedule.plan(&instance);
+    let plan = plan.map_err(|e| failed(path, e))?;
+    let replay = document.schedule.replay(&instance);
+    let replay = replay.map_err(|e| failed(path, e))?;
+    Ok(Replayed {
+        kind: FileKind::Schedule,
+        instance,
+        plan,
+        replay,
+        objective: document.objective,
+        peak_bytes: None,
+        budget_bytes: document.budget_bytes,
+    })
+}
