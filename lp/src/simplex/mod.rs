@@ -5,6 +5,7 @@
 
 mod basis;
 mod edit;
+mod matrix;
 mod price;
 mod report;
 mod sleep;
@@ -13,10 +14,10 @@ mod values;
 
 use crate::factor::Factor;
 use crate::log::Log;
-use crate::matrix::Compressed;
 use crate::outcome::{LimitKind, VarStatus};
 use crate::settings::{Algorithm, Limits, Settings};
 use crate::sparse_vec::SparseVec;
+pub use matrix::Compressed;
 pub(crate) use price::{PackedRow, PriceMatrix};
 use std::sync::atomic::Ordering;
 pub(crate) use strategy::CoreEnd;
