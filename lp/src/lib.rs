@@ -54,6 +54,7 @@ mod outcome;
 pub mod presolve;
 mod primal;
 mod proven;
+pub mod random;
 pub mod refine;
 mod scaling;
 mod settings;

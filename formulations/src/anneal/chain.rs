@@ -2,10 +2,10 @@
 
 use super::landscape::{Landscape, Walk};
 use super::price::Price;
-use super::random::Random;
 use super::state::{Delta, Flip};
 use super::watch::Watch;
 use remat_instances::schedule::BitMatrix;
+use remat_lp::random::Xoshiro256;
 use std::time::{Duration, Instant};
 
 /// Moves between two adjustments of temperature and price.
@@ -49,7 +49,7 @@ pub struct ChainSettings {
 pub struct Chain<'g, L: Landscape> {
     landscape: &'g L,
     walk: L::Walk<'g>,
-    random: Random,
+    random: Xoshiro256,
     price: Price,
     evaluated: u64,
     best: Option<Found>,
@@ -63,7 +63,7 @@ pub struct Chain<'g, L: Landscape> {
 
 impl<'g, L: Landscape> Chain<'g, L> {
     /// A run that starts from given retained sets.
-    pub fn new(landscape: &'g L, start: &BitMatrix, random: Random) -> Self {
+    pub fn new(landscape: &'g L, start: &BitMatrix, random: Xoshiro256) -> Self {
         let mut chain = Chain {
             landscape,
             walk: landscape.walk(start),
@@ -289,7 +289,7 @@ mod tests {
                 seek: Some(SEEK_FROM),
             };
             let graph = Graph::new(&instance, budget);
-            let (random, watch) = (Random::new(0, 0), Watch::default());
+            let (random, watch) = (Xoshiro256::new(0, 0), Watch::default());
             let found = graph.anneal(&all.retained, random, run, &|| false, &watch);
             let found = found.unwrap_or_else(|| panic!("graph {seed}: nothing fits"));
             let schedule = CheckmateSchedule::cheapest(&instance, found.retained);

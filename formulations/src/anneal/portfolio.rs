@@ -4,10 +4,10 @@ use super::chain::{ChainSettings, Found, SEEK_FROM};
 use super::landscape::{Landscape, Walk};
 use super::polish::{POLISH_RUNS, PolishSettings, polish};
 use super::population::Population;
-use super::random::Random;
 use super::watch::Watch;
 use rayon::prelude::*;
 use remat_instances::schedule::BitMatrix;
+use remat_lp::random::Xoshiro256;
 use std::time::{Duration, Instant};
 
 /// Runs in a round: fixed, so that the answer does not depend on the number of threads.
@@ -251,7 +251,7 @@ impl Round<'_> {
         halt: &dyn Fn() -> bool,
         watch: &Watch,
     ) -> Option<Found> {
-        let mut random = Random::new(self.settings.seed, (self.number * LANES + lane) as u64);
+        let mut random = Xoshiro256::new(self.settings.seed, (self.number * LANES + lane) as u64);
         // Alternately afresh, and from what is known.
         let child = match lane % 2 == 1 || (lane > 0 && population.is_full()) {
             true => population.child(&mut random),
