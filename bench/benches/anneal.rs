@@ -3,9 +3,10 @@
 #![allow(missing_docs)] // criterion_group! makes an undocumented public function
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use remat_formulations::anneal::{Chain, ChainSettings, Graph, Observer, Random};
+use remat_formulations::anneal::{Chain, ChainSettings, Graph, Observer};
 use remat_instances::schedule::CheckmateSchedule;
 use remat_instances::{simulate, zoo};
+use remat_lp::random::Xoshiro256;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -31,7 +32,7 @@ fn moves(c: &mut Criterion) {
             .peak_bytes;
         let graph = Graph::new(&instance, peak / 10 * 6);
         let run = |moves: &Moves| {
-            let mut chain = Chain::new(&graph, &start.retained, Random::new(1, 0));
+            let mut chain = Chain::new(&graph, &start.retained, Xoshiro256::new(1, 0));
             let settings = ChainSettings {
                 moves: 1 << 19,
                 hot: 0.5,

@@ -95,8 +95,7 @@ fn from_interior(
     let mut moved = Model::clone(model);
     for j in 0..model.num_cols() {
         let terms: f64 = model
-            .cols
-            .iter(j)
+            .col_entries(j)
             .map(|(i, v)| (v * solution.y[i]).abs())
             .sum();
         let size = shift * (model.cost[j].abs() + terms).max(1e-3);

@@ -140,8 +140,7 @@ impl<'a> Correction<'a> {
             b.add_row(
                 0.0,
                 model
-                    .rows
-                    .iter(i)
+                    .row_entries(i)
                     .map(|(j, v)| (ColId(j as u32), v))
                     .chain([(activity, -1.0)]),
             );
@@ -229,7 +228,7 @@ impl<'a> Correction<'a> {
 /// `row . x + start`.
 fn activity(model: &Model, i: usize, x: &[f64], start: f64) -> f64 {
     let mut sum = Sum2::new(start);
-    for (j, v) in model.rows.iter(i) {
+    for (j, v) in model.row_entries(i) {
         sum.add_product(v, x[j]);
     }
     sum.value()
@@ -238,7 +237,7 @@ fn activity(model: &Model, i: usize, x: &[f64], start: f64) -> f64 {
 /// `cost - column . y`, in the model's sense.
 fn reduced_cost(model: &Model, j: usize, y: &[f64]) -> f64 {
     let mut sum = Sum2::new(model.cost[j]);
-    for (i, v) in model.cols.iter(j) {
+    for (i, v) in model.col_entries(j) {
         sum.add_product(-v, y[i]);
     }
     sum.value()

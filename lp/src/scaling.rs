@@ -3,7 +3,7 @@
 //! A few passes of geometric scaling (each row and column divided by the root of its smallest times its largest entry),
 //! then equilibration of the columns. Left out where the matrix is well scaled already.
 
-use crate::matrix::Compressed;
+use crate::simplex::Compressed;
 
 /// Factors: the scaled matrix is `row[i] * a_ij * col[j]`.
 #[derive(Clone, Debug, Default)]

@@ -238,12 +238,13 @@ fn files_keep_the_program() {
                 "{name}"
             );
             assert!(
-                by_lp.matrix_csr() == model.matrix_csr() && by_lp.offset() == model.offset(),
+                by_lp.matrix_by_rows() == model.matrix_by_rows()
+                    && by_lp.offset() == model.offset(),
                 "{name}"
             );
             let by_mps = mps::parse(&mps::to_string(&model), mps::MpsFormat::Free).unwrap();
             assert_eq!(by_mps.costs(), model.costs(), "{name}");
-            assert!(by_mps.matrix_csr() == model.matrix_csr(), "{name}");
+            assert!(by_mps.matrix_by_rows() == model.matrix_by_rows(), "{name}");
         }
     }
 }

@@ -1,12 +1,13 @@
 //! The annealing of MONeT's program against the simulator, against enumeration, and on published schedules.
 
-use remat_formulations::anneal::{Flip, Random};
+use remat_formulations::anneal::Flip;
 use remat_formulations::monet::anneal::{Graph, Proposer, State};
 use remat_formulations::solve::{Outcome, Settings, Status};
 use remat_instances::Instance;
 use remat_instances::plan::Plan;
 use remat_instances::schedule::{BitMatrix, MonetSchedule, Schedule, ScheduleFile, Semantics};
 use remat_instances::simulate;
+use remat_lp::random::Xoshiro256;
 use remat_tests::graphs::Numbers;
 use remat_tests::whole;
 use remat_tests::{files, monet_optimum, shared_data};
@@ -131,7 +132,7 @@ fn a_stage_more_for_a_backward_node_is_proposed() {
             state.apply(flip);
         }
         let proposer = Proposer::new(&graph);
-        let mut random = Random::new(seed, 0);
+        let mut random = Xoshiro256::new(seed, 0);
         let proposed: HashSet<Flip> = (0..400_000)
             .filter_map(|_| proposer.anywhere(&state, &mut random))
             .collect();

@@ -3,9 +3,9 @@
 use super::landscape::{Landscape, Walk};
 use super::observer::Observer;
 use super::price::Price;
-use super::random::Random;
 use super::state::{Delta, Flip};
 use remat_instances::schedule::BitMatrix;
+use remat_lp::random::Xoshiro256;
 use std::time::{Duration, Instant};
 
 /// Moves between two adjustments of temperature and price.
@@ -49,7 +49,7 @@ pub struct ChainSettings {
 pub struct Chain<'g, L: Landscape> {
     landscape: &'g L,
     walk: L::Walk<'g>,
-    random: Random,
+    random: Xoshiro256,
     price: Price,
     evaluated: u64,
     best: Option<Found>,
@@ -63,7 +63,7 @@ pub struct Chain<'g, L: Landscape> {
 
 impl<'g, L: Landscape> Chain<'g, L> {
     /// A run that starts from given retained sets.
-    pub fn new(landscape: &'g L, start: &BitMatrix, random: Random) -> Self {
+    pub fn new(landscape: &'g L, start: &BitMatrix, random: Xoshiro256) -> Self {
         let mut chain = Chain {
             landscape,
             walk: landscape.walk(start),
@@ -289,7 +289,7 @@ mod tests {
                 seek: Some(SEEK_FROM),
             };
             let graph = Graph::new(&instance, budget);
-            let found = graph.anneal(&all.retained, Random::new(0, 0), run, &());
+            let found = graph.anneal(&all.retained, Xoshiro256::new(0, 0), run, &());
             let found = found.unwrap_or_else(|| panic!("graph {seed}: nothing fits"));
             let schedule = CheckmateSchedule::cheapest(&instance, found.retained);
             let replay = simulate::checkmate(&instance, &schedule).unwrap();

@@ -4,9 +4,9 @@ use super::chain::{Chain, ChainSettings, Found};
 use super::graph::Graph;
 use super::moves::Proposer;
 use super::observer::Observer;
-use super::random::Random;
 use super::state::{Delta, Flip, State};
 use remat_instances::schedule::BitMatrix;
+use remat_lp::random::Xoshiro256;
 
 /// Where a run stands: retained sets with what follows from them, and ways to go on.
 pub trait Walk {
@@ -36,9 +36,9 @@ pub trait Walk {
     fn press(&mut self, share: f64);
 
     /// A flip anywhere.
-    fn anywhere(&self, random: &mut Random) -> Option<Flip>;
+    fn anywhere(&self, random: &mut Xoshiro256) -> Option<Flip>;
     /// A flip to go with another one: beside it in the graph, or during it in time.
-    fn second(&self, first: Flip, random: &mut Random) -> Option<Flip>;
+    fn second(&self, first: Flip, random: &mut Xoshiro256) -> Option<Flip>;
     /// What a tensor can do about a flip of one that has it as an input: let go where it is held for nothing, if the other is
     /// kept, or be held where it is computed.
     fn following(&self, tensor: usize, first: Flip) -> Option<Flip>;
@@ -51,7 +51,7 @@ pub trait Walk {
         &mut self,
         price: f64,
         threshold: f64,
-        random: &mut Random,
+        random: &mut Xoshiro256,
         done: &mut Vec<Flip>,
     ) -> f64 {
         let _ = (price, threshold, random, done);
@@ -84,7 +84,7 @@ pub trait Landscape: Sync + Sized {
     fn anneal(
         &self,
         start: &BitMatrix,
-        random: Random,
+        random: Xoshiro256,
         run: ChainSettings,
         observer: &dyn Observer,
     ) -> Option<Found> {
@@ -175,11 +175,11 @@ impl Walk for CheckmateWalk<'_> {
     }
 
     #[inline]
-    fn anywhere(&self, random: &mut Random) -> Option<Flip> {
+    fn anywhere(&self, random: &mut Xoshiro256) -> Option<Flip> {
         self.proposer.anywhere(&self.state, random)
     }
 
-    fn second(&self, first: Flip, random: &mut Random) -> Option<Flip> {
+    fn second(&self, first: Flip, random: &mut Xoshiro256) -> Option<Flip> {
         if random.one_in(2) {
             self.proposer.beside(&self.state, first, random)
         } else {

@@ -1,8 +1,8 @@
 //! Proposals: which tensor to keep or drop, over which stages.
 
 use super::graph::Graph;
-use super::random::Random;
 use super::state::{Flip, State};
+use remat_lp::random::Xoshiro256;
 
 /// Draws flips. The stages between two touches of a tensor (computations or reads) form a gap; inside a gap a tensor
 /// is either held throughout or useless, so flips go by gaps, whole or in part.
@@ -35,7 +35,7 @@ impl<'g> Proposer<'g> {
     ///
     /// Half of the draws choose a moment and a tensor that a stage touches there, which finds the short gaps; the
     /// others choose a moment and any tensor, which finds the long ones.
-    pub fn anywhere(&self, state: &State<'_>, random: &mut Random) -> Option<Flip> {
+    pub fn anywhere(&self, state: &State<'_>, random: &mut Xoshiro256) -> Option<Flip> {
         let stage = match self.tight.len() {
             0 => 1 + random.below(self.stages),
             many if random.one_in(2) => self.tight[random.below(many as u32) as usize],
@@ -52,7 +52,7 @@ impl<'g> Proposer<'g> {
     }
 
     /// A flip of an input or user of a flip's tensor, near one of its ends.
-    pub fn beside(&self, state: &State<'_>, flip: Flip, random: &mut Random) -> Option<Flip> {
+    pub fn beside(&self, state: &State<'_>, flip: Flip, random: &mut Xoshiro256) -> Option<Flip> {
         let (needs, users) = (
             self.graph.needs(flip.tensor as usize),
             self.graph.users(flip.tensor as usize),
@@ -69,7 +69,7 @@ impl<'g> Proposer<'g> {
     }
 
     /// A flip of any tensor somewhere in the stages of another flip.
-    pub fn during(&self, state: &State<'_>, flip: Flip, random: &mut Random) -> Option<Flip> {
+    pub fn during(&self, state: &State<'_>, flip: Flip, random: &mut Xoshiro256) -> Option<Flip> {
         let stage = flip.from + random.below(flip.to - flip.from + 1);
         let tensor = random.below(stage);
         self.at(state, tensor as usize, stage as usize, random)
@@ -129,7 +129,7 @@ impl<'g> Proposer<'g> {
         state: &State<'_>,
         tensor: usize,
         stage: usize,
-        random: &mut Random,
+        random: &mut Xoshiro256,
     ) -> Option<Flip> {
         if stage <= tensor || stage >= self.graph.n {
             return None;

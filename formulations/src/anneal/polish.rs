@@ -3,9 +3,9 @@
 use super::chain::{ChainSettings, Found, SEEK_FROM};
 use super::landscape::Landscape;
 use super::observer::Observer;
-use super::random::Random;
 use rayon::prelude::*;
 use remat_instances::schedule::BitMatrix;
+use remat_lp::random::Xoshiro256;
 use std::time::Duration;
 
 /// First temperatures, in mean node costs. The coldest runs stay where the relaxation is, the others leave it to repair
@@ -53,7 +53,7 @@ pub fn polish<L: Landscape>(
         .map(|(k, &(s, hot))| {
             // Streams of their own, apart from those of the rounds.
             let stream = settings.stream.wrapping_mul(1024) + k as u64;
-            let random = Random::new(!settings.seed, stream);
+            let random = Xoshiro256::new(!settings.seed, stream);
             let run = ChainSettings {
                 moves: settings.moves,
                 hot,

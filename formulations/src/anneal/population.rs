@@ -1,8 +1,8 @@
 //! Good schedules that differ, and what two of them make together.
 
 use super::chain::Found;
-use super::random::Random;
 use remat_instances::schedule::BitMatrix;
+use remat_lp::random::Xoshiro256;
 
 /// Schedules at most. Twice as many do no better on networks in a minute.
 const SIZE: usize = 16;
@@ -53,7 +53,7 @@ impl Population {
     }
 
     /// What two of them make together; of a single one its own, of none `None`.
-    pub fn child(&self, random: &mut Random) -> Option<BitMatrix> {
+    pub fn child(&self, random: &mut Xoshiro256) -> Option<BitMatrix> {
         if self.is_empty() {
             return None;
         }
@@ -77,7 +77,7 @@ fn alike(schedules: &[Found], other: &Found) -> Option<usize> {
 }
 
 /// Puts parts of `other` in place of a schedule's own: a stretch of stages, or of tensors, or half of the tensors.
-fn cross(mut child: BitMatrix, other: &BitMatrix, random: &mut Random) -> BitMatrix {
+fn cross(mut child: BitMatrix, other: &BitMatrix, random: &mut Xoshiro256) -> BitMatrix {
     let (rows, columns) = (child.rows(), child.columns());
     let mut stretch = |of: usize| {
         let (a, b) = (random.below(of as u32), random.below(of as u32));
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn children_have_parts_of_two() {
         let mut population = Population::default();
-        let mut random = Random::new(0, 0);
+        let mut random = Xoshiro256::new(0, 0);
         assert!(population.child(&mut random).is_none());
         population.admit(found(1, false));
         let alone = population.child(&mut random).map(|c| c.count_ones());

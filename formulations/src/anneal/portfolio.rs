@@ -5,9 +5,9 @@ use super::landscape::{Landscape, Walk};
 use super::observer::{Observer, Until};
 use super::polish::{POLISH_RUNS, PolishSettings, polish};
 use super::population::Population;
-use super::random::Random;
 use rayon::prelude::*;
 use remat_instances::schedule::BitMatrix;
+use remat_lp::random::Xoshiro256;
 use std::time::{Duration, Instant};
 
 /// Runs in a round: fixed, so that the answer does not depend on the number of threads.
@@ -241,7 +241,7 @@ impl Round<'_> {
         population: &Population,
         observer: &dyn Observer,
     ) -> Option<Found> {
-        let mut random = Random::new(self.settings.seed, (self.number * LANES + lane) as u64);
+        let mut random = Xoshiro256::new(self.settings.seed, (self.number * LANES + lane) as u64);
         // Alternately afresh, and from what is known.
         let child = match lane % 2 == 1 || (lane > 0 && population.is_full()) {
             true => population.child(&mut random),

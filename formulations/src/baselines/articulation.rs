@@ -7,6 +7,8 @@
 
 use super::training::TrainingGraph;
 use super::{NotApplicable, segments};
+use petgraph::algo::articulation_points::articulation_points;
+use petgraph::graph::{NodeIndex, UnGraph};
 use remat_instances::instance::{Instance, NodeId};
 use remat_instances::schedule::CheckmateSchedule;
 
@@ -38,136 +40,49 @@ pub fn greedy(instance: &Instance, budget_bytes: u64) -> Result<CheckmateSchedul
 
 /// The forward nodes that are articulation points, ascending. By-products and the loss are none.
 pub fn candidates(graph: &TrainingGraph<'_>) -> Vec<NodeId> {
+    let cuts = articulation_points(&data_flow(graph));
+    graph
+        .activations()
+        .iter()
+        .copied()
+        .filter(|v| cuts.contains(&NodeIndex::new(v.index())))
+        .collect()
+}
+
+/// Who reads whom in the forward pass, by-products left out. Vertices: the nodes before the backward pass, the network's
+/// input, and what follows the end of the pass.
+fn data_flow(graph: &TrainingGraph<'_>) -> UnGraph<(), ()> {
     let instance = graph.instance();
     let start = graph.backward_start();
     let mut member = vec![false; start];
     for id in graph.activations().iter().copied().chain(instance.loss()) {
         member[id.index()] = true;
     }
-    // Vertices: the nodes before the backward pass, the network's input, and what follows the end of the pass.
     let (input, output) = (start as u32, start as u32 + 1);
-    let mut neighbours: Vec<Vec<u32>> = vec![Vec::new(); start + 2];
-    let mut join = |a: u32, b: u32| {
-        neighbours[a as usize].push(b);
-        neighbours[b as usize].push(a);
-    };
+    let mut edges: Vec<(u32, u32)> = Vec::new();
     for i in (0..start).filter(|&i| member[i]) {
-        let mut reads_a_member = false;
+        let before = edges.len();
         for need in instance.needs(NodeId::from(i)) {
             if member[need.index()] {
-                join(need.0, i as u32);
-                reads_a_member = true;
+                edges.push((need.0, i as u32));
             }
         }
-        if !reads_a_member {
-            join(input, i as u32);
+        if edges.len() == before {
+            edges.push((input, i as u32));
         }
     }
     if let Some(end) = instance.loss().or(graph.activations().last().copied()) {
-        join(end.0, output);
+        edges.push((end.0, output));
     }
-    let is_cut = articulation_points(&neighbours);
-    graph
-        .activations()
-        .iter()
-        .copied()
-        .filter(|v| is_cut[v.index()])
-        .collect()
-}
-
-/// Which vertices of an undirected graph disconnect their component when removed.
-///
-/// `neighbours[v]` lists the neighbours of `v`; parallel edges and loops change nothing. Tarjan's low-link values
-/// (Hopcroft and Tarjan, 1973) with an explicit stack, in time linear in vertices and edges.
-pub fn articulation_points(neighbours: &[Vec<u32>]) -> Vec<bool> {
-    const UNSEEN: u32 = u32::MAX;
-    let n = neighbours.len();
-    let mut is_cut = vec![false; n];
-    let mut order = vec![UNSEEN; n];
-    let mut low = vec![UNSEEN; n];
-    let mut time = 0;
-    // Vertex and position in its list of neighbours.
-    let mut path: Vec<(usize, usize)> = Vec::new();
-    for root in 0..n {
-        if order[root] != UNSEEN {
-            continue;
-        }
-        let mut root_children = 0;
-        (order[root], low[root]) = (time, time);
-        time += 1;
-        path.push((root, 0));
-        while let Some((v, at)) = path.last_mut() {
-            let v = *v;
-            if let Some(&u) = neighbours[v].get(*at) {
-                *at += 1;
-                let u = u as usize;
-                if order[u] == UNSEEN {
-                    (order[u], low[u]) = (time, time);
-                    time += 1;
-                    path.push((u, 0));
-                } else {
-                    // The edge to the parent may count: low[v] then is order[parent], which is no less than needed.
-                    low[v] = low[v].min(order[u]);
-                }
-                continue;
-            }
-            path.pop();
-            if let Some(&(parent, _)) = path.last() {
-                low[parent] = low[parent].min(low[v]);
-                if parent == root {
-                    root_children += 1;
-                } else if low[v] >= order[parent] {
-                    is_cut[parent] = true;
-                }
-            }
-        }
-        is_cut[root] = root_children > 1;
-    }
-    is_cut
+    UnGraph::from_edges(edges)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::baselines::{chen, fixtures, linearised};
+    use petgraph::algo::connected_components;
     use proptest::prelude::*;
-
-    fn components(neighbours: &[Vec<u32>], without: Option<usize>) -> usize {
-        let mut seen = vec![false; neighbours.len()];
-        if let Some(v) = without {
-            seen[v] = true;
-        }
-        let mut count = 0;
-        for root in 0..neighbours.len() {
-            if seen[root] {
-                continue;
-            }
-            count += 1;
-            seen[root] = true;
-            let mut open = vec![root];
-            while let Some(v) = open.pop() {
-                for &u in &neighbours[v] {
-                    if !std::mem::replace(&mut seen[u as usize], true) {
-                        open.push(u as usize);
-                    }
-                }
-            }
-        }
-        count
-    }
-
-    #[test]
-    fn long_paths_do_not_overflow_the_stack() {
-        let n = 200_000u32;
-        let mut neighbours = vec![Vec::new(); n as usize];
-        for v in 1..n {
-            neighbours[v as usize].push(v - 1);
-            neighbours[v as usize - 1].push(v);
-        }
-        let is_cut = articulation_points(&neighbours);
-        assert!(!is_cut[0] && !is_cut[n as usize - 1]);
-        assert_eq!(is_cut.iter().filter(|&&c| c).count(), n as usize - 2);
-    }
 
     #[test]
     fn residual_block_has_its_ends_as_candidates_and_not_its_inside() {
@@ -180,20 +95,22 @@ mod tests {
 
     proptest! {
         #[test]
-        fn articulation_points_are_those_whose_removal_disconnects(
-            n in 1usize..14,
-            edges in prop::collection::vec((any::<u8>(), any::<u8>()), 0..24),
+        fn candidates_are_the_activations_whose_removal_disconnects(
+            instance in fixtures::training_dag(),
         ) {
-            let mut neighbours = vec![Vec::new(); n];
-            for (a, b) in edges {
-                let (a, b) = (a as usize % n, b as usize % n);
-                neighbours[a].push(b as u32);
-                neighbours[b].push(a as u32);
-            }
-            let found = articulation_points(&neighbours);
-            let whole = components(&neighbours, None);
-            for (v, &is_cut) in found.iter().enumerate() {
-                prop_assert_eq!(is_cut, components(&neighbours, Some(v)) > whole, "vertex {}", v);
+            let graph = TrainingGraph::new(&instance).unwrap();
+            let flow = data_flow(&graph);
+            let whole = connected_components(&flow);
+            let found = candidates(&graph);
+            for &id in graph.activations() {
+                // The node's edges go and it stays, as a component of its own.
+                let mut without = flow.clone();
+                without.retain_edges(|g, e| {
+                    let (a, b) = g.edge_endpoints(e).unwrap();
+                    a.index() != id.index() && b.index() != id.index()
+                });
+                let more = connected_components(&without) > whole + 1;
+                prop_assert_eq!(found.contains(&id), more, "node {}", id.0);
             }
         }
 

@@ -215,7 +215,7 @@ pub fn residual(forward: usize) -> Instance {
 /// A layered graph without passes, `layers * width` nodes and one that reads the last layer: each node reads one of the layer
 /// before, one of a few layers before that, and one from anywhere.
 pub fn layered(layers: usize, width: usize, seed: u64) -> Instance {
-    let mut random = crate::anneal::Random::new(seed, 0);
+    let mut random = remat_lp::random::Xoshiro256::new(seed, 0);
     let mut below = |n: usize| random.below(n as u32) as usize;
     let mut list = Vec::new();
     for k in 0..layers * width {

@@ -1,4 +1,6 @@
 //! Maximum flow and minimum cut: Dinic's algorithm with integer capacities.
+//!
+//! `petgraph` has it too, and starts each augmenting path with all vertices: `docs/decisions/010-petgraph.md`.
 
 use std::collections::VecDeque;
 

@@ -107,7 +107,7 @@ pub(super) fn least(
 
 pub(super) fn reduced_cost(model: &Model, y: &[f64], j: usize) -> (f64, f64) {
     let mut d = Bounded::new(model.sense.sign() * model.cost[j]);
-    for (i, v) in model.cols.iter(j) {
+    for (i, v) in model.col_entries(j) {
         d.add_product(-v, y[i]);
     }
     d.interval()
@@ -168,7 +168,7 @@ fn imply_from_row(model: &Model, i: usize, lower: &mut [f64], upper: &mut [f64])
         };
         let mut rest = Bounded::new(0.0);
         let mut infinite = (0, usize::MAX);
-        for (j, v) in model.rows.iter(i) {
+        for (j, v) in model.row_entries(i) {
             let x = best(v, j, lower, upper);
             if x.is_finite() {
                 rest.add_product(flip * v, x);
@@ -176,7 +176,7 @@ fn imply_from_row(model: &Model, i: usize, lower: &mut [f64], upper: &mut [f64])
                 infinite = (infinite.0 + 1, j);
             }
         }
-        for (j, v) in model.rows.iter(i) {
+        for (j, v) in model.row_entries(i) {
             let v = flip * v;
             // A positive coefficient gets a lower bound, a negative one an upper bound.
             let given = if v > 0.0 {

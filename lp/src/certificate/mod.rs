@@ -139,7 +139,7 @@ fn activities(model: &Model, x: &[f64]) -> Vec<f64> {
     (0..model.num_rows())
         .map(|i| {
             let mut sum = Sum2::default();
-            for (j, v) in model.rows.iter(i) {
+            for (j, v) in model.row_entries(i) {
                 sum.add_product(v, x[j]);
             }
             sum.value()
@@ -183,7 +183,7 @@ fn reduced_costs<'a>(model: &'a Model, y: &'a [f64]) -> impl Iterator<Item = (f6
     (0..model.num_cols()).map(move |j| {
         let mut sum = Sum2::new(sign * model.cost[j]);
         let mut size = model.cost[j].abs();
-        for (i, v) in model.cols.iter(j) {
+        for (i, v) in model.col_entries(j) {
             sum.add_product(-v, sign * y[i]);
             size += (v * y[i]).abs();
         }
@@ -254,7 +254,7 @@ pub fn check_farkas(model: &Model, ray: &FarkasRay) -> Result<(), CertificateErr
     let (mut have_lower, mut have_upper) = (Sum2::default(), Sum2::default());
     for j in 0..model.num_cols() {
         let (mut sum, mut size) = (Sum2::default(), 0.0);
-        for (i, v) in model.cols.iter(j) {
+        for (i, v) in model.col_entries(j) {
             sum.add_product(v, ray.y[i]);
             size += (v * ray.y[i]).abs();
         }

@@ -3,7 +3,7 @@
 
 use super::kernel::Kernel;
 use super::{Factor, NONE};
-use crate::matrix::Compressed;
+use crate::simplex::Compressed;
 
 /// Pivots smaller than this (on scaled data) are taken for zero.
 pub(super) const PIVOT_TINY: f64 = 1e-10;

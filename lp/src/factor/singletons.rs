@@ -2,7 +2,7 @@
 
 use super::lu::{PIVOT_TINY, Workspace, refill};
 use super::{Factor, NONE};
-use crate::matrix::Compressed;
+use crate::simplex::Compressed;
 
 impl Factor {
     /// Peels off columns, then rows, with a single active entry, as long as there are any.

@@ -37,7 +37,7 @@ pub fn to_string(model: &Model) -> String {
 fn order_is_kept(model: &Model) -> bool {
     let in_objective = (0..model.num_cols()).filter(|&j| model.cost[j] != 0.0);
     let in_rows =
-        (0..model.num_rows()).flat_map(|i| model.rows.vector(i).0.iter().map(|&j| j as usize));
+        (0..model.num_rows()).flat_map(|i| model.row_slices(i).0.iter().map(|&j| j as usize));
     let mut seen = vec![false; model.num_cols()];
     let mut next = 0;
     for j in in_objective.chain(in_rows) {
@@ -175,7 +175,7 @@ fn row(model: &Model, i: usize, name: &str, cols: &[String], out: &mut String) -
         write!(out, " {} <=", number(l))?;
     }
     let mut terms = Terms::new(out);
-    for (j, v) in model.rows.iter(i) {
+    for (j, v) in model.row_entries(i) {
         terms.term(v, &cols[j])?;
     }
     if terms.first {

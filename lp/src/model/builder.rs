@@ -1,8 +1,8 @@
 //! Collecting a model: columns, rows and entries in any order.
 
-use super::{Model, ModelError, Sense, check_bounds};
+use super::{Model, ModelError, Sense, SparseMatrix, by_columns, check_bounds};
 use crate::ids::{Bounds, ColId, RowId};
-use crate::matrix::Compressed;
+use crate::simplex::Compressed;
 
 /// Collects columns, rows and entries, and turns them into a valid [`Model`].
 ///
@@ -159,8 +159,85 @@ impl ModelBuilder {
     /// # Errors
     /// NaN or infinite coefficients, crossed or NaN bounds, entries outside the model, duplicated entries.
     pub fn build(mut self) -> Result<Model, ModelError> {
-        let (m, n) = (self.row_bounds.len(), self.cost.len());
-        for (what, len) in [("rows", m), ("columns", n)] {
+        self.check()?;
+        let (m, n) = (self.num_rows(), self.num_cols());
+        let mut counts = vec![0usize; m + 1];
+        for &(i, j, v) in &self.entries {
+            let (i, j) = (i as usize, j as usize);
+            if i >= m {
+                return Err(ModelError::OutOfRange {
+                    what: "row",
+                    index: i,
+                    len: m,
+                });
+            }
+            if j >= n {
+                return Err(ModelError::OutOfRange {
+                    what: "column",
+                    index: j,
+                    len: n,
+                });
+            }
+            check_coefficient(i, j, v)?;
+            counts[i + 1] += 1;
+        }
+        // Bucket by row, then transpose twice: the first transpose sorts columns, the second rows.
+        for i in 0..m {
+            counts[i + 1] += counts[i];
+        }
+        let mut raw = Compressed {
+            start: counts.clone(),
+            index: vec![0; self.entries.len()],
+            value: vec![0.0; self.entries.len()],
+        };
+        for &(i, j, v) in &self.entries {
+            let at = counts[i as usize];
+            counts[i as usize] += 1;
+            raw.index[at] = j;
+            raw.value[at] = v;
+        }
+        self.entries = Vec::new();
+        let cols = raw.transpose(n);
+        for j in 0..n {
+            let (index, _) = cols.vector(j);
+            if let Some(w) = index.windows(2).find(|w| w[0] == w[1]) {
+                return Err(ModelError::Duplicate {
+                    row: w[0] as usize,
+                    col: j,
+                });
+            }
+        }
+        Ok(self.finish(cols))
+    }
+
+    /// The columns and rows given so far with `matrix` (rows by columns, stored either way) for their entries, in place
+    /// of those added one by one.
+    ///
+    /// # Errors
+    /// A matrix of another shape, numbers that are not finite, crossed bounds.
+    pub fn build_with(self, matrix: SparseMatrix) -> Result<Model, ModelError> {
+        self.check()?;
+        for (what, expected, found) in [
+            ("rows of the matrix", self.num_rows(), matrix.rows()),
+            ("columns of the matrix", self.num_cols(), matrix.cols()),
+        ] {
+            if expected != found {
+                return Err(ModelError::Length {
+                    what,
+                    expected,
+                    found,
+                });
+            }
+        }
+        for (&v, (i, j)) in matrix.iter() {
+            check_coefficient(i as usize, j as usize, v)?;
+        }
+        Ok(self.finish(Compressed::from(matrix.into_csc())))
+    }
+
+    /// Everything but the entries.
+    fn check(&self) -> Result<(), ModelError> {
+        for (what, len) in [("rows", self.num_rows()), ("columns", self.num_cols())] {
             if len >= (1 << 30) {
                 return Err(ModelError::TooLarge { what });
             }
@@ -185,57 +262,12 @@ impl ModelBuilder {
         for (i, &b) in self.row_bounds.iter().enumerate() {
             check_bounds(&format!("row {i}"), b)?;
         }
-        let mut counts = vec![0usize; m + 1];
-        for &(i, j, v) in &self.entries {
-            let (i, j) = (i as usize, j as usize);
-            if i >= m {
-                return Err(ModelError::OutOfRange {
-                    what: "row",
-                    index: i,
-                    len: m,
-                });
-            }
-            if j >= n {
-                return Err(ModelError::OutOfRange {
-                    what: "column",
-                    index: j,
-                    len: n,
-                });
-            }
-            if !v.is_finite() {
-                return Err(ModelError::NotFinite {
-                    what: format!("coefficient in row {i}, column {j}"),
-                    value: v,
-                });
-            }
-            counts[i + 1] += 1;
-        }
-        // Bucket by row, then transpose twice: the first transpose sorts columns, the second rows.
-        for i in 0..m {
-            counts[i + 1] += counts[i];
-        }
-        let mut raw = Compressed {
-            start: counts.clone(),
-            index: vec![0; self.entries.len()],
-            value: vec![0.0; self.entries.len()],
-        };
-        for &(i, j, v) in &self.entries {
-            let at = counts[i as usize];
-            counts[i as usize] += 1;
-            raw.index[at] = j;
-            raw.value[at] = v;
-        }
-        self.entries = Vec::new();
-        let mut cols = raw.transpose(n);
-        for j in 0..n {
-            let (index, _) = cols.vector(j);
-            if let Some(w) = index.windows(2).find(|w| w[0] == w[1]) {
-                return Err(ModelError::Duplicate {
-                    row: w[0] as usize,
-                    col: j,
-                });
-            }
-        }
+        Ok(())
+    }
+
+    /// The model, from sorted columns without duplicates.
+    fn finish(mut self, mut cols: Compressed) -> Model {
+        let (m, n) = (self.num_rows(), self.num_cols());
         if cols.value.contains(&0.0) {
             let mut clean = Compressed::default();
             for j in 0..n {
@@ -247,14 +279,15 @@ impl ModelBuilder {
             }
             cols = clean;
         }
-        let rows = cols.transpose(m);
+        let cols = by_columns(cols, m);
+        let rows = cols.to_csr();
         if !self.col_names.is_empty() {
             self.col_names.resize(n, String::new());
         }
         if !self.row_names.is_empty() {
             self.row_names.resize(m, String::new());
         }
-        Ok(Model {
+        Model {
             name: self.name,
             sense: self.sense,
             offset: self.offset,
@@ -268,8 +301,18 @@ impl ModelBuilder {
             rows,
             col_names: self.col_names,
             row_names: self.row_names,
-        })
+        }
     }
+}
+
+fn check_coefficient(row: usize, col: usize, value: f64) -> Result<(), ModelError> {
+    if value.is_finite() {
+        return Ok(());
+    }
+    Err(ModelError::NotFinite {
+        what: format!("coefficient in row {row}, column {col}"),
+        value,
+    })
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Rows and columns that come and go.
 
+use super::matrix::edit;
 use super::{Model, ModelError, check_bounds};
 use crate::ids::{Bounds, ColId, RowId};
-use crate::matrix::Compressed;
+use crate::simplex::Compressed;
 
 /// A row to be added: its bounds and its entries. Built with ids of existing columns.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,9 +71,12 @@ impl Model {
             }
             extra.push(entries.unwrap_or_default());
         }
-        self.cols.append_inner(&extra, base);
-        for (k, row) in rows.iter().enumerate() {
-            self.rows.push(extra.iter(k).map(|(j, v)| (j as u32, v)));
+        let shape = (base + rows.len(), self.num_cols());
+        edit(&mut self.cols, shape, |cols| {
+            cols.append_inner(&extra, base)
+        });
+        edit(&mut self.rows, shape, |rows| rows.append(&extra));
+        for row in rows {
             self.row_lower.push(row.bounds.lower);
             self.row_upper.push(row.bounds.upper);
         }
@@ -108,9 +112,12 @@ impl Model {
             }
             extra.push(entries.unwrap_or_default());
         }
-        self.rows.append_inner(&extra, base);
-        for (k, col) in cols.iter().enumerate() {
-            self.cols.push(extra.iter(k).map(|(i, v)| (i as u32, v)));
+        let shape = (self.num_rows(), base + cols.len());
+        edit(&mut self.rows, shape, |rows| {
+            rows.append_inner(&extra, base)
+        });
+        edit(&mut self.cols, shape, |cols| cols.append(&extra));
+        for col in cols {
             self.cost.push(col.cost);
             self.col_lower.push(col.bounds.lower);
             self.col_upper.push(col.bounds.upper);
@@ -121,6 +128,41 @@ impl Model {
         }
         Ok(base)
     }
+
+    /// Keeps the rows for which `keep` is true; `map` is their new numbers, `u32::MAX` for the others.
+    pub(crate) fn retain_rows(&mut self, keep: &[bool], map: &[u32]) {
+        retain(&mut self.row_lower, keep);
+        retain(&mut self.row_upper, keep);
+        if !self.row_names.is_empty() {
+            retain(&mut self.row_names, keep);
+        }
+        let shape = (self.num_rows(), self.num_cols());
+        edit(&mut self.rows, shape, |rows| rows.retain_outer(keep));
+        edit(&mut self.cols, shape, |cols| cols.remap_inner(map));
+    }
+
+    /// Keeps the columns for which `keep` is true; `map` is their new numbers, `u32::MAX` for the others.
+    pub(crate) fn retain_cols(&mut self, keep: &[bool], map: &[u32]) {
+        retain(&mut self.cost, keep);
+        retain(&mut self.col_lower, keep);
+        retain(&mut self.col_upper, keep);
+        retain(&mut self.integer, keep);
+        if !self.col_names.is_empty() {
+            retain(&mut self.col_names, keep);
+        }
+        let shape = (self.num_rows(), self.num_cols());
+        edit(&mut self.cols, shape, |cols| cols.retain_outer(keep));
+        edit(&mut self.rows, shape, |rows| rows.remap_inner(map));
+    }
+}
+
+/// Keeps the items for which `keep` is true.
+pub(crate) fn retain<T>(items: &mut Vec<T>, keep: &[bool]) {
+    let mut k = 0;
+    items.retain(|_| {
+        k += 1;
+        keep[k - 1]
+    });
 }
 
 trait Id: Copy {

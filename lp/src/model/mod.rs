@@ -3,18 +3,21 @@
 //! - `builder.rs`: from columns, rows and entries in any order to a valid model.
 //! - `edit.rs`: rows and columns that come and go while a solver works on it.
 //! - `error.rs`: everything that can be wrong.
+//! - `matrix.rs`: the matrix in `sprs` types, to users and from them.
 
 mod builder;
 mod edit;
 mod error;
+mod matrix;
 
 use crate::ids::{Bounds, ColId, RowId};
-use crate::matrix::Compressed;
 pub use builder::ModelBuilder;
+pub(crate) use edit::retain;
 pub use edit::{NewCol, NewRow};
 pub use error::ModelError;
 pub(crate) use error::check_bounds;
-use sprs::CsMatViewI;
+pub use matrix::SparseMatrix;
+pub(crate) use matrix::by_columns;
 
 /// Whether the objective is to be made small or large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -52,8 +55,10 @@ pub struct Model {
     pub(crate) row_lower: Vec<f64>,
     pub(crate) row_upper: Vec<f64>,
     pub(crate) integer: Vec<bool>,
-    pub(crate) cols: Compressed,
-    pub(crate) rows: Compressed,
+    /// The matrix, compressed by columns.
+    pub(crate) cols: SparseMatrix,
+    /// The same, compressed by rows.
+    pub(crate) rows: SparseMatrix,
     /// Empty when the columns have no names of their own.
     pub(crate) col_names: Vec<String>,
     /// Empty when the rows have no names of their own.
@@ -142,8 +147,7 @@ impl Model {
     /// # Panics
     /// If the model has no such column.
     pub fn col(&self, col: ColId) -> impl Iterator<Item = (RowId, f64)> + '_ {
-        self.cols
-            .iter(col.index())
+        self.col_entries(col.index())
             .map(|(i, v)| (RowId(i as u32), v))
     }
 
@@ -152,19 +156,8 @@ impl Model {
     /// # Panics
     /// If the model has no such row.
     pub fn row(&self, row: RowId) -> impl Iterator<Item = (ColId, f64)> + '_ {
-        self.rows
-            .iter(row.index())
+        self.row_entries(row.index())
             .map(|(j, v)| (ColId(j as u32), v))
-    }
-
-    /// The matrix by columns, as a `sprs` view.
-    pub fn matrix_csc(&self) -> Option<CsMatViewI<'_, f64, u32, usize>> {
-        self.cols.view_csc(self.num_rows())
-    }
-
-    /// The matrix by rows, as a `sprs` view.
-    pub fn matrix_csr(&self) -> Option<CsMatViewI<'_, f64, u32, usize>> {
-        self.rows.view_csr(self.num_cols())
     }
 
     /// The column's name; `x<index>` if it was never named.

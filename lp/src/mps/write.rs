@@ -60,10 +60,10 @@ fn render(model: &Model, out: &mut String) -> std::fmt::Result {
             )?;
         }
         let cost = model.cost[j];
-        if cost != 0.0 || model.cols.vector(j).0.is_empty() {
+        if cost != 0.0 || model.col_slices(j).0.is_empty() {
             writeln!(out, " {name} {objective} {cost:e}")?;
         }
-        for (i, v) in model.cols.iter(j) {
+        for (i, v) in model.col_entries(j) {
             writeln!(out, " {name} {} {v:e}", rows[i])?;
         }
     }

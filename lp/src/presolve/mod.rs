@@ -31,11 +31,11 @@ mod tests;
 mod work;
 
 use crate::certificate;
-use crate::matrix::Compressed;
-use crate::model::Model;
+use crate::model::{Model, by_columns};
 use crate::outcome::{Basis, FarkasRay, LpOutcome, Solution, VarStatus};
 use crate::refine::refine;
 use crate::settings::{Limits, Settings};
+use crate::simplex::Compressed;
 use crate::solver::{Solver, Stats};
 use stack::{Stack, State};
 use std::sync::Arc;
@@ -181,8 +181,9 @@ impl Presolved {
             matrix.push(work.col(j as usize).map(|(i, v)| (position[i as usize], v)));
         }
         // Twice transposed is sorted.
-        let by_row = matrix.transpose(rows.len());
-        let by_col = by_row.transpose(cols.len());
+        let sorted = matrix.transpose(rows.len()).transpose(cols.len());
+        let by_col = by_columns(sorted, rows.len());
+        let by_row = by_col.to_csr();
         let sign = original.sense.sign();
         let pick = |from: &[f64], which: &[u32]| -> Vec<f64> {
             which.iter().map(|&k| from[k as usize]).collect()
@@ -255,8 +256,7 @@ impl Presolved {
             .map(|i| {
                 let mut sum = crate::sum2::Sum2::default();
                 model
-                    .rows
-                    .iter(i)
+                    .row_entries(i)
                     .for_each(|(j, a)| sum.add_product(a, s.x[j]));
                 sum.value()
             })
@@ -266,8 +266,7 @@ impl Presolved {
             .map(|j| {
                 let mut sum = crate::sum2::Sum2::new(model.cost[j]);
                 model
-                    .cols
-                    .iter(j)
+                    .col_entries(j)
                     .for_each(|(i, a)| sum.add_product(-a, y[i]));
                 sum.value()
             })
@@ -303,8 +302,7 @@ impl Presolved {
             for (k, &j) in self.cols.iter().enumerate() {
                 s.d[j as usize] = -self
                     .model
-                    .cols
-                    .iter(k)
+                    .col_entries(k)
                     .map(|(i, a)| a * sign * ray.y[i])
                     .sum::<f64>();
             }

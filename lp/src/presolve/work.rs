@@ -164,12 +164,11 @@ impl Work {
     pub fn new(model: &Model) -> Work {
         let (m, n) = (model.num_rows(), model.num_cols());
         let sign = model.sense.sign();
-        let entries = |c: &crate::matrix::Compressed, k: usize| -> Entries {
-            let (index, value) = c.vector(k);
+        let entries = |(index, value): (&[u32], &[f64])| -> Entries {
             index.iter().copied().zip(value.iter().copied()).collect()
         };
-        let rows: Vec<Entries> = (0..m).map(|i| entries(&model.rows, i)).collect();
-        let cols: Vec<Entries> = (0..n).map(|j| entries(&model.cols, j)).collect();
+        let rows: Vec<Entries> = (0..m).map(|i| entries(model.row_slices(i))).collect();
+        let cols: Vec<Entries> = (0..n).map(|j| entries(model.col_slices(j))).collect();
         let scale = |i: usize| {
             [model.row_lower[i], model.row_upper[i]]
                 .iter()

@@ -1,8 +1,7 @@
 //! Rows and columns that come and go, keeping what stays valid of basis, weights and factorisation.
 
-use super::Core;
+use super::{Compressed, Core};
 use crate::factor::NONE;
-use crate::matrix::Compressed;
 use crate::outcome::VarStatus;
 
 impl Core {
@@ -15,9 +14,7 @@ impl Core {
         let base = self.m;
         self.m += extra.outer();
         let total = self.total();
-        for k in 0..extra.outer() {
-            self.at.push(extra.iter(k).map(|(j, v)| (j as u32, v)));
-        }
+        self.at.append(extra);
         self.a.append_inner(extra, base);
         self.cost.resize(total, 0.0);
         self.wc.resize(total, 0.0);

@@ -5,6 +5,7 @@
 
 mod basis;
 mod edit;
+mod matrix;
 mod price;
 mod report;
 mod sleep;
@@ -13,10 +14,11 @@ mod values;
 
 use crate::factor::Factor;
 use crate::log::Log;
-use crate::matrix::Compressed;
 use crate::outcome::{LimitKind, VarStatus};
+use crate::random::SplitMix64;
 use crate::settings::{Algorithm, Limits, Settings};
 use crate::sparse_vec::SparseVec;
+pub use matrix::Compressed;
 pub(crate) use price::{PackedRow, PriceMatrix};
 use std::sync::atomic::Ordering;
 pub(crate) use strategy::CoreEnd;
@@ -289,15 +291,12 @@ impl Core {
         500 + self.m as u64 / 4
     }
 
-    /// A number in [0, 1) that depends on the seed and `k` only (splitmix64).
+    /// A number in [0, 1) that depends on the seed, `k` and `salt` only.
     pub fn random(&self, k: usize, salt: u64) -> f64 {
-        let mut z = (k as u64)
+        let stream = (k as u64)
             .wrapping_add(self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))
-            .wrapping_add(salt.wrapping_mul(0xd1b5_4a32_d192_ed03))
-            .wrapping_add(0x9e37_79b9_7f4a_7c15);
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+            .wrapping_add(salt.wrapping_mul(0xd1b5_4a32_d192_ed03));
+        SplitMix64::new(stream).unit()
     }
 
     /// Loads column `q` (structural or logical) into `col`, by position.

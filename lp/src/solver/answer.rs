@@ -24,7 +24,7 @@ impl Solver {
         let mut row_activity = vec![0.0; m];
         for (j, &v) in x.iter().enumerate() {
             if v != 0.0 {
-                for (i, a) in self.model.cols.iter(j) {
+                for (i, a) in self.model.col_entries(j) {
                     row_activity[i] += a * v;
                 }
             }
@@ -37,7 +37,12 @@ impl Solver {
         }
         let reduced_costs = (0..n)
             .map(|j| {
-                self.model.cost[j] - self.model.cols.iter(j).map(|(i, a)| a * y[i]).sum::<f64>()
+                self.model.cost[j]
+                    - self
+                        .model
+                        .col_entries(j)
+                        .map(|(i, a)| a * y[i])
+                        .sum::<f64>()
             })
             .collect();
         Solution {

@@ -2,8 +2,9 @@
 
 use super::Solver;
 use crate::ids::{Bounds, ColId, RowId};
-use crate::model::{ModelError, NewCol, NewRow, check_bounds};
+use crate::model::{ModelError, NewCol, NewRow, check_bounds, retain};
 use crate::outcome::VarStatus;
+use crate::simplex::Compressed;
 use std::sync::Arc;
 
 impl Solver {
@@ -103,16 +104,20 @@ impl Solver {
         let base = self.core.m;
         Arc::make_mut(&mut self.model).append_rows(rows)?;
         let model = &self.model;
-        let mut extra = crate::matrix::Compressed::default();
+        let mut extra = Compressed::default();
         for i in base..model.num_rows() {
             let r = if self.settings.scaling {
-                self.scaling.fit_row(model.rows.iter(i))
+                self.scaling.fit_row(model.row_entries(i))
             } else {
                 1.0
             };
             self.scaling.row.push(r);
             let col = &self.scaling.col;
-            extra.push(model.rows.iter(i).map(|(j, v)| (j as u32, r * v * col[j])));
+            extra.push(
+                model
+                    .row_entries(i)
+                    .map(|(j, v)| (j as u32, r * v * col[j])),
+            );
             self.core.lower.push(-model.row_upper[i] * r);
             self.core.upper.push(-model.row_lower[i] * r);
         }
@@ -130,17 +135,21 @@ impl Solver {
         Arc::make_mut(&mut self.model).append_cols(cols)?;
         let model = &self.model;
         let sign = model.sense.sign();
-        let mut extra = crate::matrix::Compressed::default();
+        let mut extra = Compressed::default();
         let (mut lower, mut upper, mut cost) = (Vec::new(), Vec::new(), Vec::new());
         for j in base..model.num_cols() {
             let c = if self.settings.scaling {
-                self.scaling.fit_col(model.cols.iter(j))
+                self.scaling.fit_col(model.col_entries(j))
             } else {
                 1.0
             };
             self.scaling.col.push(c);
             let row = &self.scaling.row;
-            extra.push(model.cols.iter(j).map(|(i, v)| (i as u32, row[i] * v * c)));
+            extra.push(
+                model
+                    .col_entries(j)
+                    .map(|(i, v)| (i as u32, row[i] * v * c)),
+            );
             lower.push(model.col_lower[j] / c);
             upper.push(model.col_upper[j] / c);
             cost.push(sign * model.cost[j] * c);
@@ -166,13 +175,7 @@ impl Solver {
         }
         let map = renumbering(&keep);
         let model = Arc::make_mut(&mut self.model);
-        model.rows.retain_outer(&keep);
-        model.cols.remap_inner(&map);
-        retain(&mut model.row_lower, &keep);
-        retain(&mut model.row_upper, &keep);
-        if !model.row_names.is_empty() {
-            retain(&mut model.row_names, &keep);
-        }
+        model.retain_rows(&keep, &map);
         retain(&mut self.scaling.row, &keep);
         self.core.delete_rows(&keep, &map);
         Ok(())
@@ -194,15 +197,7 @@ impl Solver {
         }
         let map = renumbering(&keep);
         let model = Arc::make_mut(&mut self.model);
-        model.cols.retain_outer(&keep);
-        model.rows.remap_inner(&map);
-        retain(&mut model.cost, &keep);
-        retain(&mut model.col_lower, &keep);
-        retain(&mut model.col_upper, &keep);
-        retain(&mut model.integer, &keep);
-        if !model.col_names.is_empty() {
-            retain(&mut model.col_names, &keep);
-        }
+        model.retain_cols(&keep, &map);
         retain(&mut self.scaling.col, &keep);
         self.core.delete_cols(&keep, &map);
         Ok(())
@@ -222,12 +217,4 @@ fn renumbering(keep: &[bool]) -> Vec<u32> {
             }
         })
         .collect()
-}
-
-fn retain<T>(v: &mut Vec<T>, keep: &[bool]) {
-    let mut k = 0;
-    v.retain(|_| {
-        k += 1;
-        keep[k - 1]
-    });
 }

@@ -16,7 +16,7 @@ use crate::outcome::LpOutcome;
 use crate::refine::refine;
 use crate::scaling::Scaling;
 use crate::settings::{Algorithm, Limits, Settings};
-use crate::simplex::{Budget, Core, CoreEnd};
+use crate::simplex::{Budget, Compressed, Core, CoreEnd};
 use std::sync::Arc;
 
 /// Counters since the solver was made.
@@ -76,12 +76,16 @@ impl Solver {
     /// A solver at the slack basis of a model. A shared model is copied only when it is changed through the solver.
     pub fn new(model: impl Into<Arc<Model>>, settings: Settings) -> Solver {
         let model = model.into();
+        let (a, at) = (
+            Compressed::from(model.cols.clone()),
+            Compressed::from(model.rows.clone()),
+        );
         let scaling = if settings.scaling {
-            Scaling::geometric(&model.cols, &model.rows)
+            Scaling::geometric(&a, &at)
         } else {
             Scaling::identity(model.num_rows(), model.num_cols())
         };
-        let core = build_core(&model, &scaling, &settings);
+        let core = build_core(&model, (a, at), &scaling, &settings);
         Solver {
             model,
             settings,
@@ -229,11 +233,15 @@ impl Solver {
     }
 }
 
-fn build_core(model: &Model, scaling: &Scaling, settings: &Settings) -> Core {
+/// The scaled program, from the model and copies of its columns and rows.
+fn build_core(
+    model: &Model,
+    (mut a, mut at): (Compressed, Compressed),
+    scaling: &Scaling,
+    settings: &Settings,
+) -> Core {
     let (m, n) = (model.num_rows(), model.num_cols());
     let sign = model.sense.sign();
-    let mut a = model.cols.clone();
-    let mut at = model.rows.clone();
     for j in 0..n {
         for pos in a.start[j]..a.start[j + 1] {
             a.value[pos] *= scaling.row[a.index[pos] as usize] * scaling.col[j];

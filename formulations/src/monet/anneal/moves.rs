@@ -2,7 +2,8 @@
 
 use super::graph::Graph;
 use super::state::State;
-use crate::anneal::{Flip, Random};
+use crate::anneal::Flip;
+use remat_lp::random::Xoshiro256;
 
 /// One in so many flips that keep a tensor does so for one stage, for the backward node before: otherwise nothing but a switch of that
 /// node's variant ends there, and the gap may have no other use.
@@ -27,7 +28,7 @@ impl<'g> Proposer<'g> {
     ///
     /// Half of the draws choose a moment and a tensor that a stage uses there, which finds the short gaps; the others
     /// choose a moment and any tensor, which finds the long ones.
-    pub fn anywhere(&self, state: &State<'_>, random: &mut Random) -> Option<Flip> {
+    pub fn anywhere(&self, state: &State<'_>, random: &mut Xoshiro256) -> Option<Flip> {
         let stage = random.below(self.graph.stages as u32) as usize;
         let used = state.used(stage);
         let tensor = if random.one_in(2) && !used.is_empty() {
@@ -41,7 +42,7 @@ impl<'g> Proposer<'g> {
 
     /// A flip of a partner of a flip's tensor: an input, a reader, a by-product, or what a backward node may read in its
     /// place; near one of its ends, or over the same stages the other way.
-    pub fn beside(&self, state: &State<'_>, flip: Flip, random: &mut Random) -> Option<Flip> {
+    pub fn beside(&self, state: &State<'_>, flip: Flip, random: &mut Xoshiro256) -> Option<Flip> {
         let partners = &self.graph.partners[flip.tensor as usize];
         let pick = random.below(partners.len() as u32) as usize;
         let tensor = *partners.get(pick)? as usize;
@@ -53,7 +54,7 @@ impl<'g> Proposer<'g> {
     }
 
     /// A flip of any tensor somewhere in the stages of another flip.
-    pub fn during(&self, state: &State<'_>, flip: Flip, random: &mut Random) -> Option<Flip> {
+    pub fn during(&self, state: &State<'_>, flip: Flip, random: &mut Xoshiro256) -> Option<Flip> {
         let stage = flip.from + random.below(flip.to - flip.from + 1);
         let tensor = random.below(self.graph.columns as u32);
         self.at(state, tensor as usize, stage as usize, random)
@@ -95,7 +96,7 @@ impl<'g> Proposer<'g> {
     }
 
     /// A stage whose backward node has several variants, or `None` where none has.
-    pub fn choice(&self, random: &mut Random) -> Option<usize> {
+    pub fn choice(&self, random: &mut Xoshiro256) -> Option<usize> {
         let choices = &self.graph.choices;
         let pick = random.below(choices.len() as u32) as usize;
         choices.get(pick).map(|t| *t as usize)
@@ -111,7 +112,7 @@ impl<'g> Proposer<'g> {
         tensor: usize,
         stage: usize,
         keep: bool,
-        random: &mut Random,
+        random: &mut Xoshiro256,
     ) -> Option<Flip> {
         let mut end = (stage + 1).min(self.graph.stages);
         // What ends with the stage before is of no use to its backward node.
@@ -166,7 +167,7 @@ impl<'g> Proposer<'g> {
         state: &State<'_>,
         tensor: usize,
         stage: usize,
-        random: &mut Random,
+        random: &mut Xoshiro256,
     ) -> Option<Flip> {
         let stages = self.graph.stages;
         if stage == 0 || stage > stages {

@@ -3,8 +3,9 @@
 use super::graph::{Graph, has, ones};
 use super::moves::Proposer;
 use super::state::State;
-use crate::anneal::{Delta, Flip, Landscape, Random, Walk};
+use crate::anneal::{Delta, Flip, Landscape, Walk};
 use remat_instances::schedule::BitMatrix;
+use remat_lp::random::Xoshiro256;
 
 /// One in so many steps switches backward nodes to other variants.
 const SWITCH: u32 = 16;
@@ -97,11 +98,11 @@ impl Walk for MonetWalk<'_> {
         self.state.press(share);
     }
 
-    fn anywhere(&self, random: &mut Random) -> Option<Flip> {
+    fn anywhere(&self, random: &mut Xoshiro256) -> Option<Flip> {
         self.proposer.anywhere(&self.state, random)
     }
 
-    fn second(&self, first: Flip, random: &mut Random) -> Option<Flip> {
+    fn second(&self, first: Flip, random: &mut Xoshiro256) -> Option<Flip> {
         if random.one_in(3) {
             self.proposer.during(&self.state, first, random)
         } else {
@@ -123,7 +124,7 @@ impl Walk for MonetWalk<'_> {
         &mut self,
         price: f64,
         threshold: f64,
-        random: &mut Random,
+        random: &mut Xoshiro256,
         done: &mut Vec<Flip>,
     ) -> f64 {
         let mut energy = 0.0;

@@ -133,11 +133,15 @@ impl<'a> Moved<'a> {
     }
 
     fn reduced_cost(&self, j: usize) -> (f64, f64) {
-        if self.model.cols.iter(j).all(|(i, _)| self.place[i] == STILL) {
+        if self
+            .model
+            .col_entries(j)
+            .all(|(i, _)| self.place[i] == STILL)
+        {
             return reduced_cost(self.model, &self.y, j);
         }
         let mut d = self.times_denominator(self.unmoved(j));
-        for (i, v) in self.model.cols.iter(j) {
+        for (i, v) in self.model.col_entries(j) {
             if let Some(by) = self.numerator(i) {
                 let v = Dyadic::new(-v);
                 d += Dyadic {
@@ -152,7 +156,7 @@ impl<'a> Moved<'a> {
     /// The reduced cost of a column before the move.
     fn unmoved(&self, j: usize) -> Dyadic {
         let mut d = Dyadic::new(self.model.sense.sign() * self.model.cost[j]);
-        for (i, v) in self.model.cols.iter(j) {
+        for (i, v) in self.model.col_entries(j) {
             d += Dyadic::product(-v, self.y[i]);
         }
         d
@@ -173,7 +177,7 @@ impl<'a> Moved<'a> {
             residue: Dyadic::new(v).residue(),
         };
         let equations = columns.iter().map(|&j| {
-            let entries = model.cols.iter(j).filter(|&(i, _)| may_move(i));
+            let entries = model.col_entries(j).filter(|&(i, _)| may_move(i));
             entries.map(entry).collect()
         });
         let elimination = Elimination::new(equations.collect(), model.num_rows(), WORK)?;
@@ -198,7 +202,7 @@ impl<'a> Moved<'a> {
         // Both sides of an equation times a power of two of its own; the right sides times a common one.
         let mut scaled = Vec::with_capacity(rest.len());
         for (e, right) in rest {
-            let square = model.cols.iter(columns[e]);
+            let square = model.col_entries(columns[e]);
             let entries: Vec<(usize, Dyadic)> = square
                 .filter(|&(i, _)| place[i] != STILL)
                 .map(|(i, v)| (place[i] as usize, Dyadic::new(v)))

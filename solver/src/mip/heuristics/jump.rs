@@ -2,10 +2,10 @@
 //! the value that suits the row; where nothing helps, violated rows gain weight (after Luteberget & Sartor 2023,
 //! *Feasibility Jump*; weights as in Thornton 2005).
 
-use super::Random;
 use crate::mip::problem::Problem;
 use crate::mip::worker::{Shared, Worker};
 use remat_lp::ModelError;
+use remat_lp::random::SplitMix64;
 
 struct Walk<'a> {
     p: &'a Problem,
@@ -142,7 +142,7 @@ impl Worker {
             walk.activity[i] = p.rows.iter(i).map(|(j, a)| a * walk.x[j]).sum();
             walk.refresh(i);
         }
-        let mut random = Random::new(seed);
+        let mut random = SplitMix64::new(seed);
         let mut taboo = vec![0u64; p.num_cols()];
         let mut step = 0u64;
         while !walk.violated.is_empty() && walk.ticks < budget {

@@ -12,6 +12,7 @@ use crate::mip::root::RootData;
 use crate::mip::settings::{Limits, Settings};
 use crate::mip::solver::Solver;
 use crate::mip::worker::{Incumbent, Shared};
+use remat_lp::random::SplitMix64;
 use std::sync::Arc;
 
 /// What came of it.
@@ -183,7 +184,7 @@ fn restrict(shared: &Shared, around: &Around, kind: Kind, p: &mut Problem) -> Op
     } else {
         root
     };
-    let mut random = super::Random::new(shared.settings.seed ^ turn.wrapping_mul(0x9e37_79b9));
+    let mut random = SplitMix64::new(shared.settings.seed ^ turn.wrapping_mul(0x9e37_79b9));
     if kind == Kind::LocalBranching {
         return near(p, incumbent?).then_some(n as u64);
     }
@@ -224,7 +225,7 @@ fn restrict(shared: &Shared, around: &Around, kind: Kind, p: &mut Problem) -> Op
                 }
             }
         };
-        wanted.push((entry.0, random.next(), entry.1, entry.2));
+        wanted.push((entry.0, random.next_bits(), entry.1, entry.2));
     }
     if integers == 0 {
         return None;

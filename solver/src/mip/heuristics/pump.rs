@@ -1,8 +1,8 @@
 //! The feasibility pump: round the relaxation's point, then look for the relaxation's point nearest to that, and so on
 //! (Fischetti, Glover & Lodi 2005; rounding with propagation after Fischetti & Salvagnin 2009).
 
-use super::Random;
 use crate::mip::worker::{Shared, Worker};
+use remat_lp::random::SplitMix64;
 use remat_lp::{ColId, LpOutcome, ModelError, Solution};
 
 impl Worker {
@@ -28,7 +28,7 @@ impl Worker {
             interrupt: Some(shared.stop.clone()),
             ..Default::default()
         });
-        let mut random = Random::new(shared.settings.seed);
+        let mut random = SplitMix64::new(shared.settings.seed);
         let mut x = s.x.clone();
         let mut last: Vec<f64> = Vec::new();
         // The objective fades out.

@@ -1,6 +1,10 @@
-//! Compressed sparse storage of one orientation (by column or by row), and the edits an incremental solver needs.
-
-use sprs::CsMatViewI;
+//! Compressed sparse storage that is edited in place, one orientation (by column or by row) a value.
+//!
+//! A [`Model`](crate::Model) stores its matrix in `sprs`, whose types keep their parts to themselves: a changed shape or
+//! structure means a new matrix, its order checked entry by entry. The simplex keeps this structure beside it because
+//! it scales values, drops the entries of sleeping rows into memory it used before, and grows and shrinks both
+//! orientations between solves; and because its loops walk the three arrays, entries in any order, without a view
+//! between. The model's own edits go through it as well: the arrays move out of `sprs` and back, uncopied.
 
 /// A sparse matrix compressed along one dimension: `outer` vectors, each a list of (inner index, value).
 ///
@@ -65,6 +69,14 @@ impl Compressed {
             self.value.push(v);
         }
         self.start.push(self.index.len());
+    }
+
+    /// Appends the vectors of a matrix of the same orientation.
+    pub fn append(&mut self, extra: &Compressed) {
+        let base = self.nnz();
+        self.index.extend_from_slice(&extra.index);
+        self.value.extend_from_slice(&extra.value);
+        self.start.extend(extra.start[1..].iter().map(|s| base + s));
     }
 
     /// The same matrix compressed along the other dimension, which has length `inner`; sorted inner indices.
@@ -175,16 +187,6 @@ impl Compressed {
         }
         self.index.truncate(write);
         self.value.truncate(write);
-    }
-
-    /// A view as a `sprs` matrix in column-compressed form, for columns stored here and `inner` rows.
-    pub fn view_csc(&self, inner: usize) -> Option<CsMatViewI<'_, f64, u32, usize>> {
-        CsMatViewI::try_new_csc((inner, self.outer()), &self.start, &self.index, &self.value).ok()
-    }
-
-    /// A view as a `sprs` matrix in row-compressed form, for rows stored here and `inner` columns.
-    pub fn view_csr(&self, inner: usize) -> Option<CsMatViewI<'_, f64, u32, usize>> {
-        CsMatViewI::try_new((self.outer(), inner), &self.start, &self.index, &self.value).ok()
     }
 }
 
