@@ -2,7 +2,7 @@
 
 use crate::arguments::{LpArguments, Switch};
 use crate::failure::{Exit, Failure};
-use crate::{files, interrupt, lp_log, report};
+use crate::{files, interrupt, log, report};
 use remat_lp::certificate::{self, Report};
 use remat_lp::presolve::{self, PresolveSettings, Solved};
 use remat_lp::refine::{Residuals, residuals};
@@ -33,7 +33,6 @@ pub fn run(arguments: &LpArguments) -> Result<Exit, Failure> {
         algorithm: arguments.algorithm.into(),
         scaling: arguments.scaling == Switch::On,
         refine: arguments.refine,
-        log: (!arguments.quiet).then(|| lp_log::table(clock)),
         ..Settings::default()
     };
     let presolve = (arguments.presolve == Switch::On).then(PresolveSettings::default);
@@ -54,7 +53,9 @@ pub fn run(arguments: &LpArguments) -> Result<Exit, Failure> {
             stop.store(true, Ordering::SeqCst);
         });
     }
-    let solved = presolve::solve(&model, &settings, &limits, presolve.as_ref());
+    let solved = log::shown(log::Simplex::new(clock), arguments.quiet, || {
+        presolve::solve(&model, &settings, &limits, presolve.as_ref())
+    });
     let result = LpResult {
         model: &model,
         checked: certificate::check(&model, &solved.outcome, CERTIFICATE_TOLERANCE)

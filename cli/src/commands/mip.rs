@@ -2,7 +2,7 @@
 
 use crate::arguments::MipArguments;
 use crate::failure::{Exit, Failure, note};
-use crate::{files, interrupt, report};
+use crate::{files, interrupt, log, report};
 use remat_lp::solution_file::SolutionFile;
 use remat_lp::{ColId, Model};
 use remat_solver::mip::{
@@ -47,7 +47,8 @@ pub fn run(arguments: &MipArguments) -> Result<Exit, Failure> {
         None => {
             let solver = Solver::new(model.clone(), settings.clone());
             let solver = solver.with_control(control(arguments)?);
-            solver.run().map_err(failure)?
+            let result = log::shown(log::Search::default(), arguments.quiet, || solver.run());
+            result.map_err(failure)?
         }
     };
     let outcome = MipResult {
@@ -122,7 +123,6 @@ fn settings(arguments: &MipArguments) -> Result<Settings, Failure> {
     s.seed = a.seed.unwrap_or(s.seed);
     s.opportunistic |= a.opportunistic;
     s.pool_size = a.pool.map_or(s.pool_size, |k| k as usize);
-    s.log = !a.quiet;
     Ok(s)
 }
 
