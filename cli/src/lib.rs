@@ -8,11 +8,14 @@
 //! | [`draw`] | one file a picture |
 //! | [`report`] | costs, sizes and tables as text |
 //! | [`progress`] | a solve in progress, on a terminal or as lines |
+//! | [`log`] | events of `lp` and `mip` as tables |
 //! | [`interrupt`] | Ctrl-C |
 //! | [`failure`] | what can go wrong, and the exit codes |
 //!
 //! Standard output carries results alone; progress, notes and errors go to standard error.
 #![deny(missing_docs)]
+// They panic where a pipe was closed or a disk is full.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 #![forbid(unsafe_code)]
 
 pub mod arguments;
@@ -21,7 +24,7 @@ pub mod draw;
 pub mod failure;
 pub mod files;
 pub mod interrupt;
-pub mod lp_log;
+pub mod log;
 pub mod progress;
 pub mod report;
 pub mod source;

@@ -19,6 +19,22 @@
 //! - [`presolve::solve`]: the same with a presolve before and a postsolve, basis included, after.
 //! - [`certificate::check`], [`certificate::safe_bound`], [`proven_bound`]: trust nothing.
 //!
+//! # Events
+//!
+//! Nothing is printed. A solve emits `tracing` events named `simplex`, target `remat_lp`, level
+//! `DEBUG`: one at each rebuild of the working state and one, with `last = true`, at its end. They
+//! come from the thread that solves, and cost nothing where no subscriber wants them.
+//!
+//! | field | meaning |
+//! |---|---|
+//! | `algorithm` | the method at work: `"dual"` or `"primal"` |
+//! | `phase` | 1 while that method looks for a basis that is feasible to it, 2 afterwards |
+//! | `iterations` | pivots since the solver was made |
+//! | `objective` | of the present basic solution under the true costs, in the model's sense and units, offset included |
+//! | `primal_count`, `primal_sum` | basic variables outside the bounds worked with: number, and sum of violations in the scaled program |
+//! | `dual_count`, `dual_sum` | the same of reduced costs of the wrong sign: in phase 1 of the primal those of the sum of infeasibilities, otherwise those of the costs worked with (which may be perturbed) |
+//! | `last` | whether the solve is over |
+//!
 //! ```
 //! use remat_lp::{LpOutcome, ModelBuilder, NewRow, Sense, Settings, Solver};
 //!
@@ -39,6 +55,7 @@
 //! # Ok::<(), remat_lp::ModelError>(())
 //! ```
 #![deny(missing_docs)]
+#![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 pub mod certificate;
 mod dual;
@@ -46,7 +63,6 @@ mod factor;
 mod ids;
 #[doc(hidden)]
 pub mod kernels;
-mod log;
 pub mod lp_format;
 mod model;
 pub mod mps;
@@ -66,7 +82,6 @@ mod sum2;
 mod text_file;
 
 pub use ids::{Bounds, ColId, RowId};
-pub use log::{Log, LogLine, Violations};
 pub use model::{Model, ModelBuilder, ModelError, NewCol, NewRow, Sense, SparseMatrix};
 pub use outcome::{Basis, FarkasRay, LimitKind, LpOutcome, Ray, Solution, VarStatus};
 pub use proven::proven_bound;

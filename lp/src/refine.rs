@@ -149,13 +149,12 @@ impl<'a> Correction<'a> {
             algorithm: Algorithm::Auto,
             perturbation: false,
             refine: false,
-            log: None,
             ..settings.clone()
         };
-        Some(Correction {
-            model,
-            solver: Solver::new(b.build().ok()?, settings),
-        })
+        let mut solver = Solver::new(b.build().ok()?, settings);
+        // They would read as events of the program that is refined.
+        solver.core_mut().emits_events = false;
+        Some(Correction { model, solver })
     }
 
     /// What is left is magnified, solved and taken back. `None` where it has no answer.

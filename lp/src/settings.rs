@@ -1,6 +1,5 @@
 //! What a user may set: tolerances, strategy, limits.
 
-use crate::log::Log;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -59,8 +58,6 @@ pub struct Settings {
     /// Refine optimal solutions until residuals and wrong reduced costs are below 1e-9 in the model's units, where double
     /// precision allows it ([`refine`](crate::refine)).
     pub refine: bool,
-    /// Called at each rebuild and at the end; without one, nothing is computed for it.
-    pub log: Option<Log>,
 }
 
 impl Default for Settings {
@@ -75,7 +72,6 @@ impl Default for Settings {
             max_updates: 500,
             lazy_rows: Some(10_000),
             refine: false,
-            log: None,
         }
     }
 }

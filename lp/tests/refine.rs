@@ -8,32 +8,7 @@ use remat_lp::{
 use std::sync::Arc;
 
 mod support;
-use support::{Rng, netlib};
-
-/// A program with a known optimum whose rows and columns are scaled over `decades` decades either way.
-fn badly_scaled(rng: &mut Rng, decades: i32) -> Model {
-    let plain = support::FAMILIES[0].1(rng, 30).0;
-    let mut power = |spread: i32| 10f64.powi(rng.below(2 * spread as usize + 1) as i32 - spread);
-    let row: Vec<f64> = (0..plain.num_rows()).map(|_| power(decades)).collect();
-    let col: Vec<f64> = (0..plain.num_cols()).map(|_| power(decades)).collect();
-    let mut b = ModelBuilder::new(plain.sense());
-    for (j, &c) in col.iter().enumerate() {
-        let bounds = plain.col_bounds(ColId(j as u32));
-        b.add_col(plain.costs()[j] / c, bounds.lower * c..=bounds.upper * c);
-    }
-    for (i, &r) in row.iter().enumerate() {
-        let id = RowId(i as u32);
-        let bounds = plain.row_bounds(id);
-        b.add_row(
-            bounds.lower * r..=bounds.upper * r,
-            plain
-                .row(id)
-                .map(|(c, v)| (c, v * r / col[c.index()]))
-                .collect::<Vec<_>>(),
-        );
-    }
-    b.build().unwrap()
-}
+use support::{Rng, netlib, scaled_over_decades};
 
 /// A billionth, or what rounding `x` and `y` to double precision may do to one row or column, whichever is larger.
 fn allowed(model: &Model, s: &Solution) -> (f64, f64) {
@@ -57,7 +32,7 @@ fn residuals_of_badly_scaled_programs_end_below_a_billionth() {
     let mut rng = Rng::new(5);
     let (mut before, mut after) = (0, 0);
     for trial in 0..60 {
-        let model = Arc::new(badly_scaled(&mut rng, 2 + trial % 3));
+        let model = Arc::new(scaled_over_decades(&mut rng, 2 + trial % 3));
         for scaling in [true, false] {
             let settings = Settings {
                 scaling,

@@ -6,8 +6,7 @@ use remat_lp::{
     Algorithm, Basis, ColId, Limits, LpOutcome, Model, ModelBuilder, Sense, Settings, Solver,
     VarStatus, certificate, proven_bound,
 };
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use support::{End, FAMILIES, Rng};
 
 fn random_basis(r: &mut Rng, model: &Model) -> Basis {
@@ -170,36 +169,5 @@ fn unfinished_solves_know_a_bound_that_holds_and_rises() {
             sign * (best - bound) >= -slack && sign * (best - bound) <= 1e-5 * (1.0 + best.abs()),
             "{name}: {bound} of {best}"
         );
-    }
-}
-
-#[test]
-fn the_log_tells_the_whole_story_once() {
-    let (model, _) = FAMILIES[4].1(&mut Rng::new(3), 60);
-    for algorithm in [Algorithm::Dual, Algorithm::Primal] {
-        let mut s = Solver::new(
-            model.clone(),
-            Settings {
-                algorithm,
-                ..Default::default()
-            },
-        );
-        let lines = Arc::new(Mutex::new(Vec::new()));
-        let ends = Arc::new(AtomicUsize::new(0));
-        let (to, count) = (lines.clone(), ends.clone());
-        s.set_log(move |line| {
-            to.lock().unwrap().push(*line);
-            count.fetch_add(line.last as usize, Ordering::Relaxed);
-        });
-        let outcome = s.solve();
-        let solution = outcome.optimal().unwrap();
-        let lines = lines.lock().unwrap();
-        assert_eq!(ends.load(Ordering::Relaxed), 1);
-        let last = lines.last().unwrap();
-        assert!(last.last && last.iterations == s.stats().iterations());
-        assert!((last.objective - solution.objective).abs() <= 1e-6 * (1.0 + last.objective.abs()));
-        assert_eq!((last.primal.count, last.dual.count), (0, 0));
-        assert!(lines.windows(2).all(|w| w[0].iterations <= w[1].iterations));
-        assert_eq!(lines[0].algorithm, algorithm);
     }
 }

@@ -1,5 +1,5 @@
 //! Solves MPS files and prints one line each: `cargo run --release -p remat-solver --example mip -- [--seconds=60] [--threads=1]
-//! [--opportunistic] [--log] [--no-cuts] [--no-presolve] [--no-heuristics] [--no-safe] [--reference=CSV] FILE...`.
+//! [--opportunistic] [--no-cuts] [--no-presolve] [--no-heuristics] [--no-safe] [--reference=CSV] FILE...`.
 
 use remat_solver::mip::{Settings, Solver};
 use std::path::Path;
@@ -25,7 +25,6 @@ fn main() {
             "--nodes" => settings.limits.nodes = value.parse().ok(),
             "--threads" => settings.threads = value.parse().unwrap_or(1),
             "--seed" => settings.seed = value.parse().unwrap_or(1),
-            "--log" => settings.log = true,
             "--opportunistic" => settings.opportunistic = true,
             "--no-cuts" => settings.cuts = false,
             "--no-presolve" => settings.presolve = false,

@@ -2,7 +2,7 @@
 
 use crate::arguments::{LpArguments, Switch};
 use crate::failure::{Exit, Failure};
-use crate::{files, interrupt, lp_log, report};
+use crate::{files, interrupt, log, report};
 use remat_formulations::solve::{Linear, LinearSettings, solve_linear};
 use remat_lp::certificate::{self, Report};
 use remat_lp::presolve::{PresolveSettings, Solved};
@@ -31,7 +31,6 @@ pub fn run(arguments: &LpArguments) -> Result<Exit, Failure> {
         algorithm: arguments.algorithm.into(),
         scaling: arguments.scaling == Switch::On,
         refine: arguments.refine,
-        log: (!arguments.quiet).then(|| lp_log::table(clock)),
         ..Settings::default()
     };
     let presolve = (arguments.presolve == Switch::On).then(PresolveSettings::default);
@@ -45,7 +44,9 @@ pub fn run(arguments: &LpArguments) -> Result<Exit, Failure> {
     let interrupted = interrupt::flag();
     let Linear {
         solved, timed_out, ..
-    } = solve_linear(&model, &asked, &*interrupted);
+    } = log::shown(log::Simplex::new(clock), arguments.quiet, || {
+        solve_linear(&model, &asked, &*interrupted)
+    });
     let result = LpResult {
         model: &model,
         checked: certificate::check(&model, &solved.outcome, CERTIFICATE_TOLERANCE)

@@ -2,7 +2,7 @@
 
 use crate::arguments::MipArguments;
 use crate::failure::{Exit, Failure, note};
-use crate::{files, interrupt, report};
+use crate::{files, interrupt, log, report};
 use remat_formulations::solve::{ModelSettings, solve_integer};
 use remat_lp::solution_file::SolutionFile;
 use remat_lp::{ColId, Model};
@@ -80,8 +80,11 @@ fn solve(
         recognise: !arguments.no_recognise,
         ..ModelSettings::default()
     };
-    let (result, recognised) =
-        solve_integer(model, &asked, control(arguments)?).map_err(failure)?;
+    let control = control(arguments)?;
+    let solved = log::shown(log::Search::default(), arguments.quiet, || {
+        solve_integer(model, &asked, control)
+    });
+    let (result, recognised) = solved.map_err(failure)?;
     if let Some(nodes) = recognised {
         let text = format!(
             "recognised as Checkmate's program of {nodes} nodes; --no-recognise leaves it to the general search"
@@ -138,7 +141,6 @@ fn settings(arguments: &MipArguments) -> Result<Settings, Failure> {
     s.seed = a.seed.unwrap_or(s.seed);
     s.opportunistic |= a.opportunistic;
     s.pool_size = a.pool.map_or(s.pool_size, |k| k as usize);
-    s.log = !a.quiet;
     Ok(s)
 }
 

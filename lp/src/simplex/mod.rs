@@ -13,7 +13,6 @@ mod strategy;
 mod values;
 
 use crate::factor::Factor;
-use crate::log::Log;
 use crate::outcome::{LimitKind, VarStatus};
 use crate::random::SplitMix64;
 use crate::settings::{Algorithm, Limits, Settings};
@@ -150,9 +149,10 @@ pub(crate) struct Core {
     pub max_updates: usize,
     /// Entries from which on rows out of the way go to sleep.
     pub lazy_rows: Option<usize>,
-    /// Who watches, and what turns the minimised objective into the model's.
-    pub log: Option<Log>,
-    pub log_state: (Algorithm, u8),
+    pub emits_events: bool,
+    /// The method and phase that reported last.
+    pub reported: (Algorithm, u8),
+    /// Turns the minimised objective into the model's, with the offset.
     pub objective_sign: f64,
     pub objective_offset: f64,
     /// Scratch over variables.
@@ -221,8 +221,8 @@ impl Core {
             perturbations: 0,
             max_updates: settings.max_updates,
             lazy_rows: settings.lazy_rows,
-            log: None,
-            log_state: (Algorithm::Dual, 2),
+            emits_events: true,
+            reported: (Algorithm::Dual, 2),
             objective_sign: 1.0,
             objective_offset: 0.0,
             by_var: Vec::new(),

@@ -1,46 +1,46 @@
-//! What the iteration log says. Nothing here runs unless a log is set.
+//! The events of a solve. Their numbers are computed only where a subscriber wants them.
 
 use super::Core;
 use super::values::Infeasibility;
-use crate::log::{LogLine, Violations};
 use crate::outcome::VarStatus;
 use crate::settings::Algorithm;
-
-impl Infeasibility {
-    fn violations(self) -> Violations {
-        Violations {
-            count: self.count,
-            sum: self.sum,
-        }
-    }
-}
+use tracing::Level;
 
 impl Core {
-    /// Calls the log, if there is one, with the present state of a method.
+    /// Emits the present state of a method as an event; `last` says that the solve is over.
     pub fn report(&mut self, algorithm: Algorithm, phase: u8, last: bool) {
-        let Some(log) = self.log.clone() else {
+        self.reported = (algorithm, phase);
+        if !self.emits_events || !tracing::enabled!(target: "remat_lp", Level::DEBUG) {
             return;
-        };
-        self.log_state = (algorithm, phase);
+        }
+        let primal = self.primal_infeasibility();
         let dual = if algorithm == Algorithm::Dual {
             self.dual_infeasibility_for_flips()
         } else {
             self.dual_infeasibility()
         };
-        log.line(&LogLine {
-            algorithm,
+        tracing::debug!(
+            name: "simplex",
+            target: "remat_lp",
+            algorithm = match algorithm {
+                Algorithm::Primal => "primal",
+                Algorithm::Dual | Algorithm::Auto => "dual",
+            },
             phase,
-            iterations: self.count.iterations(),
-            objective: self.basic_objective(),
-            primal: self.primal_infeasibility().violations(),
-            dual: dual.violations(),
+            iterations = self.count.iterations(),
+            objective = self.basic_objective(),
+            primal_count = primal.count,
+            primal_sum = primal.sum,
+            dual_count = dual.count,
+            dual_sum = dual.sum,
             last,
-        });
+            "simplex"
+        );
     }
 
-    /// The last line of a solve, about the method that ran last.
+    /// Emits the last event of a solve, about the method that ran last.
     pub fn report_end(&mut self) {
-        let (algorithm, phase) = self.log_state;
+        let (algorithm, phase) = self.reported;
         self.report(algorithm, phase, true);
     }
 

@@ -10,7 +10,6 @@ mod answer;
 mod basis;
 mod change;
 
-use crate::log::{Log, LogLine};
 use crate::model::Model;
 use crate::outcome::LpOutcome;
 use crate::refine::refine;
@@ -111,11 +110,6 @@ impl Solver {
         &mut self.settings
     }
 
-    /// Calls `log` at each rebuild and at the end of each following solve: shorthand for [`Settings::log`].
-    pub fn set_log(&mut self, log: impl Fn(&LogLine) + Send + Sync + 'static) {
-        self.settings.log = Some(Log::new(log));
-    }
-
     /// Limits of each following call of [`Solver::solve`].
     pub fn set_limits(&mut self, limits: Limits) {
         self.limits = limits;
@@ -148,7 +142,6 @@ impl Solver {
 
     /// Solves from the present basis with the given method in the lead.
     pub fn solve_with(&mut self, algorithm: Algorithm) -> LpOutcome {
-        self.core.log = self.settings.log.clone();
         self.core.objective_sign = self.model.sense.sign();
         self.core.objective_offset = self.model.offset;
         let mut outcome = self.run(algorithm);

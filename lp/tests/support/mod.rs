@@ -428,3 +428,28 @@ fn unbounded(r: &mut Rng, size: usize) -> (Model, End) {
     }
     (b.build().unwrap(), End::Unbounded)
 }
+
+/// A program with a known optimum whose rows and columns are scaled over `decades` decades either way.
+pub fn scaled_over_decades(rng: &mut Rng, decades: i32) -> Model {
+    let plain = FAMILIES[0].1(rng, 30).0;
+    let mut power = |spread: i32| 10f64.powi(rng.below(2 * spread as usize + 1) as i32 - spread);
+    let row: Vec<f64> = (0..plain.num_rows()).map(|_| power(decades)).collect();
+    let col: Vec<f64> = (0..plain.num_cols()).map(|_| power(decades)).collect();
+    let mut b = ModelBuilder::new(plain.sense());
+    for (j, &c) in col.iter().enumerate() {
+        let bounds = plain.col_bounds(ColId(j as u32));
+        b.add_col(plain.costs()[j] / c, bounds.lower * c..=bounds.upper * c);
+    }
+    for (i, &r) in row.iter().enumerate() {
+        let id = RowId(i as u32);
+        let bounds = plain.row_bounds(id);
+        b.add_row(
+            bounds.lower * r..=bounds.upper * r,
+            plain
+                .row(id)
+                .map(|(c, v)| (c, v * r / col[c.index()]))
+                .collect::<Vec<_>>(),
+        );
+    }
+    b.build().unwrap()
+}

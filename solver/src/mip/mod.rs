@@ -6,14 +6,30 @@
 //!
 //! A result can be trusted: solutions are checked against the model given ([`check_point`]), leaves are pruned by bounds
 //! that hold in spite of rounding, and by verified Farkas proofs.
+//!
+//! # Events
+//!
+//! Nothing is printed. A search emits `tracing` events with the target `remat_solver::mip`, all of
+//! them from the thread that called [`Solver::run`]: a subscriber set for that thread alone sees
+//! them. Restricted programs and other searches inside the search are told of by one event each,
+//! not by their own.
+//!
+//! | name | level | when | fields |
+//! |---|---|---|---|
+//! | `progress` | `INFO` | before the tree, at a new best solution, after five seconds of silence, at the end | those of [`Progress`]: `seconds`, `nodes`, `open`, `lp_iterations`, `bound`, `objective` if there is one; relative `gap` if there are both; `found_by` at a new solution |
+//! | `cuts` | `DEBUG` | after each round of cuts at the root | `round`, `new` rows, rows `kept` with them, `objective` (minimised form) |
+//! | `restricted` | `DEBUG` | after each restricted program, unless the search is opportunistic | `kind`, `verdict`, `ticks` used, `ticks_limit`, largest `share` fixed |
+//! | `worker` | `DEBUG` | at the end, for each | `slot`, `lp_iterations` in all, `node_iterations` in `node_solves`, `strong_iterations`, `dive_iterations` |
 // Columns and rows index many parallel arrays; iterating over one of them would hide that.
 #![allow(clippy::needless_range_loop)]
+#![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 mod branching;
 mod certificate;
 mod check;
 mod clauses;
 mod cliques;
+mod clock;
 mod conflict;
 mod control;
 mod cuts;

@@ -173,12 +173,15 @@ fn cut_loop(
                 break;
             }
         }
-        if shared.settings.log {
-            eprintln!(
-                "  cuts, round {round:>3}: {:>5} new, {:>5} in, objective {:.9}",
-                rows.len(),
-                ages.len(),
-                solution.objective
+        if shared.emits_events {
+            tracing::debug!(
+                name: "cuts",
+                target: "remat_solver::mip",
+                round,
+                new = rows.len(),
+                kept = ages.len(),
+                objective = solution.objective,
+                "round of cuts"
             );
         }
         // Rows that have been slack for some rounds go.

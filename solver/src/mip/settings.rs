@@ -112,8 +112,6 @@ pub struct Settings {
     pub nesting: u32,
     /// Seed of all pseudo-random choices.
     pub seed: u64,
-    /// Progress lines on standard error.
-    pub log: bool,
 }
 
 impl Default for Settings {
@@ -148,7 +146,6 @@ impl Default for Settings {
             debug_solution: None,
             nesting: 0,
             seed: 1,
-            log: false,
         }
     }
 }

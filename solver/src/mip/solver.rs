@@ -1,5 +1,6 @@
 //! The way in: a model, settings and extensions, then presolve, search and restarts.
 
+use crate::mip::clock;
 use crate::mip::control::Control;
 use crate::mip::extend::{BranchingRule, Heuristic, NodeSelector, Propagator, Separator};
 use crate::mip::outcome::{Info, SolveError, SolveResult, SolveStatus};
@@ -9,8 +10,8 @@ use crate::mip::search::{RunEnd, Search};
 use crate::mip::settings::Settings;
 use remat_lp::Model;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 /// What a domain plugged in.
 #[derive(Clone, Default)]
@@ -53,6 +54,8 @@ pub struct Solver {
     pub(crate) settings: Settings,
     pub(crate) extensions: Extensions,
     pub(crate) control: Control,
+    /// Off in a search inside a search, which is told of by that one.
+    pub(crate) emits_events: bool,
 }
 
 impl Solver {
@@ -63,7 +66,13 @@ impl Solver {
             settings,
             extensions: Extensions::default(),
             control: Control::default(),
+            emits_events: true,
         }
+    }
+
+    pub(crate) fn without_events(mut self) -> Self {
+        self.emits_events = false;
+        self
     }
 
     /// Asks this rule before the built-in branching; earlier ones first.
@@ -106,38 +115,19 @@ impl Solver {
     ///
     /// # Errors
     /// A setting that makes no sense, or a model the linear programming core refuses.
+    ///
+    /// # Panics
+    /// With the panic of an extension or observer, on whichever thread it was raised: the other
+    /// threads stop at their next node, and the search is lost.
     pub fn run(&self) -> Result<SolveResult, SolveError> {
         self.check_settings()?;
         let start = Instant::now();
         let stop = Arc::new(AtomicBool::new(false));
-        let done = AtomicBool::new(false);
-        let limits = &self.settings.limits;
-        std::thread::scope(|scope| {
-            if limits.seconds.is_some() || limits.interrupt.is_some() {
-                // The clock and the outside world reach the search through one flag.
-                scope.spawn(|| {
-                    let mut nap = Duration::from_micros(200);
-                    while !done.load(Ordering::Acquire) {
-                        let late = limits
-                            .seconds
-                            .is_some_and(|s| start.elapsed().as_secs_f64() >= s);
-                        let asked = limits
-                            .interrupt
-                            .as_ref()
-                            .is_some_and(|i| i.load(Ordering::Relaxed));
-                        if late || asked {
-                            stop.store(true, Ordering::Relaxed);
-                        }
-                        std::thread::sleep(nap);
-                        nap = (nap * 2).min(Duration::from_millis(10));
-                    }
-                });
-            }
+        clock::watched(&self.settings.limits, start, &stop, || {
             let mut result = self.run_until(&stop, start);
             if let Ok(r) = &mut result {
                 r.certificate_problem = self.certify(r, &stop);
             }
-            done.store(true, Ordering::Release);
             result
         })
     }
@@ -227,7 +217,6 @@ impl Solver {
                     next.best = std::mem::take(&mut search.best);
                     next.seconds_before = search.seconds_before;
                     next.last_checkpoint = search.last_checkpoint;
-                    next.lines = search.lines;
                     next.step = search.step.max(search.shared.problem.objective_step);
                     next.shared.settings.starts.clear();
                     if let Some(mut best) = search.shared.incumbent.take() {

@@ -145,10 +145,10 @@ pub(crate) fn run(shared: &Shared, around: &Around) -> Result<Found, SolveError>
         threads: 1,
         starts: Vec::new(),
         debug_solution: None,
-        log: false,
         ..shared.settings.clone()
     };
-    let result = Solver::new(Arc::new(p.to_model()?), settings).run()?;
+    let solver = Solver::new(Arc::new(p.to_model()?), settings).without_events();
+    let result = solver.run()?;
     let exhausted = matches!(
         result.status,
         SolveStatus::Infeasible | SolveStatus::Optimal

@@ -1,9 +1,9 @@
 //! The search of one presolved problem: root, then rounds of plunges until no node is open.
 
 mod checkpoint;
-mod log;
 mod memory;
 mod opportunistic;
+mod report;
 mod root_node;
 mod round;
 mod sub_mip;
@@ -48,7 +48,8 @@ pub(crate) struct Search {
     pub unresolved_bound: f64,
     pub sense: Sense,
     pub base_cutoff: f64,
-    pub last_line: f64,
+    /// When the last progress event was, in seconds of this run.
+    pub last_report: f64,
     /// Ticks before a restart or resume.
     pub ticks_before: u64,
     /// Ticks of restricted programs.
@@ -80,8 +81,6 @@ pub(crate) struct Search {
     /// Seconds of the runs before, if this one resumes them.
     pub seconds_before: f64,
     pub last_checkpoint: f64,
-    /// Lines of the log so far.
-    pub lines: u32,
 }
 
 impl Search {
@@ -120,6 +119,7 @@ impl Search {
             postsolve: Arc::new(postsolve),
             settings,
             extensions: solver.extensions.clone(),
+            emits_events: solver.emits_events,
             rows: Vec::new(),
             conflicts: Vec::new(),
             clauses: Vec::new(),
@@ -144,7 +144,7 @@ impl Search {
             unresolved_bound: f64::INFINITY,
             sense,
             base_cutoff,
-            last_line: 0.0,
+            last_report: 0.0,
             ticks_before: 0,
             side_ticks: 0,
             side_iterations: 0,
@@ -165,7 +165,6 @@ impl Search {
             root_done: false,
             seconds_before: 0.0,
             last_checkpoint: start.elapsed().as_secs_f64(),
-            lines: 0,
         })
     }
 
@@ -175,7 +174,7 @@ impl Search {
         if !self.root_done && !self.solve_root()? {
             return Ok(RunEnd::Done);
         }
-        self.line(' ');
+        self.report(None);
         loop {
             if let Some(status) = self.limit_reached() {
                 self.status = status;
@@ -201,7 +200,7 @@ impl Search {
             if self.checkpoint_is_due() {
                 self.write_checkpoint()?;
             }
-            self.line_if_due();
+            self.report_if_due();
         }
     }
 
@@ -296,19 +295,7 @@ impl Search {
         self.info.unproven_bounds += self.workers.iter().map(|w| w.relax.unproven).sum::<u64>();
         self.info.seconds = self.seconds_before + self.seconds();
         self.info.restarts = u64::from(self.restarts);
-        self.line(' ');
-        if self.shared.settings.log {
-            for (k, w) in self.workers.iter().enumerate() {
-                eprintln!(
-                    "  worker {k}: LP iterations {} in {} nodes, {} strong branching, {} dives, {} in all",
-                    w.node_iterations,
-                    w.node_solves,
-                    w.strong_iterations,
-                    w.dive_iterations,
-                    w.relax.iterations()
-                );
-            }
-        }
+        self.report_end();
         let bound = self.bound();
         let status = match (self.status, &self.shared.incumbent) {
             (SolveStatus::Optimal, _) if self.unresolved_bound < self.shared.cutoff => {

@@ -6,6 +6,7 @@
 
 use super::Search;
 use super::round::PLUNGE;
+use crate::mip::clock::StopOnDrop;
 use crate::mip::heuristics::neighbourhood::{self, Around, Verdict};
 use crate::mip::outcome::SolveError;
 use crate::mip::tree::Node;
@@ -31,11 +32,10 @@ pub(crate) struct News {
     slot: usize,
     report: Report,
     /// Set at the end of a job.
-    end: Option<End>,
+    end: Option<Result<End, Fault>>,
 }
 
 struct End {
-    fault: Option<Fault>,
     away: Away,
     side_ticks: u64,
     side_iterations: u64,
@@ -89,47 +89,47 @@ impl Away {
     }
 }
 
-/// Works off jobs until there will be no more.
+/// Works off jobs until there will be no more. Every job has an end that is told, a panic too: the
+/// search waits for it.
 fn work(worker: &mut Worker, slot: usize, jobs: &Receiver<Job>, news: &Sender<News>) {
     for job in jobs {
-        let (mut side_ticks, mut side_iterations) = (0, 0);
-        let mut verdict = None;
-        let done = catch_unwind(AssertUnwindSafe(|| match job {
-            Job::Plunge(shared, node, limit) => {
-                worker.run(&shared, node, limit).map_err(SolveError::from)
-            }
-            Job::Neighbourhood(shared, around) => {
-                worker.begin(&shared);
-                worker.domain.reset(&shared.lower, &shared.upper);
-                let found = neighbourhood::run(&shared, &around)?;
-                verdict = Some(found.verdict);
-                (side_ticks, side_iterations) = (found.ticks, found.iterations);
-                if let Some(x) = found.x {
-                    worker.offer(&shared, &x, found.name)?;
-                }
-                Ok(std::mem::replace(&mut worker.report, Report::new()))
-            }
-        }));
-        let (report, fault) = match done {
-            Ok(Ok(report)) => (report, None),
-            Ok(Err(e)) => (Report::new(), Some(Fault::Error(e))),
-            Err(panic) => (Report::new(), Some(Fault::Panic(panic))),
+        let done = catch_unwind(AssertUnwindSafe(|| do_job(worker, job)));
+        let (report, end) = match done {
+            Ok(Ok((report, end))) => (report, Ok(end)),
+            Ok(Err(error)) => (Report::new(), Err(Fault::Error(error))),
+            Err(panic) => (Report::new(), Err(Fault::Panic(panic))),
         };
-        let said = news.send(News {
-            slot,
-            report,
-            end: Some(End {
-                fault,
-                away: Away::new(worker),
-                side_ticks,
-                side_iterations,
-                verdict,
-            }),
-        });
-        if said.is_err() {
+        let end = Some(end);
+        if news.send(News { slot, report, end }).is_err() {
             break;
         }
     }
+}
+
+fn do_job(worker: &mut Worker, job: Job) -> Result<(Report, End), SolveError> {
+    let (mut side_ticks, mut side_iterations) = (0, 0);
+    let mut verdict = None;
+    let report = match job {
+        Job::Plunge(shared, node, limit) => worker.run(&shared, node, limit)?,
+        Job::Neighbourhood(shared, around) => {
+            worker.begin(&shared);
+            worker.domain.reset(&shared.lower, &shared.upper);
+            let found = neighbourhood::run(&shared, &around)?;
+            verdict = Some(found.verdict);
+            (side_ticks, side_iterations) = (found.ticks, found.iterations);
+            if let Some(x) = found.x {
+                worker.offer(&shared, &x, found.name)?;
+            }
+            std::mem::replace(&mut worker.report, Report::new())
+        }
+    };
+    let end = End {
+        away: Away::new(worker),
+        side_ticks,
+        side_iterations,
+        verdict,
+    };
+    Ok((report, end))
 }
 
 impl Search {
@@ -151,6 +151,7 @@ impl Search {
         let mut workers = std::mem::take(&mut self.workers);
         let idle: Vec<Worker> = workers.split_off(count);
         self.away = workers.iter().chain(&idle).map(Away::new).collect();
+        let stop = self.shared.stop.clone();
         let end = std::thread::scope(|scope| {
             let mut jobs = Vec::new();
             for (slot, worker) in workers.iter_mut().enumerate() {
@@ -163,8 +164,12 @@ impl Search {
                 scope.spawn(move || work(worker, slot, &jobs_of_worker, &news));
                 jobs.push(job);
             }
-            // Dropping `jobs` at the end of this lets the workers go.
-            self.direct(&jobs, &heard, &live)
+            // Dropping `jobs` at the end of this lets the workers go. Where the end is an error or
+            // a panic, here or of one of them, the others stop at their next node.
+            let stop = StopOnDrop::new(&stop);
+            self.direct(&jobs, &heard, &live)?;
+            stop.call_off();
+            Ok(())
         });
         for w in &mut workers {
             w.outlet = None;
@@ -217,13 +222,18 @@ impl Search {
                 news_since_saving = true;
                 live.lower_cutoff(self.shared.cutoff);
             }
-            self.line_if_due();
+            self.report_if_due();
         }
     }
 
     fn hear(&mut self, news: News, busy: &mut [bool]) -> Result<(), SolveError> {
         self.merge(vec![news.report]);
         let Some(end) = news.end else { return Ok(()) };
+        let end = match end {
+            Ok(end) => end,
+            Err(Fault::Error(error)) => return Err(error),
+            Err(Fault::Panic(panic)) => resume_unwind(panic),
+        };
         busy[news.slot] = false;
         self.away[news.slot] = end.away;
         self.side_ticks += end.side_ticks;
@@ -231,15 +241,7 @@ impl Search {
         if let Some(verdict) = end.verdict {
             self.learn_from(verdict);
         }
-        let Some(fault) = end.fault else {
-            return Ok(());
-        };
-        // The others stop at their next node; what they found is lost with the search.
-        self.shared.stop.store(true, Ordering::Relaxed);
-        match fault {
-            Fault::Error(e) => Err(e),
-            Fault::Panic(panic) => resume_unwind(panic),
-        }
+        Ok(())
     }
 
     /// A node, or a neighbourhood if it is time, to everyone who has nothing to do.
@@ -268,5 +270,81 @@ impl Search {
             let shared = Arc::new(self.shared.clone());
             busy[slot] = jobs[slot].send(Job::Plunge(shared, node, limit)).is_ok();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mip::outcome::Info;
+    use crate::mip::presolve::{self, Presolved};
+    use crate::mip::problem::Problem;
+    use crate::mip::root::RootData;
+    use crate::mip::settings::Settings;
+    use crate::mip::solver::Solver;
+    use remat_lp::{ModelBuilder, Sense};
+    use std::sync::atomic::AtomicBool;
+    use std::sync::mpsc;
+    use std::time::Instant;
+
+    /// A search of a program with a tree, at the end of its root.
+    fn at_its_root() -> Search {
+        let mut b = ModelBuilder::new(Sense::Maximise);
+        let weights: Vec<f64> = (0..30).map(|k| f64::from(20 + (k * k * 7) % 61)).collect();
+        let cols: Vec<_> = weights
+            .iter()
+            .map(|&w| b.add_col(w + 9.0, 0.0..=1.0))
+            .collect();
+        for &c in &cols {
+            b.set_integer(c, true);
+        }
+        b.add_row(..=501.5, cols.iter().copied().zip(weights.iter().copied()));
+        b.add_row(..=11.0, cols.iter().map(|&c| (c, 1.5)));
+        let settings = Settings {
+            threads: 3,
+            opportunistic: true,
+            presolve: false,
+            cuts: false,
+            ..Settings::default()
+        };
+        let solver = Solver::new(b.build().unwrap(), settings);
+        let stop = Arc::new(AtomicBool::new(false));
+        let problem = Problem::from_model(&solver.model);
+        let reduced = presolve::run(problem, &solver.settings, false, &stop);
+        let Presolved::Reduced(problem, postsolve) = reduced else {
+            panic!("nothing is wrong with the program");
+        };
+        let (now, info) = (Instant::now(), Info::default());
+        let search = Search::new(&solver, *problem, postsolve, stop, now, info);
+        let mut search = search.unwrap();
+        assert!(search.solve_root().unwrap());
+        search
+    }
+
+    #[test]
+    fn a_panic_in_a_restricted_program_ends_the_search() {
+        let mut search = at_its_root();
+        search.next_sub_mip = 0;
+        assert!(search.opportunistic_is_due() && search.sub_mip_is_due());
+        // Neighbourhoods of a root that has no columns cannot be made.
+        let root = search.root.take().unwrap();
+        let mut solution = root.solution.clone();
+        solution.x.clear();
+        search.root = Some(Arc::new(RootData {
+            solution,
+            lp_bound: root.lp_bound,
+            bound: root.bound,
+            first_objective: root.first_objective,
+            iterations: root.iterations,
+        }));
+        let (tell, told) = mpsc::channel();
+        std::thread::spawn(move || {
+            let run = AssertUnwindSafe(|| search.run_opportunistically());
+            let _ = tell.send(catch_unwind(run).map(|_| ()));
+        });
+        let end = told.recv_timeout(Duration::from_secs(20));
+        let payload = end.expect("a hang").expect_err("no panic");
+        let text = payload.downcast_ref::<String>().expect("a text");
+        assert!(text.starts_with("index out of bounds"), "{text}");
     }
 }

@@ -129,7 +129,6 @@ impl Search {
         if nodes.is_some() {
             settings.limits.nodes = nodes;
         }
-        settings.log = false;
         Solver {
             model: Arc::new(p.to_model()?),
             settings,
@@ -138,6 +137,7 @@ impl Search {
                 node_files: self.control.node_files.as_ref().map(|f| f.join("point")),
                 ..Control::default()
             },
+            emits_events: false,
         }
         .run()
     }

@@ -1,6 +1,7 @@
 //! Parallel rounds: nodes go out to workers, what comes back is merged in order.
 
 use super::Search;
+use crate::mip::clock::StopOnDrop;
 use crate::mip::outcome::SolveError;
 use crate::mip::tree::Node;
 use crate::mip::worker::{Incumbent, Report, Worker};
@@ -31,17 +32,20 @@ impl Search {
             most.min((n.saturating_sub(self.info.nodes) / round.len() as u64).max(1))
         });
         let shared = &self.shared;
+        let plunge = |(worker, node): (&mut Worker, Node)| {
+            // Nobody waits to the end of what others do beside a panic.
+            let stop = StopOnDrop::new(&shared.stop);
+            let report = worker.run(shared, node, limit);
+            stop.call_off();
+            report
+        };
         let jobs = self.workers.iter_mut().zip(round);
         let reports: Vec<Result<Report, remat_lp::ModelError>> = match &self.pool {
             Some(pool) => {
                 let jobs: Vec<_> = jobs.collect();
-                pool.install(|| {
-                    jobs.into_par_iter()
-                        .map(|(w, n)| w.run(shared, n, limit))
-                        .collect()
-                })
+                pool.install(|| jobs.into_par_iter().map(plunge).collect())
             }
-            None => jobs.map(|(w, n)| w.run(shared, n, limit)).collect(),
+            None => jobs.map(plunge).collect(),
         };
         let reports = reports.into_iter().collect::<Result<Vec<_>, _>>()?;
         self.merge(reports);
@@ -96,7 +100,7 @@ impl Search {
             {
                 root.tighten(&mut self.shared);
             }
-            self.line(super::log::letter(found_by));
+            self.report(Some(found_by));
         }
     }
 

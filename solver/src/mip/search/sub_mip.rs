@@ -91,10 +91,16 @@ impl Search {
         let found = neighbourhood::run(&self.shared, &around)?;
         self.side_ticks += found.ticks;
         self.side_iterations += found.iterations;
-        if self.shared.settings.log {
-            eprintln!(
-                "  {}: {:?}, {} ticks of {}, share {:.2}",
-                found.name, found.verdict, found.ticks, around.ticks, around.share
+        if self.shared.emits_events {
+            tracing::debug!(
+                name: "restricted",
+                target: "remat_solver::mip",
+                kind = found.name,
+                verdict = ?found.verdict,
+                ticks = found.ticks,
+                ticks_limit = around.ticks,
+                share = around.share,
+                "restricted program"
             );
         }
         if let Some(x) = found.x {

@@ -101,6 +101,8 @@ pub(crate) struct Shared {
     pub postsolve: Arc<Postsolve>,
     pub settings: Settings,
     pub extensions: Extensions,
+    /// Whether the search emits events.
+    pub emits_events: bool,
     /// Global rows beyond the problem's.
     pub rows: Vec<Arc<ExtraRow>>,
     /// Rows for propagation only.

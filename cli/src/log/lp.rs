@@ -1,0 +1,101 @@
+//! The iteration log of `remat-bb lp`.
+
+use super::{Fields, Table};
+use std::time::{Duration, Instant};
+
+/// Least time between two lines of the same method and phase.
+const PAUSE: Duration = Duration::from_millis(500);
+
+const HEADER: &str = " iteration  method             objective        primal infeasible          dual infeasible     time\n";
+
+/// A line for the states of the simplex method at some of its rebuilds.
+pub struct Simplex {
+    start: Instant,
+    header: bool,
+    /// Method and phase of the last line.
+    method: Option<(String, u64)>,
+    at: Option<Instant>,
+}
+
+impl Simplex {
+    /// A table whose times count from `start`.
+    pub fn new(start: Instant) -> Self {
+        Simplex {
+            start,
+            header: false,
+            method: None,
+            at: None,
+        }
+    }
+}
+
+impl Table for Simplex {
+    const TARGET: &'static str = "remat_lp";
+
+    fn text(&mut self, event: &Fields) -> String {
+        if event.name != "simplex" {
+            return String::new();
+        }
+        let algorithm = event.text("algorithm").unwrap_or_default();
+        let method = Some((algorithm.to_owned(), event.count("phase")));
+        let due = self.at.is_none_or(|at| at.elapsed() >= PAUSE);
+        if !due && self.method == method && !event.flag("last") {
+            return String::new();
+        }
+        let header = if self.header { "" } else { HEADER };
+        self.header = true;
+        self.method = method;
+        self.at = Some(Instant::now());
+        header.to_owned() + &line(event, self.start.elapsed())
+    }
+}
+
+fn line(event: &Fields, time: Duration) -> String {
+    let number = |name| event.number(name).unwrap_or(f64::NAN);
+    format!(
+        "{:>10}  {:<6} {:>1} {:>19.10e}  {:>9} ({:>11.4e})  {:>9} ({:>11.4e}) {:>7.1}s{}\n",
+        event.count("iterations"),
+        event.text("algorithm").unwrap_or_default(),
+        event.count("phase"),
+        number("objective"),
+        event.count("primal_count"),
+        number("primal_sum"),
+        event.count("dual_count"),
+        number("dual_sum"),
+        time.as_secs_f64(),
+        if event.flag("last") { "  end" } else { "" }
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::text_of;
+    use super::*;
+    use remat_lp::{ModelBuilder, Sense, Settings, Solver};
+
+    #[test]
+    fn lines_stand_under_their_header() {
+        let mut b = ModelBuilder::new(Sense::Minimise);
+        let x = b.add_col(1.0, 0.0..);
+        let y = b.add_col(1.0, 0.0..);
+        b.add_row(2.0.., [(x, 1.0), (y, 2.0)]);
+        b.add_row(2.0.., [(x, 2.0), (y, 1.0)]);
+        let mut solver = Solver::new(b.build().unwrap(), Settings::default());
+        let text = text_of(Simplex::new(Instant::now()), || {
+            solver.solve();
+        });
+        let (header, lines) = text.split_once('\n').unwrap();
+        let lines: Vec<&str> = lines.lines().collect();
+        assert_eq!(format!("{header}\n"), HEADER);
+        assert_eq!(lines[0].len(), header.len(), "{text}");
+        let words =
+            |line: &str| -> Vec<String> { line.split_whitespace().map(str::to_owned).collect() };
+        let first = words(lines[0]);
+        assert_eq!(first[..4], ["0", "dual", "2", "0.0000000000e0"]);
+        assert_eq!(first[4..7], ["2", "(", "4.0000e0)"]);
+        let last = words(lines[lines.len() - 1]);
+        assert_eq!(last[3], "1.3333333333e0");
+        assert_eq!(last[last.len() - 1], "end");
+        assert_eq!(text.matches("end").count(), 1);
+    }
+}

@@ -1,0 +1,171 @@
+//! Events of the libraries as lines on standard error: one file a table.
+//!
+//! Lines that cannot be written (a closed pipe, a full disk) are lost; that is no reason to end
+//! the work they tell of.
+
+mod lp;
+mod mip;
+
+pub use lp::Simplex;
+pub use mip::Search;
+
+use std::fmt::Debug;
+use std::io::Write;
+use std::sync::{Mutex, PoisonError};
+use tracing::field::{Field, Visit};
+use tracing::level_filters::LevelFilter;
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+
+/// A table that events of one library are lines of.
+pub trait Table: Send + 'static {
+    /// The target of these events.
+    const TARGET: &'static str;
+
+    /// The text for an event, line ends included; empty where it is left out.
+    fn text(&mut self, event: &Fields) -> String;
+}
+
+/// Runs `work` and shows its events in a table on standard error, unless `quiet`. Events of other
+/// threads than this one are not seen.
+pub fn shown<T>(table: impl Table, quiet: bool, work: impl FnOnce() -> T) -> T {
+    if quiet {
+        return work();
+    }
+    tracing::subscriber::with_default(Lines(Mutex::new(table)), work)
+}
+
+/// The fields of an event.
+pub struct Fields {
+    name: &'static str,
+    values: Vec<(&'static str, Value)>,
+}
+
+enum Value {
+    Count(u64),
+    Number(f64),
+    Flag(bool),
+    Text(String),
+}
+
+impl Fields {
+    fn of(event: &Event<'_>) -> Fields {
+        let mut fields = Fields {
+            name: event.metadata().name(),
+            values: Vec::new(),
+        };
+        event.record(&mut fields);
+        fields
+    }
+
+    fn value(&self, name: &str) -> Option<&Value> {
+        let found = self.values.iter().find(|(n, _)| *n == name);
+        found.map(|(_, value)| value)
+    }
+
+    /// A count; 0 where it is missing.
+    fn count(&self, name: &str) -> u64 {
+        match self.value(name) {
+            Some(Value::Count(count)) => *count,
+            _ => 0,
+        }
+    }
+
+    fn number(&self, name: &str) -> Option<f64> {
+        match self.value(name) {
+            Some(Value::Number(number)) => Some(*number),
+            _ => None,
+        }
+    }
+
+    fn flag(&self, name: &str) -> bool {
+        matches!(self.value(name), Some(Value::Flag(true)))
+    }
+
+    fn text(&self, name: &str) -> Option<&str> {
+        match self.value(name) {
+            Some(Value::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+impl Visit for Fields {
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.values.push((field.name(), Value::Count(value)));
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.values.push((field.name(), Value::Number(value)));
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.values.push((field.name(), Value::Flag(value)));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.values.push((field.name(), Value::Text(value.into())));
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        let text = format!("{value:?}");
+        self.values.push((field.name(), Value::Text(text)));
+    }
+}
+
+/// Writes the lines of one table.
+struct Lines<T>(Mutex<T>);
+
+impl<T: Table> Subscriber for Lines<T> {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.is_event() && metadata.target() == T::TARGET
+    }
+
+    fn max_level_hint(&self) -> Option<LevelFilter> {
+        Some(LevelFilter::DEBUG)
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = table.text(&Fields::of(event));
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+
+    // Spans are not enabled.
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    /// Keeps what the tables of the tests say, and writes nothing.
+    struct Kept<T>(T, Arc<Mutex<String>>);
+
+    impl<T: Table> Table for Kept<T> {
+        const TARGET: &'static str = T::TARGET;
+
+        fn text(&mut self, event: &Fields) -> String {
+            *self.1.lock().unwrap() += &self.0.text(event);
+            String::new()
+        }
+    }
+
+    /// The text that a table has for what `work` emits.
+    pub(super) fn text_of(table: impl Table, work: impl FnOnce()) -> String {
+        let kept = Arc::new(Mutex::new(String::new()));
+        shown(Kept(table, kept.clone()), false, work);
+        kept.lock().unwrap().clone()
+    }
+}

@@ -1,0 +1,112 @@
+//! Reports of a search in progress: to observers, and as events.
+
+use super::Search;
+use crate::mip::control::Progress;
+use std::sync::atomic::Ordering;
+use tracing::Level;
+
+/// Longest silence between two progress events, in seconds.
+const SILENCE_SECONDS: f64 = 5.0;
+
+impl Progress {
+    /// Distance of the best solution from the bound, relative to the solution.
+    fn gap(&self) -> Option<f64> {
+        let objective = self.objective.filter(|_| self.dual_bound.is_finite())?;
+        Some((objective - self.dual_bound).abs() / objective.abs().max(1e-10))
+    }
+}
+
+impl Search {
+    /// What observers and events tell.
+    pub fn progress(&self) -> Progress {
+        Progress {
+            seconds: self.seconds(),
+            nodes: self.info.nodes,
+            open: self.open_nodes(),
+            lp_iterations: self.iterations(),
+            dual_bound: self.sense.sign() * self.bound(),
+            objective: (self.shared.incumbent.as_ref()).map(|i| self.sense.sign() * i.objective),
+        }
+    }
+
+    /// Tells the observers, and emits an event after a long silence.
+    pub(super) fn report_if_due(&mut self) {
+        let p = self.progress();
+        for o in &self.control.observers {
+            if !o.progress(&p) {
+                self.shared.stop.store(true, Ordering::Relaxed);
+            }
+        }
+        if self.seconds() > self.last_report + SILENCE_SECONDS {
+            self.report(None);
+        }
+    }
+
+    /// Emits a progress event; `found_by` names who found a new best solution.
+    pub(super) fn report(&mut self, found_by: Option<&str>) {
+        let wanted = || tracing::enabled!(target: "remat_solver::mip", Level::INFO);
+        if !self.shared.emits_events || !wanted() {
+            return;
+        }
+        let p = self.progress();
+        self.last_report = p.seconds;
+        tracing::info!(
+            name: "progress",
+            target: "remat_solver::mip",
+            seconds = p.seconds,
+            nodes = p.nodes,
+            open = p.open,
+            lp_iterations = p.lp_iterations,
+            bound = p.dual_bound,
+            objective = p.objective,
+            gap = p.gap(),
+            found_by,
+            "progress"
+        );
+    }
+
+    /// Emits the last progress event, and what each worker did.
+    pub(super) fn report_end(&mut self) {
+        if !self.shared.emits_events {
+            return;
+        }
+        self.report(None);
+        for (slot, w) in self.workers.iter().enumerate() {
+            tracing::debug!(
+                name: "worker",
+                target: "remat_solver::mip",
+                slot,
+                lp_iterations = w.relax.iterations(),
+                node_iterations = w.node_iterations,
+                node_solves = w.node_solves,
+                strong_iterations = w.strong_iterations,
+                dive_iterations = w.dive_iterations,
+                "worker"
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_are_relative_to_the_solution() {
+        let gap = |objective, dual_bound| {
+            let progress = Progress {
+                seconds: 0.0,
+                nodes: 0,
+                open: 0,
+                lp_iterations: 0,
+                dual_bound,
+                objective,
+            };
+            progress.gap()
+        };
+        assert_eq!(gap(Some(100.0), 99.0), Some(0.01));
+        assert_eq!(gap(Some(0.0), 0.0), Some(0.0));
+        assert_eq!(gap(None, 3.0), None);
+        assert_eq!(gap(Some(1.0), f64::NEG_INFINITY), None);
+    }
+}
