@@ -118,7 +118,8 @@ struct Lines<T>(Mutex<T>);
 
 impl<T: Table> Subscriber for Lines<T> {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.is_event() && metadata.target() == T::TARGET
+        // Events, and the question whether one is wanted.
+        !metadata.is_span() && metadata.target() == T::TARGET
     }
 
     fn max_level_hint(&self) -> Option<LevelFilter> {

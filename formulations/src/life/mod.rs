@@ -3,8 +3,8 @@
 //!
 //! | module | concept |
 //! |---|---|
-//! | [`exclusions`] | what no schedule that is better than the best known does |
-//! | [`classes`] | like tensors, counted together |
+//! | `exclusions` | what no schedule that is better than the best known does |
+//! | `classes` | like tensors, counted together |
 
 mod classes;
 mod exclusions;
