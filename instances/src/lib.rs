@@ -10,7 +10,7 @@
 //! | [`schedule`] | which node is computed, and which tensor is kept, in which stage |
 //! | [`simulate`] | the judge: replays a schedule or a plan, step by step |
 //! | [`plan`] | a schedule as a program of `allocate`, `compute`, `deallocate` |
-//! | [`replayed`] | plan and schedule files, read and replayed |
+//! | [`replayed`](mod@replayed) | plan and schedule files, read and replayed |
 //! | [`explain`] | a plan in words: what is recomputed, when, and what it saves |
 //!
 //! Arrows point one way: [`simulate`] judges what solvers make and borrows nothing from them.
