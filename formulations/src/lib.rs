@@ -7,7 +7,7 @@
 //! use std::time::Duration;
 //!
 //! # let file = std::env::temp_dir().join(format!("remat-doc-{}.json", std::process::id()));
-//! # std::fs::write(&file, remat_instances::instance::write_instance(&remat_formulations::zoo::build(&"zoo:chain?n=9".parse()?)?))?;
+//! # std::fs::write(&file, remat_instances::write_instance(&remat_formulations::zoo::build(&"zoo:chain?n=9".parse()?)?))?;
 //! # let path = &file;
 //! let instance = remat_formulations::read(path)?;
 //! let limit = Duration::from_secs(30);
