@@ -53,8 +53,8 @@ pub enum Stages {
 /// # Example
 /// ```
 /// use remat_formulations::checkmate::original::{Original, Stages};
-/// use remat_formulations::instance::{CostUnit, Instance, InstanceData, Node, NodeId};
-/// use remat_formulations::schedule::CheckmateSchedule;
+/// use remat_instances::instance::{CostUnit, Instance, InstanceData, Node, NodeId};
+/// use remat_instances::schedule::CheckmateSchedule;
 /// let nodes = vec![
 ///     Node::forward("a", vec![], 10, 4),
 ///     Node::forward("b", vec![NodeId(0)], 20, 8),
