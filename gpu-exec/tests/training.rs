@@ -6,7 +6,6 @@ use common::{Case, GOOGLENET, GPT2, MOBILENET, RESNET, UNET, VGG, monet_schedule
 use remat_formulations::baselines;
 use remat_formulations::checkmate::CheckmateFormulation;
 use remat_formulations::monet::MonetFormulation;
-use remat_formulations::monet::{self, MonetFormulation};
 use remat_formulations::solve::{Settings, Solvable};
 use remat_gpu_exec::{Device, ExecError, run};
 use remat_instances::instance::{Instance, NodeKind};
