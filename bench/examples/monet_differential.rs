@@ -140,8 +140,7 @@ fn answer(mode: Mode, seed: u64, seconds: Option<f64>) -> Result<Answer, String>
         let settings = Settings {
             time_limit: Some(Duration::from_secs_f64(seconds)),
             threads: 1,
-            overtime: 0.0,
-            ..Settings::default()
+            ..Settings::default().without_overtime()
         };
         let found = whole::monet(&instance, budget, &[], &settings);
         let found = found.map_err(|e| e.to_string())?;

@@ -8,6 +8,7 @@
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
+pub mod beside;
 pub mod entries;
 #[cfg(feature = "good_lp")]
 pub mod good_lp;

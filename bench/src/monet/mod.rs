@@ -143,8 +143,7 @@ impl Config {
         Settings {
             time_limit: Some(Duration::from_secs_f64(self.seconds)),
             threads: self.threads,
-            overtime: 0.0,
-            ..Settings::default()
+            ..Settings::default().without_overtime()
         }
     }
 

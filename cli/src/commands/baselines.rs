@@ -67,8 +67,7 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
 fn ours(known: &Baselines, budget_bytes: u64, time: Duration) -> Compared {
     let settings = Settings {
         time_limit: Some(time),
-        overtime: 0.0,
-        ..Settings::default()
+        ..Settings::default().without_overtime()
     };
     known.ours(budget_bytes, &settings, &())
 }

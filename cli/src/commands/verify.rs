@@ -4,7 +4,6 @@ use crate::arguments::VerifyArguments;
 use crate::failure::{Exit, Failure};
 use crate::{files, report, source};
 use remat_instances::budget::format_bytes;
-use remat_instances::plan::Semantics;
 use remat_instances::replayed::Replayed;
 use serde::Serialize;
 
@@ -86,20 +85,13 @@ struct Json<'a> {
     differences: &'a [String],
 }
 
-fn semantics(found: &Replayed) -> &'static str {
-    match found.plan.semantics {
-        Semantics::Checkmate => "checkmate",
-        Semantics::Monet => "monet",
-    }
-}
-
 fn json(found: &Replayed, file: &str, budget_bytes: Option<u64>, differences: &[String]) -> String {
     report::json(&Json {
         verified: differences.is_empty(),
         instance: found.instance.name(),
         file,
         kind: found.kind.as_str(),
-        semantics: semantics(found),
+        semantics: found.plan.semantics.as_str(),
         cost: found.replay.cost,
         base_cost: found.replay.base_cost,
         overhead_percent: found.replay.overhead_percent(),
@@ -129,7 +121,7 @@ fn summary(found: &Replayed, file: &str, budget_bytes: Option<u64>, agrees: bool
         "{file}: {} for {} ({} semantics)\n  cost      {}, {:.2}% over no recomputation ({} computations of {} nodes)\n  memory    peak {} at {}{budget}\n  {}\n",
         found.kind.as_str(),
         found.instance.name(),
-        semantics(found),
+        found.plan.semantics.as_str(),
         report::cost(replay.cost, unit),
         replay.overhead_percent(),
         replay.computations,

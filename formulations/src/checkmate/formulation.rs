@@ -135,8 +135,7 @@ impl Problem for CheckmateProblem<'_> {
         Ok((schedule, replay))
     }
 
-    fn proof(&self, tree: &TreeProof<Graph>) -> Option<BoundProof> {
-        let graph = self.program()?;
-        Some(tree_proof(self.instance, self.budget_bytes, &graph, tree))
+    fn proof(&self, graph: &Graph, tree: &TreeProof<Graph>) -> Option<BoundProof> {
+        Some(tree_proof(self.instance, self.budget_bytes, graph, tree))
     }
 }

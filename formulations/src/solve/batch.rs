@@ -104,10 +104,7 @@ impl<'a> MaxBatch<'a> {
     pub fn new(budget_bytes: u64) -> Self {
         MaxBatch {
             budget_bytes,
-            settings: Settings {
-                overtime: 0.0,
-                ..Settings::default()
-            },
+            settings: Settings::default().without_overtime(),
             listener: &(),
         }
     }
@@ -115,10 +112,7 @@ impl<'a> MaxBatch<'a> {
     /// Settings of each solve; there is no overtime.
     #[must_use]
     pub fn settings(mut self, settings: Settings) -> Self {
-        self.settings = Settings {
-            overtime: 0.0,
-            ..settings
-        };
+        self.settings = settings.without_overtime();
         self
     }
 

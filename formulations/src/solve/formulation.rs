@@ -97,7 +97,7 @@ pub trait Problem: Sync {
     /// [`ReplayError`] where the search found what cannot be executed, which is a defect.
     fn judge(&self, found: Found) -> Result<(Self::Schedule, Replay), ReplayError>;
     /// The text that proves a tree's bound, where the formulation has such proofs.
-    fn proof(&self, _: &TreeProof<Self::Program>) -> Option<BoundProof> {
+    fn proof(&self, _: &Self::Program, _: &TreeProof<Self::Program>) -> Option<BoundProof> {
         None
     }
 }

@@ -101,10 +101,7 @@ impl<'a, F: Solvable> Frontier<'a, F> {
         Ok(Frontier {
             formulation,
             budgets,
-            settings: Settings {
-                overtime: 0.0,
-                ..Settings::default()
-            },
+            settings: Settings::default().without_overtime(),
             listener: &(),
             look: &|_, _| (),
         })
@@ -113,10 +110,7 @@ impl<'a, F: Solvable> Frontier<'a, F> {
     /// Settings of each solve; there is no overtime.
     #[must_use]
     pub fn settings(mut self, settings: Settings) -> Self {
-        self.settings = Settings {
-            overtime: 0.0,
-            ..settings
-        };
+        self.settings = settings.without_overtime();
         self
     }
 

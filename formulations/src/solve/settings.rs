@@ -63,6 +63,13 @@ impl Settings {
     pub fn with_gap(self, gap: f64) -> Self {
         Settings {
             gap,
+            ..self.without_overtime()
+        }
+    }
+
+    /// The same, ending once the gap is met.
+    pub fn without_overtime(self) -> Self {
+        Settings {
             overtime: 0.0,
             ..self
         }

@@ -1,8 +1,8 @@
 //! A thread beside a piece of work, and panics that end both.
 
-use std::panic::resume_unwind;
+use remat_solver::beside::beside;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, ScopedJoinHandle, Thread};
+use std::thread;
 use std::time::Duration;
 
 /// Time between two ticks.
@@ -19,46 +19,17 @@ impl Drop for StopOnPanic<'_> {
     }
 }
 
-/// Ends the ticking when dropped, by a panic too.
-struct End<'a> {
-    over: &'a AtomicBool,
-    ticker: Thread,
-}
-
-impl Drop for End<'_> {
-    fn drop(&mut self) {
-        self.over.store(true, Ordering::Release);
-        self.ticker.unpark();
-    }
-}
-
 /// Does the work while `tick` is called ten times a second from another thread. A panic of either sets `stop`, which is to
 /// end the other, and goes on from here.
 pub(super) fn ticking<R>(tick: impl Fn() + Sync, stop: &AtomicBool, work: impl FnOnce() -> R) -> R {
-    let over = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let ticker = scope.spawn(|| {
-            let _stop = StopOnPanic(stop);
-            while !over.load(Ordering::Acquire) {
-                tick();
-                thread::park_timeout(TICK);
-            }
-        });
-        let end = End {
-            over: &over,
-            ticker: ticker.thread().clone(),
-        };
+    let tick = || {
         let _stop = StopOnPanic(stop);
-        let result = work();
-        drop(end);
-        joined(ticker);
-        result
+        tick();
+    };
+    beside([TICK; 2], tick, || {
+        let _stop = StopOnPanic(stop);
+        work()
     })
-}
-
-/// The result of a thread; its panic goes on from here.
-pub(super) fn joined<R>(thread: ScopedJoinHandle<'_, R>) -> R {
-    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 #[cfg(test)]

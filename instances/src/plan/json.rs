@@ -152,14 +152,11 @@ fn header(document: &Document) -> Result<(String, Semantics), ReadError> {
     let instance = document.string(instance, "the name of the instance")?;
     let what = "\"checkmate\" or \"monet\"";
     let semantics = top.need("semantics", what)?;
-    let semantics = match document.string(semantics, what)? {
-        "checkmate" => Semantics::Checkmate,
-        "monet" => Semantics::Monet,
-        _ => {
-            let problem = "these semantics are unknown";
-            return Err(document.fail(semantics, problem, format!("give {what}")));
-        }
-    };
+    let name = document.string(semantics, what)?;
+    let semantics = name.parse::<Semantics>().map_err(|_| {
+        let problem = "these semantics are unknown";
+        document.fail(semantics, problem, format!("give {what}"))
+    })?;
     Ok((instance.to_owned(), semantics))
 }
 
@@ -172,10 +169,7 @@ impl PlanDocument {
     /// written as `null`.
     pub fn write(&self, instance: &Instance) -> String {
         let mut out = String::with_capacity(64 * self.plan.steps.len() + 256);
-        let semantics = match self.plan.semantics {
-            Semantics::Checkmate => "checkmate",
-            Semantics::Monet => "monet",
-        };
+        let semantics = self.plan.semantics.as_str();
         let name = quoted(&self.plan.instance);
         // Writing to a string cannot fail.
         let _ = write!(

@@ -1,9 +1,8 @@
 //! Time limits, interrupts and panics reach all threads of a search through one flag.
 
+use crate::beside::beside;
 use crate::mip::settings::Limits;
-use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 /// Sleeps between two looks at the clock: the first one, doubled up to the longest.
@@ -21,25 +20,7 @@ pub(crate) fn watched<T>(
     if limits.seconds.is_none() && limits.interrupt.is_none() {
         return work();
     }
-    let done = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let clock = scope.spawn(|| watch(limits, start, stop, &done));
-        let end_of_work = EndClock {
-            done: &done,
-            clock: clock.thread().clone(),
-        };
-        let result = work();
-        drop(end_of_work);
-        match clock.join() {
-            Ok(()) => result,
-            Err(panic) => resume_unwind(panic),
-        }
-    })
-}
-
-fn watch(limits: &Limits, start: Instant, stop: &AtomicBool, done: &AtomicBool) {
-    let mut nap = FIRST_NAP;
-    while !done.load(Ordering::Acquire) {
+    let watch = || {
         let late = limits
             .seconds
             .is_some_and(|s| start.elapsed().as_secs_f64() >= s);
@@ -47,22 +28,8 @@ fn watch(limits: &Limits, start: Instant, stop: &AtomicBool, done: &AtomicBool) 
         if late || asked {
             stop.store(true, Ordering::Relaxed);
         }
-        std::thread::park_timeout(nap);
-        nap = (nap * 2).min(LONGEST_NAP);
-    }
-}
-
-/// Ends the clock's thread when dropped.
-struct EndClock<'a> {
-    done: &'a AtomicBool,
-    clock: Thread,
-}
-
-impl Drop for EndClock<'_> {
-    fn drop(&mut self) {
-        self.done.store(true, Ordering::Release);
-        self.clock.unpark();
-    }
+    };
+    beside([FIRST_NAP, LONGEST_NAP], watch, work)
 }
 
 /// Sets a flag when dropped, unless called off: threads that work for a caller who will not hear
@@ -90,7 +57,7 @@ impl Drop for StopOnDrop<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
     use std::sync::Arc;
 
     #[test]

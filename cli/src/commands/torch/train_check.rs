@@ -41,8 +41,7 @@ pub fn run(arguments: &TrainCheckArguments) -> Result<Exit, Failure> {
     let budget_bytes = source::budget(&arguments.budget, source::plain(&formulation)?.peak_bytes)?;
     let settings = Settings {
         time_limit: Some(arguments.time_limit),
-        overtime: 0.0,
-        ..Settings::default()
+        ..Settings::default().without_overtime()
     };
     let outcome = formulation.solve(budget_bytes, &[], &settings, &())?;
     let mut plans = vec![Planned::new(

@@ -51,7 +51,8 @@ pub(super) fn run<P: Problem>(
         lp_iterations: incumbents.pivots(),
         nodes: incumbents.nodes(),
         moves: incumbents.moves(),
-        proof: tree.and_then(|tree| problem.proof(&tree)),
+        proof: (shared.program.as_ref().zip(tree))
+            .and_then(|(program, tree)| problem.proof(program, &tree)),
         ..Outcome::new(incumbents.bound())
     };
     if incumbents.is_infeasible() {

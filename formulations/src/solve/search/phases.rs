@@ -4,8 +4,9 @@ use super::annealing::{BesideRoot, FIRST_MOVES_PER_NODE};
 use super::state::{Shared, locked};
 use crate::anneal::PortfolioSettings;
 use crate::solve::Problem;
-use crate::solve::ticker::{StopOnPanic, joined};
+use crate::solve::ticker::StopOnPanic;
 use remat_instances::schedule::BitMatrix;
+use remat_solver::beside::joined;
 use remat_solver::price::{self, Root, RootSettings, TreeEnd, TreeProof, TreeSettings};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -49,7 +50,6 @@ pub(super) fn root_and_annealing<P: Problem>(
         let root = shared.program.clone().map(|program| {
             scope.spawn(|| {
                 let _stop = StopOnPanic(&shared.stop);
-                let _done = StopOnPanic(&root_done);
                 let root = root(program, shared);
                 root_done.store(true, Ordering::Relaxed);
                 root

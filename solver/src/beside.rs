@@ -1,0 +1,69 @@
+//! A thread beside a piece of work: a clock, a watcher.
+
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, ScopedJoinHandle, Thread};
+use std::time::Duration;
+
+/// Ends the ticking when dropped, by a panic of the work too.
+struct End<'a> {
+    over: &'a AtomicBool,
+    ticker: Thread,
+}
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Release);
+        self.ticker.unpark();
+    }
+}
+
+/// Does the work while another thread calls `tick`: at once, after `naps[0]`, and after naps that double up to `naps[1]`.
+/// That thread ends with the work, even where the work panics; a panic of either goes on from here, that of `tick` once the
+/// work has ended.
+///
+/// ```
+/// use remat_solver::beside::beside;
+/// use std::sync::atomic::{AtomicBool, Ordering};
+/// use std::time::Duration;
+///
+/// let stop = AtomicBool::new(false);
+/// let naps = [Duration::from_millis(1); 2];
+/// let answer = beside(naps, || stop.store(true, Ordering::Relaxed), || {
+///     while !stop.load(Ordering::Relaxed) {
+///         std::thread::yield_now();
+///     }
+///     7
+/// });
+/// assert_eq!(answer, 7);
+/// ```
+pub fn beside<R>(
+    [first, longest]: [Duration; 2],
+    tick: impl Fn() + Sync,
+    work: impl FnOnce() -> R,
+) -> R {
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let ticker = scope.spawn(|| {
+            let mut nap = first;
+            while !over.load(Ordering::Acquire) {
+                tick();
+                thread::park_timeout(nap);
+                nap = (nap * 2).min(longest);
+            }
+        });
+        let end = End {
+            over: &over,
+            ticker: ticker.thread().clone(),
+        };
+        let result = work();
+        drop(end);
+        joined(ticker);
+        result
+    })
+}
+
+/// The result of a thread; its panic goes on from here.
+pub fn joined<R>(thread: ScopedJoinHandle<'_, R>) -> R {
+    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+}
