@@ -14,4 +14,3 @@ pub mod entries;
 pub mod good_lp;
 pub mod mip;
 pub mod price;
-pub mod pricing;

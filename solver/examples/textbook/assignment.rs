@@ -1,18 +1,16 @@
 //! Generalised assignment: every job to one agent, each agent with a capacity; least cost.
 //!
-//! A column is a set of jobs for one agent (Savelsbergh 1997), rows are "every job once" and "one set for each agent";
-//! branching is on "this agent does this job", a sum of columns. The pricer enforces these rows by leaving jobs out,
-//! and solves a knapsack for each agent. Costs are integers, and so is the arithmetic of the bound.
+//! A column is a set of jobs for one agent (Savelsbergh 1997); branching is on "this agent does this job", a sum of
+//! columns; pricing is a knapsack for each agent.
 
-use remat_lp::Bounds;
-use remat_solver::pricing::{Branching, Domain, FixedPoint, Phase, Point, Priced, Pricer, Prices};
+use remat_solver::price::*;
 use std::collections::BTreeMap;
 
 /// An instance with at most 64 jobs.
 #[derive(Clone, Debug)]
 pub struct Assignment {
     /// `cost[agent][job]`
-    pub cost: Vec<Vec<i64>>,
+    pub cost: Vec<Vec<u64>>,
     /// `load[agent][job]`
     pub load: Vec<Vec<u32>>,
     /// Capacity of each agent.
@@ -36,11 +34,7 @@ pub enum Row {
     /// The agent gets at most one set.
     Agent(usize),
     /// Branching: the agent does the job, or does not.
-    Pair {
-        agent: usize,
-        job: usize,
-        does: bool,
-    },
+    Pair(Branch<(usize, usize)>),
 }
 
 fn bits(set: u64) -> impl Iterator<Item = usize> {
@@ -50,168 +44,158 @@ fn bits(set: u64) -> impl Iterator<Item = usize> {
 impl Assignment {
     /// Number of jobs.
     pub fn jobs(&self) -> usize {
-        self.cost.first().map_or(0, Vec::len)
+        self.cost[0].len()
     }
 
-    /// For each agent its best set and the reduced cost of that.
-    fn knapsacks(&self, prices: &Prices<'_, Row>, f: FixedPoint) -> Vec<(i128, JobSet)> {
-        let (agents, jobs) = (self.capacity.len(), self.jobs());
-        let mut job_price = vec![0i128; jobs];
-        let mut agent_price = vec![0i128; agents];
-        let mut pair_price = vec![vec![0i128; jobs]; agents];
-        let mut allowed = vec![vec![true; jobs]; agents];
-        for p in prices.iter() {
-            let y = f.dual(p.dual);
-            match *p.row {
-                Row::Job(j) => job_price[j] += y,
-                Row::Agent(a) => agent_price[a] += y,
-                Row::Pair {
-                    agent,
-                    job,
-                    does: true,
-                } => {
-                    pair_price[agent][job] += y;
-                    let others = (0..agents).filter(|&a| a != agent);
-                    others.for_each(|a| allowed[a][job] = false);
+    /// For each agent the set of least reduced cost, the empty one included, where a unit of cost is `one`.
+    fn knapsacks<N: Number>(&self, rows: &[Row], duals: &[N], one: N) -> Vec<(N, JobSet)> {
+        let negative = |costs: &Vec<u64>| costs.iter().map(|c| -one.times(*c as i64)).collect();
+        let mut worth: Vec<Vec<N>> = self.cost.iter().map(negative).collect();
+        let mut price = vec![N::ZERO; self.blocks()];
+        for (row, &y) in rows.iter().zip(duals) {
+            match row {
+                Row::Job(j) => worth.iter_mut().for_each(|w| w[*j] = w[*j] + y),
+                Row::Agent(a) => price[*a] = y,
+                Row::Pair(b) => {
+                    let w = &mut worth[b.quantity.0][b.quantity.1];
+                    *w = *w + y.times(b.sign());
                 }
-                // Its dual is not needed: the columns that would pay it are left out.
-                Row::Pair { agent, job, .. } => allowed[agent][job] = false,
             }
         }
-        let unit = match prices.phase {
-            Phase::Cost => f.one(),
-            Phase::Farkas => 0,
-        };
-        let best = |a: usize| {
-            let capacity = self.capacity[a] as usize;
-            let mut value = vec![(0i128, 0u64); capacity + 1];
-            for j in (0..jobs).filter(|&j| allowed[a][j]) {
-                let worth = job_price[j] + pair_price[a][j] - unit * i128::from(self.cost[a][j]);
-                let load = self.load[a][j] as usize;
-                if worth <= 0 || load > capacity {
-                    continue;
-                }
-                for c in (load..=capacity).rev() {
+        let best = |agent: usize| {
+            let capacity = self.capacity[agent] as usize;
+            let mut value = vec![(N::ZERO, 0u64); capacity + 1];
+            for (j, &worth) in worth[agent].iter().enumerate() {
+                let load = self.load[agent][j] as usize;
+                for c in (load..=capacity).rev().filter(|_| worth > N::ZERO) {
                     let (v, set) = value[c - load];
                     if v + worth > value[c].0 {
                         value[c] = (v + worth, set | 1 << j);
                     }
                 }
             }
-            let (v, jobs) = value[capacity];
-            (-v - agent_price[a], JobSet { agent: a, jobs })
+            let (worth, jobs) = value[capacity];
+            (price[agent] - worth, JobSet { agent, jobs })
         };
-        (0..agents).map(best).collect()
-    }
-
-    fn lagrangian(&self, prices: &Prices<'_, Row>, best: &[(i128, JobSet)], f: FixedPoint) -> f64 {
-        let priced: i128 = prices.iter().map(|p| f.dual(p.dual) * p.side as i128).sum();
-        // Each agent gets at most one set. The dual of a pair that is not to be is left out here as well: its side is 0.
-        f.down(priced + best.iter().map(|b| b.0.min(0)).sum::<i128>())
+        (0..self.blocks()).map(best).collect()
     }
 }
 
-const DIGITS: u32 = 32;
-
-impl Pricer for Assignment {
+impl Columns for Assignment {
     type Column = JobSet;
-    type Row = Row;
-
-    fn cost(&self, column: &JobSet) -> f64 {
-        bits(column.jobs)
-            .map(|j| self.cost[column.agent][j])
-            .sum::<i64>() as f64
+    fn blocks(&self) -> usize {
+        self.capacity.len()
     }
-
-    fn row_bounds(&self, row: &Row) -> Bounds {
-        match row {
-            Row::Job(_) => 1.0.into(),
-            Row::Agent(_) => (..=1.0).into(),
-            Row::Pair { does: true, .. } => (1.0..).into(),
-            Row::Pair { .. } => (..=0.0).into(),
-        }
+    fn block(set: &JobSet) -> usize {
+        set.agent
     }
-
-    fn coefficient(&self, row: &Row, column: &JobSet) -> f64 {
-        let one = match *row {
-            Row::Job(j) => column.jobs >> j & 1 == 1,
-            Row::Agent(a) => column.agent == a,
-            Row::Pair { agent, job, .. } => column.agent == agent && column.jobs >> job & 1 == 1,
-        };
-        f64::from(u8::from(one))
+    fn cost(&self, set: &JobSet) -> u64 {
+        bits(set.jobs).map(|j| self.cost[set.agent][j]).sum()
     }
-
-    fn class(&self, column: &JobSet) -> u32 {
-        column.agent as u32
+    fn base_cost(&self) -> u64 {
+        let least = |costs: &Vec<u64>| costs.iter().copied().min();
+        self.jobs() as u64 * self.cost.iter().filter_map(least).min().unwrap_or(0)
     }
-
-    fn classes(&self, row: &Row) -> Option<Vec<u32>> {
-        match *row {
-            Row::Job(_) => None,
-            Row::Agent(agent) | Row::Pair { agent, .. } => Some(vec![agent as u32]),
-        }
-    }
-
-    fn price(&self, prices: &Prices<'_, Row>) -> Priced<JobSet> {
-        let f = FixedPoint::new(DIGITS);
-        let best = self.knapsacks(prices, f);
-        let estimate = self.lagrangian(prices, &best, f);
-        let columns = best.into_iter().filter(|b| b.0 < 0).map(|b| b.1).collect();
-        Priced { columns, estimate }
-    }
-
-    fn bound(&self, prices: &Prices<'_, Row>) -> f64 {
-        let f = FixedPoint::new(DIGITS);
-        self.lagrangian(prices, &self.knapsacks(prices, f), f)
+    fn cost_upper_bound(&self) -> u64 {
+        self.cost.iter().flatten().sum()
     }
 }
 
-impl Domain for Assignment {
-    fn rows(&self) -> Vec<Row> {
-        let agents = (0..self.capacity.len()).map(Row::Agent);
-        (0..self.jobs()).map(Row::Job).chain(agents).collect()
+impl Rows for Assignment {
+    type Row = Row;
+    type Part = ();
+    fn start(&self) -> (Vec<Row>, Vec<JobSet>) {
+        let agents = (0..self.blocks()).map(Row::Agent);
+        let rows = (0..self.jobs()).map(Row::Job).chain(agents);
+        (rows.collect(), Vec::new())
     }
-
-    fn objective_step(&self) -> f64 {
-        1.0
+    fn row_traits(&self, row: &Row) -> RowTraits {
+        match row {
+            Row::Job(_) => RowTraits::elastic(Sense::Equal),
+            Row::Agent(_) => RowTraits::always_met(Sense::AtLeast),
+            Row::Pair(_) => RowTraits::elastic(Sense::AtLeast),
+        }
     }
+    fn right_side(&self, row: &Row) -> i64 {
+        match row {
+            Row::Job(_) => 1,
+            Row::Agent(_) => -1,
+            Row::Pair(b) => b.right_side(),
+        }
+    }
+    fn parts(&self, row: &Row, note: &mut dyn FnMut(usize, ())) {
+        match *row {
+            Row::Job(_) => (0..self.blocks()).for_each(|a| note(a, ())),
+            Row::Agent(a) => note(a, ()),
+            Row::Pair(b) => note(b.quantity.0, ()),
+        }
+    }
+    fn coefficient(&self, row: &Row, (): (), set: &JobSet) -> i64 {
+        let does = |j: usize| (set.jobs >> j & 1) as i64;
+        match *row {
+            Row::Job(j) => does(j),
+            Row::Agent(_) => -1,
+            Row::Pair(b) => b.sign() * does(b.quantity.1),
+        }
+    }
+}
 
-    fn branch(&self, point: &Point<'_, Self>) -> Vec<Branching<Row>> {
-        let mut share: BTreeMap<(usize, usize), f64> = BTreeMap::new();
-        for (set, value) in point.columns {
+impl Pricing for Assignment {
+    type Exclusions = ();
+    fn no_exclusions(&self) {}
+    fn price(&self, _: &(), rows: &[Row], y: &[f64], _: usize, tolerance: f64) -> Priced<JobSet> {
+        let best = self.knapsacks(rows, y, 1.0);
+        let mut priced = Priced::new(worth(self, rows, y) + best.iter().map(|b| b.0).sum::<f64>());
+        priced.add_below(-tolerance, best);
+        priced.sorted()
+    }
+    fn lagrangian_bound(&self, _: &(), rows: &[Row], duals: &[f64]) -> u64 {
+        let (duals, worth) = fixed_duals(self, rows, duals);
+        let sets = self.knapsacks(rows, &duals, FIXED_ONE).into_iter();
+        rounded_up(worth + sets.map(|s| s.0).sum::<i128>(), FIXED_ONE)
+    }
+}
+
+impl Separation for Assignment {
+    type Point = Vec<(JobSet, f64)>;
+    fn point(&self, columns: &mut dyn Iterator<Item = (JobSet, f64)>, _: &[f64]) -> Self::Point {
+        columns.collect()
+    }
+}
+
+impl Branching for Assignment {
+    type Quantity = (usize, usize);
+    fn open(&self, point: &Self::Point, limit: usize) -> Vec<Open<(usize, usize)>> {
+        let mut shares = BTreeMap::new();
+        for (set, value) in point {
             for j in bits(set.jobs) {
-                *share.entry((set.agent, j)).or_default() += value;
+                *shares.entry((set.agent, j)).or_insert(0.0) += value;
             }
         }
-        let mut fractional: Vec<(f64, usize, usize)> = share
-            .into_iter()
-            .map(|((a, j), v)| ((v - 0.5).abs(), a, j))
-            .filter(|c| c.0 < 0.5 - 1e-6)
-            .collect();
-        fractional.sort_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
-        let split = |&(_, agent, job): &(f64, usize, usize)| {
-            let child = |does| vec![Row::Pair { agent, job, does }];
-            Branching {
-                children: vec![child(true), child(false)],
-            }
-        };
-        fractional.iter().take(10).map(split).collect()
+        let open = |(pair, share)| Open::if_fractional(pair, share, 1.0);
+        most_promising(shares.into_iter().filter_map(open).collect(), limit)
     }
+    fn branch_row(&self, branch: &Branch<(usize, usize)>) -> Row {
+        Row::Pair(*branch)
+    }
+}
 
-    fn check(&self, columns: &[(JobSet, f64)]) -> Option<f64> {
-        let mut done = 0u64;
-        let mut busy = vec![false; self.capacity.len()];
-        let mut cost = 0;
-        for (set, value) in columns {
+impl Rounding for Assignment {
+    fn round(&self, point: &Self::Point) -> Vec<Vec<JobSet>> {
+        let chosen = point.iter().filter(|c| c.1 > 0.5).map(|c| c.0);
+        vec![chosen.collect()]
+    }
+    fn cost_if_feasible(&self, sets: &[JobSet]) -> Option<u64> {
+        let (mut done, mut busy) = (0u64, 0u64);
+        for set in sets {
             let load: u32 = bits(set.jobs).map(|j| self.load[set.agent][j]).sum();
-            let fits = *value == 1.0 && load <= self.capacity[set.agent];
-            if !fits || busy[set.agent] || done & set.jobs != 0 {
+            let twice = busy & 1 << set.agent | done & set.jobs;
+            if twice != 0 || load > self.capacity[set.agent] {
                 return None;
             }
-            busy[set.agent] = true;
-            done |= set.jobs;
-            cost += bits(set.jobs).map(|j| self.cost[set.agent][j]).sum::<i64>();
+            (busy, done) = (busy | 1 << set.agent, done | set.jobs);
         }
-        (done.count_ones() as usize == self.jobs()).then_some(cost as f64)
+        let all = done.count_ones() as usize == self.jobs();
+        all.then(|| sets.iter().map(|set| self.cost(set)).sum())
     }
 }

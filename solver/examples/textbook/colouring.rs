@@ -1,26 +1,20 @@
 //! Vertex colouring of a small graph: fewest independent sets that contain every vertex once.
 //!
-//! Columns are independent sets (Mehrotra & Trick 1996), branching is Ryan and Foster's: two vertices share a colour or do
-//! not, which the pricer enforces by leaving out sets. Cuts are subset rows of three vertices (Jepsen et al. 2008): at most
-//! one chosen set has two of them. Both are rows of which a set's coefficient is known, so sets priced later fit in. The
-//! graphs are small enough to list all independent sets; what is shown is the search, not the pricing.
+//! Columns are independent sets (Mehrotra & Trick 1996). Branching is Ryan and Foster's: the number of sets that have two
+//! vertices is 0 (they differ in colour) or 1 (they share one). Cuts are subset rows of three vertices (Jepsen et al. 2008):
+//! at most one set has two of them. The graphs are small enough to list all independent sets.
 
-use remat_lp::Bounds;
-use remat_solver::pricing::{Branching, Domain, FixedPoint, Phase, Point, Priced, Pricer, Prices};
+use remat_solver::price::*;
 
 /// A graph with at most 16 vertices.
 #[derive(Clone, Debug)]
 pub struct Colouring {
-    /// Number of vertices.
-    pub len: usize,
     /// Neighbours of each vertex, as bits.
     pub adjacent: Vec<u32>,
     /// Independent sets, as bits.
     sets: Vec<u32>,
-    /// Whether vertex rows come in only when violated.
+    /// Whether vertex rows come in only where they are violated.
     pub lazy: bool,
-    /// Whether subset rows are separated.
-    pub cuts: bool,
 }
 
 /// A row of the master.
@@ -28,12 +22,20 @@ pub struct Colouring {
 pub enum Row {
     /// The vertex is in one set.
     Vertex(usize),
-    /// Branching: no set has exactly one of two vertices.
-    Together(usize, usize),
-    /// Branching: no set has both.
-    Apart(usize, usize),
+    /// Branching: sets that have both vertices (bits).
+    Pair(Branch<u32>),
     /// Cut: at most one set has two or more of three vertices (bits).
     Subset(u32),
+}
+
+impl Row {
+    fn of(&self, set: u32) -> i64 {
+        match *self {
+            Row::Vertex(v) => (set >> v & 1).into(),
+            Row::Pair(b) => b.sign() * i64::from(set & b.quantity == b.quantity),
+            Row::Subset(three) => -i64::from((set & three).count_ones() >= 2),
+        }
+    }
 }
 
 impl Colouring {
@@ -43,156 +45,146 @@ impl Colouring {
         let independent = |set: u32| (0..len).all(|v| set >> v & 1 == 0 || adjacent[v] & set == 0);
         Colouring {
             sets: (1..1u32 << len).filter(|&s| independent(s)).collect(),
-            len,
             adjacent,
             lazy: false,
-            cuts: true,
         }
     }
 
-    fn coefficient_of(row: &Row, set: u32) -> u32 {
-        let has = |v: usize| set >> v & 1;
-        match *row {
-            Row::Vertex(v) => has(v),
-            Row::Together(u, v) => has(u) ^ has(v),
-            Row::Apart(u, v) => has(u) & has(v),
-            Row::Subset(three) => u32::from((set & three).count_ones() >= 2),
-        }
+    fn vertices(&self) -> std::ops::Range<usize> {
+        0..self.adjacent.len()
     }
 
-    /// Sets that the branchings allow, with their reduced costs.
-    fn reduced_costs(&self, prices: &Prices<'_, Row>, f: FixedPoint) -> Vec<(i128, u32)> {
-        let unit = match prices.phase {
-            Phase::Cost => f.one(),
-            Phase::Farkas => 0,
-        };
-        let rows: Vec<(Row, i128)> = prices.iter().map(|p| (*p.row, f.dual(p.dual))).collect();
-        let forbids = |row: &Row, set| {
-            matches!(row, Row::Together(..) | Row::Apart(..)) && Self::coefficient_of(row, set) > 0
-        };
-        let allowed = |set: &u32| !rows.iter().any(|(row, _)| forbids(row, *set));
-        let cost = |set: u32| {
-            let paid: i128 = rows
-                .iter()
-                .map(|(row, y)| y * i128::from(Self::coefficient_of(row, set)))
-                .sum();
-            (unit - paid, set)
-        };
-        let sets = self.sets.iter().copied().filter(allowed);
-        sets.map(cost).collect()
+    /// Subsets of so many vertices.
+    fn subsets(&self, size: u32) -> impl Iterator<Item = u32> {
+        (0..1u32 << self.adjacent.len()).filter(move |s| s.count_ones() == size)
     }
 
-    fn lagrangian(&self, prices: &Prices<'_, Row>, all: &[(i128, u32)], f: FixedPoint) -> f64 {
-        let priced: i128 = prices.iter().map(|p| f.dual(p.dual) * p.side as i128).sum();
-        let least = all.iter().map(|c| c.0).min().unwrap_or(0).min(0);
-        // No more colours than vertices.
-        f.down(priced + self.len as i128 * least)
+    /// Every set with its reduced cost, where a unit of cost is `one`.
+    fn reduced<N: Number>(&self, rows: &[Row], duals: &[N], one: N) -> Vec<(N, u32)> {
+        let of = |set: u32| {
+            let priced = rows.iter().zip(duals);
+            priced.fold(one, |cost, (row, y)| cost - y.times(row.of(set)))
+        };
+        self.sets.iter().map(|&set| (of(set), set)).collect()
     }
 }
 
-const DIGITS: u32 = 32;
-
-impl Pricer for Colouring {
+impl Columns for Colouring {
     type Column = u32;
-    type Row = Row;
-
-    fn cost(&self, _column: &u32) -> f64 {
-        1.0
+    fn cost(&self, _: &u32) -> u64 {
+        1
     }
-
-    fn row_bounds(&self, row: &Row) -> Bounds {
-        match row {
-            Row::Vertex(_) => 1.0.into(),
-            Row::Subset(_) => (..=1.0).into(),
-            Row::Together(..) | Row::Apart(..) => (..=0.0).into(),
-        }
+    fn base_cost(&self) -> u64 {
+        1
     }
-
-    fn coefficient(&self, row: &Row, column: &u32) -> f64 {
-        f64::from(Self::coefficient_of(row, *column))
-    }
-
-    fn price(&self, prices: &Prices<'_, Row>) -> Priced<u32> {
-        let f = FixedPoint::new(DIGITS);
-        let all = self.reduced_costs(prices, f);
-        let estimate = self.lagrangian(prices, &all, f);
-        let mut paying: Vec<(i128, u32)> = all.into_iter().filter(|c| c.0 < 0).collect();
-        paying.sort_unstable();
-        let columns = paying.iter().take(3).map(|c| c.1).collect();
-        Priced { columns, estimate }
-    }
-
-    fn bound(&self, prices: &Prices<'_, Row>) -> f64 {
-        let f = FixedPoint::new(DIGITS);
-        self.lagrangian(prices, &self.reduced_costs(prices, f), f)
+    fn cost_upper_bound(&self) -> u64 {
+        self.adjacent.len() as u64
     }
 }
 
-impl Domain for Colouring {
-    fn rows(&self) -> Vec<Row> {
-        let most = if self.lazy { self.len / 3 } else { self.len };
-        (0..most).map(Row::Vertex).collect()
+impl Rows for Colouring {
+    type Row = Row;
+    type Part = ();
+    fn start(&self) -> (Vec<Row>, Vec<u32>) {
+        let eager = |v: &usize| !self.lazy || v.is_multiple_of(3);
+        let rows = self.vertices().filter(eager).map(Row::Vertex);
+        (rows.collect(), Vec::new())
     }
-
-    fn objective_step(&self) -> f64 {
-        1.0
-    }
-
-    fn separate_required(&self, point: &Point<'_, Self>) -> Vec<Row> {
-        let held = |v: usize| -> f64 {
-            let sets = point.columns.iter();
-            sets.filter(|(s, _)| **s >> v & 1 == 1).map(|c| c.1).sum()
-        };
-        (0..self.len)
-            .filter(|&v| self.lazy && (held(v) - 1.0).abs() > 1e-6)
-            .map(Row::Vertex)
-            .collect()
-    }
-
-    fn separate(&self, point: &Point<'_, Self>) -> Vec<Row> {
-        let three = (0u32..1 << self.len).filter(|s| self.cuts && s.count_ones() == 3);
-        let value = |row: &Row| -> f64 {
-            let sets = point.columns.iter();
-            sets.map(|(s, v)| v * f64::from(Self::coefficient_of(row, **s)))
-                .sum()
-        };
-        three
-            .map(Row::Subset)
-            .filter(|r| value(r) > 1.0 + 1e-3)
-            .take(5)
-            .collect()
-    }
-
-    fn branch(&self, point: &Point<'_, Self>) -> Vec<Branching<Row>> {
-        let mut fractional = Vec::new();
-        for u in 0..self.len {
-            for v in u + 1..self.len {
-                let both = point
-                    .columns
-                    .iter()
-                    .filter(|(s, _)| Self::coefficient_of(&Row::Apart(u, v), **s) == 1);
-                let share: f64 = both.map(|c| c.1).sum();
-                if (share - share.round()).abs() > 1e-6 {
-                    fractional.push(((share - 0.5).abs(), u, v));
-                }
-            }
+    fn row_traits(&self, row: &Row) -> RowTraits {
+        match row {
+            Row::Vertex(_) => RowTraits::elastic(Sense::Equal),
+            Row::Pair(_) => RowTraits::elastic(Sense::AtLeast),
+            Row::Subset(_) => RowTraits {
+                permanent: false,
+                ..RowTraits::always_met(Sense::AtLeast)
+            },
         }
-        fractional.sort_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
-        let split = |&(_, u, v): &(f64, usize, usize)| Branching {
-            children: vec![vec![Row::Together(u, v)], vec![Row::Apart(u, v)]],
-        };
-        fractional.iter().take(10).map(split).collect()
     }
-
-    fn check(&self, columns: &[(u32, f64)]) -> Option<f64> {
-        let mut covered = 0u32;
-        for (set, value) in columns {
-            let clash = (0..self.len).any(|v| set >> v & 1 == 1 && self.adjacent[v] & set != 0);
-            if *value != 1.0 || clash || covered & set != 0 {
-                return None;
-            }
-            covered |= set;
+    fn right_side(&self, row: &Row) -> i64 {
+        match row {
+            Row::Vertex(_) => 1,
+            Row::Pair(b) => b.right_side(),
+            Row::Subset(_) => -1,
         }
-        (covered.count_ones() as usize == self.len).then_some(columns.len() as f64)
+    }
+    fn parts(&self, _: &Row, note: &mut dyn FnMut(usize, ())) {
+        note(0, ());
+    }
+    fn coefficient(&self, row: &Row, (): (), set: &u32) -> i64 {
+        row.of(*set)
+    }
+}
+
+impl Pricing for Colouring {
+    type Exclusions = ();
+    fn no_exclusions(&self) {}
+    fn price(&self, _: &(), rows: &[Row], y: &[f64], limit: usize, tolerance: f64) -> Priced<u32> {
+        let mut all = self.reduced(rows, y, 1.0);
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        all.truncate(limit);
+        let least = all.first().map_or(0.0, |c| c.0.min(0.0));
+        let colours = self.adjacent.len() as f64;
+        let mut priced = Priced::new(worth(self, rows, y) + colours * least);
+        priced.add_below(-tolerance, all);
+        priced.sorted()
+    }
+    /// No more colours than vertices.
+    fn lagrangian_bound(&self, _: &(), rows: &[Row], duals: &[f64]) -> u64 {
+        let (duals, worth) = fixed_duals(self, rows, duals);
+        let all = self.reduced(rows, &duals, FIXED_ONE).into_iter();
+        let least = all.map(|c| c.0).min().unwrap_or(0).min(0);
+        rounded_up(worth + self.adjacent.len() as i128 * least, FIXED_ONE)
+    }
+}
+
+/// Sum of the coefficients of a point in a row.
+fn left_side(row: Row, point: &[(u32, f64)]) -> f64 {
+    point.iter().map(|(s, v)| v * row.of(*s) as f64).sum()
+}
+
+impl Separation for Colouring {
+    type Point = Vec<(u32, f64)>;
+    fn point(&self, columns: &mut dyn Iterator<Item = (u32, f64)>, _: &[f64]) -> Self::Point {
+        columns.collect()
+    }
+    fn violated(&self, point: &Self::Point, _: &RowLimits<'_, Row>) -> Vec<Row> {
+        let violated = |row: &Row| (left_side(*row, point) - 1.0).abs() > 1e-6;
+        let rows = self.vertices().map(Row::Vertex).filter(violated);
+        rows.collect()
+    }
+    fn cuts(&self, point: &Self::Point, settings: &SeparationSettings) -> Vec<Row> {
+        let violated = |row: &Row| left_side(*row, point) < -1.0 - settings.violation;
+        let rows = self.subsets(3).map(Row::Subset).filter(violated);
+        rows.take(settings.per_target).collect()
+    }
+}
+
+impl Branching for Colouring {
+    type Quantity = u32;
+    fn open(&self, point: &Self::Point, limit: usize) -> Vec<Open<u32>> {
+        let with = |pair: u32| point.iter().filter(move |c| c.0 & pair == pair);
+        let share = |pair: u32| with(pair).map(|c| c.1).sum();
+        let open = |pair: u32| Open::if_fractional(pair, share(pair), 1.0);
+        most_promising(self.subsets(2).filter_map(open).collect(), limit)
+    }
+    fn branch_row(&self, branch: &Branch<u32>) -> Row {
+        Row::Pair(*branch)
+    }
+}
+
+impl Rounding for Colouring {
+    fn round(&self, point: &Self::Point) -> Vec<Vec<u32>> {
+        let chosen = point.iter().filter(|c| c.1 > 0.5).map(|c| c.0);
+        vec![chosen.collect()]
+    }
+    fn cost_if_feasible(&self, colours: &[u32]) -> Option<u64> {
+        let clash = |set: &u32| self.sets.binary_search(set).is_err();
+        let vertices: u32 = colours.iter().map(|set| set.count_ones()).sum();
+        let covered = colours
+            .iter()
+            .fold(0, |all: u32, set| all | set)
+            .count_ones();
+        let once = vertices == covered && covered as usize == self.adjacent.len();
+        (once && !colours.iter().any(clash)).then_some(colours.len() as u64)
     }
 }

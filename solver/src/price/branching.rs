@@ -16,6 +16,11 @@ impl<Q> Branch<Q> {
     pub fn sign(&self) -> i64 {
         if self.at_least { 1 } else { -1 }
     }
+
+    /// The right side of that row.
+    pub fn right_side(&self) -> i64 {
+        self.sign() * i64::from(self.count)
+    }
 }
 
 /// An integer quantity that a fractional point leaves open, with its value.

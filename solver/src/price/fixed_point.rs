@@ -1,5 +1,6 @@
 //! Numbers that prices are computed in: floating point to find columns, integers to prove bounds.
 
+use super::{Rows, Sense};
 use std::ops::{Add, Neg, Sub};
 
 /// A number that prices are made of: `f64` to find columns, `i128` in fixed point to prove bounds.
@@ -26,6 +27,35 @@ impl Number for i128 {
     fn times(self, factor: i64) -> i128 {
         self * i128::from(factor)
     }
+}
+
+/// What the right sides of some rows are worth at their duals, in units of cost.
+pub fn worth<P: Rows>(program: &P, rows: &[P::Row], duals: &[f64]) -> f64 {
+    let worth = |(row, dual): (&P::Row, &f64)| dual * program.right_side(row) as f64;
+    rows.iter().zip(duals).map(worth).sum()
+}
+
+/// One unit of cost in the fixed point of [`fixed_duals`].
+pub const FIXED_ONE: i128 = 1 << 40;
+/// Duals beyond it count as it: any duals prove a bound, and the sums of these do not overflow.
+const LARGEST_DUAL: f64 = 1e15;
+
+/// Duals as multiples of 1 / [`FIXED_ONE`], wrong signs as 0, and what the right sides are worth at them: where a bound of
+/// [`Pricing::lagrangian_bound`](super::Pricing::lagrangian_bound) begins, for programs whose numbers are small.
+pub fn fixed_duals<P: Rows>(program: &P, rows: &[P::Row], duals: &[f64]) -> (Vec<i128>, i128) {
+    let fixed = |(row, dual): (&P::Row, &f64)| {
+        let dual = dual.clamp(-LARGEST_DUAL, LARGEST_DUAL);
+        let dual = match program.row_traits(row).sense {
+            Sense::AtLeast => dual.max(0.0),
+            Sense::Equal => dual,
+            Sense::AtMost => dual.min(0.0),
+        };
+        (dual * FIXED_ONE as f64) as i128
+    };
+    let fixed: Vec<i128> = rows.iter().zip(duals).map(fixed).collect();
+    let worth = |(row, dual): (&P::Row, &i128)| dual * i128::from(program.right_side(row));
+    let worth = rows.iter().zip(&fixed).map(worth).sum();
+    (fixed, worth)
 }
 
 /// A bound in fixed point, where `one` is a unit of cost, as a cost; costs are integers. 0 if it is negative or too large.

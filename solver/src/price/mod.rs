@@ -13,6 +13,7 @@
 //! | `relaxation` | rows, columns and cuts at one node |
 //! | `root`, `tree` | the first node, and the search below it |
 //! | `incumbents` | best cost, best bound, and what those who search hand each other |
+//! | `rounding`, `solve` | solutions near points, and one call from a program to its best solution |
 //! | `priced`, `fixed_point` | what pricing finds, and the numbers that it and proofs are computed in |
 //! | [`cover`] | lifted cover inequalities of a knapsack |
 
@@ -25,11 +26,15 @@ mod priced;
 mod program;
 mod relaxation;
 mod root;
+mod rounding;
+mod solve;
+#[cfg(test)]
+mod tests;
 mod tree;
 mod work;
 
 pub use branching::{Branch, INTEGRALITY_TOLERANCE, Open, fraction, most_promising};
-pub use fixed_point::{Number, most_below, rounded_up};
+pub use fixed_point::{FIXED_ONE, Number, fixed_duals, most_below, rounded_up, worth};
 pub use incumbents::{Incumbents, PrimalHeuristic};
 pub use master::{Journal, Master};
 pub use priced::{Candidate, Priced};
@@ -39,6 +44,8 @@ pub use program::{
 };
 pub use relaxation::{RelaxEnd, Tail};
 pub use root::{Root, RootBound, RootSettings, RootStatus};
+pub use rounding::Rounding;
+pub use solve::{PriceError, SolveSettings, Solved, solve};
 pub use tree::{
     ProvenNode, TreeEnd, TreeOutcome, TreeProof, TreeSettings, Visited, is_far, search,
 };

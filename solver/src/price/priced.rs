@@ -42,6 +42,16 @@ impl<C: Clone + Ord> Priced<C> {
         }
     }
 
+    /// Adds columns whose reduced cost is below a limit.
+    pub fn add_below(&mut self, limit: f64, columns: impl IntoIterator<Item = (f64, C)>) {
+        let paying = columns.into_iter().filter(|c| c.0 < limit);
+        self.candidates
+            .extend(paying.map(|(reduced_cost, column)| Candidate {
+                reduced_cost,
+                column,
+            }));
+    }
+
     /// Orders the candidates: most negative first, then by column.
     pub fn sorted(mut self) -> Self {
         self.candidates.sort_by(order);

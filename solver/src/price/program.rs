@@ -29,15 +29,39 @@ pub struct RowTraits {
     pub permanent: bool,
 }
 
+impl RowTraits {
+    /// A row that stays, and whose lack is paid for.
+    pub fn elastic(sense: Sense) -> Self {
+        RowTraits {
+            sense,
+            elastic: true,
+            permanent: true,
+        }
+    }
+
+    /// A row that stays, and that is met where all columns are 0.
+    pub fn always_met(sense: Sense) -> Self {
+        RowTraits {
+            sense,
+            elastic: false,
+            permanent: true,
+        }
+    }
+}
+
 /// Columns and their costs.
 pub trait Columns: Clone + Debug + Send + Sync {
     /// A column.
     type Column: Clone + Ord + Debug + Send + Sync;
 
     /// Number of blocks.
-    fn blocks(&self) -> usize;
+    fn blocks(&self) -> usize {
+        1
+    }
     /// The block of a column.
-    fn block(column: &Self::Column) -> usize;
+    fn block(_: &Self::Column) -> usize {
+        0
+    }
     /// Cost of a column.
     fn cost(&self, column: &Self::Column) -> u64;
     /// Whether a column stays in the restricted master even if it does not pay.
@@ -105,9 +129,11 @@ pub trait Pricing: Rows {
     /// Nothing is excluded.
     fn no_exclusions(&self) -> Self::Exclusions;
     /// Excludes what another excludes, too.
-    fn exclude_all_of(&self, exclusions: &mut Self::Exclusions, other: &Self::Exclusions);
+    fn exclude_all_of(&self, _: &mut Self::Exclusions, _other: &Self::Exclusions) {}
     /// Whether nothing about a column is excluded.
-    fn is_permitted(&self, column: &Self::Column, exclusions: &Self::Exclusions) -> bool;
+    fn is_permitted(&self, _: &Self::Column, _: &Self::Exclusions) -> bool {
+        true
+    }
     /// Whether each static column is permitted, in their order; empty if all are.
     fn permitted_statics(&self, _: &Self::Exclusions) -> Vec<bool> {
         Vec::new()
@@ -208,7 +234,9 @@ pub trait Branching: Separation {
     /// A branching as a row.
     fn branch_row(&self, branch: &Branch<Self::Quantity>) -> Self::Row;
     /// The kind of a quantity: branchings of one kind gain about the same per unit of distance.
-    fn kind(quantity: &Self::Quantity) -> (u32, u8);
+    fn kind(_: &Self::Quantity) -> (u32, u8) {
+        (0, 0)
+    }
 }
 
 /// A program that branch, price and cut can solve.

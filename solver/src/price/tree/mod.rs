@@ -5,6 +5,7 @@
 //! side, in rounds. Nodes are taken by least bound, with short plunges to the better child. Every bound is a Lagrangian
 //! bound in integers.
 
+mod dive;
 mod node;
 mod probe;
 pub(super) mod proof;
@@ -57,6 +58,8 @@ pub struct TreeSettings {
     pub strong_first_iterations: u64,
     /// Those of later ones; twice as many where most do not end within them.
     pub strong_iterations: u64,
+    /// Nodes of the tree from one dive to a solution to the next, the first one below the root; 0 for none.
+    pub dive_every: u64,
     /// Whether a proof is collected.
     pub prove: bool,
 }
@@ -76,6 +79,7 @@ impl Default for TreeSettings {
             strong_share: 2,
             strong_first_iterations: 500,
             strong_iterations: 100,
+            dive_every: 0,
             prove: false,
         }
     }
@@ -148,6 +152,8 @@ struct Tree<'a, P: Program> {
     root_bound: u64,
     created: u64,
     nodes: u64,
+    /// The number of nodes from which on the next dive is due.
+    next_dive: u64,
     /// Time owed to the primal heuristic for relaxations and trials.
     share: Share,
     pseudocosts: PseudoCosts,
@@ -194,6 +200,7 @@ impl<'a, P: Program> Tree<'a, P> {
             root_bound: bound,
             created: 0,
             nodes: 0,
+            next_dive: 1,
             share: Share::default(),
             pseudocosts: PseudoCosts::default(),
             proof,
@@ -361,6 +368,16 @@ impl<'a, P: Program> Tree<'a, P> {
         round
     }
 
+    /// Whether the round from here on has a dive.
+    fn dive_is_due(&mut self) -> bool {
+        let every = self.settings.dive_every;
+        let due = every > 0 && self.nodes >= self.next_dive;
+        if due {
+            self.next_dive = self.nodes + every;
+        }
+        due
+    }
+
     /// Excludes what no solution below the cost to beat does, when that has become lower.
     fn exclude(&mut self, cutoff: u64) {
         let (exclusions, last) = &mut self.exclusions;
@@ -377,6 +394,7 @@ impl<'a, P: Program> Tree<'a, P> {
     fn solve_round(&mut self, round: Vec<Option<Node<P>>>) -> Result<Vec<Visited<P>>, ModelError> {
         let (target, cutoff) = (self.target(), self.cutoff());
         self.exclude(cutoff);
+        let dives = self.dive_is_due();
         let trials = self.trial_work.ticks;
         let relaxing = self.work().ticks - self.root_work.ticks - trials;
         let round_of = Effort {
@@ -386,13 +404,21 @@ impl<'a, P: Program> Tree<'a, P> {
             pseudocosts: &self.pseudocosts,
             thrifty: trials > self.settings.strong_share * relaxing + self.root_work.ticks,
             length: self.trial_length,
+            dives,
         };
         let exclusions = &self.exclusions.0;
         let solved: Vec<Option<Result<Solved<P>, ModelError>>> = self
             .lanes
             .par_iter_mut()
             .zip(round)
-            .map(|(relax, node)| node.map(|n| solve_node(relax, n, exclusions, &round_of)))
+            .enumerate()
+            .map(|(lane, (relax, node))| {
+                let effort = Effort {
+                    dives: round_of.dives && lane == 0,
+                    ..round_of
+                };
+                node.map(|n| solve_node(relax, n, exclusions, &effort))
+            })
             .collect();
         let mut visited = Vec::new();
         let (mut solves, mut limited) = (0, 0);
@@ -413,6 +439,7 @@ impl<'a, P: Program> Tree<'a, P> {
             }
             // Schedules always, others as far as time is left for them.
             visited.extend(solved.visited.filter(|v| v.integral || time));
+            visited.extend(solved.dived);
             if let Some(recorder) = &mut self.recorder {
                 recorder.prove(solved.number, &self.lanes[lane].proof);
                 for child in solved.children.iter_mut().flatten() {

@@ -1,5 +1,6 @@
 //! One node of the tree: its relaxation, cuts, and the branching below it.
 
+use super::dive::dive;
 use super::probe::{Effort, Trials, choose};
 use super::warm::Warm;
 use crate::price::relaxation::{CutEffort, RelaxEnd, Relaxation, Tail, Until};
@@ -58,6 +59,8 @@ pub(super) struct Solved<P: Program> {
     pub warm: Option<Warm<P>>,
     /// Its relaxation, where that was solved to the end.
     pub visited: Option<Visited<P>>,
+    /// What a dive from it came to.
+    pub dived: Option<Visited<P>>,
     pub trials: Trials<P::Quantity>,
     /// What the branching above gained in truth.
     pub gained: Option<(Open<P::Quantity>, bool, f64)>,
@@ -126,6 +129,7 @@ fn branch<P: Program>(
         aside: None,
         warm: None,
         visited: None,
+        dived: None,
         trials: Trials::default(),
         gained: None,
     };
@@ -191,5 +195,8 @@ fn branch<P: Program>(
     } else {
         [up, down]
     });
+    if effort.dives {
+        solved.dived = dive(relax, &node.branches)?;
+    }
     Ok(solved)
 }

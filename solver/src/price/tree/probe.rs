@@ -34,6 +34,8 @@ pub(super) struct Effort<'a> {
     /// Trials have taken their share of the work.
     pub thrifty: bool,
     pub length: Length,
+    /// Whether the node is followed by a dive.
+    pub dives: bool,
 }
 
 /// Lengths of trials: the first ones, which decide on the whole tree, are longest, if most of them end.

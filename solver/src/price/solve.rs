@@ -1,0 +1,94 @@
+//! One call from a program to its best solution and the proof.
+
+use super::rounding::{Rounded, Rounding};
+use super::{Incumbents, Program, Root, RootSettings, TreeOutcome, TreeSettings, search};
+use remat_lp::ModelError;
+use std::sync::Arc;
+
+/// How a program is solved.
+#[derive(Clone, Debug)]
+pub struct SolveSettings {
+    /// How the root is worked on; its limit of time and its flag hold for the whole search.
+    pub root: RootSettings,
+    /// How the tree is searched.
+    pub tree: TreeSettings,
+    /// Threads; 0 for as many as there are cores. The answer does not depend on it.
+    pub threads: usize,
+}
+
+impl Default for SolveSettings {
+    /// Settings for programs whose points are solutions once they are integral. Measured on random textbook problems
+    /// (`docs/decisions/058-one-engine.md`).
+    fn default() -> Self {
+        SolveSettings {
+            root: RootSettings {
+                eager_cuts: false,
+                columns_per_block: 1,
+                ..RootSettings::default()
+            },
+            tree: TreeSettings {
+                node_cut_rounds: 0,
+                strong_candidates: 8,
+                strong_first_iterations: 100,
+                dive_every: 50,
+                ..TreeSettings::default()
+            },
+            threads: 1,
+        }
+    }
+}
+
+/// What solving a program came to.
+#[derive(Clone, Debug)]
+pub struct Solved<P: Program> {
+    /// The best solution with its cost before it, as [`Rounding::cost_if_feasible`] counts it.
+    pub best: Option<(u64, Vec<P::Column>)>,
+    /// How the tree ended, and what it proves.
+    pub tree: TreeOutcome<P>,
+}
+
+/// What makes solving impossible.
+#[derive(Debug, thiserror::Error)]
+pub enum PriceError {
+    /// The LP solver refused a row or column: the program gave a coefficient that is not finite, or bounds that cross.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// The operating system gave no threads.
+    #[error("{threads} threads cannot be started")]
+    Threads {
+        /// How many were asked for.
+        threads: usize,
+        /// Why not.
+        source: rayon::ThreadPoolBuildError,
+    },
+}
+
+/// Solves a program by branch, price and cut. `starts` are solutions to begin with; what is none is left out.
+///
+/// # Errors
+/// [`PriceError`] where the LP solver refuses the program, or there are no threads.
+///
+/// # Panics
+/// Where the program does: its panic ends the call.
+pub fn solve<P: Rounding>(
+    program: Arc<P>,
+    settings: &SolveSettings,
+    starts: Vec<Vec<P::Column>>,
+) -> Result<Solved<P>, PriceError> {
+    let threads = settings.threads;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.map_err(|source| PriceError::Threads { threads, source })?;
+    let incumbents = Incumbents::default();
+    let rounded = Rounded::new(&*program);
+    for start in starts {
+        rounded.offer(start, &incumbents);
+    }
+    let tree = pool.install(|| {
+        let root = Root::solve(program.clone(), &settings.root, None, &incumbents)?;
+        search(root, &settings.tree, &incumbents, &rounded)
+    })?;
+    Ok(Solved {
+        best: rounded.into_best(),
+        tree,
+    })
+}
