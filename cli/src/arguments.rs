@@ -2,13 +2,17 @@
 
 mod exec;
 mod groups;
+mod lp;
 mod mip;
+mod values;
 
 pub use exec::{
     ClockChoice, DeviceArguments, ExecArguments, ProfileArguments, TrainCheckArguments,
 };
 pub use groups::{FormulationOption, SolveOptions, WorkerOptions};
+pub use lp::{LpArguments, Simplex, Switch};
 pub use mip::{CheckArguments, MipArguments};
+pub use values::{parse_duration, parse_gap, parse_overhead, parse_setting};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -100,11 +104,6 @@ the paper's comparison without them, checkmate the retention-edge form that has 
 relaxation, monet-original MONeT's program as published. Columns are named by what they decide: R_3_1 is 1 where node 1 \
 is computed in stage 3.";
 
-const LP_ABOUT: &str = "\
-Solve a linear program by the simplex method: MPS (fixed or free format) or CPLEX LP, plain or gzipped. Integer markers are \
-ignored: the relaxation is solved. The result is checked against the original model, without the simplex method's own \
-numbers, before it is shown.";
-
 /// The subcommands.
 #[derive(Subcommand, Debug)]
 pub enum Command {
@@ -145,7 +144,7 @@ pub enum Command {
     #[command(long_about = ZOO_ABOUT)]
     Zoo(ZooArguments),
     /// Solve a linear program from an MPS or LP file
-    #[command(long_about = LP_ABOUT)]
+    #[command(long_about = lp::LP_ABOUT)]
     Lp(LpArguments),
     /// Solve a mixed-integer program from an MPS or LP file
     #[command(long_about = mip::MIP_ABOUT)]
@@ -484,71 +483,6 @@ pub struct ExportArguments {
     pub json: bool,
 }
 
-/// On or off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Switch {
-    /// On.
-    On,
-    /// Off.
-    Off,
-}
-
-/// Which simplex method leads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Simplex {
-    /// Dual, unless the starting basis is primal feasible and not dual feasible
-    Auto,
-    /// Dual simplex
-    Dual,
-    /// Primal simplex
-    Primal,
-}
-
-/// `remat-bb lp`
-#[derive(Args, Debug)]
-#[command(after_long_help = "\
-Examples:
-  remat-bb lp afiro.mps.gz
-  remat-bb lp diet.lp --solution diet.sol --json
-
-The object that --json prints has the fields status (optimal, infeasible, unbounded, limit or interrupted), objective, \
-bound (proven by the dual values, safe in floating point), model, rows, cols, nonzeros, presolved (rows, columns, \
-nonzeros), lp_iterations, factorisations, seconds, certificate (accepted, none, or why not), primal_violation, \
-dual_violation, primal_residual and dual_residual (of the basic solution, in the model's units). What is not known is null.
-
-Exit codes: 0 optimal or unbounded, 2 bad usage or input, 3 proven infeasible, 4 limit reached.")]
-pub struct LpArguments {
-    /// Linear program: MPS, or CPLEX LP where the name ends in .lp; plain or gzipped
-    pub file: PathBuf,
-    /// Reduce the program before solving
-    #[arg(long, value_enum, value_name = "on|off", default_value = "on")]
-    pub presolve: Switch,
-    /// Scale rows and columns
-    #[arg(long, value_enum, value_name = "on|off", default_value = "on")]
-    pub scaling: Switch,
-    /// Simplex method
-    #[arg(long, value_enum, value_name = "METHOD", default_value = "auto")]
-    pub algorithm: Simplex,
-    /// Refine an optimal solution until residuals are below 1e-9 in the model's own units
-    #[arg(long)]
-    pub refine: bool,
-    /// End after this time: seconds, or with a unit (90s, 10m, 2h)
-    #[arg(short, long, value_name = "TIME", value_parser = parse_duration)]
-    pub time_limit: Option<Duration>,
-    /// End after so many simplex iterations
-    #[arg(long, value_name = "N")]
-    pub iteration_limit: Option<u64>,
-    /// Write the solution here (column names and values)
-    #[arg(long, value_name = "FILE.sol")]
-    pub solution: Option<PathBuf>,
-    /// Print one JSON object on standard output instead of a summary
-    #[arg(long)]
-    pub json: bool,
-    /// No log and no notes on standard error
-    #[arg(short, long)]
-    pub quiet: bool,
-}
-
 /// `remat-bb completions`
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
@@ -558,90 +492,4 @@ pub struct CompletionsArguments {
     /// The shell
     #[arg(value_enum)]
     pub shell: clap_complete::Shell,
-}
-
-/// A duration: seconds, or an amount with a unit (ms, s, m, h).
-///
-/// # Errors
-/// What is wrong, in words.
-///
-/// ```
-/// use remat_bb::arguments::parse_duration;
-/// use std::time::Duration;
-/// assert_eq!(parse_duration("1.5"), Ok(Duration::from_millis(1500)));
-/// assert_eq!(parse_duration("10m"), Ok(Duration::from_secs(600)));
-/// assert!(parse_duration("soon").is_err());
-/// ```
-pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    let text = text.trim();
-    let split = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
-    let scale = match text[split..].trim() {
-        "" | "s" | "sec" => 1.0,
-        "ms" => 1e-3,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        unit => return Err(format!("unknown unit {unit:?}; use ms, s, m or h")),
-    };
-    let amount: f64 = text[..split]
-        .parse()
-        .map_err(|_| "not a time; write seconds, or an amount with a unit such as 90s, 10m, 2h")?;
-    Duration::try_from_secs_f64(amount * scale).map_err(|e| e.to_string())
-}
-
-/// A relative gap: a fraction from 0 to below 1, or a percentage.
-///
-/// # Errors
-/// What is wrong, in words.
-///
-/// ```
-/// use remat_bb::arguments::parse_gap;
-/// assert_eq!(parse_gap("0.01"), Ok(0.01));
-/// assert_eq!(parse_gap("1%"), Ok(0.01));
-/// assert!(parse_gap("-1").is_err());
-/// ```
-pub fn parse_gap(text: &str) -> Result<f64, String> {
-    let (number, scale) = match text.trim().strip_suffix('%') {
-        Some(number) => (number.trim(), 100.0),
-        None => (text.trim(), 1.0),
-    };
-    match number.parse::<f64>() {
-        Ok(value) if (0.0..1.0).contains(&(value / scale)) => Ok(value / scale),
-        _ => {
-            Err("write a fraction from 0 to below 1 or a percentage, for example 0.01 or 1%".into())
-        }
-    }
-}
-
-/// A number of forward passes, with or without an x behind it.
-///
-/// # Errors
-/// What is wrong, in words.
-///
-/// ```
-/// use remat_bb::arguments::parse_overhead;
-/// assert_eq!(parse_overhead("1.0x"), Ok(1.0));
-/// assert_eq!(parse_overhead("0.25"), Ok(0.25));
-/// assert!(parse_overhead("10%").is_err());
-/// ```
-pub fn parse_overhead(text: &str) -> Result<f64, String> {
-    let number = text.trim().trim_end_matches(['x', 'X']).trim_end();
-    match number.parse::<f64>() {
-        Ok(value) if (0.0..=1000.0).contains(&value) => Ok(value),
-        _ => Err("write a number of forward passes from 0 to 1000, for example 1.0x".into()),
-    }
-}
-
-/// A setting `name=value`.
-///
-/// # Errors
-/// What is wrong, in words.
-pub fn parse_setting(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.trim().is_empty() => {
-            Ok((name.trim().into(), value.trim().into()))
-        }
-        _ => Err("write NAME=VALUE, for example batch=64".into()),
-    }
 }

@@ -46,5 +46,7 @@ fn the_judges_depend_on_instances_alone_and_no_arrow_runs_back() {
     assert_eq!(of("remat-solver"), ["remat-lp"]);
     let formulations = ["remat-instances", "remat-lp", "remat-solver"];
     assert_eq!(of("remat-formulations"), formulations);
+    let outside = ["remat-formulations", "remat-instances", "remat-solver"];
+    assert_eq!(of("remat-outside"), outside);
     assert!(!arrows["remat-gpu-exec"].contains("remat-bb"));
 }

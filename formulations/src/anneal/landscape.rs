@@ -9,6 +9,8 @@ use remat_instances::schedule::BitMatrix;
 use remat_lp::random::Xoshiro256;
 
 /// Where a run stands: retained sets with what follows from them, and ways to go on.
+///
+/// Single flips are enough for a program: what has a default makes runs faster, or takes them further.
 pub trait Walk {
     /// One in so many steps is a [`leap`](Walk::leap), if any is.
     const LEAP: Option<u32> = None;
@@ -18,11 +20,15 @@ pub trait Walk {
     /// Carries a flip out, for good.
     fn apply(&mut self, flip: Flip);
     /// Carries a flip out that may be taken back.
-    fn try_out(&mut self, flip: Flip);
+    fn try_out(&mut self, flip: Flip) {
+        self.apply(flip);
+    }
     /// Takes back the flip that was tried last and not taken back.
-    fn take_back(&mut self, flip: Flip);
+    fn take_back(&mut self, flip: Flip) {
+        self.apply(flip.inverse());
+    }
     /// Flips that were tried stay.
-    fn settle(&mut self);
+    fn settle(&mut self) {}
     /// Bytes above capacity, summed over stages.
     fn excess(&self) -> f64;
     /// Cost of the schedule.
@@ -31,19 +37,30 @@ pub trait Walk {
     fn retained(&self) -> BitMatrix;
     /// Is called after every block of steps.
     fn look_around(&mut self) {}
-    /// Is called after every block of steps of a run that seeks and has found nothing yet: excess may count for more in stages that stay
-    /// above capacity; `share` is the part of the run since the last time.
-    fn press(&mut self, share: f64);
+    /// Is called after every block of steps of a run that seeks and has found nothing yet: excess may count for more in
+    /// stages that stay above capacity; `share` is the part of the run since the last time.
+    fn press(&mut self, share: f64) {
+        let _ = share;
+    }
 
     /// A flip anywhere.
     fn anywhere(&self, random: &mut Xoshiro256) -> Option<Flip>;
     /// A flip to go with another one: beside it in the graph, or during it in time.
-    fn second(&self, first: Flip, random: &mut Xoshiro256) -> Option<Flip>;
-    /// What a tensor can do about a flip of one that has it as an input: let go where it is held for nothing, if the other is
-    /// kept, or be held where it is computed.
-    fn following(&self, tensor: usize, first: Flip) -> Option<Flip>;
-    /// Inputs of a tensor's computation.
-    fn inputs(&self, tensor: usize) -> &[u32];
+    fn second(&self, first: Flip, random: &mut Xoshiro256) -> Option<Flip> {
+        let _ = first;
+        self.anywhere(random)
+    }
+    /// What a tensor can do about a flip of one that has it as an input: let go where it is held for nothing, if the other
+    /// is kept, or be held where it is computed.
+    fn following(&self, tensor: usize, first: Flip) -> Option<Flip> {
+        let _ = (tensor, first);
+        None
+    }
+    /// Inputs of a tensor's computation, as far as they may follow its flips.
+    fn inputs(&self, tensor: usize) -> &[u32] {
+        let _ = tensor;
+        &[]
+    }
 
     /// Tries flips that belong together and lists them in `done`, until they gain enough or it gives up; returns the
     /// change of energy at a price of excess.

@@ -20,6 +20,7 @@ pub use observer::Observer;
 pub use polish::{POLISH_MOVES_PER_NODE, POLISH_RUNS, PolishSettings, polish};
 pub use population::Population;
 pub use portfolio::{Annealed, PortfolioSettings, search};
+pub use remat_lp::random::Xoshiro256;
 pub(crate) use stage::{StageScratch, evaluate};
 pub use state::{Delta, Flip, State};
 pub(crate) use undo::Undo;

@@ -8,7 +8,7 @@ use crate::baselines;
 use crate::solve::{Formulation, Problem, SolveError, Start};
 use rayon::prelude::*;
 use remat_instances::instance::Instance;
-use remat_instances::schedule::{BitMatrix, MonetSchedule};
+use remat_instances::schedule::{BitMatrix, MonetSchedule, Semantics};
 use remat_instances::simulate::{self, Replay, ReplayError};
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,13 +30,15 @@ impl MonetFormulation {
     /// The program of an instance.
     ///
     /// # Errors
-    /// [`SolveError::NoLoss`] for an instance without a loss.
+    /// [`SolveError::Inapplicable`] for an instance without a loss.
     pub fn new(instance: impl Into<Arc<Instance>>) -> Result<Self, SolveError> {
         let instance = instance.into();
         match instance.loss() {
             Some(_) => Ok(MonetFormulation { instance }),
-            None => Err(SolveError::NoLoss {
+            None => Err(SolveError::Inapplicable {
+                formulation: Semantics::Monet.as_str().into(),
                 instance: instance.name().into(),
+                because: "it has no loss node between a forward and a backward pass".into(),
             }),
         }
     }

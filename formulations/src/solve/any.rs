@@ -38,7 +38,7 @@ impl AnyFormulation {
     /// The formulation of given semantics for an instance.
     ///
     /// # Errors
-    /// [`SolveError::NoLoss`] where it does not apply.
+    /// [`SolveError::Inapplicable`] where it does not apply.
     pub fn of(instance: &Instance, semantics: Semantics) -> Result<Self, SolveError> {
         Ok(match semantics {
             Semantics::Checkmate => Self::checkmate(instance),

@@ -44,7 +44,7 @@ impl Solve<'_> {
     /// A solve of an instance by the formulation of given semantics.
     ///
     /// # Errors
-    /// [`SolveError::NoLoss`] where it does not apply to the instance.
+    /// [`SolveError::Inapplicable`] where it does not apply to the instance.
     pub fn by(
         instance: &Instance,
         semantics: Semantics,

@@ -145,12 +145,14 @@ pub enum SolveError {
         source: rayon::ThreadPoolBuildError,
     },
     /// The formulation does not apply to the instance.
-    #[error(
-        "the formulation monet does not apply to {instance}: it has no loss node between a forward and a backward pass"
-    )]
-    NoLoss {
+    #[error("the formulation {formulation} does not apply to {instance}: {because}")]
+    Inapplicable {
+        /// The formulation's name.
+        formulation: String,
         /// The instance's name.
         instance: String,
+        /// Why not, in words.
+        because: String,
     },
     /// The search's result did not survive its replay: a defect of the search, never shown as a result.
     #[error("the schedule that the search found does not replay: {0}")]

@@ -5,7 +5,7 @@
 //! forcing rows (`forcing`), equations in two columns (`doubleton`), columns of one entry that only loosen a row
 //! (`slack`), implied free columns (`substitution`), dominated columns (`dominated`), multiples of rows
 //! (`duplicate_rows`) and of columns (`duplicate_cols`). Each leaves a record of the way back (`stack`). At the end the
-//! rows are searched for a contradiction (`contradiction`).
+//! rows are searched for a contradiction (`contradiction`). `reduce` says in which order, `solve` does it all in one go.
 //!
 //! What presolve finds impossible it proves: the multipliers are carried back and checked against the original by
 //! [`crate::certificate`]; if they do not convince, the original is solved instead. Not for branch and bound, where the
@@ -22,8 +22,10 @@ mod duplicate_cols;
 mod duplicate_rows;
 mod empty;
 mod forcing;
+mod reduce;
 mod singleton_row;
 mod slack;
+mod solve;
 mod stack;
 mod substitution;
 #[cfg(test)]
@@ -32,11 +34,10 @@ mod work;
 
 use crate::certificate;
 use crate::model::{Model, by_columns};
-use crate::outcome::{Basis, FarkasRay, LpOutcome, Solution, VarStatus};
-use crate::refine::refine;
-use crate::settings::{Limits, Settings};
+use crate::outcome::{Basis, FarkasRay, Solution, VarStatus};
 use crate::simplex::Compressed;
-use crate::solver::{Solver, Stats};
+use reduce::reduce;
+pub use solve::{Solved, solve};
 use stack::{Stack, State};
 use std::sync::Arc;
 use work::{Stop, Work};
@@ -343,265 +344,4 @@ fn carry_ray(model: &Model, stack: &Stack, mut state: State) -> Option<FarkasRay
     let ray = FarkasRay { y: state.y };
     (ray.y.iter().all(|v| v.is_finite()) && certificate::check_farkas(model, &ray).is_ok())
         .then_some(ray)
-}
-
-/// Entries looked at before presolve gives up looking, beyond a multiple of the program's size.
-const EFFORT: (u64, u64) = (2_000_000, 60);
-
-fn reduce(w: &mut Work, settings: &PresolveSettings) -> Result<(), Stop> {
-    let size = (0..w.num_cols())
-        .map(|j| w.col_len(j) as u64 + 1)
-        .sum::<u64>()
-        + w.num_rows() as u64;
-    let limit = EFFORT.0 + EFFORT.1 * size;
-    for _ in 0..settings.max_rounds {
-        local(w, settings, limit)?;
-        let before = w.removed;
-        if settings.dominated {
-            dominated::all(w)?;
-        }
-        if settings.duplicate_rows {
-            duplicate_rows::all(w)?;
-        }
-        if settings.duplicate_cols {
-            duplicate_cols::all(w)?;
-        }
-        // A round that finds next to nothing is the last: each costs a sort of the whole matrix.
-        let left = w.num_rows() + w.num_cols() - before;
-        if (w.removed - before) * 200 < left || w.removed == before || w.effort > limit {
-            break;
-        }
-    }
-    // What is left in the queues is cheap and may be all that is left at all.
-    local(w, settings, limit)
-}
-
-/// Looks at rows and columns until none that changed is left.
-fn local(w: &mut Work, settings: &PresolveSettings, limit: u64) -> Result<(), Stop> {
-    while w.effort <= limit {
-        if let Some(i) = w.next_row() {
-            if w.row_is_alive(i) {
-                row(w, i, settings)?;
-            }
-        } else if let Some(j) = w.next_col() {
-            if w.col_is_alive(j) {
-                col(w, j, settings)?;
-            }
-        } else {
-            break;
-        }
-    }
-    Ok(())
-}
-
-/// The first reduction that applies to a row.
-fn row(w: &mut Work, i: usize, settings: &PresolveSettings) -> Result<bool, Stop> {
-    if forcing::row(w, i, settings.forcing)? {
-        return Ok(true);
-    }
-    match w.row_len(i) {
-        1 if settings.singleton_rows => singleton_row::row(w, i),
-        2 if settings.doubletons && w.row_is_equation(i) => doubleton::row(w, i),
-        _ => Ok(false),
-    }
-}
-
-/// The first reduction that applies to a column.
-fn col(w: &mut Work, j: usize, settings: &PresolveSettings) -> Result<bool, Stop> {
-    if empty::col(w, j)? || (settings.dominated && dominated::col(w, j)?) {
-        return Ok(true);
-    }
-    if settings.substitution && substitution::col(w, j)? {
-        return Ok(true);
-    }
-    if settings.slacks && w.col_len(j) == 1 {
-        let row = w.col(j).next().map(|e| e.0 as usize);
-        if let Some(i) = row
-            && (w.cost[j] == 0.0 || w.row_is_equation(i))
-        {
-            return slack::row(w, i);
-        }
-    }
-    Ok(false)
-}
-
-/// The end of a solve with presolve.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Solved {
-    /// The outcome for the original.
-    pub outcome: LpOutcome,
-    /// What the simplex did, on the reduced program and in cleaning up.
-    pub stats: Stats,
-    /// Rows, columns and nonzeros of the reduced program; `None` if presolve settled the matter or was not used.
-    pub reduced: Option<(usize, usize, usize)>,
-    /// Pivots that the original needed after postsolve; mostly none.
-    pub cleanup: u64,
-}
-
-/// Presolves, solves, postsolves. A restored solution that misses the tolerances is cleaned up on the original, from the
-/// restored basis. Without presolve, and always when an objective cutoff is set, this is [`Solver::solve`].
-///
-/// ```
-/// use remat_lp::{Limits, ModelBuilder, Sense, Settings, presolve};
-/// let mut b = ModelBuilder::new(Sense::Maximise);
-/// let x = b.add_col(1.0, 0.0..=9.0);
-/// b.add_row(..=4.0, [(x, 2.0)]);
-/// let model = std::sync::Arc::new(b.build()?);
-/// let solved = presolve::solve(&model, &Settings::default(), &Limits::default(), Some(&Default::default()));
-/// assert_eq!(solved.outcome.optimal().unwrap().objective, 2.0);
-/// # Ok::<(), remat_lp::ModelError>(())
-/// ```
-pub fn solve(
-    model: &Arc<Model>,
-    settings: &Settings,
-    limits: &Limits,
-    presolve: Option<&PresolveSettings>,
-) -> Solved {
-    if !settings.refine {
-        return solve_once(model, settings, limits, presolve);
-    }
-    // Only the original's residuals count.
-    let plain = Settings {
-        refine: false,
-        ..settings.clone()
-    };
-    let mut solved = solve_once(model, &plain, limits, presolve);
-    if let LpOutcome::Optimal(s) = &mut solved.outcome {
-        *s = refine(model, s, &plain);
-    }
-    solved
-}
-
-fn solve_once(
-    model: &Arc<Model>,
-    settings: &Settings,
-    limits: &Limits,
-    presolve: Option<&PresolveSettings>,
-) -> Solved {
-    let direct = |stats: Stats| {
-        let mut solver = Solver::new(model.clone(), settings.clone());
-        solver.set_limits(remaining(limits, &stats));
-        let outcome = solver.solve();
-        Solved {
-            outcome,
-            stats: stats.plus(&solver.stats()),
-            reduced: None,
-            cleanup: 0,
-        }
-    };
-    let presolve = match presolve {
-        Some(p) if limits.objective_cutoff.is_none() => p,
-        _ => return direct(Stats::default()),
-    };
-    let presolved = match Presolved::new(model, presolve) {
-        PresolveOutcome::Reduced(p) => p,
-        PresolveOutcome::Infeasible(Some(ray)) => {
-            let outcome = LpOutcome::Infeasible(ray);
-            return Solved {
-                outcome,
-                stats: Stats::default(),
-                reduced: None,
-                cleanup: 0,
-            };
-        }
-        PresolveOutcome::Infeasible(None) | PresolveOutcome::DualInfeasible => {
-            return direct(Stats::default());
-        }
-    };
-    let small = presolved.model();
-    let reduced = Some((small.num_rows(), small.num_cols(), small.num_nonzeros()));
-    let mut solver = Solver::new(small.clone(), settings.clone());
-    solver.set_limits(limits.clone());
-    let outcome = solver.solve();
-    let stats = solver.stats();
-    drop(solver);
-    match outcome {
-        LpOutcome::Optimal(s) => {
-            let restored = presolved.postsolve(&s);
-            let basis = restored.basis.clone();
-            let outcome = LpOutcome::Optimal(restored);
-            let found = quality(model, &outcome, settings);
-            if found == Quality::Exact {
-                return Solved {
-                    outcome,
-                    stats,
-                    reduced,
-                    cleanup: 0,
-                };
-            }
-            let mut solver = Solver::new(model.clone(), careful(settings));
-            solver.set_limits(remaining(limits, &stats));
-            // The basis has the original's dimensions, so it is accepted.
-            let _ = solver.set_basis(&basis);
-            let cleaned = solver.solve();
-            let cleanup = solver.stats().iterations();
-            let stats = stats.plus(&solver.stats());
-            let accept = found == Quality::Poor || matches!(cleaned, LpOutcome::Optimal(_));
-            let outcome = if accept { cleaned } else { outcome };
-            Solved {
-                outcome,
-                stats,
-                reduced,
-                cleanup,
-            }
-        }
-        LpOutcome::Infeasible(ray) => match presolved.postsolve_ray(&ray) {
-            Some(ray) => Solved {
-                outcome: LpOutcome::Infeasible(ray),
-                stats,
-                reduced,
-                cleanup: 0,
-            },
-            None => direct(stats),
-        },
-        LpOutcome::Unbounded(_) | LpOutcome::CutoffReached { .. } => direct(stats),
-        LpOutcome::Limit(kind) => Solved {
-            outcome: LpOutcome::Limit(kind),
-            stats,
-            reduced,
-            cleanup: 0,
-        },
-    }
-}
-
-/// How good a restored solution is.
-#[derive(Clone, Copy, PartialEq)]
-enum Quality {
-    /// As if the tolerances were a hundredth of what they are: nothing to gain.
-    Exact,
-    /// Within tolerances. A reduced cost just within them can stand for 1e-8 of the objective (Netlib's pilot).
-    Fair,
-    /// Outside tolerances.
-    Poor,
-}
-
-fn quality(model: &Model, outcome: &LpOutcome, settings: &Settings) -> Quality {
-    let tol = settings.primal_tolerance.min(settings.dual_tolerance);
-    match certificate::check(model, outcome, tol) {
-        Ok(report) if report.dual_violation <= 1e-2 * tol && report.gap <= 1e-2 * tol => {
-            Quality::Exact
-        }
-        Ok(_) => Quality::Fair,
-        Err(_) => Quality::Poor,
-    }
-}
-
-/// Settings for the last few pivots: the tolerances hold in the model's own units, and nothing moves an optimal basis.
-fn careful(settings: &Settings) -> Settings {
-    Settings {
-        scaling: false,
-        perturbation: false,
-        dual_tolerance: 1e-2 * settings.dual_tolerance,
-        ..settings.clone()
-    }
-}
-
-fn remaining(limits: &Limits, used: &Stats) -> Limits {
-    Limits {
-        iterations: limits
-            .iterations
-            .map(|l| l.saturating_sub(used.iterations())),
-        ticks: limits.ticks.map(|l| l.saturating_sub(used.ticks)),
-        ..limits.clone()
-    }
 }

@@ -1,0 +1,285 @@
+//! Propagation of bounds through rows and clauses.
+//!
+//! Activity based (Savelsbergh 1994; Achterberg 2007, section 7.1): a row whose least activity leaves little room
+//! tightens its columns.
+
+use super::{Contradiction, Domain, Reason};
+use crate::mip::problem::Problem;
+
+/// Bounds derived for continuous columns beyond this are not worth having.
+const LARGE: f64 = 1e8;
+
+impl Domain {
+    /// Propagates until nothing moves or the work allowed is done; whether the domain is still feasible.
+    pub fn propagate(&mut self, p: &Problem) -> bool {
+        let limit = self.ticks + 30 * (p.rows.index.len() as u64 + 1000);
+        let mut head = 0;
+        loop {
+            while head < self.queue.len() && !self.infeasible && self.ticks <= limit {
+                let i = self.queue[head] as usize;
+                head += 1;
+                self.queued[i] = false;
+                self.propagate_row(p, i);
+                if head > 4096 && head * 2 > self.queue.len() {
+                    self.queue.drain(..head);
+                    head = 0;
+                }
+            }
+            if self.infeasible || self.ticks > limit || !self.propagate_clauses(p) {
+                break;
+            }
+        }
+        self.queue.drain(..head.min(self.queue.len()));
+        self.clear_queue();
+        !self.infeasible
+    }
+
+    /// Lets the clauses look at the changes since they looked last; whether anything changed.
+    fn propagate_clauses(&mut self, p: &Problem) -> bool {
+        if self.clauses.is_empty() {
+            return false;
+        }
+        let start = self.trail.len();
+        for id in std::mem::take(&mut self.pending) {
+            let says = self.clauses.look(id, &self.lower, &self.upper);
+            self.obey(p, id, says);
+            if self.infeasible {
+                return true;
+            }
+        }
+        while self.seen < self.trail.len() {
+            let c = self.trail[self.seen];
+            self.seen += 1;
+            for id in self.clauses.watchers(c.col as usize, c.upper) {
+                self.ticks += 5;
+                let says = self.clauses.look(id, &self.lower, &self.upper);
+                self.obey(p, id, says);
+                if self.infeasible {
+                    return true;
+                }
+            }
+        }
+        self.trail.len() > start
+    }
+
+    fn propagate_row(&mut self, p: &Problem, i: usize) {
+        let (index, value) = p.rows.vector(i);
+        self.ticks += 2 * index.len() as u64 + 1;
+        // Finite parts and numbers of infinite contributions of the least and the largest activity.
+        let (mut min, mut max, mut min_inf, mut max_inf, mut size) = (0.0, 0.0, 0u32, 0u32, 0.0f64);
+        for (&j, &a) in index.iter().zip(value) {
+            let (l, u) = (self.lower[j as usize], self.upper[j as usize]);
+            let (low, high) = if a > 0.0 {
+                (a * l, a * u)
+            } else {
+                (a * u, a * l)
+            };
+            if low.is_finite() {
+                min += low;
+                size = size.max(low.abs());
+            } else {
+                min_inf += 1;
+            }
+            if high.is_finite() {
+                max += high;
+                size = size.max(high.abs());
+            } else {
+                max_inf += 1;
+            }
+        }
+        let (row_l, row_u) = (p.row_lower[i], p.row_upper[i]);
+        // Summation error of the activities; what is derived has to be worse than that.
+        let noise = 1e-13 * size * index.len() as f64;
+        let tol = |side: f64| 1e-6 * side.abs().max(1.0) + noise;
+        let over = min_inf == 0 && min > row_u + tol(row_u);
+        if over || (max_inf == 0 && max < row_l - tol(row_l)) {
+            self.infeasible = true;
+            self.conflict = Some(Contradiction {
+                reason: Reason::Row {
+                    row: i as u32,
+                    least: over,
+                },
+                bound: None,
+            });
+            return;
+        }
+        let need_upper = row_u.is_finite()
+            && min_inf <= 1
+            && (max_inf > 0 || max > row_u + 1e-9 * row_u.abs().max(1.0));
+        let need_lower = row_l.is_finite()
+            && max_inf <= 1
+            && (min_inf > 0 || min < row_l - 1e-9 * row_l.abs().max(1.0));
+        if !need_upper && !need_lower {
+            return;
+        }
+        for (&j, &a) in index.iter().zip(value) {
+            let j = j as usize;
+            // Bounds of the row's start are used even if this loop has tightened some: weaker, never wrong.
+            let (l, u) = (self.lower[j], self.upper[j]);
+            if l == u {
+                continue;
+            }
+            let (low, high) = if a > 0.0 {
+                (a * l, a * u)
+            } else {
+                (a * u, a * l)
+            };
+            if need_upper && (min_inf == 0 || !low.is_finite()) {
+                let rest = if low.is_finite() { min - low } else { min };
+                self.reason = Reason::Row {
+                    row: i as u32,
+                    least: true,
+                };
+                self.derive(p, j, (row_u - rest + noise) / a, a > 0.0, (l, u));
+                self.reason = Reason::None;
+            }
+            if self.infeasible {
+                return;
+            }
+            if need_lower && (max_inf == 0 || !high.is_finite()) {
+                let rest = if high.is_finite() { max - high } else { max };
+                self.reason = Reason::Row {
+                    row: i as u32,
+                    least: false,
+                };
+                self.derive(p, j, (row_l - rest - noise) / a, a < 0.0, (l, u));
+                self.reason = Reason::None;
+            }
+            if self.infeasible {
+                return;
+            }
+        }
+    }
+
+    /// Propagates a row `entries . x <= rhs` that is not of the problem; whether it changed anything.
+    pub fn propagate_extra(&mut self, p: &Problem, entries: &[(u32, f64)], rhs: f64) -> bool {
+        self.ticks += entries.len() as u64 + 1;
+        let (mut min, mut infinite, mut size) = (0.0, 0u32, 0.0f64);
+        for &(j, a) in entries {
+            let j = j as usize;
+            let low = if a > 0.0 {
+                a * self.lower[j]
+            } else {
+                a * self.upper[j]
+            };
+            if low.is_finite() {
+                min += low;
+                size = size.max(low.abs());
+            } else {
+                infinite += 1;
+            }
+        }
+        let noise = 1e-13 * size * entries.len() as f64;
+        if infinite == 0 && min > rhs + 1e-6 * rhs.abs().max(1.0) + noise {
+            self.infeasible = true;
+            self.conflict = None;
+            return true;
+        }
+        if infinite > 1 {
+            return false;
+        }
+        let mark = self.mark();
+        for &(j, a) in entries {
+            let j = j as usize;
+            let (l, u) = (self.lower[j], self.upper[j]);
+            let low = if a > 0.0 { a * l } else { a * u };
+            if l == u || (infinite == 1 && low.is_finite()) {
+                continue;
+            }
+            let rest = if low.is_finite() { min - low } else { min };
+            self.derive(p, j, (rhs - rest + noise) / a, a > 0.0, (l, u));
+            if self.infeasible {
+                return true;
+            }
+        }
+        self.mark() > mark
+    }
+
+    /// A bound that follows from a row. Continuous columns take it only if it is worth it, with a margin.
+    fn derive(&mut self, p: &Problem, j: usize, value: f64, upper: bool, (l, u): (f64, f64)) {
+        if !value.is_finite() {
+            return;
+        }
+        if p.integer[j] {
+            if value.abs() > 1e12 {
+                return;
+            }
+            if upper {
+                self.tighten_upper(p, j, value);
+            } else {
+                self.tighten_lower(p, j, value);
+            }
+            return;
+        }
+        if value.abs() > LARGE {
+            return;
+        }
+        let margin = 1e-7 * value.abs().max(1.0);
+        let range = if (u - l).is_finite() {
+            u - l
+        } else {
+            f64::INFINITY
+        };
+        let worth = |gain: f64| !gain.is_finite() || gain > 0.02 * range.min(1e6) + 1e-4;
+        if upper {
+            if value + margin < u && worth(u - value) {
+                self.tighten_upper(p, j, value + margin);
+            }
+        } else if value - margin > l && worth(value - l) {
+            self.tighten_lower(p, j, value - margin);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use remat_lp::{ModelBuilder, Sense};
+
+    fn knapsack() -> Problem {
+        let mut b = ModelBuilder::new(Sense::Minimise);
+        let c: Vec<_> = (0..3)
+            .map(|_| {
+                let c = b.add_col(1.0, 0.0..=1.0);
+                b.set_integer(c, true);
+                c
+            })
+            .collect();
+        b.add_row(..=5.0, [(c[0], 4.0), (c[1], 3.0), (c[2], 2.0)]);
+        b.add_row(1.0.., [(c[1], 1.0), (c[2], 1.0)]);
+        Problem::from_model(&b.build().unwrap())
+    }
+
+    #[test]
+    fn fixing_one_item_excludes_the_others_and_undo_restores() {
+        let p = knapsack();
+        let mut d = Domain::new(&p);
+        let mark = d.mark();
+        d.fix(&p, 0, 1.0);
+        // Nothing else fits beside item 0, but one of the others is needed.
+        assert!(!d.propagate(&p));
+        d.undo(mark);
+        assert_eq!(
+            (d.lower.clone(), d.upper.clone()),
+            (vec![0.0; 3], vec![1.0; 3])
+        );
+        d.fix(&p, 1, 0.0);
+        assert!(d.propagate(&p));
+        assert_eq!(d.lower, vec![0.0, 0.0, 1.0]);
+        assert_eq!(d.upper[0], 0.0);
+    }
+
+    #[test]
+    fn one_infinite_column_gets_its_bound() {
+        let mut b = ModelBuilder::new(Sense::Minimise);
+        let x = b.add_col(1.0, 0.0..);
+        let y = b.add_col(1.0, 0.0..=4.0);
+        b.set_integer(x, true);
+        b.add_row(..=10.5, [(x, 2.0), (y, 1.0)]);
+        let p = Problem::from_model(&b.build().unwrap());
+        let mut d = Domain::new(&p);
+        d.enqueue_all(&p);
+        assert!(d.propagate(&p));
+        assert_eq!(d.upper[0], 5.0);
+    }
+}

@@ -1,0 +1,8 @@
+//! Plans: made from schedules, optimised, written, read and replayed.
+
+mod checkmate;
+mod faults;
+mod files;
+mod graphs;
+mod monet;
+mod published;
