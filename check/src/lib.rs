@@ -9,3 +9,7 @@
 
 pub mod proof;
 pub mod vipr;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -79,3 +79,7 @@ fn execute(command: &Command) -> Result<Exit, Failure> {
         Command::Completions(arguments) => commands::completions::run(arguments),
     }
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -41,3 +41,7 @@ pub mod solve;
 
 pub use remat_instances::{Budget, Instance, read, zoo};
 pub use solve::{Baselines, Formulation, Frontier, MaxBatch, Solve, solve_model};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

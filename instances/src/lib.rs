@@ -45,3 +45,7 @@ pub use formats::{read, read_bytes, write_instance};
 pub use instance::{Instance, NodeId};
 pub use replayed::{Replayed, replayed};
 pub use schedule::Semantics;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -89,3 +89,7 @@ pub use settings::{Algorithm, Limits, Settings};
 pub use simplex::Compressed;
 pub use solver::{Solver, Stats};
 pub use sprs;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -14,3 +14,7 @@ pub mod entries;
 pub mod good_lp;
 pub mod mip;
 pub mod price;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
