@@ -47,7 +47,7 @@ pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     );
     let file = arguments.out.display().to_string();
     files::print(&if arguments.json {
-        report::json(&Json {
+        report::json(&ExportJson {
             instance: instance.name(),
             formulation: &name(arguments.formulation),
             budget_bytes,
@@ -204,7 +204,7 @@ impl Format {
 }
 
 #[derive(Serialize)]
-struct Json<'a> {
+struct ExportJson<'a> {
     instance: &'a str,
     formulation: &'a str,
     budget_bytes: u64,

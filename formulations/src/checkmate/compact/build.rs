@@ -4,12 +4,12 @@ use super::{Compact, Decision, Entry, Space};
 use crate::checkmate::Graph;
 use remat_lp::{ColId, ModelBuilder, Sense};
 
-struct Builder {
+struct CompactBuilder {
     lp: ModelBuilder,
     decisions: Vec<Decision>,
 }
 
-impl Builder {
+impl CompactBuilder {
     fn column(&mut self, decision: Decision, cost: f64) -> Entry {
         let id = self.lp.add_col(cost, 0.0..=1.0);
         self.lp.set_integer(id, true);
@@ -60,7 +60,7 @@ pub(super) fn build(graph: Graph, space: Space) -> Compact {
     } else {
         Space::Full
     };
-    let mut b = Builder {
+    let mut b = CompactBuilder {
         lp: ModelBuilder::new(Sense::Minimise),
         decisions: Vec::new(),
     };
@@ -141,7 +141,11 @@ pub(super) fn build(graph: Graph, space: Space) -> Compact {
 }
 
 /// Columns and known values of `R` and `S`.
-fn decisions(b: &mut Builder, graph: &Graph, backward: Option<usize>) -> (Vec<Entry>, Vec<Entry>) {
+fn decisions(
+    b: &mut CompactBuilder,
+    graph: &Graph,
+    backward: Option<usize>,
+) -> (Vec<Entry>, Vec<Entry>) {
     let n = graph.len();
     let mut computed = vec![Entry::Zero; n * n];
     let mut retained = vec![Entry::Zero; n * n];

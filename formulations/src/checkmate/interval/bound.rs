@@ -1,6 +1,6 @@
 //! The Lagrangian bound in integers, and what it excludes.
 
-use super::price::{Prices, SweepScratch};
+use super::price::{IntervalPrices, IntervalSweep};
 use super::{Graph, Row};
 use crate::life::{EXCLUSION_PASSES, Exclusions};
 use remat_solver::price::{most_below, rounded_up};
@@ -17,11 +17,11 @@ pub fn lagrangian_bound(
     rows: &[Row],
     duals: &[f64],
 ) -> u64 {
-    let Some(fixed) = FixedPoint::new(graph, rows, duals) else {
+    let Some(fixed) = PricedIntervals::new(graph, rows, duals) else {
         return graph.base_cost();
     };
     let mut total = fixed.worth;
-    let mut scratch = SweepScratch::new(fixed.one);
+    let mut scratch = IntervalSweep::new(fixed.one);
     for i in 0..graph.len() {
         total += fixed
             .prices
@@ -43,10 +43,10 @@ pub(super) fn exclude(
     duals: &[f64],
     target: u64,
 ) {
-    let Some(fixed) = FixedPoint::new(graph, rows, duals) else {
+    let Some(fixed) = PricedIntervals::new(graph, rows, duals) else {
         return;
     };
-    let mut scratch = SweepScratch::new(fixed.one);
+    let mut scratch = IntervalSweep::new(fixed.one);
     for _ in 0..EXCLUSION_PASSES {
         let before = exclusions.excluded();
         let mut least = vec![0; graph.len()];
@@ -101,15 +101,15 @@ fn exclude_without_inputs(graph: &Graph, exclusions: &mut Exclusions) {
 }
 
 /// Rows priced in integers.
-struct FixedPoint {
+struct PricedIntervals {
     /// One unit of cost.
     one: i128,
     /// Cost of computing everything once, and the right sides.
     worth: i128,
-    prices: Prices<i128>,
+    prices: IntervalPrices<i128>,
 }
 
-impl FixedPoint {
+impl PricedIntervals {
     /// `None` where numbers would overflow.
     fn new(graph: &Graph, rows: &[Row], duals: &[f64]) -> Option<Self> {
         let (bits, fixed) = multipliers(graph, rows, duals)?;
@@ -122,8 +122,8 @@ impl FixedPoint {
                 false => y * right,
             };
         }
-        let prices = Prices::new(graph, rows.iter().zip(fixed.iter().copied()));
-        Some(FixedPoint { one, worth, prices })
+        let prices = IntervalPrices::new(graph, rows.iter().zip(fixed.iter().copied()));
+        Some(PricedIntervals { one, worth, prices })
     }
 }
 

@@ -20,13 +20,13 @@ struct TensorPrices<T> {
 
 /// Prices on events, stage boundaries and starts.
 #[derive(Clone, Debug)]
-pub(super) struct Prices<T> {
+pub(super) struct IntervalPrices<T> {
     /// For each gauge in use.
     memory: Vec<BytePrices<T>>,
     tensors: Vec<TensorPrices<T>>,
 }
 
-impl<T: Number> Prices<T> {
+impl<T: Number> IntervalPrices<T> {
     /// Prices of rows with duals. The dual of a count is at least 0; that of a memory row is given as its price of a
     /// byte, at least 0.
     pub fn new<'a>(graph: &Graph, rows: impl Iterator<Item = (&'a Row, T)>) -> Self {
@@ -128,7 +128,7 @@ impl<T: Number> Prices<T> {
         }
         let memory = memory.into_iter();
         let memory = memory.map(|(gauge, priced)| BytePrices::new(gauge, n, priced, T::ZERO));
-        Prices {
+        IntervalPrices {
             memory: memory.collect(),
             tensors,
         }
@@ -142,7 +142,7 @@ impl<T: Number> Prices<T> {
         graph: &Graph,
         exclusions: &Exclusions,
         i: usize,
-        scratch: &mut SweepScratch<T>,
+        scratch: &mut IntervalSweep<T>,
         mut found: impl FnMut(T, Interval),
     ) -> T {
         let n = graph.len();
@@ -263,7 +263,7 @@ fn least<T: Number>(a: Option<T>, b: Option<T>) -> Option<T> {
 
 /// Working memory of a sweep, and what it leaves behind: prices by stage, the tensor's own stage first.
 #[derive(Clone, Debug)]
-pub(super) struct SweepScratch<T> {
+pub(super) struct IntervalSweep<T> {
     /// One unit of cost.
     pub one: T,
     /// What a start is paid.
@@ -278,9 +278,9 @@ pub(super) struct SweepScratch<T> {
     end_then: Vec<Option<T>>,
 }
 
-impl<T: Number> SweepScratch<T> {
+impl<T: Number> IntervalSweep<T> {
     pub fn new(one: T) -> Self {
-        SweepScratch {
+        IntervalSweep {
             one,
             start: Vec::new(),
             best_set: Vec::new(),
@@ -356,8 +356,8 @@ pub(super) fn price(
         }
     });
     let mut out = Priced::new(graph.base_cost() as f64 + worth.sum::<f64>());
-    let prices = Prices::new(graph, priced);
-    let mut scratch = SweepScratch::new(1.0);
+    let prices = IntervalPrices::new(graph, priced);
+    let mut scratch = IntervalSweep::new(1.0);
     let mut own: Vec<Candidate<Interval>> = Vec::new();
     for i in 0..graph.len() {
         own.clear();

@@ -1,6 +1,6 @@
 //! Windows and paths that may carry a violated path memory cut, whatever form it is stated in.
 
-use super::walk::Walk;
+use super::walk::PathDistances;
 use super::{FractionalPoint, PathCut, SeparationSettings};
 use crate::checkmate::Graph;
 
@@ -28,7 +28,7 @@ pub fn walk_memory(
     let backward = graph.first_backward.map_or(n, |f| f as usize);
     let gradients = gradients_alive(graph, backward);
     let mut stays = Stays::new(graph, point, backward);
-    let mut walk = Walk::new(n);
+    let mut walk = PathDistances::new(n);
     let mut out = Vec::new();
     let mut best: Vec<(f64, usize)> = Vec::new();
     for q in 0..n {

@@ -9,7 +9,7 @@ const FAR: f64 = 2.0;
 const NONE: u32 = u32::MAX;
 
 /// Distances from a needed node, for a range of stages.
-pub(super) struct Walk {
+pub(super) struct PathDistances {
     /// First stage of the range and one past the last.
     pub first: usize,
     pub end: usize,
@@ -25,9 +25,9 @@ pub(super) struct Walk {
     heap: BinaryHeap<u32>,
 }
 
-impl Walk {
+impl PathDistances {
     pub fn new(len: usize) -> Self {
-        Walk {
+        PathDistances {
             first: 0,
             end: 0,
             nodes: Vec::new(),
@@ -138,7 +138,7 @@ pub fn separate(
     let stop = 1.0 - settings.violation;
     // A cheap source is worth a little, so that chains of free operators are not forgotten.
     let least_cost = 1e-3 * graph.base_cost() as f64 / n.max(1) as f64;
-    let mut walk = Walk::new(n);
+    let mut walk = PathDistances::new(n);
     let mut found = Vec::new();
     let mut best: Vec<(f64, f64, usize, usize)> = Vec::new();
     for q in 0..n {

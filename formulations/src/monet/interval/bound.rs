@@ -1,6 +1,6 @@
 //! The Lagrangian bound in integers, and what it excludes.
 
-use super::price::{Prices, SweepScratch};
+use super::price::{AtomPrices, AtomSweep};
 use super::{Graph, Row};
 use crate::life::{EXCLUSION_PASSES, Exclusions};
 use remat_solver::price::{most_below, rounded_up};
@@ -18,11 +18,11 @@ pub fn lagrangian_bound(
     rows: &[Row],
     duals: &[f64],
 ) -> u64 {
-    let Some(fixed) = FixedPoint::new(graph, rows, duals) else {
+    let Some(fixed) = PricedAtoms::new(graph, rows, duals) else {
         return graph.base_cost();
     };
     let mut total = fixed.worth;
-    let mut scratch = SweepScratch::new();
+    let mut scratch = AtomSweep::new();
     for i in 0..graph.columns as u32 {
         total += fixed
             .prices
@@ -49,12 +49,12 @@ pub(super) fn exclude(
     duals: &[f64],
     target: u64,
 ) {
-    let Some(fixed) = FixedPoint::new(graph, rows, duals) else {
+    let Some(fixed) = PricedAtoms::new(graph, rows, duals) else {
         return;
     };
     let prices = &fixed.prices;
     let most = most_below(target, fixed.one);
-    let mut scratch = SweepScratch::new();
+    let mut scratch = AtomSweep::new();
     for _ in 0..EXCLUSION_PASSES {
         let before = exclusions.excluded();
         let mut least = vec![0; graph.columns];
@@ -128,15 +128,15 @@ fn exclude_without_inputs(graph: &Graph, exclusions: &mut Exclusions) {
 }
 
 /// Rows priced in integers.
-struct FixedPoint {
+struct PricedAtoms {
     /// One unit of cost.
     one: i128,
     /// Fixed cost and right sides.
     worth: i128,
-    prices: Prices<i128>,
+    prices: AtomPrices<i128>,
 }
 
-impl FixedPoint {
+impl PricedAtoms {
     /// `None` where numbers would overflow.
     fn new(graph: &Graph, rows: &[Row], duals: &[f64]) -> Option<Self> {
         let most = |list: &[super::Start]| {
@@ -178,7 +178,7 @@ impl FixedPoint {
         for (row, y) in rows.iter().zip(&fixed) {
             worth += y * i128::from(row.right);
         }
-        let prices = Prices::new(graph, one, rows.iter().zip(fixed.iter().copied()));
-        Some(FixedPoint { one, worth, prices })
+        let prices = AtomPrices::new(graph, one, rows.iter().zip(fixed.iter().copied()));
+        Some(PricedAtoms { one, worth, prices })
     }
 }

@@ -28,21 +28,21 @@ pub struct Moment {
 }
 
 /// Items of a moment, and their room.
-struct Knapsack<'a> {
+struct MomentKnapsack<'a> {
     graph: &'a Graph,
     /// By stage, what every choice reads.
     read: Vec<BTreeSet<u32>>,
     items: Vec<Item>,
 }
 
-impl<'a> Knapsack<'a> {
+impl<'a> MomentKnapsack<'a> {
     fn new(graph: &'a Graph) -> Self {
         let of_stage = |choices: &Vec<super::Choice>| -> BTreeSet<u32> {
             let first = choices.first().map_or(&[][..], |c| &c.reads);
             let all = |u: &&u32| choices.iter().all(|c| c.reads.contains(u));
             first.iter().filter(all).copied().collect()
         };
-        Knapsack {
+        MomentKnapsack {
             graph,
             read: graph.choices.iter().map(of_stage).collect(),
             items: Vec::new(),
@@ -51,7 +51,7 @@ impl<'a> Knapsack<'a> {
 
     /// Fills it; returns the room. `there` tells how much of each tensor is there, `run` how much of the run or choice.
     fn fill(&mut self, moment: Moment, run: f64, there: impl Fn(usize) -> f64) -> Option<u64> {
-        let Knapsack { graph, read, items } = self;
+        let MomentKnapsack { graph, read, items } = self;
         let Moment {
             stage,
             node,
@@ -114,7 +114,7 @@ impl Point {
     /// backward node.
     pub fn violated_covers(&self, graph: &Graph) -> Vec<(f64, Row)> {
         let mut found = Vec::new();
-        let mut knapsack = Knapsack::new(graph);
+        let mut knapsack = MomentKnapsack::new(graph);
         for t in 0..graph.stages {
             let mut best: Vec<(f64, Row)> = Vec::new();
             let bytes = |i: usize| graph.bytes[i] as f64;

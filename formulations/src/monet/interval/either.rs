@@ -143,7 +143,7 @@ struct Either<'a> {
 }
 
 /// A right side, and what counts with it.
-struct Way {
+struct Alternative {
     right: i64,
     more: i64,
     /// Bytes of `G` that count.
@@ -218,7 +218,7 @@ impl<'a> Either<'a> {
     }
 
     /// What counts with a right side; `need` tells how much of the ways is chosen.
-    fn way(&self, right: i64, need: f64) -> Way {
+    fn way(&self, right: i64, need: f64) -> Alternative {
         let most = match self.cut.stored.len() {
             1 => i64::MAX,
             _ => self.needed,
@@ -242,7 +242,7 @@ impl<'a> Either<'a> {
                 there.push((k, part));
             }
         }
-        Way {
+        Alternative {
             right,
             more,
             there,
@@ -250,7 +250,7 @@ impl<'a> Either<'a> {
         }
     }
 
-    fn row(&self, way: &Way) -> Row {
+    fn row(&self, way: &Alternative) -> Row {
         let Either { graph, cut, .. } = *self;
         let (a, j) = (cut.from, cut.source);
         let mut terms = Vec::new();
