@@ -13,7 +13,7 @@ const SILENCE_SECONDS: f64 = 10.0;
 
 /// Cost and bound at a moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Look {
+pub struct ProgressPoint {
     /// Seconds since the start.
     pub seconds: f64,
     /// Cost of the best plan.
@@ -27,7 +27,7 @@ pub struct Reporter {
     unit: CostUnit,
     base_cost: u64,
     way: Display,
-    looks: Mutex<Vec<Look>>,
+    looks: Mutex<Vec<ProgressPoint>>,
 }
 
 enum Display {
@@ -66,7 +66,7 @@ impl Reporter {
     }
 
     /// Everything new that was seen so far, by time.
-    pub fn looks(&self) -> Vec<Look> {
+    pub fn looks(&self) -> Vec<ProgressPoint> {
         // A panic of another thread while it held the lock leaves a look out at worst.
         self.looks
             .lock()
@@ -79,7 +79,7 @@ impl Reporter {
         };
         let seen = (progress.objective, progress.bound);
         if looks.last().is_none_or(|l| (l.objective, l.bound) != seen) {
-            looks.push(Look {
+            looks.push(ProgressPoint {
                 seconds: progress.seconds,
                 objective: progress.objective,
                 bound: progress.bound,

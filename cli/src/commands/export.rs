@@ -109,7 +109,8 @@ fn build(
             }
         }
         ExportedProgram::Checkmate => {
-            let graph = checkmate::Graph::new(instance, budget_bytes).map_err(too_small)?;
+            let graph =
+                checkmate::CheckmateGraph::new(instance, budget_bytes).map_err(too_small)?;
             let unit_bytes = graph.memory_unit();
             Exported {
                 model: Compact::new(graph, Space::Full).with_memory_rows(),

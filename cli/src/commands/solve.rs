@@ -3,7 +3,7 @@
 use crate::arguments::SolveArguments;
 use crate::draw::progress::{self, ProgressPicture};
 use crate::failure::{Exit, Failure, note};
-use crate::progress::{Look, Reporter};
+use crate::progress::{ProgressPoint, Reporter};
 use crate::{files, interrupt, report, source};
 use remat_formulations::solve::{
     AnyFormulation, Listener, Outcome, Progress, Settings, Solvable, Status, Watching, planned,
@@ -115,7 +115,7 @@ fn draw_progress(
     outcome: &Outcome,
 ) -> Result<String, Failure> {
     let mut looks = reporter.looks();
-    looks.push(Look {
+    looks.push(ProgressPoint {
         seconds: outcome.seconds,
         objective: outcome.cost(),
         bound: outcome.bound,

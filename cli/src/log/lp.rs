@@ -1,6 +1,6 @@
 //! The iteration log of `remat-bb lp`.
 
-use super::{Fields, LogTable};
+use super::{EventFields, LogTable};
 use std::time::{Duration, Instant};
 
 /// Least time between two lines of the same method and phase.
@@ -32,7 +32,7 @@ impl SimplexLog {
 impl LogTable for SimplexLog {
     const TARGET: &'static str = "remat_lp";
 
-    fn text(&mut self, event: &Fields) -> String {
+    fn text(&mut self, event: &EventFields) -> String {
         if event.name != "simplex" {
             return String::new();
         }
@@ -50,7 +50,7 @@ impl LogTable for SimplexLog {
     }
 }
 
-fn line(event: &Fields, time: Duration) -> String {
+fn line(event: &EventFields, time: Duration) -> String {
     let number = |name| event.number(name).unwrap_or(f64::NAN);
     format!(
         "{:>10}  {:<6} {:>1} {:>19.10e}  {:>9} ({:>11.4e})  {:>9} ({:>11.4e}) {:>7.1}s{}\n",

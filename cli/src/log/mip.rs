@@ -1,6 +1,6 @@
 //! The log of `remat-bb mip`.
 
-use super::{Fields, LogTable};
+use super::{EventFields, LogTable};
 
 /// Lines between two headers.
 const PAGE: u32 = 40;
@@ -15,7 +15,7 @@ pub struct SearchLog {
 impl LogTable for SearchLog {
     const TARGET: &'static str = "remat_solver::mip";
 
-    fn text(&mut self, event: &Fields) -> String {
+    fn text(&mut self, event: &EventFields) -> String {
         let number = |name| event.number(name).unwrap_or(f64::NAN);
         match event.name {
             "progress" => self.look(event),
@@ -49,7 +49,7 @@ impl LogTable for SearchLog {
 }
 
 impl SearchLog {
-    fn look(&mut self, event: &Fields) -> String {
+    fn look(&mut self, event: &EventFields) -> String {
         let header = if self.looks.is_multiple_of(PAGE) {
             format!(
                 "{:>10} {:>9} {:>11} {:>12} {:>12} {:>8} {:>9} {:>9}\n",

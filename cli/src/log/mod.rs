@@ -23,7 +23,7 @@ pub trait LogTable: Send + 'static {
     const TARGET: &'static str;
 
     /// The text for an event, line ends included; empty where it is left out.
-    fn text(&mut self, event: &Fields) -> String;
+    fn text(&mut self, event: &EventFields) -> String;
 }
 
 /// Runs `work` and shows its events in a table on standard error, unless `quiet`. Events of other
@@ -36,7 +36,7 @@ pub fn shown<T>(table: impl LogTable, quiet: bool, work: impl FnOnce() -> T) -> 
 }
 
 /// The fields of an event.
-pub struct Fields {
+pub struct EventFields {
     name: &'static str,
     values: Vec<(&'static str, FieldValue)>,
 }
@@ -48,9 +48,9 @@ enum FieldValue {
     Text(String),
 }
 
-impl Fields {
-    fn of(event: &Event<'_>) -> Fields {
-        let mut fields = Fields {
+impl EventFields {
+    fn of(event: &Event<'_>) -> EventFields {
+        let mut fields = EventFields {
             name: event.metadata().name(),
             values: Vec::new(),
         };
@@ -90,7 +90,7 @@ impl Fields {
     }
 }
 
-impl Visit for Fields {
+impl Visit for EventFields {
     fn record_u64(&mut self, field: &Field, value: u64) {
         self.values.push((field.name(), FieldValue::Count(value)));
     }
@@ -129,7 +129,7 @@ impl<T: LogTable> Subscriber for TableWriter<T> {
 
     fn event(&self, event: &Event<'_>) {
         let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = table.text(&Fields::of(event));
+        let text = table.text(&EventFields::of(event));
         let _ = std::io::stderr().write_all(text.as_bytes());
     }
 
@@ -158,7 +158,7 @@ mod tests {
     impl<T: LogTable> LogTable for Kept<T> {
         const TARGET: &'static str = T::TARGET;
 
-        fn text(&mut self, event: &Fields) -> String {
+        fn text(&mut self, event: &EventFields) -> String {
             *self.1.lock().unwrap() += &self.0.text(event);
             String::new()
         }

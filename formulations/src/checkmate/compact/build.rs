@@ -1,7 +1,7 @@
 //! Columns and rows of the retention-edge form.
 
 use super::{Compact, Decision, Entry, Space};
-use crate::checkmate::Graph;
+use crate::checkmate::CheckmateGraph;
 use remat_lp::{ColId, ModelBuilder, Sense};
 
 struct CompactBuilder {
@@ -49,7 +49,7 @@ impl CompactBuilder {
     }
 }
 
-pub(super) fn build(graph: Graph, space: Space) -> Compact {
+pub(super) fn build(graph: CheckmateGraph, space: Space) -> Compact {
     let n = graph.len();
     let backward = match space {
         Space::Rectangular => graph.first_backward.map(|f| f as usize),
@@ -143,7 +143,7 @@ pub(super) fn build(graph: Graph, space: Space) -> Compact {
 /// Columns and known values of `R` and `S`.
 fn decisions(
     b: &mut CompactBuilder,
-    graph: &Graph,
+    graph: &CheckmateGraph,
     backward: Option<usize>,
 ) -> (Vec<Entry>, Vec<Entry>) {
     let n = graph.len();
@@ -185,7 +185,7 @@ fn decisions(
 
 /// The last stage in which each tensor can be of use; where gradients are not recomputed, their inputs are of use only
 /// when they first run.
-fn last_stages(graph: &Graph, backward: Option<usize>) -> Vec<usize> {
+fn last_stages(graph: &CheckmateGraph, backward: Option<usize>) -> Vec<usize> {
     let n = graph.len();
     let mut last: Vec<usize> = (0..n).collect();
     for i in (0..n).rev() {

@@ -7,7 +7,7 @@
 //! of `k` is one item, of the size of all that `k` needs, and its inputs are none. Where `k` is not recomputed the row only says that the others
 //! fit, so it holds at every schedule.
 
-use super::{Graph, Interval, IntervalPoint, Row};
+use super::{CheckmateGraph, Interval, IntervalPoint, Row};
 use remat_solver::price::cover::{Cover, Item, VIOLATION, separate};
 
 /// Covers are looked for at events with at least this share of the capacity in use.
@@ -63,7 +63,7 @@ struct CoverMoment {
 
 impl IntervalPoint {
     /// Violated lifted covers, most violated first.
-    pub fn violated_covers(&self, graph: &Graph) -> Vec<Row> {
+    pub fn violated_covers(&self, graph: &CheckmateGraph) -> Vec<Row> {
         let mut found: Vec<(f64, Row)> = Vec::new();
         let mut there = vec![0.0; graph.len()];
         for moment in self.full(graph).chain(self.made()) {
@@ -93,7 +93,7 @@ impl IntervalPoint {
     }
 
     /// Events that are full.
-    fn full(&self, graph: &Graph) -> impl Iterator<Item = CoverMoment> {
+    fn full(&self, graph: &CheckmateGraph) -> impl Iterator<Item = CoverMoment> {
         let full = FULL * graph.capacity as f64;
         let events = self.violated_memory(graph, 0, full, EVENTS, |_| false);
         events.into_iter().filter_map(|row| match row {
@@ -124,7 +124,7 @@ impl IntervalPoint {
 }
 
 /// What may be there at a moment or not, and the room for it.
-fn knapsack(graph: &Graph, moment: CoverMoment, there: &[f64]) -> (Vec<Item>, u64) {
+fn knapsack(graph: &CheckmateGraph, moment: CoverMoment, there: &[f64]) -> (Vec<Item>, u64) {
     let CoverMoment { stage, node, made } = moment;
     let of_stage = &graph.needs[stage as usize];
     let bytes = |i: u32| graph.bytes[i as usize];

@@ -1,7 +1,7 @@
 //! Prices from duals, and the cheapest intervals of each tensor under them.
 
 use super::byte_prices::BytePrices;
-use super::{Graph, Interval, Quantity, Row, event, starts_between};
+use super::{CheckmateGraph, Interval, Quantity, Row, event, starts_between};
 use crate::life::Exclusions;
 use remat_solver::price::{Candidate, Number, Priced};
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,7 +29,7 @@ pub(super) struct IntervalPrices<T> {
 impl<T: Number> IntervalPrices<T> {
     /// Prices of rows with duals. The dual of a count is at least 0; that of a memory row is given as its price of a
     /// byte, at least 0.
-    pub fn new<'a>(graph: &Graph, rows: impl Iterator<Item = (&'a Row, T)>) -> Self {
+    pub fn new<'a>(graph: &CheckmateGraph, rows: impl Iterator<Item = (&'a Row, T)>) -> Self {
         let n = graph.len();
         let mut memory: BTreeMap<u32, Vec<(u32, u32, T)>> = BTreeMap::new();
         let empty = TensorPrices {
@@ -139,7 +139,7 @@ impl<T: Number> IntervalPrices<T> {
     /// disjoint intervals. What is not permitted is left out.
     pub fn sweep(
         &self,
-        graph: &Graph,
+        graph: &CheckmateGraph,
         exclusions: &Exclusions,
         i: usize,
         scratch: &mut IntervalSweep<T>,
@@ -333,7 +333,7 @@ fn sum<T: Number>(a: Option<T>, b: Option<T>) -> Option<T> {
 /// Prices all intervals of all tensors. Duals are in the instance's unit of cost, those of memory rows per byte and at most
 /// 0. For each tensor at most `per_block` recomputed intervals and the one from the first computation are returned.
 pub(super) fn price(
-    graph: &Graph,
+    graph: &CheckmateGraph,
     exclusions: &Exclusions,
     rows: &[Row],
     duals: &[f64],
@@ -381,7 +381,7 @@ pub(super) fn price(
 }
 
 /// The tensors whose intervals may have a coefficient in a row, each once.
-pub(super) fn uses(graph: &Graph, row: &Row, note: &mut dyn FnMut(u32)) {
+pub(super) fn uses(graph: &CheckmateGraph, row: &Row, note: &mut dyn FnMut(u32)) {
     match row {
         Row::Need { node, .. } => note(*node),
         Row::Input { node, input, .. } => {

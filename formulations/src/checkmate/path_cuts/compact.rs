@@ -1,7 +1,7 @@
 //! The cuts as rows of the retention-edge form.
 
 use super::walk::PathDistances;
-use super::{Found, FractionalPoint, PathCut, PathMemoryCut, SeparationSettings};
+use super::{FractionalPoint, PathCut, PathMemoryCut, SeparationSettings, ViolatedCut};
 use crate::checkmate::compact::{Compact, Entry, Space};
 use remat_lp::{ColId, NewRow};
 use std::collections::BTreeSet;
@@ -63,7 +63,7 @@ pub fn path_cut_row(form: &Compact, cut: &PathCut) -> NewRow {
     NewRow::new(1.0 - constant.., entries)
 }
 
-/// A path memory cut as a row, in units of [`Graph::memory_unit`](crate::checkmate::Graph::memory_unit).
+/// A path memory cut as a row, in units of the [graph](crate::checkmate::CheckmateGraph::memory_unit).
 pub fn memory_cut_row(form: &Compact, cut: &PathMemoryCut) -> NewRow {
     let g = form.graph();
     let unit = g.memory_unit();
@@ -92,7 +92,7 @@ pub fn separate_memory_cuts(
     form: &Compact,
     point: &FractionalPoint,
     settings: &SeparationSettings,
-) -> Vec<Found<PathMemoryCut>> {
+) -> Vec<ViolatedCut<PathMemoryCut>> {
     let g = form.graph();
     let n = g.len();
     let first_stage = match form.space() {
@@ -195,7 +195,7 @@ pub fn separate_memory_cuts(
             other_bytes,
             companions: Vec::new(),
         };
-        out.push(Found {
+        out.push(ViolatedCut {
             cut,
             violation: share,
             score: share,

@@ -1,7 +1,7 @@
 //! The walk backwards from a needed node, for all stages at once.
 
-use super::{Found, FractionalPoint, PathCut, SeparationSettings};
-use crate::checkmate::Graph;
+use super::{FractionalPoint, PathCut, SeparationSettings, ViolatedCut};
+use crate::checkmate::CheckmateGraph;
 use std::collections::BinaryHeap;
 
 /// Not on any path yet.
@@ -63,7 +63,7 @@ impl PathDistances {
     /// Walks back from `needed` over stages `first..end`, leaving nodes with distances of `stop` or more unexpanded.
     pub fn run(
         &mut self,
-        graph: &Graph,
+        graph: &CheckmateGraph,
         point: &FractionalPoint,
         needed: usize,
         stages: std::ops::Range<usize>,
@@ -90,7 +90,7 @@ impl PathDistances {
         }
     }
 
-    fn expand(&mut self, graph: &Graph, point: &FractionalPoint, k: usize, stop: f64) {
+    fn expand(&mut self, graph: &CheckmateGraph, point: &FractionalPoint, k: usize, stop: f64) {
         let width = self.width();
         let i = self.nodes[k];
         let own = self.distances(k);
@@ -129,11 +129,11 @@ impl PathDistances {
 /// Violated path cuts, the most promising first, at most `settings.limit`. Windows start at stage `first_stage` or later
 /// (0 for the full space, the first backward node for the rectangular one).
 pub fn separate(
-    graph: &Graph,
+    graph: &CheckmateGraph,
     point: &FractionalPoint,
     first_stage: usize,
     settings: &SeparationSettings,
-) -> Vec<Found<PathCut>> {
+) -> Vec<ViolatedCut<PathCut>> {
     let n = graph.len();
     let stop = 1.0 - settings.violation;
     // A cheap source is worth a little, so that chains of free operators are not forgotten.
@@ -183,7 +183,7 @@ pub fn separate(
                     from: a as u32,
                     path: walk.path(k, a),
                 };
-                found.push(Found {
+                found.push(ViolatedCut {
                     cut,
                     violation,
                     score,

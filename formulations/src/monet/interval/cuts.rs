@@ -6,7 +6,7 @@
 //! the node `j` at their head too, which no sum of cuts for the single tensors gives.
 
 use super::windows::{Form, memory_cuts};
-use super::{Graph, PathCut, Point, Row};
+use super::{MonetGraph, PathCut, Point, Row};
 use remat_solver::price::SeparationSettings;
 use std::collections::{BTreeSet, BinaryHeap};
 
@@ -27,7 +27,13 @@ struct StageDistances {
 }
 
 impl StageDistances {
-    fn new(graph: &Graph, point: &Point, tensor: u32, last: usize, stop: f64) -> StageDistances {
+    fn new(
+        graph: &MonetGraph,
+        point: &Point,
+        tensor: u32,
+        last: usize,
+        stop: f64,
+    ) -> StageDistances {
         let mut w = StageDistances {
             last,
             nodes: vec![tensor],
@@ -81,7 +87,7 @@ impl StageDistances {
     }
 
     /// Adds the nodes of the path from `node` as seen from stage `a` whose storage counts.
-    fn trace(&self, graph: &Graph, node: u32, a: usize, stored: &mut BTreeSet<u32>) {
+    fn trace(&self, graph: &MonetGraph, node: u32, a: usize, stored: &mut BTreeSet<u32>) {
         let mut at = node;
         loop {
             let k = self.slot[at as usize] as usize;
@@ -126,7 +132,14 @@ impl Target<'_> {
     }
 
     /// The cut, and what it charges for storage.
-    pub fn cut(&self, graph: &Graph, point: &Point, b: usize, a: usize, j: u32) -> (PathCut, f64) {
+    pub fn cut(
+        &self,
+        graph: &MonetGraph,
+        point: &Point,
+        b: usize,
+        a: usize,
+        j: u32,
+    ) -> (PathCut, f64) {
         let mut stored = BTreeSet::new();
         for group in &self.groups {
             let nearest = group
@@ -149,7 +162,7 @@ impl Target<'_> {
 }
 
 fn targets<'a>(
-    graph: &Graph,
+    graph: &MonetGraph,
     point: &Point,
     b: usize,
     walks: &'a [(u32, StageDistances)],
@@ -208,7 +221,7 @@ fn targets<'a>(
 }
 
 /// Violated path cuts and path memory cuts, the most promising of each first.
-pub fn separate_cuts(graph: &Graph, point: &Point, settings: &SeparationSettings) -> Vec<Row> {
+pub fn separate_cuts(graph: &MonetGraph, point: &Point, settings: &SeparationSettings) -> Vec<Row> {
     let stop = 1.0 - settings.violation;
     let units = super::round::units(graph);
     let mut paths: Vec<(f64, PathCut)> = Vec::new();

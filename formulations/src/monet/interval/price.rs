@@ -1,6 +1,6 @@
 //! Prices of atoms from duals, and the cheapest intervals and lives of each tensor under them.
 
-use super::{Graph, Interval, Row, Start, Term, Which};
+use super::{Interval, MonetGraph, Row, StartWay, Term, Which};
 use crate::life::Exclusions;
 use remat_solver::price::{Candidate, Number, Priced};
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ pub(super) struct AtomPrices<T> {
 
 impl<T: Number> AtomPrices<T> {
     /// Prices of rows with duals: at least 0 for counts, at most 0 for memory (per byte), any for equations.
-    pub fn new<'a>(graph: &Graph, one: T, rows: impl Iterator<Item = (&'a Row, T)>) -> Self {
+    pub fn new<'a>(graph: &MonetGraph, one: T, rows: impl Iterator<Item = (&'a Row, T)>) -> Self {
         let width = graph.stages + 2;
         let blank = || vec![T::ZERO; graph.columns * width];
         let mut p = AtomPrices {
@@ -124,14 +124,14 @@ impl<T: Number> AtomPrices<T> {
     /// Reduced costs of the starts of a node in a stage, with their ways: those that fit and are permitted.
     pub fn starts(
         &self,
-        graph: &Graph,
+        graph: &MonetGraph,
         exclusions: &Exclusions,
         node: u32,
         stage: u32,
     ) -> impl Iterator<Item = (T, u16)> {
         let at = node as usize * self.width + stage as usize;
         let at_least = self.at_least.get(&at);
-        let price = move |s: &Start| {
+        let price = move |s: &StartWay| {
             let kind = match s.in_place {
                 true => self.in_place[at],
                 false => self.plain[at],
@@ -160,7 +160,7 @@ impl<T: Number> AtomPrices<T> {
     /// where that is forced. What is not permitted is left out.
     pub fn sweep(
         &self,
-        graph: &Graph,
+        graph: &MonetGraph,
         exclusions: &Exclusions,
         node: u32,
         scratch: &mut AtomSweep<T>,
@@ -250,7 +250,7 @@ impl<T: Number> AtomPrices<T> {
     /// Reduced costs of the permitted choices of a stage, with their ways.
     pub fn choices(
         &self,
-        graph: &Graph,
+        graph: &MonetGraph,
         exclusions: &Exclusions,
         stage: usize,
     ) -> impl Iterator<Item = (T, usize)> {
@@ -263,7 +263,7 @@ impl<T: Number> AtomPrices<T> {
     }
 
     /// The least reduced cost of a choice in a stage with several.
-    pub fn best_choice(&self, graph: &Graph, exclusions: &Exclusions, stage: usize) -> T {
+    pub fn best_choice(&self, graph: &MonetGraph, exclusions: &Exclusions, stage: usize) -> T {
         let all = self.choices(graph, exclusions, stage).map(|c| c.0);
         let best = all.reduce(|a, b| if b < a { b } else { a });
         best.unwrap_or(T::ZERO)
@@ -336,7 +336,7 @@ fn least<T: Number>(a: Option<T>, b: Option<T>) -> Option<T> {
 
 /// Prices all intervals of all tensors at duals in the instance's unit of cost, per byte for memory rows.
 pub(super) fn price(
-    graph: &Graph,
+    graph: &MonetGraph,
     exclusions: &Exclusions,
     rows: &[Row],
     duals: &[f64],

@@ -6,7 +6,7 @@
 
 use super::cuts::Target;
 use super::either::{Beginning, either_way};
-use super::{Graph, Point, Row};
+use super::{MonetGraph, Point, Row};
 use remat_solver::price::SeparationSettings;
 
 /// How far from violated a path memory cut may be to be rounded, as a share of what its source needs.
@@ -50,7 +50,13 @@ struct WindowSource {
 }
 
 impl WindowSource {
-    fn new(graph: &Graph, point: &Point, target: &Target<'_>, b: usize, node: u32) -> WindowSource {
+    fn new(
+        graph: &MonetGraph,
+        point: &Point,
+        target: &Target<'_>,
+        b: usize,
+        node: u32,
+    ) -> WindowSource {
         let made = point.made_before(node as usize);
         let mut best = (f64::NEG_INFINITY, 0);
         let due = |a: usize| {
@@ -72,7 +78,7 @@ impl WindowSource {
 
 /// The windows that end with a stage, at a point.
 struct Windows<'a> {
-    graph: &'a Graph,
+    graph: &'a MonetGraph,
     point: &'a Point,
     target: &'a Target<'a>,
     settings: &'a SeparationSettings,
@@ -195,7 +201,7 @@ impl Windows<'_> {
 
 /// The violated cuts of a target, which the backward node of stage `b` reads. `units` are sizes to round by.
 pub(super) fn memory_cuts(
-    graph: &Graph,
+    graph: &MonetGraph,
     point: &Point,
     b: usize,
     target: &Target<'_>,
