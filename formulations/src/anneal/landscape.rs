@@ -10,7 +10,8 @@ use remat_lp::random::Xoshiro256;
 
 /// Where a run stands: retained sets with what follows from them, and ways to go on.
 ///
-/// Single flips are enough for a program: what has a default makes runs faster, or takes them further.
+/// Single flips are enough for a program: what has a default makes runs faster, or takes them
+/// further.
 pub trait Walk {
     /// One in so many steps is a [`leap`](Walk::leap), if any is.
     const LEAP: Option<u32> = None;
