@@ -1,8 +1,8 @@
 //! A program from outside: *keep or recompute*, solved by the front door through public interfaces.
 //!
 //! Each tensor of the forward pass is kept until the backward pass, which takes its bytes all the
-//! time, or computed once more, which takes its cost. What has no inputs is kept in any case. So the
-//! program is a knapsack: simple enough for brute force, and a start for a program of one's own.
+//! time, or computed once more, which takes its cost. What has no inputs is kept in any case. So
+//! the program is a knapsack: simple enough for brute force, and a start for one's own.
 //!
 //! | module | concept |
 //! |---|---|
