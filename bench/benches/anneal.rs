@@ -3,7 +3,7 @@
 #![allow(missing_docs)] // criterion_group! makes an undocumented public function
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use remat_formulations::anneal::{Chain, ChainSettings, Graph, Observer};
+use remat_formulations::anneal::{Chain, ChainSettings, CheckmateLandscape, Observer};
 use remat_instances::schedule::CheckmateSchedule;
 use remat_instances::{simulate, zoo};
 use remat_lp::random::Xoshiro256;
@@ -30,7 +30,7 @@ fn moves(c: &mut Criterion) {
         let peak = simulate::checkmate(&instance, &start)
             .expect("executable")
             .peak_bytes;
-        let graph = Graph::new(&instance, peak / 10 * 6);
+        let graph = CheckmateLandscape::new(&instance, peak / 10 * 6);
         let run = |moves: &Moves| {
             let mut chain = Chain::new(&graph, &start.retained, Xoshiro256::new(1, 0));
             let settings = ChainSettings {

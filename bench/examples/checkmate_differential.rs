@@ -9,7 +9,7 @@
 use remat_bb::report::Table;
 use remat_bench::optimum::{Answer, by_highs};
 use remat_formulations::bound::smallest_budget;
-use remat_formulations::checkmate::Graph;
+use remat_formulations::checkmate::CheckmateGraph;
 use remat_formulations::checkmate::compact::{Compact, Space};
 use remat_formulations::checkmate::original::{Original, Stages};
 use remat_formulations::solve::Status;
@@ -31,7 +31,7 @@ const RESTRICTED: &str = "restricted";
 const HIGHS: &str = "HiGHS";
 
 fn by_tree(instance: &Instance, budget: u64, cuts: bool) -> Answer {
-    let graph = Arc::new(Graph::new(instance, budget).map_err(|e| e.to_string())?);
+    let graph = Arc::new(CheckmateGraph::new(instance, budget).map_err(|e| e.to_string())?);
     let mut root = RootSettings::default();
     let mut settings = TreeSettings {
         gap: 0.0,
@@ -98,7 +98,7 @@ fn instance(seed: u64, least: usize, most: usize) -> (Instance, u64) {
 fn answers(instance: &Instance, budget: u64) -> Result<Vec<(&'static str, Answer)>, String> {
     let original = Original::new(instance, budget, Stages::FrontierAdvancing, 1.0);
     let original = original.map_err(|e| e.to_string())?;
-    let graph = Graph::new(instance, budget).map_err(|e| e.to_string())?;
+    let graph = CheckmateGraph::new(instance, budget).map_err(|e| e.to_string())?;
     let form = |space| Compact::new(graph.clone(), space).with_memory_rows();
     let full = form(Space::Full);
     let mut all = vec![

@@ -11,7 +11,7 @@
 
 use remat_bb::report::Table;
 use remat_bench::optimum::{Answer as Optimum, by_highs};
-use remat_formulations::monet::interval::Graph;
+use remat_formulations::monet::interval::MonetGraph;
 use remat_formulations::monet::original::{Decision, Original};
 use remat_formulations::solve::{Settings, Status};
 use remat_instances::Instance;
@@ -34,10 +34,10 @@ const ENUMERATED_COLUMNS: usize = 6;
 const HIGHS_SECONDS: f64 = 60.0;
 
 /// Reports the costs of integral points of the tree.
-struct Integral<'a>(&'a Graph);
+struct Integral<'a>(&'a MonetGraph);
 
-impl PrimalHeuristic<Graph> for Integral<'_> {
-    fn run(&self, visited: Vec<Visited<Graph>>, incumbents: &Incumbents<Graph>) -> u64 {
+impl PrimalHeuristic<MonetGraph> for Integral<'_> {
+    fn run(&self, visited: Vec<Visited<MonetGraph>>, incumbents: &Incumbents<MonetGraph>) -> u64 {
         for v in visited.into_iter().filter(|v| v.integral) {
             incumbents.found(v.point.rounded(self.0).1);
         }
@@ -68,7 +68,7 @@ fn budget(instance: &Instance, numbers: &mut Numbers) -> Result<u64, Box<dyn std
 }
 
 fn by_tree(instance: &Instance, budget: u64) -> Result<(Option<u64>, u64), String> {
-    let graph = Arc::new(Graph::new(instance, budget).map_err(|e| e.to_string())?);
+    let graph = Arc::new(MonetGraph::new(instance, budget).map_err(|e| e.to_string())?);
     let incumbents = Incumbents::default();
     let root = Root::solve(graph.clone(), &RootSettings::default(), None, &incumbents);
     let settings = TreeSettings {

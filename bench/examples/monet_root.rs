@@ -5,7 +5,7 @@
 //! With `--tree`, branch, price and cut follows the root; the objective of the logged run is the cost to beat;
 //! the tree ends after so many pivots, those of the root included.
 
-use remat_formulations::monet::interval::Graph;
+use remat_formulations::monet::interval::MonetGraph;
 use remat_solver::price::{Incumbents, Root, RootSettings, TreeSettings, search};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -68,7 +68,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let instance = remat_instances::read(path)?;
         let bytes = (budget.parse::<f64>()? * (1u64 << 30) as f64) as u64;
         let clock = Instant::now();
-        let graph = Arc::new(Graph::new(&instance, bytes)?);
+        let graph = Arc::new(MonetGraph::new(&instance, bytes)?);
         if tree {
             let incumbents = Incumbents::default();
             incumbents.found(field[10].parse::<f64>()? as u64);

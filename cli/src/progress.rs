@@ -13,7 +13,7 @@ const SILENCE_SECONDS: f64 = 10.0;
 
 /// Cost and bound at a moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Look {
+pub struct ProgressPoint {
     /// Seconds since the start.
     pub seconds: f64,
     /// Cost of the best plan.
@@ -26,11 +26,11 @@ pub struct Look {
 pub struct Reporter {
     unit: CostUnit,
     base_cost: u64,
-    way: Way,
-    looks: Mutex<Vec<Look>>,
+    way: Display,
+    looks: Mutex<Vec<ProgressPoint>>,
 }
 
-enum Way {
+enum Display {
     Quiet,
     Bar(ProgressBar, Option<Duration>),
     Lines(Mutex<Last>),
@@ -47,11 +47,11 @@ impl Reporter {
     /// A reporter; with a time limit a terminal shows how much of it is over.
     pub fn new(quiet: bool, unit: CostUnit, base_cost: u64, limit: Option<Duration>) -> Self {
         let way = if quiet {
-            Way::Quiet
+            Display::Quiet
         } else if std::io::stderr().is_terminal() {
-            Way::Bar(bar(limit), limit)
+            Display::Bar(bar(limit), limit)
         } else {
-            Way::Lines(Mutex::new(Last {
+            Display::Lines(Mutex::new(Last {
                 seconds: f64::NEG_INFINITY,
                 objective: None,
                 bound: 0,
@@ -66,7 +66,7 @@ impl Reporter {
     }
 
     /// Everything new that was seen so far, by time.
-    pub fn looks(&self) -> Vec<Look> {
+    pub fn looks(&self) -> Vec<ProgressPoint> {
         // A panic of another thread while it held the lock leaves a look out at worst.
         self.looks
             .lock()
@@ -79,7 +79,7 @@ impl Reporter {
         };
         let seen = (progress.objective, progress.bound);
         if looks.last().is_none_or(|l| (l.objective, l.bound) != seen) {
-            looks.push(Look {
+            looks.push(ProgressPoint {
                 seconds: progress.seconds,
                 objective: progress.objective,
                 bound: progress.bound,
@@ -96,8 +96,8 @@ impl Reporter {
     pub fn update_named(&self, name: &str, progress: &Progress) {
         self.remember(progress);
         match &self.way {
-            Way::Quiet => {}
-            Way::Bar(bar, limit) => {
+            Display::Quiet => {}
+            Display::Bar(bar, limit) => {
                 if limit.is_some() {
                     bar.set_position((progress.seconds * 1000.0) as u64);
                 } else {
@@ -105,7 +105,7 @@ impl Reporter {
                 }
                 bar.set_message(format!("{name}{}", self.text(progress)));
             }
-            Way::Lines(last) => {
+            Display::Lines(last) => {
                 // A panic of another thread while it held the lock leaves a line unsaid at worst.
                 let Ok(mut last) = last.lock() else { return };
                 let news = (last.objective, last.bound) != (progress.objective, progress.bound);
@@ -133,7 +133,7 @@ impl Reporter {
 
     /// Takes the line off a terminal.
     pub fn finish(&self) {
-        if let Way::Bar(bar, _) = &self.way {
+        if let Display::Bar(bar, _) = &self.way {
             bar.finish_and_clear();
         }
     }

@@ -120,13 +120,13 @@ pub fn knapsack_bound(instance: &Instance, budget_bytes: u64) -> Result<CostBoun
 }
 
 /// A minimum knapsack: choose items of total size at least `demand` at least cost. Items stand by rising cost per byte.
-struct Knapsack {
+struct MinimumKnapsack {
     demand: u64,
     items: Vec<(u64, u64)>,
 }
 
 /// What must make room when `b` runs for the first time.
-fn items_at(instance: &Instance, budget_bytes: u64, b: NodeId) -> Knapsack {
+fn items_at(instance: &Instance, budget_bytes: u64, b: NodeId) -> MinimumKnapsack {
     let node = instance.node(b);
     let mut room =
         budget_bytes - instance.static_bytes() - node.output_bytes - node.workspace_bytes();
@@ -146,14 +146,14 @@ fn items_at(instance: &Instance, budget_bytes: u64, b: NodeId) -> Knapsack {
         .collect();
     let total: u64 = items.iter().map(|i| i.0).sum();
     items.sort_by(|a, b| (a.1 as u128 * b.0 as u128).cmp(&(b.1 as u128 * a.0 as u128)));
-    Knapsack {
+    MinimumKnapsack {
         demand: total.saturating_sub(room),
         items,
     }
 }
 
 /// Linear relaxation, rounded up.
-fn relaxed(knapsack: &Knapsack) -> u64 {
+fn relaxed(knapsack: &MinimumKnapsack) -> u64 {
     relaxed_from(&knapsack.items, knapsack.demand)
 }
 
@@ -174,8 +174,8 @@ fn relaxed_from(items: &[(u64, u64)], demand: u64) -> u64 {
 }
 
 /// The optimum by depth-first search, or the relaxation where that takes too long.
-fn exact(knapsack: &Knapsack) -> u64 {
-    let mut search = Search {
+fn exact(knapsack: &MinimumKnapsack) -> u64 {
+    let mut search = KnapsackSearch {
         items: &knapsack.items,
         best: greedy(knapsack),
         nodes: 0,
@@ -197,7 +197,7 @@ fn suffix_bytes(items: &[(u64, u64)]) -> Vec<u64> {
     sum
 }
 
-fn greedy(knapsack: &Knapsack) -> u64 {
+fn greedy(knapsack: &MinimumKnapsack) -> u64 {
     let (mut left, mut cost) = (knapsack.demand, 0);
     for &(bytes, item_cost) in &knapsack.items {
         if left == 0 {
@@ -209,7 +209,7 @@ fn greedy(knapsack: &Knapsack) -> u64 {
     cost
 }
 
-struct Search<'a> {
+struct KnapsackSearch<'a> {
     items: &'a [(u64, u64)],
     best: u64,
     nodes: u32,
@@ -217,7 +217,7 @@ struct Search<'a> {
     slack: Vec<u64>,
 }
 
-impl Search<'_> {
+impl KnapsackSearch<'_> {
     /// Takes, then leaves, item `k`; prunes by the relaxation of the rest. Depth is the number of items taken or left,
     /// so an explicit stack keeps long lists off the call stack.
     fn visit(&mut self, k: usize, demand: u64, cost: u64) {
@@ -296,7 +296,7 @@ mod tests {
             let demand = next(total + 1);
             let mut sorted = items.clone();
             sorted.sort_by(|a, b| (a.1 * b.0).cmp(&(b.1 * a.0)));
-            let knapsack = Knapsack {
+            let knapsack = MinimumKnapsack {
                 demand,
                 items: sorted,
             };

@@ -112,7 +112,7 @@ fn least_cost(instance: &Instance, semantics: Semantics, id: NodeId) -> u64 {
 /// The [`ReplayError`] of [`simulate::plan`] for a plan that cannot be executed.
 pub fn explain(instance: &Instance, plan: &Plan) -> Result<Explanation, ReplayError> {
     let replay = simulate::plan(instance, plan)?;
-    let mut reader = Reader::new(instance, &replay);
+    let mut reader = PlanReader::new(instance, &replay);
     for step in &plan.steps {
         reader.step(*step);
     }
@@ -161,7 +161,7 @@ pub fn explain(instance: &Instance, plan: &Plan) -> Result<Explanation, ReplayEr
 }
 
 #[derive(Clone, Default)]
-struct Tensor {
+struct TensorHistory {
     runs: usize,
     /// Implementation and cost of the first computation.
     first: Option<(usize, u64)>,
@@ -176,21 +176,21 @@ struct Tensor {
     unread: bool,
 }
 
-struct Reader<'a> {
+struct PlanReader<'a> {
     instance: &'a Instance,
     replay: &'a Replay,
     order: Vec<NodeId>,
-    tensors: Vec<Tensor>,
+    tensors: Vec<TensorHistory>,
     holds: BTreeMap<crate::plan::Register, NodeId>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> PlanReader<'a> {
     fn new(instance: &'a Instance, replay: &'a Replay) -> Self {
-        Reader {
+        PlanReader {
             instance,
             replay,
             order: Vec::with_capacity(replay.computations),
-            tensors: vec![Tensor::default(); instance.len()],
+            tensors: vec![TensorHistory::default(); instance.len()],
             holds: BTreeMap::new(),
         }
     }

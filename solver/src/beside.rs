@@ -6,12 +6,12 @@ use std::thread::{self, ScopedJoinHandle, Thread};
 use std::time::Duration;
 
 /// Ends the ticking when dropped, by a panic of the work too.
-struct End<'a> {
+struct EndOnDrop<'a> {
     over: &'a AtomicBool,
     ticker: Thread,
 }
 
-impl Drop for End<'_> {
+impl Drop for EndOnDrop<'_> {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Release);
         self.ticker.unpark();
@@ -52,7 +52,7 @@ pub fn beside<R>(
                 nap = (nap * 2).min(longest);
             }
         });
-        let end = End {
+        let end = EndOnDrop {
             over: &over,
             ticker: ticker.thread().clone(),
         };

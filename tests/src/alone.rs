@@ -1,6 +1,6 @@
 //! Branch, price and cut on its own: the tree has to find every schedule itself.
 
-use remat_formulations::checkmate::Graph;
+use remat_formulations::checkmate::CheckmateGraph;
 use remat_instances::Instance;
 use remat_instances::schedule::CheckmateSchedule;
 use remat_instances::simulate;
@@ -9,13 +9,13 @@ use remat_solver::price::{Incumbents, PrimalHeuristic, Visited};
 /// Keeps the cheapest of the rounded relaxations that fit as they are.
 pub struct Alone<'a> {
     instance: &'a Instance,
-    graph: &'a Graph,
+    graph: &'a CheckmateGraph,
     budget_bytes: u64,
 }
 
 impl<'a> Alone<'a> {
     /// `graph` is that of the instance under the budget.
-    pub fn new(instance: &'a Instance, graph: &'a Graph, budget_bytes: u64) -> Self {
+    pub fn new(instance: &'a Instance, graph: &'a CheckmateGraph, budget_bytes: u64) -> Self {
         Alone {
             instance,
             graph,
@@ -24,8 +24,12 @@ impl<'a> Alone<'a> {
     }
 }
 
-impl PrimalHeuristic<Graph> for Alone<'_> {
-    fn run(&self, visited: Vec<Visited<Graph>>, incumbents: &Incumbents<Graph>) -> u64 {
+impl PrimalHeuristic<CheckmateGraph> for Alone<'_> {
+    fn run(
+        &self,
+        visited: Vec<Visited<CheckmateGraph>>,
+        incumbents: &Incumbents<CheckmateGraph>,
+    ) -> u64 {
         for v in visited {
             let retained = v.point.rounded(self.graph, 0.5);
             let schedule = CheckmateSchedule::cheapest(self.instance, retained);

@@ -1,6 +1,6 @@
 //! The annealing against the simulator and against enumeration.
 
-use remat_formulations::anneal::{Flip, Graph, State};
+use remat_formulations::anneal::{CheckmateLandscape, CheckmateState, Flip};
 use remat_formulations::bound;
 use remat_formulations::solve::{Outcome, Settings, Status};
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
@@ -19,7 +19,7 @@ fn run(
 }
 
 /// A flip anywhere, of any range.
-fn any_flip(graph: &Graph, state: &State<'_>, numbers: &mut Numbers) -> Flip {
+fn any_flip(graph: &CheckmateLandscape, state: &CheckmateState<'_>, numbers: &mut Numbers) -> Flip {
     let to = 1 + numbers.below(graph.n as u64 - 1);
     let tensor = numbers.below(to);
     let keep = !state.is_kept(tensor as usize, to as usize);
@@ -38,8 +38,8 @@ fn any_flip(graph: &Graph, state: &State<'_>, numbers: &mut Numbers) -> Flip {
 
 /// Tries a few flips one after another, and takes them back.
 fn tried_flips_leave_no_trace(
-    graph: &Graph,
-    state: &mut State<'_>,
+    graph: &CheckmateLandscape,
+    state: &mut CheckmateState<'_>,
     numbers: &mut Numbers,
     what: &str,
 ) {
@@ -50,12 +50,13 @@ fn tried_flips_leave_no_trace(
         state.try_out(tried[tried.len() - 1]);
     }
     tried.iter().rev().for_each(|flip| state.take_back(*flip));
-    let all = |s: &State<'_>| (s.cost(), s.excess(), s.retained());
+    let all = |s: &CheckmateState<'_>| (s.cost(), s.excess(), s.retained());
     assert_eq!(all(state), all(&before), "{what}");
     for t in 0..graph.n {
         assert_eq!(state.peak(t), before.peak(t), "{what}, stage {t}");
         assert_eq!(state.touched(t), before.touched(t), "{what}, stage {t}");
-        let touches = |s: &State<'_>| (0..graph.n).map(|i| s.next_touch(i, t)).collect::<Vec<_>>();
+        let touches =
+            |s: &CheckmateState<'_>| (0..graph.n).map(|i| s.next_touch(i, t)).collect::<Vec<_>>();
         assert_eq!(touches(state), touches(&before), "{what}, stage {t}");
     }
 }
@@ -70,8 +71,8 @@ fn incremental_state_equals_the_replay() {
         } else {
             graphs::general(5 + (seed as usize * 7 % 90), &mut numbers)
         };
-        let graph = Graph::new(&instance, 40 + numbers.below(100));
-        let mut state = State::new(
+        let graph = CheckmateLandscape::new(&instance, 40 + numbers.below(100));
+        let mut state = CheckmateState::new(
             &graph,
             &CheckmateSchedule::checkpoint_all(&instance).retained,
         );

@@ -1,7 +1,7 @@
 //! The retention-edge form: its points are the schedules, its relaxation has the published values.
 
 use remat_formulations::checkmate::compact::{Compact, LazySettings, Space, solve_lazily};
-use remat_formulations::checkmate::graph::Graph;
+use remat_formulations::checkmate::graph::CheckmateGraph;
 use remat_instances::Instance;
 use remat_instances::schedule::{Schedule, ScheduleFile};
 use remat_instances::simulate;
@@ -45,7 +45,7 @@ fn points_of_schedules_satisfy_the_rows_and_load_memory_as_the_replay_does() {
             _ => training(1 + size / 2, &mut numbers),
         };
         let schedule = random_schedule(&instance, &mut numbers);
-        let graph = Graph::new(&instance, ample(&instance)).unwrap();
+        let graph = CheckmateGraph::new(&instance, ample(&instance)).unwrap();
         let clean = graph.cleaned(&schedule);
         let dirty = simulate::checkmate(&instance, &schedule).unwrap();
         let replay = simulate::checkmate(&instance, &clean).unwrap();
@@ -91,7 +91,7 @@ fn violations_found_by_the_sweep_are_those_of_the_rows() {
             0 => general(7, &mut numbers),
             _ => training(4, &mut numbers),
         };
-        let graph = Graph::new(&instance, ample(&instance) / 3);
+        let graph = CheckmateGraph::new(&instance, ample(&instance) / 3);
         let Ok(graph) = graph else { continue };
         for space in [Space::Full, Space::Rectangular] {
             let form = Compact::new(graph.clone(), space);
@@ -140,7 +140,7 @@ fn lazy_rows_give_the_value_of_all_rows_and_a_bound_below_the_optimum() {
         };
         let budget = tight_budget(&instance, 10, &mut numbers);
         let optimum = brute::optimum(&instance, budget);
-        let graph = Graph::new(&instance, budget).unwrap();
+        let graph = CheckmateGraph::new(&instance, budget).unwrap();
         let form = Compact::new(graph, Space::Full);
         let lazy = solve_lazily(&form, &LazySettings::default()).unwrap();
         match (&lazy.outcome, complete(&form).solve()) {
@@ -187,7 +187,7 @@ fn relaxations_of_published_instances_have_the_known_values() {
         ("vgg16_176_normal", 8.0, 253755.0),
     ] {
         let Some(instance) = zoo(name) else { return };
-        let graph = Graph::new(&instance, (gib * GIB) as u64).unwrap();
+        let graph = CheckmateGraph::new(&instance, (gib * GIB) as u64).unwrap();
         let form = Compact::new(graph, Space::Rectangular);
         let lazy = solve_lazily(&form, &LazySettings::default()).unwrap();
         let found = lazy.outcome.optimal().unwrap().objective;
@@ -219,7 +219,7 @@ fn published_optimal_schedules_are_points_of_the_rectangular_space() {
         let Schedule::Checkmate(schedule) = &document.schedule else {
             continue;
         };
-        let graph = Graph::new(&instance, document.budget_bytes.unwrap()).unwrap();
+        let graph = CheckmateGraph::new(&instance, document.budget_bytes.unwrap()).unwrap();
         let form = Compact::new(graph, Space::Rectangular);
         let x = form
             .point(schedule)

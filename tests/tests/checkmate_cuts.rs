@@ -1,7 +1,7 @@
 //! Path cuts and path memory cuts hold at every schedule that fits, and lift the bounds as published.
 
 use remat_formulations::checkmate::compact::{Compact, LazySettings, Space, solve_lazily};
-use remat_formulations::checkmate::graph::Graph;
+use remat_formulations::checkmate::graph::CheckmateGraph;
 use remat_formulations::checkmate::path_cuts::{
     FractionalPoint, SeparationSettings, memory_cut_row, path_cut_row, point_of, separate,
     separate_memory_cuts,
@@ -64,7 +64,7 @@ fn path_cuts_hold_at_every_schedule_of_small_graphs() {
             _ => training(2, &mut numbers),
         };
         let n = instance.len();
-        let graph = Graph::new(&instance, 1 << 40).unwrap();
+        let graph = CheckmateGraph::new(&instance, 1 << 40).unwrap();
         let found = separate(&graph, &random_point(n, &mut numbers), 0, &ALL);
         for f in &found {
             assert!(f.cut.is_valid(&graph), "{:?}", f.cut);
@@ -107,7 +107,7 @@ fn cuts_hold_at_random_schedules_and_as_rows() {
             .map(|s| simulate::checkmate(&instance, s).unwrap().peak_bytes)
             .collect();
         let budget = *peaks.iter().min().unwrap() + numbers.below(5);
-        let Ok(graph) = Graph::new(&instance, budget) else {
+        let Ok(graph) = CheckmateGraph::new(&instance, budget) else {
             continue;
         };
         for space in [Space::Full, Space::Rectangular] {
@@ -172,7 +172,7 @@ fn root_bounds_with_cuts_reach_the_known_values_and_spare_the_published_schedule
         ("vgg16_176_normal", 8, 255828.0, 253755.0, 5),
     ] {
         let Some(instance) = zoo(name) else { return };
-        let graph = Graph::new(&instance, gib << 30).unwrap();
+        let graph = CheckmateGraph::new(&instance, gib << 30).unwrap();
         let form = Compact::new(graph.clone(), Space::Rectangular);
         let path = folder
             .join("solutions")

@@ -1,6 +1,6 @@
 //! The interval form: its rows hold at every schedule, its bounds are below every optimum and reach the known values.
 
-use remat_formulations::checkmate::graph::Graph;
+use remat_formulations::checkmate::graph::CheckmateGraph;
 use remat_formulations::checkmate::interval::{
     Interval, IntervalPoint, Row, lagrangian_bound, root_bound,
 };
@@ -22,7 +22,7 @@ fn random_instance(round: usize, numbers: &mut Numbers) -> Instance {
 }
 
 /// All rows of a graph but cuts.
-fn all_rows(graph: &Graph) -> Vec<Row> {
+fn all_rows(graph: &CheckmateGraph) -> Vec<Row> {
     let mut rows = Vec::new();
     for t in 0..graph.len() as u32 {
         for k in 0..=t {
@@ -53,7 +53,11 @@ fn all_rows(graph: &Graph) -> Vec<Row> {
 }
 
 /// A combination of schedules with most intervals thinned out, so that it is no schedule's neighbour.
-fn thinned(graph: &Graph, schedules: &[CheckmateSchedule], numbers: &mut Numbers) -> IntervalPoint {
+fn thinned(
+    graph: &CheckmateGraph,
+    schedules: &[CheckmateSchedule],
+    numbers: &mut Numbers,
+) -> IntervalPoint {
     let mut all: Vec<Interval> = schedules
         .iter()
         .flat_map(|s| Interval::of_schedule(graph, s))
@@ -74,7 +78,7 @@ fn thinned(graph: &Graph, schedules: &[CheckmateSchedule], numbers: &mut Numbers
 }
 
 /// The point half way between schedules.
-fn average(graph: &Graph, schedules: &[CheckmateSchedule]) -> IntervalPoint {
+fn average(graph: &CheckmateGraph, schedules: &[CheckmateSchedule]) -> IntervalPoint {
     let share = 1.0 / schedules.len() as f64;
     let all = schedules
         .iter()
@@ -102,7 +106,7 @@ fn rows_and_cuts_hold_at_every_schedule_that_fits() {
         let mut peaks: Vec<u64> = schedules.iter().map(&peak).collect();
         peaks.sort_unstable();
         let budget = peaks[3 + round % 6];
-        let Ok(graph) = Graph::new(&instance, budget) else {
+        let Ok(graph) = CheckmateGraph::new(&instance, budget) else {
             continue;
         };
         let mut rows = all_rows(&graph);
@@ -209,7 +213,7 @@ fn full_events_are_found_where_the_rows_say_so_worst_first() {
             .collect();
         let peak = |s: &CheckmateSchedule| simulate::checkmate(&instance, s).unwrap().peak_bytes;
         let budget = schedules.iter().map(peak).max().unwrap();
-        let graph = Graph::new(&instance, budget).unwrap();
+        let graph = CheckmateGraph::new(&instance, budget).unwrap();
         let point = thinned(&graph, &schedules, &mut numbers);
         let limit = graph.capacity as f64 * (1 + numbers.below(9)) as f64 / 10.0;
         for gauge in 0..graph.gauges.len() as u32 {
@@ -265,7 +269,7 @@ fn lagrangian_bounds_hold_for_any_duals() {
         let Some(optimum) = brute::optimum(&instance, budget) else {
             continue;
         };
-        let graph = Graph::new(&instance, budget).unwrap();
+        let graph = CheckmateGraph::new(&instance, budget).unwrap();
         let root = root_bound(&instance, budget, &RootSettings::default()).unwrap();
         let everything = Exclusions::none(graph.extent());
         let (rows, best): (Vec<Row>, Vec<f64>) = root.proof.into_iter().unzip();
@@ -340,7 +344,7 @@ fn intervals_of_schedules_change_nothing_but_the_way() {
         let instance = random_instance(round, &mut numbers);
         let schedule = random_schedule(&instance, &mut numbers);
         let replay = simulate::checkmate(&instance, &schedule).unwrap();
-        let graph = Arc::new(Graph::new(&instance, replay.peak_bytes).unwrap());
+        let graph = Arc::new(CheckmateGraph::new(&instance, replay.peak_bytes).unwrap());
         let settings = RootSettings {
             cut_rounds: 0,
             purge_age: [1, 3][round % 2],

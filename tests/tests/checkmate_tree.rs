@@ -1,7 +1,7 @@
 //! Branch, price and cut against enumeration: with no help from annealing, so that the tree has to find the optimum itself.
 
 use remat_check::proof::{Claim, parse, tree as checker};
-use remat_formulations::checkmate::Graph;
+use remat_formulations::checkmate::CheckmateGraph;
 use remat_formulations::checkmate::interval::tree_proof;
 use remat_formulations::solve::{BoundProof, Settings, Status};
 use remat_instances::Instance;
@@ -19,7 +19,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-fn tree(instance: &Instance, budget_bytes: u64, round: usize) -> (TreeOutcome<Graph>, Option<u64>) {
+fn tree(
+    instance: &Instance,
+    budget_bytes: u64,
+    round: usize,
+) -> (TreeOutcome<CheckmateGraph>, Option<u64>) {
     tree_of(instance, budget_bytes, round, u64::MAX)
 }
 
@@ -29,8 +33,8 @@ fn tree_of(
     budget_bytes: u64,
     round: usize,
     nodes: u64,
-) -> (TreeOutcome<Graph>, Option<u64>) {
-    let graph = Arc::new(Graph::new(instance, budget_bytes).unwrap());
+) -> (TreeOutcome<CheckmateGraph>, Option<u64>) {
+    let graph = Arc::new(CheckmateGraph::new(instance, budget_bytes).unwrap());
     let root = RootSettings {
         cut_rounds: [40, 0, 2][round % 3],
         purge_age: [10, 1, 0][round / 3 % 3],
@@ -72,8 +76,12 @@ struct Onwards<'a> {
     stop: Arc<AtomicBool>,
 }
 
-impl PrimalHeuristic<Graph> for Onwards<'_> {
-    fn run(&self, visited: Vec<Visited<Graph>>, incumbents: &Incumbents<Graph>) -> u64 {
+impl PrimalHeuristic<CheckmateGraph> for Onwards<'_> {
+    fn run(
+        &self,
+        visited: Vec<Visited<CheckmateGraph>>,
+        incumbents: &Incumbents<CheckmateGraph>,
+    ) -> u64 {
         let work = self.alone.run(visited, incumbents);
         let best = incumbents.best().unwrap_or(u64::MAX) as f64;
         if incumbents.bound() as f64 >= (1.0 - self.gap) * best {
@@ -96,7 +104,7 @@ fn beyond_its_gap_the_tree_comes_to_the_optimum() {
         let Some(optimum) = brute::optimum(&instance, budget) else {
             continue;
         };
-        let graph = Arc::new(Graph::new(&instance, budget).unwrap());
+        let graph = Arc::new(CheckmateGraph::new(&instance, budget).unwrap());
         let [at_once, soon, on] = [1, 4, u32::MAX].map(|times| {
             // Little is left to branch on otherwise.
             let stop = Arc::new(AtomicBool::new(false));
@@ -208,8 +216,8 @@ fn schedules_of_the_last_nodes_count_when_the_limit_of_nodes_ends_the_search() {
 }
 
 /// The proof of a tree as text.
-fn proof(instance: &Instance, budget: u64, outcome: &TreeOutcome<Graph>) -> BoundProof {
-    let graph = Graph::new(instance, budget).unwrap();
+fn proof(instance: &Instance, budget: u64, outcome: &TreeOutcome<CheckmateGraph>) -> BoundProof {
+    let graph = CheckmateGraph::new(instance, budget).unwrap();
     tree_proof(instance, budget, &graph, outcome.proof.as_ref().unwrap())
 }
 

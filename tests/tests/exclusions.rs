@@ -1,6 +1,6 @@
 //! What duals exclude below a target is in no schedule below it.
 
-use remat_formulations::checkmate::graph::Graph;
+use remat_formulations::checkmate::graph::CheckmateGraph;
 use remat_formulations::checkmate::interval::{Interval, lagrangian_bound, root_bound};
 use remat_formulations::monet::interval as monet;
 use remat_formulations::solve::Settings;
@@ -57,7 +57,7 @@ fn random_schedules_of_checkmate_stay_permitted_below_their_cost() {
             .collect();
         schedules.sort_by_key(|s| s.0.peak_bytes);
         let budget = schedules[3 + round % 6].0.peak_bytes;
-        let Ok(graph) = Graph::new(&instance, budget) else {
+        let Ok(graph) = CheckmateGraph::new(&instance, budget) else {
             continue;
         };
         let root = root_bound(&instance, budget, &RootSettings::default()).unwrap();
@@ -98,7 +98,7 @@ fn random_schedules_of_monet_stay_permitted_below_their_cost() {
             .collect();
         schedules.sort_by_key(|s| s.0.peak_bytes);
         let budget = schedules[3 + round as usize % 6].0.peak_bytes;
-        let graph = monet::Graph::new(&instance, budget).unwrap();
+        let graph = monet::MonetGraph::new(&instance, budget).unwrap();
         let root = monet::root_bound(
             &instance,
             budget,
@@ -153,7 +153,7 @@ fn published_schedules_stay_permitted_below_their_cost() {
             panic!("{name}");
         };
         let replay = simulate::checkmate(&instance, &published).unwrap();
-        let graph = Graph::new(&instance, replay.peak_bytes).unwrap();
+        let graph = CheckmateGraph::new(&instance, replay.peak_bytes).unwrap();
         let settings = RootSettings {
             cut_rounds: 3,
             ..RootSettings::default()

@@ -1,7 +1,7 @@
 //! The annealing of MONeT's program against the simulator, against enumeration, and on published schedules.
 
 use remat_formulations::anneal::Flip;
-use remat_formulations::monet::anneal::{Graph, Proposer, State};
+use remat_formulations::monet::anneal::{MonetLandscape, MonetProposer, MonetState};
 use remat_formulations::solve::{Outcome, Settings, Status};
 use remat_instances::Instance;
 use remat_instances::plan::Plan;
@@ -14,7 +14,7 @@ use remat_tests::{files, monet_optimum, shared_data};
 use std::collections::HashSet;
 
 /// Cost and peak of a state are those of its replay; of several ways every one may be at work.
-fn agrees(instance: &Instance, state: &mut State<'_>, stages: usize, what: &str) {
+fn agrees(instance: &Instance, state: &mut MonetState<'_>, stages: usize, what: &str) {
     let schedule = state.schedule();
     let replay = simulate::monet(instance, &schedule).unwrap_or_else(|e| panic!("{what}: {e}"));
     let peak = (0..stages).map(|t| state.value(t).peak).max();
@@ -23,7 +23,7 @@ fn agrees(instance: &Instance, state: &mut State<'_>, stages: usize, what: &str)
 }
 
 /// A flip anywhere, of any range.
-fn any_flip(graph: &Graph, state: &State<'_>, numbers: &mut Numbers) -> Flip {
+fn any_flip(graph: &MonetLandscape, state: &MonetState<'_>, numbers: &mut Numbers) -> Flip {
     let stages = graph.stages as u64;
     let mut to = 1 + numbers.below(stages);
     let mut from = to;
@@ -46,8 +46,8 @@ fn any_flip(graph: &Graph, state: &State<'_>, numbers: &mut Numbers) -> Flip {
 
 /// Tries a few flips one after another, and takes them back.
 fn tried_flips_leave_no_trace(
-    graph: &Graph,
-    state: &mut State<'_>,
+    graph: &MonetLandscape,
+    state: &mut MonetState<'_>,
     numbers: &mut Numbers,
     what: &str,
 ) {
@@ -58,12 +58,12 @@ fn tried_flips_leave_no_trace(
         state.try_out(tried[tried.len() - 1]);
     }
     tried.iter().rev().for_each(|flip| state.take_back(*flip));
-    let all = |s: &State<'_>| (s.cost(), s.excess(), s.retained());
+    let all = |s: &MonetState<'_>| (s.cost(), s.excess(), s.retained());
     assert_eq!(all(state), all(&before), "{what}");
     for t in 0..graph.stages {
         assert_eq!(state.value(t), before.value(t), "{what}, stage {t}");
         assert_eq!(state.used(t), before.used(t), "{what}, stage {t}");
-        let uses = |s: &State<'_>| {
+        let uses = |s: &MonetState<'_>| {
             (0..graph.columns)
                 .map(|i| s.next_use(i, t))
                 .collect::<Vec<_>>()
@@ -81,9 +81,9 @@ fn incremental_state_equals_the_replay() {
         let columns = 2 + numbers.below(30) as usize;
         let instance = monet_optimum::random(columns, 1 + numbers.below(70) as usize, &mut numbers);
         let budget = 40 + numbers.below(20 * columns as u64 + 100);
-        let graph = Graph::new(&instance, budget).expect("a loss");
+        let graph = MonetLandscape::new(&instance, budget).expect("a loss");
         let stages = graph.stages;
-        let mut state = State::new(&graph, &BitMatrix::new(stages + 1, columns));
+        let mut state = MonetState::new(&graph, &BitMatrix::new(stages + 1, columns));
         for step in 0..60 {
             let what = format!("seed {seed}, step {step}");
             tried_flips_leave_no_trace(&graph, &mut state, &mut numbers, &what);
@@ -102,7 +102,7 @@ fn incremental_state_equals_the_replay() {
                 (before.0 + delta.cost, before.1 + delta.excess),
                 "{what}"
             );
-            let fresh = State::new(&graph, &state.retained());
+            let fresh = MonetState::new(&graph, &state.retained());
             assert_eq!(
                 (fresh.cost(), fresh.excess()),
                 (state.cost(), state.excess()),
@@ -125,13 +125,13 @@ fn a_stage_more_for_a_backward_node_is_proposed() {
         let columns = 3 + numbers.below(8) as usize;
         let instance = monet_optimum::random(columns, 1 + numbers.below(70) as usize, &mut numbers);
         let budget = 40 + numbers.below(20 * columns as u64 + 100);
-        let graph = Graph::new(&instance, budget).expect("a loss");
-        let mut state = State::new(&graph, &BitMatrix::new(graph.stages + 1, columns));
+        let graph = MonetLandscape::new(&instance, budget).expect("a loss");
+        let mut state = MonetState::new(&graph, &BitMatrix::new(graph.stages + 1, columns));
         for _ in 0..20 {
             let flip = any_flip(&graph, &state, &mut numbers);
             state.apply(flip);
         }
-        let proposer = Proposer::new(&graph);
+        let proposer = MonetProposer::new(&graph);
         let mut random = Xoshiro256::new(seed, 0);
         let proposed: HashSet<Flip> = (0..400_000)
             .filter_map(|_| proposer.anywhere(&state, &mut random))
@@ -189,8 +189,8 @@ fn stored_sets_of_published_schedules_cost_no_more_than_published() {
     let mut better = 0;
     for (name, budget, instance, schedule) in &list {
         let replay = simulate::monet(instance, schedule).unwrap();
-        let graph = Graph::new(instance, *budget).unwrap();
-        let mut state = State::new(&graph, &schedule.retained);
+        let graph = MonetLandscape::new(instance, *budget).unwrap();
+        let mut state = MonetState::new(&graph, &schedule.retained);
         agrees(instance, &mut state, graph.stages, name);
         assert_eq!(state.excess(), 0, "{name}");
         assert!(

@@ -1,7 +1,7 @@
 //! Lifted covers of MONeT's memory rows, and path memory cuts: every schedule that fits meets them.
 
 use remat_formulations::monet::interval::{
-    Graph, Interval, Kind, Point, Row, Term, Which, separate_cuts,
+    Interval, Kind, MonetGraph, Point, Row, Term, Which, separate_cuts,
 };
 use remat_instances::schedule::MonetSchedule;
 use remat_instances::simulate;
@@ -10,14 +10,14 @@ use remat_tests::graphs::Numbers;
 use remat_tests::monet::{Mode, schedule, training};
 
 /// A point of the program: intervals, and the choice of each stage.
-fn point(graph: &Graph, schedule: &MonetSchedule) -> (Vec<Interval>, Vec<usize>) {
+fn point(graph: &MonetGraph, schedule: &MonetSchedule) -> (Vec<Interval>, Vec<usize>) {
     let ways = schedule.backward_choice.iter().enumerate();
     let ways = ways.map(|(t, &w)| graph.choice_of(t, w)).collect();
     (Interval::of_schedule(graph, schedule), ways)
 }
 
 /// The point half way between schedules.
-fn average(graph: &Graph, schedules: &[MonetSchedule]) -> Point {
+fn average(graph: &MonetGraph, schedules: &[MonetSchedule]) -> Point {
     let share = 1.0 / schedules.len() as f64;
     let mut choices: Vec<Vec<f64>> = graph.choices.iter().map(|c| vec![0.0; c.len()]).collect();
     let mut all = Vec::new();
@@ -61,7 +61,7 @@ fn rows_of(kind: Kind, rounds: std::ops::Range<u64>) -> Found {
         let mut peaks: Vec<u64> = schedules.iter().map(&peak).collect();
         peaks.sort_unstable();
         let budget = peaks[2];
-        let graph = Graph::new(&instance, budget).unwrap();
+        let graph = MonetGraph::new(&instance, budget).unwrap();
         // They cut off what schedules that do not fit are on average.
         let points = schedules.windows(3).map(|some| average(&graph, some));
         let cuts = points.flat_map(|p| separate_cuts(&graph, &p, &settings));

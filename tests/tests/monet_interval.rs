@@ -2,7 +2,7 @@
 
 use remat_formulations::life::Exclusions;
 use remat_formulations::monet::interval::{
-    Graph, Interval, Kind, Point, Row, Which, lagrangian_bound, root_bound, separate_cuts,
+    Interval, Kind, MonetGraph, Point, Row, Which, lagrangian_bound, root_bound, separate_cuts,
 };
 use remat_formulations::monet::original::Original;
 use remat_instances::Instance;
@@ -21,7 +21,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 /// Every row that is not a cut; memory rows with a random part of the passing list charged by the run.
-fn all_rows(graph: &Graph, numbers: &mut Numbers) -> Vec<Row> {
+fn all_rows(graph: &MonetGraph, numbers: &mut Numbers) -> Vec<Row> {
     let mut rows = Vec::new();
     for node in 0..graph.columns as u32 {
         if graph.is_forced(node) {
@@ -84,13 +84,13 @@ fn all_rows(graph: &Graph, numbers: &mut Numbers) -> Vec<Row> {
     rows
 }
 
-fn choices(graph: &Graph, schedule: &MonetSchedule) -> Vec<usize> {
+fn choices(graph: &MonetGraph, schedule: &MonetSchedule) -> Vec<usize> {
     let ways = schedule.backward_choice.iter().enumerate();
     ways.map(|(t, &w)| graph.choice_of(t, w)).collect()
 }
 
 /// Cost of intervals and choices.
-fn cost(graph: &Graph, intervals: &[Interval], choices: &[usize]) -> u64 {
+fn cost(graph: &MonetGraph, intervals: &[Interval], choices: &[usize]) -> u64 {
     let starts: u64 = intervals.iter().map(|c| c.way(graph).cost).sum();
     let backward = choices.iter().enumerate().skip(1);
     starts
@@ -100,7 +100,7 @@ fn cost(graph: &Graph, intervals: &[Interval], choices: &[usize]) -> u64 {
 }
 
 /// A point that no schedule is near to: an average of schedules, thinned out.
-fn thinned(graph: &Graph, schedules: &[MonetSchedule], numbers: &mut Numbers) -> Point {
+fn thinned(graph: &MonetGraph, schedules: &[MonetSchedule], numbers: &mut Numbers) -> Point {
     let share = 1.0 / schedules.len() as f64;
     let mut columns = Vec::new();
     let mut ways: Vec<Vec<f64>> = graph.choices.iter().map(|c| vec![0.0; c.len()]).collect();
@@ -130,7 +130,7 @@ fn rows_and_cuts_hold_at_random_schedules() {
         let mut peaks: Vec<u64> = replays.iter().map(|r| r.peak_bytes).collect();
         peaks.sort_unstable();
         let budget = peaks[4];
-        let graph = Graph::new(&instance, budget).unwrap();
+        let graph = MonetGraph::new(&instance, budget).unwrap();
         let mut rows = all_rows(&graph, numbers);
         // Less room brings more cuts to check, which hold with more room as well.
         let point = thinned(&graph, &schedules, numbers);
@@ -184,7 +184,7 @@ fn what_is_partly_there_is_overwritten_by_that_part_at_most() {
         let numbers = &mut Numbers::new(5000 + round);
         let mode = Mode::all().nth(round as usize % 16).unwrap();
         let instance = training(3 + round as usize % 4, mode, numbers);
-        let graph = Graph::new(&instance, 1 << 40).unwrap();
+        let graph = MonetGraph::new(&instance, 1 << 40).unwrap();
         for (v, over) in graph.over.iter().enumerate() {
             let (Some(u), Some(last)) = (*over, graph.last_use[v]) else {
                 continue;
@@ -272,7 +272,7 @@ fn root_bounds_are_below_optima_and_above_the_published_relaxation() {
             ..RootSettings::default()
         };
         let root = root_bound(&instance, budget, &settings, &Incumbents::default()).unwrap();
-        let graph = Graph::new(&instance, budget).unwrap();
+        let graph = MonetGraph::new(&instance, budget).unwrap();
         let everything = Exclusions::none(graph.extent());
         let (rows, duals): (Vec<Row>, Vec<f64>) = root.proof.iter().cloned().unzip();
         if !rows.is_empty() {
@@ -353,7 +353,7 @@ fn violation(model: &Model, x: &[f64]) -> f64 {
 
 /// Notes the points that the tree comes upon.
 struct Found<'a> {
-    graph: &'a Graph,
+    graph: &'a MonetGraph,
     points: RefCell<Vec<(MonetSchedule, u64)>>,
 }
 
@@ -363,8 +363,8 @@ impl Found<'_> {
     }
 }
 
-impl PrimalHeuristic<Graph> for Found<'_> {
-    fn run(&self, visited: Vec<Visited<Graph>>, incumbents: &Incumbents<Graph>) -> u64 {
+impl PrimalHeuristic<MonetGraph> for Found<'_> {
+    fn run(&self, visited: Vec<Visited<MonetGraph>>, incumbents: &Incumbents<MonetGraph>) -> u64 {
         for v in visited.into_iter().filter(|v| v.integral) {
             let point = v.point.rounded(self.graph);
             incumbents.found(point.1);
@@ -382,7 +382,7 @@ fn the_tree_ends_at_the_optimum_of_the_published_program() {
         let mode = Mode::all().nth(round as usize % 16).unwrap();
         let instance = training(3 + round as usize % 2, mode, numbers);
         let budget = budget(&instance, numbers);
-        let graph = Arc::new(Graph::new(&instance, budget).unwrap());
+        let graph = Arc::new(MonetGraph::new(&instance, budget).unwrap());
         let found = Found {
             graph: &graph,
             points: RefCell::default(),
@@ -475,7 +475,7 @@ fn published_schedules_meet_the_rows_and_cuts_of_the_root() {
         };
         let root = root_bound(&instance, budget, &settings, &Incumbents::default()).unwrap();
         assert!(root.safe_bound <= replay.cost, "{}", path.display());
-        let graph = Graph::new(&instance, budget).unwrap();
+        let graph = MonetGraph::new(&instance, budget).unwrap();
         let intervals = Interval::of_schedule(&graph, &published);
         let ways = choices(&graph, &published);
         assert!(

@@ -2,7 +2,7 @@
 //! has the optima of the retention-edge form and of enumeration.
 
 use remat_formulations::checkmate::compact::{Compact, Space};
-use remat_formulations::checkmate::graph::Graph;
+use remat_formulations::checkmate::graph::CheckmateGraph;
 use remat_formulations::checkmate::original::{Decision, Original, Stages};
 use remat_formulations::monet::{self, original::LocalBound};
 use remat_instances::Instance;
@@ -154,7 +154,7 @@ fn the_optimum_is_that_of_enumeration_and_of_the_compact_form() {
         let best = brute::optimum(&instance, budget);
         let found = through_files(&instance, budget, Stages::FrontierAdvancing, folder.path());
         assert_eq!(found, best, "round {round}");
-        let graph = Graph::new(&instance, budget).unwrap();
+        let graph = CheckmateGraph::new(&instance, budget).unwrap();
         let compact = solved(&Compact::new(graph, Space::Full).with_memory_rows());
         assert_eq!(compact.map(|c| c.0.round() as u64), best, "round {round}");
         feasible += usize::from(best.is_some());
@@ -198,7 +198,7 @@ fn the_optimum_of_two_hundred_larger_graphs_is_that_of_the_compact_form() {
         let unit = Original::unit_for(&instance, budget);
         let stages = Stages::FrontierAdvancing;
         let program = Original::new(&instance, budget, stages, unit).unwrap();
-        let graph = Graph::new(&instance, budget).unwrap();
+        let graph = CheckmateGraph::new(&instance, budget).unwrap();
         let compact = solved(&Compact::new(graph, Space::Full).with_memory_rows());
         let compact = compact.map(|c| c.0.round());
         if let Some(folder) = &folder {

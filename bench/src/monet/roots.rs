@@ -6,7 +6,7 @@ use crate::checkmate::shown;
 use crate::clock::Stopwatch;
 use crate::netlib::Watchdog;
 use remat_bb::report::Table;
-use remat_formulations::monet::interval::Graph;
+use remat_formulations::monet::interval::MonetGraph;
 use remat_formulations::monet::original::{LocalBound, Original, Size};
 use remat_lp::presolve::{self, PresolveSettings};
 use remat_lp::{Limits, LpOutcome, Settings};
@@ -54,7 +54,7 @@ pub fn run(config: &Config) -> Result<(), Failure> {
             ..RootSettings::default()
         };
         let clock = Stopwatch::start();
-        let graph = Arc::new(Graph::new(&case.instance, case.budget_bytes)?);
+        let graph = Arc::new(MonetGraph::new(&case.instance, case.budget_bytes)?);
         let root = Root::solve(graph, &settings, None, &Incumbents::default())?.into_bound();
         let seconds = clock.seconds();
         let run = case.published.as_ref();

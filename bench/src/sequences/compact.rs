@@ -3,7 +3,7 @@
 use super::record::Recorder;
 use super::{Failure, Options};
 use crate::clock::Stopwatch;
-use remat_formulations::checkmate::Graph;
+use remat_formulations::checkmate::CheckmateGraph;
 use remat_formulations::checkmate::compact::{Compact, MemoryRow, Space};
 use remat_formulations::checkmate::path_cuts::{
     SeparationSettings, path_cut_row, point_of, separate,
@@ -14,7 +14,7 @@ use remat_lp::presolve::PresolveSettings;
 use remat_lp::{LpOutcome, NewRow, Settings, Solution, Solver};
 use std::collections::BTreeSet;
 
-pub(super) fn run(_: &Instance, graph: Graph, options: &Options) -> Result<(), Failure> {
+pub(super) fn run(_: &Instance, graph: CheckmateGraph, options: &Options) -> Result<(), Failure> {
     let space = if options.full {
         Space::Full
     } else {

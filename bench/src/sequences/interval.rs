@@ -1,13 +1,17 @@
 //! The interval form's loop of columns, rows and cuts.
 
 use super::{Failure, Options};
-use remat_formulations::checkmate::Graph;
+use remat_formulations::checkmate::CheckmateGraph;
 use remat_formulations::checkmate::interval::root_bound_recorded;
 use remat_instances::Instance;
 use remat_solver::price::{Journal, RootSettings, SeparationSettings};
 use std::time::{Duration, Instant};
 
-pub(super) fn run(instance: &Instance, graph: Graph, options: &Options) -> Result<(), Failure> {
+pub(super) fn run(
+    instance: &Instance,
+    graph: CheckmateGraph,
+    options: &Options,
+) -> Result<(), Failure> {
     let settings = RootSettings {
         cut_rounds: options.cuts,
         separation: SeparationSettings {

@@ -18,7 +18,7 @@ mod interval;
 mod record;
 
 use record::Recorder;
-use remat_formulations::checkmate::Graph;
+use remat_formulations::checkmate::CheckmateGraph;
 use remat_instances::schedule::CheckmateSchedule;
 use remat_instances::{Budget, Instance, simulate};
 use std::error::Error;
@@ -138,12 +138,12 @@ impl Options {
 }
 
 /// Reads an instance; percentages of the budget count the peak of the run without recomputation.
-fn load(path: &str, budget: &str) -> Result<(Instance, Graph), Failure> {
+fn load(path: &str, budget: &str) -> Result<(Instance, CheckmateGraph), Failure> {
     let instance = remat_instances::read(path)?.single_implementation_view();
     let plain = CheckmateSchedule::checkpoint_all(&instance);
     let peak = simulate::checkmate(&instance, &plain)?.peak_bytes;
     let bytes = budget.parse::<Budget>()?.bytes(peak);
-    let graph = Graph::new(&instance, bytes)?;
+    let graph = CheckmateGraph::new(&instance, bytes)?;
     println!(
         "{}: {} nodes, capacity {} of peak {peak} bytes",
         instance.name(),

@@ -9,7 +9,7 @@ use std::str::{FromStr, SplitWhitespace};
 /// # Errors
 /// The line that is wrong, and what would be right.
 pub fn parse(text: &str) -> Result<Proof, String> {
-    let mut lines = Lines {
+    let mut lines = ProofLines {
         lines: text.lines(),
         number: 0,
     };
@@ -54,7 +54,7 @@ pub fn parse(text: &str) -> Result<Proof, String> {
     Ok(proof)
 }
 
-fn row(line: &mut Line<'_>) -> Result<Row, String> {
+fn row(line: &mut ProofLine<'_>) -> Result<Row, String> {
     let row = match line.word("a kind of row")? {
         "need" => Row::Need {
             node: line.number("a node")?,
@@ -96,7 +96,7 @@ fn row(line: &mut Line<'_>) -> Result<Row, String> {
     Ok(row)
 }
 
-fn path(line: &mut Line<'_>) -> Result<Path, String> {
+fn path(line: &mut ProofLine<'_>) -> Result<Path, String> {
     Ok(Path {
         from: line.number("a stage")?,
         reader: line.number("a stage")?,
@@ -104,7 +104,7 @@ fn path(line: &mut Line<'_>) -> Result<Path, String> {
     })
 }
 
-fn branch(line: &mut Line<'_>) -> Result<Branch, String> {
+fn branch(line: &mut ProofLine<'_>) -> Result<Branch, String> {
     let what = match line.word("a quantity")? {
         "starts" => Counted::Starts(line.number("a stage")?, line.number("a stage")?),
         "held" => Counted::Held(line.number("a stage")?),
@@ -126,7 +126,7 @@ fn branch(line: &mut Line<'_>) -> Result<Branch, String> {
     })
 }
 
-fn node(lines: &mut Lines<'_>, number: usize, rows: usize) -> Result<Node, String> {
+fn node(lines: &mut ProofLines<'_>, number: usize, rows: usize) -> Result<Node, String> {
     let mut line = lines.next()?;
     let place = match line.word("root, again or below")? {
         "root" => Place::Root,
@@ -169,31 +169,31 @@ fn node(lines: &mut Lines<'_>, number: usize, rows: usize) -> Result<Node, Strin
     })
 }
 
-struct Lines<'a> {
+struct ProofLines<'a> {
     lines: std::str::Lines<'a>,
     number: usize,
 }
 
-impl<'a> Lines<'a> {
-    fn next(&mut self) -> Result<Line<'a>, String> {
+impl<'a> ProofLines<'a> {
+    fn next(&mut self) -> Result<ProofLine<'a>, String> {
         self.number += 1;
         let text = self
             .lines
             .next()
             .ok_or_else(|| format!("line {}: the proof ends too early", self.number))?;
-        Ok(Line {
+        Ok(ProofLine {
             words: text.split_whitespace(),
             number: self.number,
         })
     }
 }
 
-struct Line<'a> {
+struct ProofLine<'a> {
     words: SplitWhitespace<'a>,
     number: usize,
 }
 
-impl<'a> Line<'a> {
+impl<'a> ProofLine<'a> {
     fn refuse<T>(&self, found: impl Display, right: &str) -> Result<T, String> {
         Err(format!(
             "line {}: `{found}`, where {right} should be",

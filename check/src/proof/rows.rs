@@ -109,7 +109,7 @@ fn check_path(graph: &Graph, path: &Path) -> Result<(), String> {
 }
 
 /// Sizes and capacity as they are, or rounded.
-struct Gauge {
+struct RoundedSizes {
     unit: u64,
     /// Of each tensor.
     sizes: Vec<i128>,
@@ -119,7 +119,7 @@ struct Gauge {
 
 /// What multipliers are worth: to the stays, crossings and starts of every tensor, and in all.
 pub struct Prices {
-    gauges: Vec<Gauge>,
+    gauges: Vec<RoundedSizes>,
     /// Paid to who is there at an event; in the end, at all events up to it.
     covers: Vec<Vec<(usize, i128)>>,
     /// Paid to who is there when a stage begins.
@@ -284,11 +284,11 @@ impl Prices {
         Some(())
     }
 
-    fn gauge(&mut self, graph: &Graph, unit: u64) -> &mut Gauge {
+    fn gauge(&mut self, graph: &Graph, unit: u64) -> &mut RoundedSizes {
         let at = self.gauges.iter().position(|g| g.unit == unit);
         let at = at.unwrap_or_else(|| {
             let size = |&bytes: &u64| i128::from(rounded(graph.capacity, unit, bytes));
-            self.gauges.push(Gauge {
+            self.gauges.push(RoundedSizes {
                 unit,
                 sizes: graph.bytes.iter().map(size).collect(),
                 before: vec![0; graph.len() * graph.len() + 1],
@@ -300,7 +300,7 @@ impl Prices {
 
     /// What a tensor that is there at all events before one pays.
     pub fn charged(&self, tensor: usize, event: usize) -> i128 {
-        let pay = |g: &Gauge| g.before[event] * g.sizes[tensor];
+        let pay = |g: &RoundedSizes| g.before[event] * g.sizes[tensor];
         let memory: i128 = self.gauges.iter().map(pay).sum();
         let covers = &self.covers[tensor];
         match covers.partition_point(|c| c.0 < event) {

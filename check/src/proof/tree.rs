@@ -81,7 +81,7 @@ struct Checker<'a> {
 }
 
 /// A node that is still to be checked, and what is known above it.
-struct Open {
+struct OpenNode {
     node: u32,
     permits: Permits,
     branches: Vec<Branch>,
@@ -91,7 +91,7 @@ struct Open {
 
 impl Checker<'_> {
     fn run(&mut self) -> Result<(), String> {
-        let mut open = vec![Open {
+        let mut open = vec![OpenNode {
             node: 0,
             permits: Permits::all(self.graph.len()),
             branches: Vec::new(),
@@ -104,8 +104,8 @@ impl Checker<'_> {
     }
 
     /// Checks a node; returns those that hang at it.
-    fn visit(&mut self, at: Open) -> Result<Vec<Open>, String> {
-        let Open {
+    fn visit(&mut self, at: OpenNode) -> Result<Vec<OpenNode>, String> {
+        let OpenNode {
             node: number,
             mut permits,
             branches,
@@ -156,16 +156,19 @@ impl Checker<'_> {
                 "the nodes below node {number} do not cover what is below it"
             ));
         }
-        let open = below.into_iter().zip(places).map(|(node, branch)| Open {
-            node,
-            permits: permits.clone(),
-            branches: branches.iter().cloned().chain(branch).collect(),
-            closed,
-        });
+        let open = below
+            .into_iter()
+            .zip(places)
+            .map(|(node, branch)| OpenNode {
+                node,
+                permits: permits.clone(),
+                branches: branches.iter().cloned().chain(branch).collect(),
+                closed,
+            });
         Ok(open.collect())
     }
 
-    fn bounds(&self, node: &Node) -> Option<Bounds> {
+    fn bounds(&self, node: &Node) -> Option<NodeBounds> {
         let multipliers = node.multipliers.iter();
         let rows = multipliers.map(|&(row, y)| (&self.proof.rows[row as usize], y));
         let prices = Prices::new(&self.graph, rows)?;
@@ -175,17 +178,17 @@ impl Checker<'_> {
         let costs = self.base.checked_mul(one)?.checked_mul(n)?;
         let most = prices.most.checked_add(costs)?;
         most.checked_mul(n + 2)?.checked_mul(8)?;
-        Some(Bounds { prices, one })
+        Some(NodeBounds { prices, one })
     }
 }
 
 /// The bounds that a node's multipliers give.
-struct Bounds {
+struct NodeBounds {
     prices: Prices,
     one: i128,
 }
 
-impl Bounds {
+impl NodeBounds {
     /// The largest bound that is less than a cost: costs are whole numbers.
     fn most_below(&self, cost: u64) -> i128 {
         (i128::from(cost) - 1).saturating_mul(self.one)

@@ -34,14 +34,14 @@ fn finite(v: BigRational) -> Option<BigRational> {
     (v.abs() < limit).then_some(v)
 }
 
-struct Row {
+struct ModelRow {
     kind: char,
     side: BigRational,
     range: Option<BigRational>,
     form: Vec<(usize, BigRational)>,
 }
 
-struct Column {
+struct ModelColumn {
     lower: Option<BigRational>,
     upper: Option<BigRational>,
     /// Whether a bound was given; integer columns without one are binary in old files.
@@ -55,13 +55,13 @@ impl MpsModel {
     /// Where it stops making sense.
     pub fn parse(text: &str) -> Result<MpsModel, String> {
         let mut m = MpsModel::default();
-        let mut rows: Vec<Row> = Vec::new();
+        let mut rows: Vec<ModelRow> = Vec::new();
         let mut row_of: BTreeMap<String, usize> = BTreeMap::new();
         let mut free_rows: BTreeMap<String, ()> = BTreeMap::new();
         let mut objective_name: Option<String> = None;
         let mut objective = Vec::new();
         let mut col_of: BTreeMap<String, usize> = BTreeMap::new();
-        let mut cols: Vec<Column> = Vec::new();
+        let mut cols: Vec<ModelColumn> = Vec::new();
         let (mut section, mut integer) = (String::new(), false);
         for (k, line) in text.lines().enumerate() {
             let fail = |what: &str| Err(format!("line {}: {what}", k + 1));
@@ -90,7 +90,7 @@ impl MpsModel {
                         }
                         'E' | 'G' | 'L' => {
                             row_of.insert(w[1].into(), rows.len());
-                            rows.push(Row {
+                            rows.push(ModelRow {
                                 kind,
                                 side: BigRational::zero(),
                                 range: None,
@@ -109,7 +109,7 @@ impl MpsModel {
                     if j == next {
                         m.names.push(w[0].into());
                         m.integer.push(integer);
-                        cols.push(Column {
+                        cols.push(ModelColumn {
                             lower: Some(BigRational::zero()),
                             upper: None,
                             touched: false,

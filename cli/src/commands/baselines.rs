@@ -189,17 +189,17 @@ fn table(
 }
 
 #[derive(Serialize)]
-struct Json<'a> {
+struct BaselinesJson<'a> {
     instance: &'a str,
     budget_bytes: u64,
     plain_peak_bytes: u64,
     base_cost: u64,
     cost_unit: &'a str,
-    strategies: Vec<JsonStrategy<'a>>,
+    strategies: Vec<BaselineJson<'a>>,
 }
 
 #[derive(Serialize)]
-struct JsonStrategy<'a> {
+struct BaselineJson<'a> {
     name: &'a str,
     fits: bool,
     cost: Option<u64>,
@@ -220,7 +220,7 @@ fn json(instance: &Instance, budget_bytes: u64, plain: &Replay, found: &[Compare
     };
     let strategies = found.iter().map(|one| {
         let (fits, cost, overhead_percent, peak_memory_bytes) = strategy(one);
-        JsonStrategy {
+        BaselineJson {
             name: one.name,
             fits,
             cost,
@@ -229,7 +229,7 @@ fn json(instance: &Instance, budget_bytes: u64, plain: &Replay, found: &[Compare
             not_applicable_because: one.result.as_ref().err().map(String::as_str),
         }
     });
-    report::json(&Json {
+    report::json(&BaselinesJson {
         instance: instance.name(),
         budget_bytes,
         plain_peak_bytes: plain.peak_bytes,

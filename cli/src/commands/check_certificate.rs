@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::path::Path;
 
 #[derive(Serialize)]
-struct Json<'a> {
+struct CheckJson<'a> {
     verdict: &'a str,
     claim: &'a str,
     lower: Option<f64>,
@@ -47,7 +47,7 @@ pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
         Claim::Infeasible => ("infeasible", None, None),
         Claim::Range(low, high) => ("range", number(low), number(high)),
     };
-    let json = Json {
+    let json = CheckJson {
         verdict: "accepted",
         claim,
         lower,

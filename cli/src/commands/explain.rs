@@ -282,7 +282,7 @@ impl Teller<'_> {
             }
         });
         let replay = &self.told.replay;
-        report::json(&Json {
+        report::json(&ExplainJson {
             instance: self.instance.name(),
             cost: replay.cost,
             base_cost: replay.base_cost,
@@ -321,7 +321,7 @@ fn plural(count: usize, what: &str) -> String {
 }
 
 #[derive(Serialize)]
-struct Json<'a> {
+struct ExplainJson<'a> {
     instance: &'a str,
     cost: u64,
     base_cost: u64,

@@ -47,7 +47,7 @@ pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     );
     let file = arguments.out.display().to_string();
     files::print(&if arguments.json {
-        report::json(&Json {
+        report::json(&ExportJson {
             instance: instance.name(),
             formulation: &name(arguments.formulation),
             budget_bytes,
@@ -109,7 +109,8 @@ fn build(
             }
         }
         ExportedProgram::Checkmate => {
-            let graph = checkmate::Graph::new(instance, budget_bytes).map_err(too_small)?;
+            let graph =
+                checkmate::CheckmateGraph::new(instance, budget_bytes).map_err(too_small)?;
             let unit_bytes = graph.memory_unit();
             Exported {
                 model: Compact::new(graph, Space::Full).with_memory_rows(),
@@ -204,7 +205,7 @@ impl Format {
 }
 
 #[derive(Serialize)]
-struct Json<'a> {
+struct ExportJson<'a> {
     instance: &'a str,
     formulation: &'a str,
     budget_bytes: u64,

@@ -44,7 +44,7 @@ pub fn run(arguments: &LpArguments) -> Result<Exit, Failure> {
     let interrupted = interrupt::flag();
     let Linear {
         solved, timed_out, ..
-    } = log::shown(log::Simplex::new(clock), arguments.quiet, || {
+    } = log::shown(log::SimplexLog::new(clock), arguments.quiet, || {
         solve_linear(&model, &asked, &*interrupted)
     });
     let result = LpResult {
@@ -112,7 +112,7 @@ struct LpResult<'a> {
 }
 
 #[derive(Serialize)]
-struct Json<'a> {
+struct LpJson<'a> {
     status: &'a str,
     objective: Option<f64>,
     bound: Option<f64>,
@@ -148,9 +148,9 @@ impl LpResult<'_> {
         Some(proven_bound(self.model, solution).0).filter(|b| b.is_finite())
     }
 
-    fn json(&self) -> Json<'_> {
+    fn json(&self) -> LpJson<'_> {
         let stats = &self.solved.stats;
-        Json {
+        LpJson {
             status: self.status(),
             objective: self.solved.outcome.optimal().map(|s| s.objective),
             bound: self.safe_bound(),

@@ -61,7 +61,7 @@ pub fn run(arguments: &MaxBatchArguments) -> Result<Exit, Failure> {
         let instance = zoo::build(&spec).map_err(fail)?;
         Ok(instance.single_implementation().0)
     };
-    let search = Search {
+    let search = BatchSearch {
         arguments,
         start,
         budget_bytes,
@@ -97,14 +97,14 @@ fn batch_of(spec: &ModelSpec) -> Option<u64> {
     parameter.default.parse().ok()
 }
 
-struct Search<'a> {
+struct BatchSearch<'a> {
     arguments: &'a MaxBatchArguments,
     start: u64,
     budget_bytes: u64,
     build: &'a dyn Fn(u64) -> Result<Instance, Failure>,
 }
 
-impl Search<'_> {
+impl BatchSearch<'_> {
     /// The heuristics, then our own search, which starts where the best of them ended.
     fn run(&self) -> Result<Vec<(&'static str, Largest)>, Failure> {
         let arguments = self.arguments;
@@ -211,7 +211,7 @@ impl Search<'_> {
                 Some((batch, cost, _)) => Some(percent(&(self.build)(batch)?, cost)),
                 None => None,
             };
-            strategies.push(JsonStrategy {
+            strategies.push(StrategyJson {
                 name,
                 batch: largest.batch.map(|b| b.0),
                 cost: largest.batch.map(|b| b.1),
@@ -226,7 +226,7 @@ impl Search<'_> {
                     .collect(),
             });
         }
-        Ok(report::json(&Json {
+        Ok(report::json(&MaxBatchJson {
             model: &self.arguments.model,
             budget_bytes: self.budget_bytes,
             overhead: self.arguments.overhead,
@@ -251,15 +251,15 @@ fn words(answer: &Answer) -> &'static str {
 }
 
 #[derive(Serialize)]
-struct Json<'a> {
+struct MaxBatchJson<'a> {
     model: &'a str,
     budget_bytes: u64,
     overhead: f64,
-    strategies: Vec<JsonStrategy<'a>>,
+    strategies: Vec<StrategyJson<'a>>,
 }
 
 #[derive(Serialize)]
-struct JsonStrategy<'a> {
+struct StrategyJson<'a> {
     name: &'a str,
     batch: Option<u64>,
     cost: Option<u64>,

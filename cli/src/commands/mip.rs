@@ -81,7 +81,7 @@ fn solve(
         ..ModelSettings::default()
     };
     let control = control(arguments)?;
-    let solved = log::shown(log::Search::default(), arguments.quiet, || {
+    let solved = log::shown(log::SearchLog::default(), arguments.quiet, || {
         solve_integer(model, &asked, control)
     });
     let (result, recognised) = solved.map_err(failure)?;
@@ -196,7 +196,7 @@ struct MipResult<'a> {
 }
 
 #[derive(Serialize)]
-struct Json<'a> {
+struct MipJson<'a> {
     status: &'a str,
     end: &'a str,
     objective: Option<f64>,
@@ -286,10 +286,10 @@ impl MipResult<'_> {
         Ok(written)
     }
 
-    fn json(&self) -> Json<'_> {
+    fn json(&self) -> MipJson<'_> {
         let (r, m) = (self.result, self.model);
         let finite = |v: f64| Some(v).filter(|v| v.is_finite());
-        Json {
+        MipJson {
             status: self.status(),
             end: self.end(),
             objective: r.solution.as_ref().map(|s| s.objective),

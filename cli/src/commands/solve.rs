@@ -3,7 +3,7 @@
 use crate::arguments::SolveArguments;
 use crate::draw::progress::{self, ProgressPicture};
 use crate::failure::{Exit, Failure, note};
-use crate::progress::{Look, Reporter};
+use crate::progress::{ProgressPoint, Reporter};
 use crate::{files, interrupt, report, source};
 use remat_formulations::solve::{
     AnyFormulation, Listener, Outcome, Progress, Settings, Solvable, Status, Watching, planned,
@@ -65,7 +65,7 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
     };
     let outcome = formulation.solve(budget_bytes, &[], &settings, &listener);
     reporter.finish();
-    let solved = Solved {
+    let solved = SolveReport {
         formulation: &formulation,
         budget_bytes,
         settings: &settings,
@@ -98,7 +98,7 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
 }
 
 /// A solve and what it was asked.
-struct Solved<'a> {
+struct SolveReport<'a> {
     formulation: &'a AnyFormulation,
     budget_bytes: u64,
     settings: &'a Settings,
@@ -115,7 +115,7 @@ fn draw_progress(
     outcome: &Outcome,
 ) -> Result<String, Failure> {
     let mut looks = reporter.looks();
-    looks.push(Look {
+    looks.push(ProgressPoint {
         seconds: outcome.seconds,
         objective: outcome.cost(),
         bound: outcome.bound,
@@ -147,7 +147,10 @@ fn write_proof(path: &Path, outcome: &Outcome) -> Result<Option<String>, Failure
 }
 
 /// Writes plan and schedule, and says what was written.
-fn write_files(arguments: &SolveArguments, solved: &Solved<'_>) -> Result<Vec<String>, Failure> {
+fn write_files(
+    arguments: &SolveArguments,
+    solved: &SolveReport<'_>,
+) -> Result<Vec<String>, Failure> {
     let outcome = &solved.outcome;
     let (Some(schedule), Some(objective)) = (&outcome.schedule, outcome.cost()) else {
         return Ok(Vec::new());
@@ -180,7 +183,7 @@ fn write_files(arguments: &SolveArguments, solved: &Solved<'_>) -> Result<Vec<St
 
 /// The object that `--json` prints. What is not known is null.
 #[derive(Serialize)]
-struct Json<'a> {
+struct SolveJson<'a> {
     status: &'a str,
     instance: &'a str,
     formulation: &'a str,
@@ -202,8 +205,8 @@ struct Json<'a> {
     infeasible_because: Option<&'a str>,
 }
 
-fn json(solved: &Solved<'_>) -> String {
-    let Solved {
+fn json(solved: &SolveReport<'_>) -> String {
+    let SolveReport {
         formulation,
         budget_bytes,
         settings,
@@ -212,7 +215,7 @@ fn json(solved: &Solved<'_>) -> String {
     } = solved;
     let instance = formulation.instance();
     let may_fit = outcome.status != Status::Infeasible;
-    report::json(&Json {
+    report::json(&SolveJson {
         status: outcome.status.as_str(),
         instance: instance.name(),
         formulation: formulation.semantics().as_str(),
@@ -235,8 +238,8 @@ fn json(solved: &Solved<'_>) -> String {
     })
 }
 
-fn summary(solved: &Solved<'_>, written: &[String]) -> String {
-    let Solved {
+fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
+    let SolveReport {
         formulation,
         budget_bytes,
         settings,

@@ -317,7 +317,7 @@ impl Sweep<'_> {
                 })
                 .collect(),
         });
-        report::json(&Json {
+        report::json(&SweepJson {
             instance: self.instance.name(),
             base_cost: self.plain.base_cost,
             cost_unit: &self.instance.cost_unit().name,
@@ -328,7 +328,7 @@ impl Sweep<'_> {
 }
 
 #[derive(Serialize)]
-struct Json<'a> {
+struct SweepJson<'a> {
     instance: &'a str,
     base_cost: u64,
     cost_unit: &'a str,

@@ -65,7 +65,7 @@ fn differences(found: &Replayed, budget_bytes: Option<u64>, given: bool) -> Vec<
 }
 
 #[derive(Serialize)]
-struct Json<'a> {
+struct VerifyJson<'a> {
     verified: bool,
     instance: &'a str,
     file: &'a str,
@@ -86,7 +86,7 @@ struct Json<'a> {
 }
 
 fn json(found: &Replayed, file: &str, budget_bytes: Option<u64>, differences: &[String]) -> String {
-    report::json(&Json {
+    report::json(&VerifyJson {
         verified: differences.is_empty(),
         instance: found.instance.name(),
         file,

@@ -2,7 +2,7 @@
 
 use super::style::{self, Area, FAINT, Frame, GREY, INK, PALETTE, failed, label};
 use crate::failure::Failure;
-use crate::progress::Look;
+use crate::progress::ProgressPoint;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
@@ -11,7 +11,7 @@ pub struct ProgressPicture<'a> {
     /// Heading.
     pub title: String,
     /// What was seen, by time; the last one is how the solve ended.
-    pub looks: &'a [Look],
+    pub looks: &'a [ProgressPoint],
     /// Cost without recomputation.
     pub base_cost: u64,
 }
@@ -42,7 +42,7 @@ pub fn draw(picture: &ProgressPicture<'_>) -> Result<String, Failure> {
     };
     style::picture(SIZE, |area| {
         let explanation = match picture.looks.last() {
-            Some(Look {
+            Some(ProgressPoint {
                 objective: Some(cost),
                 bound,
                 seconds,
@@ -61,7 +61,10 @@ pub fn draw(picture: &ProgressPicture<'_>) -> Result<String, Failure> {
 }
 
 /// The moments at which a value changed, with the values.
-fn stairs(looks: &[Look], value: impl Fn(&Look) -> Option<f64>) -> Vec<(f64, f64)> {
+fn stairs(
+    looks: &[ProgressPoint],
+    value: impl Fn(&ProgressPoint) -> Option<f64>,
+) -> Vec<(f64, f64)> {
     let mut points: Vec<(f64, f64)> = Vec::new();
     for look in looks {
         if let Some(y) = value(look)
@@ -141,7 +144,7 @@ mod tests {
 
     #[test]
     fn stairs_have_a_step_for_each_change() {
-        let look = |seconds, objective, bound| Look {
+        let look = |seconds, objective, bound| ProgressPoint {
             seconds,
             objective,
             bound,

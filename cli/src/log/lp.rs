@@ -1,6 +1,6 @@
 //! The iteration log of `remat-bb lp`.
 
-use super::{Fields, Table};
+use super::{EventFields, LogTable};
 use std::time::{Duration, Instant};
 
 /// Least time between two lines of the same method and phase.
@@ -9,7 +9,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 const HEADER: &str = " iteration  method             objective        primal infeasible          dual infeasible     time\n";
 
 /// A line for the states of the simplex method at some of its rebuilds.
-pub struct Simplex {
+pub struct SimplexLog {
     start: Instant,
     header: bool,
     /// Method and phase of the last line.
@@ -17,10 +17,10 @@ pub struct Simplex {
     at: Option<Instant>,
 }
 
-impl Simplex {
+impl SimplexLog {
     /// A table whose times count from `start`.
     pub fn new(start: Instant) -> Self {
-        Simplex {
+        SimplexLog {
             start,
             header: false,
             method: None,
@@ -29,10 +29,10 @@ impl Simplex {
     }
 }
 
-impl Table for Simplex {
+impl LogTable for SimplexLog {
     const TARGET: &'static str = "remat_lp";
 
-    fn text(&mut self, event: &Fields) -> String {
+    fn text(&mut self, event: &EventFields) -> String {
         if event.name != "simplex" {
             return String::new();
         }
@@ -50,7 +50,7 @@ impl Table for Simplex {
     }
 }
 
-fn line(event: &Fields, time: Duration) -> String {
+fn line(event: &EventFields, time: Duration) -> String {
     let number = |name| event.number(name).unwrap_or(f64::NAN);
     format!(
         "{:>10}  {:<6} {:>1} {:>19.10e}  {:>9} ({:>11.4e})  {:>9} ({:>11.4e}) {:>7.1}s{}\n",
@@ -81,7 +81,7 @@ mod tests {
         b.add_row(2.0.., [(x, 1.0), (y, 2.0)]);
         b.add_row(2.0.., [(x, 2.0), (y, 1.0)]);
         let mut solver = Solver::new(b.build().unwrap(), Settings::default());
-        let text = text_of(Simplex::new(Instant::now()), || {
+        let text = text_of(SimplexLog::new(Instant::now()), || {
             solver.solve();
         });
         let (header, lines) = text.split_once('\n').unwrap();

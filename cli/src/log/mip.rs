@@ -1,21 +1,21 @@
 //! The log of `remat-bb mip`.
 
-use super::{Fields, Table};
+use super::{EventFields, LogTable};
 
 /// Lines between two headers.
 const PAGE: u32 = 40;
 
 /// A line for each look at the search, and for what goes on between them.
 #[derive(Default)]
-pub struct Search {
+pub struct SearchLog {
     /// Looks so far.
     looks: u32,
 }
 
-impl Table for Search {
+impl LogTable for SearchLog {
     const TARGET: &'static str = "remat_solver::mip";
 
-    fn text(&mut self, event: &Fields) -> String {
+    fn text(&mut self, event: &EventFields) -> String {
         let number = |name| event.number(name).unwrap_or(f64::NAN);
         match event.name {
             "progress" => self.look(event),
@@ -48,8 +48,8 @@ impl Table for Search {
     }
 }
 
-impl Search {
-    fn look(&mut self, event: &Fields) -> String {
+impl SearchLog {
+    fn look(&mut self, event: &EventFields) -> String {
         let header = if self.looks.is_multiple_of(PAGE) {
             format!(
                 "{:>10} {:>9} {:>11} {:>12} {:>12} {:>8} {:>9} {:>9}\n",
@@ -153,7 +153,7 @@ mod tests {
         b.add_row(..=24.0, [(x, 6.0), (y, 4.0)]);
         b.add_row(..=6.0, [(x, 1.0), (y, 2.0)]);
         let solver = Solver::new(b.build().unwrap(), Settings::default());
-        let text = text_of(Search::default(), || {
+        let text = text_of(SearchLog::default(), || {
             solver.run().unwrap();
         });
         let lines: Vec<&str> = text.lines().collect();

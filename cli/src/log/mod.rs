@@ -6,8 +6,8 @@
 mod lp;
 mod mip;
 
-pub use lp::Simplex;
-pub use mip::Search;
+pub use lp::SimplexLog;
+pub use mip::SearchLog;
 
 use std::fmt::Debug;
 use std::io::Write;
@@ -18,39 +18,39 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
 /// A table that events of one library are lines of.
-pub trait Table: Send + 'static {
+pub trait LogTable: Send + 'static {
     /// The target of these events.
     const TARGET: &'static str;
 
     /// The text for an event, line ends included; empty where it is left out.
-    fn text(&mut self, event: &Fields) -> String;
+    fn text(&mut self, event: &EventFields) -> String;
 }
 
 /// Runs `work` and shows its events in a table on standard error, unless `quiet`. Events of other
 /// threads than this one are not seen.
-pub fn shown<T>(table: impl Table, quiet: bool, work: impl FnOnce() -> T) -> T {
+pub fn shown<T>(table: impl LogTable, quiet: bool, work: impl FnOnce() -> T) -> T {
     if quiet {
         return work();
     }
-    tracing::subscriber::with_default(Lines(Mutex::new(table)), work)
+    tracing::subscriber::with_default(TableWriter(Mutex::new(table)), work)
 }
 
 /// The fields of an event.
-pub struct Fields {
+pub struct EventFields {
     name: &'static str,
-    values: Vec<(&'static str, Value)>,
+    values: Vec<(&'static str, FieldValue)>,
 }
 
-enum Value {
+enum FieldValue {
     Count(u64),
     Number(f64),
     Flag(bool),
     Text(String),
 }
 
-impl Fields {
-    fn of(event: &Event<'_>) -> Fields {
-        let mut fields = Fields {
+impl EventFields {
+    fn of(event: &Event<'_>) -> EventFields {
+        let mut fields = EventFields {
             name: event.metadata().name(),
             values: Vec::new(),
         };
@@ -58,7 +58,7 @@ impl Fields {
         fields
     }
 
-    fn value(&self, name: &str) -> Option<&Value> {
+    fn value(&self, name: &str) -> Option<&FieldValue> {
         let found = self.values.iter().find(|(n, _)| *n == name);
         found.map(|(_, value)| value)
     }
@@ -66,57 +66,58 @@ impl Fields {
     /// A count; 0 where it is missing.
     fn count(&self, name: &str) -> u64 {
         match self.value(name) {
-            Some(Value::Count(count)) => *count,
+            Some(FieldValue::Count(count)) => *count,
             _ => 0,
         }
     }
 
     fn number(&self, name: &str) -> Option<f64> {
         match self.value(name) {
-            Some(Value::Number(number)) => Some(*number),
+            Some(FieldValue::Number(number)) => Some(*number),
             _ => None,
         }
     }
 
     fn flag(&self, name: &str) -> bool {
-        matches!(self.value(name), Some(Value::Flag(true)))
+        matches!(self.value(name), Some(FieldValue::Flag(true)))
     }
 
     fn text(&self, name: &str) -> Option<&str> {
         match self.value(name) {
-            Some(Value::Text(text)) => Some(text),
+            Some(FieldValue::Text(text)) => Some(text),
             _ => None,
         }
     }
 }
 
-impl Visit for Fields {
+impl Visit for EventFields {
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.values.push((field.name(), Value::Count(value)));
+        self.values.push((field.name(), FieldValue::Count(value)));
     }
 
     fn record_f64(&mut self, field: &Field, value: f64) {
-        self.values.push((field.name(), Value::Number(value)));
+        self.values.push((field.name(), FieldValue::Number(value)));
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.values.push((field.name(), Value::Flag(value)));
+        self.values.push((field.name(), FieldValue::Flag(value)));
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.values.push((field.name(), Value::Text(value.into())));
+        self.values
+            .push((field.name(), FieldValue::Text(value.into())));
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         let text = format!("{value:?}");
-        self.values.push((field.name(), Value::Text(text)));
+        self.values.push((field.name(), FieldValue::Text(text)));
     }
 }
 
 /// Writes the lines of one table.
-struct Lines<T>(Mutex<T>);
+struct TableWriter<T>(Mutex<T>);
 
-impl<T: Table> Subscriber for Lines<T> {
+impl<T: LogTable> Subscriber for TableWriter<T> {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         // Events, and the question whether one is wanted.
         !metadata.is_span() && metadata.target() == T::TARGET
@@ -128,7 +129,7 @@ impl<T: Table> Subscriber for Lines<T> {
 
     fn event(&self, event: &Event<'_>) {
         let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = table.text(&Fields::of(event));
+        let text = table.text(&EventFields::of(event));
         let _ = std::io::stderr().write_all(text.as_bytes());
     }
 
@@ -154,17 +155,17 @@ mod tests {
     /// Keeps what the tables of the tests say, and writes nothing.
     struct Kept<T>(T, Arc<Mutex<String>>);
 
-    impl<T: Table> Table for Kept<T> {
+    impl<T: LogTable> LogTable for Kept<T> {
         const TARGET: &'static str = T::TARGET;
 
-        fn text(&mut self, event: &Fields) -> String {
+        fn text(&mut self, event: &EventFields) -> String {
             *self.1.lock().unwrap() += &self.0.text(event);
             String::new()
         }
     }
 
     /// The text that a table has for what `work` emits.
-    pub(super) fn text_of(table: impl Table, work: impl FnOnce()) -> String {
+    pub(super) fn text_of(table: impl LogTable, work: impl FnOnce()) -> String {
         let kept = Arc::new(Mutex::new(String::new()));
         shown(Kept(table, kept.clone()), false, work);
         kept.lock().unwrap().clone()

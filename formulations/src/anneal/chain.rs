@@ -267,7 +267,7 @@ impl<'g, L: Landscape> Chain<'g, L> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Graph, Landscape};
+    use super::super::{CheckmateLandscape, Landscape};
     use super::*;
     use crate::baselines::fixtures::layered;
     use remat_instances::schedule::CheckmateSchedule;
@@ -288,7 +288,7 @@ mod tests {
                 time: None,
                 seek: Some(SEEK_FROM),
             };
-            let graph = Graph::new(&instance, budget);
+            let graph = CheckmateLandscape::new(&instance, budget);
             let found = graph.anneal(&all.retained, Xoshiro256::new(0, 0), run, &());
             let found = found.unwrap_or_else(|| panic!("graph {seed}: nothing fits"));
             let schedule = CheckmateSchedule::cheapest(&instance, found.retained);

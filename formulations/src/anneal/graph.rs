@@ -6,7 +6,7 @@ use remat_instances::instance::{Instance, NodeId};
 ///
 /// Sizes and costs are `f64`: every value and every sum is an integer below 2^53 (the instance promises it), so the
 /// arithmetic is exact, and sums of excess vectorise.
-pub struct Graph {
+pub struct CheckmateLandscape {
     /// Number of nodes, and of stages.
     pub n: usize,
     /// Words of one row of bits over the nodes.
@@ -25,7 +25,7 @@ pub struct Graph {
     pub capacity: f64,
 }
 
-impl Graph {
+impl CheckmateLandscape {
     /// Flattens `instance` for a budget in bytes.
     pub fn new(instance: &Instance, budget_bytes: u64) -> Self {
         let n = instance.len();
@@ -39,7 +39,7 @@ impl Graph {
         }
         let of =
             |f: &dyn Fn(NodeId) -> u64| instance.ids().map(|i| f(i) as f64).collect::<Vec<f64>>();
-        Graph {
+        CheckmateLandscape {
             n,
             words: n.div_ceil(64),
             need_start,

@@ -1,16 +1,17 @@
 //! What a run needs to know of the program whose schedules it anneals.
 
 use super::chain::{Chain, ChainSettings, Found};
-use super::graph::Graph;
-use super::moves::Proposer;
+use super::graph::CheckmateLandscape;
+use super::moves::CheckmateProposer;
 use super::observer::Observer;
-use super::state::{Delta, Flip, State};
+use super::state::{CheckmateState, Delta, Flip};
 use remat_instances::schedule::BitMatrix;
 use remat_lp::random::Xoshiro256;
 
 /// Where a run stands: retained sets with what follows from them, and ways to go on.
 ///
-/// Single flips are enough for a program: what has a default makes runs faster, or takes them further.
+/// Single flips are enough for a program: what has a default makes runs faster, or takes them
+/// further.
 pub trait Walk {
     /// One in so many steps is a [`leap`](Walk::leap), if any is.
     const LEAP: Option<u32> = None;
@@ -111,7 +112,7 @@ pub trait Landscape: Sync + Sized {
     }
 }
 
-impl Landscape for Graph {
+impl Landscape for CheckmateLandscape {
     type Walk<'g> = CheckmateWalk<'g>;
 
     fn nodes(&self) -> usize {
@@ -133,17 +134,17 @@ impl Landscape for Graph {
     fn walk<'g>(&'g self, start: &BitMatrix) -> CheckmateWalk<'g> {
         CheckmateWalk {
             graph: self,
-            state: State::new(self, start),
-            proposer: Proposer::new(self),
+            state: CheckmateState::new(self, start),
+            proposer: CheckmateProposer::new(self),
         }
     }
 }
 
 /// Where a run over schedules of Checkmate's program stands.
 pub struct CheckmateWalk<'g> {
-    graph: &'g Graph,
-    state: State<'g>,
-    proposer: Proposer<'g>,
+    graph: &'g CheckmateLandscape,
+    state: CheckmateState<'g>,
+    proposer: CheckmateProposer<'g>,
 }
 
 impl Walk for CheckmateWalk<'_> {

@@ -14,13 +14,13 @@ mod state;
 mod undo;
 
 pub use chain::{Chain, ChainSettings, Found};
-pub use graph::Graph;
+pub use graph::CheckmateLandscape;
 pub use landscape::{CheckmateWalk, Landscape, Walk};
 pub use observer::Observer;
 pub use polish::{POLISH_MOVES_PER_NODE, POLISH_RUNS, PolishSettings, polish};
 pub use population::Population;
 pub use portfolio::{Annealed, PortfolioSettings, search};
 pub use remat_lp::random::Xoshiro256;
-pub(crate) use stage::{StageScratch, evaluate};
-pub use state::{Delta, Flip, State};
+pub(crate) use stage::{CheckmateStageScratch, evaluate};
+pub use state::{CheckmateState, Delta, Flip};
 pub(crate) use undo::Undo;

@@ -1,23 +1,23 @@
 //! Proposals: which tensor to keep or drop, over which stages.
 
-use super::graph::Graph;
-use super::state::{Flip, State};
+use super::graph::CheckmateLandscape;
+use super::state::{CheckmateState, Flip};
 use remat_lp::random::Xoshiro256;
 
 /// Draws flips. The stages between two touches of a tensor (computations or reads) form a gap; inside a gap a tensor
 /// is either held throughout or useless, so flips go by gaps, whole or in part.
-pub struct Proposer<'g> {
-    graph: &'g Graph,
+pub struct CheckmateProposer<'g> {
+    graph: &'g CheckmateLandscape,
     /// Stages in which a retention can matter: those after the first node.
     stages: u32,
     /// Stages above capacity, as of the last look.
     tight: Vec<u32>,
 }
 
-impl<'g> Proposer<'g> {
+impl<'g> CheckmateProposer<'g> {
     /// A proposer for a graph of at least two nodes.
-    pub fn new(graph: &'g Graph) -> Self {
-        Proposer {
+    pub fn new(graph: &'g CheckmateLandscape) -> Self {
+        CheckmateProposer {
             graph,
             stages: graph.n as u32 - 1,
             tight: Vec::new(),
@@ -25,7 +25,7 @@ impl<'g> Proposer<'g> {
     }
 
     /// Takes note of the stages above capacity.
-    pub fn look(&mut self, state: &State<'_>) {
+    pub fn look(&mut self, state: &CheckmateState<'_>) {
         let above = |t: &u32| state.peak(*t as usize) > self.graph.capacity;
         self.tight.clear();
         self.tight.extend((1..self.graph.n as u32).filter(above));
@@ -35,7 +35,7 @@ impl<'g> Proposer<'g> {
     ///
     /// Half of the draws choose a moment and a tensor that a stage touches there, which finds the short gaps; the
     /// others choose a moment and any tensor, which finds the long ones.
-    pub fn anywhere(&self, state: &State<'_>, random: &mut Xoshiro256) -> Option<Flip> {
+    pub fn anywhere(&self, state: &CheckmateState<'_>, random: &mut Xoshiro256) -> Option<Flip> {
         let stage = match self.tight.len() {
             0 => 1 + random.below(self.stages),
             many if random.one_in(2) => self.tight[random.below(many as u32) as usize],
@@ -52,7 +52,12 @@ impl<'g> Proposer<'g> {
     }
 
     /// A flip of an input or user of a flip's tensor, near one of its ends.
-    pub fn beside(&self, state: &State<'_>, flip: Flip, random: &mut Xoshiro256) -> Option<Flip> {
+    pub fn beside(
+        &self,
+        state: &CheckmateState<'_>,
+        flip: Flip,
+        random: &mut Xoshiro256,
+    ) -> Option<Flip> {
         let (needs, users) = (
             self.graph.needs(flip.tensor as usize),
             self.graph.users(flip.tensor as usize),
@@ -69,7 +74,12 @@ impl<'g> Proposer<'g> {
     }
 
     /// A flip of any tensor somewhere in the stages of another flip.
-    pub fn during(&self, state: &State<'_>, flip: Flip, random: &mut Xoshiro256) -> Option<Flip> {
+    pub fn during(
+        &self,
+        state: &CheckmateState<'_>,
+        flip: Flip,
+        random: &mut Xoshiro256,
+    ) -> Option<Flip> {
         let stage = flip.from + random.below(flip.to - flip.from + 1);
         let tensor = random.below(stage);
         self.at(state, tensor as usize, stage as usize, random)
@@ -79,7 +89,7 @@ impl<'g> Proposer<'g> {
     /// (`release`), or be held where it is computed.
     pub fn following(
         &self,
-        state: &State<'_>,
+        state: &CheckmateState<'_>,
         tensor: usize,
         stage: usize,
         release: bool,
@@ -126,7 +136,7 @@ impl<'g> Proposer<'g> {
     /// A flip of `tensor` in the gap that holds `stage`, or `None` where there is nothing to flip.
     fn at(
         &self,
-        state: &State<'_>,
+        state: &CheckmateState<'_>,
         tensor: usize,
         stage: usize,
         random: &mut Xoshiro256,

@@ -70,7 +70,7 @@ pub fn polish<L: Landscape>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::Graph;
+    use super::super::CheckmateLandscape;
     use super::super::landscape::Walk;
     use super::*;
     use crate::baselines::fixtures::layered;
@@ -92,7 +92,7 @@ mod tests {
         let instance = layered(12, 6, 1);
         let all = CheckmateSchedule::checkpoint_all(&instance);
         let peak = simulate::checkmate(&instance, &all).unwrap().peak_bytes;
-        let graph = Graph::new(&instance, peak);
+        let graph = CheckmateLandscape::new(&instance, peak);
         let polished = |time| {
             let settings = PolishSettings {
                 moves: 1 << 16,

@@ -1,10 +1,10 @@
 //! Evaluation of one stage: what must be computed for given retained sets, its cost and its peak memory.
 
-use super::graph::Graph;
+use super::graph::CheckmateLandscape;
 
 /// Cost and peak memory of one stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct StageValue {
+pub struct CheckmateStageValue {
     /// Cost of all computations of the stage.
     pub cost: f64,
     /// Largest memory in the stage in bytes, without fixed memory.
@@ -13,7 +13,7 @@ pub struct StageValue {
 
 /// Scratch of [`evaluate`], reused from call to call.
 #[derive(Clone)]
-pub struct StageScratch {
+pub struct CheckmateStageScratch {
     need: Vec<u64>,
     /// Tensors computed or read, as words of bits.
     touched: Vec<u64>,
@@ -22,11 +22,11 @@ pub struct StageScratch {
     computed: Vec<(u32, f64)>,
 }
 
-impl StageScratch {
+impl CheckmateStageScratch {
     /// Scratch for a graph.
-    pub fn new(graph: &Graph) -> Self {
+    pub fn new(graph: &CheckmateLandscape) -> Self {
         let words = || vec![0; graph.words];
-        StageScratch {
+        CheckmateStageScratch {
             need: words(),
             touched: words(),
             read: words(),
@@ -52,13 +52,13 @@ impl StageScratch {
 /// pass follows the memory. The result equals [`remat_instances::simulate::checkmate`] on the same stage.
 #[inline]
 pub fn evaluate(
-    graph: &Graph,
+    graph: &CheckmateLandscape,
     t: usize,
     now: &[u64],
     next: &[u64],
     held_bytes: f64,
-    scratch: &mut StageScratch,
-) -> StageValue {
+    scratch: &mut CheckmateStageScratch,
+) -> CheckmateStageValue {
     let top = t / 64;
     let (now, next) = (&now[..=top], &next[..=top]);
     let need = &mut scratch.need[..=top];
@@ -91,7 +91,7 @@ pub fn evaluate(
         scratch.computed.push((k as u32, freed));
     }
     let mut bytes = held_bytes;
-    let mut value = StageValue {
+    let mut value = CheckmateStageValue {
         cost: 0.0,
         peak: held_bytes,
     };

@@ -1,8 +1,8 @@
 //! The state of the search: retained sets, and for each stage its cost, peak memory and the tensors it touches.
 
-use super::graph::Graph;
+use super::graph::CheckmateLandscape;
 use super::price;
-use super::stage::{StageScratch, StageValue, evaluate};
+use super::stage::{CheckmateStageScratch, CheckmateStageValue, evaluate};
 use super::undo::Undo;
 use remat_instances::schedule::BitMatrix;
 
@@ -51,8 +51,8 @@ impl Delta {
 /// A flip touches few stages in full: the one before the range (the tensor must be made, or is not made any more), the
 /// last one, and those in between that compute or read the tensor. In all others the peak moves by the tensor's size.
 #[derive(Clone)]
-pub struct State<'g> {
-    graph: &'g Graph,
+pub struct CheckmateState<'g> {
+    graph: &'g CheckmateLandscape,
     /// `(n + 1) x words` bits: tensor retained at the start of a stage. The last row is empty.
     kept: Vec<u64>,
     held_bytes: Vec<f64>,
@@ -66,16 +66,16 @@ pub struct State<'g> {
     total_excess: f64,
     /// What a byte of excess counts for in each stage, at least 1.
     weight: Vec<f64>,
-    scratch: StageScratch,
+    scratch: CheckmateStageScratch,
     /// Cost and peak of stages, total cost and excess, touched tensors.
     undo: Undo<(f64, f64), (f64, f64), Vec<u32>>,
 }
 
-impl<'g> State<'g> {
+impl<'g> CheckmateState<'g> {
     /// The state for given retained sets (shape `n x n`).
-    pub fn new(graph: &'g Graph, retained: &BitMatrix) -> Self {
+    pub fn new(graph: &'g CheckmateLandscape, retained: &BitMatrix) -> Self {
         let (n, words) = (graph.n, graph.words);
-        let mut state = State {
+        let mut state = CheckmateState {
             graph,
             kept: vec![0; (n + 1) * words],
             held_bytes: vec![0.0; n + 1],
@@ -86,7 +86,7 @@ impl<'g> State<'g> {
             total_cost: 0.0,
             total_excess: 0.0,
             weight: vec![1.0; n],
-            scratch: StageScratch::new(graph),
+            scratch: CheckmateStageScratch::new(graph),
             undo: Undo::default(),
         };
         for t in 0..n {
@@ -174,7 +174,8 @@ impl<'g> State<'g> {
         if flip.keep { bytes } else { -bytes }
     }
 
-    /// What a flip would change. Exact as long as no stage was [pressed](State::press): all quantities are integers.
+    /// What a flip would change. Exact as long as no stage was [pressed](CheckmateState::press): all quantities are
+    /// integers.
     pub fn evaluate(&mut self, flip: Flip) -> Delta {
         let (i, from, to) = (flip.tensor as usize, flip.from as usize, flip.to as usize);
         let shift = self.shift(flip);
@@ -220,7 +221,7 @@ impl<'g> State<'g> {
         self.carry_out::<false>(flip);
     }
 
-    /// Carries out a flip that may be [taken back](State::take_back).
+    /// Carries out a flip that may be [taken back](CheckmateState::take_back).
     pub fn try_out(&mut self, flip: Flip) {
         let stages = flip.from as usize - 1..=flip.to as usize;
         let values = self.cost[stages.clone()].iter().zip(&self.peak[stages]);
@@ -307,12 +308,12 @@ impl<'g> State<'g> {
         &self.kept[t * self.graph.words..(t + 1) * self.graph.words]
     }
 
-    fn stage(&mut self, t: usize) -> StageValue {
+    fn stage(&mut self, t: usize) -> CheckmateStageValue {
         self.stage_with(t, self.held_bytes[t])
     }
 
     #[inline]
-    fn stage_with(&mut self, t: usize, held_bytes: f64) -> StageValue {
+    fn stage_with(&mut self, t: usize, held_bytes: f64) -> CheckmateStageValue {
         let words = self.graph.words;
         let (now, next) = self.kept[t * words..(t + 2) * words].split_at(words);
         evaluate(self.graph, t, now, next, held_bytes, &mut self.scratch)
@@ -395,12 +396,12 @@ mod tests {
             draws in proptest::collection::vec((1usize..12, 0usize..12), 20),
         ) {
             let n = instance.len();
-            let graph = Graph::new(&instance, 4000);
+            let graph = CheckmateLandscape::new(&instance, 4000);
             let mut retained = BitMatrix::new(n, n);
             for t in 1..n {
                 (0..t).for_each(|i| retained.set(t, i, kept[12 * t + i]));
             }
-            let mut state = State::new(&graph, &retained);
+            let mut state = CheckmateState::new(&graph, &retained);
             for (t, i) in draws {
                 if t >= n || i >= t {
                     continue;
@@ -412,7 +413,7 @@ mod tests {
                 let before = state.clone();
                 let delta = state.evaluate(flip);
                 state.apply(flip);
-                let excess = |s: &State<'_>, k: usize| (s.peak(k) - graph.capacity).max(0.0);
+                let excess = |s: &CheckmateState<'_>, k: usize| (s.peak(k) - graph.capacity).max(0.0);
                 let weighted: f64 = (0..n)
                     .map(|k| state.weight[k] * (excess(&state, k) - excess(&before, k)))
                     .sum();

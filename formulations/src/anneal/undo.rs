@@ -4,7 +4,7 @@
 /// is what is listed for a stage.
 #[derive(Clone)]
 pub struct Undo<V, T, L> {
-    steps: Vec<Step<T>>,
+    steps: Vec<UndoStep<T>>,
     values: Vec<V>,
     /// Stages with their lists; from `listed` on they are spare.
     lists: Vec<(usize, L)>,
@@ -13,7 +13,7 @@ pub struct Undo<V, T, L> {
 
 /// A flip: the totals before it, and where what it has overwritten begins.
 #[derive(Clone, Copy)]
-struct Step<T> {
+struct UndoStep<T> {
     totals: T,
     values: usize,
     listed: usize,
@@ -33,7 +33,7 @@ impl<V, T, L> Default for Undo<V, T, L> {
 impl<V: Copy, T: Copy, L: Default> Undo<V, T, L> {
     /// Begins a flip with the totals and the values of the stages before it.
     pub fn begin(&mut self, totals: T, values: impl Iterator<Item = V>) {
-        self.steps.push(Step {
+        self.steps.push(UndoStep {
             totals,
             values: self.values.len(),
             listed: self.listed,

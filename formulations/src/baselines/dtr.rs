@@ -6,7 +6,7 @@
 //! Works on any graph, with or without a backward pass.
 
 use super::NotApplicable;
-use crate::anneal::{Graph, StageScratch, evaluate};
+use crate::anneal::{CheckmateLandscape, CheckmateStageScratch, evaluate};
 use remat_instances::instance::Instance;
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 
@@ -16,10 +16,10 @@ use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 /// # Errors
 /// None: it applies to every graph.
 pub fn run(instance: &Instance, budget_bytes: u64) -> Result<CheckmateSchedule, NotApplicable> {
-    let graph = Graph::new(instance, budget_bytes);
+    let graph = CheckmateLandscape::new(instance, budget_bytes);
     let n = graph.n;
     let mut retained = BitMatrix::new(n, n);
-    let mut scratch = StageScratch::new(&graph);
+    let mut scratch = CheckmateStageScratch::new(&graph);
     let mut next = vec![0u64; graph.words];
     let mut touched = vec![0u64; graph.words];
     let mut evictor = Evictor::new(&graph);
@@ -73,7 +73,7 @@ pub fn run(instance: &Instance, budget_bytes: u64) -> Result<CheckmateSchedule, 
 }
 
 struct Evictor<'g> {
-    graph: &'g Graph,
+    graph: &'g CheckmateLandscape,
     /// Marks of the walk over evicted ancestors.
     seen: Vec<u32>,
     turn: u32,
@@ -81,7 +81,7 @@ struct Evictor<'g> {
 }
 
 impl<'g> Evictor<'g> {
-    fn new(graph: &'g Graph) -> Self {
+    fn new(graph: &'g CheckmateLandscape) -> Self {
         Evictor {
             graph,
             seen: vec![0; graph.n],

@@ -119,7 +119,7 @@ pub fn split(steps: u64, checkpoints: u64) -> u64 {
 
 /// A checkpoint of a reversal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Checkpoint {
+struct ReversalCheckpoint {
     /// The state it holds, from 1.
     state: u64,
     /// The step whose reversal places it: state `state` is stored on the way there. It is held until step `state + 1`
@@ -128,7 +128,7 @@ struct Checkpoint {
 }
 
 /// All checkpoints of the reversal of a chain, apart from the initial state.
-fn checkpoints(steps: u64, slots: u64) -> Vec<Checkpoint> {
+fn checkpoints(steps: u64, slots: u64) -> Vec<ReversalCheckpoint> {
     let mut found = Vec::new();
     let mut open = vec![(0, steps, slots)];
     while let Some((first, last, slots)) = open.pop() {
@@ -136,7 +136,7 @@ fn checkpoints(steps: u64, slots: u64) -> Vec<Checkpoint> {
             continue;
         }
         let state = first + split(last - first, slots);
-        found.push(Checkpoint {
+        found.push(ReversalCheckpoint {
             state,
             placed_for: last,
         });
@@ -150,7 +150,7 @@ fn checkpoints(steps: u64, slots: u64) -> Vec<Checkpoint> {
 fn held_at_the_end(
     graph: &TrainingGraph<'_>,
     stages: &[(usize, usize)],
-    cuts: &[Checkpoint],
+    cuts: &[ReversalCheckpoint],
 ) -> u64 {
     let instance = graph.instance();
     let end = NodeId::from(graph.backward_start() - 1);
@@ -177,7 +177,7 @@ fn held_at_the_end(
 fn schedule_for(
     graph: &TrainingGraph<'_>,
     stages: &[(usize, usize)],
-    cuts: &[Checkpoint],
+    cuts: &[ReversalCheckpoint],
 ) -> CheckmateSchedule {
     let instance = graph.instance();
     let activations = graph.activations();

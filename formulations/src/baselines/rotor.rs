@@ -116,7 +116,7 @@ pub fn solve(chain: &Chain, budget_bytes: u64, settings: Settings) -> Result<Out
     };
     check_size(chain, settings.slots)?;
     let (slot_bytes, slots) = discretise(free, settings.slots);
-    let table = Table::fill(chain, slot_bytes, slots);
+    let table = RotorTable::fill(chain, slot_bytes, slots);
     let recompute_cost = table.at(0, stages - 1)[slots];
     if recompute_cost >= IMPOSSIBLE {
         return Ok(Outcome::Infeasible { slot_bytes });
@@ -147,7 +147,7 @@ pub fn least_budget(chain: &Chain, settings: Settings) -> Result<(u64, Settings)
     // Sizes are rounded up once per stage, so as many slots more may be needed in the table than in truth.
     let free = chain::replay(chain, &save_all).map_or(0, |r| r.peak_bytes - chain.fixed_bytes);
     let (slot_bytes, slots) = discretise(free, settings.slots);
-    let table = Table::fill(chain, slot_bytes, slots + chain.len() + 1);
+    let table = RotorTable::fill(chain, slot_bytes, slots + chain.len() + 1);
     let slots = table.feasible_from[last][0];
     let budget_bytes = chain.fixed_bytes + slots as u64 * slot_bytes;
     Ok((budget_bytes, Settings { slots }))
@@ -189,7 +189,7 @@ fn check_size(chain: &Chain, slots: usize) -> Result<(), Error> {
 }
 
 /// `C(s, t, m)` for all `s <= t` and all slots `m`.
-struct Table<'a> {
+struct RotorTable<'a> {
     stages: &'a [Stage],
     slot_bytes: u64,
     slots: usize,
@@ -202,19 +202,19 @@ struct Table<'a> {
 }
 
 /// A way to start a subproblem.
-enum Choice {
+enum RotorChoice {
     Save,
     Checkpoint { next: usize },
 }
 
-impl<'a> Table<'a> {
+impl<'a> RotorTable<'a> {
     fn fill(chain: &'a Chain, slot_bytes: u64, slots: usize) -> Self {
         let n = chain.len();
         let mut saving = vec![0];
         for k in &chain.stages {
             saving.push(saving[saving.len() - 1] + k.save_cost.min(k.pass_cost + k.close_cost));
         }
-        let mut table = Table {
+        let mut table = RotorTable {
             stages: &chain.stages,
             slot_bytes,
             slots,
@@ -337,11 +337,11 @@ impl<'a> Table<'a> {
     }
 
     /// The first best way to start `C(s, t, m)`, which must be feasible, with `s < t`.
-    fn choice(&self, s: usize, t: usize, m: usize) -> Choice {
+    fn choice(&self, s: usize, t: usize, m: usize) -> RotorChoice {
         let best = self.at(s, t)[m];
         let (least, shift, cost) = self.save(s, t);
         if m >= least.max(shift) && cost + self.at(s + 1, t)[m - shift] == best {
-            return Choice::Save;
+            return RotorChoice::Save;
         }
         let mut walk = CheckpointWalk::new(self, s, t);
         for next in s + 1..=t {
@@ -350,7 +350,7 @@ impl<'a> Table<'a> {
             if m >= least.max(shift)
                 && cost + self.at(next, t)[m - shift] + self.at(s, next - 1)[m] == best
             {
-                return Choice::Checkpoint { next };
+                return RotorChoice::Checkpoint { next };
             }
         }
         // The entry was made by one of the two loops above from the same numbers.
@@ -372,13 +372,13 @@ impl<'a> Table<'a> {
                     list.extend([Operation::SaveAll(t), Operation::Backward(t)]);
                 }
                 Task::Stretch(s, t, m) => match self.choice(s, t, m) {
-                    Choice::Save => {
+                    RotorChoice::Save => {
                         list.push(Operation::SaveAll(s));
                         let (_, shift, _) = self.save(s, t);
                         tasks.push(Task::Backward(s));
                         tasks.push(Task::Stretch(s + 1, t, m - shift));
                     }
-                    Choice::Checkpoint { next } => {
+                    RotorChoice::Checkpoint { next } => {
                         list.push(Operation::KeepInput(s));
                         list.extend((s + 1..next).map(Operation::DropInput));
                         let shift = self.in_slots(self.stages[next - 1].output_bytes);
@@ -394,7 +394,7 @@ impl<'a> Table<'a> {
 
 /// Follows `F_ck^s, F_none^{s+1}, ..` of a stretch that ends in `t`.
 struct CheckpointWalk<'a> {
-    table: &'a Table<'a>,
+    table: &'a RotorTable<'a>,
     s: usize,
     t: usize,
     peak_bytes: u64,
@@ -402,7 +402,7 @@ struct CheckpointWalk<'a> {
 }
 
 impl<'a> CheckpointWalk<'a> {
-    fn new(table: &'a Table<'a>, s: usize, t: usize) -> Self {
+    fn new(table: &'a RotorTable<'a>, s: usize, t: usize) -> Self {
         CheckpointWalk {
             table,
             s,

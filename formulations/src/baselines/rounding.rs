@@ -7,7 +7,7 @@
 
 use super::{NotApplicable, best};
 use crate::bound::smallest_budget;
-use crate::checkmate::Graph;
+use crate::checkmate::CheckmateGraph;
 use crate::checkmate::interval;
 use remat_instances::instance::Instance;
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
@@ -40,7 +40,7 @@ fn relaxation(instance: &Instance, budget_bytes: u64) -> Result<Vec<f64>, NotApp
         ..RootSettings::default()
     };
     let root = interval::root_bound(instance, budget_bytes, &settings).map_err(|e| failed(&e))?;
-    let graph = Graph::new(instance, budget_bytes).map_err(|e| failed(&e))?;
+    let graph = CheckmateGraph::new(instance, budget_bytes).map_err(|e| failed(&e))?;
     let point = root.point.fractional(&graph);
     let entry = |k: usize| point.retained(k / n, k % n);
     Ok((0..n * n).map(entry).collect())

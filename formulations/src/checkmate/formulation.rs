@@ -2,7 +2,7 @@
 
 use super::interval::{self, Interval, IntervalPoint};
 use super::starts::{fitting, fitting_baselines};
-use super::{Graph, interval::tree_proof};
+use super::{CheckmateGraph, interval::tree_proof};
 use crate::anneal::{self, Found};
 use crate::bound;
 use crate::solve::{BoundProof, Formulation, Problem, SolveError, Start};
@@ -74,7 +74,7 @@ impl Formulation for CheckmateFormulation {
             budget_bytes,
             starts,
             everything,
-            landscape: anneal::Graph::new(instance, budget_bytes),
+            landscape: anneal::CheckmateLandscape::new(instance, budget_bytes),
         };
         Ok(Start::Open(problem, bound))
     }
@@ -87,25 +87,25 @@ pub struct CheckmateProblem<'a> {
     starts: &'a [CheckmateSchedule],
     /// The schedule that keeps everything.
     everything: CheckmateSchedule,
-    landscape: anneal::Graph,
+    landscape: anneal::CheckmateLandscape,
 }
 
 impl Problem for CheckmateProblem<'_> {
-    type Landscape = anneal::Graph;
-    type Program = Graph;
+    type Landscape = anneal::CheckmateLandscape;
+    type Program = CheckmateGraph;
     type Schedule = CheckmateSchedule;
 
     const THRESHOLDS: &'static [f64] = &[0.25, 0.5];
 
-    fn landscape(&self) -> &anneal::Graph {
+    fn landscape(&self) -> &anneal::CheckmateLandscape {
         &self.landscape
     }
 
-    fn program(&self) -> Option<Arc<Graph>> {
+    fn program(&self) -> Option<Arc<CheckmateGraph>> {
         if self.instance.len() > PROGRAM_NODE_LIMIT {
             return None;
         }
-        let graph = Graph::new(self.instance, self.budget_bytes);
+        let graph = CheckmateGraph::new(self.instance, self.budget_bytes);
         graph.ok().map(Arc::new)
     }
 
@@ -120,11 +120,11 @@ impl Problem for CheckmateProblem<'_> {
         known
     }
 
-    fn near(&self, program: &Graph, point: &IntervalPoint, threshold: f64) -> BitMatrix {
+    fn near(&self, program: &CheckmateGraph, point: &IntervalPoint, threshold: f64) -> BitMatrix {
         point.rounded(program, threshold)
     }
 
-    fn columns(&self, program: &Graph, found: &Found) -> Vec<Interval> {
+    fn columns(&self, program: &CheckmateGraph, found: &Found) -> Vec<Interval> {
         let schedule = CheckmateSchedule::cheapest(self.instance, found.retained.clone());
         Interval::of_schedule(program, &schedule)
     }
@@ -135,7 +135,11 @@ impl Problem for CheckmateProblem<'_> {
         Ok((schedule, replay))
     }
 
-    fn proof(&self, graph: &Graph, tree: &TreeProof<Graph>) -> Option<BoundProof> {
+    fn proof(
+        &self,
+        graph: &CheckmateGraph,
+        tree: &TreeProof<CheckmateGraph>,
+    ) -> Option<BoundProof> {
         Some(tree_proof(self.instance, self.budget_bytes, graph, tree))
     }
 }

@@ -10,7 +10,7 @@ use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 ///
 /// Nodes are numbered `0..len` in execution order; stage `t` is the stretch that computes node `t` for the first time.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Graph {
+pub struct CheckmateGraph {
     /// Cost of one computation, in the instance's unit.
     pub cost: Vec<u64>,
     /// Size of the output, in bytes.
@@ -34,12 +34,12 @@ pub struct Graph {
     pub classes: Vec<Vec<u32>>,
 }
 
-impl Graph {
+impl CheckmateGraph {
     /// The graph of an instance under a budget in bytes (fixed memory included).
     ///
     /// # Errors
     /// [`TooSmall`] where a node cannot run within the budget at all.
-    pub fn new(instance: &Instance, budget_bytes: u64) -> Result<Graph, TooSmall> {
+    pub fn new(instance: &Instance, budget_bytes: u64) -> Result<CheckmateGraph, TooSmall> {
         let smallest = smallest_budget(instance);
         if smallest.needed_bytes > budget_bytes {
             return Err(TooSmall {
@@ -70,7 +70,7 @@ impl Graph {
             .enumerate()
             .filter(|(i, _)| last_stage[*i] > *i as u32);
         let like = recomputed.map(|(i, v)| (i as u32, v.output_bytes, v.cost()));
-        Ok(Graph {
+        Ok(CheckmateGraph {
             cost: instance.nodes().iter().map(|v| v.cost()).collect(),
             gauges: Gauge::all(&bytes, &workspace, capacity),
             classes: classes_of_tensors(like),

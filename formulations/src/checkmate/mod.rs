@@ -26,5 +26,5 @@ mod starts;
 
 pub use formulation::{CheckmateFormulation, CheckmateProblem};
 pub use gauge::Gauge;
-pub use graph::Graph;
+pub use graph::CheckmateGraph;
 pub use recognise::{Recognised, recognise};

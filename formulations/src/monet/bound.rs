@@ -1,6 +1,6 @@
 //! A lower bound that needs no linear program: every node once, in the cheapest way that fits at its own event.
 
-use super::anneal::{Graph, Way};
+use super::anneal::{MonetLandscape, Way};
 use remat_instances::budget::format_bytes;
 use remat_instances::instance::{Instance, NodeId};
 
@@ -27,7 +27,7 @@ pub struct TooSmall {
 ///
 /// # Errors
 /// [`TooSmall`] where a node cannot run within the budget at all.
-pub fn event_bound(instance: &Instance, graph: &Graph) -> Result<u64, TooSmall> {
+pub fn event_bound(instance: &Instance, graph: &MonetLandscape) -> Result<u64, TooSmall> {
     let mut total = 0;
     let too_small = |i: usize, bytes: i64| TooSmall {
         node: NodeId::from(i),

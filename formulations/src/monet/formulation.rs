@@ -1,6 +1,6 @@
 //! MONeT's program as the search sees it.
 
-use super::anneal::{Graph, State};
+use super::anneal::{MonetLandscape, MonetState};
 use super::bound::event_bound;
 use super::interval::{self, Interval, Point};
 use crate::anneal::Found;
@@ -65,7 +65,7 @@ impl Formulation for MonetFormulation {
     ) -> Result<Start<MonetProblem<'a>>, SolveError> {
         let instance = &*self.instance;
         let no_loss = || SolveError::Replay(ReplayError::NoLoss);
-        let landscape = Graph::new(instance, budget_bytes).ok_or_else(no_loss)?;
+        let landscape = MonetLandscape::new(instance, budget_bytes).ok_or_else(no_loss)?;
         let everything = MonetSchedule::checkpoint_all(instance).ok_or_else(no_loss)?;
         Ok(match event_bound(instance, &landscape) {
             Err(small) => Start::Infeasible {
@@ -93,25 +93,25 @@ pub struct MonetProblem<'a> {
     starts: &'a [MonetSchedule],
     /// The schedule that stores everything.
     everything: MonetSchedule,
-    landscape: Graph,
+    landscape: MonetLandscape,
 }
 
 impl Problem for MonetProblem<'_> {
-    type Landscape = Graph;
-    type Program = interval::Graph;
+    type Landscape = MonetLandscape;
+    type Program = interval::MonetGraph;
     type Schedule = MonetSchedule;
 
     const THRESHOLDS: &'static [f64] = &[0.25, 0.75, 0.5];
 
-    fn landscape(&self) -> &Graph {
+    fn landscape(&self) -> &MonetLandscape {
         &self.landscape
     }
 
-    fn program(&self) -> Option<Arc<interval::Graph>> {
+    fn program(&self) -> Option<Arc<interval::MonetGraph>> {
         if self.instance.len() > PROGRAM_NODE_LIMIT {
             return None;
         }
-        interval::Graph::new(self.instance, self.budget_bytes)
+        interval::MonetGraph::new(self.instance, self.budget_bytes)
             .ok()
             .map(Arc::new)
     }
@@ -144,24 +144,24 @@ impl Problem for MonetProblem<'_> {
                 .filter_map(|s| MonetSchedule::stored_by_checkmate(self.instance, &ids, s)),
         );
         let fits = |retained: BitMatrix| {
-            let state = State::new(&self.landscape, &retained);
+            let state = MonetState::new(&self.landscape, &retained);
             let cost = state.cost() as u64;
             (state.excess() == 0).then_some(Found { cost, retained })
         };
         stored.into_par_iter().filter_map(fits).collect()
     }
 
-    fn near(&self, program: &interval::Graph, point: &Point, threshold: f64) -> BitMatrix {
+    fn near(&self, program: &interval::MonetGraph, point: &Point, threshold: f64) -> BitMatrix {
         point.proposal(self.instance, program, threshold).retained
     }
 
-    fn columns(&self, program: &interval::Graph, found: &Found) -> Vec<Interval> {
-        let schedule = State::new(&self.landscape, &found.retained).schedule();
+    fn columns(&self, program: &interval::MonetGraph, found: &Found) -> Vec<Interval> {
+        let schedule = MonetState::new(&self.landscape, &found.retained).schedule();
         Interval::of_schedule(program, &schedule)
     }
 
     fn judge(&self, found: Found) -> Result<(MonetSchedule, Replay), ReplayError> {
-        let schedule = State::new(&self.landscape, &found.retained).schedule();
+        let schedule = MonetState::new(&self.landscape, &found.retained).schedule();
         let replay = simulate::monet(self.instance, &schedule)?;
         Ok((schedule, replay))
     }
@@ -174,7 +174,7 @@ pub fn complete(
     budget_bytes: u64,
     stored: &BitMatrix,
 ) -> Option<MonetSchedule> {
-    let graph = Graph::new(instance, budget_bytes)?;
+    let graph = MonetLandscape::new(instance, budget_bytes)?;
     let fits_shape = (stored.rows(), stored.columns()) == (graph.stages + 1, graph.columns);
-    fits_shape.then(|| State::new(&graph, stored).schedule())
+    fits_shape.then(|| MonetState::new(&graph, stored).schedule())
 }

@@ -130,7 +130,7 @@ impl<'a, F: Solvable> Frontier<'a, F> {
         let Some(last) = self.budgets.len().checked_sub(1) else {
             return Ok(Vec::new());
         };
-        let mut walk = Walk {
+        let mut walk = FrontierWalk {
             frontier: self,
             points: vec![None; self.budgets.len()],
         };
@@ -150,12 +150,12 @@ impl<'a, F: Solvable> Frontier<'a, F> {
     }
 }
 
-struct Walk<'w, 'a, F: Solvable> {
+struct FrontierWalk<'w, 'a, F: Solvable> {
     frontier: &'w Frontier<'a, F>,
     points: Vec<Option<FrontierPoint<F::Schedule>>>,
 }
 
-impl<F: Solvable> Walk<'_, '_, F> {
+impl<F: Solvable> FrontierWalk<'_, '_, F> {
     fn solve(&mut self, k: usize) -> Result<(), SolveError> {
         let frontier = self.frontier;
         if self.points[k].is_some() || frontier.listener.is_interrupted() {

@@ -28,12 +28,12 @@ use crate::schedule::{BitMatrix, MonetSchedule};
 pub fn monet(instance: &Instance, schedule: &MonetSchedule) -> Result<Replay, ReplayError> {
     let (stages, columns) = MonetSchedule::shape(instance).ok_or(ReplayError::NoLoss)?;
     check_shapes(schedule, stages, columns)?;
-    let mut run = Run {
+    let mut run = MonetReplay {
         instance,
         schedule,
         loss: columns - 1,
         meter: Meter::new(),
-        memory: Memory::new(instance, columns),
+        memory: StageMemory::new(instance, columns),
     };
     if let Some(i) = schedule.retained.ones(0).next() {
         return Err(
@@ -124,7 +124,7 @@ enum Charge {
 
 /// What has become of a tensor in a stage.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum TensorState {
     Absent,
     Present,
     /// Another node was computed into its buffer.
@@ -132,20 +132,20 @@ enum State {
 }
 
 /// The tensors of a stage: which are there, which are charged, and their sum.
-struct Memory {
+struct StageMemory {
     sizes: Vec<u64>,
     charges: Vec<Charge>,
-    states: Vec<State>,
+    states: Vec<TensorState>,
     bytes: u64,
 }
 
-impl Memory {
+impl StageMemory {
     fn new(instance: &Instance, columns: usize) -> Self {
         let sizes = instance.nodes()[..columns].iter().map(|v| v.output_bytes);
-        Memory {
+        StageMemory {
             sizes: sizes.collect(),
             charges: vec![Charge::None; columns],
-            states: vec![State::Absent; columns],
+            states: vec![TensorState::Absent; columns],
             bytes: 0,
         }
     }
@@ -162,15 +162,15 @@ impl Memory {
     }
 }
 
-struct Run<'a> {
+struct MonetReplay<'a> {
     instance: &'a Instance,
     schedule: &'a MonetSchedule,
     loss: usize,
     meter: Meter,
-    memory: Memory,
+    memory: StageMemory,
 }
 
-impl Run<'_> {
+impl MonetReplay<'_> {
     fn error_at(
         &self,
         stage: usize,
@@ -224,11 +224,11 @@ impl Run<'_> {
         }
         for i in 0..=self.loss {
             self.memory.charge(i, Charge::None);
-            self.memory.states[i] = State::Absent;
+            self.memory.states[i] = TensorState::Absent;
         }
         for i in schedule.retained.ones(t) {
             self.memory.charge(i, Charge::Waiting);
-            self.memory.states[i] = State::Present;
+            self.memory.states[i] = TensorState::Present;
         }
         let frontier = NodeId::from((self.loss + t).saturating_sub(1));
         let mut always = self.instance.node(frontier).fixed_bytes;
@@ -320,7 +320,7 @@ impl Run<'_> {
             // A by-product of an in-place node is made in the same breath; the buffer was overwritten by its parent.
             if !matches!(node.kind, NodeKind::ByProduct { .. }) {
                 self.check_present(t, j, option.on.index())?;
-                self.memory.states[option.on.index()] = State::OverwrittenBy(j);
+                self.memory.states[option.on.index()] = TensorState::OverwrittenBy(j);
             }
         }
         // Its old copy, if one was stored, gives way to the new one; the passing list is charged in full by itself.
@@ -335,7 +335,7 @@ impl Run<'_> {
         }
         bytes += node.output_bytes + self.passing_bytes(j);
         let bytes = bytes.saturating_add_signed(workspace);
-        self.memory.states[j] = State::Present;
+        self.memory.states[j] = TensorState::Present;
         self.meter.cost += cost;
         self.meter.computations += 1;
         self.meter.sample(t, Some(id), bytes);
@@ -344,15 +344,15 @@ impl Run<'_> {
 
     fn check_present(&self, t: usize, reader: usize, i: usize) -> Result<(), ReplayError> {
         match self.memory.states[i] {
-            State::Present => Ok(()),
-            State::Absent => Err(ReplayError::MissingInput {
+            TensorState::Present => Ok(()),
+            TensorState::Absent => Err(ReplayError::MissingInput {
                 stage: t,
                 node: NodeId::from(reader),
                 node_name: self.name(reader),
                 missing: NodeId::from(i),
                 missing_name: self.name(i),
             }),
-            State::OverwrittenBy(writer) => Err(ReplayError::Overwritten {
+            TensorState::OverwrittenBy(writer) => Err(ReplayError::Overwritten {
                 stage: t,
                 node: NodeId::from(i),
                 node_name: self.name(i),
@@ -390,8 +390,8 @@ impl Run<'_> {
     fn check_stored(&self, t: usize) -> Result<(), ReplayError> {
         for i in self.schedule.retained.ones(t + 1) {
             match self.memory.states[i] {
-                State::Present => {}
-                State::Absent => {
+                TensorState::Present => {}
+                TensorState::Absent => {
                     let make = |stage, node, node_name| ReplayError::NotThere {
                         stage,
                         node,
@@ -399,7 +399,7 @@ impl Run<'_> {
                     };
                     return Err(self.error_at(t + 1, i, make));
                 }
-                State::OverwrittenBy(writer) => {
+                TensorState::OverwrittenBy(writer) => {
                     return Err(ReplayError::Overwritten {
                         stage: t,
                         node: NodeId::from(i),

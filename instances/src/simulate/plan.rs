@@ -131,7 +131,7 @@ struct Slot {
 
 /// The latest run of a node.
 #[derive(Clone, Copy)]
-struct Run {
+struct LatestRun {
     /// Number of computations before it.
     serial: usize,
     recomputed: bool,
@@ -148,7 +148,7 @@ struct Machine<'a> {
     fixed_bytes: u64,
     /// Number of registers that hold each node's output.
     holders: Vec<u32>,
-    last_run: Vec<Option<Run>>,
+    last_run: Vec<Option<LatestRun>>,
     /// Number of nodes computed at least once.
     advanced: usize,
 }
@@ -322,14 +322,14 @@ impl<'a> Machine<'a> {
     }
 
     /// The mode of the coming run of a node.
-    fn run(&self, id: NodeId, in_place: bool) -> Result<Run, StepFault> {
+    fn run(&self, id: NodeId, in_place: bool) -> Result<LatestRun, StepFault> {
         let serial = self.meter.computations;
         let before = self.last_run[id.index()];
         let node = self.instance.node(id);
         let parent = match node.kind {
             NodeKind::ByProduct { parent } if self.semantics == Semantics::Monet => parent,
             _ => {
-                return Ok(Run {
+                return Ok(LatestRun {
                     serial,
                     recomputed: before.is_some(),
                     in_place,
@@ -337,7 +337,7 @@ impl<'a> Machine<'a> {
             }
         };
         match self.last_run[parent.index()] {
-            Some(its) if before.is_none_or(|mine| mine.serial < its.serial) => Ok(Run {
+            Some(its) if before.is_none_or(|mine| mine.serial < its.serial) => Ok(LatestRun {
                 serial,
                 recomputed: its.recomputed,
                 in_place: its.in_place && node.in_place.is_some(),
@@ -350,7 +350,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Cost and workspace in bytes of a run.
-    fn charge(&self, node: &Node, chosen: &Implementation, run: Run) -> (u64, i64) {
+    fn charge(&self, node: &Node, chosen: &Implementation, run: LatestRun) -> (u64, i64) {
         if self.semantics == Semantics::Checkmate {
             return (node.cost(), node.workspace_bytes() as i64);
         }

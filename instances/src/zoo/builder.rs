@@ -20,7 +20,7 @@ pub(super) enum Storage {
 
 /// A tensor's shape, size and place.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Value {
+pub(super) struct TensorLayout {
     pub shape: Vec<u64>,
     pub elements: u64,
     /// Exact size, with what an operator keeps beside its output.
@@ -33,7 +33,7 @@ pub(super) struct Value {
 }
 
 /// Size of an output.
-pub(super) struct Layout {
+pub(super) struct OutputSize {
     pub shape: Vec<u64>,
     pub element_bytes: u64,
     /// Kept beside the elements.
@@ -73,7 +73,7 @@ pub(super) struct Layout {
 pub struct Network {
     pub(super) name: String,
     pub(super) precision: Precision,
-    pub(super) values: Vec<Value>,
+    pub(super) values: Vec<TensorLayout>,
     pub(super) operations: Vec<Operation>,
     pub(super) parameters: Vec<Parameter>,
     parameter_total: u64,
@@ -156,14 +156,14 @@ impl Network {
             .map(|(x, _)| x)
     }
 
-    pub(super) fn value(&self, x: Tensor) -> &Value {
+    pub(super) fn value(&self, x: Tensor) -> &TensorLayout {
         &self.values[x.0 as usize]
     }
 
     fn add_value(
         &mut self,
         layer: &str,
-        layout: Layout,
+        layout: OutputSize,
         storage: Storage,
         producer: Option<usize>,
         needs_gradient: bool,
@@ -182,7 +182,7 @@ impl Network {
             at: layer.into(),
             what: "number of tensors",
         })?;
-        self.values.push(Value {
+        self.values.push(TensorLayout {
             shape: layout.shape,
             elements: count,
             bytes,
@@ -201,7 +201,7 @@ impl Network {
         shape: Vec<u64>,
         parameters: Vec<usize>,
     ) -> Result<Tensor, ZooError> {
-        let layout = Layout {
+        let layout = OutputSize {
             shape,
             element_bytes: self.precision.activations.bytes(),
             extra_bytes: 0,
@@ -214,7 +214,7 @@ impl Network {
         name: &str,
         op: Op,
         inputs: &[Tensor],
-        layout: Layout,
+        layout: OutputSize,
         parameters: Vec<usize>,
     ) -> Result<Tensor, ZooError> {
         let storage = match inputs.first() {
@@ -278,7 +278,7 @@ impl Network {
         shape: &[u64],
         element_bytes: u64,
     ) -> Result<Tensor, ZooError> {
-        let layout = Layout {
+        let layout = OutputSize {
             shape: shape.to_vec(),
             element_bytes,
             extra_bytes: 0,

@@ -34,7 +34,7 @@ const PLAIN: &str = "implicit_gemm";
 
 /// A way to compute a convolution beside the plain one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Algorithm {
+enum ConvolutionAlgorithm {
     Gemm,
     Winograd,
     WinogradNonfused,
@@ -66,21 +66,21 @@ impl Extents {
         self.batch * (self.inputs + self.outputs) + self.inputs * self.outputs
     }
 
-    fn workspace_bytes(&self, algorithm: Algorithm) -> u128 {
+    fn workspace_bytes(&self, algorithm: ConvolutionAlgorithm) -> u128 {
         let (c, k) = (self.inputs, self.outputs);
         let elements = match algorithm {
-            Algorithm::Gemm => {
+            ConvolutionAlgorithm::Gemm => {
                 self.batch * c * self.window * self.window * self.place[0] * self.place[1]
             }
-            Algorithm::Winograd => 25 * c * k,
-            Algorithm::WinogradNonfused => 36 * (self.tiles() * (c + k) + c * k),
-            Algorithm::Fft => self.planes() * self.side * (self.side / 2 + 1) * 2,
+            ConvolutionAlgorithm::Winograd => 25 * c * k,
+            ConvolutionAlgorithm::WinogradNonfused => 36 * (self.tiles() * (c + k) + c * k),
+            ConvolutionAlgorithm::Fft => self.planes() * self.side * (self.side / 2 + 1) * 2,
         };
         elements * self.element_bytes
     }
 
     /// The kernels that take the place of a plain one.
-    fn kernels(&self, algorithm: Algorithm, plain: Kernel) -> Vec<Kernel> {
+    fn kernels(&self, algorithm: ConvolutionAlgorithm, plain: Kernel) -> Vec<Kernel> {
         let workspace = self.workspace_bytes(algorithm);
         let moving = |class, bytes| Kernel {
             class,
@@ -89,7 +89,7 @@ impl Extents {
         };
         match algorithm {
             // The lowered input is written, and read by the product.
-            Algorithm::Gemm => vec![
+            ConvolutionAlgorithm::Gemm => vec![
                 Kernel {
                     bytes: plain.bytes + workspace,
                     ..plain
@@ -97,12 +97,12 @@ impl Extents {
                 moving(KernelClass::Copy, workspace),
             ],
             // 25/81 of the products, at 55% of the rate of plain ones (the published 3x3 convolutions: 1.6 to 2 times faster).
-            Algorithm::Winograd => vec![Kernel {
+            ConvolutionAlgorithm::Winograd => vec![Kernel {
                 flops: plain.flops * 56 / 100,
                 ..plain
             }],
             // A quarter of the products between transforms, which write and read the workspace.
-            Algorithm::WinogradNonfused => vec![
+            ConvolutionAlgorithm::WinogradNonfused => vec![
                 Kernel {
                     flops: plain.flops / 4,
                     ..plain
@@ -110,7 +110,7 @@ impl Extents {
                 moving(KernelClass::Elementwise, 2 * workspace),
             ],
             // Complex products of spectra, and transforms by rows and by columns.
-            Algorithm::Fft => vec![
+            ConvolutionAlgorithm::Fft => vec![
                 Kernel {
                     flops: 8
                         * self.batch
@@ -126,29 +126,31 @@ impl Extents {
     }
 }
 
-impl Algorithm {
-    const ALL: [Algorithm; 4] = [
-        Algorithm::Gemm,
-        Algorithm::Winograd,
-        Algorithm::WinogradNonfused,
-        Algorithm::Fft,
+impl ConvolutionAlgorithm {
+    const ALL: [ConvolutionAlgorithm; 4] = [
+        ConvolutionAlgorithm::Gemm,
+        ConvolutionAlgorithm::Winograd,
+        ConvolutionAlgorithm::WinogradNonfused,
+        ConvolutionAlgorithm::Fft,
     ];
 
     fn name(self) -> &'static str {
         match self {
-            Algorithm::Gemm => "gemm",
-            Algorithm::Winograd => "winograd",
-            Algorithm::WinogradNonfused => "winograd_nonfused",
-            Algorithm::Fft => "fft",
+            ConvolutionAlgorithm::Gemm => "gemm",
+            ConvolutionAlgorithm::Winograd => "winograd",
+            ConvolutionAlgorithm::WinogradNonfused => "winograd_nonfused",
+            ConvolutionAlgorithm::Fft => "fft",
         }
     }
 
     fn applies(self, c: &Convolution) -> bool {
         let unit = c.stride == 1 && c.dilation == 1;
         match self {
-            Algorithm::Gemm => c.kernel > 1,
-            Algorithm::Winograd | Algorithm::WinogradNonfused => unit && c.kernel == 3,
-            Algorithm::Fft => unit && c.kernel > 1,
+            ConvolutionAlgorithm::Gemm => c.kernel > 1,
+            ConvolutionAlgorithm::Winograd | ConvolutionAlgorithm::WinogradNonfused => {
+                unit && c.kernel == 3
+            }
+            ConvolutionAlgorithm::Fft => unit && c.kernel > 1,
         }
     }
 
@@ -156,9 +158,12 @@ impl Algorithm {
     fn makes(self, class: KernelClass) -> bool {
         match class {
             KernelClass::Convolution => true,
-            KernelClass::ConvolutionInputGradient => self != Algorithm::Gemm,
+            KernelClass::ConvolutionInputGradient => self != ConvolutionAlgorithm::Gemm,
             KernelClass::ConvolutionWeightGradient => {
-                matches!(self, Algorithm::WinogradNonfused | Algorithm::Fft)
+                matches!(
+                    self,
+                    ConvolutionAlgorithm::WinogradNonfused | ConvolutionAlgorithm::Fft
+                )
             }
             _ => false,
         }
@@ -428,7 +433,7 @@ impl Chooser<'_> {
         };
         node.implementations[0].name = PLAIN.into();
         let needs = node.needs().to_vec();
-        for algorithm in Algorithm::ALL {
+        for algorithm in ConvolutionAlgorithm::ALL {
             if !algorithm.applies(c) || !kernels.iter().any(|k| algorithm.makes(k.class)) {
                 continue;
             }
@@ -538,8 +543,8 @@ mod tests {
             (layer(128, 128), 9_934_848, 4_970_496),
         ] {
             let kib = |a| layer.workspace_bytes(a).div_ceil(1024);
-            assert!(kib(Algorithm::Gemm).abs_diff(lowered) * 1000 <= lowered);
-            assert!(kib(Algorithm::WinogradNonfused).abs_diff(tiles) * 100 <= tiles);
+            assert!(kib(ConvolutionAlgorithm::Gemm).abs_diff(lowered) * 1000 <= lowered);
+            assert!(kib(ConvolutionAlgorithm::WinogradNonfused).abs_diff(tiles) * 100 <= tiles);
         }
     }
 }

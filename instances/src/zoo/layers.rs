@@ -1,7 +1,7 @@
 //! Operators of a network, each with its shape inference.
 
 use super::ZooError;
-use super::builder::{Layout, Network, SharedParameter, Tensor};
+use super::builder::{Network, OutputSize, SharedParameter, Tensor};
 use super::op::{Activation, Convolution, Op, Pooling, Slice};
 use super::op::{convolved, misfit, pooled};
 use super::tensor::elements;
@@ -144,7 +144,7 @@ impl Network {
         pooling: Pooling,
     ) -> Result<Tensor, ZooError> {
         let out = pooled(name, self.shape(x), &pooling)?;
-        let layout = Layout {
+        let layout = OutputSize {
             shape: out,
             element_bytes: 8,
             extra_bytes: 0,
@@ -306,7 +306,7 @@ impl Network {
     pub fn dropout(&mut self, name: &str, x: Tensor) -> Result<Tensor, ZooError> {
         let shape = self.shape(x).to_vec();
         let mask_name = format!("{name}.mask");
-        let layout = Layout {
+        let layout = OutputSize {
             shape: shape.clone(),
             element_bytes: 1,
             extra_bytes: 0,

@@ -50,7 +50,7 @@ pub use tensor::{DType, Precision};
 pub use training::TrainingOptions;
 
 use crate::instance::Instance;
-use models::Builder;
+use models::ModelBuild;
 use op::misfit;
 
 /// All models with their parameters and defaults.
@@ -72,14 +72,14 @@ pub fn list() -> Vec<ModelInfo> {
 /// together, or sizes beyond 2^53 - 1.
 pub fn build(spec: &ModelSpec) -> Result<Instance, ZooError> {
     match spec.definition().builder {
-        Builder::Network(network) => {
+        ModelBuild::Network(network) => {
             let (network, device, options) = (network(spec)?, spec.device(), spec.options());
             match spec.has_implementations() {
                 true => network.training_instance_with_choices(&device, &options),
                 false => network.training_instance(&device, &options),
             }
         }
-        Builder::Graph(graph) => graph(spec),
+        ModelBuild::Graph(graph) => graph(spec),
     }
 }
 
@@ -106,7 +106,7 @@ pub fn program(spec: &ModelSpec) -> Result<Option<TrainingProgram>, ZooError> {
 /// As [`build`].
 pub fn network(spec: &ModelSpec) -> Result<Option<Network>, ZooError> {
     match spec.definition().builder {
-        Builder::Network(network) => network(spec).map(Some),
-        Builder::Graph(_) => Ok(None),
+        ModelBuild::Network(network) => network(spec).map(Some),
+        ModelBuild::Graph(_) => Ok(None),
     }
 }

@@ -1,7 +1,7 @@
 //! Operators on sequences: embeddings, positions, attention.
 
 use super::ZooError;
-use super::builder::{Layout, Network, SharedParameter, Tensor};
+use super::builder::{Network, OutputSize, SharedParameter, Tensor};
 use super::op::{Heads, Op, misfit};
 use super::tensor::{elements, format_shape};
 
@@ -98,7 +98,7 @@ impl Network {
                 at: name.into(),
                 what: "output",
             })?;
-            let layout = Layout {
+            let layout = OutputSize {
                 shape,
                 element_bytes: self.precision.activations.bytes(),
                 extra_bytes: rows,

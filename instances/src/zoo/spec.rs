@@ -3,7 +3,7 @@
 use super::ZooError;
 use super::device::{DEVICE_NAMES, Device};
 use super::error::nearest;
-use super::models::{MODELS, Model};
+use super::models::{MODELS, ZooModel};
 use super::tensor::{DType, Precision};
 use super::training::TrainingOptions;
 use std::collections::BTreeMap;
@@ -141,7 +141,7 @@ impl ParameterInfo {
 /// ```
 #[derive(Clone)]
 pub struct ModelSpec {
-    model: &'static Model,
+    model: &'static ZooModel,
     /// What was given; everything else is at its default.
     given: BTreeMap<&'static str, Setting>,
 }
@@ -210,7 +210,7 @@ impl ModelSpec {
         self.model.name
     }
 
-    pub(super) fn definition(&self) -> &'static Model {
+    pub(super) fn definition(&self) -> &'static ZooModel {
         self.model
     }
 

@@ -51,7 +51,7 @@ impl TrainingOptions {
 
 /// What has arrived of one tensor's gradient.
 #[derive(Clone, Default)]
-struct Pending {
+struct PendingGradient {
     /// Summands of the full gradient.
     full: Vec<Piece>,
     /// Gradients of parts, with their places and numbers of elements.
@@ -67,7 +67,7 @@ struct Emitter<'a> {
     actions: Vec<Action>,
     /// Node of each operation; views have none.
     node_of: Vec<Option<NodeId>>,
-    gradients: Vec<Pending>,
+    gradients: Vec<PendingGradient>,
     /// Parameters whose gradient is in memory already.
     has_gradient: Vec<bool>,
     fixed_bytes: u64,
@@ -146,7 +146,7 @@ impl Network {
             nodes: Vec::new(),
             actions: Vec::new(),
             node_of: Vec::with_capacity(self.operations.len()),
-            gradients: vec![Pending::default(); self.values.len()],
+            gradients: vec![PendingGradient::default(); self.values.len()],
             has_gradient: vec![false; self.parameters.len()],
             fixed_bytes: fixed,
         };
@@ -448,7 +448,7 @@ impl Emitter<'_> {
     /// arrives).
     fn gather(&mut self, operation: &Operation) -> Result<Vec<Piece>, ZooError> {
         let x = operation.output;
-        let Pending { full, parts, .. } = std::mem::take(&mut self.gradients[x.0 as usize]);
+        let PendingGradient { full, parts, .. } = std::mem::take(&mut self.gradients[x.0 as usize]);
         if parts.is_empty() {
             return Ok(full);
         }

@@ -1,6 +1,6 @@
 //! The work of each operator: kernels of its forward pass, and what its backward pass computes, reads and costs.
 
-use super::builder::{Network, Value};
+use super::builder::{Network, TensorLayout};
 use super::cost::{Kernel, KernelClass};
 use super::op::{Activation, Convolution, Heads, Op, Operation};
 use crate::instance::Gradient;
@@ -63,7 +63,7 @@ impl Network {
             .sum()
     }
 
-    fn inputs<'a>(&'a self, operation: &'a Operation) -> impl Iterator<Item = &'a Value> {
+    fn inputs<'a>(&'a self, operation: &'a Operation) -> impl Iterator<Item = &'a TensorLayout> {
         operation.inputs.iter().map(|x| self.value(*x))
     }
 
@@ -141,7 +141,7 @@ impl Network {
         }
     }
 
-    fn first(&self, operation: &Operation) -> &Value {
+    fn first(&self, operation: &Operation) -> &TensorLayout {
         self.value(operation.inputs[0])
     }
 
@@ -451,7 +451,7 @@ impl BackwardPlan {
     }
 }
 
-fn convolution_class(x: &Value, c: &Convolution, dense: KernelClass) -> KernelClass {
+fn convolution_class(x: &TensorLayout, c: &Convolution, dense: KernelClass) -> KernelClass {
     if c.groups > 1 && c.groups == x.shape[1] {
         KernelClass::Depthwise
     } else {

@@ -57,7 +57,7 @@ pub(super) fn priced(model: &Model, y: &[f64]) -> Vec<f64> {
 
 /// Where a multiplier or reduced cost has a wrong sign and no bound to hold it: nothing is proven.
 #[derive(Debug)]
-pub(super) struct Open {
+pub(super) struct OpenSides {
     pub rows: Vec<usize>,
     pub cols: Vec<usize>,
 }
@@ -68,9 +68,9 @@ pub(super) fn least(
     model: &Model,
     multiplier: impl Fn(usize) -> (f64, f64),
     reduced_cost: impl Fn(usize) -> (f64, f64),
-) -> Result<f64, Open> {
+) -> Result<f64, OpenSides> {
     let mut total = Bounded::new(model.sense.sign() * model.offset);
-    let mut open = Open {
+    let mut open = OpenSides {
         rows: Vec::new(),
         cols: Vec::new(),
     };

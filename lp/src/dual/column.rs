@@ -10,7 +10,7 @@ use crate::outcome::VarStatus;
 
 /// A breakpoint of the piecewise linear dual objective, oriented so that `alpha > 0` and `dual >= 0` up to tolerance.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Candidate {
+pub(crate) struct DualBreakpoint {
     pub var: u32,
     pub alpha: f64,
     pub dual: f64,
@@ -57,7 +57,7 @@ impl Dual<'_> {
             };
             if alpha > least {
                 let range = core.wu[j] - core.wl[j];
-                cand.push(Candidate {
+                cand.push(DualBreakpoint {
                     var: j as u32,
                     alpha,
                     dual: dual.max(0.0),
@@ -73,7 +73,7 @@ impl Dual<'_> {
         let enough_slope = core.primal_tol;
         let mut start = 0;
         let mut slope = excess.abs();
-        let harris = |c: &Candidate| (c.dual + tol) / c.alpha;
+        let harris = |c: &DualBreakpoint| (c.dual + tol) / c.alpha;
         let mut limit = cand.iter().map(harris).fold(f64::INFINITY, f64::min) * 10.0 + 1e-7;
         while start < cand.len() {
             let mut next = f64::INFINITY;

@@ -13,20 +13,20 @@ mod row;
 mod update;
 
 use crate::outcome::VarStatus;
-use crate::simplex::{Budget, Core, RunEnd};
+use crate::simplex::{Core, SimplexEnd, WorkBudget};
 use crate::sparse_vec::SparseVec;
-pub(crate) use column::Candidate;
-use rebuild::Reason;
+pub(crate) use column::DualBreakpoint;
+use rebuild::DualRebuild;
 
 /// Working memory of the dual, kept in the core so that it is allocated once.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Scratch {
+pub(crate) struct DualScratch {
     /// Squared bound violation of each row's basic variable.
     infeasibility: Vec<f64>,
     /// Rows whose violation may be positive, and who is in that list.
     list: Vec<u32>,
     listed: Vec<bool>,
-    candidates: Vec<Candidate>,
+    candidates: Vec<DualBreakpoint>,
     suffix: Vec<f64>,
     flips: Vec<u32>,
     flip_column: SparseVec,
@@ -35,7 +35,7 @@ pub(crate) struct Scratch {
     old_values: Vec<f64>,
 }
 
-impl Scratch {
+impl DualScratch {
     pub fn resize(&mut self, m: usize, total: usize) {
         self.infeasibility.clear();
         self.infeasibility.resize(m, 0.0);
@@ -61,7 +61,7 @@ const SHORT_RUN: u64 = 50;
 
 /// Which program the method is working on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum DualPhase {
     /// The boxed subproblem.
     One,
     /// The program itself.
@@ -71,8 +71,8 @@ enum Phase {
 /// One run of the dual simplex.
 pub(crate) struct Dual<'a> {
     core: &'a mut Core,
-    budget: &'a Budget,
-    phase: Phase,
+    budget: &'a WorkBudget,
+    phase: DualPhase,
     /// Working objective, kept up to date in phase 2.
     objective: f64,
     /// Reduced cost of the entering variable before the step.
@@ -91,21 +91,21 @@ pub(crate) struct Dual<'a> {
 }
 
 /// What one iteration came to.
-enum Step {
+enum IterationEnd {
     Pivoted,
-    Rebuild(Reason),
+    Rebuild(DualRebuild),
 }
 
 /// Runs the dual simplex from the present basis. With `perturb`, costs are perturbed: at once from a slack basis or
 /// when phase 1 is needed, and otherwise after [`SHORT_RUN`] steps, so that the short runs of branch and bound need no
 /// clean-up. (Waiting for signs of stalling instead was measured: it stalls for minutes on the compact
-/// rematerialization program with path cuts.) On [`RunEnd::Done`] the working costs
+/// rematerialization program with path cuts.) On [`SimplexEnd::Done`] the working costs
 /// may differ from the true ones (`costs_changed`).
-pub(crate) fn run(core: &mut Core, budget: &Budget, perturb: bool) -> RunEnd {
+pub(crate) fn run(core: &mut Core, budget: &WorkBudget, perturb: bool) -> SimplexEnd {
     let mut dual = Dual {
         core,
         budget,
-        phase: Phase::Two,
+        phase: DualPhase::Two,
         objective: 0.0,
         entering_dual: 0.0,
         next_cutoff: 0,
@@ -120,7 +120,7 @@ pub(crate) fn run(core: &mut Core, budget: &Budget, perturb: bool) -> RunEnd {
 }
 
 impl Dual<'_> {
-    fn run(&mut self, perturb: bool) -> RunEnd {
+    fn run(&mut self, perturb: bool) -> SimplexEnd {
         self.core.restore_bounds();
         if !self.core.factored {
             self.core.refactor();
@@ -146,21 +146,21 @@ impl Dual<'_> {
         }
         for attempt in 0..4 {
             if self.core.dual_infeasibility().count > 0 {
-                self.phase = Phase::One;
+                self.phase = DualPhase::One;
                 self.set_box_bounds();
                 let end = self.solve_phase();
                 self.core.restore_bounds();
                 self.flip_to_feasibility();
-                if end != RunEnd::Done {
-                    return if end == RunEnd::Infeasible {
-                        RunEnd::Trouble
+                if end != SimplexEnd::Done {
+                    return if end == SimplexEnd::Infeasible {
+                        SimplexEnd::Trouble
                     } else {
                         end
                     };
                 }
                 if self.core.dual_infeasibility().count > 0 {
                     if !self.core.costs_changed || attempt > 1 {
-                        return RunEnd::OtherMethodNeeded;
+                        return SimplexEnd::OtherMethodNeeded;
                     }
                     // Perhaps only the perturbed costs have no dual feasible basis.
                     self.core.restore_costs();
@@ -169,10 +169,10 @@ impl Dual<'_> {
                     continue;
                 }
             }
-            self.phase = Phase::Two;
+            self.phase = DualPhase::Two;
             return self.solve_phase();
         }
-        RunEnd::OtherMethodNeeded
+        SimplexEnd::OtherMethodNeeded
     }
 
     /// Puts every boxed nonbasic variable at the bound that suits the sign of its reduced cost.
@@ -209,39 +209,39 @@ impl Dual<'_> {
         self.flip_to_feasibility();
     }
 
-    fn solve_phase(&mut self) -> RunEnd {
+    fn solve_phase(&mut self) -> SimplexEnd {
         self.risen = f64::NEG_INFINITY;
-        let mut reason = Reason::Start;
+        let mut reason = DualRebuild::Start;
         loop {
             if let Some(end) = self.rebuild(reason) {
                 return end;
             }
             reason = loop {
                 match self.iterate() {
-                    Step::Pivoted => {
+                    IterationEnd::Pivoted => {
                         if self.core.refactor_due() {
-                            break Reason::UpdateLimit;
+                            break DualRebuild::UpdateLimit;
                         }
                         if self.may_perturb && self.steps > SHORT_RUN {
                             self.may_perturb = false;
                             self.core.perturb_costs();
-                            break Reason::Perturbed;
+                            break DualRebuild::Perturbed;
                         }
                         if self.has_stalled() {
                             // Whether or not costs are perturbed: other random numbers, and larger ones.
                             self.may_perturb = false;
                             self.core.perturb_costs();
-                            break Reason::Perturbed;
+                            break DualRebuild::Perturbed;
                         }
                         if self.past_cutoff() {
-                            break Reason::Cutoff;
+                            break DualRebuild::Cutoff;
                         }
                         if let Some(kind) = self.core.limit_reached(self.budget) {
                             self.leave();
-                            return RunEnd::Limit(kind);
+                            return SimplexEnd::Limit(kind);
                         }
                     }
-                    Step::Rebuild(reason) => break reason,
+                    IterationEnd::Rebuild(reason) => break reason,
                 }
             };
         }
@@ -264,21 +264,21 @@ impl Dual<'_> {
     }
 
     fn past_cutoff(&self) -> bool {
-        self.phase == Phase::Two
+        self.phase == DualPhase::Two
             && self.budget.cutoff.is_some_and(|c| self.objective > c)
             && self.core.count.dual_phase2 >= self.next_cutoff
     }
 
-    fn iterate(&mut self) -> Step {
+    fn iterate(&mut self) -> IterationEnd {
         let Some((r, excess)) = self.choose_row() else {
-            return Step::Rebuild(Reason::PossiblyOptimal);
+            return IterationEnd::Rebuild(DualRebuild::PossiblyOptimal);
         };
         self.core.price();
         let Some(entering) = self.choose_column(excess) else {
-            return Step::Rebuild(Reason::PossiblyInfeasible(r as u32));
+            return IterationEnd::Rebuild(DualRebuild::PossiblyInfeasible(r as u32));
         };
         if let Some(reason) = self.solve_column(r, &entering) {
-            return Step::Rebuild(reason);
+            return IterationEnd::Rebuild(reason);
         }
         self.steps += 1;
         self.update_duals(r, &entering);

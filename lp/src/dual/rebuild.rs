@@ -1,13 +1,13 @@
 //! Computing everything afresh, and deciding whether the end is reached.
 
-use super::{Dual, Phase};
+use super::{Dual, DualPhase};
 use crate::outcome::{LimitKind, VarStatus};
 use crate::settings::Algorithm;
-use crate::simplex::RunEnd;
+use crate::simplex::SimplexEnd;
 
 /// Why values are computed afresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reason {
+pub(crate) enum DualRebuild {
     /// A phase begins.
     Start,
     /// Enough updates.
@@ -30,49 +30,49 @@ const DRIFT: f64 = 1e-6;
 impl Dual<'_> {
     /// Recomputes factorisation (if the reason asks for it), reduced costs and values. Returns how the phase ended, if
     /// it has.
-    pub(super) fn rebuild(&mut self, reason: Reason) -> Option<RunEnd> {
+    pub(super) fn rebuild(&mut self, reason: DualRebuild) -> Option<SimplexEnd> {
         // The proof is checked against the matrix itself, so it does not matter how accurate the factors are; most
         // infeasible nodes of a search tree end here without a factorisation.
-        if matches!(reason, Reason::PossiblyInfeasible(_))
-            && self.phase == Phase::Two
+        if matches!(reason, DualRebuild::PossiblyInfeasible(_))
+            && self.phase == DualPhase::Two
             && self.core.infeasibility_proven(true)
         {
             self.leave();
-            return Some(RunEnd::Infeasible);
+            return Some(SimplexEnd::Infeasible);
         }
         let fresh = self.core.factored && self.core.factor.updates() == 0;
         let refactor = match reason {
-            Reason::Numerical | Reason::UpdateLimit => !fresh,
+            DualRebuild::Numerical | DualRebuild::UpdateLimit => !fresh,
             // An infeasible program is claimed from fresh factors only.
-            Reason::PossiblyInfeasible(_) => !fresh,
+            DualRebuild::PossiblyInfeasible(_) => !fresh,
             _ => !self.core.factored,
         };
-        if reason == Reason::Numerical && fresh {
+        if reason == DualRebuild::Numerical && fresh {
             self.troubles += 1;
             if self.troubles > 20 {
                 self.leave();
-                return Some(RunEnd::Trouble);
+                return Some(SimplexEnd::Trouble);
             }
         }
         if refactor && self.core.refactor() > 0 {
             self.troubles += 1;
         }
         self.core.check_basis();
-        if reason == Reason::PossiblyOptimal && self.core.costs_changed && self.ends_here() {
-            return Some(RunEnd::Done);
+        if reason == DualRebuild::PossiblyOptimal && self.core.costs_changed && self.ends_here() {
+            return Some(SimplexEnd::Done);
         }
         let repeat = !refactor && fresh && self.core.primal_valid && self.core.dual_valid;
-        if !repeat || reason == Reason::Start {
+        if !repeat || reason == DualRebuild::Start {
             let core = &mut *self.core;
             core.dual.old_values.copy_from_slice(&core.xb);
-            if reason != Reason::Start || !core.dual_valid {
+            if reason != DualRebuild::Start || !core.dual_valid {
                 core.compute_dual();
             }
             self.correct_duals();
             let core = &mut *self.core;
             core.compute_primal();
-            if reason == Reason::PossiblyOptimal && self.drifted() {
-                return self.rebuild(Reason::Numerical);
+            if reason == DualRebuild::PossiblyOptimal && self.drifted() {
+                return self.rebuild(DualRebuild::Numerical);
             }
         }
         self.leave();
@@ -81,38 +81,41 @@ impl Dual<'_> {
             core.note_infeasibility(i);
         }
         self.objective = core.working_objective();
-        let phase = if self.phase == Phase::One { 1 } else { 2 };
+        let phase = if self.phase == DualPhase::One { 1 } else { 2 };
         core.report(Algorithm::Dual, phase, false);
         match reason {
-            Reason::PossiblyOptimal | Reason::Start | Reason::Cutoff | Reason::UpdateLimit
+            DualRebuild::PossiblyOptimal
+            | DualRebuild::Start
+            | DualRebuild::Cutoff
+            | DualRebuild::UpdateLimit
                 if self.core.dual.list.is_empty() =>
             {
-                Some(RunEnd::Done)
+                Some(SimplexEnd::Done)
             }
-            Reason::PossiblyOptimal if !self.taboo.is_empty() => {
+            DualRebuild::PossiblyOptimal if !self.taboo.is_empty() => {
                 // All that is left is taboo.
                 let hopeless = self.troubles > 5;
                 self.taboo.clear();
-                hopeless.then_some(RunEnd::Trouble)
+                hopeless.then_some(SimplexEnd::Trouble)
             }
-            Reason::PossiblyInfeasible(r) if repeat => {
+            DualRebuild::PossiblyInfeasible(r) if repeat => {
                 // The row was priced with these very factors. `rho` still holds it.
                 let row_still_violated = self.core.dual.infeasibility[r as usize] > 0.0;
                 if row_still_violated {
                     self.leave();
-                    Some(RunEnd::Infeasible)
+                    Some(SimplexEnd::Infeasible)
                 } else {
                     None
                 }
             }
-            Reason::Cutoff if self.past_cutoff() => {
+            DualRebuild::Cutoff if self.past_cutoff() => {
                 self.next_cutoff = self.core.count.dual_phase2 + 20;
                 self.leave();
-                Some(RunEnd::Cutoff)
+                Some(SimplexEnd::Cutoff)
             }
             _ => self.core.limit_reached(self.budget).map(|kind: LimitKind| {
                 self.leave();
-                RunEnd::Limit(kind)
+                SimplexEnd::Limit(kind)
             }),
         }
     }
@@ -132,7 +135,7 @@ impl Dual<'_> {
     /// With changed costs, reduced costs are recomputed by whoever takes the changes back; all that is asked here is
     /// whether recomputed values are still feasible.
     fn ends_here(&mut self) -> bool {
-        if self.phase == Phase::One || !self.taboo.is_empty() {
+        if self.phase == DualPhase::One || !self.taboo.is_empty() {
             return false;
         }
         let core = &mut *self.core;
@@ -163,7 +166,7 @@ impl Dual<'_> {
                 };
                 core.settle(j);
                 core.count.flips += 1;
-            } else if self.phase == Phase::Two {
+            } else if self.phase == DualPhase::Two {
                 core.wc[j] -= core.d[j];
                 core.d[j] = 0.0;
                 core.costs_changed = true;

@@ -1,8 +1,8 @@
 //! The steps that carry out a chosen pivot.
 
 use super::column::Entering;
-use super::rebuild::Reason;
-use super::{Dual, Phase, Step};
+use super::rebuild::DualRebuild;
+use super::{Dual, DualPhase, IterationEnd};
 use crate::factor::UpdateCheck;
 use crate::outcome::VarStatus;
 use crate::simplex::observe;
@@ -18,7 +18,7 @@ const LEAST_WEIGHT: f64 = 1e-4;
 
 impl Dual<'_> {
     /// FTRAN of the entering column, and the check that both ways of computing the pivot agree.
-    pub(super) fn solve_column(&mut self, r: usize, entering: &Entering) -> Option<Reason> {
+    pub(super) fn solve_column(&mut self, r: usize, entering: &Entering) -> Option<DualRebuild> {
         let core = &mut *self.core;
         core.load_entering(entering.q);
         core.factor.ftran_entering(&mut core.col, core.density.col);
@@ -27,14 +27,14 @@ impl Dual<'_> {
         let mismatch = (by_row - by_col).abs() / by_row.abs().min(by_col.abs()).max(1e-12);
         if mismatch > PIVOT_MISMATCH {
             if core.factor.updates() > 0 {
-                return Some(Reason::Numerical);
+                return Some(DualRebuild::Numerical);
             }
             if mismatch > 1e-2 {
                 // Fresh factors and still noise: leave this row alone for now, and pivot more carefully.
                 self.troubles += 1;
                 core.factor.threshold = (core.factor.threshold * 2.0).min(0.9);
                 self.taboo.push(r as u32);
-                return Some(Reason::Numerical);
+                return Some(DualRebuild::Numerical);
             }
         }
         None
@@ -144,7 +144,7 @@ impl Dual<'_> {
         excess: f64,
         entering: &Entering,
         theta: f64,
-    ) -> Step {
+    ) -> IterationEnd {
         let core = &mut *self.core;
         let q = entering.q;
         let value = core.x[q] + theta;
@@ -160,16 +160,16 @@ impl Dual<'_> {
         core.xb[r] = value;
         core.note_infeasibility(r);
         match self.phase {
-            Phase::One => core.count.dual_phase1 += 1,
-            Phase::Two => core.count.dual_phase2 += 1,
+            DualPhase::One => core.count.dual_phase1 += 1,
+            DualPhase::Two => core.count.dual_phase2 += 1,
         }
         self.taboo.clear();
         match core.factor.update(r, &core.col) {
-            UpdateCheck::Accurate(error) if error < UPDATE_ERROR => Step::Pivoted,
-            UpdateCheck::Accurate(_) => Step::Rebuild(Reason::Numerical),
+            UpdateCheck::Accurate(error) if error < UPDATE_ERROR => IterationEnd::Pivoted,
+            UpdateCheck::Accurate(_) => IterationEnd::Rebuild(DualRebuild::Numerical),
             UpdateCheck::Unusable => {
                 core.factored = false;
-                Step::Rebuild(Reason::Numerical)
+                IterationEnd::Rebuild(DualRebuild::Numerical)
             }
         }
     }

@@ -10,7 +10,7 @@ const SEARCH_LIMIT: usize = 4;
 
 /// The active submatrix: columns with values, rows with indices only, both in lists by count.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Kernel {
+pub(super) struct ActiveSubmatrix {
     pub(super) col_begin: Vec<usize>,
     pub(super) col_len: Vec<u32>,
     pub(super) col_cap: Vec<u32>,
@@ -75,7 +75,7 @@ impl CountLists {
     }
 }
 
-impl Kernel {
+impl ActiveSubmatrix {
     fn col(&self, k: u32) -> std::ops::Range<usize> {
         let b = self.col_begin[k as usize];
         b..b + self.col_len[k as usize] as usize

@@ -1,7 +1,7 @@
 //! Sparse LU: slack columns, column singletons, row singletons, then Markowitz with threshold pivoting on what is left.
 //! The phases are in `singletons.rs` and `kernel.rs`, the result is laid out by `assemble.rs`.
 
-use super::kernel::Kernel;
+use super::kernel::ActiveSubmatrix;
 use super::{Factor, NONE};
 use crate::simplex::Compressed;
 
@@ -24,7 +24,7 @@ pub(super) struct Workspace {
     pub(super) trip_row: Vec<u32>,
     pub(super) trip_col: Vec<u32>,
     pub(super) trip_value: Vec<f64>,
-    pub(super) kernel: Kernel,
+    pub(super) kernel: ActiveSubmatrix,
     pub(super) counts: Vec<u32>,
     pub(super) scratch_a: Vec<usize>,
     pub(super) scratch_b: Vec<usize>,

@@ -31,7 +31,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 
 /// Where a list of [`Ragged`] lies. One cache line holds everything a pass asks for.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct ListPlace {
     begin: u32,
     len: u32,
     cap: u32,
@@ -40,7 +40,7 @@ struct Place {
 /// Lists of (index, value) that grow and shrink in one arena; a list that outgrows its place moves to the end.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ragged {
-    lists: Vec<Place>,
+    lists: Vec<ListPlace>,
     index: Vec<u32>,
     value: Vec<f64>,
 }
@@ -51,7 +51,7 @@ impl Ragged {
         self.lists.clear();
         let mut at = 0;
         for &c in counts {
-            self.lists.push(Place {
+            self.lists.push(ListPlace {
                 begin: at,
                 len: 0,
                 cap: c + spare,
@@ -81,7 +81,7 @@ impl Ragged {
         let p = &mut self.lists[k];
         p.len = 0;
         if p.cap < need {
-            *p = Place {
+            *p = ListPlace {
                 begin: self.index.len() as u32,
                 len: 0,
                 cap: need,
@@ -159,7 +159,7 @@ pub(crate) struct Factor {
     r_start: Vec<usize>,
     r_index: Vec<u32>,
     r_value: Vec<f64>,
-    product: product::Product,
+    product: product::UpdateProduct,
     // What an update needs from the last FTRAN of the entering column and BTRAN of the leaving row.
     spike_index: Vec<u32>,
     spike_value: Vec<f64>,
@@ -171,7 +171,7 @@ pub(crate) struct Factor {
     wanted: Vec<u32>,
     /// Zeros between calls: a dense scatter for updates.
     lookup: Vec<f64>,
-    pending: pending::Pending,
+    pending: pending::PendingSet,
     /// Scratch: what a partial solve has met, in elimination order.
     found: Vec<u32>,
     lu: lu::Workspace,

@@ -5,11 +5,11 @@
 /// is no search before it, as there is in Gilbert & Peierls 1988, and what it finds is sorted. Passing over what is not
 /// marked costs a word for 64 positions.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pending {
+pub(super) struct PendingSet {
     words: Vec<u64>,
 }
 
-impl Pending {
+impl PendingSet {
     /// Room for positions below `m`; none is marked.
     pub fn resize(&mut self, m: usize) {
         self.words.clear();
@@ -29,7 +29,7 @@ impl Pending {
 
     /// Takes all positions out in ascending order; `visit` may mark higher ones.
     #[inline(always)]
-    pub fn ascending(&mut self, mut visit: impl FnMut(&mut Pending, u32)) {
+    pub fn ascending(&mut self, mut visit: impl FnMut(&mut PendingSet, u32)) {
         for w in 0..self.words.len() {
             while self.words[w] != 0 {
                 let bit = self.words[w].trailing_zeros();
@@ -41,7 +41,7 @@ impl Pending {
 
     /// Takes all positions out in descending order; `visit` may mark lower ones.
     #[inline(always)]
-    pub fn descending(&mut self, mut visit: impl FnMut(&mut Pending, u32)) {
+    pub fn descending(&mut self, mut visit: impl FnMut(&mut PendingSet, u32)) {
         for w in (0..self.words.len()).rev() {
             while self.words[w] != 0 {
                 let bit = 63 - self.words[w].leading_zeros();
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn what_is_marked_on_the_way_is_visited_in_order() {
-        let mut pending = Pending::default();
+        let mut pending = PendingSet::default();
         pending.resize(200);
         pending.mark_all(&[130, 3, 64, 3]);
         let mut up = Vec::new();

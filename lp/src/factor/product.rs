@@ -17,7 +17,7 @@ const SMALL_PIVOT: f64 = 1e-7;
 
 /// The product of the updates since the build, oldest first.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Product {
+pub(super) struct UpdateProduct {
     pivot: Vec<u32>,
     diag: Vec<f64>,
     start: Vec<usize>,
@@ -32,7 +32,7 @@ pub(super) struct Product {
     applied: Vec<u32>,
 }
 
-impl Product {
+impl UpdateProduct {
     pub fn clear(&mut self) {
         self.pivot.clear();
         self.diag.clear();
@@ -76,7 +76,7 @@ impl Product {
     }
 
     /// `E^-1 v` on values alone, of which only the entries at pivots and at the positions asked for are right.
-    /// [`Product::wipe`] takes everything back.
+    /// [`UpdateProduct::wipe`] takes everything back.
     pub fn ftran_values(&mut self, v: &mut [f64]) -> u64 {
         self.applied.clear();
         let mut ticks = self.pivot.len() as u64;
@@ -97,7 +97,7 @@ impl Product {
         ticks
     }
 
-    /// Zeroes what [`Product::ftran_values`] has touched.
+    /// Zeroes what [`UpdateProduct::ftran_values`] has touched.
     pub fn wipe(&self, v: &mut [f64]) {
         for &e in &self.applied {
             for &i in &self.index[self.range(e as usize)] {

@@ -3,7 +3,7 @@
 //! A plain pass walks all pivots and skips zeros. When the right side has few entries and the result is expected to, a
 //! sparse pass touches only what can be reached (`pending.rs`).
 
-use super::pending::Pending;
+use super::pending::PendingSet;
 use super::{Etas, Factor, NONE, Ragged};
 use crate::simplex::observe;
 use crate::sparse_vec::{CHUNK, SparseVec, TINY, all_zero};
@@ -17,11 +17,11 @@ const HYPER_EXPECTED: f64 = 0.20;
 const ETA_DENSE: f64 = 0.25;
 
 /// A sparse pass with a unit triangular matrix, in ascending order of positions or descending. The list must be right.
-fn eta_sparse(v: &mut SparseVec, pending: &mut Pending, etas: &Etas, ascending: bool) -> u64 {
+fn eta_sparse(v: &mut SparseVec, pending: &mut PendingSet, etas: &Etas, ascending: bool) -> u64 {
     pending.mark_all(&v.index);
     v.index.clear();
     let mut ticks = 0;
-    let visit = |pending: &mut Pending, p: u32| {
+    let visit = |pending: &mut PendingSet, p: u32| {
         let x = v.value[p as usize];
         if x.abs() <= TINY {
             v.value[p as usize] = 0.0;
@@ -118,7 +118,7 @@ fn upper_pivot(values: &mut [f64], p: usize, lists: &Ragged, diag: &[f64]) -> Op
 #[inline(always)]
 fn upper_pivot_marked(
     values: &mut [f64],
-    pending: &mut Pending,
+    pending: &mut PendingSet,
     p: u32,
     lists: &Ragged,
     diag: &[f64],
@@ -139,7 +139,7 @@ fn upper_pivot_marked(
 }
 
 /// A sparse pass with `U` by columns, pivots from last to first: `U x = v`. The list must be right.
-fn upper_columns_sparse(v: &mut SparseVec, pending: &mut Pending, upper: &Upper<'_>) -> u64 {
+fn upper_columns_sparse(v: &mut SparseVec, pending: &mut PendingSet, upper: &Upper<'_>) -> u64 {
     let lists = upper.columns;
     pending.mark_all(&v.index);
     v.index.clear();
@@ -163,7 +163,7 @@ fn upper_columns_sparse(v: &mut SparseVec, pending: &mut Pending, upper: &Upper<
 }
 
 /// A sparse pass with `U` by rows, pivots from first to last: `U^T x = v`. The list must be right.
-fn upper_rows_sparse(v: &mut SparseVec, pending: &mut Pending, upper: &Upper<'_>) -> u64 {
+fn upper_rows_sparse(v: &mut SparseVec, pending: &mut PendingSet, upper: &Upper<'_>) -> u64 {
     let lists = upper.rows;
     pending.mark_all(&v.index);
     v.index.clear();
@@ -422,7 +422,7 @@ impl Factor {
     }
 
     /// `U`, and the marks that sparse passes with it need.
-    fn upper(&mut self) -> (Upper<'_>, &mut Pending) {
+    fn upper(&mut self) -> (Upper<'_>, &mut PendingSet) {
         let upper = Upper {
             columns: &self.u_cols,
             rows: &self.u_rows,

@@ -2,7 +2,7 @@
 
 /// A word's meaning.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum WordKind {
     Number(f64),
     Name,
     Plus,
@@ -20,7 +20,7 @@ pub(super) enum Kind {
 /// A word, where it stands, and what it means.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token<'a> {
-    pub kind: Kind,
+    pub kind: WordKind,
     pub text: &'a str,
     /// From 1.
     pub line: usize,
@@ -131,7 +131,7 @@ fn number_len(s: &str) -> Option<usize> {
     Some(end)
 }
 
-/// All words of a text; the last one is [`Kind::End`].
+/// All words of a text; the last one is [`WordKind::End`].
 pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
     let mut out = Vec::new();
     let mut last_line = 0;
@@ -152,7 +152,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
         }
     }
     out.push(Token {
-        kind: Kind::End,
+        kind: WordKind::End,
         text: "end of file",
         line: last_line.max(1),
         first: true,
@@ -160,10 +160,13 @@ pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
     out
 }
 
-fn one(rest: &str, c: char) -> (Kind, usize) {
+fn one(rest: &str, c: char) -> (WordKind, usize) {
     if let Some(len) = number_len(rest) {
         // The characters scanned are a number for the standard library too.
-        return (Kind::Number(rest[..len].parse().unwrap_or(f64::NAN)), len);
+        return (
+            WordKind::Number(rest[..len].parse().unwrap_or(f64::NAN)),
+            len,
+        );
     }
     if starts_name(c) {
         let mut len = rest.find(|c| !is_name_char(c)).unwrap_or(rest.len());
@@ -175,25 +178,25 @@ fn one(rest: &str, c: char) -> (Kind, usize) {
             len = 15;
         }
         let kind = match rest[..len].to_ascii_lowercase().as_str() {
-            "inf" | "infinity" => Kind::Number(f64::INFINITY),
-            _ => Kind::Name,
+            "inf" | "infinity" => WordKind::Number(f64::INFINITY),
+            _ => WordKind::Name,
         };
         return (kind, len);
     }
     let double = |second: char| rest[c.len_utf8()..].starts_with(second);
     match c {
-        '+' => (Kind::Plus, 1),
-        '-' if double('>') => (Kind::Other, 2),
-        '-' => (Kind::Minus, 1),
-        '*' => (Kind::Times, 1),
-        ':' if double(':') => (Kind::Other, 2),
-        ':' => (Kind::Colon, 1),
-        '<' => (Kind::LessEqual, if double('=') { 2 } else { 1 }),
-        '>' => (Kind::GreaterEqual, if double('=') { 2 } else { 1 }),
-        '=' if double('<') => (Kind::LessEqual, 2),
-        '=' if double('>') => (Kind::GreaterEqual, 2),
-        '=' => (Kind::Equal, 1),
-        _ => (Kind::Other, c.len_utf8()),
+        '+' => (WordKind::Plus, 1),
+        '-' if double('>') => (WordKind::Other, 2),
+        '-' => (WordKind::Minus, 1),
+        '*' => (WordKind::Times, 1),
+        ':' if double(':') => (WordKind::Other, 2),
+        ':' => (WordKind::Colon, 1),
+        '<' => (WordKind::LessEqual, if double('=') { 2 } else { 1 }),
+        '>' => (WordKind::GreaterEqual, if double('=') { 2 } else { 1 }),
+        '=' if double('<') => (WordKind::LessEqual, 2),
+        '=' if double('>') => (WordKind::GreaterEqual, 2),
+        '=' => (WordKind::Equal, 1),
+        _ => (WordKind::Other, c.len_utf8()),
     }
 }
 
@@ -204,8 +207,8 @@ mod tests {
     #[test]
     fn coefficients_stick_to_names() {
         let t = tokens("3x1 -2.5e-3 y =< 1e1 \\ comment < 3\nEnd");
-        let kinds: Vec<Kind> = t.iter().map(|t| t.kind).collect();
-        use Kind::*;
+        let kinds: Vec<WordKind> = t.iter().map(|t| t.kind).collect();
+        use WordKind::*;
         assert_eq!(
             kinds,
             [

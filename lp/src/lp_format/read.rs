@@ -1,7 +1,7 @@
 //! Reading LP files.
 
 use super::LpFormatError;
-use super::lex::{Kind, Token, tokens};
+use super::lex::{Token, WordKind, tokens};
 use crate::ids::{Bounds, ColId};
 use crate::model::{Model, ModelBuilder, Sense};
 use crate::text_file;
@@ -35,7 +35,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<Model, LpFormatError> {
 /// # Errors
 /// [`LpFormatError::Syntax`] with line and word, or [`LpFormatError::Model`].
 pub fn parse(text: &str, file: &str) -> Result<Model, LpFormatError> {
-    let mut reader = Reader {
+    let mut reader = LpReader {
         file,
         tokens: tokens(text),
         at: 0,
@@ -46,7 +46,7 @@ pub fn parse(text: &str, file: &str) -> Result<Model, LpFormatError> {
         scratch: HashMap::new(),
     };
     reader.file()?;
-    let Reader {
+    let LpReader {
         mut builder, costs, ..
     } = reader;
     for (j, &c) in costs.iter().enumerate() {
@@ -59,7 +59,7 @@ pub fn parse(text: &str, file: &str) -> Result<Model, LpFormatError> {
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Section {
+enum LpSection {
     Objective(Sense),
     Rows,
     Bounds,
@@ -77,7 +77,7 @@ struct Expression {
     any: bool,
 }
 
-struct Reader<'a> {
+struct LpReader<'a> {
     file: &'a str,
     tokens: Vec<Token<'a>>,
     at: usize,
@@ -92,31 +92,34 @@ struct Reader<'a> {
 
 /// The limits that one relation states.
 #[derive(Clone, Copy)]
-struct Sides {
+struct RelationSides {
     lower: Option<f64>,
     upper: Option<f64>,
 }
 
-impl Sides {
+impl RelationSides {
     /// Of what stands left of `relation value`.
-    fn left_of(relation: Kind, value: f64) -> Self {
-        Sides {
-            lower: (relation != Kind::LessEqual).then_some(value),
-            upper: (relation != Kind::GreaterEqual).then_some(value),
+    fn left_of(relation: WordKind, value: f64) -> Self {
+        RelationSides {
+            lower: (relation != WordKind::LessEqual).then_some(value),
+            upper: (relation != WordKind::GreaterEqual).then_some(value),
         }
     }
 
     /// Of what stands right of `value relation`.
-    fn right_of(value: f64, relation: Kind) -> Self {
-        Sides {
-            lower: (relation != Kind::GreaterEqual).then_some(value),
-            upper: (relation != Kind::LessEqual).then_some(value),
+    fn right_of(value: f64, relation: WordKind) -> Self {
+        RelationSides {
+            lower: (relation != WordKind::GreaterEqual).then_some(value),
+            upper: (relation != WordKind::LessEqual).then_some(value),
         }
     }
 }
 
-fn is_relation(kind: Kind) -> bool {
-    matches!(kind, Kind::LessEqual | Kind::GreaterEqual | Kind::Equal)
+fn is_relation(kind: WordKind) -> bool {
+    matches!(
+        kind,
+        WordKind::LessEqual | WordKind::GreaterEqual | WordKind::Equal
+    )
 }
 
 /// Numbers this large mean infinity, as all writers have it.
@@ -130,7 +133,7 @@ fn clip(v: f64) -> f64 {
     }
 }
 
-impl<'a> Reader<'a> {
+impl<'a> LpReader<'a> {
     fn peek(&self) -> Token<'a> {
         self.tokens[self.at.min(self.tokens.len() - 1)]
     }
@@ -155,45 +158,49 @@ impl<'a> Reader<'a> {
     }
 
     /// The section that starts here, and how many words its name has.
-    fn section(&self) -> Option<(Section, usize)> {
+    fn section(&self) -> Option<(LpSection, usize)> {
         let t = self.peek();
-        if t.kind == Kind::End {
-            return Some((Section::End, 0));
+        if t.kind == WordKind::End {
+            return Some((LpSection::End, 0));
         }
         // A label may be called anything: `end: x >= 1` is a row.
-        if !t.first || t.kind != Kind::Name || self.ahead(1).kind == Kind::Colon {
+        if !t.first || t.kind != WordKind::Name || self.ahead(1).kind == WordKind::Colon {
             return None;
         }
         let second = self.ahead(1).text.to_ascii_lowercase();
         Some(match t.text.to_ascii_lowercase().as_str() {
-            "min" | "minimise" | "minimize" | "minimum" => (Section::Objective(Sense::Minimise), 1),
-            "max" | "maximise" | "maximize" | "maximum" => (Section::Objective(Sense::Maximise), 1),
-            "subject" if second == "to" => (Section::Rows, 2),
-            "such" if second == "that" => (Section::Rows, 2),
-            "st" | "s.t." | "st." => (Section::Rows, 1),
-            "bound" | "bounds" => (Section::Bounds, 1),
+            "min" | "minimise" | "minimize" | "minimum" => {
+                (LpSection::Objective(Sense::Minimise), 1)
+            }
+            "max" | "maximise" | "maximize" | "maximum" => {
+                (LpSection::Objective(Sense::Maximise), 1)
+            }
+            "subject" if second == "to" => (LpSection::Rows, 2),
+            "such" if second == "that" => (LpSection::Rows, 2),
+            "st" | "s.t." | "st." => (LpSection::Rows, 1),
+            "bound" | "bounds" => (LpSection::Bounds, 1),
             "general" | "gen" if second == "constraints" => {
-                (Section::Unsupported("general constraints"), 2)
+                (LpSection::Unsupported("general constraints"), 2)
             }
             "gen" | "general" | "generals" | "int" | "integer" | "integers" => {
-                (Section::General, 1)
+                (LpSection::General, 1)
             }
-            "bin" | "binary" | "binaries" => (Section::Binary, 1),
+            "bin" | "binary" | "binaries" => (LpSection::Binary, 1),
             "semi" | "semis" | "semi-continuous" => {
-                (Section::Unsupported("semi-continuous columns"), 1)
+                (LpSection::Unsupported("semi-continuous columns"), 1)
             }
-            "sos" | "sos1" | "sos2" => (Section::Unsupported("special ordered sets (SOS)"), 1),
-            "pwlobj" => (Section::Unsupported("piecewise linear objectives"), 1),
-            "lazy" if second == "constraints" => (Section::Unsupported("lazy constraints"), 2),
-            "user" if second == "cuts" => (Section::Unsupported("user cuts"), 2),
-            "end" => (Section::End, 1),
+            "sos" | "sos1" | "sos2" => (LpSection::Unsupported("special ordered sets (SOS)"), 1),
+            "pwlobj" => (LpSection::Unsupported("piecewise linear objectives"), 1),
+            "lazy" if second == "constraints" => (LpSection::Unsupported("lazy constraints"), 2),
+            "user" if second == "cuts" => (LpSection::Unsupported("user cuts"), 2),
+            "end" => (LpSection::End, 1),
             _ => return None,
         })
     }
 
     fn file(&mut self) -> Result<(), LpFormatError> {
         let start = self.peek();
-        let Some((Section::Objective(sense), words)) = self.section() else {
+        let Some((LpSection::Objective(sense), words)) = self.section() else {
             return self.error(start, "a model starts with `Minimize` or `Maximize`");
         };
         self.at += words;
@@ -207,27 +214,29 @@ impl<'a> Reader<'a> {
                     "a section was expected: Subject To, Bounds, General, Binary or End",
                 );
             };
-            if section == Section::End {
-                if here.kind == Kind::End {
+            if section == LpSection::End {
+                if here.kind == WordKind::End {
                     return self.error(here, "the file ends without `End`");
                 }
                 return Ok(());
             }
             self.at += words;
             match section {
-                Section::Rows => self.rows()?,
-                Section::Bounds => self.bounds()?,
-                Section::General | Section::Binary => self.integers(section == Section::Binary)?,
-                Section::Objective(_) => {
+                LpSection::Rows => self.rows()?,
+                LpSection::Bounds => self.bounds()?,
+                LpSection::General | LpSection::Binary => {
+                    self.integers(section == LpSection::Binary)?
+                }
+                LpSection::Objective(_) => {
                     return self.error(here, "there is already an objective; one is supported");
                 }
-                Section::Unsupported(what) => {
+                LpSection::Unsupported(what) => {
                     return self.error(
                         here,
                         format!("{what} are not supported: linear programs only"),
                     );
                 }
-                Section::End => {}
+                LpSection::End => {}
             }
         }
     }
@@ -235,8 +244,8 @@ impl<'a> Reader<'a> {
     fn label(&mut self) -> Option<Token<'a>> {
         let t = self.peek();
         // Labels may look like numbers to us (`1:`), as rows are often numbered.
-        let labelled = matches!(t.kind, Kind::Name | Kind::Number(_))
-            && self.ahead(1).kind == Kind::Colon
+        let labelled = matches!(t.kind, WordKind::Name | WordKind::Number(_))
+            && self.ahead(1).kind == WordKind::Colon
             && self.section().is_none();
         labelled.then(|| {
             self.at += 2;
@@ -291,15 +300,15 @@ impl<'a> Reader<'a> {
             let start = self.peek();
             let mut sign = 1.0;
             let mut signed = false;
-            while matches!(self.peek().kind, Kind::Plus | Kind::Minus) {
+            while matches!(self.peek().kind, WordKind::Plus | WordKind::Minus) {
                 signed = true;
-                if self.next().kind == Kind::Minus {
+                if self.next().kind == WordKind::Minus {
                     sign = -sign;
                 }
             }
             if !signed && e.any {
                 return match start.kind {
-                    Kind::Name | Kind::Number(_) => self.error(
+                    WordKind::Name | WordKind::Number(_) => self.error(
                         start,
                         "`+`, `-` or a relation was expected before this term",
                     ),
@@ -307,18 +316,20 @@ impl<'a> Reader<'a> {
                 };
             }
             let mut value = None;
-            if let Kind::Number(v) = self.peek().kind {
+            if let WordKind::Number(v) = self.peek().kind {
                 self.at += 1;
                 value = Some(v);
-                if self.peek().kind == Kind::Times {
+                if self.peek().kind == WordKind::Times {
                     self.at += 1;
-                    if self.peek().kind != Kind::Name {
+                    if self.peek().kind != WordKind::Name {
                         return self.error(self.peek(), "a column name was expected after `*`");
                     }
                 }
             }
             let t = self.peek();
-            if t.kind == Kind::Name && self.section().is_none() && self.ahead(1).kind != Kind::Colon
+            if t.kind == WordKind::Name
+                && self.section().is_none()
+                && self.ahead(1).kind != WordKind::Colon
             {
                 self.at += 1;
                 let v = sign * value.unwrap_or(1.0);
@@ -362,15 +373,15 @@ impl<'a> Reader<'a> {
                 t,
                 "products of columns are not supported: a term is a number and a column",
             ),
-            _ if t.kind == Kind::Other => self.error(t, "this character has no meaning here"),
+            _ if t.kind == WordKind::Other => self.error(t, "this character has no meaning here"),
             _ => Ok(()),
         }
     }
 
-    fn relation(&mut self) -> Result<Kind, LpFormatError> {
+    fn relation(&mut self) -> Result<WordKind, LpFormatError> {
         let t = self.next();
         match t.kind {
-            Kind::LessEqual | Kind::GreaterEqual | Kind::Equal => Ok(t.kind),
+            WordKind::LessEqual | WordKind::GreaterEqual | WordKind::Equal => Ok(t.kind),
             _ => {
                 self.unsupported_here(t)?;
                 self.error(t, "`<=`, `>=` or `=` was expected")
@@ -381,14 +392,14 @@ impl<'a> Reader<'a> {
     /// A number with signs before it.
     fn constant(&mut self) -> Result<f64, LpFormatError> {
         let mut sign = 1.0;
-        while matches!(self.peek().kind, Kind::Plus | Kind::Minus) {
-            if self.next().kind == Kind::Minus {
+        while matches!(self.peek().kind, WordKind::Plus | WordKind::Minus) {
+            if self.next().kind == WordKind::Minus {
                 sign = -sign;
             }
         }
         let t = self.next();
         match t.kind {
-            Kind::Number(v) => Ok(sign * v),
+            WordKind::Number(v) => Ok(sign * v),
             _ => {
                 self.unsupported_here(t)?;
                 self.error(
@@ -414,25 +425,28 @@ impl<'a> Reader<'a> {
             }
             let relation = self.relation()?;
             let (sides, terms) = if empty {
-                (Sides::left_of(relation, self.constant()?), first.terms)
+                (
+                    RelationSides::left_of(relation, self.constant()?),
+                    first.terms,
+                )
             } else if first.terms.is_empty() {
                 // number <= terms [<= number]
                 let middle = self.expression()?;
                 if middle.terms.is_empty() {
                     return self.error(here, "a row without columns; write `0 x` for an empty one");
                 }
-                let mut sides = Sides::right_of(first.constant - middle.constant, relation);
+                let mut sides = RelationSides::right_of(first.constant - middle.constant, relation);
                 if is_relation(self.peek().kind) {
                     let sign = self.peek();
                     let second = self.relation()?;
-                    if second != relation || second == Kind::Equal {
+                    if second != relation || second == WordKind::Equal {
                         return self.error(
                             sign,
                             "both relations of a ranged row must be `<=`, or both `>=`",
                         );
                     }
-                    let other = Sides::left_of(second, self.constant()? - middle.constant);
-                    sides = Sides {
+                    let other = RelationSides::left_of(second, self.constant()? - middle.constant);
+                    sides = RelationSides {
                         lower: sides.lower.or(other.lower),
                         upper: sides.upper.or(other.upper),
                     };
@@ -441,7 +455,7 @@ impl<'a> Reader<'a> {
             } else {
                 let right = self.constant()?;
                 (
-                    Sides::left_of(relation, right - first.constant),
+                    RelationSides::left_of(relation, right - first.constant),
                     first.terms,
                 )
             };
@@ -473,7 +487,7 @@ impl<'a> Reader<'a> {
     fn bounds(&mut self) -> Result<(), LpFormatError> {
         while self.section().is_none() {
             let here = self.peek();
-            if here.kind == Kind::Name {
+            if here.kind == WordKind::Name {
                 self.at += 1;
                 let col = self.col(here.text);
                 if self.peek().text.eq_ignore_ascii_case("free") {
@@ -483,7 +497,7 @@ impl<'a> Reader<'a> {
                 }
                 let relation = self.relation()?;
                 let value = self.constant()?;
-                self.tighten(here, col, Sides::left_of(relation, value))?;
+                self.tighten(here, col, RelationSides::left_of(relation, value))?;
                 if is_relation(self.peek().kind) {
                     return self.error(
                         self.peek(),
@@ -494,20 +508,20 @@ impl<'a> Reader<'a> {
                 let left = self.constant()?;
                 let relation = self.relation()?;
                 let t = self.next();
-                if t.kind != Kind::Name {
+                if t.kind != WordKind::Name {
                     return self.error(t, "a column name was expected");
                 }
                 let col = self.col(t.text);
-                self.tighten(t, col, Sides::right_of(left, relation))?;
+                self.tighten(t, col, RelationSides::right_of(left, relation))?;
                 if is_relation(self.peek().kind) {
                     let sign = self.peek();
                     let second = self.relation()?;
-                    if second != relation || second == Kind::Equal {
+                    if second != relation || second == WordKind::Equal {
                         return self
                             .error(sign, "both relations of a bound must be `<=`, or both `>=`");
                     }
                     let right = self.constant()?;
-                    self.tighten(t, col, Sides::left_of(second, right))?;
+                    self.tighten(t, col, RelationSides::left_of(second, right))?;
                 }
             }
         }
@@ -515,7 +529,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Replaces the stated sides of a column's bounds; an infinite number takes the bound of its side away.
-    fn tighten(&mut self, at: Token<'_>, col: ColId, stated: Sides) -> Result<(), LpFormatError> {
+    fn tighten(
+        &mut self,
+        at: Token<'_>,
+        col: ColId,
+        stated: RelationSides,
+    ) -> Result<(), LpFormatError> {
         let mut b = self.builder.col_bounds(col);
         b.lower = stated.lower.map_or(b.lower, clip);
         b.upper = stated.upper.map_or(b.upper, clip);
@@ -532,7 +551,7 @@ impl<'a> Reader<'a> {
     fn integers(&mut self, binary: bool) -> Result<(), LpFormatError> {
         while self.section().is_none() {
             let t = self.next();
-            if t.kind != Kind::Name {
+            if t.kind != WordKind::Name {
                 return self.error(t, "a column name was expected");
             }
             let col = self.col(t.text);

@@ -53,16 +53,16 @@ fn order_is_kept(model: &Model) -> bool {
 }
 
 /// Writes terms, breaking long lines.
-struct Terms<'a> {
+struct TermWriter<'a> {
     out: &'a mut String,
     line_start: usize,
     first: bool,
 }
 
-impl<'a> Terms<'a> {
+impl<'a> TermWriter<'a> {
     fn new(out: &'a mut String) -> Self {
         let line_start = out.rfind('\n').map_or(0, |k| k + 1);
-        Terms {
+        TermWriter {
             out,
             line_start,
             first: true,
@@ -125,7 +125,7 @@ fn render(model: &Model, out: &mut String) -> std::fmt::Result {
     )?;
     write!(out, " obj:")?;
     let all = !order_is_kept(model);
-    let mut terms = Terms::new(out);
+    let mut terms = TermWriter::new(out);
     for (name, &c) in cols.iter().zip(&model.cost) {
         if all || c != 0.0 {
             terms.term(c, name)?;
@@ -174,7 +174,7 @@ fn row(model: &Model, i: usize, name: &str, cols: &[String], out: &mut String) -
     if ranged {
         write!(out, " {} <=", number(l))?;
     }
-    let mut terms = Terms::new(out);
+    let mut terms = TermWriter::new(out);
     for (j, v) in model.row_entries(i) {
         terms.term(v, &cols[j])?;
     }

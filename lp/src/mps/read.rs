@@ -35,16 +35,16 @@ pub fn read(path: impl AsRef<Path>) -> Result<Model, MpsError> {
 /// [`MpsError::Syntax`] with the line, or [`MpsError::Model`].
 pub fn parse(text: &str, format: MpsFormat) -> Result<Model, MpsError> {
     match format {
-        MpsFormat::Free => Reader::default().run(text, false),
-        MpsFormat::Fixed => Reader::default().run(text, true),
-        MpsFormat::Auto => Reader::default()
+        MpsFormat::Free => MpsReader::default().run(text, false),
+        MpsFormat::Fixed => MpsReader::default().run(text, true),
+        MpsFormat::Auto => MpsReader::default()
             .run(text, false)
-            .or_else(|e| Reader::default().run(text, true).map_err(|_| e)),
+            .or_else(|e| MpsReader::default().run(text, true).map_err(|_| e)),
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Default)]
-enum Section {
+enum MpsSection {
     #[default]
     Start,
     ObjSense,
@@ -67,7 +67,7 @@ enum RowRef {
 }
 
 #[derive(Default)]
-struct Reader {
+struct MpsReader {
     builder: ModelBuilder,
     objective_name: Option<String>,
     rows: HashMap<String, RowRef>,
@@ -84,9 +84,9 @@ struct Reader {
     offset: f64,
 }
 
-impl Reader {
+impl MpsReader {
     fn run(mut self, text: &str, fixed: bool) -> Result<Model, MpsError> {
-        let mut section = Section::Start;
+        let mut section = MpsSection::Start;
         let mut fields: Vec<&str> = Vec::with_capacity(6);
         for (k, line) in text.lines().enumerate() {
             if line.starts_with('*') || line.trim().is_empty() {
@@ -98,18 +98,18 @@ impl Reader {
             };
             if !line.starts_with([' ', '\t']) {
                 section = self.header(line).map_err(at)?;
-                if section == Section::End {
+                if section == MpsSection::End {
                     break;
                 }
                 continue;
             }
             fields.clear();
-            let marker = section == Section::Columns && line.contains("'MARKER'");
+            let marker = section == MpsSection::Columns && line.contains("'MARKER'");
             if fixed
                 && !marker
                 && matches!(
                     section,
-                    Section::Columns | Section::Rhs | Section::Ranges | Section::Bounds
+                    MpsSection::Columns | MpsSection::Rhs | MpsSection::Ranges | MpsSection::Bounds
                 )
             {
                 split_fixed(line, section, &mut fields);
@@ -117,22 +117,22 @@ impl Reader {
                 fields.extend(line.split_whitespace());
             }
             match section {
-                Section::Start => Err("data before the first section".to_string()),
-                Section::ObjSense => self.sense(fields[0]),
-                Section::ObjName => {
+                MpsSection::Start => Err("data before the first section".to_string()),
+                MpsSection::ObjSense => self.sense(fields[0]),
+                MpsSection::ObjName => {
                     self.objective_name = Some(fields[0].to_string());
                     Ok(())
                 }
-                Section::Rows => self.row(&fields, fixed, line),
-                Section::Columns => self.column(&fields),
-                Section::Rhs => self.rhs(&fields),
-                Section::Ranges => self.ranges(&fields),
-                Section::Bounds => self.bound(&fields),
-                Section::End => break,
+                MpsSection::Rows => self.row(&fields, fixed, line),
+                MpsSection::Columns => self.column(&fields),
+                MpsSection::Rhs => self.rhs(&fields),
+                MpsSection::Ranges => self.ranges(&fields),
+                MpsSection::Bounds => self.bound(&fields),
+                MpsSection::End => break,
             }
             .map_err(at)?;
         }
-        if section != Section::End {
+        if section != MpsSection::End {
             return Err(MpsError::Syntax {
                 line: text.lines().count(),
                 message: "the file ends without ENDATA".into(),
@@ -141,35 +141,35 @@ impl Reader {
         self.finish()
     }
 
-    fn header(&mut self, line: &str) -> Result<Section, String> {
+    fn header(&mut self, line: &str) -> Result<MpsSection, String> {
         let mut words = line.split_whitespace();
         let word = words.next().unwrap_or_default();
         Ok(match word.to_ascii_uppercase().as_str() {
             "NAME" => {
                 self.builder.set_name(line[4..].trim());
-                Section::Start
+                MpsSection::Start
             }
             "OBJSENSE" => {
                 if let Some(w) = words.next() {
                     self.sense(w)?;
                 }
-                Section::ObjSense
+                MpsSection::ObjSense
             }
             "OBJNAME" => {
                 if let Some(w) = words.next() {
                     self.objective_name = Some(w.to_string());
                 }
-                Section::ObjName
+                MpsSection::ObjName
             }
-            "ROWS" => Section::Rows,
-            "COLUMNS" => Section::Columns,
-            "RHS" => Section::Rhs,
-            "RANGES" => Section::Ranges,
-            "BOUNDS" => Section::Bounds,
-            "ENDATA" => Section::End,
+            "ROWS" => MpsSection::Rows,
+            "COLUMNS" => MpsSection::Columns,
+            "RHS" => MpsSection::Rhs,
+            "RANGES" => MpsSection::Ranges,
+            "BOUNDS" => MpsSection::Bounds,
+            "ENDATA" => MpsSection::End,
             "MAX" | "MAXIMIZE" | "MAXIMISE" | "MIN" | "MINIMIZE" | "MINIMISE" => {
                 self.sense(word)?;
-                Section::ObjSense
+                MpsSection::ObjSense
             }
             other => {
                 return Err(format!(
@@ -425,14 +425,14 @@ fn slice(line: &str, from: usize, to: usize) -> &str {
     }
 }
 
-fn split_fixed<'a>(line: &'a str, section: Section, fields: &mut Vec<&'a str>) {
-    if section == Section::Bounds {
+fn split_fixed<'a>(line: &'a str, section: MpsSection, fields: &mut Vec<&'a str>) {
+    if section == MpsSection::Bounds {
         fields.push(slice(line, 1, 3).trim());
     }
     for (from, to) in [(4, 12), (14, 22), (24, 36), (39, 47), (49, 61)] {
         let f = slice(line, from, to).trim();
         // The set name of RHS, RANGES and BOUNDS may be blank; everything after it may not.
-        if f.is_empty() && !(from == 4 && section != Section::Columns) {
+        if f.is_empty() && !(from == 4 && section != MpsSection::Columns) {
             break;
         }
         fields.push(f);

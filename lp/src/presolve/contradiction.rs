@@ -5,8 +5,8 @@
 //! Each implied bound stands for its row: a ray that prices the bound prices the row instead, which leads from the impossible
 //! row back to a proof. Netlib's infeasible `gosh` takes 7,743 pivots, or one sweep over the rows after the doubletons are gone.
 
-use super::stack::{Side, State};
-use super::work::{Entries, Work};
+use super::stack::{BoundSide, PostsolveState};
+use super::work::{Entries, WorkingModel};
 
 /// Sweeps over the rows whose columns changed.
 const SWEEPS: usize = 3;
@@ -20,23 +20,27 @@ struct Implied {
     row: usize,
     col: usize,
     a: f64,
-    side: Side,
+    side: BoundSide,
 }
 
 /// A row that its columns' bounds, some of them implied, make impossible.
-pub(super) struct Contradiction {
+pub(super) struct RowContradiction {
     row: usize,
     /// The bound of the row that is out of reach.
-    side: Side,
+    side: BoundSide,
     /// In the order in which they were found.
     implied: Vec<Implied>,
 }
 
-impl Contradiction {
+impl RowContradiction {
     /// The ray over the rows and columns that are left: multipliers, and what they leave of the columns.
-    pub fn ray(&self, w: &mut Work, s: &mut State) {
-        let sign = if self.side == Side::Lower { 1.0 } else { -1.0 };
-        let mut price = |s: &mut State, i: usize, y: f64| {
+    pub fn ray(&self, w: &mut WorkingModel, s: &mut PostsolveState) {
+        let sign = if self.side == BoundSide::Lower {
+            1.0
+        } else {
+            -1.0
+        };
+        let mut price = |s: &mut PostsolveState, i: usize, y: f64| {
             s.y[i] += y;
             for (j, a) in w.row(i) {
                 s.d[j as usize] -= a * y;
@@ -45,7 +49,7 @@ impl Contradiction {
         price(s, self.row, sign);
         for b in self.implied.iter().rev() {
             let d = s.d[b.col];
-            if (d > 0.0 && b.side == Side::Lower) || (d < 0.0 && b.side == Side::Upper) {
+            if (d > 0.0 && b.side == BoundSide::Lower) || (d < 0.0 && b.side == BoundSide::Upper) {
                 price(s, b.row, d / b.a);
                 s.d[b.col] = 0.0;
             }
@@ -54,15 +58,15 @@ impl Contradiction {
 }
 
 /// Bounds of columns as far as they are known, and what they rest on.
-struct Bounds {
+struct ImpliedBounds {
     lower: Vec<f64>,
     upper: Vec<f64>,
     implied: Vec<Implied>,
 }
 
 /// Looks for a row that is impossible.
-pub(super) fn find(w: &mut Work) -> Option<Contradiction> {
-    let mut bounds = Bounds {
+pub(super) fn find(w: &mut WorkingModel) -> Option<RowContradiction> {
+    let mut bounds = ImpliedBounds {
         lower: w.lower.clone(),
         upper: w.upper.clone(),
         implied: Vec::new(),
@@ -78,7 +82,7 @@ pub(super) fn find(w: &mut Work) -> Option<Contradiction> {
             entries.clear();
             entries.extend(w.row(i));
             if let Some(side) = bounds.sweep(w, i, &entries, &mut changed) {
-                return Some(Contradiction {
+                return Some(RowContradiction {
                     row: i,
                     side,
                     implied: bounds.implied,
@@ -118,7 +122,7 @@ impl Extreme {
     }
 }
 
-impl Bounds {
+impl ImpliedBounds {
     /// Terms of an entry's least and greatest contribution.
     fn terms(&self, j: usize, a: f64) -> (f64, f64) {
         let (p, q) = (a * self.lower[j], a * self.upper[j]);
@@ -128,11 +132,11 @@ impl Bounds {
     /// Tightens what row `i` implies, with the columns `changed`; the bound of the row that cannot be met, if there is one.
     fn sweep(
         &mut self,
-        w: &Work,
+        w: &WorkingModel,
         i: usize,
         entries: &Entries,
         changed: &mut Vec<usize>,
-    ) -> Option<Side> {
+    ) -> Option<BoundSide> {
         let (lower, upper) = (w.row_lower[i], w.row_upper[i]);
         let (mut min, mut max, mut size) = (Extreme::default(), Extreme::default(), 0.0f64);
         for &(j, a) in entries {
@@ -145,10 +149,10 @@ impl Bounds {
         }
         let tol = w.row_impossible(i) + 1e-9 * size;
         if min.infinite == 0 && min.sum > upper + tol {
-            return Some(Side::Upper);
+            return Some(BoundSide::Upper);
         }
         if max.infinite == 0 && max.sum < lower - tol {
-            return Some(Side::Lower);
+            return Some(BoundSide::Lower);
         }
         let least = upper.is_finite() && min.infinite <= 1;
         let most = lower.is_finite() && max.infinite <= 1;
@@ -161,8 +165,8 @@ impl Bounds {
             let from_upper = min.without(p).filter(|_| least);
             let from_lower = max.without(q).filter(|_| most);
             let tighter = [
-                (from_upper.map(|rest| (upper - rest) / a), Side::Upper),
-                (from_lower.map(|rest| (lower - rest) / a), Side::Lower),
+                (from_upper.map(|rest| (upper - rest) / a), BoundSide::Upper),
+                (from_lower.map(|rest| (lower - rest) / a), BoundSide::Lower),
             ];
             for (bound, side) in tighter {
                 let side = side.times(a);
@@ -170,8 +174,8 @@ impl Bounds {
                     && self.improves(col, side, v)
                 {
                     match side {
-                        Side::Lower => self.lower[col] = v,
-                        Side::Upper => self.upper[col] = v,
+                        BoundSide::Lower => self.lower[col] = v,
+                        BoundSide::Upper => self.upper[col] = v,
                     }
                     let row = i;
                     self.implied.push(Implied { row, col, a, side });
@@ -182,10 +186,10 @@ impl Bounds {
         None
     }
 
-    fn improves(&self, j: usize, side: Side, v: f64) -> bool {
+    fn improves(&self, j: usize, side: BoundSide, v: f64) -> bool {
         let (old, gain) = match side {
-            Side::Lower => (self.lower[j], v - self.lower[j]),
-            Side::Upper => (self.upper[j], self.upper[j] - v),
+            BoundSide::Lower => (self.lower[j], v - self.lower[j]),
+            BoundSide::Upper => (self.upper[j], self.upper[j] - v),
         };
         let least = if old.is_finite() {
             GAIN * old.abs().max(1.0)

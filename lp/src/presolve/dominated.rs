@@ -2,12 +2,12 @@
 //! (Andersen & Andersen 1995).
 
 use super::empty::fix;
-use super::stack::Side;
-use super::work::{Stop, Work};
+use super::stack::BoundSide;
+use super::work::{Stop, WorkingModel};
 
 /// Fixes column `j` if its cost and all its rows pull, or at least do not push, the same way. With `>=` a row's dual is
 /// nonnegative, so this is the case of dual bounds known from the rows' signs alone, in which a tie does no harm.
-pub(super) fn col(w: &mut Work, j: usize) -> Result<bool, Stop> {
+pub(super) fn col(w: &mut WorkingModel, j: usize) -> Result<bool, Stop> {
     let no_lower = |i: usize| w.row_lower[i] == f64::NEG_INFINITY;
     let no_upper = |i: usize| w.row_upper[i] == f64::INFINITY;
     // Going down lowers the activity if a > 0, which a row without lower bound does not mind.
@@ -17,9 +17,9 @@ pub(super) fn col(w: &mut Work, j: usize) -> Result<bool, Stop> {
         w.cost[j] <= 0.0 && w.col_all(j, |i, a| if a > 0.0 { no_upper(i) } else { no_lower(i) });
     let (l, u) = (w.lower[j], w.upper[j]);
     if down && l.is_finite() {
-        fix(w, j, l, Side::Lower.status());
+        fix(w, j, l, BoundSide::Lower.status());
     } else if up && u.is_finite() {
-        fix(w, j, u, Side::Upper.status());
+        fix(w, j, u, BoundSide::Upper.status());
     } else if (down && w.cost[j] > 0.0) || (up && w.cost[j] < 0.0) {
         return Err(Stop::DualInfeasible);
     } else {
@@ -40,7 +40,7 @@ struct DualBounds {
 /// Fixes columns whose reduced cost is bounded away from zero by what columns of one entry and an infinite bound say about
 /// the duals. Strict inequality is needed: complementary slackness then holds in every optimal solution. A column that
 /// bounds a dual is not fixed by the same pass, since the bound rests on its staying.
-pub(super) fn all(w: &mut Work) -> Result<(), Stop> {
+pub(super) fn all(w: &mut WorkingModel) -> Result<(), Stop> {
     let bounds = dual_bounds(w);
     for j in 0..w.num_cols() {
         if !w.col_is_alive(j) || w.lower[j] == w.upper[j] {
@@ -68,13 +68,13 @@ pub(super) fn all(w: &mut Work) -> Result<(), Stop> {
         }
         let margin = 1e-7 + 1e-9 * size;
         let side = if least > margin {
-            Side::Lower
+            BoundSide::Lower
         } else if most < -margin {
-            Side::Upper
+            BoundSide::Upper
         } else {
             continue;
         };
-        let value = if side == Side::Lower {
+        let value = if side == BoundSide::Lower {
             w.lower[j]
         } else {
             w.upper[j]
@@ -87,7 +87,7 @@ pub(super) fn all(w: &mut Work) -> Result<(), Stop> {
     Ok(())
 }
 
-fn dual_bounds(w: &mut Work) -> Vec<DualBounds> {
+fn dual_bounds(w: &mut WorkingModel) -> Vec<DualBounds> {
     let inf = f64::INFINITY;
     let mut bounds: Vec<DualBounds> = (0..w.num_rows())
         .map(|i| DualBounds {

@@ -1,7 +1,7 @@
 //! An equation in two columns, `a x + b z = r`, expresses one of them by the other (Andersen & Andersen 1995).
 
-use super::stack::{Side, State, Undo};
-use super::work::{Entries, Stop, Work, cancel};
+use super::stack::{BoundSide, PostsolveState, ReductionRecord};
+use super::work::{Entries, Stop, WorkingModel, cancel};
 use crate::outcome::VarStatus;
 
 struct Doubleton {
@@ -23,14 +23,14 @@ struct Doubleton {
     fixed: bool,
 }
 
-impl Undo for Doubleton {
-    fn undo(&self, s: &mut State) {
+impl ReductionRecord for Doubleton {
+    fn undo(&self, s: &mut PostsolveState) {
         let (x, z, a, b) = (self.gone, self.kept, self.a, self.b);
         let alone = s.reduced_cost(self.cost, &self.entries);
         let side = s.col_side(z, self.fixed);
         let disguised = match side {
-            Some(Side::Lower) => self.lower_from_gone,
-            Some(Side::Upper) => self.upper_from_gone,
+            Some(BoundSide::Lower) => self.lower_from_gone,
+            Some(BoundSide::Upper) => self.upper_from_gone,
             None => false,
         };
         s.row[self.row] = VarStatus::AtLower;
@@ -43,7 +43,7 @@ impl Undo for Doubleton {
                 s.d[z] = 0.0;
                 s.col[z] = VarStatus::Basic;
                 s.col[x] = mirrored.status();
-                s.x[x] = if mirrored == Side::Lower {
+                s.x[x] = if mirrored == BoundSide::Lower {
                     self.lower
                 } else {
                     self.upper
@@ -67,7 +67,7 @@ const MAX_ENTRIES: usize = 12;
 const MAX_RATIO: f64 = 1e3;
 
 /// Uses an equation with two entries, if the substitution is cheap and harmless.
-pub(super) fn row(w: &mut Work, i: usize) -> Result<bool, Stop> {
+pub(super) fn row(w: &mut WorkingModel, i: usize) -> Result<bool, Stop> {
     let entries = w.row_entries(i);
     let &[(p, ap), (q, aq)] = entries.as_slice() else {
         return Ok(false);

@@ -4,8 +4,8 @@
 
 use super::duplicate_rows::{WINDOW, candidates, multiple};
 use super::empty::fix;
-use super::stack::{Side, State, Undo};
-use super::work::{Stop, Work};
+use super::stack::{BoundSide, PostsolveState, ReductionRecord};
+use super::work::{Stop, WorkingModel};
 use crate::outcome::VarStatus;
 
 /// Two columns that became `kept + factor * gone`.
@@ -18,8 +18,8 @@ struct DuplicateCol {
 }
 
 impl DuplicateCol {
-    fn value(bounds: (f64, f64), side: Side) -> f64 {
-        if side == Side::Lower {
+    fn value(bounds: (f64, f64), side: BoundSide) -> f64 {
+        if side == BoundSide::Lower {
             bounds.0
         } else {
             bounds.1
@@ -27,13 +27,13 @@ impl DuplicateCol {
     }
 
     /// Divides a basic sum: one of the two rests on a bound, the other is basic.
-    fn divide(&self, s: &mut State, sum: f64) {
+    fn divide(&self, s: &mut PostsolveState, sum: f64) {
         let tol = 1e-9 * (1.0 + sum.abs());
         let inside = |v: f64, b: (f64, f64)| v >= b.0 - tol && v <= b.1 + tol;
         let (k, g) = (self.kept, self.gone);
         for (side, v) in [
-            (Side::Lower, self.gone_bounds.0),
-            (Side::Upper, self.gone_bounds.1),
+            (BoundSide::Lower, self.gone_bounds.0),
+            (BoundSide::Upper, self.gone_bounds.1),
         ] {
             let rest = sum - self.factor * v;
             if v.is_finite() && inside(rest, self.kept_bounds) {
@@ -43,8 +43,8 @@ impl DuplicateCol {
             }
         }
         for (side, v) in [
-            (Side::Lower, self.kept_bounds.0),
-            (Side::Upper, self.kept_bounds.1),
+            (BoundSide::Lower, self.kept_bounds.0),
+            (BoundSide::Upper, self.kept_bounds.1),
         ] {
             let rest = (sum - v) / self.factor;
             if v.is_finite() && inside(rest, self.gone_bounds) {
@@ -59,8 +59,8 @@ impl DuplicateCol {
     }
 }
 
-impl Undo for DuplicateCol {
-    fn undo(&self, s: &mut State) {
+impl ReductionRecord for DuplicateCol {
+    fn undo(&self, s: &mut PostsolveState) {
         let sum = s.x[self.kept];
         s.d[self.gone] = self.factor * s.d[self.kept];
         match s.col_side(self.kept, false) {
@@ -78,7 +78,7 @@ impl Undo for DuplicateCol {
 }
 
 /// Merges or fixes all duplicate columns.
-pub(super) fn all(w: &mut Work) -> Result<(), Stop> {
+pub(super) fn all(w: &mut WorkingModel) -> Result<(), Stop> {
     let cols: Vec<usize> = (0..w.num_cols())
         .filter(|&j| w.col_is_alive(j) && w.col_len(j) > 0)
         .collect();
@@ -99,7 +99,7 @@ pub(super) fn all(w: &mut Work) -> Result<(), Stop> {
 }
 
 /// Column `g` is `factor` times column `j`.
-fn pair(w: &mut Work, j: usize, g: usize, factor: f64) -> Result<(), Stop> {
+fn pair(w: &mut WorkingModel, j: usize, g: usize, factor: f64) -> Result<(), Stop> {
     let difference = w.cost[g] - factor * w.cost[j];
     let size = w.cost[g].abs() + (factor * w.cost[j]).abs();
     if difference.abs() <= 1e-13 * size {
@@ -117,7 +117,13 @@ fn pair(w: &mut Work, j: usize, g: usize, factor: f64) -> Result<(), Stop> {
 }
 
 /// Fixes `g` if `difference + factor * d_j`, its reduced cost, has a known sign because `j` has an infinite bound.
-fn dominated(w: &mut Work, j: usize, g: usize, factor: f64, difference: f64) -> Result<bool, Stop> {
+fn dominated(
+    w: &mut WorkingModel,
+    j: usize,
+    g: usize,
+    factor: f64,
+    difference: f64,
+) -> Result<bool, Stop> {
     // Without upper bound d_j >= 0, without lower bound d_j <= 0.
     let (nonnegative, nonpositive) = (w.upper[j] == f64::INFINITY, w.lower[j] == f64::NEG_INFINITY);
     let (grows, falls) = if factor > 0.0 {
@@ -126,13 +132,13 @@ fn dominated(w: &mut Work, j: usize, g: usize, factor: f64, difference: f64) -> 
         (nonpositive, nonnegative)
     };
     let side = if difference > 0.0 && grows {
-        Side::Lower
+        BoundSide::Lower
     } else if difference < 0.0 && falls {
-        Side::Upper
+        BoundSide::Upper
     } else {
         return Ok(false);
     };
-    let value = if side == Side::Lower {
+    let value = if side == BoundSide::Lower {
         w.lower[g]
     } else {
         w.upper[g]
@@ -144,7 +150,7 @@ fn dominated(w: &mut Work, j: usize, g: usize, factor: f64, difference: f64) -> 
     Ok(true)
 }
 
-fn merge(w: &mut Work, j: usize, g: usize, factor: f64) {
+fn merge(w: &mut WorkingModel, j: usize, g: usize, factor: f64) {
     let (kept_bounds, gone_bounds) = ((w.lower[j], w.upper[j]), (w.lower[g], w.upper[g]));
     let (p, q) = (factor * gone_bounds.0, factor * gone_bounds.1);
     let (p, q) = if factor > 0.0 { (p, q) } else { (q, p) };

@@ -1,8 +1,8 @@
 //! Rows that are multiples of one another: one stays, with the tighter of the bounds
 //! (Andersen & Andersen 1995; found by hashing, as in Tomlin & Welch 1986).
 
-use super::stack::{Side, State, Undo};
-use super::work::{Entries, Stop, Work};
+use super::stack::{BoundSide, PostsolveState, ReductionRecord};
+use super::work::{Entries, Stop, WorkingModel};
 
 struct DuplicateRow {
     kept: usize,
@@ -15,13 +15,13 @@ struct DuplicateRow {
     fixed: bool,
 }
 
-impl Undo for DuplicateRow {
+impl ReductionRecord for DuplicateRow {
     /// The dual belongs to the row whose bound it is.
-    fn undo(&self, s: &mut State) {
+    fn undo(&self, s: &mut PostsolveState) {
         let side = s.row_side(self.kept, self.fixed);
         let from_gone = match side {
-            Some(Side::Lower) => self.lower_from_gone,
-            Some(Side::Upper) => self.upper_from_gone,
+            Some(BoundSide::Lower) => self.lower_from_gone,
+            Some(BoundSide::Upper) => self.upper_from_gone,
             None => false,
         };
         match side {
@@ -102,7 +102,7 @@ pub(super) fn multiple(a: &Entries, b: &Entries) -> Option<f64> {
 pub(super) const WINDOW: usize = 24;
 
 /// Merges all duplicate rows.
-pub(super) fn all(w: &mut Work) -> Result<(), Stop> {
+pub(super) fn all(w: &mut WorkingModel) -> Result<(), Stop> {
     let rows: Vec<usize> = (0..w.num_rows())
         .filter(|&i| w.row_is_alive(i) && w.row_len(i) > 1)
         .collect();
@@ -122,7 +122,7 @@ pub(super) fn all(w: &mut Work) -> Result<(), Stop> {
     Ok(())
 }
 
-fn merge(w: &mut Work, kept: usize, gone: usize, factor: f64) -> Result<(), Stop> {
+fn merge(w: &mut WorkingModel, kept: usize, gone: usize, factor: f64) -> Result<(), Stop> {
     let (l, u) = (w.row_lower[kept], w.row_upper[kept]);
     let (p, q) = (w.row_lower[gone] / factor, w.row_upper[gone] / factor);
     let (p, q) = if factor > 0.0 { (p, q) } else { (q, p) };

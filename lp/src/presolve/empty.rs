@@ -1,7 +1,7 @@
 //! Columns that no longer matter: fixed ones, and ones without entries.
 
-use super::stack::{State, Undo};
-use super::work::{Entries, Stop, Work};
+use super::stack::{PostsolveState, ReductionRecord};
+use super::work::{Entries, Stop, WorkingModel};
 use crate::outcome::VarStatus;
 
 /// A column at a known value.
@@ -13,8 +13,8 @@ struct FixedCol {
     entries: Entries,
 }
 
-impl Undo for FixedCol {
-    fn undo(&self, s: &mut State) {
+impl ReductionRecord for FixedCol {
+    fn undo(&self, s: &mut PostsolveState) {
         s.x[self.col] = self.value;
         s.d[self.col] = s.reduced_cost(self.cost, &self.entries);
         s.col[self.col] = self.status;
@@ -22,7 +22,7 @@ impl Undo for FixedCol {
 }
 
 /// Moves a column's contribution into the bounds of its rows and takes it out. `status` says which bound the value is.
-pub(super) fn fix(w: &mut Work, j: usize, value: f64, status: VarStatus) {
+pub(super) fn fix(w: &mut WorkingModel, j: usize, value: f64, status: VarStatus) {
     let entries = w.col_entries(j);
     for &(i, a) in &entries {
         w.shift_row(i as usize, -a * value);
@@ -39,7 +39,7 @@ pub(super) fn fix(w: &mut Work, j: usize, value: f64, status: VarStatus) {
 }
 
 /// Removes a column with equal bounds, or without entries, which goes where its cost sends it.
-pub(super) fn col(w: &mut Work, j: usize) -> Result<bool, Stop> {
+pub(super) fn col(w: &mut WorkingModel, j: usize) -> Result<bool, Stop> {
     let (l, u, c) = (w.lower[j], w.upper[j], w.cost[j]);
     if l == u {
         fix(w, j, l, VarStatus::AtLower);

@@ -2,8 +2,8 @@
 //! column to a bound (Andersen & Andersen, *Presolving in linear programming*, 1995).
 
 use super::empty::fix;
-use super::stack::{Side, State, Undo};
-use super::work::{Entries, Stop, Work};
+use super::stack::{BoundSide, PostsolveState, ReductionRecord};
+use super::work::{Entries, Stop, WorkingModel};
 use crate::outcome::VarStatus;
 
 /// A row that holds wherever the rest does.
@@ -11,8 +11,8 @@ struct RedundantRow {
     row: usize,
 }
 
-impl Undo for RedundantRow {
-    fn undo(&self, s: &mut State) {
+impl ReductionRecord for RedundantRow {
+    fn undo(&self, s: &mut PostsolveState) {
         s.row_is_slack(self.row);
     }
 }
@@ -21,17 +21,21 @@ impl Undo for RedundantRow {
 struct ForcingRow {
     row: usize,
     /// The row's bound that is attained: `Lower` by the greatest activity, `Upper` by the least.
-    side: Side,
+    side: BoundSide,
     entries: Entries,
     /// Of each entry, whether the column could move: only then does the sign of its reduced cost matter.
     movable: Vec<bool>,
 }
 
-impl Undo for ForcingRow {
+impl ReductionRecord for ForcingRow {
     /// The columns come back with reduced costs that do not know of this row, some with the wrong sign for the bound they
     /// were forced to. The least dual that rights them all makes one of them exactly zero: that column becomes basic.
-    fn undo(&self, s: &mut State) {
-        let sign = if self.side == Side::Lower { 1.0 } else { -1.0 };
+    fn undo(&self, s: &mut PostsolveState) {
+        let sign = if self.side == BoundSide::Lower {
+            1.0
+        } else {
+            -1.0
+        };
         let mut dual = 0.0;
         let mut basic = None;
         for (&(j, a), _) in self.entries.iter().zip(&self.movable).filter(|e| *e.1) {
@@ -58,7 +62,7 @@ impl Undo for ForcingRow {
 
 /// Looks at one row. Impossible rows are found and rows without entries, whose activity is zero, taken away always; the
 /// rest happens if `all`.
-pub(super) fn row(w: &mut Work, i: usize, all: bool) -> Result<bool, Stop> {
+pub(super) fn row(w: &mut WorkingModel, i: usize, all: bool) -> Result<bool, Stop> {
     let (lower, upper) = (w.row_lower[i], w.row_upper[i]);
     let tol = w.row_tolerance(i);
     let rough = w.activity(i);
@@ -88,11 +92,11 @@ pub(super) fn row(w: &mut Work, i: usize, all: bool) -> Result<bool, Stop> {
         return Ok(true);
     }
     if max.is_finite() && max <= lower + tol {
-        force(w, i, Side::Lower);
+        force(w, i, BoundSide::Lower);
         return Ok(true);
     }
     if min.is_finite() && min >= upper - tol {
-        force(w, i, Side::Upper);
+        force(w, i, BoundSide::Upper);
         return Ok(true);
     }
     // A side that cannot bind is dropped: the dual's sign is known then.
@@ -107,7 +111,7 @@ pub(super) fn row(w: &mut Work, i: usize, all: bool) -> Result<bool, Stop> {
     Ok(false)
 }
 
-fn force(w: &mut Work, i: usize, side: Side) {
+fn force(w: &mut WorkingModel, i: usize, side: BoundSide) {
     let entries = w.row_entries(i);
     w.remove_row(i);
     let movable = entries
@@ -123,7 +127,7 @@ fn force(w: &mut Work, i: usize, side: Side) {
     for (j, a) in entries {
         let j = j as usize;
         // The greatest activity has positive coefficients at upper bounds.
-        if (a > 0.0) == (side == Side::Lower) {
+        if (a > 0.0) == (side == BoundSide::Lower) {
             fix(w, j, w.upper[j], VarStatus::AtUpper);
         } else {
             fix(w, j, w.lower[j], VarStatus::AtLower);

@@ -38,9 +38,9 @@ use crate::outcome::{Basis, FarkasRay, Solution, VarStatus};
 use crate::simplex::Compressed;
 use reduce::reduce;
 pub use solve::{Solved, solve};
-use stack::{Stack, State};
+use stack::{PostsolveState, Stack};
 use std::sync::Arc;
-use work::{Stop, Work};
+use work::{Stop, WorkingModel};
 
 /// Which reductions to use. The default is all of them.
 #[derive(Clone, Debug, PartialEq)]
@@ -141,7 +141,7 @@ impl Presolved {
     /// ```
     #[allow(clippy::new_ret_no_self)] // What a presolve makes need not be a program.
     pub fn new(model: &Arc<Model>, settings: &PresolveSettings) -> PresolveOutcome {
-        let mut work = Work::new(model);
+        let mut work = WorkingModel::new(model);
         match reduce(&mut work, settings) {
             Ok(()) => match contradiction(model, &mut work, settings) {
                 Some(ray) => PresolveOutcome::Infeasible(Some(ray)),
@@ -149,7 +149,7 @@ impl Presolved {
             },
             Err(Stop::DualInfeasible) => PresolveOutcome::DualInfeasible,
             Err(Stop::Infeasible(rows)) => {
-                let mut state = State::new(model, true);
+                let mut state = PostsolveState::new(model, true);
                 for (i, v) in rows {
                     state.y[i] = v;
                 }
@@ -166,7 +166,7 @@ impl Presolved {
         }
     }
 
-    fn from_work(original: &Arc<Model>, mut work: Work) -> Presolved {
+    fn from_work(original: &Arc<Model>, mut work: WorkingModel) -> Presolved {
         let cols: Vec<u32> = (0..work.num_cols() as u32)
             .filter(|&j| work.col_is_alive(j as usize))
             .collect();
@@ -240,7 +240,7 @@ impl Presolved {
     pub fn postsolve(&self, solution: &Solution) -> Solution {
         let model = &*self.original;
         let sign = model.sense.sign();
-        let mut s = State::new(model, false);
+        let mut s = PostsolveState::new(model, false);
         for (k, &j) in self.cols.iter().enumerate() {
             s.x[j as usize] = solution.x[k];
             s.d[j as usize] = sign * solution.reduced_costs[k];
@@ -296,7 +296,7 @@ impl Presolved {
     pub fn postsolve_ray(&self, ray: &FarkasRay) -> Option<FarkasRay> {
         // Which of a ray and its negative prices lower bounds from below is a convention we need not know.
         [1.0, -1.0].into_iter().find_map(|sign| {
-            let mut s = State::new(&self.original, true);
+            let mut s = PostsolveState::new(&self.original, true);
             for (k, &i) in self.rows.iter().enumerate() {
                 s.y[i as usize] = sign * ray.y[k];
             }
@@ -312,10 +312,10 @@ impl Presolved {
     }
 }
 
-impl State {
-    fn new(model: &Model, ray: bool) -> State {
+impl PostsolveState {
+    fn new(model: &Model, ray: bool) -> PostsolveState {
         let (m, n) = (model.num_rows(), model.num_cols());
-        State {
+        PostsolveState {
             x: vec![0.0; n],
             y: vec![0.0; m],
             d: vec![0.0; n],
@@ -327,17 +327,21 @@ impl State {
 }
 
 /// A proof that no point is feasible, from bounds that rows imply.
-fn contradiction(model: &Model, w: &mut Work, settings: &PresolveSettings) -> Option<FarkasRay> {
+fn contradiction(
+    model: &Model,
+    w: &mut WorkingModel,
+    settings: &PresolveSettings,
+) -> Option<FarkasRay> {
     if !settings.contradictions {
         return None;
     }
     let found = contradiction::find(w)?;
-    let mut state = State::new(model, true);
+    let mut state = PostsolveState::new(model, true);
     found.ray(w, &mut state);
     carry_ray(model, &w.stack, state)
 }
 
-fn carry_ray(model: &Model, stack: &Stack, mut state: State) -> Option<FarkasRay> {
+fn carry_ray(model: &Model, stack: &Stack, mut state: PostsolveState) -> Option<FarkasRay> {
     for record in stack.iter().rev() {
         record.undo(&mut state);
     }

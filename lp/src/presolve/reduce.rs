@@ -1,6 +1,6 @@
 //! Rounds of reductions: which comes when, and where they end.
 
-use super::work::{Stop, Work};
+use super::work::{Stop, WorkingModel};
 use super::{
     PresolveSettings, dominated, doubleton, duplicate_cols, duplicate_rows, empty, forcing,
     singleton_row, slack, substitution,
@@ -9,7 +9,7 @@ use super::{
 /// Entries looked at before presolve gives up looking, beyond a multiple of the program's size.
 const EFFORT: (u64, u64) = (2_000_000, 60);
 
-pub(super) fn reduce(w: &mut Work, settings: &PresolveSettings) -> Result<(), Stop> {
+pub(super) fn reduce(w: &mut WorkingModel, settings: &PresolveSettings) -> Result<(), Stop> {
     let size = (0..w.num_cols())
         .map(|j| w.col_len(j) as u64 + 1)
         .sum::<u64>()
@@ -38,7 +38,7 @@ pub(super) fn reduce(w: &mut Work, settings: &PresolveSettings) -> Result<(), St
 }
 
 /// Looks at rows and columns until none that changed is left.
-fn local(w: &mut Work, settings: &PresolveSettings, limit: u64) -> Result<(), Stop> {
+fn local(w: &mut WorkingModel, settings: &PresolveSettings, limit: u64) -> Result<(), Stop> {
     while w.effort <= limit {
         if let Some(i) = w.next_row() {
             if w.row_is_alive(i) {
@@ -56,7 +56,7 @@ fn local(w: &mut Work, settings: &PresolveSettings, limit: u64) -> Result<(), St
 }
 
 /// The first reduction that applies to a row.
-fn row(w: &mut Work, i: usize, settings: &PresolveSettings) -> Result<bool, Stop> {
+fn row(w: &mut WorkingModel, i: usize, settings: &PresolveSettings) -> Result<bool, Stop> {
     if forcing::row(w, i, settings.forcing)? {
         return Ok(true);
     }
@@ -68,7 +68,7 @@ fn row(w: &mut Work, i: usize, settings: &PresolveSettings) -> Result<bool, Stop
 }
 
 /// The first reduction that applies to a column.
-fn col(w: &mut Work, j: usize, settings: &PresolveSettings) -> Result<bool, Stop> {
+fn col(w: &mut WorkingModel, j: usize, settings: &PresolveSettings) -> Result<bool, Stop> {
     if empty::col(w, j)? || (settings.dominated && dominated::col(w, j)?) {
         return Ok(true);
     }

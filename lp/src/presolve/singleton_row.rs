@@ -1,7 +1,7 @@
 //! A row with one column is a bound of that column.
 
-use super::stack::{Side, State, Undo};
-use super::work::{Stop, Work};
+use super::stack::{BoundSide, PostsolveState, ReductionRecord};
+use super::work::{Stop, WorkingModel};
 use crate::outcome::VarStatus;
 
 struct SingletonRow {
@@ -15,13 +15,13 @@ struct SingletonRow {
     fixed: bool,
 }
 
-impl Undo for SingletonRow {
+impl ReductionRecord for SingletonRow {
     /// A column that rests on the row's bound hands its reduced cost to the row and becomes basic.
-    fn undo(&self, s: &mut State) {
+    fn undo(&self, s: &mut PostsolveState) {
         let side = s.col_side(self.col, self.fixed);
         let from_row = match side {
-            Some(Side::Lower) => self.lower_from_row,
-            Some(Side::Upper) => self.upper_from_row,
+            Some(BoundSide::Lower) => self.lower_from_row,
+            Some(BoundSide::Upper) => self.upper_from_row,
             None => false,
         };
         match side {
@@ -45,7 +45,7 @@ impl Undo for SingletonRow {
 const HUGE: f64 = 1e12;
 
 /// Turns a row with one entry into bounds.
-pub(super) fn row(w: &mut Work, i: usize) -> Result<bool, Stop> {
+pub(super) fn row(w: &mut WorkingModel, i: usize) -> Result<bool, Stop> {
     let Some((j, a)) = w.row(i).next() else {
         return Ok(false);
     };

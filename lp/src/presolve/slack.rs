@@ -1,8 +1,8 @@
 //! Columns with one entry that only loosen their row: in an equation any (its cost moves to the others), in an
 //! inequality one without cost. The row's range takes them in.
 
-use super::stack::{Side, State, Undo, dot};
-use super::work::{Entries, Stop, Work, cancel};
+use super::stack::{BoundSide, PostsolveState, ReductionRecord, dot};
+use super::work::{Entries, Stop, WorkingModel, cancel};
 use crate::outcome::VarStatus;
 
 /// One column taken into a row, in the order of taking.
@@ -17,8 +17,8 @@ struct Taken {
 }
 
 impl Taken {
-    fn bound(&self, side: Side) -> f64 {
-        if side == Side::Lower {
+    fn bound(&self, side: BoundSide) -> f64 {
+        if side == BoundSide::Lower {
             self.lower
         } else {
             self.upper
@@ -49,8 +49,8 @@ struct Slacks {
     taken: Vec<Taken>,
 }
 
-impl Undo for Slacks {
-    fn undo(&self, s: &mut State) {
+impl ReductionRecord for Slacks {
+    fn undo(&self, s: &mut PostsolveState) {
         let mut activity = dot(&self.entries, &s.x);
         for t in self.taken.iter().rev() {
             give_back(self.row, t, activity, s);
@@ -60,7 +60,7 @@ impl Undo for Slacks {
 }
 
 /// Restores one column. `activity` is the row's without it.
-fn give_back(row: usize, t: &Taken, activity: f64, s: &mut State) {
+fn give_back(row: usize, t: &Taken, activity: f64, s: &mut PostsolveState) {
     let j = t.col;
     let equation = t.row_lower == t.row_upper;
     s.d[j] = -t.a * s.y[row];
@@ -113,7 +113,7 @@ fn give_back(row: usize, t: &Taken, activity: f64, s: &mut State) {
 /// Whether moving the cost of column `j` to the others of its row leaves no more of them with a cost that their
 /// infinite bound makes dual infeasible at once. A transportation problem whose spill columns were taken in took the dual
 /// simplex 845 pivots instead of 334.
-fn keeps_dual_feasibility(w: &Work, entries: &Entries, j: usize, price: f64) -> bool {
+fn keeps_dual_feasibility(w: &WorkingModel, entries: &Entries, j: usize, price: f64) -> bool {
     let wrong = |k: usize, cost: f64| {
         (cost < 0.0 && w.upper[k] == f64::INFINITY)
             || (cost > 0.0 && w.lower[k] == f64::NEG_INFINITY)
@@ -130,7 +130,7 @@ fn keeps_dual_feasibility(w: &Work, entries: &Entries, j: usize, price: f64) -> 
 }
 
 /// Takes the columns of one entry into row `i` as far as possible.
-pub(super) fn row(w: &mut Work, i: usize) -> Result<bool, Stop> {
+pub(super) fn row(w: &mut WorkingModel, i: usize) -> Result<bool, Stop> {
     let entries = w.row_entries(i);
     let largest = entries.iter().fold(0.0f64, |m, e| m.max(e.1.abs()));
     let mut taken = Vec::new();

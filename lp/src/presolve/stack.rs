@@ -10,41 +10,41 @@
 use crate::outcome::VarStatus;
 
 /// A way back across one reduction.
-pub(super) trait Undo: Send + Sync {
+pub(super) trait ReductionRecord: Send + Sync {
     /// Restores what the reduction removed.
-    fn undo(&self, s: &mut State);
+    fn undo(&self, s: &mut PostsolveState);
 }
 
 /// The records, oldest first.
-pub(super) type Stack = Vec<Box<dyn Undo>>;
+pub(super) type Stack = Vec<Box<dyn ReductionRecord>>;
 
 /// One end of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum BoundSide {
     Lower,
     Upper,
 }
 
-impl Side {
+impl BoundSide {
     /// The end that this end becomes under multiplication by `a`.
-    pub fn times(self, a: f64) -> Side {
+    pub fn times(self, a: f64) -> BoundSide {
         match (self, a < 0.0) {
             (side, false) => side,
-            (Side::Lower, true) => Side::Upper,
-            (Side::Upper, true) => Side::Lower,
+            (BoundSide::Lower, true) => BoundSide::Upper,
+            (BoundSide::Upper, true) => BoundSide::Lower,
         }
     }
 
     pub fn status(self) -> VarStatus {
         match self {
-            Side::Lower => VarStatus::AtLower,
-            Side::Upper => VarStatus::AtUpper,
+            BoundSide::Lower => VarStatus::AtLower,
+            BoundSide::Upper => VarStatus::AtUpper,
         }
     }
 }
 
 /// A solution and its basis over the original's rows and columns, of which only those restored so far mean anything.
-pub(super) struct State {
+pub(super) struct PostsolveState {
     pub x: Vec<f64>,
     pub y: Vec<f64>,
     pub d: Vec<f64>,
@@ -54,7 +54,7 @@ pub(super) struct State {
     pub ray: bool,
 }
 
-impl State {
+impl PostsolveState {
     /// The cost to reckon with: a ray knows none.
     pub fn cost(&self, c: f64) -> f64 {
         if self.ray { 0.0 } else { c }
@@ -68,12 +68,12 @@ impl State {
     }
 
     /// The bound a column rests on, if any. Where both bounds are one, the sign of the reduced cost decides.
-    pub fn col_side(&self, j: usize, fixed: bool) -> Option<Side> {
+    pub fn col_side(&self, j: usize, fixed: bool) -> Option<BoundSide> {
         side(self.col[j], self.d[j], fixed, self.ray)
     }
 
     /// The bound a row's activity rests on, if any.
-    pub fn row_side(&self, i: usize, fixed: bool) -> Option<Side> {
+    pub fn row_side(&self, i: usize, fixed: bool) -> Option<BoundSide> {
         side(self.row[i], self.y[i], fixed, self.ray)
     }
 
@@ -84,19 +84,23 @@ impl State {
     }
 }
 
-fn side(status: VarStatus, dual: f64, fixed: bool, ray: bool) -> Option<Side> {
+fn side(status: VarStatus, dual: f64, fixed: bool, ray: bool) -> Option<BoundSide> {
     if ray {
         return match dual {
-            d if d > 0.0 => Some(Side::Lower),
-            d if d < 0.0 => Some(Side::Upper),
+            d if d > 0.0 => Some(BoundSide::Lower),
+            d if d < 0.0 => Some(BoundSide::Upper),
             _ => None,
         };
     }
     match status {
         VarStatus::Basic | VarStatus::Free => None,
-        _ if fixed => Some(if dual < 0.0 { Side::Upper } else { Side::Lower }),
-        VarStatus::AtLower => Some(Side::Lower),
-        VarStatus::AtUpper => Some(Side::Upper),
+        _ if fixed => Some(if dual < 0.0 {
+            BoundSide::Upper
+        } else {
+            BoundSide::Lower
+        }),
+        VarStatus::AtLower => Some(BoundSide::Lower),
+        VarStatus::AtUpper => Some(BoundSide::Upper),
     }
 }
 

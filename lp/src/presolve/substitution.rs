@@ -4,24 +4,24 @@
 //! A column of one entry may leave by an inequality too: its cost tells which side of the row must bind. A column of a few
 //! entries needs an equation, which is added to the column's other rows.
 
-use super::stack::{Side, State, Undo, dot};
-use super::work::{Entries, Stop, Work, cancel};
+use super::stack::{BoundSide, PostsolveState, ReductionRecord, dot};
+use super::work::{Entries, Stop, WorkingModel, cancel};
 use crate::outcome::VarStatus;
 
-struct Substitution {
+struct SubstitutedColumn {
     row: usize,
     col: usize,
     a: f64,
     cost: f64,
     /// The row's bound that binds, and its value.
-    side: Side,
+    side: BoundSide,
     rhs: f64,
     row_entries: Entries,
     col_entries: Entries,
 }
 
-impl Undo for Substitution {
-    fn undo(&self, s: &mut State) {
+impl ReductionRecord for SubstitutedColumn {
+    fn undo(&self, s: &mut PostsolveState) {
         s.x[self.col] = (self.rhs - dot(&self.row_entries, &s.x)) / self.a;
         s.y[self.row] = s.reduced_cost(self.cost, &self.col_entries) / self.a;
         s.d[self.col] = 0.0;
@@ -39,7 +39,7 @@ const STABLE: f64 = 0.05;
 const HUGE: f64 = 1e9;
 
 /// Bounds of column `j` that row `i` implies.
-fn implied(w: &mut Work, i: usize, j: usize, a: f64) -> (f64, f64) {
+fn implied(w: &mut WorkingModel, i: usize, j: usize, a: f64) -> (f64, f64) {
     let (lower, upper) = (w.row_lower[i], w.row_upper[i]);
     let (min, max) = w.activity(i).without(a, w.lower[j], w.upper[j]);
     let (p, q) = ((lower - max) / a, (upper - min) / a);
@@ -51,7 +51,7 @@ fn implied(w: &mut Work, i: usize, j: usize, a: f64) -> (f64, f64) {
 }
 
 /// Whether no bound of a column can bind before its rows do.
-fn is_implied_free(w: &mut Work, j: usize, entries: &Entries) -> bool {
+fn is_implied_free(w: &mut WorkingModel, j: usize, entries: &Entries) -> bool {
     let (l, u) = (w.lower[j], w.upper[j]);
     let (mut lower_done, mut upper_done) = (l == f64::NEG_INFINITY, u == f64::INFINITY);
     for &(i, a) in entries {
@@ -66,7 +66,7 @@ fn is_implied_free(w: &mut Work, j: usize, entries: &Entries) -> bool {
 }
 
 /// Tries to remove column `j` with one of its rows.
-pub(super) fn col(w: &mut Work, j: usize) -> Result<bool, Stop> {
+pub(super) fn col(w: &mut WorkingModel, j: usize) -> Result<bool, Stop> {
     if w.col_len(j) > MAX_COL {
         return Ok(false);
     }
@@ -104,11 +104,11 @@ pub(super) fn col(w: &mut Work, j: usize) -> Result<bool, Stop> {
     let cost = w.cost[j];
     let price = cost / a;
     let side = if w.row_is_equation(i) || price > 0.0 {
-        Side::Lower
+        BoundSide::Lower
     } else {
-        Side::Upper
+        BoundSide::Upper
     };
-    let rhs = if side == Side::Lower {
+    let rhs = if side == BoundSide::Lower {
         w.row_lower[i]
     } else {
         w.row_upper[i]
@@ -133,7 +133,7 @@ pub(super) fn col(w: &mut Work, j: usize) -> Result<bool, Stop> {
             w.add_to_entry(s as usize, k as usize, -factor * e);
         }
     }
-    w.push(Substitution {
+    w.push(SubstitutedColumn {
         row: i,
         col: j,
         a,

@@ -1,6 +1,6 @@
 //! The program while it is being reduced: minimised, with rows and columns that can die, and queues of what changed.
 
-use super::stack::{Stack, Undo};
+use super::stack::{ReductionRecord, Stack};
 use crate::model::Model;
 use std::collections::VecDeque;
 
@@ -107,14 +107,14 @@ impl Activity {
 }
 
 /// A queue in which everything is at most once.
-struct Queue {
+struct UniqueQueue {
     queue: VecDeque<u32>,
     member: Vec<bool>,
 }
 
-impl Queue {
+impl UniqueQueue {
     fn full(len: usize) -> Self {
-        Queue {
+        UniqueQueue {
             queue: (0..len as u32).collect(),
             member: vec![true; len],
         }
@@ -135,7 +135,7 @@ impl Queue {
 }
 
 /// The program being reduced.
-pub(super) struct Work {
+pub(super) struct WorkingModel {
     pub cost: Vec<f64>,
     pub offset: f64,
     pub lower: Vec<f64>,
@@ -151,8 +151,8 @@ pub(super) struct Work {
     row_len: Vec<u32>,
     col_len: Vec<u32>,
     activity: Vec<Option<Activity>>,
-    row_queue: Queue,
-    col_queue: Queue,
+    row_queue: UniqueQueue,
+    col_queue: UniqueQueue,
     pub stack: Stack,
     /// Entries looked at so far.
     pub effort: u64,
@@ -160,8 +160,8 @@ pub(super) struct Work {
     pub removed: usize,
 }
 
-impl Work {
-    pub fn new(model: &Model) -> Work {
+impl WorkingModel {
+    pub fn new(model: &Model) -> WorkingModel {
         let (m, n) = (model.num_rows(), model.num_cols());
         let sign = model.sense.sign();
         let entries = |(index, value): (&[u32], &[f64])| -> Entries {
@@ -175,7 +175,7 @@ impl Work {
                 .filter(|v| v.is_finite())
                 .fold(1.0f64, |a, v| a.max(v.abs()))
         };
-        Work {
+        WorkingModel {
             cost: model.cost.iter().map(|c| sign * c).collect(),
             offset: sign * model.offset,
             lower: model.col_lower.clone(),
@@ -190,8 +190,8 @@ impl Work {
             row_alive: vec![true; m],
             col_alive: vec![true; n],
             activity: vec![None; m],
-            row_queue: Queue::full(m),
-            col_queue: Queue::full(n),
+            row_queue: UniqueQueue::full(m),
+            col_queue: UniqueQueue::full(n),
             stack: Vec::new(),
             effort: 0,
             removed: 0,
@@ -290,7 +290,7 @@ impl Work {
         self.col(j).filter(|e| e.0 as usize != i).collect()
     }
 
-    pub fn push(&mut self, record: impl Undo + 'static) {
+    pub fn push(&mut self, record: impl ReductionRecord + 'static) {
         self.stack.push(Box::new(record));
     }
 
@@ -304,7 +304,7 @@ impl Work {
 
     /// Wakes the columns of a row whose bounds changed.
     pub fn touch_cols_of(&mut self, i: usize) {
-        let Work {
+        let WorkingModel {
             rows,
             col_alive,
             col_queue,
@@ -332,7 +332,7 @@ impl Work {
         if let Some(a) = self.activity[i].filter(|a| !a.updated) {
             return a;
         }
-        let Work {
+        let WorkingModel {
             rows,
             col_alive,
             lower,

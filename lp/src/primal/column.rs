@@ -1,17 +1,17 @@
 //! CHUZC: the column that enters, by largest reduced cost squared over devex weight; and its FTRAN.
 
-use super::{Phase, Primal, Reason};
+use super::{Primal, PrimalPhase, PrimalRebuild};
 use crate::simplex::{Core, observe};
 use crate::sparse_vec::SparseVec;
 
 /// What the FTRAN of a chosen column says about it.
-pub(super) enum Verdict {
+pub(super) enum ColumnVerdict {
     /// Its reduced cost is real.
     Enter,
     /// Its reduced cost was rounding noise and has been corrected.
     Skip,
     /// Reduced costs have drifted.
-    Rebuild(Reason),
+    Rebuild(PrimalRebuild),
 }
 
 impl Primal<'_> {
@@ -34,12 +34,12 @@ impl Primal<'_> {
     }
 
     /// FTRAN of the entering column, and its reduced cost once more from it.
-    pub(super) fn solve_column(&mut self, q: usize) -> Verdict {
+    pub(super) fn solve_column(&mut self, q: usize) -> ColumnVerdict {
         let core = &mut *self.core;
         core.load_entering(q);
         core.factor.ftran_entering(&mut core.col, core.density.col);
         observe(&mut core.density.col, core.col.density());
-        let mut d = if self.phase == Phase::Two {
+        let mut d = if self.phase == PrimalPhase::Two {
             core.wc[q]
         } else {
             0.0
@@ -47,7 +47,7 @@ impl Primal<'_> {
         let mut size = 1.0f64;
         for &i in &core.col.index {
             let i = i as usize;
-            let cost = if self.phase == Phase::Two {
+            let cost = if self.phase == PrimalPhase::Two {
                 core.wc[core.basic[i] as usize]
             } else {
                 core.primal.sign[i] as f64
@@ -61,9 +61,13 @@ impl Primal<'_> {
         let error = (d - old).abs() / size;
         let real = core.dual_violation(q) > core.dual_tol;
         if (error > 1e-5 || (!real && error > 1e-9)) && core.factor.updates() > 0 {
-            return Verdict::Rebuild(Reason::Numerical);
+            return ColumnVerdict::Rebuild(PrimalRebuild::Numerical);
         }
-        if real { Verdict::Enter } else { Verdict::Skip }
+        if real {
+            ColumnVerdict::Enter
+        } else {
+            ColumnVerdict::Skip
+        }
     }
 
     /// Phase 1 costs of the basic variables.

@@ -12,19 +12,19 @@ mod update;
 
 use crate::outcome::LimitKind;
 use crate::settings::Algorithm;
-use crate::simplex::{Budget, Core, RunEnd};
-use column::Verdict;
+use crate::simplex::{Core, SimplexEnd, WorkBudget};
+use column::ColumnVerdict;
 use row::Breakpoint;
 
 /// Working memory of the primal, kept in the core so that it is allocated once.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Scratch {
+pub(crate) struct PrimalScratch {
     /// Phase 1 cost of each row's basic variable: -1 below its bounds, +1 above, 0 within.
     sign: Vec<i8>,
     breakpoints: Vec<Breakpoint>,
 }
 
-impl Scratch {
+impl PrimalScratch {
     pub fn resize(&mut self, m: usize, _total: usize) {
         self.sign.clear();
         self.sign.resize(m, 0);
@@ -34,7 +34,7 @@ impl Scratch {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum PrimalPhase {
     /// Minimise the sum of infeasibilities.
     One,
     /// Minimise the cost.
@@ -43,7 +43,7 @@ enum Phase {
 
 /// Why values are computed afresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reason {
+enum PrimalRebuild {
     Start,
     UpdateLimit,
     /// No reduced cost is attractive.
@@ -60,8 +60,8 @@ enum Reason {
 /// One run of the primal simplex.
 pub(crate) struct Primal<'a> {
     core: &'a mut Core,
-    budget: &'a Budget,
-    phase: Phase,
+    budget: &'a WorkBudget,
+    phase: PrimalPhase,
     troubles: usize,
     /// Columns passed over until the next pivot.
     taboo: Vec<u32>,
@@ -73,13 +73,13 @@ pub(crate) struct Primal<'a> {
     idle: u32,
 }
 
-/// Runs the primal simplex from the present basis, with bounds perturbed if asked. On [`RunEnd::Done`] the working
+/// Runs the primal simplex from the present basis, with bounds perturbed if asked. On [`SimplexEnd::Done`] the working
 /// bounds may differ from the true ones (`bounds_changed`).
-pub(crate) fn run(core: &mut Core, budget: &Budget, perturb: bool) -> RunEnd {
+pub(crate) fn run(core: &mut Core, budget: &WorkBudget, perturb: bool) -> SimplexEnd {
     let mut primal = Primal {
         core,
         budget,
-        phase: Phase::Two,
+        phase: PrimalPhase::Two,
         troubles: 0,
         taboo: Vec::new(),
         steps: 0,
@@ -90,7 +90,7 @@ pub(crate) fn run(core: &mut Core, budget: &Budget, perturb: bool) -> RunEnd {
 }
 
 impl Primal<'_> {
-    fn run(&mut self, perturb: bool) -> RunEnd {
+    fn run(&mut self, perturb: bool) -> SimplexEnd {
         self.core.restore_bounds();
         if !self.core.factored {
             self.core.refactor();
@@ -103,7 +103,7 @@ impl Primal<'_> {
             self.core.devex.fill(1.0);
             self.core.devex_valid = true;
         }
-        let mut reason = Reason::Start;
+        let mut reason = PrimalRebuild::Start;
         loop {
             if let Some(end) = self.rebuild(reason) {
                 return end;
@@ -112,15 +112,15 @@ impl Primal<'_> {
                 match self.iterate() {
                     None => {
                         if self.core.refactor_due() {
-                            break Reason::UpdateLimit;
+                            break PrimalRebuild::UpdateLimit;
                         }
                         if self.stalled > self.core.stall_limit() {
                             self.stalled = 0;
                             self.core.perturb_bounds();
-                            break Reason::Perturbed;
+                            break PrimalRebuild::Perturbed;
                         }
                         if let Some(kind) = self.core.limit_reached(self.budget) {
-                            return self.leave(RunEnd::Limit(kind));
+                            return self.leave(SimplexEnd::Limit(kind));
                         }
                     }
                     Some(reason) => break reason,
@@ -130,25 +130,27 @@ impl Primal<'_> {
     }
 
     /// Phase 1 reduced costs are of no use to anybody else.
-    fn leave(&mut self, end: RunEnd) -> RunEnd {
-        if self.phase == Phase::One {
+    fn leave(&mut self, end: SimplexEnd) -> SimplexEnd {
+        if self.phase == PrimalPhase::One {
             self.core.dual_valid = false;
         }
         end
     }
 
-    fn rebuild(&mut self, reason: Reason) -> Option<RunEnd> {
+    fn rebuild(&mut self, reason: PrimalRebuild) -> Option<SimplexEnd> {
         let fresh = self.core.factored && self.core.factor.updates() == 0;
         let refactor = match reason {
-            Reason::Start | Reason::Feasible | Reason::Perturbed => !self.core.factored,
+            PrimalRebuild::Start | PrimalRebuild::Feasible | PrimalRebuild::Perturbed => {
+                !self.core.factored
+            }
             // Both ends are claimed from values recomputed with the present factors; rays from fresh ones only.
-            Reason::NoColumn if self.phase == Phase::Two => !self.core.factored,
+            PrimalRebuild::NoColumn if self.phase == PrimalPhase::Two => !self.core.factored,
             _ => !fresh,
         };
-        if reason == Reason::Numerical && fresh {
+        if reason == PrimalRebuild::Numerical && fresh {
             self.troubles += 1;
             if self.troubles > 30 {
-                return Some(self.leave(RunEnd::Trouble));
+                return Some(self.leave(SimplexEnd::Trouble));
             }
         }
         let recomputed_before = self.recomputed() && !refactor;
@@ -160,42 +162,43 @@ impl Primal<'_> {
         core.compute_primal();
         let mut infeasibility = core.primal_infeasibility();
         if infeasibility.count == 0 {
-            if self.phase == Phase::One {
+            if self.phase == PrimalPhase::One {
                 core.devex.fill(1.0);
             }
-            self.phase = Phase::Two;
+            self.phase = PrimalPhase::Two;
             core.compute_dual();
         } else {
-            if self.phase == Phase::Two && reason != Reason::Start {
+            if self.phase == PrimalPhase::Two && reason != PrimalRebuild::Start {
                 // Lost feasibility by rounding or repair.
                 core.devex.fill(1.0);
             }
-            self.phase = Phase::One;
+            self.phase = PrimalPhase::One;
             self.set_signs();
             self.phase1_duals();
         }
-        let phase = if self.phase == Phase::One { 1 } else { 2 };
+        let phase = if self.phase == PrimalPhase::One { 1 } else { 2 };
         self.core.report(Algorithm::Primal, phase, false);
         // Columns that only rounding makes attractive are found out by their FTRAN, which corrects their reduced costs;
         // recomputing all reduced costs would only bring them back.
-        let exhausted = reason == Reason::NoColumn && self.steps == 0 && self.taboo.is_empty();
+        let exhausted =
+            reason == PrimalRebuild::NoColumn && self.steps == 0 && self.taboo.is_empty();
         self.idle = if self.steps == 0 { self.idle + 1 } else { 0 };
         self.steps = 0;
         if self.idle > 50 {
-            return Some(self.leave(RunEnd::Trouble));
+            return Some(self.leave(SimplexEnd::Trouble));
         }
-        if exhausted && self.phase == Phase::Two {
-            return Some(RunEnd::Done);
+        if exhausted && self.phase == PrimalPhase::Two {
+            return Some(SimplexEnd::Done);
         }
         if exhausted || self.choose_column().is_none() {
             if !self.taboo.is_empty() {
                 self.taboo.clear();
                 self.troubles += 1;
                 if self.troubles > 30 {
-                    return Some(self.leave(RunEnd::Trouble));
+                    return Some(self.leave(SimplexEnd::Trouble));
                 }
-            } else if self.phase == Phase::Two {
-                return Some(RunEnd::Done);
+            } else if self.phase == PrimalPhase::Two {
+                return Some(SimplexEnd::Done);
             } else if fresh || refactor {
                 if self.core.bounds_changed {
                     self.core.restore_bounds();
@@ -209,23 +212,23 @@ impl Primal<'_> {
                         }
                         return None;
                     }
-                    return self.rebuild(Reason::Feasible);
+                    return self.rebuild(PrimalRebuild::Feasible);
                 }
                 return Some(self.claim_infeasible());
             } else {
-                return self.rebuild(Reason::Numerical);
+                return self.rebuild(PrimalRebuild::Numerical);
             }
         }
-        if let Reason::NoRow(q) = reason
-            && self.phase == Phase::Two
+        if let PrimalRebuild::NoRow(q) = reason
+            && self.phase == PrimalPhase::Two
             && recomputed_before
             && self.core.status[q as usize] != crate::outcome::VarStatus::Basic
         {
-            return Some(RunEnd::Unbounded(q));
+            return Some(SimplexEnd::Unbounded(q));
         }
         self.core
             .limit_reached(self.budget)
-            .map(|kind: LimitKind| self.leave(RunEnd::Limit(kind)))
+            .map(|kind: LimitKind| self.leave(SimplexEnd::Limit(kind)))
     }
 
     /// Whether values were recomputed with the present factors and nothing happened since.
@@ -234,25 +237,25 @@ impl Primal<'_> {
     }
 
     /// The phase 1 multipliers `B^-T sign` prove infeasibility; they are left in `rho`.
-    fn claim_infeasible(&mut self) -> RunEnd {
+    fn claim_infeasible(&mut self) -> SimplexEnd {
         self.phase1_multipliers();
-        self.leave(RunEnd::Infeasible)
+        self.leave(SimplexEnd::Infeasible)
     }
 
     /// One iteration; `None` if all went well.
-    fn iterate(&mut self) -> Option<Reason> {
+    fn iterate(&mut self) -> Option<PrimalRebuild> {
         let q = loop {
             let Some(q) = self.choose_column() else {
-                return Some(Reason::NoColumn);
+                return Some(PrimalRebuild::NoColumn);
             };
             match self.solve_column(q) {
-                Verdict::Enter => break q,
-                Verdict::Skip => {}
-                Verdict::Rebuild(reason) => return Some(reason),
+                ColumnVerdict::Enter => break q,
+                ColumnVerdict::Skip => {}
+                ColumnVerdict::Rebuild(reason) => return Some(reason),
             }
         };
         let Some(step) = self.choose_row(q) else {
-            return Some(Reason::NoRow(q as u32));
+            return Some(PrimalRebuild::NoRow(q as u32));
         };
         if let Some(reason) = self.price_row(q, &step) {
             return Some(reason);

@@ -1,6 +1,6 @@
 //! CHUZR: the basic variable that blocks, and how far the entering one moves.
 
-use super::{Phase, Primal};
+use super::{Primal, PrimalPhase};
 use crate::outcome::VarStatus;
 
 /// Where the sum of infeasibilities changes slope along the step.
@@ -13,7 +13,7 @@ pub(super) struct Breakpoint {
 }
 
 /// A chosen step.
-pub(super) struct Step {
+pub(super) struct PrimalStep {
     /// The leaving row and the bound its variable goes to; `None` if the entering variable reaches its own other
     /// bound first.
     pub leaving: Option<(usize, VarStatus)>,
@@ -30,24 +30,24 @@ impl Primal<'_> {
         }
     }
 
-    pub(super) fn choose_row(&mut self, q: usize) -> Option<Step> {
+    pub(super) fn choose_row(&mut self, q: usize) -> Option<PrimalStep> {
         let direction = if self.core.d[q] < 0.0 { 1.0 } else { -1.0 };
         let range = self.core.wu[q] - self.core.wl[q];
         self.core.ticks += 2 * self.core.col.index.len() as u64;
         let blocking = match self.phase {
-            Phase::One => self.phase1_ratio(q, direction),
-            Phase::Two => self.harris(direction),
+            PrimalPhase::One => self.phase1_ratio(q, direction),
+            PrimalPhase::Two => self.harris(direction),
         };
         match blocking {
-            Some((_, theta, _)) if range <= theta => Some(Step {
+            Some((_, theta, _)) if range <= theta => Some(PrimalStep {
                 leaving: None,
                 theta: direction * range,
             }),
-            Some((row, theta, status)) => Some(Step {
+            Some((row, theta, status)) => Some(PrimalStep {
                 leaving: Some((row, status)),
                 theta: direction * theta,
             }),
-            None if range.is_finite() => Some(Step {
+            None if range.is_finite() => Some(PrimalStep {
                 leaving: None,
                 theta: direction * range,
             }),

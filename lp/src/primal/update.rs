@@ -1,8 +1,8 @@
 //! The steps that carry out a chosen pivot or bound flip.
 
 use super::column::{shift_phase1_duals, sign_of};
-use super::row::Step;
-use super::{Phase, Primal, Reason};
+use super::row::PrimalStep;
+use super::{Primal, PrimalPhase, PrimalRebuild};
 use crate::factor::UpdateCheck;
 use crate::outcome::VarStatus;
 use crate::simplex::observe;
@@ -14,7 +14,7 @@ const LARGEST_WEIGHT: f64 = 1e9;
 
 impl Primal<'_> {
     /// BTRAN and PRICE of the leaving row, and the check that both ways of computing the pivot agree.
-    pub(super) fn price_row(&mut self, q: usize, step: &Step) -> Option<Reason> {
+    pub(super) fn price_row(&mut self, q: usize, step: &PrimalStep) -> Option<PrimalRebuild> {
         let (r, _) = step.leaving?;
         let core = &mut *self.core;
         core.factor.btran_unit(r, &mut core.rho, core.density.rho);
@@ -32,19 +32,19 @@ impl Primal<'_> {
         let mismatch = (by_row - by_col).abs() / by_row.abs().min(by_col.abs()).max(1e-12);
         if mismatch > PIVOT_MISMATCH {
             if core.factor.updates() > 0 {
-                return Some(Reason::Numerical);
+                return Some(PrimalRebuild::Numerical);
             }
             if mismatch > 1e-2 {
                 core.factor.threshold = (core.factor.threshold * 2.0).min(0.9);
                 self.taboo.push(q as u32);
-                return Some(Reason::Numerical);
+                return Some(PrimalRebuild::Numerical);
             }
         }
         None
     }
 
     /// Values, reduced costs, weights, basis.
-    pub(super) fn update(&mut self, q: usize, step: &Step) -> Option<Reason> {
+    pub(super) fn update(&mut self, q: usize, step: &PrimalStep) -> Option<PrimalRebuild> {
         let core = &mut *self.core;
         if step.theta != 0.0 {
             for &i in &core.col.index {
@@ -52,8 +52,8 @@ impl Primal<'_> {
             }
         }
         let counter = match self.phase {
-            Phase::One => &mut core.count.primal_phase1,
-            Phase::Two => &mut core.count.primal_phase2,
+            PrimalPhase::One => &mut core.count.primal_phase1,
+            PrimalPhase::Two => &mut core.count.primal_phase2,
         };
         let Some((r, status)) = step.leaving else {
             core.count.flips += 1;
@@ -63,7 +63,7 @@ impl Primal<'_> {
                 VarStatus::AtLower
             };
             core.settle(q);
-            return if self.phase == Phase::One {
+            return if self.phase == PrimalPhase::One {
                 self.update_signs(None)
             } else {
                 None
@@ -86,7 +86,7 @@ impl Primal<'_> {
         let p = core.basic[r] as usize;
         core.d[q] = 0.0;
         core.d[p] = -theta_dual;
-        if self.phase == Phase::One {
+        if self.phase == PrimalPhase::One {
             // The leaving variable comes to rest at a bound, where its phase 1 cost is zero.
             core.d[p] -= core.primal.sign[r] as f64;
             core.primal.sign[r] = 0;
@@ -106,13 +106,13 @@ impl Primal<'_> {
         self.taboo.clear();
         match core.factor.update(r, &core.col) {
             UpdateCheck::Accurate(error) if error < UPDATE_ERROR => {}
-            UpdateCheck::Accurate(_) => return Some(Reason::Numerical),
+            UpdateCheck::Accurate(_) => return Some(PrimalRebuild::Numerical),
             UpdateCheck::Unusable => {
                 core.factored = false;
-                return Some(Reason::Numerical);
+                return Some(PrimalRebuild::Numerical);
             }
         }
-        if self.phase == Phase::One {
+        if self.phase == PrimalPhase::One {
             self.update_signs(Some(r))
         } else {
             None
@@ -120,7 +120,7 @@ impl Primal<'_> {
     }
 
     /// Brings phase 1 costs in line with the new values and reduced costs in line with the new phase 1 costs.
-    fn update_signs(&mut self, entered: Option<usize>) -> Option<Reason> {
+    fn update_signs(&mut self, entered: Option<usize>) -> Option<PrimalRebuild> {
         let core = &mut *self.core;
         let mut delta = std::mem::take(&mut core.tau);
         delta.clear();
@@ -143,7 +143,7 @@ impl Primal<'_> {
         }
         core.tau = delta;
         if core.primal.sign.iter().all(|&s| s == 0) {
-            Some(Reason::Feasible)
+            Some(PrimalRebuild::Feasible)
         } else {
             None
         }

@@ -24,7 +24,7 @@ pub(crate) use strategy::CoreEnd;
 
 /// How a run of one of the methods ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RunEnd {
+pub(crate) enum SimplexEnd {
     /// Nothing left to do with the working bounds and costs (which may be perturbed).
     Done,
     /// Dual: the row kept in `rho` proves infeasibility.
@@ -57,7 +57,7 @@ pub(crate) fn observe(average: &mut f64, density: f64) {
 
 /// Counters since construction.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Counters {
+pub(crate) struct SimplexCounters {
     pub dual_phase1: u64,
     pub dual_phase2: u64,
     pub primal_phase1: u64,
@@ -66,7 +66,7 @@ pub(crate) struct Counters {
     pub factorisations: u64,
 }
 
-impl Counters {
+impl SimplexCounters {
     pub fn iterations(&self) -> u64 {
         self.dual_phase1 + self.dual_phase2 + self.primal_phase1 + self.primal_phase2
     }
@@ -74,7 +74,7 @@ impl Counters {
 
 /// The limits of one call, turned into absolute counts.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Budget {
+pub(crate) struct WorkBudget {
     pub iterations: Option<u64>,
     pub ticks: Option<u64>,
     /// In the minimised, scaled objective without offset.
@@ -136,10 +136,10 @@ pub(crate) struct Core {
     /// Structural part of a priced row.
     pub row: SparseVec,
     pub packed: PackedRow,
-    pub dual: crate::dual::Scratch,
-    pub primal: crate::primal::Scratch,
+    pub dual: crate::dual::DualScratch,
+    pub primal: crate::primal::PrimalScratch,
     pub density: Densities,
-    pub count: Counters,
+    pub count: SimplexCounters,
     pub ticks: u64,
     pub primal_tol: f64,
     pub dual_tol: f64,
@@ -213,7 +213,7 @@ impl Core {
             dual: Default::default(),
             primal: Default::default(),
             density: Densities::default(),
-            count: Counters::default(),
+            count: SimplexCounters::default(),
             ticks: 0,
             primal_tol: settings.primal_tolerance,
             dual_tol: settings.dual_tolerance,
@@ -270,7 +270,7 @@ impl Core {
     }
 
     /// The first limit that is reached, if any. Ticks and the interrupt flag are cheap to ask for.
-    pub fn limit_reached(&self, budget: &Budget) -> Option<LimitKind> {
+    pub fn limit_reached(&self, budget: &WorkBudget) -> Option<LimitKind> {
         if budget
             .iterations
             .is_some_and(|l| self.count.iterations() >= l)

@@ -1,6 +1,6 @@
 //! Which method runs when: from a basis and changed data to an end that holds for the true bounds and costs.
 
-use super::{Budget, Core, RunEnd};
+use super::{Core, SimplexEnd, WorkBudget};
 use crate::outcome::LimitKind;
 use crate::settings::Algorithm;
 
@@ -25,7 +25,12 @@ const MAX_ROUNDS: usize = 14;
 
 impl Core {
     /// Optimises from the present basis.
-    pub fn optimise(&mut self, budget: &Budget, algorithm: Algorithm, perturb: bool) -> CoreEnd {
+    pub fn optimise(
+        &mut self,
+        budget: &WorkBudget,
+        algorithm: Algorithm,
+        perturb: bool,
+    ) -> CoreEnd {
         self.restore_bounds();
         self.restore_costs();
         self.factor.threshold = 0.1;
@@ -49,13 +54,13 @@ impl Core {
                 crate::dual::run(self, budget, perturb)
             };
             match end {
-                RunEnd::Limit(kind) => {
+                SimplexEnd::Limit(kind) => {
                     self.restore_costs();
                     self.restore_bounds();
                     return CoreEnd::Limit(kind);
                 }
-                RunEnd::Cutoff => return CoreEnd::Cutoff,
-                RunEnd::Infeasible => {
+                SimplexEnd::Cutoff => return CoreEnd::Cutoff,
+                SimplexEnd::Infeasible => {
                     if self.infeasibility_proven(false) || claims >= 2 {
                         return CoreEnd::Infeasible;
                     }
@@ -66,14 +71,14 @@ impl Core {
                     self.restore_costs();
                     self.restore_bounds();
                 }
-                RunEnd::Unbounded(_) if self.has_sleepers() => {
+                SimplexEnd::Unbounded(_) if self.has_sleepers() => {
                     self.restore_costs();
                     self.restore_bounds();
                     self.wake_all();
                     primal_turn = false;
                     continue;
                 }
-                RunEnd::Unbounded(q) => {
+                SimplexEnd::Unbounded(q) => {
                     if !self.costs_changed && !self.bounds_changed {
                         return CoreEnd::Unbounded(q);
                     }
@@ -81,13 +86,13 @@ impl Core {
                     self.restore_costs();
                     self.restore_bounds();
                 }
-                RunEnd::OtherMethodNeeded => {
+                SimplexEnd::OtherMethodNeeded => {
                     primal_turn = !primal_turn;
                     perturb = perturb && round < 2;
                     self.restore_costs();
                     self.restore_bounds();
                 }
-                RunEnd::Trouble => {
+                SimplexEnd::Trouble => {
                     self.factor.threshold = (self.factor.threshold * 2.0).min(0.9);
                     self.restore_costs();
                     self.restore_bounds();
@@ -96,11 +101,11 @@ impl Core {
                     perturb = round % 3 == 0;
                 }
                 // With the perturbed costs as they are: perturbing afresh would cost pivots.
-                RunEnd::Done if !primal_turn && self.wake_violated() => {
+                SimplexEnd::Done if !primal_turn && self.wake_violated() => {
                     perturb = wanted && !self.costs_changed;
                     continue;
                 }
-                RunEnd::Done => {
+                SimplexEnd::Done => {
                     self.restore_costs();
                     self.restore_bounds();
                     if !self.primal_valid {
@@ -138,7 +143,7 @@ impl Core {
 
     /// Reduced costs within tolerance can still hide a relative error of the objective that users would see, where
     /// steps are long (Netlib's pilot: 4e-8). If their sum allows for one, the primal goes on with a tighter tolerance.
-    fn polish(&mut self, budget: &Budget, started: u64) {
+    fn polish(&mut self, budget: &WorkBudget, started: u64) {
         let tol = self.dual_tol;
         if tol <= POLISHED {
             return;

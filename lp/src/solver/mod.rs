@@ -15,7 +15,7 @@ use crate::outcome::LpOutcome;
 use crate::refine::refine;
 use crate::scaling::Scaling;
 use crate::settings::{Algorithm, Limits, Settings};
-use crate::simplex::{Budget, Compressed, Core, CoreEnd};
+use crate::simplex::{Compressed, Core, CoreEnd, WorkBudget};
 use std::sync::Arc;
 
 /// Counters since the solver was made.
@@ -206,9 +206,9 @@ impl Solver {
         }
     }
 
-    fn budget(&self) -> Budget {
+    fn budget(&self) -> WorkBudget {
         let sign = self.model.sense.sign();
-        Budget {
+        WorkBudget {
             iterations: self
                 .limits
                 .iterations

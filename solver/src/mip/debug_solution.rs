@@ -6,7 +6,7 @@ use crate::mip::domain::Domain;
 use crate::mip::presolve::Postsolve;
 use crate::mip::problem::Problem;
 use crate::mip::relaxation::ExtraRow;
-use crate::mip::tree::Node;
+use crate::mip::tree::TreeNode;
 use std::sync::Arc;
 
 #[derive(Clone, Debug)]
@@ -115,7 +115,7 @@ impl DebugSolution {
     }
 
     /// Panics if a node that contains the solution is closed although the solution is better than the cutoff.
-    pub fn check_closed(&self, node: &Node, cutoff: f64) {
+    pub fn check_closed(&self, node: &TreeNode, cutoff: f64) {
         if self.objective >= cutoff - 1e-6 * cutoff.abs().max(1.0) {
             return;
         }

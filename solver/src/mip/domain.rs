@@ -1,5 +1,6 @@
-//! Bounds of the columns at one place of the tree: every change is on a trail, so that probing, strong branching and
-//! dives can go back. Rows wait in a queue until a bound of theirs changes (`propagation`).
+//! Bounds of the columns at one place of the tree: every change is on a trail, so that probing,
+//! strong branching and dives can go back. Rows wait in a queue until a bound of theirs changes
+//! (`propagation`).
 
 mod propagation;
 

@@ -2,7 +2,7 @@
 
 use crate::mip::branching::Decision;
 use crate::mip::relaxation::{BasisSnapshot, ExtraRow};
-use crate::mip::tree::{Branched, Node, PathLink};
+use crate::mip::tree::{Branched, PathLink, TreeNode};
 use remat_lp::{Basis, Bounds, ColId, VarStatus};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -97,7 +97,7 @@ fn unpacked_row((entries, lower, upper): PackedRow) -> (Vec<(ColId, f64)>, Bound
 }
 
 impl PackedNodes {
-    pub fn new<'a>(nodes: impl Iterator<Item = &'a Node>) -> PackedNodes {
+    pub fn new<'a>(nodes: impl Iterator<Item = &'a TreeNode>) -> PackedNodes {
         let mut out = PackedNodes::default();
         // By address: what nodes share is one object.
         let mut links: BTreeMap<usize, u32> = BTreeMap::new();
@@ -154,7 +154,7 @@ impl PackedNodes {
     }
 
     /// The nodes again; `None` if they make no sense.
-    pub fn unpack(self) -> Option<Vec<Node>> {
+    pub fn unpack(self) -> Option<Vec<TreeNode>> {
         let mut links: Vec<Arc<PathLink>> = Vec::with_capacity(self.links.len());
         for l in self.links {
             let parent = match l.parent {
@@ -190,7 +190,7 @@ impl PackedNodes {
                 Some(k) => Some(bases.get(k as usize)?.clone()),
                 None => None,
             };
-            nodes.push(Node {
+            nodes.push(TreeNode {
                 id: n.id,
                 depth: n.depth,
                 bound: n.bound,
@@ -234,7 +234,7 @@ mod tests {
             },
             tags: vec![7],
         });
-        let node = |id, path: &Arc<PathLink>| Node {
+        let node = |id, path: &Arc<PathLink>| TreeNode {
             id,
             depth: 2,
             bound: f64::NEG_INFINITY,
@@ -251,12 +251,12 @@ mod tests {
         for (n, m) in nodes.iter().zip(&back) {
             assert_eq!((n.id, n.bound), (m.id, m.bound));
             let decisions =
-                |n: &Node| -> Vec<_> { n.steps().iter().map(|s| s.decision.clone()).collect() };
+                |n: &TreeNode| -> Vec<_> { n.steps().iter().map(|s| s.decision.clone()).collect() };
             assert_eq!(decisions(n), decisions(m));
             let (x, y) = (n.basis.as_ref().unwrap(), m.basis.as_ref().unwrap());
             assert_eq!((&x.basis, &x.tags), (&y.basis, &y.tags));
         }
-        let shared = |n: &Node| n.path.as_ref().map(Arc::as_ptr);
+        let shared = |n: &TreeNode| n.path.as_ref().map(Arc::as_ptr);
         assert_eq!(shared(&back[0]), shared(&back[2]));
     }
 }

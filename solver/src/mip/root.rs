@@ -3,7 +3,7 @@
 use crate::mip::cuts::{self, Context, CutPool};
 use crate::mip::domain::Domain;
 use crate::mip::relaxation::{ExtraRow, Relaxed};
-use crate::mip::worker::{Shared, Worker, reduced_cost_fixing};
+use crate::mip::worker::{RoundShared, Worker, reduced_cost_fixing};
 use remat_lp::{ModelError, Solution, VarStatus};
 use std::sync::{Arc, OnceLock};
 
@@ -28,7 +28,7 @@ pub(crate) enum RootEnd {
 
 impl RootData {
     /// Fixes what the root's reduced costs rule out, for the whole tree.
-    pub fn tighten(&self, shared: &mut Shared) {
+    pub fn tighten(&self, shared: &mut RoundShared) {
         let mut domain = Domain::new(&shared.problem);
         domain.reset(&shared.lower, &shared.upper);
         reduced_cost_fixing(
@@ -46,7 +46,7 @@ impl RootData {
 }
 
 /// Solves the root's relaxation and strengthens it.
-pub(crate) fn solve(shared: &mut Shared, worker: &mut Worker) -> Result<RootEnd, ModelError> {
+pub(crate) fn solve(shared: &mut RoundShared, worker: &mut Worker) -> Result<RootEnd, ModelError> {
     worker.domain.reset(&shared.lower, &shared.upper);
     worker.domain.enqueue_all(&shared.problem);
     let feasible = worker.propagate(shared);
@@ -95,7 +95,7 @@ enum CutEnd {
 
 /// Rounds of separation until nothing more is gained. Leaves the rows that bind in `shared.rows`.
 fn cut_loop(
-    shared: &mut Shared,
+    shared: &mut RoundShared,
     worker: &mut Worker,
     solution: &mut Solution,
     lp_bound: &mut f64,

@@ -4,9 +4,9 @@ use crate::mip::clock;
 use crate::mip::control::Control;
 use crate::mip::extend::{BranchingRule, Heuristic, NodeSelector, Propagator, Separator};
 use crate::mip::outcome::{Info, SolveError, SolveResult, SolveStatus};
-use crate::mip::presolve::{self, Presolved};
+use crate::mip::presolve::{self, PresolveEnd};
 use crate::mip::problem::Problem;
-use crate::mip::search::{RunEnd, Search};
+use crate::mip::search::{SearchEnd, TreeSearch};
 use crate::mip::settings::Settings;
 use remat_lp::Model;
 use std::sync::Arc;
@@ -177,7 +177,7 @@ impl Solver {
     fn run_until(&self, stop: &Arc<AtomicBool>, start: Instant) -> Result<SolveResult, SolveError> {
         let reduce = self.settings.presolve && !self.extensions.need_columns();
         let mut search = match &self.control.resume {
-            Some(path) => Search::resume(self, path, stop.clone(), start)?,
+            Some(path) => TreeSearch::resume(self, path, stop.clone(), start)?,
             None => match self.presolved(reduce, stop, start)? {
                 Ok(search) => search,
                 Err(result) => return Ok(*result),
@@ -185,7 +185,7 @@ impl Solver {
         };
         // A file that cannot be written is better noticed now than in an hour.
         search.write_checkpoint()?;
-        while search.run()? == RunEnd::Restart {
+        while search.run()? == SearchEnd::Restart {
             let mut p = (*search.shared.problem).clone();
             for j in 0..p.num_cols() {
                 if p.integer[j] {
@@ -195,13 +195,14 @@ impl Solver {
             }
             match presolve::run(p, &self.settings, true, stop) {
                 // Nothing better than the best solution is left.
-                Presolved::Infeasible => {
+                PresolveEnd::Infeasible => {
                     search.queue.prune(f64::NEG_INFINITY);
                     break;
                 }
-                Presolved::Reduced(p, post) => {
+                PresolveEnd::Reduced(p, post) => {
                     let post = search.shared.postsolve.then(&post);
-                    let mut next = Search::new(self, *p, post, stop.clone(), start, search.info)?;
+                    let mut next =
+                        TreeSearch::new(self, *p, post, stop.clone(), start, search.info)?;
                     next.ticks_before = search.ticks() - search.side_ticks;
                     next.side_ticks = search.side_ticks;
                     next.side_iterations = search.iterations();
@@ -238,12 +239,12 @@ impl Solver {
         reduce: bool,
         stop: &Arc<AtomicBool>,
         start: Instant,
-    ) -> Result<Result<Search, Box<SolveResult>>, SolveError> {
+    ) -> Result<Result<TreeSearch, Box<SolveResult>>, SolveError> {
         let problem = Problem::from_model(&self.model);
         let sign = self.model.sense().sign();
         let mut info = Info::default();
         let (problem, postsolve) = match presolve::run(problem, &self.settings, reduce, stop) {
-            Presolved::Infeasible => {
+            PresolveEnd::Infeasible => {
                 info.seconds = start.elapsed().as_secs_f64();
                 return Ok(Err(Box::new(SolveResult {
                     status: SolveStatus::Infeasible,
@@ -254,11 +255,11 @@ impl Solver {
                     info,
                 })));
             }
-            Presolved::Reduced(p, post) => (*p, post),
+            PresolveEnd::Reduced(p, post) => (*p, post),
         };
         info.presolved_rows = problem.num_rows() as u64;
         info.presolved_cols = problem.num_cols() as u64;
-        let mut search = Search::new(self, problem, postsolve, stop.clone(), start, info)?;
+        let mut search = TreeSearch::new(self, problem, postsolve, stop.clone(), start, info)?;
         search.may_restart = reduce && self.settings.restarts;
         Ok(Ok(search))
     }

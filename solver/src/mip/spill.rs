@@ -3,7 +3,7 @@
 use crate::mip::outcome::SolveError;
 use crate::mip::packed::PackedNodes;
 use crate::mip::state_file::{fail, write_atomically};
-use crate::mip::tree::Node;
+use crate::mip::tree::TreeNode;
 use std::path::{Path, PathBuf};
 
 struct NodeFile {
@@ -52,7 +52,7 @@ impl NodeFiles {
             .fold(f64::INFINITY, |a, f| a.min(f.lowest))
     }
 
-    pub fn write(&mut self, nodes: &[Node]) -> Result<(), SolveError> {
+    pub fn write(&mut self, nodes: &[TreeNode]) -> Result<(), SolveError> {
         self.serial += 1;
         let name = format!("remat-bb-{}-{}.nodes", std::process::id(), self.serial);
         let path = self.folder.join(name);
@@ -68,7 +68,7 @@ impl NodeFiles {
     }
 
     /// Nodes of the file with the smallest bound; the file goes.
-    pub fn read_best(&mut self) -> Result<Vec<Node>, SolveError> {
+    pub fn read_best(&mut self) -> Result<Vec<TreeNode>, SolveError> {
         let best = (0..self.files.len())
             .min_by(|&a, &b| self.files[a].lowest.total_cmp(&self.files[b].lowest));
         let Some(best) = best else {

@@ -27,7 +27,7 @@ pub(crate) struct Branched {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Node {
+pub(crate) struct TreeNode {
     pub id: u64,
     pub depth: u32,
     /// Lower bound known so far.
@@ -38,7 +38,7 @@ pub(crate) struct Node {
     pub branched: Option<Branched>,
 }
 
-impl Node {
+impl TreeNode {
     /// What it takes up in memory, roughly: itself and its places in the queue, its last step, and half a basis, since
     /// that is shared by siblings.
     pub fn bytes(&self) -> u64 {
@@ -49,7 +49,7 @@ impl Node {
         let basis = self.basis.as_ref().map_or(0, |b| {
             128 + b.basis.cols.len() + b.basis.rows.len() + 8 * b.tags.len()
         });
-        (std::mem::size_of::<Node>() + 128 + step + basis / 2) as u64
+        (std::mem::size_of::<TreeNode>() + 128 + step + basis / 2) as u64
     }
 
     /// The steps from the root, first one first.
@@ -67,15 +67,15 @@ impl Node {
 
 /// Total order of keys; NaN last.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Key(f64);
+struct NodeKey(f64);
 
-impl Eq for Key {}
-impl PartialOrd for Key {
+impl Eq for NodeKey {}
+impl PartialOrd for NodeKey {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
-impl Ord for Key {
+impl Ord for NodeKey {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.0.total_cmp(&other.0)
     }
@@ -84,10 +84,10 @@ impl Ord for Key {
 /// Open nodes, by bound and by the order of a [`NodeSelector`].
 pub(crate) struct NodeQueue {
     selector: Arc<dyn NodeSelector>,
-    nodes: BTreeMap<u64, (Node, f64)>,
+    nodes: BTreeMap<u64, (TreeNode, f64)>,
     /// Ties go to the younger node: on a plateau of the objective that is the way down.
-    by_key: BTreeSet<(Key, Reverse<u64>)>,
-    by_bound: BTreeSet<(Key, u64)>,
+    by_key: BTreeSet<(NodeKey, Reverse<u64>)>,
+    by_bound: BTreeSet<(NodeKey, u64)>,
     picks: u64,
     bytes: u64,
 }
@@ -117,7 +117,7 @@ impl NodeQueue {
         self.by_bound.first().map(|k| k.0.0)
     }
 
-    pub fn push(&mut self, node: Node) {
+    pub fn push(&mut self, node: TreeNode) {
         let key = self.selector.key(&NodeSummary {
             bound: node.bound,
             estimate: node.estimate,
@@ -125,16 +125,16 @@ impl NodeQueue {
             id: node.id,
         });
         self.bytes += node.bytes();
-        self.by_key.insert((Key(key), Reverse(node.id)));
-        self.by_bound.insert((Key(node.bound), node.id));
+        self.by_key.insert((NodeKey(key), Reverse(node.id)));
+        self.by_bound.insert((NodeKey(node.bound), node.id));
         let before = self.nodes.insert(node.id, (node, key));
         debug_assert!(before.is_none(), "two open nodes have the same number");
     }
 
-    fn remove(&mut self, id: u64) -> Option<Node> {
+    fn remove(&mut self, id: u64) -> Option<TreeNode> {
         let (node, key) = self.nodes.remove(&id)?;
-        self.by_key.remove(&(Key(key), Reverse(id)));
-        self.by_bound.remove(&(Key(node.bound), id));
+        self.by_key.remove(&(NodeKey(key), Reverse(id)));
+        self.by_bound.remove(&(NodeKey(node.bound), id));
         self.bytes -= node.bytes();
         Some(node)
     }
@@ -145,7 +145,7 @@ impl NodeQueue {
     }
 
     /// Takes out the nodes that would come last, until what remains is no more than `bytes` (or a single node).
-    pub fn take_last(&mut self, bytes: u64) -> Vec<Node> {
+    pub fn take_last(&mut self, bytes: u64) -> Vec<TreeNode> {
         let mut taken = Vec::new();
         while self.bytes > bytes && self.nodes.len() > 1 {
             let Some(&(_, Reverse(id))) = self.by_key.last() else {
@@ -158,7 +158,7 @@ impl NodeQueue {
     }
 
     /// Every open node, in the order of their numbers.
-    pub fn iter(&self) -> impl Iterator<Item = &Node> {
+    pub fn iter(&self) -> impl Iterator<Item = &TreeNode> {
         self.nodes.values().map(|n| &n.0)
     }
 
@@ -171,7 +171,7 @@ impl NodeQueue {
     }
 
     /// The next node; now and then the one with the smallest bound.
-    pub fn pop(&mut self) -> Option<Node> {
+    pub fn pop(&mut self) -> Option<TreeNode> {
         self.picks += 1;
         let period = self.selector.best_bound_period();
         let by_bound = period > 0 && self.picks.is_multiple_of(period);
@@ -202,8 +202,8 @@ mod tests {
     use super::*;
     use crate::mip::extend::{BestBound, DepthFirst};
 
-    fn node(id: u64, bound: f64, depth: u32) -> Node {
-        Node {
+    fn node(id: u64, bound: f64, depth: u32) -> TreeNode {
+        TreeNode {
             id,
             depth,
             bound,

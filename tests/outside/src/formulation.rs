@@ -183,7 +183,7 @@ impl Problem for KnapsackProblem<'_> {
 /// keep-or-recompute/1
 /// budget BYTES
 /// bound COST | infeasible
-/// root PRICE | again NODE PRICE | below NODE TENSOR 1|-1 COUNT PRICE     the price of a byte, times 2^40
+/// root PRICE | again NODE PRICE | below NODE TENSOR 1|-1 COUNT PRICE   PRICE: a byte's, times 2^40
 /// ```
 fn proof(budget_bytes: u64, bound: Option<u64>, nodes: &str) -> BoundProof {
     let claim = bound.map_or("infeasible".into(), |bound| format!("bound {bound}"));

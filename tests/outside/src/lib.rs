@@ -1,12 +1,12 @@
-//! A program from outside: *keep or recompute*, solved by the front door with public interfaces alone.
+//! A program from outside: *keep or recompute*, solved by the front door through public interfaces.
 //!
-//! Each tensor of the forward pass is kept until the backward pass, which takes its bytes all the time, or computed
-//! once more, which takes its cost. What has no inputs is kept in any case. So the program is a knapsack: simple enough
-//! for brute force, and a start for a program of one's own.
+//! Each tensor of the forward pass is kept until the backward pass, which takes its bytes all the
+//! time, or computed once more, which takes its cost. What has no inputs is kept in any case. So
+//! the program is a knapsack: simple enough for brute force, and a start for one's own.
 //!
 //! | module | concept |
 //! |---|---|
-//! | `formulation` | [`KeepOrRecompute`]: from an instance and a budget to a problem, the judge, the proof |
+//! | `formulation` | [`KeepOrRecompute`]: from a budget to a problem, the judge, the proof |
 //! | `knapsack` | [`Knapsack`]: the tensors and the room for them |
 //! | `program` | what is bounded: columns, rows, prices, branchings |
 //! | `landscape` | what is annealed |

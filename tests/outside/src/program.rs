@@ -1,4 +1,5 @@
-//! What is bounded: a column for each tensor that is computed once more, and a row for the bytes that this must save.
+//! What is bounded: a column for each tensor that is computed once more, and a row for the bytes
+//! that this must save.
 
 use crate::Knapsack;
 use remat_solver::price::{

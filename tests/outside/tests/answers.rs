@@ -111,6 +111,23 @@ fn the_frontier_never_rises_and_each_of_its_points_is_best() {
 }
 
 #[test]
+fn with_a_time_limit_the_answer_is_the_same() {
+    for seed in 200..205 {
+        let instance = training(12, &mut Numbers::new(seed));
+        let program = KeepOrRecompute::new(&instance).unwrap();
+        let solve = Solve::of(program, Budget::Percent(60.0)).gap(0.0);
+        let limit = std::time::Duration::from_secs(30);
+        let (outcome, budget) = solve.threads(2).time_limit(limit).outcome().unwrap();
+        assert_eq!(
+            outcome.cost(),
+            least(&all_sets(&instance), budget),
+            "seed {seed}"
+        );
+        assert_eq!(outcome.status, Status::Optimal, "seed {seed}");
+    }
+}
+
+#[test]
 fn a_network_is_solved_within_the_gap_and_a_start_is_taken() {
     let instance = zoo::build(&"zoo:resnet18?batch=8".parse().unwrap()).unwrap();
     let program = KeepOrRecompute::new(&instance).unwrap();

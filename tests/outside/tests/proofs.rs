@@ -5,7 +5,8 @@ use remat_formulations::{Budget, Instance, Solve};
 use remat_outside::KeepOrRecompute;
 use remat_tests::graphs::{Numbers, training};
 
-/// A node of a proof: what branchings leave open for each tensor, the best bound, the branchings below.
+/// A node of a proof: what branchings leave open for each tensor, the best bound, the branchings
+/// below.
 struct Node {
     may: Vec<[bool; 2]>,
     bound: i128,

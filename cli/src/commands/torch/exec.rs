@@ -55,7 +55,7 @@ pub fn run(arguments: &ExecArguments) -> Result<Exit, Failure> {
     if let Some(path) = &arguments.svg {
         files::write(path, &picture(&found, &measured)?)?;
     }
-    let result = Report {
+    let result = ExecReport {
         found: &found,
         device: training.device().name(),
         measured: &measured,
@@ -150,7 +150,7 @@ fn picture(found: &Replayed, measured: &Measured) -> Result<String, Failure> {
     })
 }
 
-struct Report<'a> {
+struct ExecReport<'a> {
     found: &'a Replayed,
     device: &'a str,
     measured: &'a Measured,
@@ -166,7 +166,7 @@ struct Predicted {
 }
 
 #[derive(Serialize)]
-struct Found {
+struct MeasuredJson {
     seconds: f64,
     least_seconds: f64,
     greatest_seconds: f64,
@@ -175,7 +175,7 @@ struct Found {
 }
 
 #[derive(Serialize)]
-struct Gradients {
+struct GradientsJson {
     equal: bool,
     largest_relative_difference: f64,
 }
@@ -189,18 +189,18 @@ struct Computation<'a> {
 }
 
 #[derive(Serialize)]
-struct Json<'a> {
+struct ExecJson<'a> {
     instance: &'a str,
     device: &'a str,
     predicted: Predicted,
-    measured: Found,
+    measured: MeasuredJson,
     loss: f64,
-    gradients: Option<Gradients>,
+    gradients: Option<GradientsJson>,
     differences: &'a [String],
     computations: Vec<Computation<'a>>,
 }
 
-impl Report<'_> {
+impl ExecReport<'_> {
     fn predicted(&self) -> Predicted {
         Predicted {
             seconds: session::seconds(&self.found.instance, self.found.replay.cost),
@@ -216,11 +216,11 @@ impl Report<'_> {
             .map(|point| point.bytes)
             .collect();
         let computations = self.measured.run.computations.iter().enumerate();
-        report::json(&Json {
+        report::json(&ExecJson {
             instance: instance.name(),
             device: self.device,
             predicted: self.predicted(),
-            measured: Found {
+            measured: MeasuredJson {
                 seconds: self.measured.run.seconds,
                 least_seconds: self.measured.range[0],
                 greatest_seconds: self.measured.range[1],
@@ -228,7 +228,7 @@ impl Report<'_> {
                 reserved_bytes: self.measured.run.memory.reserved,
             },
             loss: self.measured.run.loss,
-            gradients: self.comparison.map(|c| Gradients {
+            gradients: self.comparison.map(|c| GradientsJson {
                 equal: c.equal,
                 largest_relative_difference: c.largest,
             }),

@@ -39,7 +39,7 @@ pub fn run(arguments: &ProfileArguments) -> Result<Exit, Failure> {
 
 /// One way to compute a node.
 #[derive(Serialize)]
-struct Way<'a> {
+struct ImplementationJson<'a> {
     name: &'a str,
     seconds: f64,
     interval: [f64; 2],
@@ -48,24 +48,24 @@ struct Way<'a> {
 }
 
 #[derive(Serialize)]
-struct Measured<'a> {
+struct NodeJson<'a> {
     name: &'a str,
     output_bytes: u64,
-    implementations: Vec<Way<'a>>,
-    in_place: Option<Way<'a>>,
+    implementations: Vec<ImplementationJson<'a>>,
+    in_place: Option<ImplementationJson<'a>>,
 }
 
 #[derive(Serialize)]
-struct Json<'a> {
+struct ProfileJson<'a> {
     instance: &'a str,
     device: &'a str,
-    nodes: Vec<Measured<'a>>,
+    nodes: Vec<NodeJson<'a>>,
 }
 
-impl<'a> Measured<'a> {
+impl<'a> NodeJson<'a> {
     /// A node and the timings of its implementations, then that in place.
     fn of(instance: &'a Instance, node: &'a Node, timings: &[Timing]) -> Self {
-        let way = |name, timing: &Timing, workspace_bytes, saved_bytes| Way {
+        let way = |name, timing: &Timing, workspace_bytes, saved_bytes| ImplementationJson {
             name,
             seconds: timing.median,
             interval: timing.interval,
@@ -77,7 +77,7 @@ impl<'a> Measured<'a> {
             way(&i.name, timing, i.workspace_bytes, saved)
         });
         let in_place = node.in_place.as_ref();
-        Measured {
+        NodeJson {
             name: &node.name,
             output_bytes: node.output_bytes,
             in_place: in_place
@@ -97,15 +97,15 @@ fn saved_bytes(instance: &Instance, node: &Node, implementation: &Implementation
         .sum()
 }
 
-fn measured(profile: &Profile) -> Vec<Measured<'_>> {
+fn measured(profile: &Profile) -> Vec<NodeJson<'_>> {
     let nodes = profile.instance.nodes().iter().zip(&profile.timings);
     nodes
-        .map(|(node, timings)| Measured::of(&profile.instance, node, timings))
+        .map(|(node, timings)| NodeJson::of(&profile.instance, node, timings))
         .collect()
 }
 
 fn json(profile: &Profile, device: &str) -> String {
-    report::json(&Json {
+    report::json(&ProfileJson {
         instance: profile.instance.name(),
         device,
         nodes: measured(profile),
@@ -116,7 +116,7 @@ fn summary(profile: &Profile, arguments: &ProfileArguments) -> Result<String, Fa
     let instance = &profile.instance;
     let plain = source::plain_replay(instance, Semantics::Checkmate)?;
     let nodes = measured(profile);
-    let mut rows: Vec<(&Measured<'_>, &Way<'_>)> = nodes
+    let mut rows: Vec<(&NodeJson<'_>, &ImplementationJson<'_>)> = nodes
         .iter()
         .flat_map(|node| node.implementations.iter().map(move |way| (node, way)))
         .collect();

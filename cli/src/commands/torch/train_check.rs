@@ -44,7 +44,7 @@ pub fn run(arguments: &TrainCheckArguments) -> Result<Exit, Failure> {
         ..Settings::default().without_overtime()
     };
     let outcome = formulation.solve(budget_bytes, &[], &settings, &())?;
-    let mut plans = vec![Planned::new(
+    let mut plans = vec![PlannedRun::new(
         instance,
         PLAIN,
         session::plain(instance, formulation.semantics())?,
@@ -58,7 +58,7 @@ pub fn run(arguments: &TrainCheckArguments) -> Result<Exit, Failure> {
         let plan = schedule.plan(instance);
         let plan = plan.and_then(|plan| plan.optimised(instance));
         let Ok(plan) = plan else { continue };
-        let planned = Planned::new(instance, name, plan)?;
+        let planned = PlannedRun::new(instance, name, plan)?;
         // A heuristic that does not come down to the budget is not the point.
         if planned.predicted_bytes <= budget_bytes {
             plans.push(planned);
@@ -74,7 +74,7 @@ pub fn run(arguments: &TrainCheckArguments) -> Result<Exit, Failure> {
     };
     let device = training.device().name();
     files::print(&if arguments.json {
-        report::json(&Json {
+        report::json(&TrainCheckJson {
             instance: instance.name(),
             device,
             formulation: formulation.semantics().as_str(),
@@ -85,7 +85,7 @@ pub fn run(arguments: &TrainCheckArguments) -> Result<Exit, Failure> {
     } else {
         table(&formulation, device, budget_bytes, outcome.status, &rows)
     })?;
-    let wrong = |row: &&Row| row.gradients.as_ref().is_some_and(|g| !g.same());
+    let wrong = |row: &&StrategyRun| row.gradients.as_ref().is_some_and(|g| !g.same());
     let wrong: Vec<String> = rows
         .iter()
         .filter(wrong)
@@ -101,17 +101,17 @@ pub fn run(arguments: &TrainCheckArguments) -> Result<Exit, Failure> {
 }
 
 /// A plan to run, and what is expected of it.
-struct Planned {
+struct PlannedRun {
     strategy: &'static str,
     plan: Plan,
     predicted_seconds: Option<f64>,
     predicted_bytes: u64,
 }
 
-impl Planned {
+impl PlannedRun {
     fn new(instance: &Instance, strategy: &'static str, plan: Plan) -> Result<Self, Failure> {
         let (predicted_seconds, predicted_bytes) = session::predicted(instance, &plan)?;
-        Ok(Planned {
+        Ok(PlannedRun {
             strategy,
             plan,
             predicted_seconds,
@@ -121,14 +121,14 @@ impl Planned {
 }
 
 #[derive(Serialize)]
-struct Gradients {
+struct GradientsCompared {
     equal: bool,
     largest_relative_difference: f64,
 }
 
-impl Gradients {
+impl GradientsCompared {
     fn of(found: Comparison) -> Self {
-        Gradients {
+        GradientsCompared {
             equal: found.equal,
             largest_relative_difference: found.largest,
         }
@@ -142,7 +142,7 @@ impl Gradients {
 
 /// What a run took; none of it where the device has too little memory.
 #[derive(Serialize)]
-struct Row {
+struct StrategyRun {
     strategy: &'static str,
     predicted_seconds: Option<f64>,
     measured_seconds: Option<f64>,
@@ -152,20 +152,23 @@ struct Row {
     measured_bytes: Option<u64>,
     reserved_bytes: Option<u64>,
     /// Compared with the first plan that ran, which is plain training where that fits the device.
-    gradients: Option<Gradients>,
+    gradients: Option<GradientsCompared>,
 }
 
 #[derive(Serialize)]
-struct Json<'a> {
+struct TrainCheckJson<'a> {
     instance: &'a str,
     device: &'a str,
     formulation: &'a str,
     status: &'a str,
     budget_bytes: u64,
-    plans: &'a [Row],
+    plans: &'a [StrategyRun],
 }
 
-fn rows(plans: &[Planned], measured: &[Option<Measured>]) -> Result<Vec<Row>, ExecError> {
+fn rows(
+    plans: &[PlannedRun],
+    measured: &[Option<Measured>],
+) -> Result<Vec<StrategyRun>, ExecError> {
     let reference = measured.iter().position(Option::is_some);
     let wanted = measured.iter().flatten().next();
     let mut rows = Vec::with_capacity(plans.len());
@@ -173,12 +176,12 @@ fn rows(plans: &[Planned], measured: &[Option<Measured>]) -> Result<Vec<Row>, Ex
         let gradients = match (found, wanted) {
             (Some(found), Some(wanted)) if reference != Some(k) => {
                 let comparison = compare(&found.gradients, &wanted.gradients)?;
-                Some(Gradients::of(comparison))
+                Some(GradientsCompared::of(comparison))
             }
             _ => None,
         };
         let found = found.as_ref();
-        rows.push(Row {
+        rows.push(StrategyRun {
             strategy: planned.strategy,
             predicted_seconds: planned.predicted_seconds,
             measured_seconds: found.map(|found| found.run.seconds),
@@ -198,7 +201,7 @@ fn table(
     device: &str,
     budget_bytes: u64,
     status: Status,
-    rows: &[Row],
+    rows: &[StrategyRun],
 ) -> String {
     let mut table = Table::new(&[
         ("strategy", false),

@@ -110,12 +110,12 @@ pub fn extract(instance: &Instance) -> Result<TrainingChain<'_>, NoChain> {
 
 /// A cut after the node at a position, and the one tensor that crosses it.
 #[derive(Clone, Copy)]
-struct Cut {
+struct ChainCut {
     after: usize,
     tensor: NodeId,
 }
 
-fn find_cuts(instance: &Instance, loss: usize) -> Vec<Cut> {
+fn find_cuts(instance: &Instance, loss: usize) -> Vec<ChainCut> {
     // Tensors that cross a position, and the sum of their ids: with one tensor the sum is its id.
     let mut count = vec![0i64; loss + 2];
     let mut sum = vec![0i64; loss + 2];
@@ -128,7 +128,7 @@ fn find_cuts(instance: &Instance, loss: usize) -> Vec<Cut> {
             sum[last.index()] -= i as i64;
         }
     }
-    let mut cuts: Vec<Cut> = Vec::new();
+    let mut cuts: Vec<ChainCut> = Vec::new();
     let (mut crossing, mut ids) = (0, 0);
     for after in 0..loss {
         crossing += count[after];
@@ -139,14 +139,14 @@ fn find_cuts(instance: &Instance, loss: usize) -> Vec<Cut> {
         let tensor = NodeId::from(ids as usize);
         let read_back = instance.users(tensor).iter().any(|u| u.index() >= loss);
         if read_back && cuts.last().is_none_or(|c| tensor.index() > c.after) {
-            cuts.push(Cut { after, tensor });
+            cuts.push(ChainCut { after, tensor });
         }
     }
     cuts
 }
 
 /// The blocks between cuts, or the cut that has to go.
-fn split(instance: &Instance, loss: usize, cuts: &[Cut]) -> Result<Vec<Block>, usize> {
+fn split(instance: &Instance, loss: usize, cuts: &[ChainCut]) -> Result<Vec<Block>, usize> {
     let last = cuts.len();
     let block_of = |node: NodeId| cuts.partition_point(|c| c.after < node.index());
     let n = instance.len();

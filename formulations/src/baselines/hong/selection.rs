@@ -37,7 +37,7 @@ pub fn checkpoint_selection(sizes: &LayerSizes) -> Selection {
     bounds.sort_unstable();
     bounds.dedup();
     let ends = sizes.size(0) + sizes.size(n);
-    let mut scratch = Scratch::new(n);
+    let mut scratch = SelectionColumn::new(n);
     let mut best: Option<(u64, u64)> = None;
     for bound in bounds {
         if best.is_some_and(|(peak, _)| bound + ends >= peak) {
@@ -57,7 +57,7 @@ pub fn checkpoint_selection(sizes: &LayerSizes) -> Selection {
 }
 
 /// One column of `M`, and where its values came from.
-struct Scratch {
+struct SelectionColumn {
     /// `least[i] = M(i - 1, s)`, so that `least[0] = M(-1, s) = 0`.
     least: Vec<u64>,
     /// The `j` of `M(i, s)`: the last checkpoint at or before `i`.
@@ -66,9 +66,9 @@ struct Scratch {
     queue: VecDeque<(usize, u64)>,
 }
 
-impl Scratch {
+impl SelectionColumn {
     fn new(n: usize) -> Self {
-        Scratch {
+        SelectionColumn {
             least: vec![0; n + 1],
             last_checkpoint: vec![0; n],
             queue: VecDeque::with_capacity(n),

@@ -1,15 +1,15 @@
 //! Columns and rows of the retention-edge form.
 
 use super::{Compact, Decision, Entry, Space};
-use crate::checkmate::Graph;
+use crate::checkmate::CheckmateGraph;
 use remat_lp::{ColId, ModelBuilder, Sense};
 
-struct Builder {
+struct CompactBuilder {
     lp: ModelBuilder,
     decisions: Vec<Decision>,
 }
 
-impl Builder {
+impl CompactBuilder {
     fn column(&mut self, decision: Decision, cost: f64) -> Entry {
         let id = self.lp.add_col(cost, 0.0..=1.0);
         self.lp.set_integer(id, true);
@@ -49,7 +49,7 @@ impl Builder {
     }
 }
 
-pub(super) fn build(graph: Graph, space: Space) -> Compact {
+pub(super) fn build(graph: CheckmateGraph, space: Space) -> Compact {
     let n = graph.len();
     let backward = match space {
         Space::Rectangular => graph.first_backward.map(|f| f as usize),
@@ -60,7 +60,7 @@ pub(super) fn build(graph: Graph, space: Space) -> Compact {
     } else {
         Space::Full
     };
-    let mut b = Builder {
+    let mut b = CompactBuilder {
         lp: ModelBuilder::new(Sense::Minimise),
         decisions: Vec::new(),
     };
@@ -141,7 +141,11 @@ pub(super) fn build(graph: Graph, space: Space) -> Compact {
 }
 
 /// Columns and known values of `R` and `S`.
-fn decisions(b: &mut Builder, graph: &Graph, backward: Option<usize>) -> (Vec<Entry>, Vec<Entry>) {
+fn decisions(
+    b: &mut CompactBuilder,
+    graph: &CheckmateGraph,
+    backward: Option<usize>,
+) -> (Vec<Entry>, Vec<Entry>) {
     let n = graph.len();
     let mut computed = vec![Entry::Zero; n * n];
     let mut retained = vec![Entry::Zero; n * n];
@@ -181,7 +185,7 @@ fn decisions(b: &mut Builder, graph: &Graph, backward: Option<usize>) -> (Vec<En
 
 /// The last stage in which each tensor can be of use; where gradients are not recomputed, their inputs are of use only
 /// when they first run.
-fn last_stages(graph: &Graph, backward: Option<usize>) -> Vec<usize> {
+fn last_stages(graph: &CheckmateGraph, backward: Option<usize>) -> Vec<usize> {
     let n = graph.len();
     let mut last: Vec<usize> = (0..n).collect();
     for i in (0..n).rev() {

@@ -39,8 +39,8 @@ impl Compact {
         })
     }
 
-    /// A memory row, in units of [`Graph::memory_unit`](crate::checkmate::Graph::memory_unit). `None` where nothing is
-    /// to be decided and the memory suffices.
+    /// A memory row, in units of the [graph](crate::checkmate::CheckmateGraph::memory_unit). `None` where nothing is to be
+    /// decided and the memory suffices.
     pub fn memory_row(&self, place: MemoryRow) -> Option<NewRow> {
         let (t, k) = (place.stage as usize, place.node as usize);
         let g = &self.graph;

@@ -10,8 +10,8 @@
 //!             + (m_k + workspace_k) R[t,k] + sum_{i>k} m_i S[t,i]  <=  capacity
 //! ```
 //!
-//! **Same integer optima.** Take a schedule of the published program and drop what is of no use ([`Graph::cleaned`]): its
-//! cost and its memory do not rise. In what is left every retained tensor is read in its stage or retained further, so
+//! **Same integer optima.** Take a schedule of the published program and drop what is of no use
+//! ([`CheckmateGraph::cleaned`]): its cost and its memory do not rise. In what is left every retained tensor is read in its stage or retained further, so
 //! at every moment the tensors in memory are those with a later reader in the stage or a place in the next: exactly
 //! those with `E = 1` at its least value (or `S = 1`, before their own turn). So the row's left side is the memory `U` of
 //! the cleaned schedule, and it is a point here. The other way round, the `R` and `S` of an integer point of this form
@@ -29,7 +29,7 @@ mod memory;
 pub use lazy::{LazyOutcome, LazySettings, solve_lazily};
 pub use memory::MemoryRow;
 
-use super::Graph;
+use super::CheckmateGraph;
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 use remat_lp::{Basis, ColId, Model, RowId, VarStatus};
 
@@ -97,7 +97,7 @@ pub enum Decision {
 /// The form as a linear program without memory rows, and the index from decisions to columns.
 #[derive(Clone, Debug)]
 pub struct Compact {
-    graph: Graph,
+    graph: CheckmateGraph,
     space: Space,
     model: Model,
     decisions: Vec<Decision>,
@@ -113,12 +113,12 @@ impl Compact {
     /// Builds the form. Columns are continuous in `[0, 1]` and marked as integer; memory rows are left out.
     ///
     /// `Space::Rectangular` needs a graph with a loss; `Space::Full` is taken for others.
-    pub fn new(graph: Graph, space: Space) -> Compact {
+    pub fn new(graph: CheckmateGraph, space: Space) -> Compact {
         build::build(graph, space)
     }
 
     /// The graph.
-    pub fn graph(&self) -> &Graph {
+    pub fn graph(&self) -> &CheckmateGraph {
         &self.graph
     }
 

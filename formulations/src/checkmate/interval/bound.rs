@@ -1,7 +1,7 @@
 //! The Lagrangian bound in integers, and what it excludes.
 
-use super::price::{Prices, SweepScratch};
-use super::{Graph, Row};
+use super::price::{IntervalPrices, IntervalSweep};
+use super::{CheckmateGraph, Row};
 use crate::life::{EXCLUSION_PASSES, Exclusions};
 use remat_solver::price::{most_below, rounded_up};
 
@@ -12,16 +12,16 @@ use remat_solver::price::{most_below, rounded_up};
 /// each tensor the cheapest set of disjoint intervals. All rows hold at every schedule, so the sum is at most its cost;
 /// costs are integers, so it is rounded up.
 pub fn lagrangian_bound(
-    graph: &Graph,
+    graph: &CheckmateGraph,
     exclusions: &Exclusions,
     rows: &[Row],
     duals: &[f64],
 ) -> u64 {
-    let Some(fixed) = FixedPoint::new(graph, rows, duals) else {
+    let Some(fixed) = PricedIntervals::new(graph, rows, duals) else {
         return graph.base_cost();
     };
     let mut total = fixed.worth;
-    let mut scratch = SweepScratch::new(fixed.one);
+    let mut scratch = IntervalSweep::new(fixed.one);
     for i in 0..graph.len() {
         total += fixed
             .prices
@@ -37,16 +37,16 @@ pub fn lagrangian_bound(
 /// Lagrangian bound one of the schedules with that start. A recomputation without a permitted way to have its inputs
 /// is excluded as well.
 pub(super) fn exclude(
-    graph: &Graph,
+    graph: &CheckmateGraph,
     exclusions: &mut Exclusions,
     rows: &[Row],
     duals: &[f64],
     target: u64,
 ) {
-    let Some(fixed) = FixedPoint::new(graph, rows, duals) else {
+    let Some(fixed) = PricedIntervals::new(graph, rows, duals) else {
         return;
     };
-    let mut scratch = SweepScratch::new(fixed.one);
+    let mut scratch = IntervalSweep::new(fixed.one);
     for _ in 0..EXCLUSION_PASSES {
         let before = exclusions.excluded();
         let mut least = vec![0; graph.len()];
@@ -86,7 +86,7 @@ pub(super) fn exclude(
 }
 
 /// Excludes recomputations whose inputs can neither be held nor computed in the stage.
-fn exclude_without_inputs(graph: &Graph, exclusions: &mut Exclusions) {
+fn exclude_without_inputs(graph: &CheckmateGraph, exclusions: &mut Exclusions) {
     for node in 0..graph.len() as u32 {
         // Inputs come before: what they lose is known here.
         for stage in node + 1..=graph.last_stage[node as usize] {
@@ -101,17 +101,17 @@ fn exclude_without_inputs(graph: &Graph, exclusions: &mut Exclusions) {
 }
 
 /// Rows priced in integers.
-struct FixedPoint {
+struct PricedIntervals {
     /// One unit of cost.
     one: i128,
     /// Cost of computing everything once, and the right sides.
     worth: i128,
-    prices: Prices<i128>,
+    prices: IntervalPrices<i128>,
 }
 
-impl FixedPoint {
+impl PricedIntervals {
     /// `None` where numbers would overflow.
-    fn new(graph: &Graph, rows: &[Row], duals: &[f64]) -> Option<Self> {
+    fn new(graph: &CheckmateGraph, rows: &[Row], duals: &[f64]) -> Option<Self> {
         let (bits, fixed) = multipliers(graph, rows, duals)?;
         let one = 1i128 << bits;
         let mut worth = i128::from(graph.base_cost()) * one;
@@ -122,14 +122,18 @@ impl FixedPoint {
                 false => y * right,
             };
         }
-        let prices = Prices::new(graph, rows.iter().zip(fixed.iter().copied()));
-        Some(FixedPoint { one, worth, prices })
+        let prices = IntervalPrices::new(graph, rows.iter().zip(fixed.iter().copied()));
+        Some(PricedIntervals { one, worth, prices })
     }
 }
 
 /// Duals in fixed point with so many bits behind the point, at least 0, those of memory rows as prices of a byte; `None` where
 /// numbers would overflow.
-pub(super) fn multipliers(graph: &Graph, rows: &[Row], duals: &[f64]) -> Option<(u32, Vec<i128>)> {
+pub(super) fn multipliers(
+    graph: &CheckmateGraph,
+    rows: &[Row],
+    duals: &[f64],
+) -> Option<(u32, Vec<i128>)> {
     let all_bytes: f64 = (0..graph.len())
         .map(|i| (graph.bytes[i] + graph.workspace[i]) as f64)
         .sum::<f64>()

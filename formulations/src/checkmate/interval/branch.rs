@@ -1,6 +1,6 @@
 //! Branchings: integer quantities of a schedule, linear in its intervals, and which of them a fractional point leaves open.
 
-use super::{Graph, Interval, IntervalPoint};
+use super::{CheckmateGraph, Interval, IntervalPoint};
 use crate::life::{CLASS_WEIGHT, Group};
 use remat_solver::price::{INTEGRALITY_TOLERANCE, Open, fraction, most_promising};
 use std::borrow::Cow;
@@ -35,7 +35,7 @@ impl Quantity {
     }
 
     /// Whether an interval adds 1 to it.
-    pub fn counts(&self, graph: &Graph, c: &Interval) -> bool {
+    pub fn counts(&self, graph: &CheckmateGraph, c: &Interval) -> bool {
         self.of()
             .list(&graph.classes)
             .binary_search(&c.node)
@@ -56,7 +56,7 @@ pub type Branch = remat_solver::price::Branch<Quantity>;
 /// in doubt how many are held, and the window up to which its recomputations are; the highest scores first, at most
 /// `limit`. Empty only where `R` and `S` are integral.
 pub(super) fn open_quantities(
-    graph: &Graph,
+    graph: &CheckmateGraph,
     point: &IntervalPoint,
     limit: usize,
 ) -> Vec<Open<Quantity>> {
@@ -118,7 +118,7 @@ fn sum_by_stage<'a>(nodes: &[u32], of: impl Fn(usize) -> &'a [f64]) -> Cow<'a, [
 /// The stage at whose start it is most doubtful how many of so many tensors are held: the middle of the longest run of stages
 /// with the most fractional value. Where there is a backward pass, its first stage if that is fractional enough.
 fn most_doubtful_stage(
-    graph: &Graph,
+    graph: &CheckmateGraph,
     held: &[f64],
     first: u32,
     last: u32,

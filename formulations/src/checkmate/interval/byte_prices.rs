@@ -3,7 +3,7 @@
 /// Prices of a byte at events, measured by one gauge. Few of the `n^2` events have one.
 #[derive(Clone, Debug)]
 pub(super) struct BytePrices<T> {
-    /// The gauge: index into [`Graph::gauges`](super::Graph::gauges).
+    /// The gauge: index into [`CheckmateGraph::gauges`](super::CheckmateGraph::gauges).
     pub gauge: u32,
     /// First priced event of every stage, and the end.
     first: Vec<u32>,

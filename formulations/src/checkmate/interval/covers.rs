@@ -7,7 +7,7 @@
 //! of `k` is one item, of the size of all that `k` needs, and its inputs are none. Where `k` is not recomputed the row only says that the others
 //! fit, so it holds at every schedule.
 
-use super::{Graph, Interval, IntervalPoint, Row};
+use super::{CheckmateGraph, Interval, IntervalPoint, Row};
 use remat_solver::price::cover::{Cover, Item, VIOLATION, separate};
 
 /// Covers are looked for at events with at least this share of the capacity in use.
@@ -55,7 +55,7 @@ impl EventCover {
 
 /// An event, and how much of its node's recomputation a point has where that is one of the items.
 #[derive(Clone, Copy)]
-struct Moment {
+struct CoverMoment {
     stage: u32,
     node: u32,
     made: Option<f64>,
@@ -63,11 +63,11 @@ struct Moment {
 
 impl IntervalPoint {
     /// Violated lifted covers, most violated first.
-    pub fn violated_covers(&self, graph: &Graph) -> Vec<Row> {
+    pub fn violated_covers(&self, graph: &CheckmateGraph) -> Vec<Row> {
         let mut found: Vec<(f64, Row)> = Vec::new();
         let mut there = vec![0.0; graph.len()];
         for moment in self.full(graph).chain(self.made()) {
-            let Moment { stage, node, .. } = moment;
+            let CoverMoment { stage, node, .. } = moment;
             there.fill(0.0);
             for (c, x) in &self.intervals {
                 if c.covers(graph.len(), stage, node) {
@@ -93,11 +93,11 @@ impl IntervalPoint {
     }
 
     /// Events that are full.
-    fn full(&self, graph: &Graph) -> impl Iterator<Item = Moment> {
+    fn full(&self, graph: &CheckmateGraph) -> impl Iterator<Item = CoverMoment> {
         let full = FULL * graph.capacity as f64;
         let events = self.violated_memory(graph, 0, full, EVENTS, |_| false);
         events.into_iter().filter_map(|row| match row {
-            Row::Memory { stage, node, .. } => Some(Moment {
+            Row::Memory { stage, node, .. } => Some(CoverMoment {
                 stage,
                 node,
                 made: None,
@@ -107,25 +107,25 @@ impl IntervalPoint {
     }
 
     /// Recomputations.
-    fn made(&self) -> impl Iterator<Item = Moment> {
+    fn made(&self) -> impl Iterator<Item = CoverMoment> {
         let intervals = self.intervals.iter();
         let starts = intervals.filter(|(c, _)| c.is_recomputed());
         let mut starts: Vec<(u32, u32, f64)> = starts.map(|(c, x)| (c.start, c.node, *x)).collect();
         starts.sort_by_key(|s| (s.0, s.1));
         let same = |a: &(u32, u32, f64), b: &(u32, u32, f64)| (a.0, a.1) == (b.0, b.1);
-        let moment = |starts: &[(u32, u32, f64)]| Moment {
+        let moment = |starts: &[(u32, u32, f64)]| CoverMoment {
             stage: starts[0].0,
             node: starts[0].1,
             made: Some(starts.iter().map(|s| s.2).sum()),
         };
-        let moments: Vec<Moment> = starts.chunk_by(same).map(moment).collect();
+        let moments: Vec<CoverMoment> = starts.chunk_by(same).map(moment).collect();
         moments.into_iter().filter(|m| m.made >= Some(MADE))
     }
 }
 
 /// What may be there at a moment or not, and the room for it.
-fn knapsack(graph: &Graph, moment: Moment, there: &[f64]) -> (Vec<Item>, u64) {
-    let Moment { stage, node, made } = moment;
+fn knapsack(graph: &CheckmateGraph, moment: CoverMoment, there: &[f64]) -> (Vec<Item>, u64) {
+    let CoverMoment { stage, node, made } = moment;
     let of_stage = &graph.needs[stage as usize];
     let bytes = |i: u32| graph.bytes[i as usize];
     let is_fixed = |i: u32| i <= node && of_stage.contains(&i);

@@ -2,7 +2,7 @@
 //!
 //! An *event* `(t,k)` is node `k`'s turn in stage `t`. A column is an interval of tensor `i`: it starts when `i` is first
 //! computed, or when it is recomputed in some stage `a` (which costs `c_i`), and it ends at the event that reads it last.
-//! In a schedule without useless retention ([`Graph::cleaned`]) every tensor's time in memory is such a set of
+//! In a schedule without useless retention ([`CheckmateGraph::cleaned`]) every tensor's time in memory is such a set of
 //! intervals, no two of one tensor in the same stage, so the form has the integer optima of the whole program. Rows:
 //!
 //! ```text
@@ -43,7 +43,7 @@ pub use program::{RootError, root_bound, root_bound_recorded};
 pub use proof::tree_proof;
 pub(super) use proof::{too_small, trivial};
 
-use super::Graph;
+use super::CheckmateGraph;
 use super::path_cuts::{PathCut, PathMemoryCut};
 use remat_instances::schedule::CheckmateSchedule;
 
@@ -68,7 +68,7 @@ pub(crate) fn event(len: usize, stage: u32, node: u32) -> u32 {
 
 impl Interval {
     /// The intervals of a schedule that executes, after cleaning, by tensor and start.
-    pub fn of_schedule(graph: &Graph, schedule: &CheckmateSchedule) -> Vec<Interval> {
+    pub fn of_schedule(graph: &CheckmateGraph, schedule: &CheckmateSchedule) -> Vec<Interval> {
         let n = graph.len();
         let clean = graph.cleaned(schedule);
         let mut out = Vec::new();
@@ -150,7 +150,7 @@ pub enum Row {
         stage: u32,
         /// The node whose turn it is.
         node: u32,
-        /// How it is measured: index into [`Graph::gauges`], 0 for sizes as they are.
+        /// How it is measured: index into [`CheckmateGraph::gauges`], 0 for sizes as they are.
         gauge: u32,
     },
     /// What fits at an event, as integers see it.
@@ -174,7 +174,7 @@ fn starts_between(k: u32, j: u32, a: u32, b: u32) -> std::ops::RangeInclusive<u3
 
 impl Row {
     /// Coefficient of an interval: a count, or bytes for memory rows.
-    pub fn coefficient(&self, graph: &Graph, c: &Interval) -> i64 {
+    pub fn coefficient(&self, graph: &CheckmateGraph, c: &Interval) -> i64 {
         let n = graph.len();
         let bytes = |k: u32| graph.bytes[k as usize] as i64;
         match self {
@@ -226,7 +226,7 @@ impl Row {
     }
 
     /// The right side: at least this for counts, at most this (in bytes) for memory.
-    pub fn right_side(&self, graph: &Graph) -> i64 {
+    pub fn right_side(&self, graph: &CheckmateGraph) -> i64 {
         let capacity = graph.capacity as i64;
         match self {
             Row::Need { .. } | Row::Path(_) => 1,

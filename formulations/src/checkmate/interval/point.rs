@@ -1,6 +1,6 @@
 //! A fractional solution of the interval form, and the rows it violates.
 
-use super::{Graph, Interval, Row, event, starts_between};
+use super::{CheckmateGraph, Interval, Row, event, starts_between};
 use crate::checkmate::Gauge;
 use crate::checkmate::path_cuts::{FractionalPoint, PathCut, PathMemoryCut, SeparationSettings};
 use crate::checkmate::path_cuts::{MemoryCandidate, walk_memory};
@@ -28,7 +28,7 @@ impl IntervalPoint {
     }
 
     /// `R` and `S` of the point.
-    pub fn fractional(&self, graph: &Graph) -> FractionalPoint {
+    pub fn fractional(&self, graph: &CheckmateGraph) -> FractionalPoint {
         let mut point = FractionalPoint::new(graph.len());
         for &(c, x) in &self.intervals {
             point.add_retained(c.node as usize, c.start as usize + 1..c.end as usize + 1, x);
@@ -42,7 +42,7 @@ impl IntervalPoint {
 
     /// What the point retains by more than a threshold and to some use, shape `n x n`: in general not a schedule that fits,
     /// but one if the point is integral. (An interval may end at a reader that does not run there: that end is useless.)
-    pub fn rounded(&self, graph: &Graph, threshold: f64) -> BitMatrix {
+    pub fn rounded(&self, graph: &CheckmateGraph, threshold: f64) -> BitMatrix {
         let n = graph.len();
         let point = self.fractional(graph);
         let mut retained = BitMatrix::new(n, n);
@@ -60,7 +60,7 @@ impl IntervalPoint {
     }
 
     /// The intervals of each tensor, as ranges into `intervals`.
-    fn by_tensor(&self, graph: &Graph) -> Vec<std::ops::Range<usize>> {
+    fn by_tensor(&self, graph: &CheckmateGraph) -> Vec<std::ops::Range<usize>> {
         let mut out = vec![0..0; graph.len()];
         let mut at = 0;
         for group in self.intervals.chunk_by(|a, b| a.0.node == b.0.node) {
@@ -71,7 +71,7 @@ impl IntervalPoint {
     }
 
     /// Rows of recomputations whose inputs are not all there, by more than `tolerance`.
-    pub fn violated_inputs(&self, graph: &Graph, tolerance: f64) -> Vec<Row> {
+    pub fn violated_inputs(&self, graph: &CheckmateGraph, tolerance: f64) -> Vec<Row> {
         let n = graph.len();
         let tensors = self.by_tensor(graph);
         let mut found = Vec::new();
@@ -106,7 +106,7 @@ impl IntervalPoint {
     /// apart from those that are `known`.
     pub fn violated_memory(
         &self,
-        graph: &Graph,
+        graph: &CheckmateGraph,
         gauge: u32,
         limit_bytes: f64,
         per_stage: usize,
@@ -181,7 +181,7 @@ impl IntervalPoint {
     /// The cut with the tensors that stay through its window most, and its violation as a share of `need_j`.
     fn memory_cut(
         &self,
-        graph: &Graph,
+        graph: &CheckmateGraph,
         path: PathCut,
         held: f64,
         tensors: &[std::ops::Range<usize>],
@@ -266,7 +266,7 @@ impl IntervalPoint {
     /// Violated path memory cuts, most violated first.
     pub fn violated_path_memory(
         &self,
-        graph: &Graph,
+        graph: &CheckmateGraph,
         settings: &SeparationSettings,
     ) -> Vec<PathMemoryCut> {
         let tensors = self.by_tensor(graph);

@@ -1,7 +1,7 @@
 //! Prices from duals, and the cheapest intervals of each tensor under them.
 
 use super::byte_prices::BytePrices;
-use super::{Graph, Interval, Quantity, Row, event, starts_between};
+use super::{CheckmateGraph, Interval, Quantity, Row, event, starts_between};
 use crate::life::Exclusions;
 use remat_solver::price::{Candidate, Number, Priced};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,16 +20,16 @@ struct TensorPrices<T> {
 
 /// Prices on events, stage boundaries and starts.
 #[derive(Clone, Debug)]
-pub(super) struct Prices<T> {
+pub(super) struct IntervalPrices<T> {
     /// For each gauge in use.
     memory: Vec<BytePrices<T>>,
     tensors: Vec<TensorPrices<T>>,
 }
 
-impl<T: Number> Prices<T> {
+impl<T: Number> IntervalPrices<T> {
     /// Prices of rows with duals. The dual of a count is at least 0; that of a memory row is given as its price of a
     /// byte, at least 0.
-    pub fn new<'a>(graph: &Graph, rows: impl Iterator<Item = (&'a Row, T)>) -> Self {
+    pub fn new<'a>(graph: &CheckmateGraph, rows: impl Iterator<Item = (&'a Row, T)>) -> Self {
         let n = graph.len();
         let mut memory: BTreeMap<u32, Vec<(u32, u32, T)>> = BTreeMap::new();
         let empty = TensorPrices {
@@ -128,7 +128,7 @@ impl<T: Number> Prices<T> {
         }
         let memory = memory.into_iter();
         let memory = memory.map(|(gauge, priced)| BytePrices::new(gauge, n, priced, T::ZERO));
-        Prices {
+        IntervalPrices {
             memory: memory.collect(),
             tensors,
         }
@@ -139,10 +139,10 @@ impl<T: Number> Prices<T> {
     /// disjoint intervals. What is not permitted is left out.
     pub fn sweep(
         &self,
-        graph: &Graph,
+        graph: &CheckmateGraph,
         exclusions: &Exclusions,
         i: usize,
-        scratch: &mut SweepScratch<T>,
+        scratch: &mut IntervalSweep<T>,
         mut found: impl FnMut(T, Interval),
     ) -> T {
         let n = graph.len();
@@ -263,7 +263,7 @@ fn least<T: Number>(a: Option<T>, b: Option<T>) -> Option<T> {
 
 /// Working memory of a sweep, and what it leaves behind: prices by stage, the tensor's own stage first.
 #[derive(Clone, Debug)]
-pub(super) struct SweepScratch<T> {
+pub(super) struct IntervalSweep<T> {
     /// One unit of cost.
     pub one: T,
     /// What a start is paid.
@@ -278,9 +278,9 @@ pub(super) struct SweepScratch<T> {
     end_then: Vec<Option<T>>,
 }
 
-impl<T: Number> SweepScratch<T> {
+impl<T: Number> IntervalSweep<T> {
     pub fn new(one: T) -> Self {
-        SweepScratch {
+        IntervalSweep {
             one,
             start: Vec::new(),
             best_set: Vec::new(),
@@ -333,7 +333,7 @@ fn sum<T: Number>(a: Option<T>, b: Option<T>) -> Option<T> {
 /// Prices all intervals of all tensors. Duals are in the instance's unit of cost, those of memory rows per byte and at most
 /// 0. For each tensor at most `per_block` recomputed intervals and the one from the first computation are returned.
 pub(super) fn price(
-    graph: &Graph,
+    graph: &CheckmateGraph,
     exclusions: &Exclusions,
     rows: &[Row],
     duals: &[f64],
@@ -356,8 +356,8 @@ pub(super) fn price(
         }
     });
     let mut out = Priced::new(graph.base_cost() as f64 + worth.sum::<f64>());
-    let prices = Prices::new(graph, priced);
-    let mut scratch = SweepScratch::new(1.0);
+    let prices = IntervalPrices::new(graph, priced);
+    let mut scratch = IntervalSweep::new(1.0);
     let mut own: Vec<Candidate<Interval>> = Vec::new();
     for i in 0..graph.len() {
         own.clear();
@@ -381,7 +381,7 @@ pub(super) fn price(
 }
 
 /// The tensors whose intervals may have a coefficient in a row, each once.
-pub(super) fn uses(graph: &Graph, row: &Row, note: &mut dyn FnMut(u32)) {
+pub(super) fn uses(graph: &CheckmateGraph, row: &Row, note: &mut dyn FnMut(u32)) {
     match row {
         Row::Need { node, .. } => note(*node),
         Row::Input { node, input, .. } => {

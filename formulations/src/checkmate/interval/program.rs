@@ -2,7 +2,7 @@
 
 use super::bound::exclude;
 use super::price::{price, uses};
-use super::{Branch, Graph, Interval, IntervalPoint, Quantity, Row, lagrangian_bound};
+use super::{Branch, CheckmateGraph, Interval, IntervalPoint, Quantity, Row, lagrangian_bound};
 use crate::bound::TooSmall;
 use crate::checkmate::path_cuts::separate;
 use crate::life::{Exclusions, Extent, Group};
@@ -19,7 +19,7 @@ const ROUNDED_VIOLATION: f64 = 5e-4;
 /// Rows of one gauge in a round.
 const ROUNDED_LIMIT: usize = 10;
 
-impl Graph {
+impl CheckmateGraph {
     /// The size of the program.
     pub fn extent(&self) -> Extent {
         Extent {
@@ -31,7 +31,7 @@ impl Graph {
     }
 }
 
-impl Columns for Graph {
+impl Columns for CheckmateGraph {
     type Column = Interval;
 
     fn blocks(&self) -> usize {
@@ -80,7 +80,7 @@ impl Columns for Graph {
     }
 }
 
-impl Rows for Graph {
+impl Rows for CheckmateGraph {
     type Row = Row;
     type Part = ();
 
@@ -141,7 +141,7 @@ impl Rows for Graph {
     }
 }
 
-impl Pricing for Graph {
+impl Pricing for CheckmateGraph {
     type Exclusions = Exclusions;
 
     fn no_exclusions(&self) -> Exclusions {
@@ -184,7 +184,7 @@ impl Pricing for Graph {
     }
 }
 
-impl Separation for Graph {
+impl Separation for CheckmateGraph {
     type Point = IntervalPoint;
 
     fn point(
@@ -223,7 +223,7 @@ impl Separation for Graph {
     }
 }
 
-impl Branching for Graph {
+impl Branching for CheckmateGraph {
     type Quantity = Quantity;
 
     fn branch_row(&self, branch: &Branch) -> Row {
@@ -262,7 +262,7 @@ pub fn root_bound(
     instance: &Instance,
     budget_bytes: u64,
     settings: &RootSettings,
-) -> Result<RootBound<Graph>, RootError> {
+) -> Result<RootBound<CheckmateGraph>, RootError> {
     root_bound_recorded(instance, budget_bytes, settings, None)
 }
 
@@ -275,8 +275,8 @@ pub fn root_bound_recorded(
     budget_bytes: u64,
     settings: &RootSettings,
     journal: Option<Box<dyn Journal>>,
-) -> Result<RootBound<Graph>, RootError> {
-    let graph = Arc::new(Graph::new(instance, budget_bytes)?);
-    let root: Root<Graph> = Root::solve(graph, settings, journal, &Incumbents::default())?;
+) -> Result<RootBound<CheckmateGraph>, RootError> {
+    let graph = Arc::new(CheckmateGraph::new(instance, budget_bytes)?);
+    let root: Root<CheckmateGraph> = Root::solve(graph, settings, journal, &Incumbents::default())?;
     Ok(root.into_bound())
 }

@@ -1,7 +1,7 @@
 //! Proofs of bounds, as text (`remat-proof/1`, `docs/proof.md`) that can be checked without the solver.
 
 use super::bound::multipliers;
-use super::{Branch, Graph, Quantity, Row};
+use super::{Branch, CheckmateGraph, Quantity, Row};
 use crate::solve::BoundProof;
 use remat_instances::instance::{Instance, NodeId};
 use remat_solver::price::TreeProof;
@@ -31,8 +31,8 @@ pub(in crate::checkmate) fn too_small(
 pub fn tree_proof(
     instance: &Instance,
     budget_bytes: u64,
-    graph: &Graph,
-    tree: &TreeProof<Graph>,
+    graph: &CheckmateGraph,
+    tree: &TreeProof<CheckmateGraph>,
 ) -> BoundProof {
     use remat_solver::price::Columns;
     let proven = tree.bound().max(graph.base_cost());
@@ -87,7 +87,7 @@ fn write_list<T: std::fmt::Display>(list: impl ExactSizeIterator<Item = T>, text
     }
 }
 
-fn write_row(graph: &Graph, row: &Row, text: &mut String) {
+fn write_row(graph: &CheckmateGraph, row: &Row, text: &mut String) {
     match row {
         Row::Need { node, reader } => {
             let _ = write!(text, "need {node} {reader}");
@@ -128,7 +128,7 @@ fn write_row(graph: &Graph, row: &Row, text: &mut String) {
     text.push('\n');
 }
 
-fn write_branch(graph: &Graph, branch: &Branch, text: &mut String) {
+fn write_branch(graph: &CheckmateGraph, branch: &Branch, text: &mut String) {
     let _ = match branch.quantity {
         Quantity::Starts { first, last, .. } => write!(text, "starts {first} {last}"),
         Quantity::Held { stage, .. } => write!(text, "held {stage}"),

@@ -1,9 +1,9 @@
 //! Columns and rows of the published program.
 
-use super::{Parts, Stages};
+use super::{CheckmateParts, Stages};
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, Sense};
 
-pub(super) fn build(parts: &Parts, stages: Stages, unit_bytes: f64) -> Model {
+pub(super) fn build(parts: &CheckmateParts, stages: Stages, unit_bytes: f64) -> Model {
     let mut lp = ModelBuilder::new(Sense::Minimise);
     lp.set_name(match stages {
         Stages::FrontierAdvancing => "checkmate_original",
@@ -22,7 +22,7 @@ pub(super) fn build(parts: &Parts, stages: Stages, unit_bytes: f64) -> Model {
         .expect("finite coefficients, bounds in order, one entry for each row and column")
 }
 
-fn columns(lp: &mut ModelBuilder, p: &Parts, capacity: f64) {
+fn columns(lp: &mut ModelBuilder, p: &CheckmateParts, capacity: f64) {
     let n = p.len();
     let mut binary = |cost: f64, name: String| {
         let id = lp.add_col(cost, 0.0..=1.0);
@@ -53,7 +53,7 @@ fn columns(lp: &mut ModelBuilder, p: &Parts, capacity: f64) {
 }
 
 /// Rows (1).
-fn frontier(lp: &mut ModelBuilder, p: &Parts) {
+fn frontier(lp: &mut ModelBuilder, p: &CheckmateParts) {
     let n = p.len();
     let above = (0..n).flat_map(|t| (t + 1..n).map(move |i| (t, i)));
     lp.add_row(0.0, above.map(|(t, i)| (p.r(t, i), 1.0)));
@@ -63,7 +63,7 @@ fn frontier(lp: &mut ModelBuilder, p: &Parts) {
 }
 
 /// In place of rows (1): nothing is there at first, and every node without readers runs.
-fn every_output(lp: &mut ModelBuilder, p: &Parts) {
+fn every_output(lp: &mut ModelBuilder, p: &CheckmateParts) {
     let n = p.len();
     lp.add_row(0.0, (0..n).map(|i| (p.s(0, i), 1.0)));
     for v in (0..n).filter(|&v| p.users[v].is_empty()) {
@@ -72,7 +72,7 @@ fn every_output(lp: &mut ModelBuilder, p: &Parts) {
 }
 
 /// Rows (2) and (3).
-fn dependencies(lp: &mut ModelBuilder, p: &Parts) {
+fn dependencies(lp: &mut ModelBuilder, p: &CheckmateParts) {
     let n = p.len();
     for t in 1..n {
         for i in 0..n {
@@ -94,7 +94,7 @@ fn dependencies(lp: &mut ModelBuilder, p: &Parts) {
 }
 
 /// Rows (4): first all lower sides, then all upper sides.
-fn freed(lp: &mut ModelBuilder, p: &Parts) {
+fn freed(lp: &mut ModelBuilder, p: &CheckmateParts) {
     let n = p.len();
     for upper in [false, true] {
         for (e, &(i, k)) in p.edges.iter().enumerate() {
@@ -121,7 +121,7 @@ fn freed(lp: &mut ModelBuilder, p: &Parts) {
 }
 
 /// Rows (5) to (7).
-fn memory_rows(lp: &mut ModelBuilder, p: &Parts, memory: impl Fn(u64) -> f64) {
+fn memory_rows(lp: &mut ModelBuilder, p: &CheckmateParts, memory: impl Fn(u64) -> f64) {
     let n = p.len();
     for t in 0..n {
         let mut entries = vec![(p.u(t, 0), 1.0), (p.r(t, 0), -memory(p.bytes[0]))];

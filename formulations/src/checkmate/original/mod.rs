@@ -70,13 +70,13 @@ pub enum Stages {
 pub struct Original {
     stages: Stages,
     unit_bytes: f64,
-    parts: Parts,
+    parts: CheckmateParts,
     model: Model,
 }
 
 /// What the program sees of an instance.
 #[derive(Clone, Debug)]
-struct Parts {
+struct CheckmateParts {
     cost: Vec<u64>,
     bytes: Vec<u64>,
     workspace: Vec<u64>,
@@ -86,11 +86,11 @@ struct Parts {
     capacity: u64,
 }
 
-impl Parts {
-    fn new(instance: &Instance, capacity: u64) -> Parts {
+impl CheckmateParts {
+    fn new(instance: &Instance, capacity: u64) -> CheckmateParts {
         let users = |i: NodeId| instance.users(i).iter().map(|q| q.0).collect();
         let reads = |k: NodeId| instance.needs(k).iter().map(move |i| (i.0, k.0));
-        Parts {
+        CheckmateParts {
             cost: instance.nodes().iter().map(|v| v.cost()).collect(),
             bytes: instance.nodes().iter().map(|v| v.output_bytes).collect(),
             workspace: instance
@@ -187,7 +187,7 @@ impl Original {
                 ..crate::bound::smallest_budget(instance)
             });
         };
-        let parts = Parts::new(instance, capacity);
+        let parts = CheckmateParts::new(instance, capacity);
         let model = build::build(&parts, stages, unit_bytes);
         Ok(Original {
             stages,

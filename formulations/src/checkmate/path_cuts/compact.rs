@@ -1,7 +1,7 @@
 //! The cuts as rows of the retention-edge form.
 
-use super::walk::Walk;
-use super::{Found, FractionalPoint, PathCut, PathMemoryCut, SeparationSettings};
+use super::walk::PathDistances;
+use super::{FractionalPoint, PathCut, PathMemoryCut, SeparationSettings, ViolatedCut};
 use crate::checkmate::compact::{Compact, Entry, Space};
 use remat_lp::{ColId, NewRow};
 use std::collections::BTreeSet;
@@ -27,12 +27,12 @@ pub fn point_of(form: &Compact, x: &[f64]) -> FractionalPoint {
 }
 
 #[derive(Default)]
-struct Terms {
+struct RowTerms {
     entries: Vec<(ColId, f64)>,
     constant: f64,
 }
 
-impl Terms {
+impl RowTerms {
     fn add(&mut self, entry: Entry, factor: f64) {
         match entry {
             Entry::Zero => {}
@@ -51,7 +51,7 @@ impl Terms {
 
 /// A path cut as a row.
 pub fn path_cut_row(form: &Compact, cut: &PathCut) -> NewRow {
-    let mut terms = Terms::default();
+    let mut terms = RowTerms::default();
     let a = cut.from as usize;
     for &p in &cut.path {
         terms.add(form.retained(a, p as usize), 1.0);
@@ -63,11 +63,11 @@ pub fn path_cut_row(form: &Compact, cut: &PathCut) -> NewRow {
     NewRow::new(1.0 - constant.., entries)
 }
 
-/// A path memory cut as a row, in units of [`Graph::memory_unit`](crate::checkmate::Graph::memory_unit).
+/// A path memory cut as a row, in units of the [graph](crate::checkmate::CheckmateGraph::memory_unit).
 pub fn memory_cut_row(form: &Compact, cut: &PathMemoryCut) -> NewRow {
     let g = form.graph();
     let unit = g.memory_unit();
-    let mut terms = Terms::default();
+    let mut terms = RowTerms::default();
     let (a, b) = (cut.path.from as usize, cut.path.reader as usize);
     for &k in &cut.staying {
         let k = k as usize;
@@ -92,7 +92,7 @@ pub fn separate_memory_cuts(
     form: &Compact,
     point: &FractionalPoint,
     settings: &SeparationSettings,
-) -> Vec<Found<PathMemoryCut>> {
+) -> Vec<ViolatedCut<PathMemoryCut>> {
     let g = form.graph();
     let n = g.len();
     let first_stage = match form.space() {
@@ -109,7 +109,7 @@ pub fn separate_memory_cuts(
         })
         .collect();
     let stop = 1.0 - settings.violation;
-    let mut walk = Walk::new(n);
+    let mut walk = PathDistances::new(n);
     let mut found = Vec::new();
     let mut stay = vec![0.0; n];
     for q in 0..n {
@@ -195,7 +195,7 @@ pub fn separate_memory_cuts(
             other_bytes,
             companions: Vec::new(),
         };
-        out.push(Found {
+        out.push(ViolatedCut {
             cut,
             violation: share,
             score: share,

@@ -1,8 +1,8 @@
 //! Windows and paths that may carry a violated path memory cut, whatever form it is stated in.
 
-use super::walk::Walk;
+use super::walk::PathDistances;
 use super::{FractionalPoint, PathCut, SeparationSettings};
-use crate::checkmate::Graph;
+use crate::checkmate::CheckmateGraph;
 
 /// A window and a path that may carry a violated cut.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +19,7 @@ pub struct MemoryCandidate {
 /// `S[b,k]` less the recomputations in the window, an overestimate for tensors that are read for the last time early in
 /// stage `b`; the caller computes the cut itself.
 pub fn walk_memory(
-    graph: &Graph,
+    graph: &CheckmateGraph,
     point: &FractionalPoint,
     settings: &SeparationSettings,
 ) -> Vec<MemoryCandidate> {
@@ -28,7 +28,7 @@ pub fn walk_memory(
     let backward = graph.first_backward.map_or(n, |f| f as usize);
     let gradients = gradients_alive(graph, backward);
     let mut stays = Stays::new(graph, point, backward);
-    let mut walk = Walk::new(n);
+    let mut walk = PathDistances::new(n);
     let mut out = Vec::new();
     let mut best: Vec<(f64, usize)> = Vec::new();
     for q in 0..n {
@@ -87,7 +87,7 @@ pub fn walk_memory(
 }
 
 /// By stage, the bytes of gradients as the plain order has them; they are not counted among what stays.
-fn gradients_alive(graph: &Graph, backward: usize) -> Vec<f64> {
+fn gradients_alive(graph: &CheckmateGraph, backward: usize) -> Vec<f64> {
     let alive_at = |t: usize| {
         let alive = |g: &usize| graph.users[*g].last().is_some_and(|&q| q as usize >= t);
         let bytes = (backward..t).filter(alive).map(|g| graph.bytes[g] as f64);
@@ -98,7 +98,7 @@ fn gradients_alive(graph: &Graph, backward: usize) -> Vec<f64> {
 
 /// What stays in memory throughout a window, for one window after the other that begins a stage earlier.
 struct Stays<'a> {
-    graph: &'a Graph,
+    graph: &'a CheckmateGraph,
     backward: usize,
     /// `S[t,k]` by stages.
     retained: Vec<f64>,
@@ -112,7 +112,7 @@ struct Stays<'a> {
 }
 
 impl<'a> Stays<'a> {
-    fn new(graph: &'a Graph, point: &FractionalPoint, backward: usize) -> Self {
+    fn new(graph: &'a CheckmateGraph, point: &FractionalPoint, backward: usize) -> Self {
         let n = graph.len();
         let mut retained = vec![0.0; n * backward];
         let mut made = vec![Vec::new(); n];
@@ -175,7 +175,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_stays_follows_the_window((instance, values) in (instance(), prop::collection::vec(0..5u8, 64))) {
-            let graph = Graph::new(&instance, u64::MAX / 4).unwrap();
+            let graph = CheckmateGraph::new(&instance, u64::MAX / 4).unwrap();
             let n = graph.len();
             let mut values = values.into_iter().map(|v| f64::from(v) / 4.0).cycle();
             let mut next = || values.next().unwrap();

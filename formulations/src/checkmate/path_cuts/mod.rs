@@ -41,7 +41,7 @@ pub use walk::separate;
 
 pub use remat_solver::price::SeparationSettings;
 
-use super::Graph;
+use super::CheckmateGraph;
 use remat_instances::schedule::CheckmateSchedule;
 
 /// A path cut. Ordered, so that sets of cuts are deterministic.
@@ -62,7 +62,7 @@ impl PathCut {
     }
 
     /// Whether the cut is one: an edge between neighbours of the path, a reader, and stages in order.
-    pub fn is_valid(&self, graph: &Graph) -> bool {
+    pub fn is_valid(&self, graph: &CheckmateGraph) -> bool {
         let edge = |u: u32, v: u32| graph.needs[v as usize].contains(&u);
         let Some(&needed) = self.path.last() else {
             return false;
@@ -107,7 +107,7 @@ pub struct PathMemoryCut {
 impl PathMemoryCut {
     /// Capacity less the left side at a schedule, in bytes: at least 0 at every schedule that fits and in which
     /// `other_bytes` are there.
-    pub fn slack(&self, graph: &Graph, schedule: &CheckmateSchedule) -> i128 {
+    pub fn slack(&self, graph: &CheckmateGraph, schedule: &CheckmateSchedule) -> i128 {
         let (a, b) = (self.path.from as usize, self.path.reader as usize);
         let n = graph.len();
         let stay = |k: usize| {
@@ -210,7 +210,7 @@ impl FractionalPoint {
 
 /// A violated cut, how much it is violated, and how much it promises.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found<C> {
+pub struct ViolatedCut<C> {
     /// The cut.
     pub cut: C,
     /// Violation: 1 less the activity for path cuts, the excess as a share of `need_j` for path memory cuts.

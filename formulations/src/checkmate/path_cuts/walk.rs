@@ -1,7 +1,7 @@
 //! The walk backwards from a needed node, for all stages at once.
 
-use super::{Found, FractionalPoint, PathCut, SeparationSettings};
-use crate::checkmate::Graph;
+use super::{FractionalPoint, PathCut, SeparationSettings, ViolatedCut};
+use crate::checkmate::CheckmateGraph;
 use std::collections::BinaryHeap;
 
 /// Not on any path yet.
@@ -9,7 +9,7 @@ const FAR: f64 = 2.0;
 const NONE: u32 = u32::MAX;
 
 /// Distances from a needed node, for a range of stages.
-pub(super) struct Walk {
+pub(super) struct PathDistances {
     /// First stage of the range and one past the last.
     pub first: usize,
     pub end: usize,
@@ -25,9 +25,9 @@ pub(super) struct Walk {
     heap: BinaryHeap<u32>,
 }
 
-impl Walk {
+impl PathDistances {
     pub fn new(len: usize) -> Self {
-        Walk {
+        PathDistances {
             first: 0,
             end: 0,
             nodes: Vec::new(),
@@ -63,7 +63,7 @@ impl Walk {
     /// Walks back from `needed` over stages `first..end`, leaving nodes with distances of `stop` or more unexpanded.
     pub fn run(
         &mut self,
-        graph: &Graph,
+        graph: &CheckmateGraph,
         point: &FractionalPoint,
         needed: usize,
         stages: std::ops::Range<usize>,
@@ -90,7 +90,7 @@ impl Walk {
         }
     }
 
-    fn expand(&mut self, graph: &Graph, point: &FractionalPoint, k: usize, stop: f64) {
+    fn expand(&mut self, graph: &CheckmateGraph, point: &FractionalPoint, k: usize, stop: f64) {
         let width = self.width();
         let i = self.nodes[k];
         let own = self.distances(k);
@@ -129,16 +129,16 @@ impl Walk {
 /// Violated path cuts, the most promising first, at most `settings.limit`. Windows start at stage `first_stage` or later
 /// (0 for the full space, the first backward node for the rectangular one).
 pub fn separate(
-    graph: &Graph,
+    graph: &CheckmateGraph,
     point: &FractionalPoint,
     first_stage: usize,
     settings: &SeparationSettings,
-) -> Vec<Found<PathCut>> {
+) -> Vec<ViolatedCut<PathCut>> {
     let n = graph.len();
     let stop = 1.0 - settings.violation;
     // A cheap source is worth a little, so that chains of free operators are not forgotten.
     let least_cost = 1e-3 * graph.base_cost() as f64 / n.max(1) as f64;
-    let mut walk = Walk::new(n);
+    let mut walk = PathDistances::new(n);
     let mut found = Vec::new();
     let mut best: Vec<(f64, f64, usize, usize)> = Vec::new();
     for q in 0..n {
@@ -183,7 +183,7 @@ pub fn separate(
                     from: a as u32,
                     path: walk.path(k, a),
                 };
-                found.push(Found {
+                found.push(ViolatedCut {
                     cut,
                     violation,
                     score,

@@ -12,13 +12,13 @@ enum Class {
 }
 
 /// `x <= y + z` or `1 <= y + z` over binaries.
-struct Cover {
+struct CoverRow {
     plus: Option<u32>,
     cell: (u32, u32),
 }
 
 pub(super) fn read(p: &Reduced) -> Option<Reading> {
-    let mut reader = Reader {
+    let mut reader = LabelReader {
         p,
         class: vec![None; p.cost.len()],
         place: vec![None; p.cost.len()],
@@ -52,19 +52,19 @@ pub(super) fn read(p: &Reduced) -> Option<Reading> {
     })
 }
 
-struct Reader<'a> {
+struct LabelReader<'a> {
     p: &'a Reduced,
     class: Vec<Option<Class>>,
     /// Stage and node of `R` and `S`; of a `FREE` the stage and the reader, with the input in `input_of`.
     place: Vec<Option<(u32, u32)>>,
-    covers: Vec<Cover>,
+    covers: Vec<CoverRow>,
     /// Rows with a `FREE`, as indices of `binaries`.
     hazards: Vec<usize>,
     n: usize,
 }
 
 /// The chains of `U`.
-struct Memory {
+struct MemoryChains {
     /// Stage and node of each continuous column.
     place: BTreeMap<u32, (u32, u32)>,
     bytes: Vec<f64>,
@@ -79,7 +79,7 @@ fn near(a: f64, b: f64) -> bool {
     (a - b).abs() <= TOLERANCE * a.abs().max(1.0)
 }
 
-impl Reader<'_> {
+impl LabelReader<'_> {
     /// `FREE`: the one large coefficient of a row with a right side of 1 or more; or a column that is equal to another one
     /// (the last stage, where nothing is retained and nobody reads later) and is in no other row over binaries.
     fn find_freed(&mut self) {
@@ -127,7 +127,7 @@ impl Reader<'_> {
                 _ => return None,
             };
             let [a, b] = minus[..] else { return None };
-            self.covers.push(Cover { plus, cell: (a, b) });
+            self.covers.push(CoverRow { plus, cell: (a, b) });
         }
         Some(())
     }
@@ -294,7 +294,7 @@ impl Reader<'_> {
     }
 
     /// The chains of `U`: from the row with one `U` along the rows with two.
-    fn memory(&self) -> Option<Memory> {
+    fn memory(&self) -> Option<MemoryChains> {
         let p = self.p;
         let mut heads: Vec<(u32, usize)> = Vec::new();
         let mut links: BTreeMap<u32, Vec<(u32, usize)>> = BTreeMap::new();
@@ -314,7 +314,7 @@ impl Reader<'_> {
                 _ => return None,
             }
         }
-        let mut out = Memory {
+        let mut out = MemoryChains {
             place: BTreeMap::new(),
             bytes: vec![0.0; self.n],
             capacity: 0.0,
@@ -373,7 +373,7 @@ impl Reader<'_> {
     }
 
     /// Sizes from the rows of one stage.
-    fn sizes(&self, t: u32, chain: &[u32], rows: &[usize], out: &mut Memory) -> Option<()> {
+    fn sizes(&self, t: u32, chain: &[u32], rows: &[usize], out: &mut MemoryChains) -> Option<()> {
         let p = self.p;
         for (k, (u, e)) in chain.iter().zip(rows).enumerate() {
             out.place.insert(*u, (t, k as u32));
@@ -399,7 +399,7 @@ impl Reader<'_> {
     }
 
     /// `R` in the last stage of nodes without readers is in no cell: told by inputs, cost and size.
-    fn last_leaves(&mut self, needs: &[Vec<u32>], memory: &Memory) {
+    fn last_leaves(&mut self, needs: &[Vec<u32>], memory: &MemoryChains) {
         let last = self.n as u32 - 1;
         let mut inputs: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for cover in &self.covers {
@@ -449,7 +449,7 @@ impl Reader<'_> {
     }
 
     /// Stage and reader of each `FREE`; its input is in `inputs_of`.
-    fn freed(&mut self, needs: &[Vec<u32>], memory: &Memory) -> Option<()> {
+    fn freed(&mut self, needs: &[Vec<u32>], memory: &MemoryChains) -> Option<()> {
         let mut users = vec![Vec::new(); self.n];
         for (k, list) in needs.iter().enumerate() {
             list.iter().for_each(|&i| users[i as usize].push(k as u32));
@@ -513,7 +513,7 @@ impl Reader<'_> {
                 return None;
             }
             self.place[f as usize] = Some((t, k));
-            self.covers.push(Cover {
+            self.covers.push(CoverRow {
                 plus: None,
                 cell: (f, input),
             });
@@ -521,7 +521,7 @@ impl Reader<'_> {
         Some(())
     }
 
-    fn decisions(&self, memory: &Memory) -> Vec<Option<Decision>> {
+    fn decisions(&self, memory: &MemoryChains) -> Vec<Option<Decision>> {
         let mut inputs: BTreeMap<u32, u32> = BTreeMap::new();
         for cover in &self.covers {
             if self.class[cover.cell.0 as usize] == Some(Class::Freed) {
@@ -551,7 +551,7 @@ impl Reader<'_> {
     }
 
     /// What the memory of a node's own stage leaves free of the capacity.
-    fn workspaces(&self, memory: &Memory) -> Vec<f64> {
+    fn workspaces(&self, memory: &MemoryChains) -> Vec<f64> {
         let mut workspace = vec![0.0; self.n];
         for (u, (t, k)) in &memory.place {
             if t == k {

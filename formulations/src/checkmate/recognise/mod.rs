@@ -36,7 +36,7 @@ pub struct Recognised {
     pub budget_bytes: u64,
     original: Original,
     /// For each column of the model, its value or its column in `original`.
-    columns: Vec<Column>,
+    columns: Vec<RecognisedColumn>,
     sense: Sense,
     /// The model's objective is `sign * (cost / cost_scale + shift)`.
     cost_scale: f64,
@@ -44,7 +44,7 @@ pub struct Recognised {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Column {
+enum RecognisedColumn {
     Known(f64),
     Same(ColId),
 }
@@ -53,9 +53,9 @@ impl Recognised {
     /// The values of the model's columns for a schedule of the instance.
     pub fn point(&self, schedule: &CheckmateSchedule) -> Vec<f64> {
         let x = self.original.point(schedule);
-        let value = |column: &Column| match column {
-            Column::Known(value) => *value,
-            Column::Same(c) => x[c.index()],
+        let value = |column: &RecognisedColumn| match column {
+            RecognisedColumn::Known(value) => *value,
+            RecognisedColumn::Same(c) => x[c.index()],
         };
         self.columns.iter().map(value).collect()
     }
@@ -69,7 +69,7 @@ impl Recognised {
         let n = self.instance.len();
         let mut retained = BitMatrix::new(n, n);
         for (column, value) in self.columns.iter().zip(point) {
-            let Column::Same(column) = column else {
+            let RecognisedColumn::Same(column) = column else {
                 continue;
             };
             if let Decision::Retained { stage, node } = self.original.decision(*column) {
@@ -143,8 +143,8 @@ pub fn recognise(model: &Model) -> Option<Recognised> {
     let mut columns = Vec::with_capacity(model.num_cols());
     for (j, decision) in read.decisions.iter().enumerate() {
         columns.push(match (reduced.fixed[j], decision) {
-            (Some(value), _) => Column::Known(f64::from(u8::from(value))),
-            (None, Some(decision)) => Column::Same(original.column(*decision)?),
+            (Some(value), _) => RecognisedColumn::Known(f64::from(u8::from(value))),
+            (None, Some(decision)) => RecognisedColumn::Same(original.column(*decision)?),
             (None, None) => return None,
         });
     }

@@ -34,7 +34,7 @@ pub struct InPlaceWay {
 pub struct Variant {
     /// Forward tensors that are read, as words of bits.
     pub reads: Vec<u64>,
-    /// Where its ways lie: see [`Graph::ways_of`].
+    /// Where its ways lie: see [`MonetLandscape::ways_of`].
     pub ways: Ways,
 }
 
@@ -54,7 +54,7 @@ pub struct Ways {
 
 /// A stage: what is fixed in it, and its backward node.
 #[derive(Clone, Debug)]
-pub struct Stage {
+pub struct MonetStage {
     /// Charged throughout the forward part, in bytes.
     pub always: i64,
     /// Charged at the backward node, apart from workspace and stored tensors, in bytes. Stage 0 has none.
@@ -72,7 +72,7 @@ pub struct Stage {
 /// A forward node is taken to read what its first implementation reads; implementations that read more are left aside.
 /// Implementations that are neither cheaper nor smaller than another with the same reads are dropped: they can be
 /// exchanged for it in any schedule at no loss, since a workspace counts at its own event only.
-pub struct Graph {
+pub struct MonetLandscape {
     /// Number of stages, `n - l` with the loss at `l`.
     pub stages: usize,
     /// Number of forward nodes, by-products and the loss.
@@ -94,7 +94,7 @@ pub struct Graph {
     /// Columns that stage 0 computes in any case, as words of bits.
     pub proper: Vec<u64>,
     /// The stages.
-    pub stage: Vec<Stage>,
+    pub stage: Vec<MonetStage>,
     /// Stages whose backward node may read a tensor, ascending.
     pub readers: Vec<Vec<u32>>,
     /// Stages whose backward node has several variants, ascending.
@@ -134,13 +134,13 @@ impl Lists {
     }
 }
 
-impl Graph {
+impl MonetLandscape {
     /// Flattens `instance` for a budget in bytes; `None` for an instance without a loss, to which the program does not
     /// apply.
     pub fn new(instance: &Instance, budget_bytes: u64) -> Option<Self> {
         let (stages, columns) = MonetSchedule::shape(instance)?;
         let words = columns.div_ceil(64);
-        let mut graph = Graph {
+        let mut graph = MonetLandscape {
             stages,
             columns,
             words,
@@ -299,7 +299,7 @@ impl Graph {
             };
             variants.push(Variant { reads, ways });
         }
-        self.stage.push(Stage {
+        self.stage.push(MonetStage {
             always: if t == 0 { fixed } else { fixed + passing },
             backward: node.fixed_bytes as i64 + node.output_bytes as i64 + passing,
             variants,

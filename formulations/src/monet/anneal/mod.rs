@@ -11,8 +11,10 @@ mod stage;
 mod state;
 mod walk;
 
-pub use graph::{Graph, InPlaceWay, Stage, Variant, Way, Ways};
-pub use moves::Proposer;
-pub use stage::{StageRecord, StageScratch, StageValue, evaluate, evaluate_and_note, record};
-pub use state::State;
+pub use graph::{InPlaceWay, MonetLandscape, MonetStage, Variant, Way, Ways};
+pub use moves::MonetProposer;
+pub use stage::{
+    MonetStageScratch, MonetStageValue, StageRecord, evaluate, evaluate_and_note, record,
+};
+pub use state::MonetState;
 pub use walk::MonetWalk;

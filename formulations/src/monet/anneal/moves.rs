@@ -1,7 +1,7 @@
 //! Proposals: which tensor to keep or drop, over which stages.
 
-use super::graph::Graph;
-use super::state::State;
+use super::graph::MonetLandscape;
+use super::state::MonetState;
 use crate::anneal::Flip;
 use remat_lp::random::Xoshiro256;
 
@@ -14,21 +14,21 @@ const BEYOND: u32 = 32;
 ///
 /// A backward node reads only what its stage computes or what is stored beyond it (row 6 of the written-out program), so
 /// a flip for the sake of a backward node goes one stage further.
-pub struct Proposer<'g> {
-    graph: &'g Graph,
+pub struct MonetProposer<'g> {
+    graph: &'g MonetLandscape,
 }
 
-impl<'g> Proposer<'g> {
+impl<'g> MonetProposer<'g> {
     /// A proposer for a graph.
-    pub fn new(graph: &'g Graph) -> Self {
-        Proposer { graph }
+    pub fn new(graph: &'g MonetLandscape) -> Self {
+        MonetProposer { graph }
     }
 
     /// A flip anywhere.
     ///
     /// Half of the draws choose a moment and a tensor that a stage uses there, which finds the short gaps; the others
     /// choose a moment and any tensor, which finds the long ones.
-    pub fn anywhere(&self, state: &State<'_>, random: &mut Xoshiro256) -> Option<Flip> {
+    pub fn anywhere(&self, state: &MonetState<'_>, random: &mut Xoshiro256) -> Option<Flip> {
         let stage = random.below(self.graph.stages as u32) as usize;
         let used = state.used(stage);
         let tensor = if random.one_in(2) && !used.is_empty() {
@@ -42,7 +42,12 @@ impl<'g> Proposer<'g> {
 
     /// A flip of a partner of a flip's tensor: an input, a reader, a by-product, or what a backward node may read in its
     /// place; near one of its ends, or over the same stages the other way.
-    pub fn beside(&self, state: &State<'_>, flip: Flip, random: &mut Xoshiro256) -> Option<Flip> {
+    pub fn beside(
+        &self,
+        state: &MonetState<'_>,
+        flip: Flip,
+        random: &mut Xoshiro256,
+    ) -> Option<Flip> {
         let partners = &self.graph.partners[flip.tensor as usize];
         let pick = random.below(partners.len() as u32) as usize;
         let tensor = *partners.get(pick)? as usize;
@@ -54,7 +59,12 @@ impl<'g> Proposer<'g> {
     }
 
     /// A flip of any tensor somewhere in the stages of another flip.
-    pub fn during(&self, state: &State<'_>, flip: Flip, random: &mut Xoshiro256) -> Option<Flip> {
+    pub fn during(
+        &self,
+        state: &MonetState<'_>,
+        flip: Flip,
+        random: &mut Xoshiro256,
+    ) -> Option<Flip> {
         let stage = flip.from + random.below(flip.to - flip.from + 1);
         let tensor = random.below(self.graph.columns as u32);
         self.at(state, tensor as usize, stage as usize, random)
@@ -62,7 +72,7 @@ impl<'g> Proposer<'g> {
 
     /// What `tensor` can do about a flip of one that has it as an input: let go where it is stored for nothing, if the other
     /// is kept, or be stored where it is computed.
-    pub fn following(&self, state: &State<'_>, tensor: usize, first: Flip) -> Option<Flip> {
+    pub fn following(&self, state: &MonetState<'_>, tensor: usize, first: Flip) -> Option<Flip> {
         let (release, stage) = (first.keep, first.to as usize);
         if stage == 0 || state.is_kept(tensor, stage) != release {
             return None;
@@ -108,7 +118,7 @@ impl<'g> Proposer<'g> {
     /// otherwise begins there, or, half of the time, in stage 0.
     pub fn for_backward(
         &self,
-        state: &State<'_>,
+        state: &MonetState<'_>,
         tensor: usize,
         stage: usize,
         keep: bool,
@@ -139,7 +149,7 @@ impl<'g> Proposer<'g> {
     }
 
     /// Keeps `tensor` where the flip drops its own, or the other way round, as far as it was the opposite there.
-    fn instead(&self, state: &State<'_>, flip: Flip, tensor: usize) -> Option<Flip> {
+    fn instead(&self, state: &MonetState<'_>, flip: Flip, tensor: usize) -> Option<Flip> {
         let keep = !flip.keep;
         let (from, to) = (flip.from as usize, flip.to as usize);
         let mut end = to;
@@ -164,7 +174,7 @@ impl<'g> Proposer<'g> {
     /// A flip of `tensor` in the gap that holds the start of `stage`, or `None` where there is nothing to flip.
     fn at(
         &self,
-        state: &State<'_>,
+        state: &MonetState<'_>,
         tensor: usize,
         stage: usize,
         random: &mut Xoshiro256,

@@ -1,10 +1,10 @@
 //! Evaluation of one stage: what must be computed for given retained sets, in which ways, its cost and its peak memory.
 
-use super::graph::{Graph, Variant, Way, has, ones};
+use super::graph::{MonetLandscape, Variant, Way, has, ones};
 
 /// Cost and peak memory of one stage, and how far its memory may shift without a change of its choices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StageValue {
+pub struct MonetStageValue {
     /// Cost of all computations of the stage.
     pub cost: i64,
     /// Largest memory in the stage in bytes.
@@ -16,7 +16,7 @@ pub struct StageValue {
     pub down: i64,
 }
 
-impl StageValue {
+impl MonetStageValue {
     /// Whether everything may shift by so many bytes without a change of any choice.
     #[inline]
     pub fn is_linear(&self, shift: i64) -> bool {
@@ -41,7 +41,7 @@ pub struct StageRecord {
 
 /// Scratch of [`evaluate`] and [`evaluate_and_note`], reused from call to call.
 #[derive(Clone)]
-pub struct StageScratch {
+pub struct MonetStageScratch {
     need: Vec<u64>,
     done: Vec<u64>,
     read: Vec<u64>,
@@ -53,11 +53,11 @@ pub struct StageScratch {
     used: Vec<u64>,
 }
 
-impl StageScratch {
+impl MonetStageScratch {
     /// Scratch for a graph.
-    pub fn new(graph: &Graph) -> Self {
+    pub fn new(graph: &MonetLandscape) -> Self {
         let words = || vec![0; graph.words];
-        StageScratch {
+        MonetStageScratch {
             need: words(),
             done: words(),
             read: words(),
@@ -88,50 +88,50 @@ impl StageScratch {
 /// and it is no loss; of several ways the cheapest that fits at the node's own event is taken, which is optimal since
 /// neither has an effect on any other event. Cost and memory equal those of [`remat_instances::simulate::monet`].
 pub fn evaluate(
-    graph: &Graph,
+    graph: &MonetLandscape,
     t: usize,
     now: &[u64],
     next: &[u64],
     held_bytes: i64,
-    scratch: &mut StageScratch,
-) -> StageValue {
+    scratch: &mut MonetStageScratch,
+) -> MonetStageValue {
     evaluate_with::<false>(graph, t, now, next, held_bytes, scratch)
 }
 
 /// As [`evaluate`], and afterwards the scratch knows what the stage touches and uses.
 pub fn evaluate_and_note(
-    graph: &Graph,
+    graph: &MonetLandscape,
     t: usize,
     now: &[u64],
     next: &[u64],
     held_bytes: i64,
-    scratch: &mut StageScratch,
-) -> StageValue {
+    scratch: &mut MonetStageScratch,
+) -> MonetStageValue {
     evaluate_with::<true>(graph, t, now, next, held_bytes, scratch)
 }
 
 fn evaluate_with<const NOTE: bool>(
-    graph: &Graph,
+    graph: &MonetLandscape,
     t: usize,
     now: &[u64],
     next: &[u64],
     held_bytes: i64,
-    scratch: &mut StageScratch,
-) -> StageValue {
+    scratch: &mut MonetStageScratch,
+) -> MonetStageValue {
     let stage = &graph.stage[t];
     if NOTE {
         scratch.touched.copy_from_slice(&stage.read_by_any);
         scratch.used.copy_from_slice(&stage.read_by_any);
     }
     let [first, others @ ..] = stage.variants.as_slice() else {
-        return StageValue {
+        return MonetStageValue {
             cost: 0,
             peak: 0,
             up: i64::MAX,
             down: i64::MAX,
         };
     };
-    let run = |variant: &Variant, scratch: &mut StageScratch| {
+    let run = |variant: &Variant, scratch: &mut MonetStageScratch| {
         let value = pass(
             graph,
             t,
@@ -181,20 +181,20 @@ fn evaluate_with<const NOTE: bool>(
 
 /// As [`evaluate`], and what exactly the stage does.
 pub fn record(
-    graph: &Graph,
+    graph: &MonetLandscape,
     t: usize,
     now: &[u64],
     next: &[u64],
     held_bytes: i64,
-    scratch: &mut StageScratch,
-) -> (StageValue, StageRecord) {
-    let mut best: Option<(StageValue, StageRecord)> = None;
+    scratch: &mut MonetStageScratch,
+) -> (MonetStageValue, StageRecord) {
+    let mut best: Option<(MonetStageValue, StageRecord)> = None;
     for variant in &graph.stage[t].variants {
         let mut found = StageRecord::default();
         let value = pass(
             graph, t, variant, now, next, held_bytes, scratch, &mut found,
         );
-        let rank = |v: &StageValue| (v.excess(graph.capacity), v.cost);
+        let rank = |v: &MonetStageValue| (v.excess(graph.capacity), v.cost);
         if best.as_ref().is_none_or(|b| rank(&value) < rank(&b.0)) {
             best = Some((value, found));
         }
@@ -230,7 +230,7 @@ impl Recorder for StageRecord {
 }
 
 /// Adds what the pass just done computed and read.
-fn note_touches(graph: &Graph, scratch: &mut StageScratch) {
+fn note_touches(graph: &MonetLandscape, scratch: &mut MonetStageScratch) {
     for w in 0..graph.words {
         scratch.touched[w] |= scratch.done[w] | scratch.read[w];
         scratch.used[w] |= scratch.done[w] | scratch.read[w];
@@ -251,7 +251,7 @@ fn note_touches(graph: &Graph, scratch: &mut StageScratch) {
 /// Memory and cost along a stage.
 struct Tally {
     capacity: i64,
-    value: StageValue,
+    value: MonetStageValue,
 }
 
 impl Tally {
@@ -289,23 +289,23 @@ impl Tally {
 #[allow(clippy::too_many_arguments)]
 #[inline]
 fn pass<R: Recorder>(
-    graph: &Graph,
+    graph: &MonetLandscape,
     t: usize,
     variant: &Variant,
     now: &[u64],
     next: &[u64],
     held_bytes: i64,
-    scratch: &mut StageScratch,
+    scratch: &mut MonetStageScratch,
     recorder: &mut R,
-) -> StageValue {
+) -> MonetStageValue {
     let reads = &variant.reads[..];
     find_computations(graph, t, reads, now, next, scratch);
-    let StageScratch { done, legal, .. } = scratch;
+    let MonetStageScratch { done, legal, .. } = scratch;
     let stage = &graph.stage[t];
     let again = t > 0;
     let mut tally = Tally {
         capacity: graph.capacity,
-        value: StageValue {
+        value: MonetStageValue {
             cost: 0,
             peak: 0,
             up: i64::MAX,
@@ -372,7 +372,7 @@ fn pass<R: Recorder>(
 
 /// The way of a node that may overwrite its input, and whether it does.
 fn choose_in_place(
-    graph: &Graph,
+    graph: &MonetLandscape,
     j: usize,
     bytes: i64,
     done: &[u64],
@@ -420,7 +420,7 @@ fn choose_in_place(
 }
 
 /// A by-product whose parent overwrites its input.
-fn in_place_by_product(graph: &Graph, j: usize, again: bool) -> Way {
+fn in_place_by_product(graph: &MonetLandscape, j: usize, again: bool) -> Way {
     let cheapest = graph.forward_ways(again, j)[0];
     match graph.by_product_in_place[j] {
         Some((workspace, delta)) => Way {
@@ -434,14 +434,14 @@ fn in_place_by_product(graph: &Graph, j: usize, again: bool) -> Way {
 
 /// Finds what must be computed (`done`), what that reads (`read`), and which nodes may overwrite their input (`legal`).
 fn find_computations(
-    graph: &Graph,
+    graph: &MonetLandscape,
     t: usize,
     reads: &[u64],
     now: &[u64],
     next: &[u64],
-    scratch: &mut StageScratch,
+    scratch: &mut MonetStageScratch,
 ) {
-    let StageScratch {
+    let MonetStageScratch {
         need,
         done,
         read,
@@ -489,7 +489,7 @@ fn find_computations(
 
 /// Whether the input is there to be overwritten, and every by-product made in the same breath can follow.
 fn may_overwrite(
-    graph: &Graph,
+    graph: &MonetLandscape,
     k: usize,
     on: usize,
     now: &[u64],

@@ -1,7 +1,9 @@
 //! The state of the search: retained sets, and for each stage its cost, its peak memory and the tensors it depends on.
 
-use super::graph::{Graph, ones};
-use super::stage::{StageRecord, StageScratch, StageValue, evaluate, evaluate_and_note, record};
+use super::graph::{MonetLandscape, ones};
+use super::stage::{
+    MonetStageScratch, MonetStageValue, StageRecord, evaluate, evaluate_and_note, record,
+};
 use crate::anneal::{Delta, Flip, Undo, price};
 use remat_instances::schedule::{BitMatrix, MonetSchedule};
 
@@ -11,12 +13,12 @@ use remat_instances::schedule::{BitMatrix, MonetSchedule};
 /// last one, and those in between that depend on the tensor. In all others the memory moves by the tensor's size, and
 /// unless that changes what fits there, nothing else does.
 #[derive(Clone)]
-pub struct State<'g> {
-    graph: &'g Graph,
+pub struct MonetState<'g> {
+    graph: &'g MonetLandscape,
     /// `(T + 1) x words` bits: tensor retained at the start of a stage; row `T` is what is there after the last one.
     kept: Vec<u64>,
     held_bytes: Vec<i64>,
-    value: Vec<StageValue>,
+    value: Vec<MonetStageValue>,
     /// For each tensor, the stages that depend on it, as bits.
     touch: StageBits,
     /// For each tensor, the stages that compute it or may read it, as bits.
@@ -27,9 +29,9 @@ pub struct State<'g> {
     total_excess: i64,
     /// What a byte of excess counts for in each stage, at least 1.
     weight: Vec<f64>,
-    scratch: StageScratch,
+    scratch: MonetStageScratch,
     /// Values of stages, total cost and excess, lists.
-    undo: Undo<StageValue, (i64, i64), [Vec<u32>; 2]>,
+    undo: Undo<MonetStageValue, (i64, i64), [Vec<u32>; 2]>,
 }
 
 /// A set of stages for each tensor.
@@ -96,11 +98,11 @@ impl StageBits {
     }
 }
 
-impl<'g> State<'g> {
+impl<'g> MonetState<'g> {
     /// The state for given retained sets (shape `(T + 1) x columns`); what is said to be there at the very start is not.
-    pub fn new(graph: &'g Graph, retained: &BitMatrix) -> Self {
+    pub fn new(graph: &'g MonetLandscape, retained: &BitMatrix) -> Self {
         let (stages, words) = (graph.stages, graph.words);
-        let mut state = State {
+        let mut state = MonetState {
             graph,
             kept: vec![0; (stages + 1) * words],
             held_bytes: vec![0; stages + 1],
@@ -111,7 +113,7 @@ impl<'g> State<'g> {
             total_cost: 0,
             total_excess: 0,
             weight: vec![1.0; stages],
-            scratch: StageScratch::new(graph),
+            scratch: MonetStageScratch::new(graph),
             undo: Undo::default(),
         };
         for t in 1..=stages {
@@ -188,7 +190,7 @@ impl<'g> State<'g> {
 
     /// Value of a stage.
     #[inline]
-    pub fn value(&self, stage: usize) -> StageValue {
+    pub fn value(&self, stage: usize) -> MonetStageValue {
         self.value[stage]
     }
 
@@ -279,7 +281,7 @@ impl<'g> State<'g> {
         self.carry_out::<false>(flip);
     }
 
-    /// Carries out a flip that may be [taken back](State::take_back).
+    /// Carries out a flip that may be [taken back](MonetState::take_back).
     pub fn try_out(&mut self, flip: Flip) {
         let values = self.value[self.stages_of(flip)].iter().copied();
         self.undo
@@ -358,13 +360,13 @@ impl<'g> State<'g> {
     }
 
     #[inline]
-    fn stage_with(&mut self, t: usize, held_bytes: i64) -> StageValue {
+    fn stage_with(&mut self, t: usize, held_bytes: i64) -> MonetStageValue {
         let words = self.graph.words;
         let (now, next) = self.kept[t * words..(t + 2) * words].split_at(words);
         evaluate(self.graph, t, now, next, held_bytes, &mut self.scratch)
     }
 
-    fn note(&mut self, t: usize) -> StageValue {
+    fn note(&mut self, t: usize) -> MonetStageValue {
         let words = self.graph.words;
         let (now, next) = self.kept[t * words..(t + 2) * words].split_at(words);
         let held = self.held_bytes[t];

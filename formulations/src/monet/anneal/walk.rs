@@ -1,8 +1,8 @@
 //! Where a run over schedules of MONeT's program stands, and its moves.
 
-use super::graph::{Graph, has, ones};
-use super::moves::Proposer;
-use super::state::State;
+use super::graph::{MonetLandscape, has, ones};
+use super::moves::MonetProposer;
+use super::state::MonetState;
 use crate::anneal::{Delta, Flip, Landscape, Walk};
 use remat_instances::schedule::BitMatrix;
 use remat_lp::random::Xoshiro256;
@@ -12,7 +12,7 @@ const SWITCH: u32 = 16;
 /// Switches at most in one step.
 const SWITCHES: usize = 4;
 
-impl Landscape for Graph {
+impl Landscape for MonetLandscape {
     type Walk<'g> = MonetWalk<'g>;
 
     const MOVE_WEIGHT: u64 = 4;
@@ -46,17 +46,17 @@ impl Landscape for Graph {
     fn walk<'g>(&'g self, start: &BitMatrix) -> MonetWalk<'g> {
         MonetWalk {
             graph: self,
-            state: State::new(self, start),
-            proposer: Proposer::new(self),
+            state: MonetState::new(self, start),
+            proposer: MonetProposer::new(self),
         }
     }
 }
 
 /// Where a run stands.
 pub struct MonetWalk<'g> {
-    graph: &'g Graph,
-    state: State<'g>,
-    proposer: Proposer<'g>,
+    graph: &'g MonetLandscape,
+    state: MonetState<'g>,
+    proposer: MonetProposer<'g>,
 }
 
 impl Walk for MonetWalk<'_> {

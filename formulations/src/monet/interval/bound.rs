@@ -1,7 +1,7 @@
 //! The Lagrangian bound in integers, and what it excludes.
 
-use super::price::{Prices, SweepScratch};
-use super::{Graph, Row};
+use super::price::{AtomPrices, AtomSweep};
+use super::{MonetGraph, Row};
 use crate::life::{EXCLUSION_PASSES, Exclusions};
 use remat_solver::price::{most_below, rounded_up};
 
@@ -13,16 +13,16 @@ use remat_solver::price::{most_below, rounded_up};
 /// among those minimised over, and its rows hold, so the sum is at most its cost; costs are integers, so it is rounded up.
 /// Equations that say nothing but that (first starts, one choice) may have any multiplier, which cancels.
 pub fn lagrangian_bound(
-    graph: &Graph,
+    graph: &MonetGraph,
     exclusions: &Exclusions,
     rows: &[Row],
     duals: &[f64],
 ) -> u64 {
-    let Some(fixed) = FixedPoint::new(graph, rows, duals) else {
+    let Some(fixed) = PricedAtoms::new(graph, rows, duals) else {
         return graph.base_cost();
     };
     let mut total = fixed.worth;
-    let mut scratch = SweepScratch::new();
+    let mut scratch = AtomSweep::new();
     for i in 0..graph.columns as u32 {
         total += fixed
             .prices
@@ -35,7 +35,7 @@ pub fn lagrangian_bound(
 }
 
 /// Stages with several choices.
-fn several(graph: &Graph) -> impl Iterator<Item = usize> {
+fn several(graph: &MonetGraph) -> impl Iterator<Item = usize> {
     (0..graph.stages).filter(|&t| graph.choices[t].len() > 1)
 }
 
@@ -43,18 +43,18 @@ fn several(graph: &Graph) -> impl Iterator<Item = usize> {
 /// some rows: the least cost of a life with one of them, in place of that of the cheapest life, makes the Lagrangian bound
 /// one of the schedules that have it. A recomputation without a permitted way to have its inputs is excluded as well.
 pub(super) fn exclude(
-    graph: &Graph,
+    graph: &MonetGraph,
     exclusions: &mut Exclusions,
     rows: &[Row],
     duals: &[f64],
     target: u64,
 ) {
-    let Some(fixed) = FixedPoint::new(graph, rows, duals) else {
+    let Some(fixed) = PricedAtoms::new(graph, rows, duals) else {
         return;
     };
     let prices = &fixed.prices;
     let most = most_below(target, fixed.one);
-    let mut scratch = SweepScratch::new();
+    let mut scratch = AtomSweep::new();
     for _ in 0..EXCLUSION_PASSES {
         let before = exclusions.excluded();
         let mut least = vec![0; graph.columns];
@@ -108,7 +108,7 @@ pub(super) fn exclude(
 }
 
 /// Excludes recomputations whose inputs can neither be stored nor computed in the stage.
-fn exclude_without_inputs(graph: &Graph, exclusions: &mut Exclusions) {
+fn exclude_without_inputs(graph: &MonetGraph, exclusions: &mut Exclusions) {
     for node in 0..graph.columns as u32 {
         // Inputs come before: what they lose is known here.
         for stage in 1..graph.last_stored(node) {
@@ -128,18 +128,18 @@ fn exclude_without_inputs(graph: &Graph, exclusions: &mut Exclusions) {
 }
 
 /// Rows priced in integers.
-struct FixedPoint {
+struct PricedAtoms {
     /// One unit of cost.
     one: i128,
     /// Fixed cost and right sides.
     worth: i128,
-    prices: Prices<i128>,
+    prices: AtomPrices<i128>,
 }
 
-impl FixedPoint {
+impl PricedAtoms {
     /// `None` where numbers would overflow.
-    fn new(graph: &Graph, rows: &[Row], duals: &[f64]) -> Option<Self> {
-        let most = |list: &[super::Start]| {
+    fn new(graph: &MonetGraph, rows: &[Row], duals: &[f64]) -> Option<Self> {
+        let most = |list: &[super::StartWay]| {
             let scratch = list.iter().map(|s| s.workspace.unsigned_abs()).max();
             scratch.unwrap_or(0) as f64
         };
@@ -178,7 +178,7 @@ impl FixedPoint {
         for (row, y) in rows.iter().zip(&fixed) {
             worth += y * i128::from(row.right);
         }
-        let prices = Prices::new(graph, one, rows.iter().zip(fixed.iter().copied()));
-        Some(FixedPoint { one, worth, prices })
+        let prices = AtomPrices::new(graph, one, rows.iter().zip(fixed.iter().copied()));
+        Some(PricedAtoms { one, worth, prices })
     }
 }

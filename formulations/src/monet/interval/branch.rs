@@ -1,7 +1,7 @@
 //! Branchings: integer quantities of a schedule, linear in its columns, and which of them a fractional point leaves open.
 
 use super::rows::{Kind, Row, Term, Which};
-use super::{Graph, Point};
+use super::{MonetGraph, Point};
 use crate::life::{CLASS_WEIGHT, Group};
 use remat_solver::price::{INTEGRALITY_TOLERANCE, Open, fraction, most_promising};
 
@@ -12,7 +12,7 @@ pub enum Quantity {
     Choice {
         /// Their stages.
         of: Group,
-        /// Index into [`Graph::choices`].
+        /// Index into [`MonetGraph::choices`].
         way: u32,
     },
     /// How often nodes are computed in stages `first..=last`.
@@ -54,7 +54,7 @@ pub type Branch = remat_solver::price::Branch<Quantity>;
 
 impl Row {
     /// A branching: `quantity >= count`, or `-quantity >= -count`.
-    pub fn branch(graph: &Graph, branch: &Branch) -> Row {
+    pub fn branch(graph: &MonetGraph, branch: &Branch) -> Row {
         let coefficient = branch.sign();
         let start = |node, first, last, which| Term::Start {
             node,
@@ -102,7 +102,11 @@ impl Row {
 /// Fractional quantities of a point, the highest scores first, at most `limit`: implementations; for each tensor, and each class, the
 /// count of recomputations, the stage in which it is most in doubt how many are stored, and the window up to which they are
 /// recomputed; and how each is computed. Empty only where the point is a schedule.
-pub(super) fn open_quantities(graph: &Graph, point: &Point, limit: usize) -> Vec<Open<Quantity>> {
+pub(super) fn open_quantities(
+    graph: &MonetGraph,
+    point: &Point,
+    limit: usize,
+) -> Vec<Open<Quantity>> {
     let mean = graph.base_cost() as f64 / graph.columns as f64;
     let mut found: Vec<Open<Quantity>> = Vec::new();
     let mut add = |quantity, value: f64, weight: f64| {
@@ -155,7 +159,7 @@ fn weight(one: f64, like: &[u32]) -> f64 {
 
 /// How often some tensors are recomputed, and how many are stored.
 fn open_counts(
-    graph: &Graph,
+    graph: &MonetGraph,
     point: &Point,
     of: Group,
     mean: f64,
@@ -200,7 +204,7 @@ fn open_counts(
 
 /// How a node is computed in a stage.
 fn ways(
-    graph: &Graph,
+    graph: &MonetGraph,
     point: &Point,
     node: u32,
     stage: u32,

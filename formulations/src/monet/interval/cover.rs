@@ -4,7 +4,7 @@
 //! choice of a stage reads is there in every schedule from its own turn on, and no item.
 
 use super::rows::{Kind, Term, Which, start};
-use super::{Graph, PathCut, Point, Row};
+use super::{MonetGraph, PathCut, Point, Row};
 use remat_solver::price::cover::{self, Cover, Item, VIOLATION};
 use std::collections::BTreeSet;
 
@@ -28,21 +28,21 @@ pub struct Moment {
 }
 
 /// Items of a moment, and their room.
-struct Knapsack<'a> {
-    graph: &'a Graph,
+struct MomentKnapsack<'a> {
+    graph: &'a MonetGraph,
     /// By stage, what every choice reads.
     read: Vec<BTreeSet<u32>>,
     items: Vec<Item>,
 }
 
-impl<'a> Knapsack<'a> {
-    fn new(graph: &'a Graph) -> Self {
+impl<'a> MomentKnapsack<'a> {
+    fn new(graph: &'a MonetGraph) -> Self {
         let of_stage = |choices: &Vec<super::Choice>| -> BTreeSet<u32> {
             let first = choices.first().map_or(&[][..], |c| &c.reads);
             let all = |u: &&u32| choices.iter().all(|c| c.reads.contains(u));
             first.iter().filter(all).copied().collect()
         };
-        Knapsack {
+        MomentKnapsack {
             graph,
             read: graph.choices.iter().map(of_stage).collect(),
             items: Vec::new(),
@@ -51,7 +51,7 @@ impl<'a> Knapsack<'a> {
 
     /// Fills it; returns the room. `there` tells how much of each tensor is there, `run` how much of the run or choice.
     fn fill(&mut self, moment: Moment, run: f64, there: impl Fn(usize) -> f64) -> Option<u64> {
-        let Knapsack { graph, read, items } = self;
+        let MomentKnapsack { graph, read, items } = self;
         let Moment {
             stage,
             node,
@@ -112,9 +112,9 @@ impl<'a> Knapsack<'a> {
 impl Point {
     /// Violated covers of memory rows, by how much: at every event of forward nodes that is nearly full, beside every run, and at every
     /// backward node.
-    pub fn violated_covers(&self, graph: &Graph) -> Vec<(f64, Row)> {
+    pub fn violated_covers(&self, graph: &MonetGraph) -> Vec<(f64, Row)> {
         let mut found = Vec::new();
-        let mut knapsack = Knapsack::new(graph);
+        let mut knapsack = MomentKnapsack::new(graph);
         for t in 0..graph.stages {
             let mut best: Vec<(f64, Row)> = Vec::new();
             let bytes = |i: usize| graph.bytes[i] as f64;
@@ -184,7 +184,7 @@ impl Row {
     /// choices with so large a workspace, named by the number of tensors. Where a node runs its passing list is charged by the run, (17).
     ///
     /// A tensor is there, once, if it is stored or held ([`Row::memory`]).
-    fn cover(graph: &Graph, moment: Moment, mut cover: Cover) -> Row {
+    fn cover(graph: &MonetGraph, moment: Moment, mut cover: Cover) -> Row {
         let Moment {
             stage,
             node,
@@ -232,7 +232,7 @@ impl Row {
     /// Both are integers and at most 1; they fit together in the largest room of the window's stages where they are 1, and less
     /// is less. `stays` tells `D_k` at a point.
     pub(super) fn path_cover(
-        graph: &Graph,
+        graph: &MonetGraph,
         cut: &PathCut,
         since: u32,
         due: f64,

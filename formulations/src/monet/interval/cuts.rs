@@ -6,7 +6,7 @@
 //! the node `j` at their head too, which no sum of cuts for the single tensors gives.
 
 use super::windows::{Form, memory_cuts};
-use super::{Graph, PathCut, Point, Row};
+use super::{MonetGraph, PathCut, Point, Row};
 use remat_solver::price::SeparationSettings;
 use std::collections::{BTreeSet, BinaryHeap};
 
@@ -15,7 +15,7 @@ const FAR: f64 = 2.0;
 const NONE: u32 = u32::MAX;
 
 /// Distances to one tensor for the stages `1..=last`.
-struct Walk {
+struct StageDistances {
     last: usize,
     /// In the order of the walk: descending, the tensor itself first.
     nodes: Vec<u32>,
@@ -26,9 +26,15 @@ struct Walk {
     slot: Vec<u32>,
 }
 
-impl Walk {
-    fn new(graph: &Graph, point: &Point, tensor: u32, last: usize, stop: f64) -> Walk {
-        let mut w = Walk {
+impl StageDistances {
+    fn new(
+        graph: &MonetGraph,
+        point: &Point,
+        tensor: u32,
+        last: usize,
+        stop: f64,
+    ) -> StageDistances {
+        let mut w = StageDistances {
             last,
             nodes: vec![tensor],
             distance: point.stored_of(tensor as usize)[1..=last].to_vec(),
@@ -81,7 +87,7 @@ impl Walk {
     }
 
     /// Adds the nodes of the path from `node` as seen from stage `a` whose storage counts.
-    fn trace(&self, graph: &Graph, node: u32, a: usize, stored: &mut BTreeSet<u32>) {
+    fn trace(&self, graph: &MonetGraph, node: u32, a: usize, stored: &mut BTreeSet<u32>) {
         let mut at = node;
         loop {
             let k = self.slot[at as usize] as usize;
@@ -103,13 +109,13 @@ pub(super) struct Target<'a> {
     ways: Vec<u32>,
     /// How much of the choices is chosen.
     pub need: f64,
-    groups: Vec<Vec<&'a Walk>>,
+    groups: Vec<Vec<&'a StageDistances>>,
 }
 
 impl Target<'_> {
     /// At most what a cut from `j` and `a` charges for storage; exact for a single tensor.
     pub fn least(&self, j: u32, a: usize) -> f64 {
-        let of = |g: &Vec<&Walk>| g.iter().map(|w| w.distance(j, a)).fold(FAR, f64::min);
+        let of = |g: &Vec<&StageDistances>| g.iter().map(|w| w.distance(j, a)).fold(FAR, f64::min);
         self.groups.iter().map(of).fold(0.0, f64::max)
     }
 
@@ -117,7 +123,8 @@ impl Target<'_> {
     pub fn sources(&self) -> BTreeSet<u32> {
         let walks = self.groups[0].iter();
         let all: BTreeSet<u32> = walks.flat_map(|w| w.nodes.iter().copied()).collect();
-        let in_group = |g: &Vec<&Walk>, j: u32| g.iter().any(|w| w.slot[j as usize] != NONE);
+        let in_group =
+            |g: &Vec<&StageDistances>, j: u32| g.iter().any(|w| w.slot[j as usize] != NONE);
         let common = all.into_iter();
         common
             .filter(|&j| self.groups.iter().all(|g| in_group(g, j)))
@@ -125,7 +132,14 @@ impl Target<'_> {
     }
 
     /// The cut, and what it charges for storage.
-    pub fn cut(&self, graph: &Graph, point: &Point, b: usize, a: usize, j: u32) -> (PathCut, f64) {
+    pub fn cut(
+        &self,
+        graph: &MonetGraph,
+        point: &Point,
+        b: usize,
+        a: usize,
+        j: u32,
+    ) -> (PathCut, f64) {
         let mut stored = BTreeSet::new();
         for group in &self.groups {
             let nearest = group
@@ -148,10 +162,10 @@ impl Target<'_> {
 }
 
 fn targets<'a>(
-    graph: &Graph,
+    graph: &MonetGraph,
     point: &Point,
     b: usize,
-    walks: &'a [(u32, Walk)],
+    walks: &'a [(u32, StageDistances)],
 ) -> Vec<Target<'a>> {
     let choices = &graph.choices[b];
     let value = |way: usize| point.choices[b][way];
@@ -207,7 +221,7 @@ fn targets<'a>(
 }
 
 /// Violated path cuts and path memory cuts, the most promising of each first.
-pub fn separate_cuts(graph: &Graph, point: &Point, settings: &SeparationSettings) -> Vec<Row> {
+pub fn separate_cuts(graph: &MonetGraph, point: &Point, settings: &SeparationSettings) -> Vec<Row> {
     let stop = 1.0 - settings.violation;
     let units = super::round::units(graph);
     let mut paths: Vec<(f64, PathCut)> = Vec::new();
@@ -222,9 +236,9 @@ pub fn separate_cuts(graph: &Graph, point: &Point, settings: &SeparationSettings
             .iter()
             .flat_map(|c| c.reads.iter().copied())
             .collect();
-        let walks: Vec<(u32, Walk)> = reads
+        let walks: Vec<(u32, StageDistances)> = reads
             .into_iter()
-            .map(|u| (u, Walk::new(graph, point, u, b, stop)))
+            .map(|u| (u, StageDistances::new(graph, point, u, b, stop)))
             .collect();
         for target in targets(graph, point, b, &walks) {
             if target.need <= settings.violation {

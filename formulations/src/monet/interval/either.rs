@@ -20,7 +20,7 @@
 //! `more` is at most `need_j` where `s` may be 2. Any part of the bytes of a tensor of `G` may count.
 
 use super::rows::{Kind, Which, start};
-use super::{Graph, PathCut, Point, Row};
+use super::{MonetGraph, PathCut, Point, Row};
 
 /// Tensors that are there by less than this are taken as absent.
 const ABSENT: f64 = 1e-6;
@@ -38,7 +38,7 @@ pub(super) struct Beginning {
 
 impl Beginning {
     /// That of a stage from 1 on.
-    pub fn of(graph: &Graph, stage: usize) -> Beginning {
+    pub fn of(graph: &MonetGraph, stage: usize) -> Beginning {
         let first = graph.room[stage];
         let before = graph.backward_room[stage - 1];
         let choices = &graph.choices[stage - 1];
@@ -63,7 +63,7 @@ impl Beginning {
 
     /// Bytes for what is there beside the backward node: its workspace and what it reads are there, whichever way it runs, as far as
     /// `counts` does not leave that to others.
-    fn room(&self, graph: &Graph, counts: impl Fn(u32) -> bool) -> i64 {
+    fn room(&self, graph: &MonetGraph, counts: impl Fn(u32) -> bool) -> i64 {
         if self.reads.is_none() {
             return self.room;
         }
@@ -89,7 +89,7 @@ impl Beginning {
     /// the stage begins, whichever is more. `stay` tells the bytes that stay.
     pub fn fill(
         &self,
-        graph: &Graph,
+        graph: &MonetGraph,
         point: &Point,
         room: i64,
         stay: impl Fn(usize) -> f64,
@@ -124,7 +124,7 @@ impl Fill {
 
 /// The paths and stages of a cut, at a point.
 struct Either<'a> {
-    graph: &'a Graph,
+    graph: &'a MonetGraph,
     point: &'a Point,
     cut: &'a PathCut,
     begin: Beginning,
@@ -143,7 +143,7 @@ struct Either<'a> {
 }
 
 /// A right side, and what counts with it.
-struct Way {
+struct Alternative {
     right: i64,
     more: i64,
     /// Bytes of `G` that count.
@@ -152,7 +152,7 @@ struct Way {
 }
 
 impl<'a> Either<'a> {
-    fn new(graph: &'a Graph, point: &'a Point, cut: &'a PathCut) -> Self {
+    fn new(graph: &'a MonetGraph, point: &'a Point, cut: &'a PathCut) -> Self {
         let a = cut.from as usize;
         let stored = cut.stored.iter().map(|&p| point.stored(a, p as usize));
         let mut either = Either {
@@ -218,7 +218,7 @@ impl<'a> Either<'a> {
     }
 
     /// What counts with a right side; `need` tells how much of the ways is chosen.
-    fn way(&self, right: i64, need: f64) -> Way {
+    fn way(&self, right: i64, need: f64) -> Alternative {
         let most = match self.cut.stored.len() {
             1 => i64::MAX,
             _ => self.needed,
@@ -242,7 +242,7 @@ impl<'a> Either<'a> {
                 there.push((k, part));
             }
         }
-        Way {
+        Alternative {
             right,
             more,
             there,
@@ -250,7 +250,7 @@ impl<'a> Either<'a> {
         }
     }
 
-    fn row(&self, way: &Way) -> Row {
+    fn row(&self, way: &Alternative) -> Row {
         let Either { graph, cut, .. } = *self;
         let (a, j) = (cut.from, cut.source);
         let mut terms = Vec::new();
@@ -282,7 +282,7 @@ impl<'a> Either<'a> {
 
 /// The cut of some paths that is violated most, by how much as a share of what `j` needs. `need` tells how much of the ways is chosen.
 pub(super) fn either_way(
-    graph: &Graph,
+    graph: &MonetGraph,
     point: &Point,
     cut: &PathCut,
     need: f64,

@@ -6,7 +6,7 @@ use remat_instances::instance::{Instance, NodeId, NodeKind};
 
 /// A way to compute a forward node in some stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Start {
+pub struct StartWay {
     /// Index into [`remat_instances::instance::Node::implementations`].
     pub implementation: u16,
     /// Into the buffer of the in-place input.
@@ -33,7 +33,7 @@ pub struct Choice {
 /// Costs, sizes and readers of MONeT's program. Forward nodes, by-products and the loss are `0..columns`; stage 0 runs
 /// the forward pass, stage `t` backward node `columns - 1 + t`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Graph {
+pub struct MonetGraph {
     /// Number of forward nodes, by-products and the loss among them.
     pub columns: usize,
     /// Number of stages.
@@ -53,9 +53,9 @@ pub struct Graph {
     /// The input that a node may overwrite; not for by-products, which follow their parent.
     pub over: Vec<Option<u32>>,
     /// Ways to compute each node in stage 0, none dominated.
-    pub first: Vec<Vec<Start>>,
+    pub first: Vec<Vec<StartWay>>,
     /// Ways to compute it again, none dominated.
-    pub again: Vec<Vec<Start>>,
+    pub again: Vec<Vec<StartWay>>,
     /// Ways to run the backward node of each stage, none dominated; one for stage 0, which reads what the loss reads.
     pub choices: Vec<Vec<Choice>>,
     /// Bytes left beside what is charged throughout a stage, while forward nodes run.
@@ -105,12 +105,12 @@ fn undominated<T>(
     (all, stands)
 }
 
-impl Graph {
+impl MonetGraph {
     /// The graph of an instance under a budget in bytes (fixed memory included).
     ///
     /// # Errors
     /// [`MonetError::NoLoss`].
-    pub fn new(instance: &Instance, budget_bytes: u64) -> Result<Graph, MonetError> {
+    pub fn new(instance: &Instance, budget_bytes: u64) -> Result<MonetGraph, MonetError> {
         let loss = instance.loss().ok_or(MonetError::NoLoss)?.index();
         let columns = loss + 1;
         let stages = instance.len() - loss;
@@ -180,7 +180,7 @@ impl Graph {
             }
         }
         let list = |ids: &[NodeId]| ids.iter().map(|d| d.0).collect::<Vec<u32>>();
-        let mut graph = Graph {
+        let mut graph = MonetGraph {
             columns,
             stages,
             bytes: (0..columns).map(size).collect(),
@@ -291,7 +291,7 @@ impl Graph {
     }
 
     /// Ways to compute a node in a stage.
-    pub fn starts(&self, node: u32, stage: u32) -> &[Start] {
+    pub fn starts(&self, node: u32, stage: u32) -> &[StartWay] {
         match stage {
             0 => &self.first[node as usize],
             _ => &self.again[node as usize],
@@ -333,7 +333,7 @@ impl Graph {
 
     /// A cost that every schedule reaches: each forward node and each backward node once, at its cheapest.
     pub fn base_cost(&self) -> u64 {
-        let least = |list: &[Start]| list.iter().map(|s| s.cost).min().unwrap_or(0);
+        let least = |list: &[StartWay]| list.iter().map(|s| s.cost).min().unwrap_or(0);
         let forced = (0..self.columns).filter(|&i| self.parent[i].is_none());
         let forward: u64 = forced.map(|i| least(&self.first[i])).sum();
         let cheapest = |c: &Vec<Choice>| c.iter().map(|w| w.cost).min().unwrap_or(0);
@@ -342,7 +342,7 @@ impl Graph {
 
     /// No schedule without useless recomputations costs more: each node once in each stage of its life, at its dearest.
     pub fn costliest(&self) -> u64 {
-        let most = |list: &[Start]| list.iter().map(|s| s.cost).max().unwrap_or(0);
+        let most = |list: &[StartWay]| list.iter().map(|s| s.cost).max().unwrap_or(0);
         let forward = (0..self.columns).map(|i| {
             let stages = u64::from(self.last_use[i].unwrap_or(0));
             most(&self.first[i]).saturating_add(most(&self.again[i]).saturating_mul(stages))
@@ -367,7 +367,7 @@ impl Graph {
 
 /// Ways to compute a forward node. One that costs no less and has no smaller workspace than another of the same kind (in
 /// place or not) is left out: costs and memory rows only rise with it, and no other row sees which one it is.
-fn starts_of(node: &remat_instances::instance::Node, again: bool) -> (Vec<Start>, Vec<u16>) {
+fn starts_of(node: &remat_instances::instance::Node, again: bool) -> (Vec<StartWay>, Vec<u16>) {
     let several = node.implementations.len() > 1;
     let mut all = Vec::new();
     for (p, way) in node.implementations.iter().enumerate() {
@@ -375,7 +375,7 @@ fn starts_of(node: &remat_instances::instance::Node, again: bool) -> (Vec<Start>
             false => (way.cost, way.workspace_bytes),
             true => (way.recompute_cost, way.recompute_workspace_bytes),
         };
-        let plain = Start {
+        let plain = StartWay {
             implementation: p as u16,
             in_place: false,
             cost,
@@ -389,7 +389,7 @@ fn starts_of(node: &remat_instances::instance::Node, again: bool) -> (Vec<Start>
                 true => option.workspace_bytes.min(workspace),
                 false => option.workspace_bytes,
             };
-            all.push(Start {
+            all.push(StartWay {
                 in_place: true,
                 cost: cost.saturating_add_signed(option.cost_delta),
                 workspace: scratch,
@@ -435,7 +435,7 @@ fn choices_of(instance: &Instance, loss: usize, t: usize) -> (Vec<Choice>, Vec<u
     )
 }
 
-impl Graph {
+impl MonetGraph {
     /// The undominated choice that stands for an implementation of the backward node of a stage: itself, or one that
     /// costs, takes and reads no more.
     pub fn choice_of(&self, stage: usize, implementation: u16) -> usize {

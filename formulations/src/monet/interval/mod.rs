@@ -1,7 +1,7 @@
 //! The interval form of MONeT's program: one column for each stretch of stages over which a tensor is stored.
 //!
 //! A column is an interval of a forward tensor `i`: it starts in the stage `a` in which `i` is computed, by one of its ways
-//! (algorithm, in place or not: [`Start`]), and ends in the last stage `e` at whose start `i` is still stored;
+//! (algorithm, in place or not: [`StartWay`]), and ends in the last stage `e` at whose start `i` is still stored;
 //! `e = a` where it is never stored, and then it may be *held* for the backward node of stage `a`. Beside them there is a
 //! column for every way to run every backward node. Every quantity of the published program is a sum of columns:
 //!
@@ -33,7 +33,7 @@ mod windows;
 pub use bound::lagrangian_bound;
 pub use branch::{Branch, Quantity};
 pub use cuts::separate_cuts;
-pub use graph::{Choice, Graph, Start};
+pub use graph::{Choice, MonetGraph, StartWay};
 pub use point::Point;
 pub use program::{RootError, root_bound};
 pub use rows::{Kind, PathCut, Row, Term, Which};
@@ -49,7 +49,7 @@ pub struct Interval {
     pub start: u32,
     /// The last stage at whose start it is stored; `start` if none.
     pub end: u32,
-    /// How it is computed: index into [`Graph::starts`].
+    /// How it is computed: index into [`MonetGraph::starts`].
     pub way: u16,
     /// Held for the backward node of `start` without being stored; only where `end == start`.
     pub held: bool,
@@ -62,13 +62,13 @@ impl Interval {
     }
 
     /// The way of its start.
-    pub fn way<'a>(&self, graph: &'a Graph) -> &'a Start {
+    pub fn way<'a>(&self, graph: &'a MonetGraph) -> &'a StartWay {
         &graph.starts(self.node, self.start)[usize::from(self.way)]
     }
 
     /// The intervals of a schedule that executes, by tensor and start. What is stored beyond any use
-    /// ([`Graph::last_stored`]) is left out. Ways that are dominated are replaced by one that dominates them.
-    pub fn of_schedule(graph: &Graph, schedule: &MonetSchedule) -> Vec<Interval> {
+    /// ([`MonetGraph::last_stored`]) is left out. Ways that are dominated are replaced by one that dominates them.
+    pub fn of_schedule(graph: &MonetGraph, schedule: &MonetSchedule) -> Vec<Interval> {
         let mut out = Vec::new();
         for i in 0..graph.columns {
             let node = i as u32;
@@ -104,11 +104,11 @@ impl Interval {
 }
 
 /// The undominated choice that stands for a schedule's backward node of a stage.
-fn chosen<'a>(graph: &'a Graph, schedule: &MonetSchedule, t: usize) -> &'a Choice {
+fn chosen<'a>(graph: &'a MonetGraph, schedule: &MonetSchedule, t: usize) -> &'a Choice {
     &graph.choices[t][graph.choice_of(t, schedule.backward_choice[t])]
 }
 
-fn way_of(graph: &Graph, schedule: &MonetSchedule, t: usize, node: u32) -> u16 {
+fn way_of(graph: &MonetGraph, schedule: &MonetSchedule, t: usize, node: u32) -> u16 {
     let i = node as usize;
     graph.way_of(
         node,

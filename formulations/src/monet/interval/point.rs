@@ -1,6 +1,6 @@
 //! A fractional solution, the rows it violates, and a schedule near it.
 
-use super::{Graph, Interval, Row, Term, Which};
+use super::{Interval, MonetGraph, Row, Term, Which};
 use remat_instances::instance::Instance;
 use remat_instances::schedule::{BitMatrix, MonetSchedule};
 
@@ -28,7 +28,7 @@ pub struct Point {
 impl Point {
     /// The point of columns with values.
     pub fn new(
-        graph: &Graph,
+        graph: &MonetGraph,
         columns: impl Iterator<Item = (Interval, f64)>,
         choices: Vec<Vec<f64>>,
     ) -> Point {
@@ -132,7 +132,7 @@ impl Point {
     }
 
     /// Rows (5), (8), (11), (12), and those of what ends, that are violated by more than `tolerance`.
-    pub fn violated_links(&self, graph: &Graph, tolerance: f64) -> Vec<Row> {
+    pub fn violated_links(&self, graph: &MonetGraph, tolerance: f64) -> Vec<Row> {
         let mut found = Vec::new();
         for v in 0..graph.columns {
             let node = v as u32;
@@ -192,7 +192,7 @@ impl Point {
     /// worst first, at most `per_stage` in a stage, apart from those that are `known`.
     pub fn violated_memory(
         &self,
-        graph: &Graph,
+        graph: &MonetGraph,
         overflow_bytes: f64,
         per_stage: usize,
         known: impl Fn(&Row) -> bool,
@@ -234,7 +234,7 @@ impl Point {
     }
 
     /// The left side of a row whose starts are each of one stage, or of any kind.
-    pub(super) fn activity(&self, graph: &Graph, row: &Row) -> f64 {
+    pub(super) fn activity(&self, graph: &MonetGraph, row: &Row) -> f64 {
         let value = |term: &Term| match *term {
             Term::Stored {
                 node,
@@ -270,7 +270,7 @@ impl Point {
     }
 
     /// What the run of `j` in stage `t` adds to what is stored at its turn, charged by whichever is larger; at least 0.
-    fn gain_of_run(&self, graph: &Graph, t: usize, j: usize) -> f64 {
+    fn gain_of_run(&self, graph: &MonetGraph, t: usize, j: usize) -> f64 {
         let run = self.made(t, j);
         if run <= ZERO {
             return 0.0;
@@ -285,7 +285,7 @@ impl Point {
     }
 
     /// The memory row of an event, `None` for the backward node, as strong as it gets at this point.
-    fn memory_row(&self, graph: &Graph, t: usize, event: Option<usize>) -> Row {
+    fn memory_row(&self, graph: &MonetGraph, t: usize, event: Option<usize>) -> Row {
         let Some(j) = event else {
             return Row::backward(graph, t as u32);
         };
@@ -306,7 +306,7 @@ impl Point {
     }
 
     /// A point that is a schedule, as one, and its cost. What is stored twice over is stored.
-    pub fn rounded(&self, graph: &Graph) -> (MonetSchedule, u64) {
+    pub fn rounded(&self, graph: &MonetGraph) -> (MonetSchedule, u64) {
         let (stages, columns) = (graph.stages, graph.columns);
         let mut s = MonetSchedule {
             computed: BitMatrix::new(stages, columns),
@@ -350,7 +350,12 @@ impl Point {
     /// A schedule near the point that executes, in general not within the budget: what is stored by more than
     /// `threshold`, the choices with the largest values, what must be computed for these, in place where the point does so
     /// and nothing stands in the way.
-    pub fn proposal(&self, instance: &Instance, graph: &Graph, threshold: f64) -> MonetSchedule {
+    pub fn proposal(
+        &self,
+        instance: &Instance,
+        graph: &MonetGraph,
+        threshold: f64,
+    ) -> MonetSchedule {
         let (stages, columns) = (graph.stages, graph.columns);
         let mut s = MonetSchedule {
             computed: BitMatrix::new(stages, columns),
@@ -401,7 +406,7 @@ impl Point {
     }
 
     /// The way in which a node is computed most in a stage; where it is not, its cheapest.
-    fn way(&self, graph: &Graph, t: usize, i: usize) -> super::Start {
+    fn way(&self, graph: &MonetGraph, t: usize, i: usize) -> super::StartWay {
         let ways = graph.starts(i as u32, t as u32);
         let mut values = vec![0.0; ways.len()];
         for (c, x) in self.ways_with_values(i as u32, t as u32) {
@@ -415,7 +420,7 @@ impl Point {
     }
 
     /// Takes back in-place steps whose input is needed afterwards, and lets by-products follow their parents.
-    fn settle_in_place(&self, graph: &Graph, s: &mut MonetSchedule, t: usize, reads: &[u32]) {
+    fn settle_in_place(&self, graph: &MonetGraph, s: &mut MonetSchedule, t: usize, reads: &[u32]) {
         let mut taken = vec![false; graph.columns];
         for v in (0..graph.columns).rev() {
             let Some(u) = graph.over[v] else { continue };

@@ -1,13 +1,13 @@
 //! Prices of atoms from duals, and the cheapest intervals and lives of each tensor under them.
 
-use super::{Graph, Interval, Row, Start, Term, Which};
+use super::{Interval, MonetGraph, Row, StartWay, Term, Which};
 use crate::life::Exclusions;
 use remat_solver::price::{Candidate, Number, Priced};
 use std::collections::BTreeMap;
 
 /// What every atom costs beyond its own cost, by tensor and stage.
 #[derive(Clone, Debug)]
-pub(super) struct Prices<T> {
+pub(super) struct AtomPrices<T> {
     width: usize,
     /// One unit of cost.
     one: T,
@@ -23,12 +23,12 @@ pub(super) struct Prices<T> {
     at_least: BTreeMap<usize, Vec<(i64, T)>>,
 }
 
-impl<T: Number> Prices<T> {
+impl<T: Number> AtomPrices<T> {
     /// Prices of rows with duals: at least 0 for counts, at most 0 for memory (per byte), any for equations.
-    pub fn new<'a>(graph: &Graph, one: T, rows: impl Iterator<Item = (&'a Row, T)>) -> Self {
+    pub fn new<'a>(graph: &MonetGraph, one: T, rows: impl Iterator<Item = (&'a Row, T)>) -> Self {
         let width = graph.stages + 2;
         let blank = || vec![T::ZERO; graph.columns * width];
-        let mut p = Prices {
+        let mut p = AtomPrices {
             width,
             one,
             stored: blank(),
@@ -124,14 +124,14 @@ impl<T: Number> Prices<T> {
     /// Reduced costs of the starts of a node in a stage, with their ways: those that fit and are permitted.
     pub fn starts(
         &self,
-        graph: &Graph,
+        graph: &MonetGraph,
         exclusions: &Exclusions,
         node: u32,
         stage: u32,
     ) -> impl Iterator<Item = (T, u16)> {
         let at = node as usize * self.width + stage as usize;
         let at_least = self.at_least.get(&at);
-        let price = move |s: &Start| {
+        let price = move |s: &StartWay| {
             let kind = match s.in_place {
                 true => self.in_place[at],
                 false => self.plain[at],
@@ -160,10 +160,10 @@ impl<T: Number> Prices<T> {
     /// where that is forced. What is not permitted is left out.
     pub fn sweep(
         &self,
-        graph: &Graph,
+        graph: &MonetGraph,
         exclusions: &Exclusions,
         node: u32,
-        scratch: &mut SweepScratch<T>,
+        scratch: &mut AtomSweep<T>,
         mut found: impl FnMut(T, Interval),
     ) -> T {
         let last = graph.last_stored(node);
@@ -173,7 +173,9 @@ impl<T: Number> Prices<T> {
         if last == 0 && !forced {
             return T::ZERO;
         }
-        scratch.stages.resize(last.max(1) as usize, Step::default());
+        scratch
+            .stages
+            .resize(last.max(1) as usize, SweptStage::default());
         // Cost of what is still to come: absent or stored at the start of stage t + 1.
         let (mut absent, mut stored) = (T::ZERO, T::ZERO);
         // The best end behind stage t: price of being stored from t + 1 up to it.
@@ -248,7 +250,7 @@ impl<T: Number> Prices<T> {
     /// Reduced costs of the permitted choices of a stage, with their ways.
     pub fn choices(
         &self,
-        graph: &Graph,
+        graph: &MonetGraph,
         exclusions: &Exclusions,
         stage: usize,
     ) -> impl Iterator<Item = (T, usize)> {
@@ -261,7 +263,7 @@ impl<T: Number> Prices<T> {
     }
 
     /// The least reduced cost of a choice in a stage with several.
-    pub fn best_choice(&self, graph: &Graph, exclusions: &Exclusions, stage: usize) -> T {
+    pub fn best_choice(&self, graph: &MonetGraph, exclusions: &Exclusions, stage: usize) -> T {
         let all = self.choices(graph, exclusions, stage).map(|c| c.0);
         let best = all.reduce(|a, b| if b < a { b } else { a });
         best.unwrap_or(T::ZERO)
@@ -270,16 +272,16 @@ impl<T: Number> Prices<T> {
 
 /// What a sweep leaves behind of a stage.
 #[derive(Clone, Copy, Debug)]
-struct Step<T> {
+struct SweptStage<T> {
     /// Price of the cheapest start, of what it is held for in the stage, and of all that comes after it.
     start: Option<(T, T, T)>,
     /// Price of being stored when the next stage begins, and of all that comes after that.
     kept: Option<(T, T)>,
 }
 
-impl<T> Default for Step<T> {
+impl<T> Default for SweptStage<T> {
     fn default() -> Self {
-        Step {
+        SweptStage {
             start: None,
             kept: None,
         }
@@ -288,13 +290,13 @@ impl<T> Default for Step<T> {
 
 /// What a sweep leaves behind, by stage.
 #[derive(Clone, Debug)]
-pub(super) struct SweepScratch<T> {
-    stages: Vec<Step<T>>,
+pub(super) struct AtomSweep<T> {
+    stages: Vec<SweptStage<T>>,
 }
 
-impl<T: Number> SweepScratch<T> {
+impl<T: Number> AtomSweep<T> {
     pub fn new() -> Self {
-        SweepScratch { stages: Vec::new() }
+        AtomSweep { stages: Vec::new() }
     }
 
     /// After a sweep: least totals of the lives that start in a stage, without the price of the start that is the cheapest
@@ -334,7 +336,7 @@ fn least<T: Number>(a: Option<T>, b: Option<T>) -> Option<T> {
 
 /// Prices all intervals of all tensors at duals in the instance's unit of cost, per byte for memory rows.
 pub(super) fn price(
-    graph: &Graph,
+    graph: &MonetGraph,
     exclusions: &Exclusions,
     rows: &[Row],
     duals: &[f64],
@@ -344,8 +346,8 @@ pub(super) fn price(
     let priced = rows.iter().zip(duals.iter().copied());
     let worth = priced.clone().map(|(row, y)| y * row.right as f64);
     let mut out = Priced::new(graph.fixed_cost() as f64 + worth.sum::<f64>());
-    let prices = Prices::new(graph, 1.0, priced);
-    let mut scratch = SweepScratch::new();
+    let prices = AtomPrices::new(graph, 1.0, priced);
+    let mut scratch = AtomSweep::new();
     let mut own: Vec<Candidate<Interval>> = Vec::new();
     for i in 0..graph.columns as u32 {
         own.clear();

@@ -3,7 +3,7 @@
 use super::bound::exclude;
 use super::price::price;
 use super::{
-    Branch, Graph, Interval, Kind, Point, Quantity, Row, Term, lagrangian_bound, separate_cuts,
+    Branch, Interval, Kind, MonetGraph, Point, Quantity, Row, Term, lagrangian_bound, separate_cuts,
 };
 use crate::life::{Exclusions, Extent, Group};
 use crate::monet::original::MonetError;
@@ -15,7 +15,7 @@ use remat_solver::price::{
 };
 use std::sync::Arc;
 
-impl Graph {
+impl MonetGraph {
     /// The size of the program.
     pub fn extent(&self) -> Extent {
         let ways = self.first.iter().chain(&self.again).map(Vec::len);
@@ -28,7 +28,7 @@ impl Graph {
     }
 }
 
-impl Columns for Graph {
+impl Columns for MonetGraph {
     type Column = Interval;
 
     fn blocks(&self) -> usize {
@@ -70,7 +70,7 @@ impl Columns for Graph {
     }
 }
 
-impl Rows for Graph {
+impl Rows for MonetGraph {
     type Row = Row;
     type Part = Term;
 
@@ -181,7 +181,7 @@ impl Rows for Graph {
     }
 }
 
-impl Pricing for Graph {
+impl Pricing for MonetGraph {
     type Exclusions = Exclusions;
 
     fn no_exclusions(&self) -> Exclusions {
@@ -225,7 +225,7 @@ impl Pricing for Graph {
     }
 }
 
-impl Separation for Graph {
+impl Separation for MonetGraph {
     type Point = Point;
 
     fn point(&self, columns: &mut dyn Iterator<Item = (Interval, f64)>, choices: &[f64]) -> Point {
@@ -256,7 +256,7 @@ impl Separation for Graph {
     }
 }
 
-impl Branching for Graph {
+impl Branching for MonetGraph {
     type Quantity = Quantity;
 
     fn branch_row(&self, branch: &Branch) -> Row {
@@ -282,7 +282,7 @@ impl Branching for Graph {
     }
 }
 
-impl Graph {
+impl MonetGraph {
     /// Number of the first choice of a stage that has several, among those of all stages.
     fn choice_column(&self, stage: u32) -> Option<u32> {
         let several = |c: &&Vec<super::Choice>| c.len() > 1;
@@ -313,8 +313,8 @@ pub fn root_bound(
     instance: &Instance,
     budget_bytes: u64,
     settings: &RootSettings,
-    incumbents: &Incumbents<Graph>,
-) -> Result<RootBound<Graph>, RootError> {
-    let graph = Arc::new(Graph::new(instance, budget_bytes)?);
+    incumbents: &Incumbents<MonetGraph>,
+) -> Result<RootBound<MonetGraph>, RootError> {
+    let graph = Arc::new(MonetGraph::new(instance, budget_bytes)?);
     Ok(Root::solve(graph, settings, None, incumbents)?.into_bound())
 }

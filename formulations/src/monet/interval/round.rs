@@ -4,7 +4,7 @@
 //! ones included, so it may be applied to each term of a row: where several terms count a column, their rounded sum is at
 //! most what the sum would be rounded to.
 
-use super::{Graph, Kind, Point, Row, Term, Which};
+use super::{Kind, MonetGraph, Point, Row, Term, Which};
 
 /// Divisors that are tried: the sizes that most tensors have.
 const UNITS: usize = 16;
@@ -18,7 +18,7 @@ const FULL: f64 = 0.97;
 
 impl Row {
     /// The row rounded by a unit; `None` where that gains next to nothing, or if it is no memory row.
-    pub fn rounded(&self, graph: &Graph, unit: i64) -> Option<Row> {
+    pub fn rounded(&self, graph: &MonetGraph, unit: i64) -> Option<Row> {
         if !self.is_memory() || unit <= 0 || self.right < unit {
             return None;
         }
@@ -86,7 +86,7 @@ impl Row {
 }
 
 /// Sizes to round by.
-pub(super) fn units(graph: &Graph) -> Vec<i64> {
+pub(super) fn units(graph: &MonetGraph) -> Vec<i64> {
     let room = graph.room[0].max(1);
     let mut sizes = graph.bytes.clone();
     sizes.sort_unstable();
@@ -101,7 +101,7 @@ pub(super) fn units(graph: &Graph) -> Vec<i64> {
 }
 
 /// Violated rounded memory rows, by how much of the room: of the fullest moments of each stage.
-pub(super) fn separate(graph: &Graph, point: &Point) -> Vec<(f64, Row)> {
+pub(super) fn separate(graph: &MonetGraph, point: &Point) -> Vec<(f64, Row)> {
     let units = units(graph);
     let spare = (1.0 - FULL) * graph.room[0].max(0) as f64;
     let full = point.violated_memory(graph, -spare, 2, |_| false);

@@ -1,6 +1,6 @@
 //! Rows of the interval form, as linear forms in atoms, and why every schedule meets them.
 
-use super::{Graph, Interval};
+use super::{Interval, MonetGraph};
 
 /// Which starts count in a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,7 +55,7 @@ pub enum Term {
     Choice {
         /// The stage.
         stage: u32,
-        /// Index into [`Graph::choices`].
+        /// Index into [`MonetGraph::choices`].
         way: u32,
         /// The coefficient.
         coefficient: i64,
@@ -115,7 +115,7 @@ pub struct PathCut {
     pub source: u32,
     /// The nodes of the paths whose storage counts, ascending.
     pub stored: Vec<u32>,
-    /// Choices of the backward node for which the paths stand, ascending: indices into [`Graph::choices`].
+    /// Choices of the backward node for which the paths stand, ascending: indices into [`MonetGraph::choices`].
     pub ways: Vec<u32>,
 }
 
@@ -134,12 +134,12 @@ impl Row {
     }
 
     /// The coefficient of an interval.
-    pub fn coefficient(&self, graph: &Graph, c: &Interval) -> i64 {
+    pub fn coefficient(&self, graph: &MonetGraph, c: &Interval) -> i64 {
         self.terms.iter().map(|t| t.coefficient(graph, c)).sum()
     }
 
     /// The left side at a schedule, given by its intervals and by the choice of each stage.
-    pub fn activity(&self, graph: &Graph, intervals: &[Interval], choices: &[usize]) -> i64 {
+    pub fn activity(&self, graph: &MonetGraph, intervals: &[Interval], choices: &[usize]) -> i64 {
         let stored: i64 = intervals.iter().map(|c| self.coefficient(graph, c)).sum();
         let chosen = self.terms.iter().map(|t| match *t {
             Term::Choice {
@@ -153,7 +153,7 @@ impl Row {
     }
 
     /// Whether a schedule meets it.
-    pub fn holds(&self, graph: &Graph, intervals: &[Interval], choices: &[usize]) -> bool {
+    pub fn holds(&self, graph: &MonetGraph, intervals: &[Interval], choices: &[usize]) -> bool {
         let left = self.activity(graph, intervals, choices);
         match (self.is_equation(), self.is_memory()) {
             (true, _) => left == self.right,
@@ -172,7 +172,7 @@ impl Row {
     }
 
     /// One way for the backward node of a stage with several, (3).
-    pub fn choose(graph: &Graph, stage: u32) -> Row {
+    pub fn choose(graph: &MonetGraph, stage: u32) -> Row {
         let ways = 0..graph.choices[stage as usize].len() as u32;
         Row {
             kind: Kind::Choose,
@@ -189,7 +189,7 @@ impl Row {
 
     /// What the backward node of a stage reads is stored for the next stage or held: (6), and for stage 0 what (16) and
     /// (17) charge for the inputs of the loss.
-    pub fn need(graph: &Graph, stage: u32, node: u32) -> Row {
+    pub fn need(graph: &MonetGraph, stage: u32, node: u32) -> Row {
         let mut terms = Vec::new();
         graph.stored(&mut terms, node, stage + 1, 1);
         terms.push(Term::Held {
@@ -207,7 +207,7 @@ impl Row {
     }
 
     /// Makes the right side 1 for the choices named: a constant if they are all.
-    fn require(&mut self, graph: &Graph, stage: u32, named: impl Fn(&super::Choice) -> bool) {
+    fn require(&mut self, graph: &MonetGraph, stage: u32, named: impl Fn(&super::Choice) -> bool) {
         let choices = &graph.choices[stage as usize];
         if choices.iter().all(&named) {
             self.right += 1;
@@ -223,7 +223,7 @@ impl Row {
     }
 
     /// What node `node` reads is there when it is computed in a stage: stored, or computed in the same stage, (5).
-    pub fn input(graph: &Graph, stage: u32, node: u32, input: u32) -> Row {
+    pub fn input(graph: &MonetGraph, stage: u32, node: u32, input: u32) -> Row {
         let mut terms = vec![start(input, stage, stage, Which::All, 1)];
         graph.stored(&mut terms, input, stage, 1);
         terms.push(start(node, stage, stage, Which::All, -1));
@@ -250,7 +250,7 @@ impl Row {
     /// If `node` is computed in place, the tensor it overwrites is not stored for the next stage, (11), and not held for
     /// the backward node, (6); of the intervals of a tensor at most one is either. (Stage 0 is charged for the inputs of
     /// the loss, overwritten or not.)
-    pub fn overwritten(graph: &Graph, stage: u32, node: u32, over: u32) -> Row {
+    pub fn overwritten(graph: &MonetGraph, stage: u32, node: u32, over: u32) -> Row {
         let mut terms = vec![start(node, stage, stage, Which::InPlace, -1)];
         graph.stored(&mut terms, over, stage + 1, -1);
         if stage > 0 {
@@ -277,7 +277,7 @@ impl Row {
     /// If the node is computed in place, (5) gives one of the first two and [`Row::overwritten`] takes the other two; if not, the left side
     /// counts intervals. Where a part of a tensor is there, this row lets no more than that part be overwritten, so that the same whole
     /// tensor cannot be overwritten a little in each of many stages.
-    pub fn ended(graph: &Graph, stage: u32, node: u32, over: u32) -> Row {
+    pub fn ended(graph: &MonetGraph, stage: u32, node: u32, over: u32) -> Row {
         let mut row = Row::overwritten(graph, stage, node, over);
         graph.stored(&mut row.terms, over, stage, 1);
         row.terms.push(start(over, stage, stage, Which::All, 1));
@@ -292,7 +292,7 @@ impl Row {
     /// at most (17), because there every tensor of the list is charged by the run alone. With an empty list and `runs` false
     /// it is (16), with the whole list (17); any list makes a valid row, and the best one at a point charges each tensor by
     /// whichever is larger.
-    pub fn memory(graph: &Graph, stage: u32, node: u32, by_run: &[u32], runs: bool) -> Row {
+    pub fn memory(graph: &MonetGraph, stage: u32, node: u32, by_run: &[u32], runs: bool) -> Row {
         let mut terms = Vec::new();
         let mut own = 0;
         for i in 0..graph.columns as u32 {
@@ -321,7 +321,7 @@ impl Row {
     }
 
     /// Memory while the backward node of a stage runs, (18): what it reads is stored or held.
-    pub fn backward(graph: &Graph, stage: u32) -> Row {
+    pub fn backward(graph: &MonetGraph, stage: u32) -> Row {
         let mut terms = Vec::new();
         let mut right = graph.backward_room[stage as usize];
         for i in 0..graph.columns as u32 {
@@ -358,7 +358,7 @@ impl Row {
     /// ```text
     /// sum_{stored} S[a,i] + sum_{t=a..b} R[t,j]  >=  sum_{ways} M[b,p]
     /// ```
-    pub fn path(graph: &Graph, cut: &PathCut) -> Row {
+    pub fn path(graph: &MonetGraph, cut: &PathCut) -> Row {
         let mut terms = Vec::new();
         for &i in &cut.stored {
             graph.stored(&mut terms, i, cut.from, 1);
@@ -374,7 +374,13 @@ impl Row {
     }
 
     /// Makes the right side larger by a weight where one of some choices is made.
-    pub(super) fn require_ways(&mut self, graph: &Graph, stage: u32, ways: &[u32], weight: i64) {
+    pub(super) fn require_ways(
+        &mut self,
+        graph: &MonetGraph,
+        stage: u32,
+        ways: &[u32],
+        weight: i64,
+    ) {
         if ways.len() == graph.choices[stage as usize].len() {
             self.right += weight;
             return;
@@ -402,7 +408,7 @@ impl Row {
     ///
     /// If no choice named is made, something of the paths is stored, or `j` was computed before, the row says that the tensors that
     /// stay fit at the turn of `j` in stage `b`, which they do, (16).
-    pub fn path_memory(graph: &Graph, cut: &PathCut, since: u32, staying: &[u32]) -> Row {
+    pub fn path_memory(graph: &MonetGraph, cut: &PathCut, since: u32, staying: &[u32]) -> Row {
         let (a, b, j) = (cut.from, cut.reader, cut.source);
         let need = graph.need_bytes(j).max(0);
         let mut terms = Vec::new();
@@ -438,7 +444,7 @@ pub(super) fn start(node: u32, first: u32, last: u32, which: Which, coefficient:
     }
 }
 
-impl Graph {
+impl MonetGraph {
     /// Adds a term for `S[stage, node]`, where that is not 0 by definition.
     pub(super) fn stored(&self, terms: &mut Vec<Term>, node: u32, stage: u32, coefficient: i64) {
         if (1..=self.last_stored(node)).contains(&stage) {
@@ -485,7 +491,7 @@ impl Graph {
 
 impl Term {
     /// The coefficient of an interval.
-    pub fn coefficient(&self, graph: &Graph, c: &Interval) -> i64 {
+    pub fn coefficient(&self, graph: &MonetGraph, c: &Interval) -> i64 {
         match *self {
             Term::Start {
                 node,

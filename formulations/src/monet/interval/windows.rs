@@ -6,7 +6,7 @@
 
 use super::cuts::Target;
 use super::either::{Beginning, either_way};
-use super::{Graph, Point, Row};
+use super::{MonetGraph, Point, Row};
 use remat_solver::price::SeparationSettings;
 
 /// How far from violated a path memory cut may be to be rounded, as a share of what its source needs.
@@ -27,7 +27,7 @@ pub(super) enum Form {
 }
 
 /// A violated cut.
-pub(super) struct Found {
+pub(super) struct ViolatedPathCut {
     /// As a share of what the source needs.
     pub violation: f64,
     pub row: Row,
@@ -37,7 +37,7 @@ pub(super) struct Found {
 }
 
 /// A node on the way to the target, and the windows that look best.
-struct Source {
+struct WindowSource {
     node: u32,
     /// `need_j`.
     needed: f64,
@@ -49,8 +49,14 @@ struct Source {
     either: Vec<(f64, usize)>,
 }
 
-impl Source {
-    fn new(graph: &Graph, point: &Point, target: &Target<'_>, b: usize, node: u32) -> Source {
+impl WindowSource {
+    fn new(
+        graph: &MonetGraph,
+        point: &Point,
+        target: &Target<'_>,
+        b: usize,
+        node: u32,
+    ) -> WindowSource {
         let made = point.made_before(node as usize);
         let mut best = (f64::NEG_INFINITY, 0);
         let due = |a: usize| {
@@ -60,7 +66,7 @@ impl Source {
             }
             (best.0 - made[a], best.1)
         };
-        Source {
+        WindowSource {
             node,
             needed: graph.need_bytes(node).max(1) as f64,
             due: (1..=b).map(due).collect(),
@@ -72,7 +78,7 @@ impl Source {
 
 /// The windows that end with a stage, at a point.
 struct Windows<'a> {
-    graph: &'a Graph,
+    graph: &'a MonetGraph,
     point: &'a Point,
     target: &'a Target<'a>,
     settings: &'a SeparationSettings,
@@ -87,7 +93,7 @@ impl Windows<'_> {
     }
 
     /// Estimates the violation in each window, and notes the best of each source.
-    fn look(&self, sources: &mut [Source]) {
+    fn look(&self, sources: &mut [WindowSource]) {
         let (graph, n, b) = (self.graph, self.graph.columns, self.reader);
         // Bytes that stay up to the turn of a node behind k (from the left), before k (from the right).
         let mut left = vec![0.0; n + 1];
@@ -95,7 +101,7 @@ impl Windows<'_> {
         let mut room = i64::MIN;
         for a in (1..=b).rev() {
             room = room.max(graph.room[a]);
-            let is_due = |s: &Source| s.due[a - 1].0 > self.settings.violation;
+            let is_due = |s: &WindowSource| s.due[a - 1].0 > self.settings.violation;
             if !sources.iter().any(is_due) {
                 continue;
             }
@@ -139,7 +145,7 @@ impl Windows<'_> {
     }
 
     /// The cut of a source that charges both ways.
-    fn both_ways(&self, source: &Source) -> Option<(f64, Row, Form)> {
+    fn both_ways(&self, source: &WindowSource) -> Option<(f64, Row, Form)> {
         let Windows { graph, point, .. } = *self;
         let found = source.either.iter().filter_map(|&(_, a)| {
             let (cut, _) = self.target.cut(graph, point, self.reader, a, source.node);
@@ -150,7 +156,7 @@ impl Windows<'_> {
     }
 
     /// The plain cut of a source, rounded, and as a cover.
-    fn plain(&self, source: &Source, units: &[i64]) -> Vec<(f64, Row, Form)> {
+    fn plain(&self, source: &WindowSource, units: &[i64]) -> Vec<(f64, Row, Form)> {
         let Windows { graph, point, .. } = *self;
         let (b, j, since) = (self.reader, source.node, source.since.1);
         if since == 0 {
@@ -195,13 +201,13 @@ impl Windows<'_> {
 
 /// The violated cuts of a target, which the backward node of stage `b` reads. `units` are sizes to round by.
 pub(super) fn memory_cuts(
-    graph: &Graph,
+    graph: &MonetGraph,
     point: &Point,
     b: usize,
     target: &Target<'_>,
     units: &[i64],
     settings: &SeparationSettings,
-) -> Vec<Found> {
+) -> Vec<ViolatedPathCut> {
     let windows = Windows {
         graph,
         point,
@@ -210,8 +216,8 @@ pub(super) fn memory_cuts(
         reader: b,
     };
     let sources = target.sources().into_iter();
-    let mut sources: Vec<Source> = sources
-        .map(|j| Source::new(graph, point, target, b, j))
+    let mut sources: Vec<WindowSource> = sources
+        .map(|j| WindowSource::new(graph, point, target, b, j))
         .collect();
     windows.look(&mut sources);
     let found = sources.iter().flat_map(|s| {
@@ -219,7 +225,7 @@ pub(super) fn memory_cuts(
             .both_ways(s)
             .into_iter()
             .chain(windows.plain(s, units));
-        all.map(|(violation, row, form)| Found {
+        all.map(|(violation, row, form)| ViolatedPathCut {
             violation,
             row,
             reader: b as u32,

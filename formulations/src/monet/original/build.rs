@@ -1,6 +1,6 @@
 //! Rows, bounds and costs of the published program. Row numbers are those of the benchmark description.
 
-use super::Parts;
+use super::MonetParts;
 use remat_instances::instance::NodeKind;
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, Sense};
 
@@ -67,7 +67,7 @@ impl Sink for Modeller {
 
 impl Modeller {
     /// A model with the columns of the program, their costs and their fixings.
-    pub fn new(p: &Parts) -> Self {
+    pub fn new(p: &MonetParts) -> Self {
         let mut lp = ModelBuilder::new(Sense::Minimise);
         lp.set_name("monet_original");
         for at in 0..p.layout.len() {
@@ -110,7 +110,7 @@ fn merge(entries: &mut Vec<(u32, f64)>) {
 
 /// Columns that are fixed, by (1), (2), (10), (13), (15), each as often as the published runs have a row for it; and by the
 /// tighter local bound.
-pub(super) fn fixings(p: &Parts, fix: &mut impl FnMut(u32, f64)) {
+pub(super) fn fixings(p: &MonetParts, fix: &mut impl FnMut(u32, f64)) {
     let l = &p.layout;
     for i in 0..l.columns {
         fix(l.s(0, i), 0.0);
@@ -157,7 +157,7 @@ pub(super) fn fixings(p: &Parts, fix: &mut impl FnMut(u32, f64)) {
 }
 
 /// The objective.
-pub(super) fn costs(p: &Parts, cost: &mut impl FnMut(u32, f64)) {
+pub(super) fn costs(p: &MonetParts, cost: &mut impl FnMut(u32, f64)) {
     let l = &p.layout;
     for i in 0..l.columns {
         let node = p.node(i);
@@ -198,8 +198,8 @@ pub(super) fn costs(p: &Parts, cost: &mut impl FnMut(u32, f64)) {
 }
 
 /// All rows.
-pub(super) fn rows(p: &Parts, sink: &mut impl Sink) {
-    let mut rows = Rows {
+pub(super) fn rows(p: &MonetParts, sink: &mut impl Sink) {
+    let mut rows = RowWriter {
         p,
         sink,
         buffer: Vec::new(),
@@ -214,13 +214,13 @@ pub(super) fn rows(p: &Parts, sink: &mut impl Sink) {
     rows.backward();
 }
 
-struct Rows<'a, S> {
-    p: &'a Parts,
+struct RowWriter<'a, S> {
+    p: &'a MonetParts,
     sink: &'a mut S,
     buffer: Vec<(u32, f64)>,
 }
 
-impl<S: Sink> Rows<'_, S> {
+impl<S: Sink> RowWriter<'_, S> {
     fn add(&mut self, lower: f64, upper: f64, entries: &[(u32, f64)]) {
         self.buffer.extend_from_slice(entries);
         self.sink.row(lower, upper, &mut self.buffer);

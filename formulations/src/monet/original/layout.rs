@@ -60,7 +60,7 @@ pub enum Decision {
 
 /// Numbers of things, and the position of each column: all `R`, then `P`, `S`, `M`, `Z`, `F`, `IP`.
 #[derive(Clone, Debug)]
-pub(super) struct Layout {
+pub(super) struct ColumnLayout {
     /// Forward nodes, by-products and the loss included (V).
     pub columns: usize,
     /// Stages (T).
@@ -75,7 +75,7 @@ pub(super) struct Layout {
     pub in_place: bool,
 }
 
-impl Layout {
+impl ColumnLayout {
     fn block(&self) -> usize {
         self.stages * self.columns
     }
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn positions_and_decisions_are_inverse() {
-        let layout = Layout {
+        let layout = ColumnLayout {
             columns: 5,
             stages: 4,
             ways: 3,

@@ -12,7 +12,7 @@
 //!   the optimum can only be lower. The opposite does not hold: where a skip connection passes over `j` and ends behind
 //!   `k(t)`, the plain bound charges its tensor and this one does not, and nor does a plan that frees tensors after their last use.
 
-use super::Parts;
+use super::MonetParts;
 use remat_instances::instance::Instance;
 
 /// An upper bound on local memory in row (17).
@@ -57,7 +57,7 @@ impl Horizon {
     }
 }
 
-impl Parts {
+impl MonetParts {
     /// Whether the local bound lets forward node `i` run in stage `t`.
     pub fn may_run(&self, t: usize, i: usize) -> bool {
         let horizon = self.horizon.as_ref();
@@ -77,7 +77,7 @@ impl Parts {
         })
     }
 
-    /// Bytes of [`Parts::passing`].
+    /// Bytes of [`MonetParts::passing`].
     pub fn passing_bytes(&self, t: usize, j: usize) -> i64 {
         self.passing(t, j).map(|u| self.bytes(u)).sum()
     }

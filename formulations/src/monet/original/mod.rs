@@ -34,7 +34,7 @@ pub use layout::Decision;
 pub use local::LocalBound;
 
 use build::{Counter, Evaluator, Modeller};
-use layout::Layout;
+use layout::ColumnLayout;
 use local::Horizon;
 use remat_instances::instance::{Implementation, Instance, NodeId, NodeKind};
 use remat_instances::schedule::{MonetSchedule, algorithm_number};
@@ -70,16 +70,16 @@ pub struct Size {
 /// The published program of an instance under a budget.
 #[derive(Clone, Debug)]
 pub struct Original {
-    parts: Parts,
+    parts: MonetParts,
     model: Model,
     fixings: usize,
 }
 
 /// What the program sees of an instance.
 #[derive(Clone, Debug)]
-struct Parts {
+struct MonetParts {
     instance: Instance,
-    layout: Layout,
+    layout: ColumnLayout,
     loss: usize,
     in_place: bool,
     /// The slot of each node that has one.
@@ -112,13 +112,13 @@ fn algorithm(implementation: &Implementation) -> Option<usize> {
     number.filter(|&c| c < 1 << 16)
 }
 
-impl Parts {
+impl MonetParts {
     fn new(
         instance: &Instance,
         budget_bytes: u64,
         unit_bytes: f64,
         local: LocalBound,
-    ) -> Result<Parts, MonetError> {
+    ) -> Result<MonetParts, MonetError> {
         let loss = instance.loss().ok_or(MonetError::NoLoss)?.index();
         let nodes = instance.nodes();
         let mut slot = vec![None; nodes.len()];
@@ -140,7 +140,7 @@ impl Parts {
             choice.push(list);
         }
         let in_place = nodes.iter().any(|v| v.in_place.is_some());
-        let layout = Layout {
+        let layout = ColumnLayout {
             columns: loss + 1,
             stages: nodes.len() - loss,
             ways,
@@ -153,7 +153,7 @@ impl Parts {
                 columns: layout.len(),
             });
         }
-        Ok(Parts {
+        Ok(MonetParts {
             instance: instance.clone(),
             layout,
             loss,
@@ -228,7 +228,7 @@ impl Original {
         unit_bytes: f64,
         local: LocalBound,
     ) -> Result<Original, MonetError> {
-        let parts = Parts::new(instance, budget_bytes, unit_bytes, local)?;
+        let parts = MonetParts::new(instance, budget_bytes, unit_bytes, local)?;
         let mut sink = Modeller::new(&parts);
         build::rows(&parts, &mut sink);
         let (model, fixings) = sink.finish();
@@ -273,7 +273,7 @@ impl Original {
     /// As [`Original::new`].
     pub fn size(instance: &Instance, local: LocalBound) -> Result<Size, MonetError> {
         // No entry depends on the budget.
-        let parts = Parts::new(instance, 0, 1024.0, local)?;
+        let parts = MonetParts::new(instance, 0, 1024.0, local)?;
         let mut sink = Counter::default();
         build::rows(&parts, &mut sink);
         let mut fixings = 0;
@@ -298,7 +298,7 @@ impl Original {
         unit_bytes: f64,
         local: LocalBound,
     ) -> Result<Check, MonetError> {
-        let parts = Parts::new(instance, budget_bytes, unit_bytes, local)?;
+        let parts = MonetParts::new(instance, budget_bytes, unit_bytes, local)?;
         let x = parts.point(schedule);
         let mut objective = 0.0;
         build::costs(&parts, &mut |column, cost| {

@@ -1,6 +1,6 @@
 //! Schedules as points of the published program, and back.
 
-use super::{Original, Parts};
+use super::{MonetParts, Original};
 use remat_instances::schedule::{BitMatrix, MonetSchedule};
 
 impl Original {
@@ -11,7 +11,7 @@ impl Original {
     }
 }
 
-impl Parts {
+impl MonetParts {
     /// As [`Original::point`].
     pub(super) fn point(&self, schedule: &MonetSchedule) -> Vec<f64> {
         let p = self;

@@ -1,6 +1,6 @@
 //! Annealing in its places: beside the root, and by turns with the tree.
 
-use super::state::{Shared, locked};
+use super::state::{SearchShared, locked};
 use crate::anneal::{
     self, Found, Landscape, Observer, POLISH_MOVES_PER_NODE, POLISH_RUNS, PolishSettings,
     Population, PortfolioSettings,
@@ -22,7 +22,7 @@ const LENGTH_WITHOUT_SCHEDULE: u64 = 4;
 /// Share from which on a retained tensor of a node's relaxation counts as retained.
 const NODE_THRESHOLD: f64 = 0.5;
 
-impl<P: Problem> Shared<'_, P> {
+impl<P: Problem> SearchShared<'_, P> {
     /// Fewer moves where one takes longer: the tree's share of the time is worth more.
     pub fn moves_per_node(&self, checkmate: u64) -> u64 {
         checkmate / P::Landscape::MOVE_WEIGHT
@@ -119,7 +119,7 @@ impl<P: Problem> Shared<'_, P> {
 }
 
 /// The annealing beside the tree.
-struct Beside<'s, 'p, P: Problem>(&'s Shared<'p, P>);
+struct Beside<'s, 'p, P: Problem>(&'s SearchShared<'p, P>);
 
 impl<P: Problem> Observer for Beside<'_, '_, P> {
     fn is_over(&self) -> bool {
@@ -133,7 +133,7 @@ impl<P: Problem> Observer for Beside<'_, '_, P> {
 
 /// The annealing beside the root: with a time limit the two help each other, and it ends when the root does.
 pub(super) struct BesideRoot<'s, 'p, P: Problem> {
-    pub shared: &'s Shared<'p, P>,
+    pub shared: &'s SearchShared<'p, P>,
     pub root_done: &'s AtomicBool,
 }
 
@@ -160,7 +160,7 @@ impl<P: Problem> Observer for BesideRoot<'_, '_, P> {
     }
 }
 
-impl<P: Problem> PrimalHeuristic<P::Program> for Shared<'_, P> {
+impl<P: Problem> PrimalHeuristic<P::Program> for SearchShared<'_, P> {
     fn run(&self, visited: Vec<Visited<P::Program>>, _: &Incumbents<P::Program>) -> u64 {
         let Some(program) = &self.program else {
             return 0;

@@ -17,7 +17,7 @@ mod state;
 
 use super::ticker;
 use super::{Listener, Outcome, Problem, Settings, SolveError};
-use state::Shared;
+use state::SearchShared;
 use std::sync::PoisonError;
 use std::time::Instant;
 
@@ -37,7 +37,7 @@ pub(super) fn run<P: Problem>(
             threads: settings.threads,
             source,
         })?;
-    let shared = Shared::new(problem, settings, listener, clock, bound);
+    let shared = SearchShared::new(problem, settings, listener, clock, bound);
     let tree = ticker::ticking(
         || shared.tick(),
         &shared.stop,

@@ -1,7 +1,7 @@
 //! The two phases of a solve.
 
 use super::annealing::{BesideRoot, FIRST_MOVES_PER_NODE};
-use super::state::{Shared, locked};
+use super::state::{SearchShared, locked};
 use crate::anneal::PortfolioSettings;
 use crate::solve::Problem;
 use crate::solve::ticker::StopOnPanic;
@@ -18,7 +18,7 @@ const ROUND_SHARE: f64 = 0.1;
 
 /// The first phase; the root, if there is a tree to search below it.
 pub(super) fn root_and_annealing<P: Problem>(
-    shared: &Shared<'_, P>,
+    shared: &SearchShared<'_, P>,
     pool: &rayon::ThreadPool,
 ) -> Option<Root<P::Program>> {
     let settings = shared.settings;
@@ -80,7 +80,10 @@ pub(super) fn root_and_annealing<P: Problem>(
 }
 
 /// Solves the root. What it cannot do leaves the combinatorial bound standing.
-fn root<P: Problem>(program: Arc<P::Program>, shared: &Shared<'_, P>) -> Option<Root<P::Program>> {
+fn root<P: Problem>(
+    program: Arc<P::Program>,
+    shared: &SearchShared<'_, P>,
+) -> Option<Root<P::Program>> {
     let settings = RootSettings {
         stop: Some(shared.stop.clone()),
         ..RootSettings::default()
@@ -103,7 +106,7 @@ fn root<P: Problem>(program: Arc<P::Program>, shared: &Shared<'_, P>) -> Option<
 /// The second phase; what proves the bound, if that is wanted.
 pub(super) fn tree<P: Problem>(
     mut root: Root<P::Program>,
-    shared: &Shared<'_, P>,
+    shared: &SearchShared<'_, P>,
 ) -> Option<TreeProof<P::Program>> {
     let settings = shared.settings;
     let of_root = settings.prove.then(|| root.proof());

@@ -15,7 +15,7 @@ const TURN_SHARE: f64 = 1.0 / 16.0;
 const OVERTIME_SHARES: [f64; 2] = [0.02, 0.5];
 
 /// What both phases share.
-pub(super) struct Shared<'a, P: Problem> {
+pub(super) struct SearchShared<'a, P: Problem> {
     pub problem: &'a P,
     pub program: Option<Arc<P::Program>>,
     pub settings: &'a Settings,
@@ -49,7 +49,7 @@ pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<'a, P: Problem> Shared<'a, P> {
+impl<'a, P: Problem> SearchShared<'a, P> {
     pub fn new(
         problem: &'a P,
         settings: &'a Settings,
@@ -57,7 +57,7 @@ impl<'a, P: Problem> Shared<'a, P> {
         clock: &'a Instant,
         bound: u64,
     ) -> Self {
-        Shared {
+        SearchShared {
             problem,
             program: problem.program(),
             settings,

@@ -4,11 +4,11 @@ use super::transformer::{
     d_model, equal_heads, ffn, first_position, heads, layers, positions, residual, seq, shape,
     vocab,
 };
-use super::{Builder, Model, dropout, flash};
+use super::{ModelBuild, ZooModel, dropout, flash};
 use crate::zoo::spec::{ParameterKind, integer, parameter};
 use crate::zoo::{Activation, ModelSpec, Network, Tensor, ZooError};
 
-pub(super) const BERT: Model = Model {
+pub(super) const BERT: ZooModel = ZooModel {
     name: "bert",
     description: "BERT, base by default (Devlin et al., NAACL 2019); large is layers=24&d_model=1024&heads=16&ffn=4096",
     own: &[
@@ -35,7 +35,7 @@ pub(super) const BERT: Model = Model {
         ),
     ],
     defaults: &[],
-    builder: Builder::Network(bert),
+    builder: ModelBuild::Network(bert),
 };
 
 fn bert(spec: &ModelSpec) -> Result<Network, ZooError> {

@@ -1,12 +1,12 @@
 //! A linear chain: the graph of the theory (Griewank and Walther, TOMS 2000; Chen et al., 2016; Jain et al., 2020).
 
-use super::{Builder, Model};
+use super::{ModelBuild, ZooModel};
 use crate::instance::{Instance, Node, NodeId};
 use crate::zoo::spec::integer;
 use crate::zoo::training::finish;
 use crate::zoo::{ModelSpec, ZooError};
 
-pub(super) const CHAIN: Model = Model {
+pub(super) const CHAIN: ZooModel = ZooModel {
     name: "chain",
     description: "linear chain of n equal layers, a loss, and their n backward nodes",
     own: &[
@@ -21,7 +21,7 @@ pub(super) const CHAIN: Model = Model {
         ),
     ],
     defaults: &[],
-    builder: Builder::Graph(chain),
+    builder: ModelBuild::Graph(chain),
 };
 
 /// Layers 0..n, the loss at no cost, then for each layer, in reverse, a node that reads the gradient from behind and

@@ -1,14 +1,14 @@
 //! DenseNet-121 (Huang et al., "Densely connected convolutional networks", CVPR 2017).
 
-use super::{Builder, Model, classes, classifier, images, size};
+use super::{ModelBuild, ZooModel, classes, classifier, images, size};
 use crate::zoo::{Convolution, ModelSpec, Network, Pooling, Tensor, ZooError};
 
-pub(super) const DENSENET121: Model = Model {
+pub(super) const DENSENET121: ZooModel = ZooModel {
     name: "densenet121",
     description: "DenseNet-121, growth 32 (Huang et al., CVPR 2017)",
     own: &[size("224"), classes("1000")],
     defaults: &[],
-    builder: Builder::Network(densenet),
+    builder: ModelBuild::Network(densenet),
 };
 
 const GROWTH: u64 = 32;

@@ -1,14 +1,14 @@
 //! FCN-8s on VGG-16 (Long, Shelhamer, Darrell, "Fully convolutional networks for semantic segmentation", CVPR 2015).
 
-use super::{Builder, Model, classes, dropout, images, size, vgg};
+use super::{ModelBuild, ZooModel, classes, dropout, images, size, vgg};
 use crate::zoo::{Convolution, ModelSpec, Network, Pooling, Tensor, ZooError};
 
-pub(super) const FCN8: Model = Model {
+pub(super) const FCN8: ZooModel = ZooModel {
     name: "fcn8",
     description: "FCN-8s with a VGG-16 backbone, sides a multiple of 32 (Long et al., CVPR 2015)",
     own: &[size("416x608"), classes("21"), dropout("true")],
     defaults: &[("batch", "8")],
-    builder: Builder::Network(fcn8),
+    builder: ModelBuild::Network(fcn8),
 };
 
 fn fcn8(spec: &ModelSpec) -> Result<Network, ZooError> {

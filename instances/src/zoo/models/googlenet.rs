@@ -1,11 +1,11 @@
 //! GoogLeNet (Szegedy et al., "Going deeper with convolutions", CVPR 2015), the batch-norm variant of torchvision and
 //! of the published profiles: no biases, 3x3 in place of 5x5 in the third branch.
 
-use super::{Builder, Model, classes, classifier, conv_norm, dropout, flatten, images, size};
+use super::{ModelBuild, ZooModel, classes, classifier, conv_norm, dropout, flatten, images, size};
 use crate::zoo::spec::{FLAG, parameter};
 use crate::zoo::{Activation, Convolution, ModelSpec, Network, Pooling, Tensor, ZooError};
 
-pub(super) const GOOGLENET: Model = Model {
+pub(super) const GOOGLENET: ZooModel = ZooModel {
     name: "googlenet",
     description: "GoogLeNet with batch norm (Szegedy et al., CVPR 2015), auxiliary heads on demand",
     own: &[
@@ -20,7 +20,7 @@ pub(super) const GOOGLENET: Model = Model {
         ),
     ],
     defaults: &[],
-    builder: Builder::Network(googlenet),
+    builder: ModelBuild::Network(googlenet),
 };
 
 /// Name, then channels of: 1x1; reduction and 3x3; reduction and second 3x3; after the pool. Table 1 of the paper.

@@ -3,11 +3,11 @@
 use super::transformer::{
     d_model, equal_heads, fused_attention, heads, layers, positions, residual, seq, shape, vocab,
 };
-use super::{Builder, Model, dropout, flash};
+use super::{ModelBuild, ZooModel, dropout, flash};
 use crate::zoo::spec::{FLAG, parameter};
 use crate::zoo::{Activation, ModelSpec, Network, Tensor, ZooError};
 
-pub(super) const GPT2: Model = Model {
+pub(super) const GPT2: ZooModel = ZooModel {
     name: "gpt2",
     description: "GPT-2, small by default (Radford et al., 2019); medium is layers=24&d_model=1024&heads=16",
     own: &[
@@ -27,7 +27,7 @@ pub(super) const GPT2: Model = Model {
         ),
     ],
     defaults: &[("batch", "8")],
-    builder: Builder::Network(gpt2),
+    builder: ModelBuild::Network(gpt2),
 };
 
 fn gpt2(spec: &ModelSpec) -> Result<Network, ZooError> {

@@ -2,11 +2,11 @@
 //! queries.
 
 use super::transformer::{d_model, ffn, heads, layers, residual, seq, shape, vocab};
-use super::{Builder, Model, flash};
+use super::{ModelBuild, ZooModel, flash};
 use crate::zoo::spec::{FLAG, integer, parameter};
 use crate::zoo::{Activation, Heads, ModelSpec, Network, Tensor, ZooError};
 
-pub(super) const LLAMA: Model = Model {
+pub(super) const LLAMA: ZooModel = ZooModel {
     name: "llama",
     description: "Llama-style decoder, Llama-2-7B by default (Touvron et al., 2023); Llama-3-8B is kv_heads=8&ffn=14336&vocab=128256",
     own: &[
@@ -31,7 +31,7 @@ pub(super) const LLAMA: Model = Model {
         ),
     ],
     defaults: &[("batch", "1"), ("dtype", "bf16"), ("device", "a100")],
-    builder: Builder::Network(llama),
+    builder: ModelBuild::Network(llama),
 };
 
 fn llama(spec: &ModelSpec) -> Result<Network, ZooError> {

@@ -1,22 +1,22 @@
 //! MobileNet v1 (Howard et al., arXiv 1704.04861, 2017) and v2 (Sandler et al., CVPR 2018), width 1.
 
-use super::{Builder, Model, classes, classifier, conv_norm, dropout, images, size};
+use super::{ModelBuild, ZooModel, classes, classifier, conv_norm, dropout, images, size};
 use crate::zoo::{Activation, Convolution, ModelSpec, Network, Tensor, ZooError};
 
-pub(super) const V1: Model = Model {
+pub(super) const V1: ZooModel = ZooModel {
     name: "mobilenet_v1",
     description: "MobileNet v1, width 1 (Howard et al., 2017)",
     own: &[size("224"), classes("1000"), dropout("false")],
     defaults: &[],
-    builder: Builder::Network(v1),
+    builder: ModelBuild::Network(v1),
 };
 
-pub(super) const V2: Model = Model {
+pub(super) const V2: ZooModel = ZooModel {
     name: "mobilenet_v2",
     description: "MobileNet v2, width 1 (Sandler et al., CVPR 2018)",
     own: &[size("224"), classes("1000"), dropout("true")],
     defaults: &[],
-    builder: Builder::Network(v2),
+    builder: ModelBuild::Network(v2),
 };
 
 /// Convolution without bias, batch norm, activation, all under one name.

@@ -21,7 +21,7 @@ use super::{Activation, Convolution, ModelSpec, Network, Tensor, ZooError};
 use crate::instance::Instance;
 
 /// How a model becomes a graph.
-pub(super) enum Builder {
+pub(super) enum ModelBuild {
     /// A forward network, differentiated by the zoo.
     Network(fn(&ModelSpec) -> Result<Network, ZooError>),
     /// A graph that is no network.
@@ -29,21 +29,21 @@ pub(super) enum Builder {
 }
 
 /// A model of the zoo.
-pub(super) struct Model {
+pub(super) struct ZooModel {
     pub name: &'static str,
     pub description: &'static str,
     /// Parameters of its own.
     pub own: &'static [ParameterInfo],
     /// Defaults of common parameters that differ.
     pub defaults: &'static [(&'static str, &'static str)],
-    pub builder: Builder,
+    pub builder: ModelBuild,
 }
 
-impl Model {
+impl ZooModel {
     /// Its own parameters, then the common ones (networks only).
     pub fn parameters(&self) -> Vec<ParameterInfo> {
         let mut parameters = self.own.to_vec();
-        if matches!(self.builder, Builder::Network(_)) {
+        if matches!(self.builder, ModelBuild::Network(_)) {
             for common in COMMON {
                 let mut common = common.clone();
                 if let Some((_, default)) =
@@ -59,7 +59,7 @@ impl Model {
 }
 
 /// All models, in the order they are listed to users.
-pub(super) static MODELS: &[Model] = &[
+pub(super) static MODELS: &[ZooModel] = &[
     vgg::VGG16,
     vgg::VGG19,
     resnet::RESNET18,

@@ -1,12 +1,12 @@
 //! ResNet (He et al., "Deep residual learning for image recognition", CVPR 2016), with the stride of a bottleneck in
 //! its 3x3 convolution as in the published profiles and in torchvision (often called v1.5).
 
-use super::{Builder, Model, classes, classifier, images, size};
+use super::{ModelBuild, ZooModel, classes, classifier, images, size};
 use crate::zoo::{Convolution, ModelSpec, Network, Pooling, Tensor, ZooError};
 
 macro_rules! resnet {
     ($name:ident, $text:literal, $title:literal, $bottleneck:expr, $depths:expr) => {
-        pub(super) const $name: Model = Model {
+        pub(super) const $name: ZooModel = ZooModel {
             name: $text,
             description: concat!(
                 $title,
@@ -14,7 +14,7 @@ macro_rules! resnet {
             ),
             own: &[size("224"), classes("1000")],
             defaults: &[],
-            builder: Builder::Network(|spec| resnet(spec, $bottleneck, $depths)),
+            builder: ModelBuild::Network(|spec| resnet(spec, $bottleneck, $depths)),
         };
     };
 }

@@ -1,10 +1,10 @@
 //! SegNet (Badrinarayanan, Kendall, Cipolla, TPAMI 2017).
 
-use super::{Builder, Model, classes, images, size, vgg};
+use super::{ModelBuild, ZooModel, classes, images, size, vgg};
 use crate::zoo::spec::{ParameterKind, parameter};
 use crate::zoo::{Convolution, ModelSpec, Network, Pooling, ZooError};
 
-pub(super) const SEGNET: Model = Model {
+pub(super) const SEGNET: ZooModel = ZooModel {
     name: "segnet",
     description: "SegNet: VGG-16 encoder with batch norm and its mirror (Badrinarayanan et al., TPAMI 2017)",
     own: &[
@@ -18,7 +18,7 @@ pub(super) const SEGNET: Model = Model {
         ),
     ],
     defaults: &[("batch", "8")],
-    builder: Builder::Network(segnet),
+    builder: ModelBuild::Network(segnet),
 };
 
 /// Channels of the decoder's convolutions, from the bottom; the very last one gives the classes.

@@ -1,10 +1,10 @@
 //! U-Net (Ronneberger, Fischer, Brox, MICCAI 2015), padded and with batch norm.
 
-use super::{Builder, Model, classes, images, size};
+use super::{ModelBuild, ZooModel, classes, images, size};
 use crate::zoo::spec::{ParameterKind, parameter};
 use crate::zoo::{Convolution, ModelSpec, Network, Pooling, Tensor, ZooError};
 
-pub(super) const UNET: Model = Model {
+pub(super) const UNET: ZooModel = ZooModel {
     name: "unet",
     description: "U-Net, padded, with batch norm (Ronneberger et al., MICCAI 2015)",
     own: &[
@@ -18,7 +18,7 @@ pub(super) const UNET: Model = Model {
         ),
     ],
     defaults: &[("batch", "8")],
-    builder: Builder::Network(unet),
+    builder: ModelBuild::Network(unet),
 };
 
 /// Two convolutions with batch norm and ReLU.

@@ -1,11 +1,11 @@
 //! 3D U-Net (Cicek et al., "3D U-Net: learning dense volumetric segmentation from sparse annotation", MICCAI 2016),
 //! padded.
 
-use super::{Builder, Model, classes};
+use super::{ModelBuild, ZooModel, classes};
 use crate::zoo::spec::{ParameterKind, integer, parameter};
 use crate::zoo::{Convolution, ModelSpec, Network, Pooling, Tensor, ZooError};
 
-pub(super) const UNET3D: Model = Model {
+pub(super) const UNET3D: ZooModel = ZooModel {
     name: "unet3d",
     description: "3D U-Net, padded, with batch norm (Cicek et al., MICCAI 2016)",
     own: &[
@@ -19,7 +19,7 @@ pub(super) const UNET3D: Model = Model {
         classes("3"),
     ],
     defaults: &[("batch", "2")],
-    builder: Builder::Network(unet3d),
+    builder: ModelBuild::Network(unet3d),
 };
 
 fn unit(net: &mut Network, at: &str, k: u64, x: Tensor, channels: u64) -> Result<Tensor, ZooError> {

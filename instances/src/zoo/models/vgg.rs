@@ -1,22 +1,22 @@
 //! VGG (Simonyan and Zisserman, "Very deep convolutional networks for large-scale image recognition", ICLR 2015).
 
-use super::{Builder, Model, classes, dropout, flatten, images, size};
+use super::{ModelBuild, ZooModel, classes, dropout, flatten, images, size};
 use crate::zoo::{Convolution, ModelSpec, Network, Pooling, Tensor, ZooError};
 
-pub(super) const VGG16: Model = Model {
+pub(super) const VGG16: ZooModel = ZooModel {
     name: "vgg16",
     description: "VGG-16, configuration D, without batch norm (Simonyan and Zisserman, ICLR 2015)",
     own: &[size("224"), classes("1000"), dropout("true")],
     defaults: &[],
-    builder: Builder::Network(|spec| vgg(spec, [2, 2, 3, 3, 3])),
+    builder: ModelBuild::Network(|spec| vgg(spec, [2, 2, 3, 3, 3])),
 };
 
-pub(super) const VGG19: Model = Model {
+pub(super) const VGG19: ZooModel = ZooModel {
     name: "vgg19",
     description: "VGG-19, configuration E, without batch norm (Simonyan and Zisserman, ICLR 2015)",
     own: &[size("224"), classes("1000"), dropout("true")],
     defaults: &[],
-    builder: Builder::Network(|spec| vgg(spec, [2, 2, 4, 4, 4])),
+    builder: ModelBuild::Network(|spec| vgg(spec, [2, 2, 4, 4, 4])),
 };
 
 /// Channels of the five blocks.

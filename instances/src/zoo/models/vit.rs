@@ -4,11 +4,11 @@ use super::transformer::{
     check_heads, d_model, equal_heads, ffn, first_position, fused_attention, heads, layers,
     residual,
 };
-use super::{Builder, Model, classes, dropout, flash, images, size};
+use super::{ModelBuild, ZooModel, classes, dropout, flash, images, size};
 use crate::zoo::spec::integer;
 use crate::zoo::{Activation, Convolution, ModelSpec, Network, Tensor, ZooError};
 
-pub(super) const VIT: Model = Model {
+pub(super) const VIT: ZooModel = ZooModel {
     name: "vit",
     description: "Vision transformer, B/16 by default (Dosovitskiy et al., ICLR 2021); L/16 is layers=24&d_model=1024&heads=16&ffn=4096",
     own: &[
@@ -23,7 +23,7 @@ pub(super) const VIT: Model = Model {
         flash("flash"),
     ],
     defaults: &[],
-    builder: Builder::Network(vit),
+    builder: ModelBuild::Network(vit),
 };
 
 fn vit(spec: &ModelSpec) -> Result<Network, ZooError> {

@@ -161,12 +161,12 @@ fn fraction(value: BigInt, modulus: &BigInt, limit: &BigInt) -> Option<(BigInt, 
 
 #[cfg(test)]
 mod tests {
-    use super::super::modular::Entry;
+    use super::super::modular::EquationEntry;
     use super::*;
 
     fn eliminated(system: &System) -> Elimination {
         let equations = system.equations.iter().map(|row| {
-            let entry = |(var, c): &(usize, BigInt)| Entry {
+            let entry = |(var, c): &(usize, BigInt)| EquationEntry {
                 var: *var as u32,
                 value: c.to_string().parse().unwrap(),
                 residue: residue(c, 0),

@@ -14,11 +14,11 @@ mod dyadic;
 mod lifting;
 mod modular;
 
-use super::bound::{Open, least, priced, reduced_cost};
+use super::bound::{OpenSides, least, priced, reduced_cost};
 use crate::model::{Model, Sense};
 use dyadic::Dyadic;
 use lifting::{Rationals, System};
-use modular::{Elimination, Entry};
+use modular::{Elimination, EquationEntry};
 use num_bigint::BigInt;
 use std::collections::BTreeSet;
 
@@ -103,7 +103,7 @@ impl<'a> Moved<'a> {
         }
     }
 
-    fn least(&self) -> Result<f64, Open> {
+    fn least(&self) -> Result<f64, OpenSides> {
         least(self.model, |i| self.multiplier(i), |j| self.reduced_cost(j))
     }
 
@@ -171,7 +171,7 @@ impl<'a> Moved<'a> {
             let equation = model.row_lower[i].is_finite() && model.row_upper[i].is_finite();
             (equation || self.y[i] != 0.0) && !fixed.contains(&i)
         };
-        let entry = |(i, v): (usize, f64)| Entry {
+        let entry = |(i, v): (usize, f64)| EquationEntry {
             var: i as u32,
             value: v,
             residue: Dyadic::new(v).residue(),

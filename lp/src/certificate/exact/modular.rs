@@ -53,7 +53,7 @@ pub(super) fn residue(mantissa: &BigInt, exponent: i64) -> u64 {
 
 /// One entry of an equation: its variable, its value, its residue.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
+pub(super) struct EquationEntry {
     pub var: u32,
     pub value: f64,
     pub residue: u64,
@@ -78,7 +78,7 @@ pub(super) struct Elimination {
 
 impl Elimination {
     /// Eliminates; equations that depend on others are left out. None if it takes more than `work` operations.
-    pub fn new(mut equations: Vec<Vec<Entry>>, vars: usize, mut work: u64) -> Option<Self> {
+    pub fn new(mut equations: Vec<Vec<EquationEntry>>, vars: usize, mut work: u64) -> Option<Self> {
         let mut holders: Vec<Vec<u32>> = vec![Vec::new(); vars];
         for (e, entries) in equations.iter_mut().enumerate() {
             entries.retain(|x| x.residue != 0);
@@ -116,7 +116,7 @@ impl Elimination {
                     let change = mul(factor, x.residue);
                     match place[x.var as usize] {
                         usize::MAX => {
-                            target.push(Entry {
+                            target.push(EquationEntry {
                                 var: x.var,
                                 value: -ratio * x.value,
                                 residue: sub(0, change),
@@ -199,9 +199,9 @@ impl Elimination {
 }
 
 /// The variable held by the fewest equations among those with large enough an entry.
-fn choose(entries: &[Entry], holders: &[Vec<u32>]) -> Entry {
+fn choose(entries: &[EquationEntry], holders: &[Vec<u32>]) -> EquationEntry {
     let largest = entries.iter().fold(0.0f64, |a, x| a.max(x.value.abs()));
-    let large = |x: &&Entry| x.value.abs() >= THRESHOLD * largest;
+    let large = |x: &&EquationEntry| x.value.abs() >= THRESHOLD * largest;
     *entries
         .iter()
         .filter(large)
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn dependent_equations_are_left_out() {
-        let entry = |var: u32, v: i64| Entry {
+        let entry = |var: u32, v: i64| EquationEntry {
             var,
             value: v as f64,
             residue: residue(&BigInt::from(v), 0),

@@ -5,12 +5,12 @@ use super::pseudocost::score;
 use crate::mip::domain::{BoundChange, Domain};
 use crate::mip::relaxation::{Relaxation, Relaxed};
 use crate::mip::tree::Branched;
-use crate::mip::worker::{Child, Shared, Worker};
+use crate::mip::worker::{Child, RoundShared, Worker};
 use rayon::prelude::*;
 use remat_lp::{ColId, ModelError, Solution};
 
 /// What came of choosing a column.
-pub(crate) enum Choice {
+pub(crate) enum ColumnChoice {
     Split(Vec<Child>),
     /// Both sides of a column are closed.
     Infeasible,
@@ -20,7 +20,7 @@ pub(crate) enum Choice {
 
 /// What is known of one side of a branching.
 #[derive(Clone, Copy)]
-enum Side {
+enum BranchSide {
     /// Open, with this gain of the objective.
     Open(f64),
     Closed,
@@ -34,12 +34,12 @@ impl Worker {
     /// Chooses a column to branch on.
     pub(crate) fn choose(
         &mut self,
-        shared: &Shared,
+        shared: &RoundShared,
         s: &Solution,
         fractional: &[usize],
         bound: f64,
         depth: u32,
-    ) -> Result<Choice, ModelError> {
+    ) -> Result<ColumnChoice, ModelError> {
         let mut candidates: Vec<(f64, usize)> = fractional
             .iter()
             .map(|&j| {
@@ -58,7 +58,7 @@ impl Worker {
         let snapshot = self.relax.snapshot();
         let average = self.node_iterations / self.node_solves.max(1);
         let limit = (4 * average).clamp(50, 2_000);
-        let mut ahead: Vec<(usize, Side, Side)> = Vec::new();
+        let mut ahead: Vec<(usize, BranchSide, BranchSide)> = Vec::new();
         for (place, &(guess, j)) in candidates.iter().enumerate() {
             let known = self.pseudo.reliability(j);
             let try_it = known < reliability
@@ -80,7 +80,7 @@ impl Worker {
                         ahead = self.probe_ahead(shared, s, &next, limit)?;
                     }
                     let found = ahead.iter().find(|a| a.0 == j);
-                    found.map_or((Side::Unknown, Side::Unknown), |a| (a.1, a.2))
+                    found.map_or((BranchSide::Unknown, BranchSide::Unknown), |a| (a.1, a.2))
                 } else {
                     let before = self.relax.iterations();
                     let mut probe = Probe {
@@ -98,33 +98,35 @@ impl Worker {
                 };
                 self.report.strong += 2;
                 match (down, up) {
-                    (Side::Closed, Side::Closed) => return Ok(Choice::Infeasible),
-                    (Side::Closed, _) => {
+                    (BranchSide::Closed, BranchSide::Closed) => {
+                        return Ok(ColumnChoice::Infeasible);
+                    }
+                    (BranchSide::Closed, _) => {
                         let mark = self.domain.mark();
                         self.domain
                             .tighten_lower(&shared.problem, j, v.floor() + 1.0);
                         self.keep_bounds(mark);
-                        return Ok(Choice::Tightened);
+                        return Ok(ColumnChoice::Tightened);
                     }
-                    (_, Side::Closed) => {
+                    (_, BranchSide::Closed) => {
                         let mark = self.domain.mark();
                         self.domain.tighten_upper(&shared.problem, j, v.floor());
                         self.keep_bounds(mark);
-                        return Ok(Choice::Tightened);
+                        return Ok(ColumnChoice::Tightened);
                     }
                     _ => {}
                 }
                 let f = v - v.floor();
                 let (pd, pu) = self.pseudo.gains(j, v);
                 let d = match down {
-                    Side::Open(gain) => {
+                    BranchSide::Open(gain) => {
                         self.learn(j, false, gain / f.max(1e-6));
                         gain
                     }
                     _ => pd,
                 };
                 let u = match up {
-                    Side::Open(gain) => {
+                    BranchSide::Open(gain) => {
                         self.learn(j, true, gain / (1.0 - f).max(1e-6));
                         gain
                     }
@@ -142,9 +144,9 @@ impl Worker {
             }
         }
         let Some((_, j)) = best else {
-            return Ok(Choice::Infeasible);
+            return Ok(ColumnChoice::Infeasible);
         };
-        Ok(Choice::Split(self.children(s, fractional, j, bound)))
+        Ok(ColumnChoice::Split(self.children(s, fractional, j, bound)))
     }
 
     /// The two children of branching on a column, the more promising first.
@@ -192,11 +194,11 @@ impl Worker {
     /// on the others nor on the number of threads.
     fn probe_ahead(
         &mut self,
-        shared: &Shared,
+        shared: &RoundShared,
         s: &Solution,
         columns: &[usize],
         limit: u64,
-    ) -> Result<Vec<(usize, Side, Side)>, ModelError> {
+    ) -> Result<Vec<(usize, BranchSide, BranchSide)>, ModelError> {
         let before = (self.relax.iterations(), self.ticks());
         let probe = |&j: &usize| -> Result<_, ModelError> {
             let (mut relax, mut domain) = (self.relax.clone(), self.domain.clone());
@@ -245,11 +247,11 @@ impl Probe<'_> {
     /// Solves one side of a branching; the linear program keeps the bounds of before, not the basis.
     fn side(
         &mut self,
-        shared: &Shared,
+        shared: &RoundShared,
         j: usize,
         s: &Solution,
         up: bool,
-    ) -> Result<Side, ModelError> {
+    ) -> Result<BranchSide, ModelError> {
         let p = shared.problem.as_ref();
         let v = s.x[j];
         let mark = self.domain.mark();
@@ -264,7 +266,7 @@ impl Probe<'_> {
         );
         if self.domain.infeasible || (shared.settings.propagation && !self.domain.propagate(p)) {
             self.domain.undo(mark);
-            return Ok(Side::Closed);
+            return Ok(BranchSide::Closed);
         }
         self.relax
             .set_col(j, self.domain.lower[j], self.domain.upper[j])?;
@@ -273,9 +275,9 @@ impl Probe<'_> {
         self.relax
             .set_col(j, self.domain.lower[j], self.domain.upper[j])?;
         Ok(match result {
-            Relaxed::Infeasible | Relaxed::Cutoff => Side::Closed,
-            Relaxed::Solved(t, _) => Side::Open((t.objective - s.objective).max(0.0)),
-            Relaxed::Unbounded | Relaxed::Failed => Side::Unknown,
+            Relaxed::Infeasible | Relaxed::Cutoff => BranchSide::Closed,
+            Relaxed::Solved(t, _) => BranchSide::Open((t.objective - s.objective).max(0.0)),
+            Relaxed::Unbounded | Relaxed::Failed => BranchSide::Unknown,
         })
     }
 }

@@ -2,7 +2,7 @@
 //! eliminate those that are left (Marchand & Wolsey 2001). All in doubles: what comes out are multipliers, and any will do.
 
 use super::cuts::nearer;
-use super::tree::Tree;
+use super::tree::CertifiedTree;
 use num_traits::ToPrimitive;
 use remat_lp::{ColId, RowId, Solution};
 
@@ -15,7 +15,7 @@ const LONG: usize = 500;
 
 /// Which continuous columns a path goes on with: in a flow balance, arcs into the nodes so far or out of them.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Arcs {
+enum DerivedArcs {
     Any,
     In,
     Out,
@@ -34,7 +34,7 @@ struct Distance {
 }
 
 pub(super) struct Aggregation<'a> {
-    tree: &'a Tree<'a>,
+    tree: &'a CertifiedTree<'a>,
     solution: &'a Solution,
     cols: Vec<Option<Distance>>,
     rows: Vec<Option<Distance>>,
@@ -43,7 +43,7 @@ pub(super) struct Aggregation<'a> {
 }
 
 impl<'a> Aggregation<'a> {
-    pub fn new(tree: &'a Tree<'a>, s: &'a Solution, thorough: bool) -> Self {
+    pub fn new(tree: &'a CertifiedTree<'a>, s: &'a Solution, thorough: bool) -> Self {
         let distance = |lower, upper, at: f64, integer| {
             let (side, sign) = nearer(lower, upper, at)?;
             let (bound, sign) = (side.value.to_f64()?, f64::from(sign));
@@ -84,7 +84,7 @@ impl<'a> Aggregation<'a> {
             if self.tree.rows[start].entries.len() > LONG {
                 continue;
             }
-            let kinds = [Arcs::Any, Arcs::In, Arcs::Out];
+            let kinds = [DerivedArcs::Any, DerivedArcs::In, DerivedArcs::Out];
             for arcs in kinds.into_iter().take(if self.thorough { 3 } else { 1 }) {
                 self.path(start, arcs, &mut out);
             }
@@ -94,13 +94,13 @@ impl<'a> Aggregation<'a> {
         out.into_iter().map(|e| e.1).collect()
     }
 
-    fn path(&self, start: usize, arcs: Arcs, out: &mut Vec<(f64, Sum)>) {
+    fn path(&self, start: usize, arcs: DerivedArcs, out: &mut Vec<(f64, Sum)>) {
         let mut rows = vec![(start, 1.0)];
         for length in 1..=LENGTH {
             let sum = self.sum(&rows);
             let (with_bounds, left) = self.substituted(&rows, &sum);
             // The start alone is the same for all kinds of paths.
-            if length > 1 || arcs == Arcs::Any {
+            if length > 1 || arcs == DerivedArcs::Any {
                 let same = with_bounds.len() == rows.len();
                 for y in [&with_bounds, &rows].into_iter().skip(usize::from(same)) {
                     if let Some((e, d)) = self.best_divisor(y) {
@@ -112,9 +112,9 @@ impl<'a> Aggregation<'a> {
             let mut deepest: Vec<(f64, usize, f64)> = (sum.iter())
                 .filter(|e| !self.tree.m.integer[e.0] && self.depth(e.0) > 1e-6)
                 .filter(|e| match arcs {
-                    Arcs::Any => left.contains(e),
-                    Arcs::In => e.1 > 0.0,
-                    Arcs::Out => e.1 < 0.0,
+                    DerivedArcs::Any => left.contains(e),
+                    DerivedArcs::In => e.1 > 0.0,
+                    DerivedArcs::Out => e.1 < 0.0,
                 })
                 .map(|&(j, v)| (self.depth(j), j, v))
                 .collect();

@@ -2,8 +2,8 @@
 //! the tree by much where other rows are multiples of them (`x <= 1000 y`), and what has no bound at all would make all
 //! of a reduced cost's noise count.
 
-use super::Sense;
-use super::tree::{Side, Tree};
+use super::ConstraintSense;
+use super::tree::{ActiveBound, CertifiedTree};
 use crate::mip::exact::{Rational, one, shortened};
 use num_traits::Signed;
 use remat_lp::ModelError;
@@ -15,7 +15,7 @@ const LONG: usize = 60;
 /// Significant bits of a continuous column's bound.
 const BITS: u64 = 48;
 
-impl Tree<'_> {
+impl CertifiedTree<'_> {
     /// Rounds the bounds of integer columns, and takes from the rows what they imply.
     pub(super) fn tighten_bounds(&mut self) -> Result<(), ModelError> {
         self.round_bounds();
@@ -39,14 +39,16 @@ impl Tree<'_> {
             {
                 s.value = s.value.ceil();
                 let part = [(s.line, one())];
-                s.line = (self.proof).combine(Sense::AtLeast, &s.value, &form, &part, true);
+                s.line =
+                    (self.proof).combine(ConstraintSense::AtLeast, &s.value, &form, &part, true);
             }
             if let Some(s) = &mut self.upper[j]
                 && !s.value.is_integer()
             {
                 s.value = s.value.floor();
                 let part = [(s.line, one())];
-                s.line = (self.proof).combine(Sense::AtMost, &s.value, &form, &part, true);
+                s.line =
+                    (self.proof).combine(ConstraintSense::AtMost, &s.value, &form, &part, true);
             }
         }
     }
@@ -81,11 +83,15 @@ impl Tree<'_> {
                         continue;
                     }
                     moved = true;
-                    let sense = if up { Sense::AtMost } else { Sense::AtLeast };
+                    let sense = if up {
+                        ConstraintSense::AtMost
+                    } else {
+                        ConstraintSense::AtLeast
+                    };
                     let form = format!("1 {j} 1");
                     let line = self.proof.combine(sense, &value, &form, &parts, round);
                     let of = if up { &mut self.upper } else { &mut self.lower };
-                    of[*j] = Some(Side { value, line });
+                    of[*j] = Some(ActiveBound { value, line });
                 }
             }
         }
@@ -119,7 +125,7 @@ impl Tree<'_> {
         col: usize,
         a: &Rational,
         up: bool,
-        side: &Side,
+        side: &ActiveBound,
     ) -> Option<(Rational, Vec<(usize, Rational)>)> {
         let mut value = &side.value / a;
         let mut parts = vec![(side.line, one() / a)];

@@ -1,7 +1,7 @@
 //! Where a proof's tree branches: reliability branching (Achterberg, Koch & Martin 2005) on the relaxation in doubles. What
 //! it finds needs no proof: a wrong guess makes the tree larger, nothing else.
 
-use super::tree::Tree;
+use super::tree::CertifiedTree;
 use crate::mip::branching::pseudocost::{Observation, score};
 use crate::mip::exact::{Rational, decimal, one};
 use remat_lp::{Bounds, ColId, Limits, LpOutcome, ModelError, Solution};
@@ -13,7 +13,7 @@ const LOOKAHEAD: u32 = 8;
 /// Simplex iterations of a probe.
 const ITERATIONS: u64 = 100;
 
-impl Tree<'_> {
+impl CertifiedTree<'_> {
     /// The column to branch on and the largest value of its lower side.
     pub(super) fn choose(
         &mut self,

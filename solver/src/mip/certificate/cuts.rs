@@ -7,8 +7,8 @@
 //! rounded up at will, the sums take up the rest; so numbers stay short, however many cuts rest on one another.
 
 use super::aggregation::Aggregation;
-use super::tree::{Row, Side, Tree};
-use super::{Sense, entries};
+use super::tree::{ActiveBound, CertifiedTree, RelaxationRow};
+use super::{ConstraintSense, entries};
 use crate::mip::exact::{Rational, nearby, one, shortened};
 use num_traits::{Signed, ToPrimitive, Zero};
 use remat_lp::{Bounds, ColId, Limits, LpOutcome, ModelError, NewRow, RowId, Solution, VarStatus};
@@ -33,12 +33,12 @@ const FRACTION: f64 = 0.02;
 const STEEPNESS: f64 = 1e7;
 
 /// A distance `sign (form - value) >= 0`, `form` a column or a row, stated by a line.
-struct Term {
+struct DistanceTerm {
     column: bool,
     index: usize,
     sign: i32,
     /// `None` for an integer column with an integer coefficient, which stands for itself.
-    side: Option<Side>,
+    side: Option<ActiveBound>,
     /// Coefficients in the identity, in the split, in the cut.
     a: Rational,
     pi: Rational,
@@ -68,11 +68,11 @@ fn signed(sign: i32, v: &Rational) -> Rational {
 
 /// The nearer one of two sides that are there, and the sign of the distance to it.
 pub(super) fn nearer<'a>(
-    lower: &'a Option<Side>,
-    upper: &'a Option<Side>,
+    lower: &'a Option<ActiveBound>,
+    upper: &'a Option<ActiveBound>,
     at: f64,
-) -> Option<(&'a Side, i32)> {
-    let distance = |s: &Option<Side>| {
+) -> Option<(&'a ActiveBound, i32)> {
+    let distance = |s: &Option<ActiveBound>| {
         let value = s.as_ref().and_then(|s| s.value.to_f64());
         value.map_or(f64::INFINITY, |v| (at - v).abs())
     };
@@ -91,7 +91,7 @@ fn nonzero(sum: BTreeMap<usize, Rational>) -> Vec<(usize, Rational)> {
     sum.into_iter().filter(|(_, v)| !v.is_zero()).collect()
 }
 
-impl Tree<'_> {
+impl CertifiedTree<'_> {
     /// Adds cuts to the relaxation until they gain nothing; those that are slack in the end are taken out again.
     pub(super) fn strengthen(&mut self) -> Result<(), ModelError> {
         let mut reference: Option<(f64, usize)> = None;
@@ -237,11 +237,11 @@ impl Tree<'_> {
     }
 
     /// The terms of the identity that multipliers of the rows make, and its right-hand side.
-    fn identity(&self, s: &Solution, y: &[(usize, f64)]) -> Option<(Vec<Term>, Rational)> {
+    fn identity(&self, s: &Solution, y: &[(usize, f64)]) -> Option<(Vec<DistanceTerm>, Rational)> {
         let mut rhs = Rational::zero();
         let mut alpha: BTreeMap<usize, Rational> = BTreeMap::new();
         let mut terms = Vec::new();
-        let term = |column, index, sign, side, a: Rational| Term {
+        let term = |column, index, sign, side, a: Rational| DistanceTerm {
             column,
             index,
             sign,
@@ -273,7 +273,7 @@ impl Tree<'_> {
     }
 
     /// The form of a term.
-    fn form(&self, t: &Term) -> impl Iterator<Item = (usize, Rational)> {
+    fn form(&self, t: &DistanceTerm) -> impl Iterator<Item = (usize, Rational)> {
         let row: &[(usize, Rational)] = if t.column {
             &[]
         } else {
@@ -283,7 +283,7 @@ impl Tree<'_> {
         row.iter().cloned().chain(own)
     }
 
-    fn is_integer(&self, t: &Term) -> bool {
+    fn is_integer(&self, t: &DistanceTerm) -> bool {
         if t.column {
             return self.m.integer[t.index];
         }
@@ -292,8 +292,8 @@ impl Tree<'_> {
                 .all(|(j, a)| self.m.integer[*j] && a.is_integer())
     }
 
-    fn is_equation(&self, t: &Term) -> bool {
-        let same = |r: &Row| match (&r.lower, &r.upper) {
+    fn is_equation(&self, t: &DistanceTerm) -> bool {
+        let same = |r: &RelaxationRow| match (&r.lower, &r.upper) {
             (Some(l), Some(u)) => l.line == u.line,
             _ => false,
         };
@@ -410,16 +410,20 @@ impl Tree<'_> {
         let (form, split) = (text(&cut.form), text(&cut.split));
         let [first, second] = cut.parts.map(nonzero);
         let above = &cut.below + one();
-        let low = self.proof.assume(Sense::AtMost, &cut.below, &split);
+        let low = self
+            .proof
+            .assume(ConstraintSense::AtMost, &cut.below, &split);
         let mut parts = first;
         parts.push((low, -cut.factor));
-        let with_low = (self.proof).combine(Sense::AtLeast, &cut.side, &form, &parts, false);
-        let high = self.proof.assume(Sense::AtLeast, &above, &split);
+        let with_low =
+            (self.proof).combine(ConstraintSense::AtLeast, &cut.side, &form, &parts, false);
+        let high = self.proof.assume(ConstraintSense::AtLeast, &above, &split);
         let mut parts = second;
         parts.push((high, one()));
-        let with_high = (self.proof).combine(Sense::AtLeast, &cut.side, &form, &parts, false);
+        let with_high =
+            (self.proof).combine(ConstraintSense::AtLeast, &cut.side, &form, &parts, false);
         let line = self.proof.unsplit(
-            Sense::AtLeast,
+            ConstraintSense::AtLeast,
             &cut.side,
             &form,
             (with_low, low),
@@ -430,9 +434,9 @@ impl Tree<'_> {
             Bounds::new(lower, f64::INFINITY),
             cut.row.iter().map(|&(j, a)| (ColId(j as u32), a)),
         )])?;
-        self.rows.push(Row {
+        self.rows.push(RelaxationRow {
             entries: cut.form,
-            lower: Some(Side {
+            lower: Some(ActiveBound {
                 value: cut.side,
                 line,
             }),

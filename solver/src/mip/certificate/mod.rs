@@ -23,29 +23,29 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use proof::Proof;
+use proof::Derivation;
 
 /// Direction of a constraint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sense {
+pub(crate) enum ConstraintSense {
     AtLeast,
     AtMost,
     Equal,
 }
 
-impl Sense {
+impl ConstraintSense {
     fn letter(self) -> char {
         match self {
-            Sense::AtLeast => 'G',
-            Sense::AtMost => 'L',
-            Sense::Equal => 'E',
+            ConstraintSense::AtLeast => 'G',
+            ConstraintSense::AtMost => 'L',
+            ConstraintSense::Equal => 'E',
         }
     }
 }
 
 /// Positions of a row's or column's sides among the constraints.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Sides {
+pub(crate) struct SidePositions {
     pub lower: Option<usize>,
     pub upper: Option<usize>,
 }
@@ -168,7 +168,7 @@ pub(crate) fn write(
         let value = exact.cost.iter().zip(x).map(|(c, x)| c * x).sum();
         tree::Goal::new(&exact, value, gaps)
     });
-    let mut proof = Proof::new(&exact);
+    let mut proof = Derivation::new(&exact);
     let constraints = proof.constraints();
     let end = tree::prove(model, &exact, goal.as_ref(), &mut proof, stop);
     end.map_err(|problem| fail(path, format!("no proof: {problem}")))?;

@@ -2,8 +2,8 @@
 //! other side becomes a bound that rests on its assumption, so that more bounds, cuts and the whole tree may build on it;
 //! the splits are put together in the end.
 
-use super::Sense;
-use super::tree::{Side, Tree};
+use super::ConstraintSense;
+use super::tree::{ActiveBound, CertifiedTree};
 use crate::mip::exact::{Rational, decimal, one};
 use num_traits::ToPrimitive;
 use remat_lp::{ColId, Limits, LpOutcome, ModelError, Solution};
@@ -23,7 +23,7 @@ pub(super) struct Closed {
     open: usize,
 }
 
-impl Tree<'_> {
+impl CertifiedTree<'_> {
     /// Bounds, cuts and probes in turn, until nothing more is closed.
     pub(super) fn prepare(&mut self) -> Result<Vec<Closed>, ModelError> {
         let mut closed = Vec::new();
@@ -61,7 +61,7 @@ impl Tree<'_> {
         let mut sides: Vec<(f64, usize, bool)> = Vec::new();
         for j in (0..s.x.len()).filter(|&j| self.m.integer[j]) {
             let v = s.x[j];
-            let number = |b: &Option<Side>| b.as_ref().and_then(|b| b.value.to_f64());
+            let number = |b: &Option<ActiveBound>| b.as_ref().and_then(|b| b.value.to_f64());
             let f = (v - v.round()).abs();
             if f > 1e-6 {
                 sides.extend([(f, j, false), (f, j, true)]);
@@ -137,12 +137,12 @@ impl Tree<'_> {
         }
         let form = format!("1 {j} 1");
         let (sense, value, against, other) = if up {
-            (Sense::AtLeast, high, Sense::AtMost, low)
+            (ConstraintSense::AtLeast, high, ConstraintSense::AtMost, low)
         } else {
-            (Sense::AtMost, low, Sense::AtLeast, high)
+            (ConstraintSense::AtMost, low, ConstraintSense::AtLeast, high)
         };
         let assumed = self.proof.assume(sense, &value, &form);
-        let before = self.bound_mut(j, !up).replace(Side {
+        let before = self.bound_mut(j, !up).replace(ActiveBound {
             value,
             line: assumed,
         });
@@ -152,7 +152,7 @@ impl Tree<'_> {
             return Ok(None);
         };
         let open = self.proof.assume(against, &other, &form);
-        *self.bound_mut(j, up) = Some(Side {
+        *self.bound_mut(j, up) = Some(ActiveBound {
             value: other,
             line: open,
         });

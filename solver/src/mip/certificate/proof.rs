@@ -1,29 +1,29 @@
 //! The constraints of a proof: those of the model, then derived ones, each with the text of its line.
 
-use super::{ExactModel, Sense, Sides, entries};
+use super::{ConstraintSense, ExactModel, SidePositions, entries};
 use crate::mip::exact::Rational;
 use std::collections::BTreeSet;
 
 /// A constraint of the proof.
-pub(crate) struct Line {
+pub(crate) struct DerivedConstraint {
     pub text: String,
     /// The assumptions it rests on.
     pub assumes: BTreeSet<usize>,
 }
 
 /// The lines so far, and where the model's constraints are.
-pub(crate) struct Proof {
-    pub lines: Vec<Line>,
+pub(crate) struct Derivation {
+    pub lines: Vec<DerivedConstraint>,
     /// How many of the model's constraints are bounds.
     pub bounds: usize,
-    pub rows: Vec<Sides>,
-    pub cols: Vec<Sides>,
+    pub rows: Vec<SidePositions>,
+    pub cols: Vec<SidePositions>,
 }
 
-impl Proof {
+impl Derivation {
     /// The constraints of a model: rows, then bounds; ranged ones twice.
-    pub fn new(m: &ExactModel) -> Proof {
-        let mut p = Proof {
+    pub fn new(m: &ExactModel) -> Derivation {
+        let mut p = Derivation {
             lines: Vec::new(),
             bounds: 0,
             rows: Vec::new(),
@@ -43,7 +43,7 @@ impl Proof {
         p
     }
 
-    /// Lines so far: right after [`Proof::new`] those of the model.
+    /// Lines so far: right after [`Derivation::new`] those of the model.
     pub fn constraints(&self) -> usize {
         self.lines.len()
     }
@@ -53,28 +53,28 @@ impl Proof {
         name: &str,
         (lower, upper): &(Option<Rational>, Option<Rational>),
         text: &str,
-    ) -> Sides {
-        let mut sides = Sides::default();
+    ) -> SidePositions {
+        let mut sides = SidePositions::default();
         if let (Some(l), Some(u)) = (lower, upper)
             && l == u
         {
-            let at = self.given(name, Sense::Equal, l, text);
-            return Sides {
+            let at = self.given(name, ConstraintSense::Equal, l, text);
+            return SidePositions {
                 lower: Some(at),
                 upper: Some(at),
             };
         }
         if let Some(l) = lower {
-            sides.lower = Some(self.given(&format!("{name}l"), Sense::AtLeast, l, text));
+            sides.lower = Some(self.given(&format!("{name}l"), ConstraintSense::AtLeast, l, text));
         }
         if let Some(u) = upper {
-            sides.upper = Some(self.given(&format!("{name}u"), Sense::AtMost, u, text));
+            sides.upper = Some(self.given(&format!("{name}u"), ConstraintSense::AtMost, u, text));
         }
         sides
     }
 
-    fn given(&mut self, name: &str, sense: Sense, side: &Rational, text: &str) -> usize {
-        self.lines.push(Line {
+    fn given(&mut self, name: &str, sense: ConstraintSense, side: &Rational, text: &str) -> usize {
+        self.lines.push(DerivedConstraint {
             text: format!("{name} {} {side} {text}", sense.letter()),
             assumes: BTreeSet::new(),
         });
@@ -84,14 +84,14 @@ impl Proof {
     /// Adds a derived line: `form sense side`, by a reason.
     fn derive(
         &mut self,
-        sense: Sense,
+        sense: ConstraintSense,
         side: &Rational,
         form: &str,
         reason: &str,
         assumes: BTreeSet<usize>,
     ) -> usize {
         let k = self.lines.len();
-        self.lines.push(Line {
+        self.lines.push(DerivedConstraint {
             text: format!("d{k} {} {side} {form} {{ {reason} }} -1", sense.letter()),
             assumes,
         });
@@ -99,7 +99,7 @@ impl Proof {
     }
 
     /// `form <= value` or `form >= value`, for the sake of argument.
-    pub fn assume(&mut self, sense: Sense, value: &Rational, form: &str) -> usize {
+    pub fn assume(&mut self, sense: ConstraintSense, value: &Rational, form: &str) -> usize {
         let own = BTreeSet::from([self.lines.len()]);
         self.derive(sense, value, form, "asm", own)
     }
@@ -107,7 +107,7 @@ impl Proof {
     /// What a sum of constraints with multipliers gives, rounded up if `round`.
     pub fn combine(
         &mut self,
-        sense: Sense,
+        sense: ConstraintSense,
         side: &Rational,
         form: &str,
         parts: &[(usize, Rational)],
@@ -125,7 +125,7 @@ impl Proof {
     /// What holds in both of two cases that leave no third: (constraint, its assumption) twice.
     pub fn unsplit(
         &mut self,
-        sense: Sense,
+        sense: ConstraintSense,
         side: &Rational,
         form: &str,
         a: (usize, usize),

@@ -1,7 +1,7 @@
 //! The tree of a proof, depth first.
 
-use super::proof::Proof;
-use super::{ExactModel, Sense, Sides, entries};
+use super::proof::Derivation;
+use super::{ConstraintSense, ExactModel, SidePositions, entries};
 use crate::mip::branching::pseudocost::{Observation, PseudoCosts};
 use crate::mip::exact::{Rational, binary, ceiling, common_step, one};
 use num_traits::{Signed, ToPrimitive, Zero};
@@ -59,26 +59,26 @@ impl Goal {
 
 /// A bound that is in force, and the line that says so.
 #[derive(Clone)]
-pub(super) struct Side {
+pub(super) struct ActiveBound {
     pub value: Rational,
     pub line: usize,
 }
 
 /// A row of the relaxation: one of the model's, or a cut.
-pub(super) struct Row {
+pub(super) struct RelaxationRow {
     pub entries: Vec<(usize, Rational)>,
-    pub lower: Option<Side>,
-    pub upper: Option<Side>,
+    pub lower: Option<ActiveBound>,
+    pub upper: Option<ActiveBound>,
 }
 
-pub(super) struct Tree<'a> {
+pub(super) struct CertifiedTree<'a> {
     pub m: &'a ExactModel,
     goal: Option<&'a Goal>,
-    pub proof: &'a mut Proof,
+    pub proof: &'a mut Derivation,
     pub lp: Solver,
-    pub rows: Vec<Row>,
-    pub lower: Vec<Option<Side>>,
-    pub upper: Vec<Option<Side>>,
+    pub rows: Vec<RelaxationRow>,
+    pub lower: Vec<Option<ActiveBound>>,
+    pub upper: Vec<Option<ActiveBound>>,
     pub pseudo: PseudoCosts,
     /// Value that the floating-point bound has to reach.
     pub cutoff: f64,
@@ -105,7 +105,7 @@ pub(super) fn prove(
     model: &Model,
     m: &ExactModel,
     goal: Option<&Goal>,
-    proof: &mut Proof,
+    proof: &mut Derivation,
     stop: Arc<AtomicBool>,
 ) -> Result<(), String> {
     let constraints = proof.constraints();
@@ -131,9 +131,9 @@ pub(super) fn prove(
             .collect();
         let form = entries(nonzero.iter().map(|(j, c)| (*j, c)));
         let (sense, sign) = if m.maximise {
-            (Sense::AtMost, -one())
+            (ConstraintSense::AtMost, -one())
         } else {
-            (Sense::AtLeast, one())
+            (ConstraintSense::AtLeast, one())
         };
         let part = (last, &sign * goal.scale());
         let bound = &sign * &goal.bound;
@@ -147,7 +147,7 @@ fn attempt(
     model: &Model,
     m: &ExactModel,
     goal: Option<&Goal>,
-    proof: &mut Proof,
+    proof: &mut Derivation,
     stop: &Arc<AtomicBool>,
     plain: bool,
 ) -> Result<Option<usize>, ModelError> {
@@ -163,9 +163,9 @@ fn attempt(
         least.to_f64().unwrap_or(f64::INFINITY) + offset
     });
     type Values = (Option<Rational>, Option<Rational>);
-    let with = |(lower, upper): &Values, lines: &Sides| {
+    let with = |(lower, upper): &Values, lines: &SidePositions| {
         let side = |value: &Option<Rational>, line: Option<usize>| {
-            Some(Side {
+            Some(ActiveBound {
                 value: value.clone()?,
                 line: line?,
             })
@@ -178,7 +178,7 @@ fn attempt(
     let rows = (m.rows.iter().zip(&m.row_sides).zip(&proof.rows))
         .map(|((entries, values), lines)| {
             let (lower, upper) = with(values, lines);
-            Row {
+            RelaxationRow {
                 entries: entries.clone(),
                 lower,
                 upper,
@@ -186,7 +186,7 @@ fn attempt(
         })
         .collect();
     let proof_lines = proof.constraints() + PLAIN_LINES;
-    let mut tree = Tree {
+    let mut tree = CertifiedTree {
         m,
         goal,
         proof,
@@ -204,7 +204,7 @@ fn attempt(
     Ok(last.map(|last| tree.finish(closed, last)))
 }
 
-impl Tree<'_> {
+impl CertifiedTree<'_> {
     /// Proves the node with the bounds in force; `None` if that is beyond the duals.
     fn node(
         &mut self,
@@ -275,9 +275,13 @@ impl Tree<'_> {
         // The side with more to lose first: it may do without its assumption.
         for (k, up) in [false, true].into_iter().enumerate() {
             let value = if up { &at + one() } else { at.clone() };
-            let sense = if up { Sense::AtLeast } else { Sense::AtMost };
+            let sense = if up {
+                ConstraintSense::AtLeast
+            } else {
+                ConstraintSense::AtMost
+            };
             let line = self.proof.assume(sense, &value, &format!("1 {j} 1"));
-            let side = Side { value, line };
+            let side = ActiveBound { value, line };
             let before = self.bound_mut(j, !up).replace(side);
             self.sync(j)?;
             if let Some(s) = &solution {
@@ -327,11 +331,11 @@ impl Tree<'_> {
             Some(g) => (&g.bound / g.scale(), g.form.clone()),
             None => (one(), "0".to_string()),
         };
-        (self.proof).unsplit(Sense::AtLeast, &side, &form, a, b)
+        (self.proof).unsplit(ConstraintSense::AtLeast, &side, &form, a, b)
     }
 
     /// The lower or upper bound of a column.
-    pub(super) fn bound_mut(&mut self, j: usize, upper: bool) -> &mut Option<Side> {
+    pub(super) fn bound_mut(&mut self, j: usize, upper: bool) -> &mut Option<ActiveBound> {
         if upper {
             &mut self.upper[j]
         } else {
@@ -341,8 +345,9 @@ impl Tree<'_> {
 
     /// The relaxation's bounds of a column, as they are in force.
     pub(super) fn sync(&mut self, j: usize) -> Result<(), ModelError> {
-        let number =
-            |s: &Option<Side>, none: f64| s.as_ref().and_then(|s| s.value.to_f64()).unwrap_or(none);
+        let number = |s: &Option<ActiveBound>, none: f64| {
+            s.as_ref().and_then(|s| s.value.to_f64()).unwrap_or(none)
+        };
         let bounds = Bounds::new(
             number(&self.lower[j], f64::NEG_INFINITY),
             number(&self.upper[j], f64::INFINITY),
@@ -427,7 +432,13 @@ impl Tree<'_> {
             for p in &mut parts {
                 p.1 *= &scale;
             }
-            return Some((self.proof).combine(Sense::AtLeast, &one(), "0", &parts, false));
+            return Some((self.proof).combine(
+                ConstraintSense::AtLeast,
+                &one(),
+                "0",
+                &parts,
+                false,
+            ));
         }
         let goal = self.goal?;
         let side = &goal.bound / goal.scale();
@@ -442,6 +453,6 @@ impl Tree<'_> {
         if reached < side {
             return None;
         }
-        Some((self.proof).combine(Sense::AtLeast, &side, &goal.form, &parts, round))
+        Some((self.proof).combine(ConstraintSense::AtLeast, &side, &goal.form, &parts, round))
     }
 }

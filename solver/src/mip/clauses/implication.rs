@@ -14,12 +14,12 @@ use std::collections::BTreeSet;
 const MOST_STEPS: usize = 400;
 
 /// Positions on the trail, at most one for each bound.
-struct Cut<'a> {
+struct ImplicationCut<'a> {
     domain: &'a Domain,
     positions: BTreeSet<u32>,
 }
 
-impl Cut<'_> {
+impl ImplicationCut<'_> {
     /// Adds a position; of two changes of a bound the later one implies the earlier.
     fn add(&mut self, at: u32) {
         if self.positions.contains(&at) {
@@ -215,7 +215,7 @@ pub(crate) fn first_uip(
     longest: usize,
 ) -> Option<Vec<Literal>> {
     let level = d.last_level();
-    let mut cut = Cut {
+    let mut cut = ImplicationCut {
         domain: d,
         positions: BTreeSet::new(),
     };

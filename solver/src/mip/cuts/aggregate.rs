@@ -2,7 +2,7 @@
 //! another row, up to a few times (Marchand & Wolsey 2001).
 
 use super::mir;
-use super::shift::{Base, Substitution};
+use super::shift::{Base, BoundSubstitution};
 use super::{Context, Cut};
 use crate::mip::implications::Implication;
 use crate::mip::problem::Problem;
@@ -249,7 +249,7 @@ fn path(
         if arcs == Arcs::In || used.len() > 1 {
             for sign in [1.0, -1.0] {
                 let base = acc.base(&slacks, rhs, sign);
-                found |= mir::separate(c, &base, &Substitution::ALL, out);
+                found |= mir::separate(c, &base, &BoundSubstitution::ALL, out);
             }
         }
         if (found && used.len() > 1) || used.len() >= MOST_ROWS {

@@ -5,12 +5,12 @@ use super::{Context, Cut};
 use crate::mip::cliques::{Literal, column, is_complement, value};
 
 /// Rows of bits.
-struct Graph {
+struct ConflictGraph {
     words: usize,
     bits: Vec<u64>,
 }
 
-impl Graph {
+impl ConflictGraph {
     fn row(&self, k: usize) -> &[u64] {
         &self.bits[k * self.words..(k + 1) * self.words]
     }
@@ -23,8 +23,8 @@ impl Graph {
 
 const MOST_LITERALS: usize = 2_000;
 
-struct Search<'a> {
-    graph: &'a Graph,
+struct CliqueSearch<'a> {
+    graph: &'a ConflictGraph,
     weight: &'a [f64],
     best: Vec<usize>,
     best_weight: f64,
@@ -32,7 +32,7 @@ struct Search<'a> {
     work: usize,
 }
 
-impl Search<'_> {
+impl CliqueSearch<'_> {
     /// Extends the current clique by the candidates, heaviest first.
     fn extend(&mut self, weight: f64, candidates: &[usize]) {
         if weight > self.best_weight + 1e-9 {
@@ -86,7 +86,7 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
         place[l as usize] = k as u32;
     }
     let words = n.div_ceil(64);
-    let mut graph = Graph {
+    let mut graph = ConflictGraph {
         words,
         bits: vec![0; words * n],
     };
@@ -124,7 +124,7 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
             .filter(|&o| row[o / 64] >> (o % 64) & 1 == 1)
             .collect();
         work = work.saturating_sub(n / 8 + candidates.len());
-        let mut search = Search {
+        let mut search = CliqueSearch {
             graph: &graph,
             weight: &weight,
             best: Vec::new(),

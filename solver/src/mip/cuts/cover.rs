@@ -26,7 +26,7 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
     }
 }
 
-struct Item {
+struct CoverItem {
     col: u32,
     weight: f64,
     /// Value of the (complemented) binary.
@@ -34,7 +34,7 @@ struct Item {
     complemented: bool,
 }
 
-impl Item {
+impl CoverItem {
     fn literal(&self) -> Literal {
         literal(self.col, self.complemented)
     }
@@ -44,7 +44,7 @@ impl Item {
 const MOST_CLIQUES: usize = 10_000;
 
 fn knapsack(c: &Context<'_>, row: usize, sign: f64, side: f64) -> Option<Cut> {
-    let mut items: Vec<Item> = Vec::new();
+    let mut items: Vec<CoverItem> = Vec::new();
     let mut capacity = side;
     let x = &c.solution.x;
     let mut fractional = false;
@@ -56,7 +56,7 @@ fn knapsack(c: &Context<'_>, row: usize, sign: f64, side: f64) -> Option<Cut> {
             if a < 0.0 {
                 capacity -= a;
             }
-            items.push(Item {
+            items.push(CoverItem {
                 col: j as u32,
                 weight: a.abs(),
                 value: if a > 0.0 { x[j] } else { 1.0 - x[j] },
@@ -85,7 +85,7 @@ fn knapsack(c: &Context<'_>, row: usize, sign: f64, side: f64) -> Option<Cut> {
 
 /// The items in groups of which at most one is chosen, heaviest first: greedily from the cliques, those first that hold
 /// most of the point.
-fn groups(c: &Context<'_>, items: &[Item]) -> Vec<Vec<usize>> {
+fn groups(c: &Context<'_>, items: &[CoverItem]) -> Vec<Vec<usize>> {
     let table = &c.tables.cliques;
     let mut place: HashMap<Literal, usize> = HashMap::with_capacity(items.len());
     let mut cliques: Vec<u32> = Vec::new();
@@ -138,7 +138,11 @@ struct Part<'a> {
 }
 
 /// A minimal cover, greedily by what the point wants most per weight.
-fn cover<'a>(items: &[Item], groups: &'a [Vec<usize>], capacity: f64) -> Option<Vec<Part<'a>>> {
+fn cover<'a>(
+    items: &[CoverItem],
+    groups: &'a [Vec<usize>],
+    capacity: f64,
+) -> Option<Vec<Part<'a>>> {
     let rank = |p: &Part<'_>| (1.0 - p.value).max(0.0) / p.weight.max(1e-9);
     let mut parts: Vec<Part<'a>> = groups
         .iter()
@@ -187,7 +191,7 @@ fn cover<'a>(items: &[Item], groups: &'a [Vec<usize>], capacity: f64) -> Option<
 }
 
 /// The inequality of a cover, lifted.
-fn lifted(c: &Context<'_>, items: &[Item], cover: &[Part<'_>]) -> Option<Cut> {
+fn lifted(c: &Context<'_>, items: &[CoverItem], cover: &[Part<'_>]) -> Option<Cut> {
     let mut heavy: Vec<f64> = cover.iter().map(|p| p.weight).collect();
     heavy.sort_by(|a, b| b.total_cmp(a));
     let mut sum = 0.0;

@@ -1,7 +1,7 @@
 //! Gomory mixed-integer cuts (Gomory 1960), as mixed-integer rounding of rows of the simplex tableau.
 
 use super::mir;
-use super::shift::{Base, Substitution};
+use super::shift::{Base, BoundSubstitution};
 use super::{Context, Cut};
 use crate::mip::problem::Problem;
 use remat_lp::{RowId, Solution, VarStatus};
@@ -60,7 +60,12 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
             .filter(|&k| dense[k as usize] != 0.0)
             .map(|k| (k, dense[k as usize]))
             .collect();
-        mir::separate(c, &base, &[Substitution::Tighter, Substitution::Never], out);
+        mir::separate(
+            c,
+            &base,
+            &[BoundSubstitution::Tighter, BoundSubstitution::Never],
+            out,
+        );
         let mut opposite = base;
         opposite.rhs = -opposite.rhs;
         for e in &mut opposite.entries {
@@ -72,7 +77,7 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
         mir::separate(
             c,
             &opposite,
-            &[Substitution::Tighter, Substitution::Never],
+            &[BoundSubstitution::Tighter, BoundSubstitution::Never],
             out,
         );
     }

@@ -1,6 +1,6 @@
 //! Complemented mixed-integer rounding of one inequality (Marchand & Wolsey 2001).
 
-use super::shift::{self, Base, Shifted, Substitution, Term};
+use super::shift::{self, Base, BoundSubstitution, Shifted, ShiftedTerm};
 use super::{Context, Cut, mixed_cover};
 
 /// The largest integer not above a number of moderate size: without a call, this is the innermost loop of separation.
@@ -18,7 +18,7 @@ fn fractional(v: f64) -> f64 {
 pub(crate) fn separate(
     c: &Context<'_>,
     base: &Base,
-    substitutions: &[Substitution],
+    substitutions: &[BoundSubstitution],
     out: &mut Vec<Cut>,
 ) -> bool {
     let mut found = false;
@@ -28,7 +28,7 @@ pub(crate) fn separate(
         };
         found |= separate_shifted(c, base, &shifted, out);
         // Where no variable bound came in, the others would be the same.
-        if shifted.ties == 0 && substitutions.get(k + 1) == Some(&Substitution::Tighter) {
+        if shifted.ties == 0 && substitutions.get(k + 1) == Some(&BoundSubstitution::Tighter) {
             if shifted.substituted == 0 {
                 break;
             }
@@ -86,7 +86,7 @@ fn rounding(c: &Context<'_>, base: &Base, shifted: &Shifted) -> Option<Cut> {
     let inside: Vec<usize> = (0..terms.len())
         .filter(|&k| terms[k].value > 1e-9)
         .collect();
-    let mut active: Vec<Term> = inside.iter().map(|&k| terms[k]).collect();
+    let mut active: Vec<ShiftedTerm> = inside.iter().map(|&k| terms[k]).collect();
     let mut best: Option<(f64, f64)> = None;
     for &d in &divisors {
         if let Some(e) = efficacy(&active, rhs, d)
@@ -115,7 +115,7 @@ fn rounding(c: &Context<'_>, base: &Base, shifted: &Shifted) -> Option<Cut> {
         })
         .collect();
     order.sort_by(|&a, &b| {
-        let off = |t: &Term| (t.value - t.range / 2.0).abs();
+        let off = |t: &ShiftedTerm| (t.value - t.range / 2.0).abs();
         off(&active[a]).total_cmp(&off(&active[b]))
     });
     for k in order.into_iter().take(20) {
@@ -162,7 +162,7 @@ fn rounded(a: f64, f0: f64) -> f64 {
 }
 
 /// Violation over norm of the rounded inequality in shifted space; `None` if the right side has no useful fraction.
-fn efficacy(terms: &[Term], rhs: f64, divisor: f64) -> Option<f64> {
+fn efficacy(terms: &[ShiftedTerm], rhs: f64, divisor: f64) -> Option<f64> {
     let f0 = fractional(rhs / divisor);
     if !(0.02..=0.98).contains(&f0) || divisor < 1e-6 || (rhs / divisor).abs() > 1e12 {
         return None;

@@ -2,10 +2,10 @@
 //! a single continuous variable*). With variable bounds substituted these are lifted flow covers (Gu, Nemhauser &
 //! Savelsbergh 1999).
 
-use super::shift::{self, Base, Shifted, Term};
+use super::shift::{self, Base, Shifted, ShiftedTerm};
 use super::{Context, Cut};
 
-fn is_binary(t: &Term) -> bool {
+fn is_binary(t: &ShiftedTerm) -> bool {
     t.integer && !t.slack && t.range == 1.0
 }
 
@@ -73,7 +73,13 @@ pub(crate) fn separate(c: &Context<'_>, base: &Base, shifted: &Shifted) -> Optio
 }
 
 /// `sum_C min(a, excess) z + sum_others phi(a) z - s <= sum_C min(a, excess) - excess`.
-fn lift(c: &Context<'_>, base: &Base, terms: &[Term], cover: &[usize], excess: f64) -> Option<Cut> {
+fn lift(
+    c: &Context<'_>,
+    base: &Base,
+    terms: &[ShiftedTerm],
+    cover: &[usize],
+    excess: f64,
+) -> Option<Cut> {
     let mut large: Vec<f64> = cover
         .iter()
         .map(|&k| terms[k].coef)

@@ -34,7 +34,7 @@ pub(crate) enum Shift {
 
 /// A nonnegative variable of the shifted inequality.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Term {
+pub(crate) struct ShiftedTerm {
     /// Column, or position in `slacks` if `slack`.
     pub id: u32,
     pub slack: bool,
@@ -45,7 +45,7 @@ pub(crate) struct Term {
     pub shift: Shift,
 }
 
-impl Term {
+impl ShiftedTerm {
     /// Counts an integer column from its other bound; `rhs` is the side of the row it is in.
     pub fn complement(&mut self, rhs: &mut f64) {
         *rhs -= self.coef * self.range;
@@ -61,7 +61,7 @@ impl Term {
 
 /// `sum coef * variable = rhs` over nonnegative variables.
 pub(crate) struct Shifted {
-    pub terms: Vec<Term>,
+    pub terms: Vec<ShiftedTerm>,
     pub rhs: f64,
     /// Columns replaced by variable bounds, and those of them with a bound that is as tight.
     pub substituted: usize,
@@ -70,7 +70,7 @@ pub(crate) struct Shifted {
 
 /// Which variable bounds stand in for bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Substitution {
+pub(crate) enum BoundSubstitution {
     Never,
     /// Where they are tighter than the bound.
     Tighter,
@@ -78,20 +78,24 @@ pub(crate) enum Substitution {
     Always,
 }
 
-impl Substitution {
-    pub const ALL: [Substitution; 3] = [
-        Substitution::Always,
-        Substitution::Tighter,
-        Substitution::Never,
+impl BoundSubstitution {
+    pub const ALL: [BoundSubstitution; 3] = [
+        BoundSubstitution::Always,
+        BoundSubstitution::Tighter,
+        BoundSubstitution::Never,
     ];
 }
 
 /// Shifts every column to its nearest bound or variable bound.
-pub(crate) fn shift(c: &Context<'_>, base: &Base, substitution: Substitution) -> Option<Shifted> {
+pub(crate) fn shift(
+    c: &Context<'_>,
+    base: &Base,
+    substitution: BoundSubstitution,
+) -> Option<Shifted> {
     let x = &c.solution.x;
     let mut rhs = base.rhs;
     let (mut substituted, mut ties) = (0, 0);
-    let mut terms: Vec<Term> = Vec::new();
+    let mut terms: Vec<ShiftedTerm> = Vec::new();
     // Continuous columns first: a variable bound changes the coefficient of its integer column.
     let mut integer: Vec<(u32, f64)> = Vec::new();
     for &(j, a) in &base.entries {
@@ -117,8 +121,8 @@ pub(crate) fn shift(c: &Context<'_>, base: &Base, substitution: Substitution) ->
         };
         let simple = to_l.min(to_u);
         let mut distance = simple;
-        if substitution != Substitution::Never {
-            let tie = if substitution == Substitution::Always {
+        if substitution != BoundSubstitution::Never {
+            let tie = if substitution == BoundSubstitution::Always {
                 1e-9
             } else {
                 -1e-6
@@ -181,7 +185,7 @@ pub(crate) fn shift(c: &Context<'_>, base: &Base, substitution: Substitution) ->
                 a
             }
         };
-        terms.push(Term {
+        terms.push(ShiftedTerm {
             id: j,
             slack: false,
             coef,
@@ -224,7 +228,7 @@ pub(crate) fn shift(c: &Context<'_>, base: &Base, substitution: Substitution) ->
             rhs -= a * u;
             (Shift::Upper, -a)
         };
-        terms.push(Term {
+        terms.push(ShiftedTerm {
             id: j,
             slack: false,
             coef,
@@ -242,7 +246,7 @@ pub(crate) fn shift(c: &Context<'_>, base: &Base, substitution: Substitution) ->
         } else {
             activity - b.lower
         };
-        terms.push(Term {
+        terms.push(ShiftedTerm {
             id: k as u32,
             slack: true,
             coef: factor,
@@ -267,7 +271,7 @@ pub(crate) fn shift(c: &Context<'_>, base: &Base, substitution: Substitution) ->
 pub(crate) fn unshift(
     c: &Context<'_>,
     base: &Base,
-    terms: &[Term],
+    terms: &[ShiftedTerm],
     coefficients: &[f64],
     side: f64,
 ) -> Option<Cut> {

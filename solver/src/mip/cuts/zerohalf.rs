@@ -2,7 +2,7 @@
 //! (Caprara & Fischetti 1996; the row elimination of Koster, Zymolka & Kutschka 2009 with a small limit).
 
 use super::mir;
-use super::shift::{Base, Substitution};
+use super::shift::{Base, BoundSubstitution};
 use super::{Context, Cut};
 use remat_lp::RowId;
 
@@ -164,5 +164,5 @@ fn round(c: &Context<'_>, r: &Parity, out: &mut Vec<Cut>) {
             _ => base.entries.push((j, v)),
         }
     }
-    mir::separate(c, &base, &[Substitution::Never], out);
+    mir::separate(c, &base, &[BoundSubstitution::Never], out);
 }

@@ -1,7 +1,7 @@
 //! Propagation of bounds through rows and clauses.
 //!
-//! Activity based (Savelsbergh 1994; Achterberg 2007, section 7.1): a row whose least activity leaves little room
-//! tightens its columns.
+//! Activity based (Savelsbergh 1994; Achterberg 2007, section 7.1): a row whose least activity leaves
+//! little room tightens its columns.
 
 use super::{Contradiction, Domain, Reason};
 use crate::mip::problem::Problem;

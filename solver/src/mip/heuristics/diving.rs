@@ -3,7 +3,7 @@
 
 use crate::mip::domain::BoundChange;
 use crate::mip::relaxation::Relaxed;
-use crate::mip::worker::{Shared, Worker};
+use crate::mip::worker::{RoundShared, Worker};
 use remat_lp::{ModelError, Solution};
 
 /// How a dive chooses its next column.
@@ -39,7 +39,7 @@ impl Worker {
     /// Dives if it is time and budget allows.
     pub(crate) fn dives(
         &mut self,
-        shared: &Shared,
+        shared: &RoundShared,
         s: &Solution,
         depth: u32,
     ) -> Result<(), ModelError> {
@@ -69,7 +69,7 @@ impl Worker {
         Ok(())
     }
 
-    fn dive(&mut self, shared: &Shared, s: &Solution, rule: Rule) -> Result<(), ModelError> {
+    fn dive(&mut self, shared: &RoundShared, s: &Solution, rule: Rule) -> Result<(), ModelError> {
         let snapshot = self.relax.snapshot();
         let mark = self.domain.mark();
         let end = self.dive_down(shared, s.x.clone(), rule);
@@ -81,7 +81,7 @@ impl Worker {
 
     fn dive_down(
         &mut self,
-        shared: &Shared,
+        shared: &RoundShared,
         mut x: Vec<f64>,
         rule: Rule,
     ) -> Result<(), ModelError> {
@@ -163,7 +163,7 @@ impl Worker {
     }
 
     /// Rank (small is soon) and direction of a column.
-    fn preference(&self, shared: &Shared, rule: Rule, j: usize, v: f64) -> (f64, bool) {
+    fn preference(&self, shared: &RoundShared, rule: Rule, j: usize, v: f64) -> (f64, bool) {
         let f = v - v.floor();
         let (down, up) = shared.locks[j];
         let nearest = (f.min(1.0 - f), f > 0.5);

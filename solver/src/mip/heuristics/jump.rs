@@ -3,11 +3,11 @@
 //! *Feasibility Jump*; weights as in Thornton 2005).
 
 use crate::mip::problem::Problem;
-use crate::mip::worker::{Shared, Worker};
+use crate::mip::worker::{RoundShared, Worker};
 use remat_lp::ModelError;
 use remat_lp::random::SplitMix64;
 
-struct Walk<'a> {
+struct JumpWalk<'a> {
     p: &'a Problem,
     lower: &'a [f64],
     upper: &'a [f64],
@@ -26,7 +26,7 @@ fn violation(a: f64, l: f64, u: f64) -> f64 {
 
 const NOWHERE: u32 = u32::MAX;
 
-impl Walk<'_> {
+impl JumpWalk<'_> {
     fn row_violation(&self, i: usize, activity: f64) -> f64 {
         let (l, u) = (self.p.row_lower[i], self.p.row_upper[i]);
         let v = violation(activity, l, u);
@@ -108,14 +108,14 @@ impl Worker {
     /// Walks from the rounded point given until every row holds or the ticks are spent.
     pub(crate) fn jump(
         &mut self,
-        shared: &Shared,
+        shared: &RoundShared,
         start: &[f64],
         budget: u64,
         seed: u64,
     ) -> Result<bool, ModelError> {
         let p = shared.problem.clone();
         let (lower, upper) = (self.domain.lower.clone(), self.domain.upper.clone());
-        let mut walk = Walk {
+        let mut walk = JumpWalk {
             p: &p,
             lower: &lower,
             upper: &upper,

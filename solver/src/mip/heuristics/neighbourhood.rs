@@ -11,22 +11,22 @@ use crate::mip::problem::{Problem, Sparse};
 use crate::mip::root::RootData;
 use crate::mip::settings::{Limits, Settings};
 use crate::mip::solver::Solver;
-use crate::mip::worker::{Incumbent, Shared};
+use crate::mip::worker::{Incumbent, RoundShared};
 use remat_lp::random::SplitMix64;
 use std::sync::Arc;
 
 /// What came of it.
-pub(crate) struct Found {
+pub(crate) struct NeighbourhoodFound {
     pub x: Option<Vec<f64>>,
     pub name: &'static str,
     pub ticks: u64,
     pub iterations: u64,
-    pub verdict: Verdict,
+    pub verdict: NeighbourhoodVerdict,
 }
 
 /// What the search learns from a restricted program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum NeighbourhoodVerdict {
     /// It had a solution better than all.
     Better,
     /// It was searched to its end with next to no work.
@@ -40,7 +40,7 @@ pub(crate) enum Verdict {
 
 /// How a program is restricted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum Restriction {
     Rens,
     ReducedCost,
     Rins,
@@ -49,30 +49,35 @@ enum Kind {
     LocalBranching,
 }
 
-impl Kind {
+impl Restriction {
     fn name(self) -> &'static str {
         match self {
-            Kind::Rens => "RENS",
-            Kind::ReducedCost => "reduced costs",
-            Kind::Rins => "RINS",
-            Kind::Crossover => "crossover",
-            Kind::Mutation => "mutation",
-            Kind::LocalBranching => "local branching",
+            Restriction::Rens => "RENS",
+            Restriction::ReducedCost => "reduced costs",
+            Restriction::Rins => "RINS",
+            Restriction::Crossover => "crossover",
+            Restriction::Mutation => "mutation",
+            Restriction::LocalBranching => "local branching",
         }
     }
 }
 
-const WITHOUT_INCUMBENT: [Kind; 2] = [Kind::Rens, Kind::ReducedCost];
+const WITHOUT_INCUMBENT: [Restriction; 2] = [Restriction::Rens, Restriction::ReducedCost];
 /// Around a solution far from the bound there is little to find.
-const WITH_POOR_INCUMBENT: [Kind; 4] = [Kind::Rens, Kind::ReducedCost, Kind::Rins, Kind::Mutation];
-const WITH_INCUMBENT: [Kind; 7] = [
-    Kind::Rins,
-    Kind::Crossover,
-    Kind::Mutation,
-    Kind::Rins,
-    Kind::LocalBranching,
-    Kind::Rens,
-    Kind::ReducedCost,
+const WITH_POOR_INCUMBENT: [Restriction; 4] = [
+    Restriction::Rens,
+    Restriction::ReducedCost,
+    Restriction::Rins,
+    Restriction::Mutation,
+];
+const WITH_INCUMBENT: [Restriction; 7] = [
+    Restriction::Rins,
+    Restriction::Crossover,
+    Restriction::Mutation,
+    Restriction::Rins,
+    Restriction::LocalBranching,
+    Restriction::Rens,
+    Restriction::ReducedCost,
 ];
 
 /// Restricted programs within restricted programs: where feasibility is hard, the innermost small ones find it.
@@ -95,9 +100,9 @@ pub(crate) struct Around {
 }
 
 /// Runs the neighbourhood whose turn it is.
-pub(crate) fn run(shared: &Shared, around: &Around) -> Result<Found, SolveError> {
+pub(crate) fn run(shared: &RoundShared, around: &Around) -> Result<NeighbourhoodFound, SolveError> {
     let (turn, ticks) = (around.turn, around.ticks);
-    let kinds: &[Kind] = match &shared.incumbent {
+    let kinds: &[Restriction] = match &shared.incumbent {
         None => &WITHOUT_INCUMBENT,
         Some(i) if i.objective - shared.lower_bound > 0.02 * i.objective.abs() => {
             &WITH_POOR_INCUMBENT
@@ -110,12 +115,12 @@ pub(crate) fn run(shared: &Shared, around: &Around) -> Result<Found, SolveError>
     p.lower.copy_from_slice(&shared.lower);
     p.upper.copy_from_slice(&shared.upper);
     let Some(spent) = restrict(shared, around, kind, &mut p) else {
-        return Ok(Found {
+        return Ok(NeighbourhoodFound {
             x: None,
             name,
             ticks: p.num_cols() as u64,
             iterations: 0,
-            verdict: Verdict::Right,
+            verdict: NeighbourhoodVerdict::Right,
         });
     };
     // A small part of the gap would not be worth the work: at least a hundredth of what is left.
@@ -154,17 +159,17 @@ pub(crate) fn run(shared: &Shared, around: &Around) -> Result<Found, SolveError>
         SolveStatus::Infeasible | SolveStatus::Optimal
     );
     let verdict = if result.solution.is_some() {
-        Verdict::Better
+        NeighbourhoodVerdict::Better
     } else if !exhausted {
-        Verdict::TooLarge
+        NeighbourhoodVerdict::TooLarge
     } else if result.info.ticks < ticks / 20 {
-        Verdict::FarTooSmall
+        NeighbourhoodVerdict::FarTooSmall
     } else if result.info.ticks < ticks / 2 {
-        Verdict::TooSmall
+        NeighbourhoodVerdict::TooSmall
     } else {
-        Verdict::Right
+        NeighbourhoodVerdict::Right
     };
-    Ok(Found {
+    Ok(NeighbourhoodFound {
         x: result.solution.map(|s| s.x),
         name,
         ticks: result.info.ticks + spent,
@@ -174,7 +179,12 @@ pub(crate) fn run(shared: &Shared, around: &Around) -> Result<Found, SolveError>
 }
 
 /// Fixes columns of the program, propagating in between; `None` if too few are left fixed, else the ticks used.
-fn restrict(shared: &Shared, around: &Around, kind: Kind, p: &mut Problem) -> Option<u64> {
+fn restrict(
+    shared: &RoundShared,
+    around: &Around,
+    kind: Restriction,
+    p: &mut Problem,
+) -> Option<u64> {
     let turn = around.turn;
     let n = p.num_cols();
     let incumbent = shared.incumbent.as_ref().map(|i| i.x.as_slice());
@@ -185,7 +195,7 @@ fn restrict(shared: &Shared, around: &Around, kind: Kind, p: &mut Problem) -> Op
         root
     };
     let mut random = SplitMix64::new(shared.settings.seed ^ turn.wrapping_mul(0x9e37_79b9));
-    if kind == Kind::LocalBranching {
+    if kind == Restriction::LocalBranching {
         return near(p, incumbent?).then_some(n as u64);
     }
     // (rank, tie, column, value): columns in the order in which they are fixed.
@@ -197,11 +207,11 @@ fn restrict(shared: &Shared, around: &Around, kind: Kind, p: &mut Problem) -> Op
         }
         integers += 1;
         let entry = match kind {
-            Kind::Rins => {
+            Restriction::Rins => {
                 let v = incumbent?[j];
                 ((relaxed[j] - v).abs(), j, v)
             }
-            Kind::Crossover => {
+            Restriction::Crossover => {
                 let v = incumbent?[j];
                 let others = around.best.get(1..4.min(around.best.len()))?;
                 if others.is_empty() {
@@ -210,12 +220,12 @@ fn restrict(shared: &Shared, around: &Around, kind: Kind, p: &mut Problem) -> Op
                 let disagree = others.iter().filter(|o| o.x[j] != v).count();
                 (if disagree > 0 { 2.0 } else { 0.0 }, j, v)
             }
-            Kind::Mutation => (random.unit(), j, incumbent?[j]),
-            Kind::Rens | Kind::LocalBranching => {
+            Restriction::Mutation => (random.unit(), j, incumbent?[j]),
+            Restriction::Rens | Restriction::LocalBranching => {
                 let v = relaxed[j].round();
                 ((relaxed[j] - v).abs(), j, v)
             }
-            Kind::ReducedCost => {
+            Restriction::ReducedCost => {
                 let d = around.root.solution.reduced_costs[j].abs();
                 let v = root[j];
                 if (v - v.round()).abs() > 1e-6 {
@@ -233,13 +243,13 @@ fn restrict(shared: &Shared, around: &Around, kind: Kind, p: &mut Problem) -> Op
     wanted.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     // What agrees is fixed as a whole; if that is little, some more, if it is nearly all, less.
     let agree = match kind {
-        Kind::Mutation | Kind::ReducedCost => 0,
+        Restriction::Mutation | Restriction::ReducedCost => 0,
         _ => wanted.iter().take_while(|e| e.0 <= 1e-6).count(),
     };
     let most = (around.share * integers as f64) as usize;
     let take = match kind {
-        Kind::Mutation | Kind::ReducedCost => most * 4 / 5,
-        Kind::Crossover if agree * 10 < integers * 3 => return None,
+        Restriction::Mutation | Restriction::ReducedCost => most * 4 / 5,
+        Restriction::Crossover if agree * 10 < integers * 3 => return None,
         _ => agree.max(integers * 6 / 10).min(most),
     };
     let mut d = Domain::new(p);
@@ -261,7 +271,7 @@ fn restrict(shared: &Shared, around: &Around, kind: Kind, p: &mut Problem) -> Op
         if p.integer[j] {
             p.lower[j] = d.lower[j];
             p.upper[j] = d.upper[j];
-            if kind == Kind::Rens && p.lower[j] < p.upper[j] {
+            if kind == Restriction::Rens && p.lower[j] < p.upper[j] {
                 let (low, high) = (relaxed[j].floor(), relaxed[j].ceil());
                 if low >= p.lower[j] && high <= p.upper[j] && p.upper[j] - p.lower[j] > 1.0 {
                     (p.lower[j], p.upper[j]) = (low, high);

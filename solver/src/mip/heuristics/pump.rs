@@ -1,7 +1,7 @@
 //! The feasibility pump: round the relaxation's point, then look for the relaxation's point nearest to that, and so on
 //! (Fischetti, Glover & Lodi 2005; rounding with propagation after Fischetti & Salvagnin 2009).
 
-use crate::mip::worker::{Shared, Worker};
+use crate::mip::worker::{RoundShared, Worker};
 use remat_lp::random::SplitMix64;
 use remat_lp::{ColId, LpOutcome, ModelError, Solution};
 
@@ -9,7 +9,7 @@ impl Worker {
     /// Pumps for at most so many rounds.
     pub(crate) fn pump(
         &mut self,
-        shared: &Shared,
+        shared: &RoundShared,
         s: &Solution,
         rounds: usize,
     ) -> Result<bool, ModelError> {
@@ -90,7 +90,7 @@ impl Worker {
     }
 
     /// Rounds one integer column after the other, propagating in between; a conflict leaves the rest to plain rounding.
-    fn round_with_propagation(&mut self, shared: &Shared, x: &[f64]) -> Vec<f64> {
+    fn round_with_propagation(&mut self, shared: &RoundShared, x: &[f64]) -> Vec<f64> {
         let p = shared.problem.clone();
         let mark = self.domain.mark();
         let mut order: Vec<usize> = (0..x.len()).filter(|&j| p.integer[j]).collect();

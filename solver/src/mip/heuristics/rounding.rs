@@ -1,13 +1,13 @@
 //! Simple rounding: every fractional column moves where no row can mind.
 
-use crate::mip::worker::{Shared, Worker};
+use crate::mip::worker::{RoundShared, Worker};
 use remat_lp::ModelError;
 
 impl Worker {
     /// Rounds each fractional column in a direction without locks, if all have one.
     pub(crate) fn simple_rounding(
         &mut self,
-        shared: &Shared,
+        shared: &RoundShared,
         x: &[f64],
     ) -> Result<bool, ModelError> {
         let tol = shared.settings.integrality_tolerance;

@@ -1,9 +1,9 @@
 //! Reductions that look at one column.
 
-use super::{Infeasible, Step, Work};
+use super::{Infeasible, PostsolveStep, WorkingProblem};
 
 /// Dual fixing, empty columns, and removal of fixed columns.
-pub(crate) fn fix(w: &mut Work) -> Result<(), Infeasible> {
+pub(crate) fn fix(w: &mut WorkingProblem) -> Result<(), Infeasible> {
     let n = w.cost.len();
     let (mut down, mut up) = (vec![0u32; n], vec![0u32; n]);
     for i in 0..w.rows.len() {
@@ -45,7 +45,7 @@ pub(crate) fn fix(w: &mut Work) -> Result<(), Infeasible> {
             gone[j] = true;
             w.col_alive[j] = false;
             w.offset += c * w.lower[j];
-            w.steps.push(Step::Fixed {
+            w.steps.push(PostsolveStep::Fixed {
                 col: j as u32,
                 value: w.lower[j],
             });
@@ -75,7 +75,7 @@ fn is_whole(v: f64) -> bool {
 }
 
 /// A continuous column that an equation of integers determines is integer.
-pub(crate) fn implied_integers(w: &mut Work) {
+pub(crate) fn implied_integers(w: &mut WorkingProblem) {
     for i in 0..w.rows.len() {
         if !w.row_alive[i] || w.row_lower[i] != w.row_upper[i] {
             continue;
@@ -98,7 +98,7 @@ pub(crate) fn implied_integers(w: &mut Work) {
 }
 
 /// A column in a single equation is the equation's slack: it goes, the equation becomes a range.
-pub(crate) fn slacks(w: &mut Work) -> Result<(), Infeasible> {
+pub(crate) fn slacks(w: &mut WorkingProblem) -> Result<(), Infeasible> {
     let occurrences = w.occurrences();
     let mut touched = vec![false; w.rows.len()];
     for j in 0..w.cost.len() {
@@ -140,7 +140,7 @@ pub(crate) fn slacks(w: &mut Work) -> Result<(), Infeasible> {
         w.shift_cost(&terms, side / a, w.cost[j]);
         w.rows[i].retain(|e| e.0 as usize != j);
         w.col_alive[j] = false;
-        w.steps.push(Step::Aggregated {
+        w.steps.push(PostsolveStep::Aggregated {
             col: j as u32,
             constant: side / a,
             terms,
@@ -151,7 +151,7 @@ pub(crate) fn slacks(w: &mut Work) -> Result<(), Infeasible> {
 }
 
 /// `a x + b y = side` replaces x by y everywhere.
-pub(crate) fn doubletons(w: &mut Work) -> Result<(), Infeasible> {
+pub(crate) fn doubletons(w: &mut WorkingProblem) -> Result<(), Infeasible> {
     let mut occurrences = w.occurrences();
     for i in 0..w.rows.len() {
         if !w.row_alive[i] || w.rows[i].len() != 2 || w.row_lower[i] != w.row_upper[i] {
@@ -239,7 +239,7 @@ pub(crate) fn doubletons(w: &mut Work) -> Result<(), Infeasible> {
         let noise = 1e-12 * (w.cost[jy].abs() + (c * factor).abs());
         w.cost[jy] = if new.abs() <= noise { 0.0 } else { new };
         w.col_alive[jx] = false;
-        w.steps.push(Step::Aggregated {
+        w.steps.push(PostsolveStep::Aggregated {
             col: x.0,
             constant,
             terms: vec![(y.0, factor)],

@@ -1,10 +1,10 @@
 //! Reductions that compare columns: parallel ones are merged, dominated ones are fixed (Gamrath, Koch, Martin,
 //! Miltenberger & Weninger 2015, *Progress in presolving for mixed integer programming*).
 
-use super::{Step, Work};
+use super::{PostsolveStep, WorkingProblem};
 
 /// Two columns of one kind with proportional entries and costs become one.
-pub(super) fn merge_parallel(w: &mut Work) {
+pub(super) fn merge_parallel(w: &mut WorkingProblem) {
     let columns = w.columns();
     let mut order: Vec<(u64, usize)> = Vec::new();
     for (j, column) in columns.iter().enumerate() {
@@ -53,7 +53,7 @@ pub(super) fn merge_parallel(w: &mut Work) {
             (w.lower[j], w.upper[j]) = (own.0 + low, own.1 + high);
             gone[k] = true;
             w.col_alive[k] = false;
-            w.steps.push(Step::Merged {
+            w.steps.push(PostsolveStep::Merged {
                 kept: j as u32,
                 gone: k as u32,
                 factor: f,
@@ -75,7 +75,7 @@ pub(super) fn merge_parallel(w: &mut Work) {
 /// `j` dominates `k` if a unit moved from `k` to `j` costs nothing and hurts no row. If `j` has no upper bound, or
 /// rows keep it below, `k` is not needed. If `j` at its upper bound satisfies every row that `k` is good for, `k` is not
 /// needed then either.
-pub(super) fn fix_dominated(w: &mut Work) {
+pub(super) fn fix_dominated(w: &mut WorkingProblem) {
     let columns = w.columns();
     let mut ticks = 20 * columns.iter().map(Vec::len).sum::<usize>() + 100_000;
     for k in 0..columns.len() {
@@ -83,7 +83,7 @@ pub(super) fn fix_dominated(w: &mut Work) {
             continue;
         }
         // Rows that get better as the column grows; whoever dominates it is in all of them.
-        let good = |w: &Work, i: u32, a: f64| {
+        let good = |w: &WorkingProblem, i: u32, a: f64| {
             let i = i as usize;
             (a < 0.0 && w.row_upper[i].is_finite()) || (a > 0.0 && w.row_lower[i].is_finite())
         };
@@ -130,7 +130,7 @@ pub(super) fn fix_dominated(w: &mut Work) {
 }
 
 /// Whether moving a unit from the second column to the first hurts no row.
-fn dominates(w: &Work, first: &[(u32, f64)], second: &[(u32, f64)]) -> bool {
+fn dominates(w: &WorkingProblem, first: &[(u32, f64)], second: &[(u32, f64)]) -> bool {
     let (mut a, mut b) = (first.iter().peekable(), second.iter().peekable());
     loop {
         let (i, change) = match (a.peek(), b.peek()) {
@@ -163,7 +163,7 @@ fn dominates(w: &Work, first: &[(u32, f64)], second: &[(u32, f64)]) -> bool {
 }
 
 /// The least activity of a row without some columns, negated row for its lower side.
-fn least(w: &Work, i: usize, sign: f64, without: &[usize]) -> f64 {
+fn least(w: &WorkingProblem, i: usize, sign: f64, without: &[usize]) -> f64 {
     (w.rows[i].iter())
         .filter(|e| !without.contains(&(e.0 as usize)))
         .map(|&(j, a)| {
@@ -179,7 +179,7 @@ fn least(w: &Work, i: usize, sign: f64, without: &[usize]) -> f64 {
 }
 
 /// The most that a row leaves for a column.
-fn most_left(w: &Work, i: usize, j: usize, a: f64) -> f64 {
+fn most_left(w: &WorkingProblem, i: usize, j: usize, a: f64) -> f64 {
     let (sign, side) = if a > 0.0 {
         (1.0, w.row_upper[i])
     } else {
@@ -193,7 +193,7 @@ fn most_left(w: &Work, i: usize, j: usize, a: f64) -> f64 {
 }
 
 /// Whether a row holds whatever the others do, if `j` is at its upper and `k` at its lower bound. Both help it.
-fn satisfied(w: &Work, i: usize, j: usize, k: usize) -> bool {
+fn satisfied(w: &WorkingProblem, i: usize, j: usize, k: usize) -> bool {
     let own = |c: usize| {
         let entry = w.rows[i].iter().find(|e| e.0 as usize == c);
         entry.map_or(0.0, |e| e.1)

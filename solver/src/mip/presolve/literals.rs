@@ -1,10 +1,10 @@
 //! Rows of binaries as knapsacks of literals, clauses, and what one literal rules out.
 
-use super::Work;
+use super::WorkingProblem;
 use crate::mip::cliques::{Literal, column, is_complement};
 
 /// One side of a row as `sum of weight * literal <= capacity`, with positive weights.
-pub(super) struct Knapsack {
+pub(super) struct LiteralKnapsack {
     pub items: Vec<(f64, Literal)>,
     pub capacity: f64,
 }
@@ -14,13 +14,13 @@ pub(super) fn negated(l: Literal) -> Literal {
     l ^ 1
 }
 
-impl Work {
+impl WorkingProblem {
     pub(super) fn is_binary(&self, j: usize) -> bool {
         self.integer[j] && self.lower[j] == 0.0 && self.upper[j] == 1.0
     }
 
     /// The upper (`sign` 1) or lower (-1) side of a row, if it is finite and all columns are binary.
-    pub(super) fn knapsack(&self, i: usize, sign: f64) -> Option<Knapsack> {
+    pub(super) fn knapsack(&self, i: usize, sign: f64) -> Option<LiteralKnapsack> {
         let side = if sign > 0.0 {
             self.row_upper[i]
         } else {
@@ -39,7 +39,7 @@ impl Work {
                 (a.abs(), 2 * j + u32::from(a < 0.0))
             })
             .collect();
-        Some(Knapsack { items, capacity })
+        Some(LiteralKnapsack { items, capacity })
     }
 
     /// Adds a row that says `sum of terms <= side` in literals, with coefficients 1 for `+` and -1 for `-`.
@@ -77,7 +77,7 @@ impl Work {
     }
 }
 
-impl Knapsack {
+impl LiteralKnapsack {
     /// The literals of which at least one is true, if that is all the row says.
     pub(super) fn clause(&self) -> Option<Vec<Literal>> {
         let w = self.items.first()?.0;

@@ -15,7 +15,7 @@ mod recurrences;
 mod rows;
 mod sparsify;
 
-pub(crate) use postsolve::{Postsolve, Step};
+pub(crate) use postsolve::{Postsolve, PostsolveStep};
 
 use crate::mip::domain::Domain;
 use crate::mip::problem::{Problem, Sparse, objective_step};
@@ -23,7 +23,7 @@ use crate::mip::settings::Settings;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What presolve came to.
-pub(crate) enum Presolved {
+pub(crate) enum PresolveEnd {
     Infeasible,
     Reduced(Box<Problem>, Postsolve),
 }
@@ -32,7 +32,7 @@ pub(crate) enum Presolved {
 pub(crate) struct Infeasible;
 
 /// The problem while it is being reduced: rows as lists, dead rows and columns marked.
-pub(crate) struct Work {
+pub(crate) struct WorkingProblem {
     pub cost: Vec<f64>,
     pub offset: f64,
     pub lower: Vec<f64>,
@@ -43,13 +43,13 @@ pub(crate) struct Work {
     pub row_upper: Vec<f64>,
     pub row_alive: Vec<bool>,
     pub col_alive: Vec<bool>,
-    pub steps: Vec<Step>,
+    pub steps: Vec<PostsolveStep>,
     pub changes: usize,
 }
 
-impl Work {
-    fn new(p: &Problem) -> Work {
-        Work {
+impl WorkingProblem {
+    fn new(p: &Problem) -> WorkingProblem {
+        WorkingProblem {
             cost: p.cost.clone(),
             offset: p.offset,
             lower: p.lower.clone(),
@@ -204,7 +204,11 @@ impl Work {
     }
 }
 
-fn reduce(work: &mut Work, settings: &Settings, stop: &AtomicBool) -> Result<(), Infeasible> {
+fn reduce(
+    work: &mut WorkingProblem,
+    settings: &Settings,
+    stop: &AtomicBool,
+) -> Result<(), Infeasible> {
     rounds(work, settings, stop)?;
     let before = work.changes;
     columns::fix(work)?;
@@ -220,7 +224,11 @@ fn reduce(work: &mut Work, settings: &Settings, stop: &AtomicBool) -> Result<(),
 }
 
 /// Rounds of everything that is cheap, then probing, until little changes.
-fn rounds(work: &mut Work, settings: &Settings, stop: &AtomicBool) -> Result<(), Infeasible> {
+fn rounds(
+    work: &mut WorkingProblem,
+    settings: &Settings,
+    stop: &AtomicBool,
+) -> Result<(), Infeasible> {
     for round in 0..12 {
         if stop.load(Ordering::Relaxed) {
             break;
@@ -261,23 +269,23 @@ pub(crate) fn run(
     settings: &Settings,
     reduce_it: bool,
     stop: &AtomicBool,
-) -> Presolved {
+) -> PresolveEnd {
     let crossed = |l: &[f64], u: &[f64]| l.iter().zip(u).any(|(l, u)| l > u);
     if crossed(&p.lower, &p.upper) || crossed(&p.row_lower, &p.row_upper) {
-        return Presolved::Infeasible;
+        return PresolveEnd::Infeasible;
     }
-    let mut work = Work::new(&p);
+    let mut work = WorkingProblem::new(&p);
     let end = if reduce_it {
         reduce(&mut work, settings, stop)
     } else {
         work.propagate()
     };
     if end.is_err() || crossed(&work.lower, &work.upper) {
-        return Presolved::Infeasible;
+        return PresolveEnd::Infeasible;
     }
     let original = p.num_cols();
     let (p, kept) = work.assemble();
-    Presolved::Reduced(
+    PresolveEnd::Reduced(
         Box::new(p),
         Postsolve {
             original,

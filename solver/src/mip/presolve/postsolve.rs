@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// How a column that was taken out gets its value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) enum Step {
+pub(crate) enum PostsolveStep {
     /// It is constant.
     Fixed { col: u32, value: f64 },
     /// It is `constant + sum of factor * column`.
@@ -34,7 +34,7 @@ pub(crate) struct Postsolve {
     pub original: usize,
     /// Original column of every column of the reduced problem.
     pub kept: Vec<u32>,
-    pub steps: Vec<Step>,
+    pub steps: Vec<PostsolveStep>,
 }
 
 impl Postsolve {
@@ -43,33 +43,33 @@ impl Postsolve {
         let at = |j: u32| self.kept[j as usize];
         let mut steps = self.steps.clone();
         steps.extend(next.steps.iter().map(|s| match s {
-            Step::Fixed { col, value } => Step::Fixed {
+            PostsolveStep::Fixed { col, value } => PostsolveStep::Fixed {
                 col: at(*col),
                 value: *value,
             },
-            Step::Aggregated {
+            PostsolveStep::Aggregated {
                 col,
                 constant,
                 terms,
-            } => Step::Aggregated {
+            } => PostsolveStep::Aggregated {
                 col: at(*col),
                 constant: *constant,
                 terms: terms.iter().map(|&(j, f)| (at(j), f)).collect(),
             },
-            Step::Product { literal, excluded } => {
+            PostsolveStep::Product { literal, excluded } => {
                 let moved = |l: u32| 2 * at(column(l) as u32) + u32::from(is_complement(l));
-                Step::Product {
+                PostsolveStep::Product {
                     literal: moved(*literal),
                     excluded: excluded.iter().map(|&l| moved(l)).collect(),
                 }
             }
-            Step::Merged {
+            PostsolveStep::Merged {
                 kept,
                 gone,
                 factor,
                 own,
                 other,
-            } => Step::Merged {
+            } => PostsolveStep::Merged {
                 kept: at(*kept),
                 gone: at(*gone),
                 factor: *factor,
@@ -92,8 +92,8 @@ impl Postsolve {
         }
         for step in self.steps.iter().rev() {
             match step {
-                Step::Fixed { col, value } => out[*col as usize] = *value,
-                Step::Aggregated {
+                PostsolveStep::Fixed { col, value } => out[*col as usize] = *value,
+                PostsolveStep::Aggregated {
                     col,
                     constant,
                     terms,
@@ -101,7 +101,7 @@ impl Postsolve {
                     out[*col as usize] =
                         constant + terms.iter().map(|&(j, f)| f * out[j as usize]).sum::<f64>();
                 }
-                Step::Merged {
+                PostsolveStep::Merged {
                     kept,
                     gone,
                     factor,
@@ -116,7 +116,7 @@ impl Postsolve {
                     out[*gone as usize] = part;
                     out[*kept as usize] = sum - factor * part;
                 }
-                Step::Product { literal, excluded } => {
+                PostsolveStep::Product { literal, excluded } => {
                     let product = !excluded.iter().any(|&l| value(l, &out) > 0.5);
                     out[column(*literal)] = f64::from(product != is_complement(*literal));
                 }
@@ -129,7 +129,7 @@ impl Postsolve {
     pub fn project(&self, original: &[f64]) -> Vec<f64> {
         let mut point = original.to_vec();
         for step in &self.steps {
-            if let Step::Merged {
+            if let PostsolveStep::Merged {
                 kept, gone, factor, ..
             } = step
             {
@@ -149,7 +149,7 @@ mod tests {
         let post = |factor: f64, own: (f64, f64), other: (f64, f64)| Postsolve {
             original: 2,
             kept: vec![0],
-            steps: vec![Step::Merged {
+            steps: vec![PostsolveStep::Merged {
                 kept: 0,
                 gone: 1,
                 factor,
@@ -186,20 +186,20 @@ mod tests {
             original: 5,
             kept: vec![1, 3, 4],
             steps: vec![
-                Step::Aggregated {
+                PostsolveStep::Aggregated {
                     col: 0,
                     constant: 2.0,
                     terms: vec![(1, 1.0)],
                 },
-                Step::Fixed { col: 2, value: 5.0 },
+                PostsolveStep::Fixed { col: 2, value: 5.0 },
             ],
         };
         let second = Postsolve {
             original: 3,
             kept: vec![2],
             steps: vec![
-                Step::Fixed { col: 1, value: 4.0 },
-                Step::Aggregated {
+                PostsolveStep::Fixed { col: 1, value: 4.0 },
+                PostsolveStep::Aggregated {
                     col: 0,
                     constant: 1.0,
                     terms: vec![(2, 1.0)],

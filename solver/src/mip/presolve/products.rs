@@ -14,12 +14,12 @@
 
 use super::literals::negated;
 use super::recurrences;
-use super::{Step, Work};
+use super::{PostsolveStep, WorkingProblem};
 use crate::mip::cliques::{Literal, column, is_complement};
 use std::collections::BTreeMap;
 
 /// A column that is 1 exactly where all of its factors are.
-struct Product {
+struct BinaryProduct {
     literal: Literal,
     /// What it excludes: the negated factors, sorted.
     excludes: Vec<Literal>,
@@ -29,12 +29,12 @@ struct Product {
     weak: Vec<usize>,
 }
 
-impl Product {
+impl BinaryProduct {
     fn excludes(&self, l: Literal) -> bool {
         self.excludes.binary_search(&l).is_ok()
     }
 
-    fn contradicts(&self, other: &Product) -> bool {
+    fn contradicts(&self, other: &BinaryProduct) -> bool {
         let needs = |l: &Literal| other.excludes(negated(*l));
         self.excludes.iter().any(needs)
     }
@@ -48,7 +48,7 @@ struct Strong {
 }
 
 /// Recognises products, strengthens what defines them, and eliminates the recurrences they feed. Once is enough.
-pub(super) fn run(w: &mut Work) {
+pub(super) fn run(w: &mut WorkingProblem) {
     let products = find(w);
     if products.is_empty() {
         return;
@@ -85,7 +85,7 @@ pub(super) fn run(w: &mut Work) {
             continue;
         }
         w.kill_row(p.clause);
-        w.steps.push(Step::Product {
+        w.steps.push(PostsolveStep::Product {
             literal: p.literal,
             excluded: p.excludes.clone(),
         });
@@ -93,7 +93,7 @@ pub(super) fn run(w: &mut Work) {
 }
 
 /// Products, each column at most once, none a factor of another.
-fn find(w: &Work) -> Vec<Product> {
+fn find(w: &WorkingProblem) -> Vec<BinaryProduct> {
     let n = w.cost.len();
     let mut excluders: BTreeMap<Literal, Vec<usize>> = BTreeMap::new();
     let mut clauses: Vec<(usize, Vec<Literal>)> = Vec::new();
@@ -114,7 +114,7 @@ fn find(w: &Work) -> Vec<Product> {
             excluders.entry(f).or_default().push(i);
         }
     }
-    let mut products: Vec<Product> = Vec::new();
+    let mut products: Vec<BinaryProduct> = Vec::new();
     let mut taken = vec![false; n];
     for (row, clause) in clauses {
         for &f in &clause {
@@ -140,7 +140,7 @@ fn find(w: &Work) -> Vec<Product> {
             let free = !taken[column(f)] && excludes.iter().all(|&l| !taken[column(l)]);
             if free && covered.iter().all(|&c| c) {
                 taken[column(f)] = true;
-                products.push(Product {
+                products.push(BinaryProduct {
                     literal: f,
                     excludes,
                     clause: row,
@@ -164,7 +164,7 @@ fn find(w: &Work) -> Vec<Product> {
 }
 
 /// Splits products into cliques, greedily.
-fn split(products: &[Product], of: &[usize]) -> Vec<Vec<usize>> {
+fn split(products: &[BinaryProduct], of: &[usize]) -> Vec<Vec<usize>> {
     let mut cliques: Vec<Vec<usize>> = Vec::new();
     for &k in of {
         let fits = |c: &&mut Vec<usize>| c.iter().all(|&m| products[k].contradicts(&products[m]));
@@ -177,7 +177,7 @@ fn split(products: &[Product], of: &[usize]) -> Vec<Vec<usize>> {
 }
 
 /// Products that exclude each literal.
-fn by_excluded(products: &[Product]) -> BTreeMap<Literal, Vec<usize>> {
+fn by_excluded(products: &[BinaryProduct]) -> BTreeMap<Literal, Vec<usize>> {
     let mut of: BTreeMap<Literal, Vec<usize>> = BTreeMap::new();
     for (k, p) in products.iter().enumerate() {
         for &l in &p.excludes {
@@ -188,7 +188,7 @@ fn by_excluded(products: &[Product]) -> BTreeMap<Literal, Vec<usize>> {
 }
 
 /// Cliques that say everything the weak rows say.
-fn cliques(products: &[Product]) -> Vec<Strong> {
+fn cliques(products: &[BinaryProduct]) -> Vec<Strong> {
     let mut out = Vec::new();
     for (l, of) in by_excluded(products) {
         for clique in split(products, &of) {
@@ -205,7 +205,11 @@ fn cliques(products: &[Product]) -> Vec<Strong> {
 }
 
 /// Clauses with as much on the left as is valid, those they come from go; and further rows that hold, for proofs only.
-fn lift(w: &mut Work, products: &[Product], of_row: &[bool]) -> (Vec<Strong>, Vec<Strong>) {
+fn lift(
+    w: &mut WorkingProblem,
+    products: &[BinaryProduct],
+    of_row: &[bool],
+) -> (Vec<Strong>, Vec<Strong>) {
     // What implies each set of literals, and the row that says so.
     let mut implied: BTreeMap<Vec<Literal>, Vec<(Literal, usize)>> = BTreeMap::new();
     for i in 0..of_row.len() {
@@ -277,7 +281,12 @@ fn lift(w: &mut Work, products: &[Product], of_row: &[bool]) -> (Vec<Strong>, Ve
 
 /// Drops sides of rows that would keep products from being true, where strong rows prove them. The rows that were added
 /// stay as they are.
-fn relax(w: &mut Work, products: &[Product], strong: &[Strong], added: std::ops::Range<usize>) {
+fn relax(
+    w: &mut WorkingProblem,
+    products: &[BinaryProduct],
+    strong: &[Strong],
+    added: std::ops::Range<usize>,
+) {
     let mut of_column = vec![usize::MAX; w.cost.len()];
     for (k, p) in products.iter().enumerate() {
         of_column[column(p.literal)] = k;
@@ -379,7 +388,11 @@ fn relax(w: &mut Work, products: &[Product], strong: &[Strong], added: std::ops:
 }
 
 /// Which products something may keep from being true although all their factors are.
-fn held(w: &Work, products: &[Product], strong: std::ops::Range<usize>) -> Vec<bool> {
+fn held(
+    w: &WorkingProblem,
+    products: &[BinaryProduct],
+    strong: std::ops::Range<usize>,
+) -> Vec<bool> {
     let mut of_column = vec![usize::MAX; w.cost.len()];
     let mut held = vec![false; products.len()];
     for (k, p) in products.iter().enumerate() {
@@ -431,11 +444,11 @@ mod tests {
 
     #[test]
     fn products_and_their_recurrence_are_found_and_go() {
-        let mut w = Work::new(&program());
+        let mut w = WorkingProblem::new(&program());
         run(&mut w);
-        let steps = |kind: fn(&Step) -> bool| w.steps.iter().filter(|s| kind(s)).count();
-        assert_eq!(steps(|s| matches!(s, Step::Product { .. })), 2);
-        assert_eq!(steps(|s| matches!(s, Step::Aggregated { .. })), 4);
+        let steps = |kind: fn(&PostsolveStep) -> bool| w.steps.iter().filter(|s| kind(s)).count();
+        assert_eq!(steps(|s| matches!(s, PostsolveStep::Product { .. })), 2);
+        assert_eq!(steps(|s| matches!(s, PostsolveStep::Aggregated { .. })), 4);
         // Neither products nor states are left to branch on, and no row forces or hinders a product.
         assert_eq!(w.integer.iter().filter(|i| **i).count(), 5);
         let (p, kept) = w.assemble();
@@ -452,7 +465,7 @@ mod tests {
 
     #[test]
     fn a_product_comes_back_from_its_factors() {
-        let mut w = Work::new(&program());
+        let mut w = WorkingProblem::new(&program());
         run(&mut w);
         let (p, kept) = w.assemble();
         let post = super::super::Postsolve {

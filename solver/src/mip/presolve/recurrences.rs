@@ -2,13 +2,13 @@
 //! occur; what remains are their bounds, as rows of binaries. These are longer, but they are knapsacks: covers,
 //! cliques and coefficients see nothing of them through a chain of equations.
 
-use super::{Step, Work};
+use super::{PostsolveStep, WorkingProblem};
 
 /// Eliminates the recurrences that touch the given columns, one equation with a single column that is not binary after the
 /// other.
-pub(super) fn eliminate(w: &mut Work, around: &[usize]) {
+pub(super) fn eliminate(w: &mut WorkingProblem, around: &[usize]) {
     let of = connected(w, around);
-    let nonzeros = |w: &Work| w.rows.iter().map(Vec::len).sum::<usize>();
+    let nonzeros = |w: &WorkingProblem| w.rows.iter().map(Vec::len).sum::<usize>();
     let mut total = nonzeros(w);
     let most = MOST_FILL * total + 20_000;
     let mut occurrences = w.occurrences();
@@ -94,7 +94,7 @@ pub(super) fn eliminate(w: &mut Work, around: &[usize]) {
         w.row_upper[i] = side - low;
         w.rows[i].retain(|e| e.0 != j);
         w.col_alive[x] = false;
-        w.steps.push(Step::Aggregated {
+        w.steps.push(PostsolveStep::Aggregated {
             col: j,
             constant: side / a,
             terms,
@@ -107,7 +107,7 @@ pub(super) fn eliminate(w: &mut Work, around: &[usize]) {
 }
 
 /// A column that is not decided, but follows.
-fn is_state(w: &Work, j: u32) -> bool {
+fn is_state(w: &WorkingProblem, j: u32) -> bool {
     !w.is_binary(j as usize)
 }
 
@@ -115,7 +115,7 @@ fn is_state(w: &Work, j: u32) -> bool {
 const MOST_FILL: usize = 4;
 
 /// Equations with states that hang together with the given columns.
-fn connected(w: &Work, around: &[usize]) -> Vec<bool> {
+fn connected(w: &WorkingProblem, around: &[usize]) -> Vec<bool> {
     let mut of = vec![false; w.rows.len()];
     let occurrences = w.occurrences();
     let is_one = |i: usize| {
@@ -145,7 +145,7 @@ fn connected(w: &Work, around: &[usize]) -> Vec<bool> {
 }
 
 /// What a row leaves for one of its columns.
-fn implied(w: &Work, r: usize, j: u32) -> (f64, f64) {
+fn implied(w: &WorkingProblem, r: usize, j: u32) -> (f64, f64) {
     let (mut min, mut max, mut own) = (0.0, 0.0, 0.0);
     for &(k, v) in &w.rows[r] {
         if k == j {

@@ -1,10 +1,10 @@
 //! Reductions that look at one row, or compare rows.
 
-use super::{Infeasible, Work};
+use super::{Infeasible, WorkingProblem};
 use crate::mip::problem::{ceil_tol, floor_tol};
 
 /// Drops redundant sides and rows, turns singletons into bounds, tightens coefficients of integer columns.
-pub(crate) fn simplify(w: &mut Work) -> Result<(), Infeasible> {
+pub(crate) fn simplify(w: &mut WorkingProblem) -> Result<(), Infeasible> {
     for i in 0..w.rows.len() {
         if !w.row_alive[i] {
             continue;
@@ -66,7 +66,7 @@ pub(crate) fn simplify(w: &mut Work) -> Result<(), Infeasible> {
 }
 
 /// `l <= a x <= u` becomes bounds.
-fn singleton(w: &mut Work, i: usize) -> Result<(), Infeasible> {
+fn singleton(w: &mut WorkingProblem, i: usize) -> Result<(), Infeasible> {
     let (j, a) = w.rows[i][0];
     let j = j as usize;
     let (mut low, mut high) = (w.row_lower[i], w.row_upper[i]);
@@ -101,7 +101,7 @@ fn singleton(w: &mut Work, i: usize) -> Result<(), Infeasible> {
 
 /// Coefficient tightening of `sign * row <= side`, whose largest activity is `max`: an integer column one step from the
 /// end at which it helps least makes the row redundant, so its coefficient can shrink.
-fn tighten(w: &mut Work, i: usize, max: f64, sign: f64, noise: f64) {
+fn tighten(w: &mut WorkingProblem, i: usize, max: f64, sign: f64, noise: f64) {
     let mut max = max;
     let mut side = if sign > 0.0 {
         w.row_upper[i]
@@ -145,7 +145,7 @@ fn tighten(w: &mut Work, i: usize, max: f64, sign: f64, noise: f64) {
 }
 
 /// Of rows that are multiples of each other one remains.
-pub(crate) fn parallel(w: &mut Work) -> Result<(), Infeasible> {
+pub(crate) fn parallel(w: &mut WorkingProblem) -> Result<(), Infeasible> {
     let mut order: Vec<(u64, usize)> = Vec::new();
     for i in 0..w.rows.len() {
         if w.row_alive[i] && w.rows[i].len() >= 2 {

@@ -1,12 +1,12 @@
 //! Equations added to other rows so that entries cancel (Chang & McCormick 1993; Achterberg et al. 2020, section 5.3).
 
-use super::Work;
+use super::WorkingProblem;
 
 /// Longer equations cancel little.
 const LONGEST: usize = 60;
 
 /// Adds equations to rows that become shorter by it.
-pub(super) fn run(w: &mut Work) {
+pub(super) fn run(w: &mut WorkingProblem) {
     let occurrences = w.occurrences();
     let mut shared = vec![0u32; w.rows.len()];
     let mut of_column = vec![0.0f64; w.cost.len()];

@@ -4,7 +4,7 @@
 //! weights: a search that goes on from a state has the same tree to finish, but may choose among equally good vertices
 //! otherwise than the search that was not interrupted.
 
-use super::Search;
+use super::TreeSearch;
 use crate::mip::branching::pseudocost::PseudoCosts;
 use crate::mip::clauses::Learned;
 use crate::mip::conflict::Conflict;
@@ -16,7 +16,7 @@ use crate::mip::relaxation::ExtraRow;
 use crate::mip::root::RootData;
 use crate::mip::solver::Solver;
 use crate::mip::state_file;
-use crate::mip::worker::{Counters, Incumbent, Worker};
+use crate::mip::worker::{Incumbent, Worker, WorkerCounters};
 use remat_lp::Solution;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -25,7 +25,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 #[derive(Serialize, Deserialize)]
-struct Root {
+struct SavedRoot {
     objective: f64,
     x: Vec<f64>,
     row_activity: Vec<f64>,
@@ -39,7 +39,7 @@ struct Root {
 }
 
 #[derive(Serialize, Deserialize)]
-struct State {
+struct SavedSearch {
     problem: Arc<Problem>,
     postsolve: Postsolve,
     rows: Vec<Arc<ExtraRow>>,
@@ -54,7 +54,7 @@ struct State {
     base_cutoff: f64,
     lower_bound: f64,
     root_iterations: u64,
-    root: Option<Root>,
+    root: Option<SavedRoot>,
     root_done: bool,
     /// Those in memory, then those of every node file.
     nodes: Vec<PackedNodes>,
@@ -71,13 +71,13 @@ struct State {
     first_root: Option<f64>,
     step: f64,
     seconds: f64,
-    workers: Vec<Counters>,
+    workers: Vec<WorkerCounters>,
 }
 
-impl Root {
-    fn new(data: &RootData) -> Root {
+impl SavedRoot {
+    fn new(data: &RootData) -> SavedRoot {
         let s = &data.solution;
-        Root {
+        SavedRoot {
             objective: s.objective,
             x: s.x.clone(),
             row_activity: s.row_activity.clone(),
@@ -109,7 +109,7 @@ impl Root {
     }
 }
 
-impl Search {
+impl TreeSearch {
     pub(super) fn checkpoint_is_due(&self) -> bool {
         let c = self.control.checkpoint.as_ref();
         c.is_some_and(|c| self.seconds() >= self.last_checkpoint + c.seconds)
@@ -131,7 +131,7 @@ impl Search {
                 nodes.extend(files.all()?);
             }
         }
-        let state = State {
+        let state = SavedSearch {
             problem: s.problem.clone(),
             postsolve: (*s.postsolve).clone(),
             rows: s.rows.clone(),
@@ -146,7 +146,7 @@ impl Search {
             base_cutoff: self.base_cutoff,
             lower_bound: s.lower_bound,
             root_iterations: s.root_iterations,
-            root: self.root.as_deref().map(Root::new),
+            root: self.root.as_deref().map(SavedRoot::new),
             root_done: self.root_done,
             nodes,
             picks: self.queue.picks(),
@@ -178,11 +178,12 @@ impl Search {
         path: &Path,
         stop: Arc<AtomicBool>,
         start: Instant,
-    ) -> Result<Search, SolveError> {
-        let state: State = state_file::read(path, &solver.model)?;
+    ) -> Result<TreeSearch, SolveError> {
+        let state: SavedSearch = state_file::read(path, &solver.model)?;
         let nonsense = || state_file::fail(path, "the nodes make no sense");
         let problem = Arc::unwrap_or_clone(state.problem);
-        let mut search = Search::new(solver, problem, state.postsolve, stop, start, state.info)?;
+        let mut search =
+            TreeSearch::new(solver, problem, state.postsolve, stop, start, state.info)?;
         let s = &mut search.shared;
         s.rows = state.rows;
         s.conflicts = state.conflicts;

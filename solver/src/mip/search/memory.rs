@@ -1,10 +1,10 @@
 //! Open nodes between memory and node files.
 
-use super::Search;
+use super::TreeSearch;
 use crate::mip::outcome::SolveError;
 use crate::mip::spill::NodeFiles;
 
-impl Search {
+impl TreeSearch {
     /// Whether open nodes need more memory than allowed and have nowhere to go.
     pub(super) fn memory_is_full(&self) -> bool {
         let limit = self.shared.settings.limits.memory_bytes;

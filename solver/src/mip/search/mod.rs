@@ -20,7 +20,7 @@ use crate::mip::settings::NodeSelection;
 use crate::mip::solver::Solver;
 use crate::mip::spill::NodeFiles;
 use crate::mip::tree::NodeQueue;
-use crate::mip::worker::{Incumbent, Shared, Worker};
+use crate::mip::worker::{Incumbent, RoundShared, Worker};
 pub(crate) use opportunistic::Outlet;
 use remat_lp::Sense;
 use std::sync::atomic::AtomicBool;
@@ -29,15 +29,15 @@ use std::time::Instant;
 
 /// How a search hands over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RunEnd {
+pub(crate) enum SearchEnd {
     Done,
     /// So much got fixed that presolve and the root are worth another turn.
     Restart,
 }
 
 /// The tree, its workers and what they share.
-pub(crate) struct Search {
-    pub shared: Shared,
+pub(crate) struct TreeSearch {
+    pub shared: RoundShared,
     pub queue: NodeQueue,
     pub workers: Vec<Worker>,
     pub pool: Option<rayon::ThreadPool>,
@@ -83,7 +83,7 @@ pub(crate) struct Search {
     pub last_checkpoint: f64,
 }
 
-impl Search {
+impl TreeSearch {
     pub fn new(
         solver: &Solver,
         problem: Problem,
@@ -91,7 +91,7 @@ impl Search {
         stop: Arc<AtomicBool>,
         start: Instant,
         info: Info,
-    ) -> Result<Search, SolveError> {
+    ) -> Result<TreeSearch, SolveError> {
         let settings = solver.settings.clone();
         let selector: Arc<dyn NodeSelector> =
             match (&solver.extensions.selector, settings.node_selection) {
@@ -108,7 +108,7 @@ impl Search {
             .debug_solution
             .as_ref()
             .and_then(|x| DebugSolution::new(&problem, &postsolve, x));
-        let shared = Shared {
+        let shared = RoundShared {
             debug,
             locks: Arc::new((0..n).map(|j| problem.locks(j)).collect()),
             tables: Arc::new(OnceLock::new()),
@@ -132,7 +132,7 @@ impl Search {
             live: None,
         };
         let first = Worker::new(&shared, 0)?;
-        Ok(Search {
+        Ok(TreeSearch {
             shared,
             queue: NodeQueue::new(selector),
             workers: vec![first],
@@ -169,30 +169,30 @@ impl Search {
     }
 
     /// The ladder.
-    pub fn run(&mut self) -> Result<RunEnd, SolveError> {
+    pub fn run(&mut self) -> Result<SearchEnd, SolveError> {
         self.use_starts()?;
         if !self.root_done && !self.solve_root()? {
-            return Ok(RunEnd::Done);
+            return Ok(SearchEnd::Done);
         }
         self.report(None);
         loop {
             if let Some(status) = self.limit_reached() {
                 self.status = status;
-                return Ok(RunEnd::Done);
+                return Ok(SearchEnd::Done);
             }
             if self.opportunistic_is_due() {
                 self.run_opportunistically()?;
-                return Ok(RunEnd::Done);
+                return Ok(SearchEnd::Done);
             }
             let round = self.next_round();
             if round.is_empty() {
                 debug_assert!(self.queue.is_empty());
-                return Ok(RunEnd::Done);
+                return Ok(SearchEnd::Done);
             }
             self.solve_round(round)?;
             self.balance_memory()?;
             if self.restart_is_due() {
-                return Ok(RunEnd::Restart);
+                return Ok(SearchEnd::Restart);
             }
             while self.sub_mip_is_due() {
                 self.run_sub_mip()?;

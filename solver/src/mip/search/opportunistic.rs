@@ -4,13 +4,13 @@
 //! and merges what they send back. A worker sends its open nodes before its plunge is over when others have nothing to
 //! do, and solutions at once; the value solutions must be below is an atomic that all of them read.
 
-use super::Search;
+use super::TreeSearch;
 use super::round::PLUNGE;
 use crate::mip::clock::StopOnDrop;
-use crate::mip::heuristics::neighbourhood::{self, Around, Verdict};
+use crate::mip::heuristics::neighbourhood::{self, Around, NeighbourhoodVerdict};
 use crate::mip::outcome::SolveError;
-use crate::mip::tree::Node;
-use crate::mip::worker::{Counters, Live, Report, Shared, Worker};
+use crate::mip::tree::TreeNode;
+use crate::mip::worker::{Live, RoundShared, Worker, WorkerCounters, WorkerReport};
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -23,28 +23,28 @@ const NAP: Duration = Duration::from_millis(50);
 
 /// What a worker is asked to do.
 enum Job {
-    Plunge(Arc<Shared>, Node, u64),
-    Neighbourhood(Arc<Shared>, Around),
+    Plunge(Arc<RoundShared>, TreeNode, u64),
+    Neighbourhood(Arc<RoundShared>, Around),
 }
 
 /// What a worker says.
 pub(crate) struct News {
     slot: usize,
-    report: Report,
+    report: WorkerReport,
     /// Set at the end of a job.
-    end: Option<Result<End, Fault>>,
+    end: Option<Result<JobEnd, JobFault>>,
 }
 
-struct End {
+struct JobEnd {
     away: Away,
     side_ticks: u64,
     side_iterations: u64,
     /// What a neighbourhood came to.
-    verdict: Option<Verdict>,
+    verdict: Option<NeighbourhoodVerdict>,
 }
 
 /// Why a job has no result.
-enum Fault {
+enum JobFault {
     Error(SolveError),
     /// To be passed on by the thread that waits for the answer.
     Panic(Box<dyn Any + Send>),
@@ -57,7 +57,7 @@ pub(crate) struct Outlet {
 }
 
 impl Outlet {
-    pub fn send(&self, report: Report) {
+    pub fn send(&self, report: WorkerReport) {
         // The search hears the end of every plunge before it goes: it is still there.
         let _ = self.news.send(News {
             slot: self.slot,
@@ -75,7 +75,7 @@ pub(crate) struct Away {
     pub ticks: u64,
     pub iterations: u64,
     /// As of its last answer; states need them, or numbers of nodes would come twice.
-    pub counters: Counters,
+    pub counters: WorkerCounters,
 }
 
 impl Away {
@@ -96,8 +96,8 @@ fn work(worker: &mut Worker, slot: usize, jobs: &Receiver<Job>, news: &Sender<Ne
         let done = catch_unwind(AssertUnwindSafe(|| do_job(worker, job)));
         let (report, end) = match done {
             Ok(Ok((report, end))) => (report, Ok(end)),
-            Ok(Err(error)) => (Report::new(), Err(Fault::Error(error))),
-            Err(panic) => (Report::new(), Err(Fault::Panic(panic))),
+            Ok(Err(error)) => (WorkerReport::new(), Err(JobFault::Error(error))),
+            Err(panic) => (WorkerReport::new(), Err(JobFault::Panic(panic))),
         };
         let end = Some(end);
         if news.send(News { slot, report, end }).is_err() {
@@ -106,7 +106,7 @@ fn work(worker: &mut Worker, slot: usize, jobs: &Receiver<Job>, news: &Sender<Ne
     }
 }
 
-fn do_job(worker: &mut Worker, job: Job) -> Result<(Report, End), SolveError> {
+fn do_job(worker: &mut Worker, job: Job) -> Result<(WorkerReport, JobEnd), SolveError> {
     let (mut side_ticks, mut side_iterations) = (0, 0);
     let mut verdict = None;
     let report = match job {
@@ -120,10 +120,10 @@ fn do_job(worker: &mut Worker, job: Job) -> Result<(Report, End), SolveError> {
             if let Some(x) = found.x {
                 worker.offer(&shared, &x, found.name)?;
             }
-            std::mem::replace(&mut worker.report, Report::new())
+            std::mem::replace(&mut worker.report, WorkerReport::new())
         }
     };
-    let end = End {
+    let end = JobEnd {
         away: Away::new(worker),
         side_ticks,
         side_iterations,
@@ -132,7 +132,7 @@ fn do_job(worker: &mut Worker, job: Job) -> Result<(Report, End), SolveError> {
     Ok((report, end))
 }
 
-impl Search {
+impl TreeSearch {
     pub(super) fn opportunistic_is_due(&self) -> bool {
         let s = &self.shared.settings;
         s.opportunistic && s.threads > 1 && !self.may_restart && self.root_done
@@ -231,8 +231,8 @@ impl Search {
         let Some(end) = news.end else { return Ok(()) };
         let end = match end {
             Ok(end) => end,
-            Err(Fault::Error(error)) => return Err(error),
-            Err(Fault::Panic(panic)) => resume_unwind(panic),
+            Err(JobFault::Error(error)) => return Err(error),
+            Err(JobFault::Panic(panic)) => resume_unwind(panic),
         };
         busy[news.slot] = false;
         self.away[news.slot] = end.away;
@@ -277,7 +277,7 @@ impl Search {
 mod tests {
     use super::*;
     use crate::mip::outcome::Info;
-    use crate::mip::presolve::{self, Presolved};
+    use crate::mip::presolve::{self, PresolveEnd};
     use crate::mip::problem::Problem;
     use crate::mip::root::RootData;
     use crate::mip::settings::Settings;
@@ -288,7 +288,7 @@ mod tests {
     use std::time::Instant;
 
     /// A search of a program with a tree, at the end of its root.
-    fn at_its_root() -> Search {
+    fn at_its_root() -> TreeSearch {
         let mut b = ModelBuilder::new(Sense::Maximise);
         let weights: Vec<f64> = (0..30).map(|k| f64::from(20 + (k * k * 7) % 61)).collect();
         let cols: Vec<_> = weights
@@ -311,11 +311,11 @@ mod tests {
         let stop = Arc::new(AtomicBool::new(false));
         let problem = Problem::from_model(&solver.model);
         let reduced = presolve::run(problem, &solver.settings, false, &stop);
-        let Presolved::Reduced(problem, postsolve) = reduced else {
+        let PresolveEnd::Reduced(problem, postsolve) = reduced else {
             panic!("nothing is wrong with the program");
         };
         let (now, info) = (Instant::now(), Info::default());
-        let search = Search::new(&solver, *problem, postsolve, stop, now, info);
+        let search = TreeSearch::new(&solver, *problem, postsolve, stop, now, info);
         let mut search = search.unwrap();
         assert!(search.solve_root().unwrap());
         search

@@ -1,6 +1,6 @@
 //! Reports of a search in progress: to observers, and as events.
 
-use super::Search;
+use super::TreeSearch;
 use crate::mip::control::Progress;
 use std::sync::atomic::Ordering;
 use tracing::Level;
@@ -16,7 +16,7 @@ impl Progress {
     }
 }
 
-impl Search {
+impl TreeSearch {
     /// What observers and events tell.
     pub fn progress(&self) -> Progress {
         Progress {

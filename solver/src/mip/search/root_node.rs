@@ -1,20 +1,20 @@
 //! What comes before the tree: starts, the root, and programs whose relaxation is unbounded.
 
-use super::Search;
+use super::TreeSearch;
 use crate::mip::control::Control;
 use crate::mip::outcome::{SolveError, SolveResult, SolveStatus};
 use crate::mip::problem::Problem;
 use crate::mip::root::{self, RootEnd};
 use crate::mip::solver::Solver;
-use crate::mip::tree::Node;
-use crate::mip::worker::Report;
+use crate::mip::tree::TreeNode;
+use crate::mip::worker::WorkerReport;
 use std::sync::Arc;
 
 /// How far from the origin a first integer point is looked for where the relaxation is unbounded, and nodes for each.
 const BOXES: [f64; 3] = [10.0, 1e3, 1e5];
 const BOX_NODES: u64 = 2_000;
 
-impl Search {
+impl TreeSearch {
     pub(super) fn use_starts(&mut self) -> Result<(), SolveError> {
         let starts = std::mem::take(&mut self.shared.settings.starts);
         let mut worker = self.workers.remove(0);
@@ -24,7 +24,7 @@ impl Search {
                 worker.start(&self.shared, x)?;
             }
         }
-        let report = std::mem::replace(&mut worker.report, Report::new());
+        let report = std::mem::replace(&mut worker.report, WorkerReport::new());
         self.workers.insert(0, worker);
         self.merge(vec![report]);
         Ok(())
@@ -35,7 +35,7 @@ impl Search {
         let mut worker = self.workers.remove(0);
         worker.begin(&self.shared);
         let end = root::solve(&mut self.shared, &mut worker)?;
-        let report = std::mem::replace(&mut worker.report, Report::new());
+        let report = std::mem::replace(&mut worker.report, WorkerReport::new());
         self.workers.insert(0, worker);
         // What a run that goes on from a state has to do again.
         let again = match end {
@@ -51,7 +51,7 @@ impl Search {
                 self.info.root_lp = self.sense.sign() * first;
                 self.info.root_bound = self.sense.sign() * data.bound;
                 self.info.cuts = self.shared.rows.len() as u64;
-                let node = Node {
+                let node = TreeNode {
                     id: 0,
                     depth: 0,
                     bound: data.bound,
@@ -67,7 +67,7 @@ impl Search {
             RootEnd::Closed => false,
             RootEnd::Stopped => {
                 // Nothing is known but what was before a restart. A run that goes on from here starts over.
-                self.queue.push(Node {
+                self.queue.push(TreeNode {
                     id: 0,
                     depth: 0,
                     bound: self.shared.lower_bound,
@@ -155,7 +155,7 @@ impl Search {
             let mut worker = self.workers.remove(0);
             worker.begin(&self.shared);
             worker.offer(&self.shared, &s.x, "feasibility")?;
-            let report = std::mem::replace(&mut worker.report, Report::new());
+            let report = std::mem::replace(&mut worker.report, WorkerReport::new());
             self.workers.insert(0, worker);
             self.merge(vec![report]);
         }

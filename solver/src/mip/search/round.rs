@@ -1,19 +1,19 @@
 //! Parallel rounds: nodes go out to workers, what comes back is merged in order.
 
-use super::Search;
+use super::TreeSearch;
 use crate::mip::clock::StopOnDrop;
 use crate::mip::outcome::SolveError;
-use crate::mip::tree::Node;
-use crate::mip::worker::{Incumbent, Report, Worker};
+use crate::mip::tree::TreeNode;
+use crate::mip::worker::{Incumbent, Worker, WorkerReport};
 use crate::mip::{clauses, conflict};
 use rayon::prelude::*;
 
 /// Most nodes of one plunge.
 pub(super) const PLUNGE: u64 = 100;
 
-impl Search {
+impl TreeSearch {
     /// The nodes of the next round: one while the tree is small, then more.
-    pub(super) fn next_round(&mut self) -> Vec<Node> {
+    pub(super) fn next_round(&mut self) -> Vec<TreeNode> {
         self.queue.prune(self.shared.cutoff);
         let width = (self.queue.len() / 8).clamp(1, self.shared.settings.round_width);
         self.shared.lower_bound = self.queue.lowest_bound().unwrap_or(self.shared.cutoff);
@@ -21,7 +21,7 @@ impl Search {
     }
 
     /// Every node to a worker of its own; results are merged in order, so the number of threads does not matter.
-    pub(super) fn solve_round(&mut self, round: Vec<Node>) -> Result<(), SolveError> {
+    pub(super) fn solve_round(&mut self, round: Vec<TreeNode>) -> Result<(), SolveError> {
         while self.workers.len() < round.len() {
             self.workers
                 .push(Worker::new(&self.shared, self.workers.len() as u64)?);
@@ -32,7 +32,7 @@ impl Search {
             most.min((n.saturating_sub(self.info.nodes) / round.len() as u64).max(1))
         });
         let shared = &self.shared;
-        let plunge = |(worker, node): (&mut Worker, Node)| {
+        let plunge = |(worker, node): (&mut Worker, TreeNode)| {
             // Nobody waits to the end of what others do beside a panic.
             let stop = StopOnDrop::new(&shared.stop);
             let report = worker.run(shared, node, limit);
@@ -40,7 +40,7 @@ impl Search {
             report
         };
         let jobs = self.workers.iter_mut().zip(round);
-        let reports: Vec<Result<Report, remat_lp::ModelError>> = match &self.pool {
+        let reports: Vec<Result<WorkerReport, remat_lp::ModelError>> = match &self.pool {
             Some(pool) => {
                 let jobs: Vec<_> = jobs.collect();
                 pool.install(|| jobs.into_par_iter().map(plunge).collect())
@@ -52,7 +52,7 @@ impl Search {
         Ok(())
     }
 
-    pub(super) fn merge(&mut self, reports: Vec<Report>) {
+    pub(super) fn merge(&mut self, reports: Vec<WorkerReport>) {
         let mut improved = None;
         let (mut learned, mut used) = (Vec::new(), Vec::new());
         let (mut new_clauses, mut used_clauses) = (Vec::new(), Vec::new());

@@ -1,11 +1,11 @@
 //! When restricted programs are searched for better solutions.
 
-use super::Search;
-use crate::mip::heuristics::neighbourhood::{self, Around, Verdict};
+use super::TreeSearch;
+use crate::mip::heuristics::neighbourhood::{self, Around, NeighbourhoodVerdict};
 use crate::mip::outcome::SolveError;
-use crate::mip::worker::Report;
+use crate::mip::worker::WorkerReport;
 
-impl Search {
+impl TreeSearch {
     pub(super) fn sub_mip_is_due(&self) -> bool {
         let s = &self.shared.settings;
         s.heuristics
@@ -58,22 +58,26 @@ impl Search {
     }
 
     /// Adapts how much is fixed and how often.
-    pub(super) fn learn_from(&mut self, verdict: Verdict) {
+    pub(super) fn learn_from(&mut self, verdict: NeighbourhoodVerdict) {
         // Quickly searched to the end: more freedom next time. Not searched to the end: less.
         match verdict {
-            Verdict::FarTooSmall if self.sub_mip_share > 0.45 => {
+            NeighbourhoodVerdict::FarTooSmall if self.sub_mip_share > 0.45 => {
                 // The same again at once: it cost nothing.
                 self.sub_mip_share -= 0.15;
                 self.sub_mip_turn -= 1;
                 self.next_sub_mip = self.info.nodes;
                 return;
             }
-            Verdict::TooSmall | Verdict::FarTooSmall => {
+            NeighbourhoodVerdict::TooSmall | NeighbourhoodVerdict::FarTooSmall => {
                 self.sub_mip_share = (self.sub_mip_share - 0.1).max(0.3)
             }
-            Verdict::TooLarge => self.sub_mip_share = (self.sub_mip_share + 0.05).min(0.97),
-            Verdict::Right => self.sub_mip_share = (self.sub_mip_share - 0.05).max(0.3),
-            Verdict::Better => {
+            NeighbourhoodVerdict::TooLarge => {
+                self.sub_mip_share = (self.sub_mip_share + 0.05).min(0.97)
+            }
+            NeighbourhoodVerdict::Right => {
+                self.sub_mip_share = (self.sub_mip_share - 0.05).max(0.3)
+            }
+            NeighbourhoodVerdict::Better => {
                 self.sub_mip_luck += 1;
                 self.next_sub_mip = self.info.nodes;
                 return;
@@ -107,7 +111,7 @@ impl Search {
             let mut worker = self.workers.remove(0);
             worker.begin(&self.shared);
             worker.offer(&self.shared, &x, found.name)?;
-            let report = std::mem::replace(&mut worker.report, Report::new());
+            let report = std::mem::replace(&mut worker.report, WorkerReport::new());
             self.workers.insert(0, worker);
             self.merge(vec![report]);
         }

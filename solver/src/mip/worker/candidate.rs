@@ -1,7 +1,7 @@
 //! Candidates for solutions: checked, repaired where continuous columns allow it, kept if they are better.
 
 use super::node::violation;
-use super::{Incumbent, Shared, Worker};
+use super::{Incumbent, RoundShared, Worker};
 use crate::mip::check::check_point;
 use crate::mip::extend::{CutSink, NodeView};
 use crate::mip::relaxation::Relaxed;
@@ -11,7 +11,7 @@ impl Worker {
     /// Hands a point to the checks; whether it is feasible (it need not be better than what is known).
     pub fn offer(
         &mut self,
-        shared: &Shared,
+        shared: &RoundShared,
         x: &[f64],
         found_by: &'static str,
     ) -> Result<bool, ModelError> {
@@ -21,7 +21,7 @@ impl Worker {
     /// The same for a point of both spaces.
     fn offer_original(
         &mut self,
-        shared: &Shared,
+        shared: &RoundShared,
         x: &[f64],
         original: Vec<f64>,
         found_by: &'static str,
@@ -85,7 +85,7 @@ impl Worker {
     /// and scaling may have blown up what the reduced relaxation takes for a rounding error.
     fn polish(
         &mut self,
-        shared: &Shared,
+        shared: &RoundShared,
         rounded: &[f64],
         found_by: &'static str,
     ) -> Result<bool, ModelError> {
@@ -133,7 +133,7 @@ impl Worker {
     }
 
     /// Tries a point of the model given that the user brought.
-    pub fn start(&mut self, shared: &Shared, x: &[f64]) -> Result<bool, ModelError> {
+    pub fn start(&mut self, shared: &RoundShared, x: &[f64]) -> Result<bool, ModelError> {
         let model = &shared.original;
         let near = |j: usize, v: f64| {
             if model.is_integer(ColId(j as u32)) && (v - v.round()).abs() <= 1e-6 {
@@ -155,7 +155,7 @@ impl Worker {
     /// and a refusal, the linear program over these is solved for the integer values.
     pub fn try_integral(
         &mut self,
-        shared: &Shared,
+        shared: &RoundShared,
         x: &[f64],
         found_by: &'static str,
     ) -> Result<bool, ModelError> {

@@ -1,6 +1,6 @@
 //! Learning from what is closed: rows from dual proofs, clauses from the implications that led there.
 
-use super::{Shared, Worker};
+use super::{RoundShared, Worker};
 use crate::mip::clauses::{Clause, implication};
 use crate::mip::conflict;
 use crate::mip::relaxation::ExtraRow;
@@ -11,7 +11,7 @@ const MOST: usize = 20;
 
 impl Worker {
     /// Propagates what was learned, in turn with the rows of the problem.
-    pub(super) fn propagate_conflicts(&mut self, shared: &Shared) -> bool {
+    pub(super) fn propagate_conflicts(&mut self, shared: &RoundShared) -> bool {
         if !shared.settings.conflicts || !shared.settings.propagation {
             return true;
         }
@@ -43,7 +43,7 @@ impl Worker {
     }
 
     /// Learns from the proof that closed the present relaxation.
-    pub(crate) fn learn_conflict(&mut self, shared: &Shared) {
+    pub(crate) fn learn_conflict(&mut self, shared: &RoundShared) {
         let Some((y, with_objective)) = self.relax.proof.take() else {
             return;
         };
@@ -96,7 +96,7 @@ impl Worker {
     }
 
     /// Learns from propagation that found the present domain infeasible.
-    pub(crate) fn learn_from_propagation(&mut self, shared: &Shared) {
+    pub(crate) fn learn_from_propagation(&mut self, shared: &RoundShared) {
         if !shared.settings.clauses
             || !shared.settings.propagation
             || !self.domain.infeasible
@@ -110,7 +110,7 @@ impl Worker {
     }
 
     /// The clause that follows from positions on the trail which together leave nothing.
-    fn learn_clause(&mut self, shared: &Shared, start: Vec<u32>) {
+    fn learn_clause(&mut self, shared: &RoundShared, start: Vec<u32>) {
         let p = shared.problem.clone();
         let longest = 20 + p.num_cols() / 10;
         self.domain.ticks += 20 * start.len() as u64;

@@ -1,6 +1,6 @@
 //! Cuts at nodes of the tree, from the bounds that hold there: rows of the node's subtree, handed to its children.
 
-use super::{Shared, Worker};
+use super::{RoundShared, Worker};
 use crate::mip::cuts::{self, Context, CutPool};
 use crate::mip::relaxation::ExtraRow;
 use remat_lp::{ModelError, Solution, VarStatus};
@@ -20,7 +20,7 @@ pub(super) struct LocalCuts {
 
 impl LocalCuts {
     /// Whether a node at this depth is worth a round: at every fourth level, often only where it pays.
-    pub fn due(&self, shared: &Shared, depth: u32, processed: u64) -> bool {
+    pub fn due(&self, shared: &RoundShared, depth: u32, processed: u64) -> bool {
         let s = &shared.settings;
         let promising =
             self.tries < 8 || 4 * self.wins >= self.tries || processed.is_multiple_of(64);
@@ -43,7 +43,7 @@ impl Worker {
     /// A round of separation with the bounds of the present node; whether rows were added.
     pub(super) fn separate_locally(
         &mut self,
-        shared: &Shared,
+        shared: &RoundShared,
         s: &Solution,
     ) -> Result<bool, ModelError> {
         let p = shared.problem.clone();
@@ -94,7 +94,7 @@ impl Worker {
     /// Drops cuts of the present node that do not bind at its solution.
     pub(super) fn drop_slack_cuts(
         &mut self,
-        shared: &Shared,
+        shared: &RoundShared,
         s: &Solution,
     ) -> Result<(), ModelError> {
         if self.local_cuts.rows.is_empty() {

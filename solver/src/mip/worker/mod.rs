@@ -8,7 +8,7 @@ mod node;
 mod shared;
 
 pub(crate) use node::{Child, reduced_cost_fixing};
-pub(crate) use shared::{Incumbent, Live, Report, Shared};
+pub(crate) use shared::{Incumbent, Live, RoundShared, WorkerReport};
 
 use crate::mip::branching::Decision;
 use crate::mip::branching::pseudocost::PseudoCosts;
@@ -16,7 +16,7 @@ use crate::mip::domain::Domain;
 use crate::mip::extend::NodeView;
 use crate::mip::relaxation::{ExtraRow, Relaxation};
 use crate::mip::search::Outlet;
-use crate::mip::tree::{Node, PathLink};
+use crate::mip::tree::{PathLink, TreeNode};
 use local_cuts::LocalCuts;
 use node::Processed;
 use remat_lp::{Bounds, ColId, ModelError, Solution};
@@ -30,7 +30,7 @@ pub(crate) struct Worker {
     pub pseudo: PseudoCosts,
     pub cutoff: f64,
     pub best: Option<Incumbent>,
-    pub report: Report,
+    pub report: WorkerReport,
     pub slot: u64,
     serial: u64,
     /// Iterations spent in strong branching, dives, and node relaxations.
@@ -55,7 +55,7 @@ pub(crate) struct Worker {
 
 /// What a worker counts over the whole search; budgets and turns depend on it.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Counters {
+pub(crate) struct WorkerCounters {
     /// With the serial number it makes the numbers of nodes and rows unique.
     slot: u64,
     serial: u64,
@@ -71,8 +71,8 @@ pub(crate) struct Counters {
 }
 
 impl Worker {
-    pub fn counters(&self) -> Counters {
-        Counters {
+    pub fn counters(&self) -> WorkerCounters {
+        WorkerCounters {
             slot: self.slot,
             serial: self.serial,
             strong_iterations: self.strong_iterations,
@@ -87,7 +87,7 @@ impl Worker {
         }
     }
 
-    pub fn set_counters(&mut self, c: Counters) {
+    pub fn set_counters(&mut self, c: WorkerCounters) {
         self.slot = c.slot;
         self.serial = c.serial;
         self.strong_iterations = c.strong_iterations;
@@ -101,7 +101,7 @@ impl Worker {
         self.local_cuts.wins = c.cut_wins;
     }
 
-    pub fn new(shared: &Shared, slot: u64) -> Result<Worker, ModelError> {
+    pub fn new(shared: &RoundShared, slot: u64) -> Result<Worker, ModelError> {
         let mut settings = shared.settings.clone();
         settings.limits.interrupt = Some(shared.stop.clone());
         Ok(Worker {
@@ -110,7 +110,7 @@ impl Worker {
             pseudo: PseudoCosts::new(shared.problem.num_cols()),
             cutoff: f64::INFINITY,
             best: None,
-            report: Report::new(),
+            report: WorkerReport::new(),
             slot,
             serial: 0,
             strong_iterations: 0,
@@ -139,20 +139,20 @@ impl Worker {
     }
 
     /// Takes over what the others know.
-    pub fn begin(&mut self, shared: &Shared) {
+    pub fn begin(&mut self, shared: &RoundShared) {
         self.cutoff = shared.cutoff;
         self.best = shared.incumbent.clone();
         self.pseudo.copy_from(&shared.pseudo);
-        self.report = Report::new();
+        self.report = WorkerReport::new();
     }
 
     /// Plunges from a node; at most `max_nodes` nodes.
     pub fn run(
         &mut self,
-        shared: &Shared,
-        node: Node,
+        shared: &RoundShared,
+        node: TreeNode,
         max_nodes: u64,
-    ) -> Result<Report, ModelError> {
+    ) -> Result<WorkerReport, ModelError> {
         self.begin(shared);
         self.activate(shared, &node)?;
         let mut node = node;
@@ -178,7 +178,7 @@ impl Worker {
                 }
                 Processed::Split(children) => {
                     let basis = Some(Arc::new(self.relax.snapshot()));
-                    let mut nodes: Vec<Node> = Vec::with_capacity(children.len());
+                    let mut nodes: Vec<TreeNode> = Vec::with_capacity(children.len());
                     for mut c in children {
                         c.decision
                             .bounds
@@ -193,7 +193,7 @@ impl Worker {
                             })
                         });
                         let rows = cuts.into_iter().chain(split).collect();
-                        nodes.push(Node {
+                        nodes.push(TreeNode {
                             id: self.fresh_id(),
                             depth: node.depth + 1,
                             bound: c.bound,
@@ -227,22 +227,22 @@ impl Worker {
             }
         }
         self.report_used_clauses();
-        Ok(std::mem::replace(&mut self.report, Report::new()))
+        Ok(std::mem::replace(&mut self.report, WorkerReport::new()))
     }
 
     /// In an opportunistic search: hands solutions out at once, and open nodes where somebody waits for them.
-    fn send_early(&mut self, shared: &Shared) {
+    fn send_early(&mut self, shared: &RoundShared) {
         let (Some(outlet), Some(live)) = (&self.outlet, &shared.live) else {
             return;
         };
         let asked = live.hungry.load(Ordering::Relaxed) > 0 && !self.report.open.is_empty();
         if asked || !self.report.solutions.is_empty() {
-            outlet.send(std::mem::replace(&mut self.report, Report::new()));
+            outlet.send(std::mem::replace(&mut self.report, WorkerReport::new()));
         }
     }
 
     /// Goes to a node from anywhere.
-    fn activate(&mut self, shared: &Shared, node: &Node) -> Result<(), ModelError> {
+    fn activate(&mut self, shared: &RoundShared, node: &TreeNode) -> Result<(), ModelError> {
         self.extra_bounds.clear();
         self.local.clear();
         self.local_cuts.rows.clear();
@@ -272,7 +272,7 @@ impl Worker {
     }
 
     /// Goes from a node to a child of it.
-    fn descend(&mut self, shared: &Shared, child: &Node) -> Result<(), ModelError> {
+    fn descend(&mut self, shared: &RoundShared, child: &TreeNode) -> Result<(), ModelError> {
         self.extra_bounds.clear();
         if let Some(link) = child.path.clone() {
             self.impose(shared, &link.decision);
@@ -288,7 +288,7 @@ impl Worker {
         Ok(())
     }
 
-    fn impose(&mut self, shared: &Shared, decision: &Decision) {
+    fn impose(&mut self, shared: &RoundShared, decision: &Decision) {
         self.domain.begin_level();
         for (c, b) in &decision.bounds {
             let (p, j) = (&shared.problem, c.index());
@@ -303,7 +303,7 @@ impl Worker {
     }
 
     /// Gives the linear program the domain's bounds of integer columns and the problem's of continuous ones.
-    pub fn sync_bounds(&mut self, shared: &Shared) -> Result<(), ModelError> {
+    pub fn sync_bounds(&mut self, shared: &RoundShared) -> Result<(), ModelError> {
         let p = &shared.problem;
         for j in 0..p.num_cols() {
             let (l, u) = if p.integer[j] {
@@ -320,7 +320,7 @@ impl Worker {
         Ok(())
     }
 
-    pub fn propagate(&mut self, shared: &Shared) -> bool {
+    pub fn propagate(&mut self, shared: &RoundShared) -> bool {
         if self.domain.infeasible {
             return false;
         }
@@ -347,7 +347,7 @@ impl Worker {
     }
 
     /// Integer columns with a fractional value.
-    pub fn fractional(&self, shared: &Shared, x: &[f64]) -> Vec<usize> {
+    pub fn fractional(&self, shared: &RoundShared, x: &[f64]) -> Vec<usize> {
         let tol = shared.settings.integrality_tolerance;
         (0..x.len())
             .filter(|&j| {
@@ -362,7 +362,7 @@ impl Worker {
 
     fn view<'a>(
         &'a self,
-        shared: &'a Shared,
+        shared: &'a RoundShared,
         s: &'a Solution,
         bound: f64,
         depth: u32,

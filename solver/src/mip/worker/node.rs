@@ -1,13 +1,14 @@
 //! One node: propagation, relaxation, fixing, separation, heuristics, and the split.
 
-use super::{Shared, Worker};
+use super::{RoundShared, Worker};
 use crate::mip::branching::Decision;
 use crate::mip::branching::pseudocost::Observation;
+use crate::mip::branching::reliability::ColumnChoice;
 use crate::mip::domain::Domain;
 use crate::mip::extend::{CutSink, SolutionSink};
 use crate::mip::problem::Problem;
 use crate::mip::relaxation::{ExtraRow, Relaxed};
-use crate::mip::tree::{Branched, Node};
+use crate::mip::tree::{Branched, TreeNode};
 use remat_lp::{Bounds, ColId, ModelError, Solution};
 use std::sync::Arc;
 
@@ -31,8 +32,8 @@ pub(crate) struct Child {
 impl Worker {
     pub(super) fn process(
         &mut self,
-        shared: &Shared,
-        node: &Node,
+        shared: &RoundShared,
+        node: &TreeNode,
     ) -> Result<Processed, ModelError> {
         let p = shared.problem.clone();
         if shared.stopped() {
@@ -156,17 +157,15 @@ impl Worker {
         }
         Ok(
             match self.choose(shared, &solution, &fractional, bound, node.depth)? {
-                crate::mip::branching::reliability::Choice::Split(children) => {
-                    Processed::Split(children)
-                }
-                crate::mip::branching::reliability::Choice::Infeasible => Processed::Closed,
-                crate::mip::branching::reliability::Choice::Tightened => Processed::Again(bound),
+                ColumnChoice::Split(children) => Processed::Split(children),
+                ColumnChoice::Infeasible => Processed::Closed,
+                ColumnChoice::Tightened => Processed::Again(bound),
             },
         )
     }
 
     /// Splits on any integer column that is not fixed; if all are, the leaf remains unresolved.
-    fn split_blindly(&mut self, shared: &Shared, bound: f64, x: Option<&[f64]>) -> Processed {
+    fn split_blindly(&mut self, shared: &RoundShared, bound: f64, x: Option<&[f64]>) -> Processed {
         let p = &shared.problem;
         let mut best: Option<(f64, usize)> = None;
         for j in 0..p.num_cols() {
@@ -234,7 +233,7 @@ impl Worker {
     }
 
     /// Whether a point violates bounds of the domain of integer columns.
-    fn outside(&self, shared: &Shared, x: &[f64]) -> bool {
+    fn outside(&self, shared: &RoundShared, x: &[f64]) -> bool {
         (0..x.len()).any(|j| {
             shared.problem.integer[j]
                 && (x[j] < self.domain.lower[j] - 1e-6 || x[j] > self.domain.upper[j] + 1e-6)
@@ -242,7 +241,7 @@ impl Worker {
     }
 
     /// Moving a nonbasic column this far would cost more than is left (Dantzig, Fulkerson & Johnson 1954).
-    fn fix_by_reduced_costs(&mut self, shared: &Shared, s: &Solution, bound: f64) -> bool {
+    fn fix_by_reduced_costs(&mut self, shared: &RoundShared, s: &Solution, bound: f64) -> bool {
         if !self.cutoff.is_finite() {
             return false;
         }
@@ -264,7 +263,7 @@ impl Worker {
     /// Asks the separators; whether rows were added.
     fn separate(
         &mut self,
-        shared: &Shared,
+        shared: &RoundShared,
         s: &Solution,
         bound: f64,
         depth: u32,
@@ -300,7 +299,7 @@ impl Worker {
 
     fn heuristics(
         &mut self,
-        shared: &Shared,
+        shared: &RoundShared,
         s: &Solution,
         bound: f64,
         depth: u32,
@@ -339,7 +338,7 @@ impl Worker {
     }
 
     /// Walks from the relaxation's point and from the bound where the objective is best.
-    fn start_heuristics(&mut self, shared: &Shared, s: &Solution) -> Result<(), ModelError> {
+    fn start_heuristics(&mut self, shared: &RoundShared, s: &Solution) -> Result<(), ModelError> {
         let p = shared.problem.clone();
         let size = p.rows.index.len() as u64;
         let budget = (20_000 + 500 * size).min(5_000_000 + 50 * size);

@@ -10,7 +10,7 @@ use crate::mip::problem::Problem;
 use crate::mip::relaxation::ExtraRow;
 use crate::mip::settings::Settings;
 use crate::mip::solver::Extensions;
-use crate::mip::tree::Node;
+use crate::mip::tree::TreeNode;
 use remat_lp::Model;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -95,7 +95,7 @@ impl Live {
 
 /// What all workers see and none changes during a round.
 #[derive(Clone)]
-pub(crate) struct Shared {
+pub(crate) struct RoundShared {
     pub problem: Arc<Problem>,
     pub original: Arc<Model>,
     pub postsolve: Arc<Postsolve>,
@@ -126,7 +126,7 @@ pub(crate) struct Shared {
     pub live: Option<Arc<Live>>,
 }
 
-impl Shared {
+impl RoundShared {
     pub fn tables(&self) -> &Tables {
         self.tables.get_or_init(|| {
             let probing = self.settings.probing && self.settings.nesting == 0;
@@ -163,8 +163,8 @@ impl Shared {
 
 /// What a worker hands back.
 #[derive(Default)]
-pub(crate) struct Report {
-    pub open: Vec<Node>,
+pub(crate) struct WorkerReport {
+    pub open: Vec<TreeNode>,
     pub solutions: Vec<Incumbent>,
     /// Solutions that are not better than the best, where a pool is wanted.
     pub others: Vec<Incumbent>,
@@ -187,9 +187,9 @@ pub(crate) struct Report {
     pub unresolved_bound: f64,
 }
 
-impl Report {
-    pub fn new() -> Report {
-        Report {
+impl WorkerReport {
+    pub fn new() -> WorkerReport {
+        WorkerReport {
             unresolved_bound: f64::INFINITY,
             ..Default::default()
         }
