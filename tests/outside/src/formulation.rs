@@ -35,6 +35,11 @@ impl KeepOrRecompute {
         })
     }
 
+    /// The schedule that keeps no tensor.
+    pub fn nothing(&self) -> BitMatrix {
+        self.knapsack.set(|_| false)
+    }
+
     /// The judge: what it comes to if these tensors are kept.
     pub fn replay(&self, kept: &BitMatrix) -> Replay {
         let (cost, bytes) = self.knapsack.cost_and_bytes(kept);
