@@ -2,7 +2,7 @@
 //! `cargo test -p remat-bench --release --features highs --test highs`.
 #![cfg(feature = "highs")]
 
-#[path = "../../lp/tests/support/mod.rs"]
+#[path = "../../lp/tests/all/support/mod.rs"]
 mod support;
 
 use remat_bench::highs::{HighsSettings, solve};

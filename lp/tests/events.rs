@@ -1,5 +1,6 @@
 //! The events of a solve: the whole story, once, and only of the program that is solved.
 
+#[path = "all/support/mod.rs"]
 mod support;
 
 use remat_lp::{Algorithm, Settings, Solver};

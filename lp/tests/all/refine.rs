@@ -7,8 +7,7 @@ use remat_lp::{
 };
 use std::sync::Arc;
 
-mod support;
-use support::{Rng, netlib, scaled_over_decades};
+use crate::support::{Rng, netlib, scaled_over_decades};
 
 /// A billionth, or what rounding `x` and `y` to double precision may do to one row or column, whichever is larger.
 fn allowed(model: &Model, s: &Solution) -> (f64, f64) {

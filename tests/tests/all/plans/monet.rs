@@ -1,6 +1,6 @@
 //! Plans of schedules of MONeT's program: implementations, masks and in-place operators.
 
-use crate::graphs::{ids, instance};
+use super::graphs::{ids, instance};
 use remat_instances::instance::{Implementation, InPlace, Instance, Node, NodeId, NodeKind};
 use remat_instances::plan::Plan;
 use remat_instances::schedule::{BitMatrix, MonetSchedule};

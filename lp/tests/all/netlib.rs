@@ -1,7 +1,6 @@
 //! Every Netlib problem in `../shared` to the reference objective, with certificates, from several starts.
 
-mod support;
-
+use crate::support::netlib_dir;
 use remat_lp::presolve::{self, PresolveSettings};
 use remat_lp::{
     Algorithm, Basis, Limits, LpOutcome, Model, Settings, Solver, VarStatus, certificate, mps,
@@ -9,7 +8,6 @@ use remat_lp::{
 };
 use std::path::Path;
 use std::sync::Arc;
-use support::netlib_dir;
 
 /// Names and objectives of the reference table, smallest problems first.
 fn reference(dir: &Path) -> Vec<(String, f64, usize)> {

@@ -1,13 +1,11 @@
 //! Bases that are bad or already right, programs made to cycle, and solves that are cut short.
 
-mod support;
-
+use crate::support::{End, FAMILIES, Rng};
 use remat_lp::{
     Algorithm, Basis, ColId, Limits, LpOutcome, Model, ModelBuilder, Sense, Settings, Solver,
     VarStatus, certificate, proven_bound,
 };
 use std::sync::Arc;
-use support::{End, FAMILIES, Rng};
 
 fn random_basis(r: &mut Rng, model: &Model) -> Basis {
     let mut pick = |basic_one_in: usize| match r.below(2 * basic_one_in) {

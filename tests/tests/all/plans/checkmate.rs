@@ -1,6 +1,6 @@
 //! Plans of random schedules of Checkmate's program: as good as the schedule, and no step in vain.
 
-use crate::graphs::{scheduled, wasteful};
+use super::graphs::{scheduled, wasteful};
 use proptest::prelude::*;
 use remat_instances::instance::{Instance, NodeId};
 use remat_instances::plan::{Plan, Register, Semantics, Step};

@@ -1,14 +1,12 @@
 //! The solver against itself, every way it has of solving a program, and all of them against the certificates.
 
-mod support;
-
+use crate::support::{End, FAMILIES, Rng};
 use remat_lp::presolve::{self, PresolveSettings};
 use remat_lp::{
     Algorithm, ColId, Limits, LpOutcome, Model, NewCol, NewRow, RowId, Settings, Solver,
     certificate,
 };
 use std::sync::Arc;
-use support::{End, FAMILIES, Rng};
 
 /// Ways to solve: method, scaling, perturbation, presolve.
 const WAYS: [(Algorithm, bool, bool, bool); 7] = [

@@ -1,6 +1,6 @@
 //! Malformed schedules.
 
-use crate::replacements::BENCHMARK;
+use super::replacements::BENCHMARK;
 use remat_instances::schedule::ScheduleFile;
 use remat_instances::{Instance, read_bytes};
 

@@ -1,7 +1,7 @@
 //! Plans that cannot be executed: what is wrong, and at which statement.
 
-use crate::graphs::{ids, instance};
-use crate::monet::{monet_instance, monet_schedule};
+use super::graphs::{ids, instance};
+use super::monet::{monet_instance, monet_schedule};
 use remat_instances::instance::{Node, NodeId};
 use remat_instances::plan::{Plan, Register, Semantics, Step};
 use remat_instances::schedule::CheckmateSchedule;

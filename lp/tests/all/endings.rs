@@ -1,14 +1,12 @@
 //! Every way a solve can end, on problems of some size.
 
-mod support;
-
+use crate::support::netlib;
 use remat_lp::{
     Algorithm, ColId, LimitKind, Limits, LpOutcome, Model, ModelBuilder, NewRow, Sense, Settings,
     Solver, certificate,
 };
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use support::netlib;
 
 /// A transport-like assignment problem: n! optimal bases, massively degenerate.
 fn assignment(n: usize, cost: impl Fn(usize, usize) -> f64) -> Model {

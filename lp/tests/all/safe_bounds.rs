@@ -1,11 +1,9 @@
 //! Bounds that hold in spite of all rounding, on programs that leave the multipliers no room.
 
-mod support;
-
+use crate::support::Rng;
 use remat_lp::certificate::{exact_bound, safe_bound};
 use remat_lp::{Bounds, Model, ModelBuilder, Sense, Settings, Solver, proven_bound};
 use std::sync::Arc;
-use support::Rng;
 
 /// Dense equations in free columns and others that stay nonnegative, around a planted pair of solutions that satisfy
 /// complementary slackness; the optimum. With `whole` numbers it is exact, else up to rounding, and then the others are

@@ -1,7 +1,7 @@
 //! Files of plans: written, read, and refused with a remedy.
 
-use crate::graphs::{instance, scheduled};
-use crate::monet::{monet_instance, monet_schedule};
+use super::graphs::{instance, scheduled};
+use super::monet::{monet_instance, monet_schedule};
 use proptest::prelude::*;
 use remat_instances::instance::{Instance, InstanceError, Node};
 use remat_instances::plan::{Plan, PlanDocument, PlanFile};
@@ -72,7 +72,7 @@ fn broken_plan_files_are_refused_with_the_place_the_value_and_a_remedy() {
 
 #[test]
 fn the_schema_lists_exactly_the_fields_that_are_written() {
-    let text = include_str!("../../../instances/schema/remat-plan-1.schema.json");
+    let text = include_str!("../../../../instances/schema/remat-plan-1.schema.json");
     let schema: serde_json::Value = serde_json::from_str(text).unwrap();
     let g = monet_instance();
     let file = PlanDocument {

@@ -12,13 +12,13 @@ use remat_instances::{Instance, read_bytes, simulate, write_instance};
 use std::time::{Duration, Instant};
 
 const SEEDS: [&str; 7] = [
-    include_str!("../corpus/native.json"),
-    include_str!("../corpus/benchmark.json"),
-    include_str!("../corpus/links.json"),
-    include_str!("../corpus/edges.json"),
-    include_str!("../corpus/schedule_a.json"),
-    include_str!("../corpus/schedule_b.json"),
-    include_str!("../corpus/plan.json"),
+    include_str!("../../corpus/native.json"),
+    include_str!("../../corpus/benchmark.json"),
+    include_str!("../../corpus/links.json"),
+    include_str!("../../corpus/edges.json"),
+    include_str!("../../corpus/schedule_a.json"),
+    include_str!("../../corpus/schedule_b.json"),
+    include_str!("../../corpus/plan.json"),
 ];
 
 /// What became of a document.

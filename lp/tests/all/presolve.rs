@@ -1,12 +1,10 @@
 //! Presolve over Netlib: the restored solution and basis are optimal for the original.
 
-mod support;
-
+use crate::support::netlib_dir;
 use remat_lp::presolve::{PresolveOutcome, PresolveSettings, Presolved};
 use remat_lp::{LpOutcome, Model, Settings, Solution, Solver, VarStatus, certificate, mps};
 use std::path::Path;
 use std::sync::Arc;
-use support::netlib_dir;
 
 fn problems(dir: &Path, largest: usize) -> Vec<(String, Arc<Model>)> {
     let mut out = Vec::new();

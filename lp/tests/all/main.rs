@@ -1,0 +1,11 @@
+//! Tests of the interface, in one binary: what they share is compiled once.
+
+mod changes;
+mod differential;
+mod endings;
+mod netlib;
+mod presolve;
+mod refine;
+mod robust;
+mod safe_bounds;
+mod support;
