@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// How far into the interior, relative to the terms of a reduced cost; the first that works costs least.
 const SHIFTS: [f64; 3] = [1e-11, 1e-9, 1e-7];
 /// A bound this near the optimum, relative, ends the search for a better one.
-const NEAR: f64 = 1e-8;
+const ENOUGH_SHARE: f64 = 1e-8;
 /// More pivots than this, beside a share of the rows, are not worth it.
 const PIVOTS: u64 = 1000;
 
@@ -55,7 +55,7 @@ const GRIDS: [f64; 4] = [
 /// ```
 pub fn proven_bound(model: &Arc<Model>, solution: &Solution) -> (f64, Vec<f64>) {
     let sign = model.sense.sign();
-    let far = NEAR * (1.0 + solution.objective.abs());
+    let far = ENOUGH_SHARE * (1.0 + solution.objective.abs());
     let near = |bound: f64| sign * (solution.objective - bound) <= far;
     let mut best = (
         certificate::safe_bound(model, &solution.y),

@@ -10,13 +10,13 @@ use std::time::Duration;
 
 /// First temperatures, in mean node costs. The coldest runs stay where the relaxation is, the others leave it to repair
 /// what rounding broke; which of them wins differs from instance to instance.
-const HOT: [f64; 4] = [0.001, 0.01, 0.03, 0.1];
-const COLD: f64 = 0.001;
+const FIRST_TEMPERATURES: [f64; 4] = [0.001, 0.01, 0.03, 0.1];
+const LAST_TEMPERATURE: f64 = 0.001;
 
 /// Moves of a run, for each node of the graph.
 pub const POLISH_MOVES_PER_NODE: u64 = 1 << 11;
 /// Runs of a call of [`polish`] for each start.
-pub const POLISH_RUNS: usize = HOT.len();
+pub const POLISH_RUNS: usize = FIRST_TEMPERATURES.len();
 
 /// How much to polish.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +42,7 @@ pub fn polish<L: Landscape>(
     observer: &dyn Observer,
 ) -> Vec<Found> {
     let runs: Vec<(usize, f64)> = (0..starts.len())
-        .flat_map(|s| HOT.map(|hot| (s, hot)))
+        .flat_map(|s| FIRST_TEMPERATURES.map(|hot| (s, hot)))
         .collect();
     let waves = runs.len().div_ceil(rayon::current_num_threads()).max(1);
     let time = settings.time.map(|time| time / waves as u32);
@@ -57,7 +57,7 @@ pub fn polish<L: Landscape>(
             let run = ChainSettings {
                 moves: settings.moves,
                 hot,
-                cold: COLD,
+                cold: LAST_TEMPERATURE,
                 target: 0,
                 time,
                 seek,

@@ -25,7 +25,7 @@ const SEEK_HOT: f64 = 0.3;
 /// Moves for each node of the graph in which a run with a time limit may raise the price.
 const SEEK_MOVES_PER_NODE: u64 = 1 << 14;
 /// Without a time limit: moves of the longest such run, in those of a run in the first round.
-const LONGEST: u64 = 64;
+const LONGEST_RUN_FACTOR: u64 = 64;
 /// Share of the time left that such a run gets.
 const SEEK_SHARE: f64 = 0.45;
 /// Their last temperature.
@@ -35,9 +35,9 @@ const HOPELESS: f64 = 1.25;
 /// The same before anything is known, in costs of the start.
 const HOPELESS_AT_FIRST: f64 = 2.0;
 /// Moves of a run that polishes one, in those of a run in the first round.
-const POLISHED: u64 = 2;
+const POLISHING_RUN_FACTOR: u64 = 2;
 /// Last temperature of every run.
-const COLD: f64 = 0.001;
+const LAST_TEMPERATURE: f64 = 0.001;
 
 /// When to end.
 #[derive(Clone, Copy, Debug)]
@@ -123,7 +123,7 @@ pub fn search<L: Landscape>(
                 continue;
             }
             polished.stream += 1;
-            polished.moves = POLISHED * first_moves;
+            polished.moves = POLISHING_RUN_FACTOR * first_moves;
             polished.seek = population.is_empty();
             let found = polish(graph, &[retained], &polished, &runs);
             found.into_iter().for_each(|f| population.admit(f));
@@ -188,7 +188,7 @@ pub fn search<L: Landscape>(
         } else if seeking {
             round_moves *= 2;
             // Without a time limit it ends here.
-            if settings.time_limit.is_none() && round_moves > LONGEST * first_moves {
+            if settings.time_limit.is_none() && round_moves > LONGEST_RUN_FACTOR * first_moves {
                 break;
             }
         } else {
@@ -253,8 +253,8 @@ impl Round<'_> {
         let seeks = child.is_none() && turn;
         let (hot, cold) = match (seeks, &child) {
             (true, _) => (SEEK_HOT, SEEK_COLD),
-            (false, Some(_)) => (child_hot, COLD),
-            (false, None) => (fresh_hot, COLD),
+            (false, Some(_)) => (child_hot, LAST_TEMPERATURE),
+            (false, None) => (fresh_hot, LAST_TEMPERATURE),
         };
         let run = ChainSettings {
             // Where time ends a run that seeks, nothing else does before it has come far.

@@ -2,7 +2,7 @@
 
 /// Factor on the price of excess while the search stays above capacity, and while it stays below. Faster changes (1.15
 /// and 0.93, 1.5 and 0.8) gave worse medians on U-Net at 5 GiB and on general graphs.
-const DEARER: f64 = 1.03;
+const PRICE_RISE_FACTOR: f64 = 1.03;
 const CHEAPER: f64 = 0.98;
 /// Blocks in a row on one side before the price changes.
 const PATIENCE: i32 = 4;
@@ -58,7 +58,7 @@ impl Price {
             self.pressure.min(0) - 1
         };
         if self.pressure.abs() >= PATIENCE {
-            self.value *= if above { DEARER } else { CHEAPER };
+            self.value *= if above { PRICE_RISE_FACTOR } else { CHEAPER };
             self.value = self.value.clamp(self.typical * 1e-3, self.typical * 1e5);
         }
     }

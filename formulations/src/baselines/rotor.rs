@@ -473,9 +473,9 @@ pub fn solve_chain(
 }
 
 /// Work that [`run`] may put into its table: stages cubed times slots. Some 2 s.
-const TRANSITIONS: usize = 4_000_000_000;
+const TABLE_WORK_LIMIT: usize = 4_000_000_000;
 /// Slots that [`run`] uses however long the chain is.
-const FEWEST_SLOTS: usize = 32;
+const SLOT_FLOOR: usize = 32;
 
 /// The rotor schedule of a training graph with 500 slots (fewer on chains of more than about 200 stages); where none
 /// fits the budget, that of the least budget for which the dynamic program finds one.
@@ -486,7 +486,7 @@ pub fn run(instance: &Instance, budget_bytes: u64) -> Result<CheckmateSchedule, 
     let training = chain::extract(instance)?;
     let stages = training.chain().len();
     let room = LARGEST_TABLE / (stages * (stages + 1) / 2);
-    let affordable = (TRANSITIONS / (stages * stages * stages).max(1)).max(FEWEST_SLOTS);
+    let affordable = (TABLE_WORK_LIMIT / (stages * stages * stages).max(1)).max(SLOT_FLOOR);
     let slots = Settings::default()
         .slots
         .min(affordable)

@@ -25,7 +25,7 @@ pub struct Gauge {
 }
 
 /// Gauges at most, the one without rounding included.
-const MOST: usize = 17;
+const GAUGE_LIMIT: usize = 17;
 /// Divisors are at least this share of the capacity, and so is what rounding gains.
 const LEAST_UNIT: u64 = 500;
 const LEAST_GAIN: u64 = 1000;
@@ -49,7 +49,7 @@ impl Gauge {
             .filter(|&(_, unit)| capacity % unit > capacity / LEAST_GAIN)
             .collect();
         units.sort_by_key(|&(tensors, unit)| std::cmp::Reverse((tensors, unit)));
-        units.truncate(MOST - 1);
+        units.truncate(GAUGE_LIMIT - 1);
         let rounded = units.iter().map(|&(_, unit)| plain.rounded(unit));
         let rounded: Vec<Gauge> = rounded.collect();
         std::iter::once(plain).chain(rounded).collect()

@@ -57,7 +57,7 @@ impl DualScratch {
 }
 
 /// Steps after which a run from an advanced basis counts as long.
-const SHORT_RUN: u64 = 50;
+const SHORT_RUN_LIMIT: u64 = 50;
 
 /// Which program the method is working on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +97,7 @@ enum IterationEnd {
 }
 
 /// Runs the dual simplex from the present basis. With `perturb`, costs are perturbed: at once from a slack basis or
-/// when phase 1 is needed, and otherwise after [`SHORT_RUN`] steps, so that the short runs of branch and bound need no
+/// when phase 1 is needed, and otherwise after [`SHORT_RUN_LIMIT`] steps, so that the short runs of branch and bound need no
 /// clean-up. (Waiting for signs of stalling instead was measured: it stalls for minutes on the compact
 /// rematerialization program with path cuts.) On [`SimplexEnd::Done`] the working costs
 /// may differ from the true ones (`costs_changed`).
@@ -222,7 +222,7 @@ impl Dual<'_> {
                         if self.core.refactor_due() {
                             break DualRebuild::UpdateLimit;
                         }
-                        if self.may_perturb && self.steps > SHORT_RUN {
+                        if self.may_perturb && self.steps > SHORT_RUN_LIMIT {
                             self.may_perturb = false;
                             self.core.perturb_costs();
                             break DualRebuild::Perturbed;

@@ -9,9 +9,9 @@ const ALPHA_TINY: f64 = 1e-12;
 /// Above this density of `rho`, columns are multiplied one by one instead of rows being added up.
 const COLUMN_WISE: f64 = 0.8;
 /// Above this density of `rho` rows are taken from the price matrix.
-const LONG: f64 = 0.02;
+const ROW_DENSITY_LIMIT: f64 = 0.02;
 /// Rows from which on that is worth it.
-const LONG_ROWS: usize = 500;
+const ROW_PRICING_THRESHOLD: usize = 500;
 
 /// The nonbasic entries of a tableau row, structurals and logicals together.
 #[derive(Clone, Debug, Default)]
@@ -166,7 +166,7 @@ impl Core {
         } else {
             // Adding up rows; the list of touched columns is kept only while the row is expected to stay sparse.
             // The price matrix is kept up to date at every pivot: worth it where there are many columns to leave out.
-            let long = density > LONG && self.m >= LONG_ROWS;
+            let long = density > ROW_DENSITY_LIMIT && self.m >= ROW_PRICING_THRESHOLD;
             let listed = self.density.row < 0.1 && !long;
             self.row.index.clear();
             let mut ticks = 0;

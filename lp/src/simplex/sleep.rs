@@ -15,13 +15,13 @@ use super::{Compressed, Core};
 use crate::outcome::VarStatus;
 
 /// Distance from its bounds, relative to the bound, from which on a row counts as out of the way.
-const FAR: f64 = 1e-2;
+const SLEEP_DISTANCE: f64 = 1e-2;
 /// Distance from its bounds, relative to the bound, within which a row is woken together with a violated one.
-const NEAR: f64 = 1e-2;
+const WAKE_DISTANCE: f64 = 1e-2;
 /// Share of the entries of basic columns that must go.
-const LEAST_SHARE: f64 = 0.3;
+const SLEEPING_SHARE_FLOOR: f64 = 0.3;
 /// Rounds of waking after which everything is woken.
-const MOST_ROUNDS: u32 = 12;
+const WAKING_ROUND_LIMIT: u32 = 12;
 
 /// Who sleeps.
 #[derive(Clone, Debug, Default)]
@@ -117,8 +117,9 @@ impl Core {
             let v = self.logical_value(i);
             let (l, u) = (self.lower[j], self.upper[j]);
             let (below, above) = (v - l, u - v);
-            let clear =
-                |gap: f64, bound: f64| !bound.is_finite() || gap > FAR * (1.0 + bound.abs());
+            let clear = |gap: f64, bound: f64| {
+                !bound.is_finite() || gap > SLEEP_DISTANCE * (1.0 + bound.abs())
+            };
             let far = clear(below, l) && clear(above, u);
             let violated = below < -self.primal_tol || above < -self.primal_tol;
             let ban = &mut self.sleep.banned[i].0;
@@ -137,7 +138,7 @@ impl Core {
                 .count();
         }
         self.ticks += self.at.nnz() as u64 + all as u64;
-        let worth = gone >= least && gone as f64 > LEAST_SHARE * all as f64;
+        let worth = gone >= least && gone as f64 > SLEEPING_SHARE_FLOOR * all as f64;
         self.sleep.some = true;
         if worth {
             self.filter_matrix();
@@ -227,7 +228,7 @@ impl Core {
             }
             let j = self.n + i;
             let (v, l, u) = (self.x[j], self.lower[j], self.upper[j]);
-            if v < l + NEAR * (1.0 + l.abs()) || v > u - NEAR * (1.0 + u.abs()) {
+            if v < l + WAKE_DISTANCE * (1.0 + l.abs()) || v > u - WAKE_DISTANCE * (1.0 + u.abs()) {
                 self.sleep.asleep[i] = false;
                 let (ban, next) = &mut self.sleep.banned[i];
                 *ban = *next;
@@ -236,7 +237,7 @@ impl Core {
             }
         }
         self.primal_valid = false;
-        if self.sleep.rounds > MOST_ROUNDS {
+        if self.sleep.rounds > WAKING_ROUND_LIMIT {
             self.wake_all();
         } else if self.sleep.whole.is_some() {
             self.filter_matrix();

@@ -22,7 +22,7 @@ pub(crate) struct Conflict {
 }
 
 /// Most rows kept.
-const MOST: usize = 150;
+const CONFLICT_ROW_LIMIT: usize = 150;
 
 /// Rounds without use after which a row goes.
 const OLDEST: u32 = 40;
@@ -47,7 +47,7 @@ pub(crate) fn merge(pool: &mut Vec<Conflict>, learned: Vec<Arc<ExtraRow>>, mut u
             pool.push(Conflict { row, age: 0 });
         }
     }
-    while pool.len() > MOST {
+    while pool.len() > CONFLICT_ROW_LIMIT {
         // The least useful one; of these the longest, then the oldest.
         let worst = (pool.iter().enumerate())
             .max_by_key(|(k, c)| (c.age, c.row.entries.len(), std::cmp::Reverse(*k)))
@@ -198,7 +198,7 @@ mod tests {
         let tags: Vec<u64> = pool.iter().map(|c| c.row.tag).collect();
         assert_eq!(tags, [2]);
         merge(&mut pool, (10..500).map(|t| row(t, 4)).collect(), vec![2]);
-        assert_eq!(pool.len(), MOST);
+        assert_eq!(pool.len(), CONFLICT_ROW_LIMIT);
         assert!(pool.iter().any(|c| c.row.tag == 2));
     }
 

@@ -17,7 +17,7 @@ pub(crate) struct Implication {
 }
 
 /// Nothing is gained by more of them.
-const MOST: usize = 200_000;
+const IMPLICATION_LIMIT: usize = 200_000;
 
 /// Bounds that tell next to nothing of a column with a large range.
 const LEAST_GAIN: f64 = 1e-3;
@@ -36,7 +36,7 @@ pub(crate) fn probe(
     let limit = 5_000_000 + 10 * p.rows.index.len() as u64;
     let mut found = Vec::new();
     for j in p.binaries_by_rows(lower, upper) {
-        if d.ticks > limit || found.len() > MOST || stop.load(Ordering::Relaxed) {
+        if d.ticks > limit || found.len() > IMPLICATION_LIMIT || stop.load(Ordering::Relaxed) {
             break;
         }
         for value in [0.0, 1.0] {

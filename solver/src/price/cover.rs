@@ -52,7 +52,7 @@ impl Cover {
 /// Violation below which a row is not worth having, as a share of its norm.
 pub const VIOLATION: f64 = 0.01;
 /// Values so near 0 or 1 count as that.
-const NEAR: f64 = 1e-6;
+const VALUE_TOLERANCE: f64 = 1e-6;
 /// Rows whose weights add up to more are left alone: they would be the knapsack row itself, nearly.
 const HEAVIEST: usize = 4096;
 
@@ -88,12 +88,12 @@ impl Lifted {
 ///
 /// Values are between 0 and 1, about; nothing is found where the items that are there whole exceed the capacity.
 pub fn separate(items: &[Item], capacity: u64, violation: f64) -> Option<(f64, Cover)> {
-    let whole = |item: &&Item| item.value > 1.0 - NEAR;
+    let whole = |item: &&Item| item.value > 1.0 - VALUE_TOLERANCE;
     let there: u64 = items.iter().filter(whole).map(|i| i.bytes).sum();
     let room = capacity.checked_sub(there)?;
     let mut fractional: Vec<Item> = items
         .iter()
-        .filter(|i| !whole(i) && i.value > NEAR)
+        .filter(|i| !whole(i) && i.value > VALUE_TOLERANCE)
         .copied()
         .collect();
     // Few bytes for what they lack come last: a cover is short of as little as possible.
@@ -172,13 +172,13 @@ fn lift(
         let weight = up(item, most, room, &lifted);
         lifted.add(item, weight)?;
     }
-    for item in large_first(&|i| i.value > 1.0 - NEAR) {
+    for item in large_first(&|i| i.value > 1.0 - VALUE_TOLERANCE) {
         room += item.bytes;
         let weight = lifted.most(room) - most;
         most += weight;
         lifted.add(&item, weight)?;
     }
-    for item in large_first(&|i| i.value <= NEAR) {
+    for item in large_first(&|i| i.value <= VALUE_TOLERANCE) {
         let weight = up(&item, most, room, &lifted);
         lifted.add(&item, weight)?;
     }

@@ -5,7 +5,7 @@ use crate::checkmate::CheckmateGraph;
 use std::collections::BinaryHeap;
 
 /// Not on any path yet.
-const FAR: f64 = 2.0;
+const UNREACHED: f64 = 2.0;
 const NONE: u32 = u32::MAX;
 
 /// Distances from a needed node, for a range of stages.
@@ -15,7 +15,7 @@ pub(super) struct PathDistances {
     pub end: usize,
     /// Nodes in the order of the walk: descending, the needed node first.
     pub nodes: Vec<u32>,
-    /// `d_i(a)` of the k-th node at `k * width + (a - first)`; `FAR` where no path with less than 1 reaches it.
+    /// `d_i(a)` of the k-th node at `k * width + (a - first)`; `UNREACHED` where no path with less than 1 reaches it.
     distance: Vec<f64>,
     /// The next node on the way to the needed one.
     parent: Vec<u32>,
@@ -108,7 +108,7 @@ impl PathDistances {
                 to = self.nodes.len();
                 self.slot[j as usize] = to as u32;
                 self.nodes.push(j);
-                self.distance.resize((to + 1) * width, FAR);
+                self.distance.resize((to + 1) * width, UNREACHED);
                 self.parent.resize((to + 1) * width, NONE);
                 self.heap.push(j);
             }

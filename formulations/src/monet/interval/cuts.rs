@@ -11,7 +11,7 @@ use remat_solver::price::SeparationSettings;
 use std::collections::{BTreeSet, BinaryHeap};
 
 /// Not on any path.
-const FAR: f64 = 2.0;
+const UNREACHED: f64 = 2.0;
 const NONE: u32 = u32::MAX;
 
 /// Distances to one tensor for the stages `1..=last`.
@@ -60,7 +60,7 @@ impl StageDistances {
                     to = w.nodes.len();
                     w.slot[u as usize] = to as u32;
                     w.nodes.push(u);
-                    w.distance.resize((to + 1) * last, FAR);
+                    w.distance.resize((to + 1) * last, UNREACHED);
                     w.next.resize((to + 1) * last, NONE);
                     heap.push(u);
                 }
@@ -81,7 +81,7 @@ impl StageDistances {
 
     fn distance(&self, node: u32, a: usize) -> f64 {
         match self.slot[node as usize] {
-            NONE => FAR,
+            NONE => UNREACHED,
             k => self.distance[k as usize * self.last + a - 1],
         }
     }
@@ -115,7 +115,8 @@ pub(super) struct Target<'a> {
 impl Target<'_> {
     /// At most what a cut from `j` and `a` charges for storage; exact for a single tensor.
     pub fn least(&self, j: u32, a: usize) -> f64 {
-        let of = |g: &Vec<&StageDistances>| g.iter().map(|w| w.distance(j, a)).fold(FAR, f64::min);
+        let of =
+            |g: &Vec<&StageDistances>| g.iter().map(|w| w.distance(j, a)).fold(UNREACHED, f64::min);
         self.groups.iter().map(of).fold(0.0, f64::max)
     }
 

@@ -12,9 +12,9 @@ use remat_solver::price::SeparationSettings;
 /// How far from violated a path memory cut may be to be rounded, as a share of what its source needs.
 const BY_ROUNDING: f64 = 0.3;
 /// How much more than as it is a cut is violated when it is rounded, to be worth it.
-const BETTER: f64 = 0.01;
+const ROUNDING_GAIN: f64 = 0.01;
 /// How far from violated one that charges both ways may look to be tried, as a share of that; and in how many windows it is.
-const NEARLY: f64 = -0.2;
+const TRIAL_SHARE_FLOOR: f64 = -0.2;
 const TRIES: usize = 3;
 
 /// The form of a path memory cut.
@@ -123,7 +123,7 @@ impl Windows<'_> {
                     let on_paths = graph.bytes[j] as f64 * stored;
                     let due = s.needed * (self.target.need - stored);
                     let share = (fill.at(stored) - own + due + on_paths) / s.needed;
-                    if share > NEARLY {
+                    if share > TRIAL_SHARE_FLOOR {
                         s.either.push((share, a));
                     }
                 }
@@ -186,7 +186,7 @@ impl Windows<'_> {
             let best = rounded
                 .map(|r| (over(&r), r))
                 .max_by(|x, y| x.0.total_cmp(&y.0));
-            let least = self.settings.violation.max(share + BETTER);
+            let least = self.settings.violation.max(share + ROUNDING_GAIN);
             let best = best.filter(|r| r.0 > least);
             out.extend(best.map(|(over, row)| (over, row, Form::Rounded)));
         }

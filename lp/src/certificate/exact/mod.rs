@@ -87,13 +87,14 @@ struct Moved<'a> {
     exponent: i64,
 }
 
-const STILL: u32 = u32::MAX;
+/// The place of a multiplier that is not moved.
+const UNMOVED: u32 = u32::MAX;
 
 impl<'a> Moved<'a> {
     fn by_nothing(model: &'a Model, y: Vec<f64>) -> Self {
         Moved {
             model,
-            place: vec![STILL; y.len()],
+            place: vec![UNMOVED; y.len()],
             y,
             by: Rationals {
                 numerators: Vec::new(),
@@ -136,7 +137,7 @@ impl<'a> Moved<'a> {
         if self
             .model
             .col_entries(j)
-            .all(|(i, _)| self.place[i] == STILL)
+            .all(|(i, _)| self.place[i] == UNMOVED)
         {
             return reduced_cost(self.model, &self.y, j);
         }
@@ -182,15 +183,15 @@ impl<'a> Moved<'a> {
         });
         let elimination = Elimination::new(equations.collect(), model.num_rows(), WORK)?;
         // The square part, with rows and columns in the order of the pivots.
-        let mut place = vec![STILL; model.num_rows()];
-        let mut order = vec![STILL; columns.len()];
+        let mut place = vec![UNMOVED; model.num_rows()];
+        let mut order = vec![UNMOVED; columns.len()];
         for (k, (e, i)) in elimination.pivots().enumerate() {
             place[i] = k as u32;
             order[e] = k as u32;
         }
         let elimination = elimination.renumbered(&order, &place);
         let rest: Vec<(usize, Dyadic)> = (0..columns.len())
-            .filter(|&e| order[e] != STILL)
+            .filter(|&e| order[e] != UNMOVED)
             .map(|e| (e, self.unmoved(columns[e])))
             .collect();
         let mut system = System {
@@ -204,7 +205,7 @@ impl<'a> Moved<'a> {
         for (e, right) in rest {
             let square = model.col_entries(columns[e]);
             let entries: Vec<(usize, Dyadic)> = square
-                .filter(|&(i, _)| place[i] != STILL)
+                .filter(|&(i, _)| place[i] != UNMOVED)
                 .map(|(i, v)| (place[i] as usize, Dyadic::new(v)))
                 .collect();
             let low = entries.iter().map(|x| x.1.exponent).min().unwrap_or(0);

@@ -11,7 +11,7 @@ const LENGTH: usize = 6;
 /// Divisors tried for a sum.
 const DIVISORS: usize = 8;
 /// Longer rows are left to the tableau.
-const LONG: usize = 500;
+const ROW_LENGTH_LIMIT: usize = 500;
 
 /// Which continuous columns a path goes on with: in a flow balance, arcs into the nodes so far or out of them.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -81,7 +81,7 @@ impl<'a> Aggregation<'a> {
     pub fn promising(&self, most: usize) -> Vec<Sum> {
         let mut out = Vec::new();
         for start in 0..self.tree.rows.len() {
-            if self.tree.rows[start].entries.len() > LONG {
+            if self.tree.rows[start].entries.len() > ROW_LENGTH_LIMIT {
                 continue;
             }
             let kinds = [DerivedArcs::Any, DerivedArcs::In, DerivedArcs::Out];
@@ -188,7 +188,7 @@ impl<'a> Aggregation<'a> {
                 let i = i.index();
                 let length = self.tree.rows[i].entries.len();
                 let factor = -v / a;
-                let usable = length <= LONG
+                let usable = length <= ROW_LENGTH_LIMIT
                     && rows.iter().all(|r| r.0 != i)
                     && (1e-5..=1e5).contains(&factor.abs());
                 let slack = self.rows[i]?.value;

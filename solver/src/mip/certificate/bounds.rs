@@ -11,7 +11,7 @@ use remat_lp::ModelError;
 /// Passes over the rows.
 const PASSES: usize = 5;
 /// Rows with more columns only give bounds to columns without one.
-const LONG: usize = 60;
+const ROW_LENGTH_LIMIT: usize = 60;
 /// Significant bits of a continuous column's bound.
 const BITS: u64 = 48;
 
@@ -60,7 +60,7 @@ impl CertifiedTree<'_> {
             for (j, a) in &self.m.rows[i] {
                 for up in [false, true] {
                     let have = if up { &self.upper[*j] } else { &self.lower[*j] };
-                    if have.is_some() && self.m.rows[i].len() > LONG {
+                    if have.is_some() && self.m.rows[i].len() > ROW_LENGTH_LIMIT {
                         continue;
                     }
                     // An upper bound comes from the row's upper side if the coefficient is positive.

@@ -11,7 +11,7 @@ use crate::mip::problem::Problem;
 use std::collections::BTreeSet;
 
 /// Most changes that are explained for one clause.
-const MOST_STEPS: usize = 400;
+const EXPLANATION_LIMIT: usize = 400;
 
 /// Positions on the trail, at most one for each bound.
 struct ImplicationCut<'a> {
@@ -236,7 +236,7 @@ pub(crate) fn first_uip(
         };
         let Some(at) = next else { break };
         steps += 1;
-        if steps > MOST_STEPS || cut.positions.len() > 4 * longest + 100 {
+        if steps > EXPLANATION_LIMIT || cut.positions.len() > 4 * longest + 100 {
             return None;
         }
         match explain(p, d, at) {

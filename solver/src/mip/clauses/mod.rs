@@ -58,7 +58,7 @@ pub(crate) struct Learned {
 }
 
 /// Most clauses kept.
-pub(crate) const MOST: usize = 400;
+pub(crate) const CLAUSE_LIMIT: usize = 400;
 
 /// Rounds without use after which a clause goes.
 const OLDEST: u32 = 30;
@@ -80,7 +80,7 @@ pub(crate) fn merge(pool: &mut Vec<Learned>, learned: Vec<Arc<Clause>>, mut used
             pool.push(Learned { clause, age: 0 });
         }
     }
-    if pool.len() > MOST {
+    if pool.len() > CLAUSE_LIMIT {
         // Those of use of late stay, of these the short ones, of these the young ones.
         let mut order: Vec<usize> = (0..pool.len()).collect();
         order.sort_by_key(|&k| {
@@ -88,7 +88,7 @@ pub(crate) fn merge(pool: &mut Vec<Learned>, learned: Vec<Arc<Clause>>, mut used
             (c.age, c.clause.literals.len(), std::cmp::Reverse(k))
         });
         let mut keep = vec![false; pool.len()];
-        for &k in &order[..MOST] {
+        for &k in &order[..CLAUSE_LIMIT] {
             keep[k] = true;
         }
         let mut k = 0;
@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(pool.len(), 1);
         let many = (10..1000).map(|t| clause(t, 3 + (t % 7) as u32)).collect();
         merge(&mut pool, many, vec![2]);
-        assert_eq!(pool.len(), MOST);
+        assert_eq!(pool.len(), CLAUSE_LIMIT);
         assert!(pool.iter().all(|c| c.clause.literals.len() <= 5));
         assert!(pool.iter().any(|c| c.clause.tag == 2));
     }

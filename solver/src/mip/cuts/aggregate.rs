@@ -115,10 +115,10 @@ impl Accumulator {
     }
 }
 
-const MOST_ROWS: usize = 12;
+const AGGREGATED_ROW_LIMIT: usize = 12;
 
 /// Rows in a row without a cut after which the rest, less promising, is left alone.
-const MOST_FAILURES: usize = 1_000;
+const FAILURE_LIMIT: usize = 1_000;
 
 /// Adds a row to an aggregation: the slack is the distance to the side that is nearer.
 fn add_row(
@@ -201,7 +201,7 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
     let allowed = 100 * c.problem.rows.index.len() + 3_000_000;
     let mut failures = 0;
     for &(_, start) in &starts {
-        if work > allowed || out.len() > 3_000 || failures > MOST_FAILURES {
+        if work > allowed || out.len() > 3_000 || failures > FAILURE_LIMIT {
             break;
         }
         let before = out.len();
@@ -252,7 +252,7 @@ fn path(
                 found |= mir::separate(c, &base, &BoundSubstitution::ALL, out);
             }
         }
-        if (found && used.len() > 1) || used.len() >= MOST_ROWS {
+        if (found && used.len() > 1) || used.len() >= AGGREGATED_ROW_LIMIT {
             return true;
         }
         // The continuous column deepest inside its bounds, and a tight row to eliminate it.

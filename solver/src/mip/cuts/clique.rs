@@ -21,7 +21,7 @@ impl ConflictGraph {
     }
 }
 
-const MOST_LITERALS: usize = 2_000;
+const LITERAL_LIMIT: usize = 2_000;
 
 struct CliqueSearch<'a> {
     graph: &'a ConflictGraph,
@@ -76,7 +76,7 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
         }
     }
     literals.sort_by(|&a, &b| value(b, x).total_cmp(&value(a, x)).then(a.cmp(&b)));
-    literals.truncate(MOST_LITERALS);
+    literals.truncate(LITERAL_LIMIT);
     let n = literals.len();
     if n < 3 {
         return;

@@ -41,7 +41,7 @@ impl CoverItem {
 }
 
 /// Cliques looked at for the groups of a row.
-const MOST_CLIQUES: usize = 10_000;
+const CLIQUE_LIMIT: usize = 10_000;
 
 fn knapsack(c: &Context<'_>, row: usize, sign: f64, side: f64) -> Option<Cut> {
     let mut items: Vec<CoverItem> = Vec::new();
@@ -91,7 +91,7 @@ fn groups(c: &Context<'_>, items: &[CoverItem]) -> Vec<Vec<usize>> {
     let mut cliques: Vec<u32> = Vec::new();
     for (k, item) in items.iter().enumerate() {
         place.insert(item.literal(), k);
-        if item.value > 1e-6 && cliques.len() < MOST_CLIQUES {
+        if item.value > 1e-6 && cliques.len() < CLIQUE_LIMIT {
             cliques.extend(table.of(item.literal()));
         }
     }

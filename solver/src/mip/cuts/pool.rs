@@ -16,8 +16,8 @@ pub(crate) struct CutPool {
     nonzeros: usize,
 }
 
-const OLDEST: u32 = 12;
-const MOST_NONZEROS: usize = 1_000_000;
+const AGE_LIMIT: u32 = 12;
+const NONZERO_LIMIT: usize = 1_000_000;
 
 fn hash(cut: &Cut) -> u64 {
     let mut h = cut.entries.len() as u64;
@@ -44,7 +44,7 @@ impl CutPool {
                 violated.push(p.cut.clone());
             }
         }
-        self.cuts.retain(|p| p.age <= OLDEST);
+        self.cuts.retain(|p| p.age <= AGE_LIMIT);
         self.nonzeros = self.cuts.iter().map(|p| p.cut.entries.len()).sum();
         known.sort_unstable();
         let mut new: Vec<(u64, Cut)> = found.into_iter().map(|cut| (hash(&cut), cut)).collect();
@@ -56,7 +56,7 @@ impl CutPool {
                 continue;
             }
             violated.push(cut.clone());
-            if self.nonzeros < MOST_NONZEROS {
+            if self.nonzeros < NONZERO_LIMIT {
                 self.nonzeros += cut.entries.len();
                 self.cuts.push(Pooled { cut, hash, age: 0 });
             }

@@ -81,7 +81,7 @@ const WITH_INCUMBENT: [Restriction; 7] = [
 ];
 
 /// Restricted programs within restricted programs: where feasibility is hard, the innermost small ones find it.
-const MOST_NESTED: u32 = 3;
+const NESTING_LIMIT: u32 = 3;
 
 /// What neighbourhoods are made of.
 #[derive(Clone)]
@@ -140,7 +140,7 @@ pub(crate) fn run(shared: &RoundShared, around: &Around) -> Result<Neighbourhood
             ..Default::default()
         },
         cutoff: cutoff.is_finite().then_some(cutoff),
-        sub_mips: shared.settings.nesting < MOST_NESTED,
+        sub_mips: shared.settings.nesting < NESTING_LIMIT,
         nesting: shared.settings.nesting + 1,
         cut_rounds: shared.settings.cut_rounds.min(5),
         probing: false,

@@ -10,7 +10,7 @@ pub(super) fn eliminate(w: &mut WorkingProblem, around: &[usize]) {
     let of = connected(w, around);
     let nonzeros = |w: &WorkingProblem| w.rows.iter().map(Vec::len).sum::<usize>();
     let mut total = nonzeros(w);
-    let most = MOST_FILL * total + 20_000;
+    let most = FILL_FACTOR_LIMIT * total + 20_000;
     let mut occurrences = w.occurrences();
     let mut queue: Vec<usize> = (0..w.rows.len()).filter(|&i| of[i]).collect();
     queue.reverse();
@@ -112,7 +112,7 @@ fn is_state(w: &WorkingProblem, j: u32) -> bool {
 }
 
 /// Nonzeros may multiply by this.
-const MOST_FILL: usize = 4;
+const FILL_FACTOR_LIMIT: usize = 4;
 
 /// Equations with states that hang together with the given columns.
 fn connected(w: &WorkingProblem, around: &[usize]) -> Vec<bool> {

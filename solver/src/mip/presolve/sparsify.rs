@@ -3,7 +3,7 @@
 use super::WorkingProblem;
 
 /// Longer equations cancel little.
-const LONGEST: usize = 60;
+const ROW_LENGTH_LIMIT: usize = 60;
 
 /// Adds equations to rows that become shorter by it.
 pub(super) fn run(w: &mut WorkingProblem) {
@@ -12,7 +12,10 @@ pub(super) fn run(w: &mut WorkingProblem) {
     let mut of_column = vec![0.0f64; w.cost.len()];
     for r in 0..w.rows.len() {
         let length = w.rows[r].len();
-        if !w.row_alive[r] || w.row_lower[r] != w.row_upper[r] || !(2..=LONGEST).contains(&length) {
+        if !w.row_alive[r]
+            || w.row_lower[r] != w.row_upper[r]
+            || !(2..=ROW_LENGTH_LIMIT).contains(&length)
+        {
             continue;
         }
         let equation = w.rows[r].clone();

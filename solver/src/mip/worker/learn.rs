@@ -7,7 +7,7 @@ use crate::mip::relaxation::ExtraRow;
 use std::sync::Arc;
 
 /// Most clauses, and most rows, that a worker learns in a round.
-const MOST: usize = 20;
+const LEARNED_PER_ROUND_LIMIT: usize = 20;
 
 impl Worker {
     /// Propagates what was learned, in turn with the rows of the problem.
@@ -47,8 +47,9 @@ impl Worker {
         let Some((y, with_objective)) = self.relax.proof.take() else {
             return;
         };
-        let rows = shared.settings.conflicts && self.report.learned.len() < MOST;
-        let clauses = shared.settings.clauses && self.report.clauses.len() < MOST;
+        let rows = shared.settings.conflicts && self.report.learned.len() < LEARNED_PER_ROUND_LIMIT;
+        let clauses =
+            shared.settings.clauses && self.report.clauses.len() < LEARNED_PER_ROUND_LIMIT;
         if !shared.settings.propagation || !(rows || clauses) {
             return;
         }
@@ -100,7 +101,7 @@ impl Worker {
         if !shared.settings.clauses
             || !shared.settings.propagation
             || !self.domain.infeasible
-            || self.report.clauses.len() >= MOST
+            || self.report.clauses.len() >= LEARNED_PER_ROUND_LIMIT
         {
             return;
         }

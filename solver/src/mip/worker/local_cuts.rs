@@ -7,7 +7,7 @@ use remat_lp::{ModelError, Solution, VarStatus};
 use std::sync::Arc;
 
 /// Most cuts of a node.
-const MOST: usize = 20;
+const CUTS_PER_NODE_LIMIT: usize = 20;
 
 /// What separation at nodes found, and what it was good for.
 #[derive(Default)]
@@ -57,7 +57,7 @@ impl Worker {
         }
         let nonzeros = self.relax.model().num_nonzeros();
         let mut sources = cuts::gomory::sources(&p, s, nonzeros);
-        sources.truncate(MOST);
+        sources.truncate(CUTS_PER_NODE_LIMIT);
         let tableau = self.relax.tableau(&sources);
         let context = Context::new(
             &p,
@@ -68,7 +68,7 @@ impl Worker {
             tableau,
         );
         let mut found = cuts::separate(&context, &mut CutPool::default());
-        found.truncate(MOST);
+        found.truncate(CUTS_PER_NODE_LIMIT);
         self.domain.ticks += 20 * nonzeros as u64;
         if let Some(d) = &shared.debug {
             for c in &found {
