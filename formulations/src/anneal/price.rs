@@ -1,17 +1,17 @@
 //! The price of excess memory that keeps a run along the border of what fits, and what it weighs in single stages.
 
-/// Factor on the price of excess while the search stays above capacity, and while it stays below. Faster changes (1.15
-/// and 0.93, 1.5 and 0.8) gave worse medians on U-Net at 5 GiB and on general graphs.
+/// Factor on the price of excess while the search stays above capacity, and while it stays below. Faster changes
+/// gave worse medians (docs/decisions/060).
 const PRICE_RISE_FACTOR: f64 = 1.03;
-const CHEAPER: f64 = 0.98;
+const PRICE_FALL_FACTOR: f64 = 0.98;
 /// Blocks in a row on one side before the price changes.
 const PATIENCE: i32 = 4;
 
-/// In a run excess becomes dearer by at most this power of e in a stage that stays above capacity. Of 100 and 500 nodes in random layers
-/// at 60% of their peak, the first end without a plan with 5, the second in bad ones with 20.
-const STAGE_DEARER: f64 = 12.0;
+/// In a run excess becomes dearer by at most this power of e in a stage that stays above capacity
+/// (docs/decisions/060).
+const STAGE_RISE_POWER: f64 = 12.0;
 /// And cheaper again by this one.
-const STAGE_CHEAPER: f64 = 5.0;
+const STAGE_FALL_POWER: f64 = 5.0;
 
 /// Makes excess weigh more in stages that are above capacity, and less in the others, as far as it was made to weigh more; `share` is the
 /// part of the run since the last time.
@@ -19,8 +19,8 @@ const STAGE_CHEAPER: f64 = 5.0;
 /// One price for all stages is too high for most where it suffices for the worst, and freezes them. Weights on what stays violated
 /// lead a local search out of that (Morris, "The breakout method for escaping from local minima", AAAI 1993).
 pub(crate) fn press(weights: &mut [f64], above: impl Iterator<Item = bool>, share: f64) {
-    let dearer = (STAGE_DEARER * share).exp();
-    let cheaper = (-STAGE_CHEAPER * share).exp();
+    let dearer = (STAGE_RISE_POWER * share).exp();
+    let cheaper = (-STAGE_FALL_POWER * share).exp();
     for (weight, above) in weights.iter_mut().zip(above) {
         *weight = match above {
             true => *weight * dearer,
@@ -58,7 +58,11 @@ impl Price {
             self.pressure.min(0) - 1
         };
         if self.pressure.abs() >= PATIENCE {
-            self.value *= if above { PRICE_RISE_FACTOR } else { CHEAPER };
+            self.value *= if above {
+                PRICE_RISE_FACTOR
+            } else {
+                PRICE_FALL_FACTOR
+            };
             self.value = self.value.clamp(self.typical * 1e-3, self.typical * 1e5);
         }
     }

@@ -11,9 +11,8 @@ use crate::simplex::observe;
 const PIVOT_MISMATCH: f64 = 1e-7;
 /// Relative error of the updated diagonal that asks for a fresh factorisation.
 const UPDATE_ERROR: f64 = 1e-6;
-/// Weights never fall below this: smaller values are products of cancellation. A floor relative to what is added (a
-/// thousandth of `(a_i/a_r)^2 w_r`) was measured: legitimate cancellation is larger than that, and rows that look worse than
-/// they are wait too long (Netlib: `truss` 28,100 pivots instead of 19,400, `d2q06c` 12,700 instead of 5,100).
+/// Weights never fall below this: smaller values are products of cancellation. A floor relative to what is
+/// added is worse (docs/decisions/059).
 const LEAST_WEIGHT: f64 = 1e-4;
 
 impl Dual<'_> {

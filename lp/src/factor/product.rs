@@ -3,10 +3,8 @@
 //!
 //! Forrest-Tomlin keeps a row eta per update, which every FTRAN has to multiply in full, and puts the half-solved column
 //! into `U`. Where solved columns are short and rows long, column etas are cheaper: FTRAN passes over those whose pivot is
-//! zero, BTRAN takes a short dot product of each. (Compact rematerialization program of ResNet-50, cold from the slack
-//! basis: columns of 2 to 4 entries, rows of up to 190; 74 factorisations instead of 208 and 2.5 s instead of 4.1 s for
-//! 36,544 pivots.) Which form is used is decided anew after each build, by running averages of what the etas of both
-//! would have cost. With re-solves after cuts, where columns have 1,500 entries on average, it is Forrest-Tomlin.
+//! zero, BTRAN takes a short dot product of each. Which form is used
+//! is decided anew after each build, by running averages of what the etas of both would have cost (docs/decisions/059).
 
 use super::{Factor, UpdateCheck};
 use crate::simplex::observe;

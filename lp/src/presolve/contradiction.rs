@@ -3,7 +3,7 @@
 //! (Brearley, Mitra & Williams 1975 call it tightening).
 //!
 //! Each implied bound stands for its row: a ray that prices the bound prices the row instead, which leads from the impossible
-//! row back to a proof. Netlib's infeasible `gosh` takes 7,743 pivots, or one sweep over the rows after the doubletons are gone.
+//! row back to a proof (docs/decisions/059).
 
 use super::stack::{BoundSide, PostsolveState};
 use super::work::{Entries, WorkingModel};

@@ -183,7 +183,7 @@ impl Compact {
     /// `S[t,i] + R[t,i] >= S[t+1,i]`, a retention edge in the row below it. The basis is triangular (a row's other column is a
     /// later one), and only costs of nothing are basic, so all duals are zero. A memory row can then trade `S` for `R`
     /// along a whole chain at once; with everything nonbasic at its upper bound the chain comes in link by link
-    /// (ResNet-50 at 8 GiB: 54 s, and 12 s from this one, `bench/results/remat_lp.txt`).
+    /// (`bench/results/remat_lp.txt`).
     pub fn keep_everything(&self) -> Basis {
         let mut cols: Vec<VarStatus> = self
             .decisions

@@ -78,8 +78,8 @@ pub(super) fn run(w: &mut WorkingProblem) {
     relax(w, &products, &strong, added.clone());
     let held = held(w, &products, added);
     for (k, p) in products.iter().enumerate() {
-        // Whatever its factors are, the rows leave only the product, or all up to it: nothing to branch on. (As an integer
-        // it would take part in covers: a third of the nodes on 100 graphs of 14 nodes, but VGG-16 was not finished in twice the time.)
+        // Whatever its factors are, the rows leave only the product, or all up to it: nothing to branch on. As an
+        // integer it would take part in covers, which costs more than it gives (docs/decisions/059).
         w.integer[column(p.literal)] = false;
         if held[k] {
             continue;
