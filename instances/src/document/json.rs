@@ -4,24 +4,40 @@
 //! again from the position, once it is wanted. Strings and numbers are decoded by `serde_json`, token by token; what
 //! is ours is the structure: positions, repeated keys, depth and size limits, and words for the usual mistakes.
 
-use super::error::{Fault, FaultKind};
+use super::error::{Failure, FaultKind};
+use serde::Deserialize;
 
 /// Deepest nesting that is read; no format here needs more than 10.
 pub(crate) const DEEPEST: usize = 100;
 /// Most values that are read: about a gigabyte once in memory, some thousand times what the largest network needs.
 pub(crate) const MOST_VALUES: usize = 20_000_000;
 
-/// A value and the bytes `start..end` of the text that it was read from.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Value {
+/// The bytes `start..end` of a text; no two values of a document have the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename = "$span")]
+pub(crate) struct Span {
     pub start: u32,
     pub end: u32,
+}
+
+impl Span {
+    /// Whether another span lies in this one.
+    pub(super) fn holds(self, other: Span) -> bool {
+        self.start <= other.start && other.end <= self.end
+    }
+}
+
+/// A value and where it stands.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Value {
+    pub span: Span,
     pub data: Data,
 }
 
 /// What a value holds.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum Data {
+    #[default]
     Null,
     Bool(bool),
     /// An integer from 0.
@@ -48,24 +64,21 @@ impl Value {
             Data::Object(_) => "an object",
         }
     }
-}
 
-/// Where reading stopped, and why.
-pub(crate) struct SyntaxFault {
-    pub at: usize,
-    pub kind: FaultKind,
-    pub fault: Fault,
-}
-
-impl SyntaxFault {
-    fn of_kind(mut self, kind: FaultKind) -> Self {
-        self.kind = kind;
-        self
+    /// The names of an object's fields, in words.
+    pub(super) fn field_names(&self) -> String {
+        match &self.data {
+            Data::Object(entries) if !entries.is_empty() => {
+                let names = entries.iter().map(|(key, _)| key.as_str()).take(12);
+                format!("the fields {}", names.collect::<Vec<_>>().join(", "))
+            }
+            _ => "no field".into(),
+        }
     }
 }
 
 /// Reads a whole text as one JSON value.
-pub(crate) fn parse(text: &str) -> Result<Value, SyntaxFault> {
+pub(crate) fn parse(text: &str) -> Result<Value, Failure> {
     let mut parser = Parser {
         text,
         bytes: text.as_bytes(),
@@ -87,6 +100,14 @@ pub(crate) fn parse(text: &str) -> Result<Value, SyntaxFault> {
     Ok(value)
 }
 
+/// The place of one byte.
+fn point(at: usize) -> Span {
+    Span {
+        start: at as u32,
+        end: at as u32 + 1,
+    }
+}
+
 struct Parser<'a> {
     text: &'a str,
     bytes: &'a [u8],
@@ -101,16 +122,10 @@ impl Parser<'_> {
         problem: impl Into<String>,
         found: impl Into<String>,
         remedy: impl Into<String>,
-    ) -> SyntaxFault {
-        SyntaxFault {
-            at,
-            kind: FaultKind::Syntax,
-            fault: Fault {
-                problem: problem.into(),
-                found: found.into(),
-                remedy: remedy.into(),
-            },
-        }
+    ) -> Failure {
+        FaultKind::Syntax
+            .fail(point(at), problem, remedy)
+            .found(found)
     }
 
     fn blank(&mut self) {
@@ -137,7 +152,7 @@ impl Parser<'_> {
         format!("`{}`", taken.escape_debug())
     }
 
-    fn unexpected(&self, wanted: &str) -> SyntaxFault {
+    fn unexpected(&self, wanted: &str) -> Failure {
         let remedy = if self.at >= self.bytes.len() {
             "the file is cut short: write or fetch it again"
         } else {
@@ -151,27 +166,25 @@ impl Parser<'_> {
         )
     }
 
-    fn value(&mut self, depth: usize) -> Result<Value, SyntaxFault> {
+    fn value(&mut self, depth: usize) -> Result<Value, Failure> {
         if depth > DEEPEST {
-            return Err(self
-                .fault(
-                    self.at,
+            return Err(FaultKind::TooLarge
+                .fail(
+                    point(self.at),
                     "values are nested too deeply",
-                    format!("level {depth}"),
                     format!("nest at most {DEEPEST} levels"),
                 )
-                .of_kind(FaultKind::TooLarge));
+                .found(format!("level {depth}")));
         }
         self.values += 1;
         if self.values > MOST_VALUES {
-            return Err(self
-                .fault(
-                    self.at,
+            return Err(FaultKind::TooLarge
+                .fail(
+                    point(self.at),
                     "the document holds too many values",
-                    format!("more than {MOST_VALUES}"),
                     "split or shrink it",
                 )
-                .of_kind(FaultKind::TooLarge));
+                .found(format!("more than {MOST_VALUES}")));
         }
         let start = self.at;
         let data = match self.bytes.get(self.at) {
@@ -183,13 +196,15 @@ impl Parser<'_> {
             _ => return Err(self.unexpected("a value")),
         };
         Ok(Value {
-            start: start as u32,
-            end: self.at as u32,
+            span: Span {
+                start: start as u32,
+                end: self.at as u32,
+            },
             data,
         })
     }
 
-    fn word(&mut self) -> Result<Data, SyntaxFault> {
+    fn word(&mut self) -> Result<Data, Failure> {
         for (word, data) in [
             ("true", Data::Bool(true)),
             ("false", Data::Bool(false)),
@@ -206,7 +221,7 @@ impl Parser<'_> {
         Err(self.unexpected("a value"))
     }
 
-    fn not_a_number(&self, at: usize) -> SyntaxFault {
+    fn not_a_number(&self, at: usize) -> Failure {
         self.fault(
             at,
             "not a finite number, and not JSON",
@@ -215,7 +230,7 @@ impl Parser<'_> {
         )
     }
 
-    fn number(&mut self) -> Result<Data, SyntaxFault> {
+    fn number(&mut self) -> Result<Data, Failure> {
         let start = self.at;
         let part = |b: &u8| matches!(b, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9');
         while self.bytes.get(self.at).is_some_and(part) {
@@ -247,7 +262,7 @@ impl Parser<'_> {
         }
     }
 
-    fn string(&mut self) -> Result<String, SyntaxFault> {
+    fn string(&mut self) -> Result<String, Failure> {
         let start = self.at;
         self.at += 1;
         loop {
@@ -281,7 +296,7 @@ impl Parser<'_> {
         })
     }
 
-    fn array(&mut self, depth: usize) -> Result<Data, SyntaxFault> {
+    fn array(&mut self, depth: usize) -> Result<Data, Failure> {
         let mut values = Vec::new();
         self.at += 1;
         self.blank();
@@ -304,7 +319,7 @@ impl Parser<'_> {
         Ok(Data::Array(values))
     }
 
-    fn object(&mut self, depth: usize) -> Result<Data, SyntaxFault> {
+    fn object(&mut self, depth: usize) -> Result<Data, Failure> {
         let mut entries: Vec<(String, Value)> = Vec::new();
         let mut starts = Vec::new();
         self.at += 1;
@@ -337,14 +352,13 @@ impl Parser<'_> {
         }
         self.at += 1;
         if let Some(k) = repeated(&entries) {
-            return Err(self
-                .fault(
-                    starts[k],
+            return Err(FaultKind::Duplicate
+                .fail(
+                    point(starts[k]),
                     "the key stands twice in one object",
-                    format!("{:?}", entries[k].0),
                     "keep one of the two",
                 )
-                .of_kind(FaultKind::Duplicate));
+                .found(format!("{:?}", entries[k].0)));
         }
         Ok(Data::Object(entries))
     }
@@ -442,8 +456,10 @@ mod tests {
                 .err()
                 .is_some_and(|f| f.fault.problem.contains("deeply"))
         );
-        let twice = parse("{\"a\": 1, \"b\": 2, \"a\": 3}").err().map(|f| f.at);
-        assert_eq!(twice, Some(17));
+        let twice = parse("{\"a\": 1, \"b\": 2, \"a\": 3}")
+            .err()
+            .and_then(|f| f.span);
+        assert_eq!(twice.map(|span| span.start), Some(17));
     }
 
     proptest! {
