@@ -174,6 +174,7 @@ impl<'d> Place<'d> {
             (None, _) => match expected.to_string().as_str() {
                 "a sequence" => "a list".into(),
                 "a borrowed string" => "a string".into(),
+                "a boolean" => "`true` or `false`".into(),
                 "u64" | "i64" | "u128" | "f64" => "a number".into(),
                 words => words.into(),
             },
@@ -258,7 +259,7 @@ impl<'d> Deserializer<'d> for Place<'d> {
             Data::Float(number) => visitor.visit_f64(*number),
             Data::String(text) => visitor.visit_borrowed_str(text),
             Data::Array(list) => visitor.visit_seq(SeqDeserializer::new(self.entries(list))),
-            Data::Object(_) => return self.deserialize_struct("an object", &[], visitor),
+            Data::Object(_) => return Err(self.wrong_type(&visitor)),
         };
         read.map_err(|e| match e.fault.problem.as_str() {
             "" => self.wrong_type(&e.fault.remedy.as_str()),

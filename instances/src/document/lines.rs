@@ -2,15 +2,15 @@
 
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
-use std::io;
+use std::io::{self, Write};
 
 /// How a document is laid out.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(crate) struct Lines {
     /// Spaces before a field; none also means none after commas and colons.
-    pub indent: usize,
+    indent: usize,
     /// Whether the entries of the document's lists stand on lines of their own.
-    pub entries: bool,
+    entries: bool,
     /// Lists and objects that are open.
     depth: usize,
 }
@@ -37,7 +37,7 @@ impl Lines {
     }
 
     /// What stands before an entry: a comma, and a new line or a space.
-    fn before<W: ?Sized + io::Write>(self, out: &mut W, first: bool, line: bool) -> io::Result<()> {
+    fn before<W: ?Sized + Write>(self, out: &mut W, first: bool, line: bool) -> io::Result<()> {
         if !first {
             out.write_all(b",")?;
         }
@@ -47,7 +47,7 @@ impl Lines {
         out.write_all(if first || self.indent == 0 { b"" } else { b" " })
     }
 
-    fn line<W: ?Sized + io::Write>(self, out: &mut W) -> io::Result<()> {
+    fn line<W: ?Sized + Write>(self, out: &mut W) -> io::Result<()> {
         write!(out, "\n{:1$}", "", self.depth * self.indent)
     }
 
@@ -58,19 +58,16 @@ impl Lines {
 }
 
 impl Formatter for Lines {
-    fn begin_array<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+    fn begin_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
         self.depth += 1;
         out.write_all(b"[")
     }
 
-    fn begin_array_value<W>(&mut self, out: &mut W, first: bool) -> io::Result<()>
-    where
-        W: ?Sized + io::Write,
-    {
+    fn begin_array_value<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
         self.before(out, first, self.is_long())
     }
 
-    fn end_array<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+    fn end_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
         let long = self.is_long();
         self.depth -= 1;
         if long {
@@ -79,23 +76,20 @@ impl Formatter for Lines {
         out.write_all(b"]")
     }
 
-    fn begin_object<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+    fn begin_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
         self.depth += 1;
         out.write_all(b"{")
     }
 
-    fn begin_object_key<W>(&mut self, out: &mut W, first: bool) -> io::Result<()>
-    where
-        W: ?Sized + io::Write,
-    {
+    fn begin_object_key<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
         self.before(out, first, self.depth == 1)
     }
 
-    fn begin_object_value<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+    fn begin_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
         out.write_all(if self.indent == 0 { b":" } else { b": " })
     }
 
-    fn end_object<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+    fn end_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
         self.depth -= 1;
         if self.depth == 0 {
             self.line(out)?;

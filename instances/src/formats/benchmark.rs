@@ -4,7 +4,7 @@
 //! implementation of each node that the instance states. Sizes are KiB, costs hundredths of a millisecond.
 //! Key by key description: "Instance files" in the README of the benchmark collection.
 
-use super::validated;
+use super::{ascending, earlier, validated};
 use crate::document::{Document, Failure, FaultKind, Spanned, missing};
 use crate::instance::{
     CostUnit, Gradient, Implementation, InPlace, Instance, InstanceData, LARGEST_VALUE, Node,
@@ -19,52 +19,44 @@ const KIB: u64 = 1024;
 #[derive(Deserialize)]
 #[serde(rename = "an instance: an object with `nodes`")]
 struct BenchmarkText<'d> {
-    #[serde(rename = "name: the name of the instance")]
     name: &'d str,
-    #[serde(rename = "batch: the batch size")]
     batch: Option<u64>,
     units: Option<Units<'d>>,
     flags: Flags,
     counts: Counts,
-    #[serde(rename = "nodes: the list of nodes")]
     nodes: Vec<Spanned<NodeText<'d>>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename = "an object with `cost` and `memory`")]
 struct Units<'d> {
-    #[serde(borrow, rename = "memory: the unit's name")]
+    #[serde(borrow)]
     memory: Option<Spanned<&'d str>>,
-    #[serde(rename = "cost: the unit's name")]
     cost: Option<Spanned<&'d str>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename = "an object with `conv_choice`, `inplace`, `masks`")]
 struct Flags {
-    #[serde(rename = "conv_choice: `true` or `false`")]
     conv_choice: bool,
-    #[serde(rename = "inplace: `true` or `false`")]
+    #[serde(rename = "inplace")]
     in_place: bool,
 }
 
 #[derive(Deserialize)]
 #[serde(rename = "the sizes: an object with `N`")]
 struct Counts {
-    #[serde(rename = "N: the number of nodes")]
+    #[serde(rename = "N")]
     nodes: Spanned<u64>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename = "a node: an object")]
 struct NodeText<'d> {
-    #[serde(rename = "id: the position of the node")]
     id: Spanned<u64>,
     kind: Kind,
-    #[serde(rename = "op: the operator's name")]
     op: Option<&'d str>,
     /// -1 stands for the batch; a by-product's only entry is minus its bytes a sample.
-    #[serde(rename = "shape: the shape: a list of integers")]
     shape: Option<Vec<i64>>,
     /// Inputs of each implementation.
     #[serde(rename = "deps: a list over implementations of lists of node ids")]
@@ -76,15 +68,13 @@ struct NodeText<'d> {
     /// What each implementation of a backward node keeps, as its name.
     #[serde(rename = "keeps: a list over implementations of lists of words")]
     keeps: Option<Vec<Vec<&'d str>>>,
-    #[serde(rename = "fwd: a forward node")]
+    #[serde(rename = "fwd")]
     forward: Option<Spanned<u64>>,
     grad: Option<Part>,
     conv_slot: Option<IgnoredAny>,
     #[serde(rename = "inplace_on: the input that is overwritten")]
     in_place_on: Option<Spanned<u64>>,
-    #[serde(rename = "bytes: a size in bytes")]
     bytes: Option<u64>,
-    #[serde(rename = "fixed_bytes: a size in bytes")]
     fixed_bytes: Option<u64>,
     #[serde(rename = "A")]
     a: Spanned<TableA>,
@@ -267,15 +257,7 @@ impl<'d> Reader<'d> {
     /// A reference to a node before this one.
     fn earlier(&self, text: &NodeText<'_>, id: Spanned<u64>) -> Result<NodeId, Failure> {
         let other = id.index(self.0.nodes.len(), "node")?;
-        let i = *text.id;
-        if *id < i {
-            return Ok(NodeId::from(other));
-        }
-        let problem = format!(
-            "node {i} refers to a node that does not come before it (a cycle, or a wrong order)"
-        );
-        let remedy = format!("list the nodes in execution order: inputs of node {i} are below {i}");
-        Err(FaultKind::Order.fail(id.span, problem, remedy))
+        earlier(*text.id as usize, other, id.span)
     }
 
     fn earlier_list(
@@ -283,11 +265,7 @@ impl<'d> Reader<'d> {
         text: &NodeText<'_>,
         ids: &[Spanned<u64>],
     ) -> Result<Vec<NodeId>, Failure> {
-        let ids = ids.iter().map(|id| self.earlier(text, *id));
-        let mut ids = ids.collect::<Result<Vec<_>, _>>()?;
-        ids.sort_unstable();
-        ids.dedup();
-        Ok(ids)
+        ascending(ids.iter().map(|id| self.earlier(text, *id)))
     }
 
     /// Whether the implementations of a node are convolution algorithms.

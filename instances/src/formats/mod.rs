@@ -7,7 +7,7 @@ mod node_link;
 pub use native::write_instance;
 
 use crate::document::{self, Document, Failure, FaultKind, Span, Spanned, Unread};
-use crate::instance::{Instance, InstanceData, InstanceError};
+use crate::instance::{Instance, InstanceData, InstanceError, NodeId};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::path::Path;
@@ -101,6 +101,26 @@ fn validated(document: &Document, data: InstanceData) -> Result<Instance, Failur
             .fail(place, problem, e.remedy)
             .found(e.value)
     })
+}
+
+/// Node `other`, to which node `i` refers and which must come before it.
+fn earlier(i: usize, other: usize, span: Span) -> Result<NodeId, Failure> {
+    if other < i {
+        return Ok(NodeId::from(other));
+    }
+    let problem = format!(
+        "node {i} refers to node {other}, which does not come before it (a cycle, or a wrong order)"
+    );
+    let remedy = "list the nodes in an order in which every input comes first";
+    Err(FaultKind::Order.fail(span, problem, remedy))
+}
+
+/// Nodes in ascending order, each once.
+fn ascending<E>(ids: impl Iterator<Item = Result<NodeId, E>>) -> Result<Vec<NodeId>, E> {
+    let mut ids = ids.collect::<Result<Vec<_>, E>>()?;
+    ids.sort_unstable();
+    ids.dedup();
+    Ok(ids)
 }
 
 #[derive(Deserialize)]

@@ -4,6 +4,7 @@
 //! workspace. Where the nodes carry `backward` flags the node kinds follow them as far as a forward and a backward pass
 //! can be told apart; no replay depends on the kinds.
 
+use super::ascending;
 use crate::document::{Document, Failure, FaultKind, Span, Spanned, TextOr, lenient};
 use crate::instance::{CostUnit, Implementation, InstanceData, Node, NodeId, NodeKind};
 use serde::Deserialize;
@@ -18,13 +19,9 @@ struct GraphText<'d> {
     name: Option<&'d str>,
     #[serde(deserialize_with = "lenient")]
     graph: Option<Named<'d>>,
-    #[serde(rename = "directed: `true`")]
     directed: Option<Spanned<bool>>,
-    #[serde(rename = "nodes: the list of nodes")]
     nodes: Vec<NodeText<'d>>,
-    #[serde(rename = "links: a list of edges")]
     links: Option<Vec<Spanned<EdgeText<'d>>>>,
-    #[serde(rename = "edges: a list of edges")]
     edges: Option<Spanned<Vec<Spanned<EdgeText<'d>>>>>,
 }
 
@@ -44,7 +41,6 @@ struct NodeText<'d> {
         rename = "cost_ram|memory|mem|size|bytes|output_bytes|ram: the size of the output in bytes"
     )]
     size: u64,
-    #[serde(rename = "backward: `true` or `false`")]
     backward: Option<bool>,
     #[serde(deserialize_with = "lenient")]
     name: Option<&'d str>,
@@ -96,21 +92,19 @@ pub(super) fn read(document: &Document) -> Result<InstanceData, Failure> {
         new_id[old] = NodeId::from(k);
     }
     let labels = labels(nodes);
-    let read_node = |&old: &usize| {
+    let read_node = |&old: &usize| -> Result<Node, Failure> {
         let sources = needs[old].iter();
-        let mut inputs: Vec<_> = sources.map(|(source, _)| new_id[*source]).collect();
-        inputs.sort_unstable();
-        inputs.dedup();
+        let inputs = ascending(sources.map(|(source, _)| Ok(new_id[*source])));
         let NodeText { op, size, cost, .. } = &nodes[old];
-        Node {
+        Ok(Node {
             name: labels[old].clone(),
             op: op.unwrap_or_default().into(),
             output_bytes: *size,
-            implementations: vec![Implementation::new(inputs, *cost, 0)],
+            implementations: vec![Implementation::new(inputs?, *cost, 0)],
             ..Node::default()
-        }
+        })
     };
-    let mut read: Vec<_> = order.iter().map(read_node).collect();
+    let mut read: Vec<_> = order.iter().map(read_node).collect::<Result<_, _>>()?;
     let backward: Vec<_> = order.iter().map(|old| nodes[*old].backward).collect();
     mark_kinds(&mut read, &backward);
     // The graph's own name, or the file's name without folder and extension.
@@ -133,11 +127,8 @@ fn needs(
     for (i, node) in nodes.iter().enumerate() {
         if let Some(first) = position.insert(*node.id, i) {
             let problem = format!("nodes[{first}] has the same id");
-            return Err(FaultKind::Duplicate.fail(
-                node.id.span,
-                problem,
-                "give every node an id of its own",
-            ));
+            let remedy = "give every node an id of its own";
+            return Err(FaultKind::Duplicate.fail(node.id.span, problem, remedy));
         }
     }
     let end = |key: Spanned<Key<'_>>| {

@@ -19,16 +19,13 @@ const STATEMENTS: &str = r#"["allocate", register, "node"], ["compute", "node", 
 #[serde(deny_unknown_fields, rename = "a plan: an object with `steps`")]
 struct PlanText<'d, S> {
     schema: &'d str,
-    #[serde(rename(deserialize = "instance: the name of the instance"))]
     instance: Spanned<&'d str>,
     #[serde(rename(deserialize = "semantics: \"checkmate\" or \"monet\""))]
     semantics: Spanned<&'d str>,
-    #[serde(rename(deserialize = "budget_bytes: the budget in bytes"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     budget_bytes: Option<u128>,
     #[serde(rename(deserialize = "objective: the total cost"))]
     objective: u128,
-    #[serde(rename(deserialize = "peak_bytes: the largest memory in bytes"))]
     peak_bytes: u128,
     #[serde(rename(deserialize = "steps: a list of statements"))]
     steps: S,

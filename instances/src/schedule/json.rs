@@ -17,14 +17,12 @@ const LARGEST_MATRIX: u128 = 1 << 33;
 #[serde(deny_unknown_fields, rename = "a schedule: an object with `R` and `S`")]
 struct ScheduleText<'d, C> {
     schema: &'d str,
-    #[serde(rename(deserialize = "instance: the name of the instance"))]
     instance: Spanned<&'d str>,
     #[serde(with = "Formulation")]
     formulation: Semantics,
-    #[serde(rename(deserialize = "budget_bytes: the budget in bytes"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     budget_bytes: Option<u64>,
-    #[serde(rename = "budget_gib: the budget in GiB", skip_serializing)]
+    #[serde(skip_serializing)]
     budget_gib: Option<Spanned<f64>>,
     #[serde(rename(deserialize = "objective: the cost of the schedule"))]
     objective: u64,
@@ -41,7 +39,7 @@ struct ScheduleText<'d, C> {
     /// algorithm choice stands in `RF`; here they have 0.
     #[serde(rename(serialize = "M", deserialize = "M: a list over stages"))]
     #[serde(skip_serializing_if = "Option::is_none")]
-    variants: Option<Spanned<Vec<Spanned<Vec<Spanned<u64>>>>>>,
+    variants: Option<Spanned<Vec<Chosen>>>,
     /// Stage, slot (the nodes with an algorithm choice, counted in order) and algorithm.
     #[serde(rename(
         serialize = "RF",
@@ -55,6 +53,8 @@ struct ScheduleText<'d, C> {
     #[serde(skip_serializing_if = "Option::is_none")]
     choices: Option<Vec<Triple>>,
 }
+
+type Chosen = Spanned<Vec<Spanned<u64>>>;
 
 type Triple = Spanned<[Spanned<u64>; 3]>;
 
@@ -302,11 +302,8 @@ fn monet(
     if let Some(variants) = &text.variants {
         if variants.len() != stages {
             let problem = "M does not have one entry for each stage";
-            return Err(FaultKind::Value.fail(
-                variants.span,
-                problem,
-                format!("give {stages} entries"),
-            ));
+            let remedy = format!("give {stages} entries");
+            return Err(FaultKind::Value.fail(variants.span, problem, remedy));
         }
         for (t, entry) in variants.iter().enumerate() {
             let &[chosen] = entry.as_slice() else {
@@ -368,14 +365,12 @@ fn algorithms(
             return Err(FaultKind::Duplicate.fail(triple.span, problem, "keep one of them"));
         }
         chosen.set(t, k, true);
-        let runs = if id.index() < columns {
+        if id.index() < columns {
             schedule.forward_choice[t][id.index()] = p as u16;
-            schedule.computed.get(t, id.index())
         } else {
             schedule.backward_choice[t] = p as u16;
-            backward_node(instance, t) == id
-        };
-        if !runs {
+        }
+        if !runs(schedule, instance, t, id) {
             let problem = format!("node {id} ({}) does not run in stage {t}", node.name);
             return Err(FaultKind::Value.fail(triple.span, problem, "remove the triple"));
         }
@@ -383,23 +378,24 @@ fn algorithms(
     // An algorithm that is not named would silently be the first available one.
     for (k, id) in slots.iter().enumerate() {
         for t in 0..stages {
-            let runs = if id.index() < columns {
-                schedule.computed.get(t, id.index())
-            } else {
-                backward_node(instance, t) == *id
-            };
-            if runs && !chosen.get(t, k) {
+            if runs(schedule, instance, t, *id) && !chosen.get(t, k) {
                 let name = &instance.node(*id).name;
                 let problem = format!("node {id} ({name}) runs in stage {t} without an algorithm");
-                return Err(FaultKind::Missing.fail(
-                    triples.span,
-                    problem,
-                    format!("add [{t}, {k}, algorithm]"),
-                ));
+                let remedy = format!("add [{t}, {k}, algorithm]");
+                return Err(FaultKind::Missing.fail(triples.span, problem, remedy));
             }
         }
     }
     Ok(())
+}
+
+/// Whether a node runs in a stage.
+fn runs(schedule: &MonetSchedule, instance: &Instance, stage: usize, id: NodeId) -> bool {
+    if id.index() < schedule.computed.columns() {
+        schedule.computed.get(stage, id.index())
+    } else {
+        backward_node(instance, stage) == id
+    }
 }
 
 /// The backward node of a stage; for stage 0 the loss.
@@ -490,13 +486,11 @@ fn write_choices<C>(schedule: &MonetSchedule, instance: &Instance, text: &mut Sc
     let mut choices = Vec::new();
     for (t, row) in schedule.forward_choice.iter().enumerate() {
         for (k, id) in slots.iter().enumerate() {
-            let choice = match row.get(id.index()) {
-                Some(choice) => schedule.computed.get(t, id.index()).then_some(*choice),
-                None => (backward_node(instance, t) == *id).then(|| schedule.backward_choice[t]),
-            };
-            let implementation =
-                choice.and_then(|p| instance.node(*id).implementations.get(p as usize));
-            if let Some(number) = implementation.and_then(algorithm_number) {
+            let choice = row.get(id.index()).unwrap_or(&schedule.backward_choice[t]);
+            let chosen = instance.node(*id).implementations.get(usize::from(*choice));
+            if let Some(number) = chosen.and_then(algorithm_number)
+                && runs(schedule, instance, t, *id)
+            {
                 triples.push(triple(t, k, number));
             }
         }

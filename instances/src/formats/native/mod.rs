@@ -8,6 +8,7 @@ mod write;
 
 pub use write::write_instance;
 
+use super::{ascending, earlier};
 use crate::document::{Document, Failure, FaultKind, Span, Spanned, TextOr, missing};
 use crate::instance::{
     CostUnit, Gradient, HostLink, Implementation, InPlace, InstanceData, Node, NodeId, NodeKind,
@@ -26,29 +27,24 @@ const TIME_UNITS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s
 #[serde(deny_unknown_fields, rename = "an instance: an object with `nodes`")]
 struct InstanceText<'d> {
     schema: &'d str,
-    #[serde(rename(deserialize = "name: the name of the instance"))]
     name: Option<&'d str>,
-    #[serde(rename = "description: a description in words", skip_serializing)]
+    #[serde(rename = "description", skip_serializing)]
     _description: Option<&'d str>,
     #[serde(rename(
-        deserialize = "cost_unit: a name, or an object with `name` and `nanoseconds`"
+        deserialize = "cost_unit: a name such as `ms`, or an object with `name` and `nanoseconds`"
     ))]
     cost_unit: Option<TextOr<'d, UnitText<'d>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     host_link: Option<HostLink>,
-    #[serde(rename(deserialize = "fixed_bytes: the fixed memory in bytes"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     fixed_bytes: Option<u64>,
-    #[serde(rename(deserialize = "nodes: the list of nodes"))]
     nodes: Vec<Spanned<NodeText<'d>>>,
 }
 
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct UnitText<'d> {
-    #[serde(rename(deserialize = "name: the unit's name"))]
     name: &'d str,
-    #[serde(rename(deserialize = "nanoseconds: the unit's length in nanoseconds"))]
     nanoseconds: Option<Spanned<f64>>,
 }
 
@@ -56,7 +52,7 @@ struct UnitText<'d> {
 #[derive(Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename = "a node: an object")]
 struct NodeText<'d> {
-    #[serde(borrow, rename(deserialize = "name: the node's name"))]
+    #[serde(borrow)]
     name: Option<Spanned<&'d str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<Kind>,
@@ -68,15 +64,12 @@ struct NodeText<'d> {
     forward: Option<Reference<'d>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     gradient: Option<Spanned<Gradient>>,
-    #[serde(rename(deserialize = "op: the operator's name"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     op: Option<&'d str>,
-    #[serde(rename(deserialize = "shape: the shape: a list of integers"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     shape: Option<Vec<u64>>,
     #[serde(rename(deserialize = "output_bytes: the size of the output in bytes"))]
     output_bytes: u64,
-    #[serde(rename(deserialize = "fixed_bytes: the fixed memory in bytes"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     fixed_bytes: Option<u64>,
     #[serde(rename(deserialize = "needs: a list of node names or positions"))]
@@ -85,16 +78,12 @@ struct NodeText<'d> {
     #[serde(rename(deserialize = "cost: the cost in `cost_unit`"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     cost: Option<Spanned<u64>>,
-    #[serde(rename(deserialize = "workspace_bytes: the workspace in bytes"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     workspace_bytes: Option<Spanned<i64>>,
-    #[serde(rename(deserialize = "recompute_cost: the cost of a recomputation"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     recompute_cost: Option<Spanned<u64>>,
-    #[serde(rename(deserialize = "recompute_workspace_bytes: the workspace in bytes"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     recompute_workspace_bytes: Option<Spanned<i64>>,
-    #[serde(rename(deserialize = "implementations: a list of implementations"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     implementations: Option<Spanned<Vec<ImplementationText<'d>>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -117,20 +106,16 @@ enum Kind {
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename = "an implementation: an object")]
 struct ImplementationText<'d> {
-    #[serde(borrow, rename(deserialize = "name: the implementation's name"))]
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
     name: Option<&'d str>,
     #[serde(rename(deserialize = "needs: a list of node names or positions"))]
     needs: Option<Vec<Reference<'d>>>,
     #[serde(rename(deserialize = "cost: the cost in `cost_unit`"))]
     cost: Spanned<u64>,
-    #[serde(rename(deserialize = "workspace_bytes: the workspace in bytes"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     workspace_bytes: Option<Spanned<i64>>,
-    #[serde(rename(deserialize = "recompute_cost: the cost of a recomputation"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     recompute_cost: Option<Spanned<u64>>,
-    #[serde(rename(deserialize = "recompute_workspace_bytes: the workspace in bytes"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     recompute_workspace_bytes: Option<Spanned<i64>>,
 }
@@ -143,9 +128,7 @@ struct ImplementationText<'d> {
 struct InPlaceText<'d> {
     #[serde(borrow, rename(deserialize = "on: the input that is overwritten"))]
     on: Reference<'d>,
-    #[serde(rename(deserialize = "cost_delta: the cost added in place"))]
     cost_delta: Option<i64>,
-    #[serde(rename(deserialize = "workspace_bytes: the workspace in bytes"))]
     workspace_bytes: Option<i64>,
 }
 
@@ -256,22 +239,11 @@ impl Reader {
                 Spanned { value, span }.index(count, "node")?
             }
         };
-        if other < i {
-            return Ok(NodeId::from(other));
-        }
-        let problem = format!(
-            "node {i} refers to node {other}, which does not come before it (a cycle, or a wrong order)"
-        );
-        let remedy = "list the nodes in an order in which every input comes first";
-        Err(FaultKind::Order.fail(span, problem, remedy))
+        earlier(i, other, span)
     }
 
     fn earlier_list(&self, i: usize, list: &[Reference<'_>]) -> Result<Vec<NodeId>, Failure> {
-        let ids = list.iter().map(|reference| self.earlier(i, *reference));
-        let mut ids = ids.collect::<Result<Vec<_>, _>>()?;
-        ids.sort_unstable();
-        ids.dedup();
-        Ok(ids)
+        ascending(list.iter().map(|reference| self.earlier(i, *reference)))
     }
 
     fn node(&self, i: usize, text: &Spanned<NodeText<'_>>) -> Result<Node, Failure> {
