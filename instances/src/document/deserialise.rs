@@ -1,8 +1,10 @@
-//! Deserialising a document's values with `serde`, so that each error knows its place and what would be right.
+//! Deserialising a document's values with `serde`, so that each error knows its place and what
+//! would be right.
 //!
-//! Readers derive `Deserialize`, and the serde name of a field may say more than its name: `a|b: a size in bytes` is a
-//! field that is called `a` or else `b`, and that errors call a size in bytes. Structures and newtypes are called by
-//! their serde names. A field that is `null` is missing, and unknown fields are found before wrong values.
+//! Readers derive `Deserialize`, and the serde name of a field may say more than its name:
+//! `mem|ram: a size in bytes` is a field that is called `mem` or else `ram`, and that errors call a
+//! size in bytes. Structures and newtypes are called by their serde names. A field that is `null` is
+//! missing, and unknown fields are found before wrong values.
 
 use super::error::{Failure, FaultKind};
 use super::json::{Data, Span, Value};
@@ -169,14 +171,17 @@ impl<'d> Place<'d> {
     /// What should stand here, in the document's words, or else in serde's.
     fn what(self, expected: &dyn Expected) -> String {
         match (self.what, self.entry) {
-            (Some(list), true) => format!("an entry of {list}"),
+            (Some(list), true) => {
+                let list = list.split_once(": ").map_or(list, |(list, _)| list);
+                format!("an entry of {list}")
+            }
             (Some(what), false) => what.into(),
             (None, _) => match expected.to_string().as_str() {
                 "a sequence" => "a list".into(),
                 "a borrowed string" => "a string".into(),
                 "a boolean" => "`true` or `false`".into(),
                 "u64" | "i64" | "u128" | "f64" => "a number".into(),
-                words => words.into(),
+                words => words.replace("an array of length", "a list of"),
             },
         }
     }
@@ -385,5 +390,85 @@ impl<'d> Deserializer<'d> for Place<'d> {
     serde::forward_to_deserialize_any! { <V: Visitor<'d>>
         bool i8 i16 i32 i128 u8 u16 u32 f32 f64 char str string bytes byte_buf unit unit_struct
         seq tuple_struct map identifier
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Document;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields, rename = "a test: an object")]
+    struct Test<'d> {
+        #[serde(rename = "mem|ram: a size in bytes")]
+        size: Spanned<u64>,
+        #[serde(borrow, rename = "names: a list of names or numbers")]
+        names: Option<Vec<TextOr<'d, i64>>>,
+        unit: Option<Unit>,
+        pair: Option<[bool; 2]>,
+        #[serde(deserialize_with = "lenient")]
+        label: Option<&'d str>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename = "unit", rename_all = "lowercase")]
+    enum Unit {
+        Kib,
+        Mib,
+    }
+
+    #[test]
+    fn fields_have_alternatives_places_and_defaults() {
+        let text = r#"{"ram": 5.0, "mem": null, "names": ["a", -1], "unit": "mib", "label": 7}"#;
+        let document = Document::parse("test", text.as_bytes()).unwrap();
+        let test: Test<'_> = document.read().unwrap();
+        assert_eq!((*test.size, test.size.span.start), (5, 8));
+        assert_eq!(test.names.unwrap(), [TextOr::Text("a"), TextOr::Other(-1)]);
+        assert!(matches!(test.unit, Some(Unit::Mib)) && test.pair.is_none());
+        assert_eq!(test.label, None);
+    }
+
+    #[test]
+    fn errors_say_where_what_was_found_and_what_would_be_right() {
+        for (text, wanted) in [
+            (
+                "7",
+                "test:1:1: an integer stands here, found 7; give a test: an object",
+            ),
+            (
+                "{\"unit\": \"kib\"}",
+                "test:1:1: the field `mem` is missing, found the fields unit; \
+                 add `mem`: a size in bytes (mem, ram will do)",
+            ),
+            (
+                "{\"mem\": -1, \"max\": 1}",
+                "test:1:20: max: the field \"max\" is unknown, found \"max\"; \
+                 the fields here are mem, ram, names, unit, pair, label",
+            ),
+            (
+                "{\"ram\": -1}",
+                "test:1:9: ram: the value is negative, found -1; \
+                 give a size in bytes: an integer from 0",
+            ),
+            (
+                "{\"ram\": 1, \"names\": [\"a\", {}]}",
+                "test:1:27: names[1]: an object stands here, found an object of 0 fields; \
+                 give an entry of a list of names or numbers",
+            ),
+            (
+                "{\"ram\": 1, \"unit\": \"gib\"}",
+                "test:1:20: unit: the unit is unknown, found \"gib\"; give \"kib\" or \"mib\"",
+            ),
+            (
+                "{\"ram\": 1, \"pair\": [true]}",
+                "test:1:20: pair: a list stands here, found a list of 1; \
+                 give a list of 2",
+            ),
+        ] {
+            let document = Document::parse("test", text.as_bytes()).unwrap();
+            let failure = document.read::<Test<'_>>().unwrap_err();
+            assert_eq!(document.error(failure).to_string(), wanted, "{text}");
+        }
     }
 }

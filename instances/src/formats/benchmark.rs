@@ -99,8 +99,8 @@ enum Part {
     All,
 }
 
-/// Implementations, by-products, in-place operators, workspaces: everything that MONeT's program chooses from. A
-/// negative cost is that of an algorithm that is not available.
+/// Implementations, by-products, in-place operators, workspaces: everything that MONeT's program
+/// chooses from. A negative cost is that of an algorithm that is not available.
 #[derive(Deserialize)]
 #[serde(rename = "the table of program A: an object")]
 struct TableA {
@@ -148,12 +148,13 @@ pub(super) fn read(document: &Document) -> Result<Instance, Failure> {
 
 struct Reader<'d>(BenchmarkText<'d>);
 
-/// Completes a node that has a place from one of its tables; the lists are what its implementations need.
+/// Completes a node that has a place from one of its tables; the lists are what its implementations
+/// need.
 type Table<'d> = fn(&Reader<'d>, &NodeText<'_>, Vec<Vec<NodeId>>, &mut Node) -> Result<(), Failure>;
 
 impl<'d> Reader<'d> {
-    /// The tables are in fixed units; a file that says otherwise is refused, not misread. `counts.N` is the number of
-    /// nodes: a file that was cut and closed again shows here.
+    /// The tables are in fixed units; a file that says otherwise is refused, not misread.
+    /// `counts.N` is the number of nodes: a file that was cut and closed again shows here.
     fn check(&self) -> Result<(), Failure> {
         let units = self.0.units.as_ref();
         let (memory, cost) = units.map_or((None, None), |units| (units.memory, units.cost));
@@ -273,8 +274,8 @@ impl<'d> Reader<'d> {
         self.0.flags.conv_choice && text.conv_slot.is_some()
     }
 
-    /// Table B. Where the first convolution algorithm is not available the first one of table A that is takes its
-    /// place; published schedules do not use table B there.
+    /// Table B. Where the first convolution algorithm is not available the first one of table A
+    /// that is takes its place; published schedules do not use table B there.
     fn table_b(
         &self,
         text: &NodeText<'_>,

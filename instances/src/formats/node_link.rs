@@ -1,8 +1,8 @@
 //! NetworkX node-link JSON: general computation graphs, for example those of the Moccasin study (ICML 2023).
 //!
-//! Node ids are any strings or integers; edges stand under `links` or `edges`. There is no fixed memory and no
-//! workspace. Where the nodes carry `backward` flags the node kinds follow them as far as a forward and a backward pass
-//! can be told apart; no replay depends on the kinds.
+//! Node ids are any strings or integers; edges stand under `links` or `edges`. There is no fixed
+//! memory and no workspace. Where the nodes carry `backward` flags the node kinds follow them as
+//! far as a forward and a backward pass can be told apart; no replay depends on the kinds.
 
 use super::ascending;
 use crate::document::{Document, Failure, FaultKind, Span, Spanned, TextOr, lenient};

@@ -35,8 +35,8 @@ struct ScheduleText<'d, C> {
     retained: Matrix<C>,
     #[serde(rename = "IP", skip_serializing_if = "Option::is_none")]
     in_place: Option<Matrix<C>>,
-    /// For each stage the chosen implementation of its backward node, as a list of one. The choice of nodes with an
-    /// algorithm choice stands in `RF`; here they have 0.
+    /// For each stage the chosen implementation of its backward node, as a list of one. The choice
+    /// of nodes with an algorithm choice stands in `RF`; here they have 0.
     #[serde(rename(serialize = "M", deserialize = "M: a list over stages"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     variants: Option<Spanned<Vec<Chosen>>>,
@@ -47,8 +47,8 @@ struct ScheduleText<'d, C> {
     ))]
     #[serde(skip_serializing_if = "Option::is_none")]
     algorithms: Option<Spanned<Vec<Triple>>>,
-    /// For nodes whose implementations are not algorithms. Not in published files; where nothing is said the first
-    /// implementation runs.
+    /// For nodes whose implementations are not algorithms. Not in published files; where nothing is
+    /// said the first implementation runs.
     #[serde(rename(deserialize = "choices: a list of [stage, node, implementation]"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     choices: Option<Vec<Triple>>,
@@ -64,10 +64,10 @@ type Triple = Spanned<[Spanned<u64>; 3]>;
     rename = "formulation (A is MONeT's, B Checkmate's)"
 )]
 enum Formulation {
-    #[serde(rename = "B")]
-    Checkmate,
     #[serde(rename = "A")]
     Monet,
+    #[serde(rename = "B")]
+    Checkmate,
 }
 
 /// A 0-1 matrix: its shape, and for each column the inclusive ranges of rows that hold ones.
