@@ -117,38 +117,32 @@ impl Document {
         if plain.len() as u64 > LARGEST_DOCUMENT {
             return Err(too_large(file));
         }
-        let (mut text, invalid) = match String::from_utf8(plain) {
-            Ok(text) => (text, None),
+        let mut document = Document {
+            file: file.into(),
+            text: String::new(),
+            root: Value::default(),
+        };
+        document.text = match String::from_utf8(plain) {
+            Ok(text) => text,
             Err(e) => {
                 let at = e.utf8_error().valid_up_to();
+                document.text = String::from_utf8_lossy(&e.as_bytes()[..at]).into_owned();
+                let (start, end) = (at as u32, at as u32);
+                let (problem, remedy) = ("the text is not UTF-8", "save the file as UTF-8");
+                let failure = FaultKind::Encoding.fail(Span { start, end }, problem, remedy);
                 let found = format!("byte 0x{:02x} at offset {at}", e.as_bytes()[at]);
-                let valid = String::from_utf8_lossy(&e.as_bytes()[..at]).into_owned();
-                (valid, Some((at as u32, found)))
+                return Err(document.error(failure.found(found)));
             }
         };
-        if invalid.is_none() && text.starts_with('\u{feff}') {
-            text.drain(..'\u{feff}'.len_utf8());
+        if document.text.starts_with('\u{feff}') {
+            document.text.drain(..'\u{feff}'.len_utf8());
         }
-        if invalid.is_none() && text.trim().is_empty() {
-            let found = format!("{} bytes without a value", text.len());
+        if document.text.trim().is_empty() {
+            let found = format!("{} bytes without a value", document.text.len());
             let problem = "the file is empty";
             return Err(unreadable(file, problem, found, "give a JSON document"));
         }
-        let mut document = Document {
-            file: file.into(),
-            text,
-            root: Value::default(),
-        };
-        let parsed = match invalid {
-            None => json::parse(&document.text),
-            Some((at, found)) => {
-                let span = Span { start: at, end: at };
-                let remedy = "save the file as UTF-8";
-                let failure = FaultKind::Encoding.fail(span, "the text is not UTF-8", remedy);
-                Err(failure.found(found))
-            }
-        };
-        document.root = parsed.map_err(|e| document.error(e))?;
+        document.root = json::parse(&document.text).map_err(|e| document.error(e))?;
         Ok(document)
     }
 

@@ -182,11 +182,8 @@ fn cost_unit(unit: Option<TextOr<'_, UnitText<'_>>>) -> Result<CostUnit, Failure
         Some(TextOr::Other(unit)) => {
             if let Some(length) = unit.nanoseconds.filter(|length| **length <= 0.0) {
                 let problem = "the length of a cost unit must be positive";
-                return Err(FaultKind::Value.fail(
-                    length.span,
-                    problem,
-                    "give its length in nanoseconds",
-                ));
+                let remedy = "give its length in nanoseconds";
+                return Err(FaultKind::Value.fail(length.span, problem, remedy));
             }
             (unit.name, unit.nanoseconds.map(|length| *length))
         }
@@ -271,44 +268,35 @@ impl Reader {
 
     fn kind(&self, i: usize, text: &Spanned<NodeText<'_>>) -> Result<NodeKind, Failure> {
         let kind = text.kind.unwrap_or_default();
-        let belongs = |key: &str, span: Option<Span>, to: Kind, name: &str| match span {
-            Some(span) if kind != to => {
-                let problem = format!("`{key}` is a field of {name} nodes only");
-                let remedy = format!("remove it, or set `kind` to {name:?}");
-                Err(FaultKind::Value.fail(span, problem, remedy))
-            }
-            _ => Ok(()),
+        let parent = text.parent.map(|parent| ("parent", parent.span));
+        let forward = text.forward.map(|forward| ("forward", forward.span));
+        let gradient = text.gradient.map(|gradient| ("gradient", gradient.span));
+        let misplaced = match kind {
+            Kind::ByProduct => forward.or(gradient),
+            Kind::Backward => parent,
+            Kind::Forward | Kind::Loss => parent.or(forward).or(gradient),
         };
-        let (parent, forward) = (text.parent, text.forward);
-        belongs(
-            "parent",
-            parent.map(|p| p.span),
-            Kind::ByProduct,
-            "by_product",
-        )?;
-        belongs(
-            "forward",
-            forward.map(|f| f.span),
-            Kind::Backward,
-            "backward",
-        )?;
-        belongs(
-            "gradient",
-            text.gradient.map(|g| g.span),
-            Kind::Backward,
-            "backward",
-        )?;
+        if let Some((key, span)) = misplaced {
+            let owner = if key == "parent" {
+                "by_product"
+            } else {
+                "backward"
+            };
+            let problem = format!("`{key}` is a field of {owner} nodes only");
+            let remedy = format!("remove it, or set `kind` to {owner:?}");
+            return Err(FaultKind::Value.fail(span, problem, remedy));
+        }
         Ok(match kind {
             Kind::Forward => NodeKind::Forward,
             Kind::Loss => NodeKind::Loss,
             Kind::ByProduct => {
                 let what = "the forward node that makes it";
                 let missing = || missing(text.span, "parent", what);
-                let parent = self.earlier(i, parent.ok_or_else(missing)?)?;
+                let parent = self.earlier(i, text.parent.ok_or_else(missing)?)?;
                 NodeKind::ByProduct { parent }
             }
             Kind::Backward => NodeKind::Backward {
-                forward: forward.map(|twin| self.earlier(i, twin)).transpose()?,
+                forward: text.forward.map(|f| self.earlier(i, f)).transpose()?,
                 gradient: text.gradient.map_or(Gradient::All, |gradient| *gradient),
             },
         })
@@ -339,20 +327,15 @@ impl Reader {
             };
             return Ok(vec![self.implementation(i, &needs, &alone)?]);
         };
-        for (key, misplaced) in [
-            ("cost", text.cost.map(|v| v.span)),
-            ("workspace_bytes", text.workspace_bytes.map(|v| v.span)),
-            ("recompute_cost", text.recompute_cost.map(|v| v.span)),
-            (
-                "recompute_workspace_bytes",
-                text.recompute_workspace_bytes.map(|v| v.span),
-            ),
-        ] {
-            if let Some(span) = misplaced {
-                let problem = format!("`{key}` stands beside `implementations`");
-                let remedy = "move it into the implementations";
-                return Err(FaultKind::Duplicate.fail(span, problem, remedy));
-            }
+        let workspace = text.workspace_bytes.map(|v| ("workspace_bytes", v.span));
+        let again = text.recompute_workspace_bytes;
+        let misplaced = text.cost.map(|v| ("cost", v.span)).or(workspace);
+        let misplaced = misplaced.or(text.recompute_cost.map(|v| ("recompute_cost", v.span)));
+        let misplaced = misplaced.or(again.map(|v| ("recompute_workspace_bytes", v.span)));
+        if let Some((key, span)) = misplaced {
+            let problem = format!("`{key}` stands beside `implementations`");
+            let remedy = "move it into the implementations";
+            return Err(FaultKind::Duplicate.fail(span, problem, remedy));
         }
         if list.is_empty() {
             let problem = "a node needs an implementation";
