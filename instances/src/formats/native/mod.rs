@@ -9,7 +9,7 @@ mod write;
 pub use write::write_instance;
 
 use super::{ascending, earlier};
-use crate::document::{Document, Failure, FaultKind, Span, Spanned, TextOr, missing};
+use crate::document::{Document, Failure, FaultKind, Spanned, TextOr, missing};
 use crate::instance::{
     CostUnit, Gradient, HostLink, Implementation, InPlace, InstanceData, Node, NodeId, NodeKind,
     PlainPassing,
