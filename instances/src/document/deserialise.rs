@@ -94,19 +94,20 @@ where
 
 impl Error for Failure {
     fn custom<T: Display>(message: T) -> Self {
-        Failure::new(FaultKind::Value, message.to_string(), "give another value")
+        FaultKind::Value.fail(Span::default(), message.to_string(), "give another value")
     }
 
     /// Without a problem: the deserialiser knows the value.
     fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Failure::new(FaultKind::Type, "", expected.to_string())
+        FaultKind::Type.fail(Span::default(), "", expected.to_string())
     }
 
     fn unknown_field(field: &str, known: &'static [&'static str]) -> Self {
         let problem = format!("the field {field:?} is unknown");
         let known: Vec<_> = known.iter().flat_map(|field| names(field)).collect();
         let remedy = format!("the fields here are {}", known.join(", "));
-        Failure::new(FaultKind::Unknown, problem, remedy).found(format!("{field:?}"))
+        let failure = FaultKind::Unknown.fail(Span::default(), problem, remedy);
+        failure.found(format!("{field:?}"))
     }
 }
 
@@ -206,32 +207,36 @@ impl<'d> Place<'d> {
         self.fail(FaultKind::Type, problem, remedy)
     }
 
-    /// An integer between -[`LARGEST_VALUE`] and [`LARGEST_VALUE`].
-    fn integer(self, expected: &dyn Expected) -> Result<i64, Failure> {
-        let (kind, problem, how) = match *self.data(expected)? {
-            Data::Unsigned(u) if u <= LARGEST_VALUE => return Ok(u as i64),
-            Data::Negative(i) if i >= -(LARGEST_VALUE as i64) => return Ok(i),
-            Data::Float(f) if f.abs() <= LARGEST_VALUE as f64 => {
-                // 5.0 is an integer in JSON; the conversion is exact in this range.
-                if f.fract() == 0.0 {
-                    return Ok(f as i64);
-                }
-                let problem = "the value is not an integer";
-                (FaultKind::Value, problem, " as an integer".into())
-            }
-            Data::Unsigned(_) | Data::Negative(_) | Data::Float(_) => {
-                let how = format!(", up to 2^53 - 1 = {LARGEST_VALUE}: check the unit");
-                (FaultKind::Value, "the value is too large", how)
+    /// An integer between `least` and [`LARGEST_VALUE`].
+    fn integer(self, least: i64, expected: &dyn Expected) -> Result<i64, Failure> {
+        let largest = LARGEST_VALUE as i64;
+        let integer = match *self.data(expected)? {
+            Data::Unsigned(u) => i64::try_from(u).unwrap_or(i64::MAX),
+            Data::Negative(i) => i,
+            // 5.0 is an integer in JSON; the conversion is exact in this range, and saturates.
+            Data::Float(f) if f.abs() > LARGEST_VALUE as f64 || f.fract() == 0.0 => f as i64,
+            Data::Float(_) => {
+                let remedy = format!("give {} as an integer", self.what(expected));
+                return Err(self.fail(FaultKind::Value, "the value is not an integer", remedy));
             }
             Data::String(_) => {
                 let problem = "a string stands where a number belongs";
-                let how = " as a plain integer, without quotes or unit";
-                (FaultKind::Type, problem, how.into())
+                let how = "as a plain integer, without quotes or unit";
+                let remedy = format!("give {} {how}", self.what(expected));
+                return Err(self.fail(FaultKind::Type, problem, remedy));
             }
             _ => return Err(self.wrong_type(expected)),
         };
+        let (problem, how) = match integer {
+            _ if !(-largest..=largest).contains(&integer) => (
+                "the value is too large",
+                format!(", up to 2^53 - 1 = {largest}: check the unit"),
+            ),
+            _ if integer < least => ("the value is negative", ": an integer from 0".into()),
+            _ => return Ok(integer),
+        };
         let remedy = format!("give {}{how}", self.what(expected));
-        Err(self.fail(kind, problem, remedy))
+        Err(self.fail(FaultKind::Value, problem, remedy))
     }
 
     /// The entries of a list, each called one of it.
@@ -273,16 +278,12 @@ impl<'d> Deserializer<'d> for Place<'d> {
     }
 
     fn deserialize_u64<V: Visitor<'d>>(self, visitor: V) -> Result<V::Value, Failure> {
-        let integer = self.integer(&visitor)?;
-        let Ok(unsigned) = u64::try_from(integer) else {
-            let remedy = format!("give {}: an integer from 0", self.what(&visitor));
-            return Err(self.fail(FaultKind::Value, "the value is negative", remedy));
-        };
-        visitor.visit_u64(unsigned)
+        let integer = self.integer(0, &visitor)?;
+        visitor.visit_i64(integer)
     }
 
     fn deserialize_i64<V: Visitor<'d>>(self, visitor: V) -> Result<V::Value, Failure> {
-        let integer = self.integer(&visitor)?;
+        let integer = self.integer(i64::MIN, &visitor)?;
         visitor.visit_i64(integer)
     }
 
@@ -349,7 +350,12 @@ impl<'d> Deserializer<'d> for Place<'d> {
             .clone()
             .map(|(key, value)| (key.as_str(), Place::of(value)));
         let read = visitor.visit_map(MapDeserializer::new(strange.chain(known)));
-        read.map_err(|e| e.at(unknown.next().map_or(object.span, |(_, value)| value.span)))
+        read.map_err(|mut e| {
+            if e.span == Span::default() {
+                e.span = unknown.next().map_or(object.span, |(_, value)| value.span);
+            }
+            e
+        })
     }
 
     fn deserialize_enum<V: Visitor<'d>>(

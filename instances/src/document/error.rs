@@ -61,40 +61,27 @@ impl FaultKind {
         problem: impl Into<String>,
         remedy: impl Into<String>,
     ) -> Failure {
-        Failure::new(self, problem, remedy).at(span)
+        let fault = Fault {
+            problem: problem.into(),
+            found: String::new(),
+            remedy: remedy.into(),
+        };
+        let kind = self;
+        Failure { span, kind, fault }
     }
 }
 
 /// What is wrong with a value, before the document is at hand to say where that is and to quote it.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    pub(super) span: Option<Span>,
+    /// Where it is; the default stands for the whole document.
+    pub(super) span: Span,
     pub(super) kind: FaultKind,
     /// What was found is empty where it is the value itself.
     pub(super) fault: Fault,
 }
 
 impl Failure {
-    pub(super) fn new(
-        kind: FaultKind,
-        problem: impl Into<String>,
-        remedy: impl Into<String>,
-    ) -> Self {
-        let fault = Fault {
-            problem: problem.into(),
-            found: String::new(),
-            remedy: remedy.into(),
-        };
-        let span = None;
-        Failure { span, kind, fault }
-    }
-
-    /// The failure at a place, unless it has one already.
-    pub(super) fn at(mut self, span: Span) -> Self {
-        self.span.get_or_insert(span);
-        self
-    }
-
     /// The same with words for what was found, where that is not the value itself.
     pub(crate) fn found(mut self, found: impl Into<String>) -> Self {
         self.fault.found = found.into();

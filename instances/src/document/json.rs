@@ -4,7 +4,8 @@
 //! again from the position, once it is wanted. Strings and numbers are decoded by `serde_json`, token by token; what
 //! is ours is the structure: positions, repeated keys, depth and size limits, and words for the usual mistakes.
 
-use super::error::{Failure, FaultKind};
+use super::error::Failure;
+use super::error::FaultKind::{self, Duplicate, Syntax, TooLarge};
 use serde::Deserialize;
 
 /// Deepest nesting that is read; no format here needs more than 10.
@@ -90,22 +91,21 @@ pub(crate) fn parse(text: &str) -> Result<Value, Failure> {
     parser.blank();
     if parser.at < parser.bytes.len() {
         let found = parser.glimpse(parser.at);
-        return Err(parser.fault(
-            parser.at,
-            "the document goes on after its end",
-            found,
-            "one file holds one JSON value; remove what follows",
-        ));
+        let problem = "the document goes on after its end";
+        let remedy = "one file holds one JSON value; remove what follows";
+        return Err(syntax(parser.at, problem, found, remedy));
     }
     Ok(value)
 }
 
-/// The place of one byte.
-fn point(at: usize) -> Span {
-    Span {
-        start: at as u32,
-        end: at as u32 + 1,
-    }
+/// What is wrong at a byte, what stands there, and what would be right.
+fn fault(kind: FaultKind, at: usize, problem: &str, found: String, remedy: &str) -> Failure {
+    let (start, end) = (at as u32, at as u32 + 1);
+    kind.fail(Span { start, end }, problem, remedy).found(found)
+}
+
+fn syntax(at: usize, problem: &str, found: String, remedy: &str) -> Failure {
+    fault(Syntax, at, problem, found, remedy)
 }
 
 struct Parser<'a> {
@@ -116,18 +116,6 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    fn fault(
-        &self,
-        at: usize,
-        problem: impl Into<String>,
-        found: impl Into<String>,
-        remedy: impl Into<String>,
-    ) -> Failure {
-        FaultKind::Syntax
-            .fail(point(at), problem, remedy)
-            .found(found)
-    }
-
     fn blank(&mut self) {
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.bytes.get(self.at) {
             self.at += 1;
@@ -158,33 +146,21 @@ impl Parser<'_> {
         } else {
             "correct the JSON here"
         };
-        self.fault(
-            self.at,
-            format!("not JSON: expected {wanted}"),
-            self.glimpse(self.at),
-            remedy,
-        )
+        let problem = format!("not JSON: expected {wanted}");
+        syntax(self.at, &problem, self.glimpse(self.at), remedy)
     }
 
     fn value(&mut self, depth: usize) -> Result<Value, Failure> {
         if depth > DEEPEST {
-            return Err(FaultKind::TooLarge
-                .fail(
-                    point(self.at),
-                    "values are nested too deeply",
-                    format!("nest at most {DEEPEST} levels"),
-                )
-                .found(format!("level {depth}")));
+            let (problem, found) = ("values are nested too deeply", format!("level {depth}"));
+            let remedy = format!("nest at most {DEEPEST} levels");
+            return Err(fault(TooLarge, self.at, problem, found, &remedy));
         }
         self.values += 1;
         if self.values > MOST_VALUES {
-            return Err(FaultKind::TooLarge
-                .fail(
-                    point(self.at),
-                    "the document holds too many values",
-                    "split or shrink it",
-                )
-                .found(format!("more than {MOST_VALUES}")));
+            let (problem, remedy) = ("the document holds too many values", "split or shrink it");
+            let found = format!("more than {MOST_VALUES}");
+            return Err(fault(TooLarge, self.at, problem, found, remedy));
         }
         let start = self.at;
         let data = match self.bytes.get(self.at) {
@@ -222,12 +198,8 @@ impl Parser<'_> {
     }
 
     fn not_a_number(&self, at: usize) -> Failure {
-        self.fault(
-            at,
-            "not a finite number, and not JSON",
-            self.glimpse(at),
-            "write a finite number",
-        )
+        let problem = "not a finite number, and not JSON";
+        syntax(at, problem, self.glimpse(at), "write a finite number")
     }
 
     fn number(&mut self) -> Result<Data, Failure> {
@@ -247,18 +219,16 @@ impl Parser<'_> {
                 // The standard library rounds correctly; what JSON accepts it accepts.
                 _ => Data::Float(token.parse().unwrap_or(f64::MAX)),
             }),
-            Err(e) if e.to_string().starts_with("number out of range") => Err(self.fault(
-                start,
-                "the number is beyond double precision",
-                self.glimpse(start),
-                "write a number up to 2^53 - 1",
-            )),
-            Err(_) => Err(self.fault(
-                start,
-                "not JSON: a malformed number",
-                self.glimpse(start),
-                "write a number such as 12, -3 or 4.5e6",
-            )),
+            Err(e) => {
+                let (problem, remedy) = if e.to_string().starts_with("number out of range") {
+                    let remedy = "write a number up to 2^53 - 1";
+                    ("the number is beyond double precision", remedy)
+                } else {
+                    let remedy = "write a number such as 12, -3 or 4.5e6";
+                    ("not JSON: a malformed number", remedy)
+                };
+                Err(syntax(start, problem, self.glimpse(start), remedy))
+            }
         }
     }
 
@@ -273,12 +243,9 @@ impl Parser<'_> {
                 Some(_) => self.at += 1,
                 None => {
                     self.at = self.bytes.len();
-                    return Err(self.fault(
-                        start,
-                        "not JSON: a string without an end",
-                        "the end of the file",
-                        "the file is cut short, or a closing quote is missing",
-                    ));
+                    let problem = "not JSON: a string without an end";
+                    let remedy = "the file is cut short, or a closing quote is missing";
+                    return Err(syntax(start, problem, "the end of the file".into(), remedy));
                 }
             }
         }
@@ -287,12 +254,8 @@ impl Parser<'_> {
         serde_json::from_slice(token).map_err(|e| {
             let reason = e.to_string();
             let reason = reason.split(" at line").next().unwrap_or_default();
-            self.fault(
-                start,
-                "not JSON: a malformed string",
-                reason,
-                "escape control characters, quotes and backslashes",
-            )
+            let remedy = "escape control characters, quotes and backslashes";
+            syntax(start, "not JSON: a malformed string", reason.into(), remedy)
         })
     }
 
@@ -352,13 +315,9 @@ impl Parser<'_> {
         }
         self.at += 1;
         if let Some(k) = repeated(&entries) {
-            return Err(FaultKind::Duplicate
-                .fail(
-                    point(starts[k]),
-                    "the key stands twice in one object",
-                    "keep one of the two",
-                )
-                .found(format!("{:?}", entries[k].0)));
+            let (problem, remedy) = ("the key stands twice in one object", "keep one of the two");
+            let found = format!("{:?}", entries[k].0);
+            return Err(fault(Duplicate, starts[k], problem, found, remedy));
         }
         Ok(Data::Object(entries))
     }
@@ -458,7 +417,7 @@ mod tests {
         );
         let twice = parse("{\"a\": 1, \"b\": 2, \"a\": 3}")
             .err()
-            .and_then(|f| f.span);
+            .map(|f| f.span);
         assert_eq!(twice.map(|span| span.start), Some(17));
     }
 

@@ -186,8 +186,11 @@ impl Document {
 
     /// A failure with its place in this document.
     pub(crate) fn error(&self, failure: Failure) -> ReadError {
-        let span = failure.span.unwrap_or(self.root.span);
-        let (kind, mut fault) = (failure.kind, failure.fault);
+        let Failure {
+            span,
+            kind,
+            mut fault,
+        } = failure;
         let mut path = String::new();
         let value = self.find(span, Some(&mut path));
         if fault.found.is_empty() {
