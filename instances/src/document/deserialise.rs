@@ -113,8 +113,15 @@ impl Error for Failure {
 
 /// The names of a field, by its serde name.
 fn names(field: &'static str) -> impl Iterator<Item = &'static str> {
-    let names = field.split_once(": ").map_or(field, |(names, _)| names);
+    let names = field.split_once(':').map_or(field, |(names, _)| names);
     names.split('|')
+}
+
+/// Whether a field has a name; the beginning usually tells.
+fn is_called(field: &'static str, name: &str) -> bool {
+    let rest = field.strip_prefix(name);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '|']))
+        || field.contains('|') && names(field).any(|other| other == name)
 }
 
 /// Where a value is looked for: the deserialiser.
@@ -149,7 +156,7 @@ impl<'d> Place<'d> {
         Place {
             value: value.unwrap_or(object),
             missing: value.is_none().then_some(field),
-            what: field.split_once(": ").map(|(_, what)| what),
+            what: field.split_once(':').map(|(_, what)| what.trim_start()),
             entry: false,
         }
     }
@@ -173,7 +180,7 @@ impl<'d> Place<'d> {
     fn what(self, expected: &dyn Expected) -> String {
         match (self.what, self.entry) {
             (Some(list), true) => {
-                let list = list.split_once(": ").map_or(list, |(list, _)| list);
+                let list = list.split_once(':').map_or(list, |(list, _)| list);
                 format!("an entry of {list}")
             }
             (Some(what), false) => what.into(),
@@ -341,7 +348,7 @@ impl<'d> Deserializer<'d> for Place<'d> {
         let Data::Object(entries) = place.data(&visitor)? else {
             return Err(place.wrong_type(&visitor));
         };
-        let is_known = |key: &str| fields.iter().any(|f| names(f).any(|name| name == key));
+        let is_known = |key: &str| fields.iter().any(|field| is_called(field, key));
         let mut unknown = entries.iter().filter(|(key, _)| !is_known(key));
         let known = fields
             .iter()
