@@ -1,5 +1,6 @@
 //! What is wrong with a document, where, and what would be right.
 
+use super::Span;
 use miette::{
     Diagnostic, LabeledSpan, MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents,
 };
@@ -52,6 +53,50 @@ pub enum FaultKind {
     Duplicate,
 }
 
+impl FaultKind {
+    /// A failure of this kind at a place; `remedy` says what would be right.
+    pub(crate) fn fail(
+        self,
+        span: Span,
+        problem: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Failure {
+        let fault = Fault {
+            problem: problem.into(),
+            found: String::new(),
+            remedy: remedy.into(),
+        };
+        let kind = self;
+        Failure { span, kind, fault }
+    }
+}
+
+/// What is wrong with a value, before the document is at hand to say where that is and to quote it.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// Where it is; the default stands for the whole document.
+    pub(super) span: Span,
+    pub(super) kind: FaultKind,
+    /// What was found is empty where it is the value itself.
+    pub(super) fault: Fault,
+}
+
+impl Failure {
+    /// The same with words for what was found, where that is not the value itself.
+    pub(crate) fn found(mut self, found: impl Into<String>) -> Self {
+        self.fault.found = found.into();
+        self
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.fault.fmt(f)
+    }
+}
+
+impl std::error::Error for Failure {}
+
 /// A position in a text file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
@@ -100,26 +145,28 @@ const AROUND: usize = 60;
 
 impl ReadError {
     /// A fault of the file as a whole.
-    pub(crate) fn whole(file: &str, fault: Fault) -> Self {
+    pub(super) fn whole(file: &str, kind: FaultKind, fault: Fault) -> Self {
         ReadError(Box::new(Details {
             file: file.into(),
             position: None,
             path: String::new(),
-            kind: FaultKind::File,
+            kind,
             fault,
             excerpt: String::new(),
             span: (0, 0),
         }))
     }
 
-    /// A fault at the bytes `start..end` of a text.
-    pub(crate) fn at(
+    /// A fault at a place in a text.
+    pub(super) fn at(
         file: &str,
         text: &str,
-        (start, end): (usize, usize),
+        span: Span,
         path: String,
+        kind: FaultKind,
         fault: Fault,
     ) -> Self {
+        let (start, end) = (span.start as usize, span.end as usize);
         let start = boundary(text, start.min(text.len()));
         let before = &text[..start];
         let line_start = before.rfind('\n').map_or(0, |i| i + 1);
@@ -135,17 +182,11 @@ impl ReadError {
             file: file.into(),
             position: Some(position),
             path,
-            kind: FaultKind::Value,
+            kind,
             fault,
             excerpt: text[from..to].into(),
             span: (start - from, length),
         }))
-    }
-
-    /// The same error as one of another kind.
-    pub(crate) fn of_kind(mut self, kind: FaultKind) -> Self {
-        self.0.kind = kind;
-        self
     }
 
     /// What kind of thing is wrong.

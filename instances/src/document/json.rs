@@ -4,24 +4,41 @@
 //! again from the position, once it is wanted. Strings and numbers are decoded by `serde_json`, token by token; what
 //! is ours is the structure: positions, repeated keys, depth and size limits, and words for the usual mistakes.
 
-use super::error::{Fault, FaultKind};
+use super::error::Failure;
+use super::error::FaultKind::{self, Duplicate, Syntax, TooLarge};
+use serde::Deserialize;
 
 /// Deepest nesting that is read; no format here needs more than 10.
 pub(crate) const DEEPEST: usize = 100;
 /// Most values that are read: about a gigabyte once in memory, some thousand times what the largest network needs.
 pub(crate) const MOST_VALUES: usize = 20_000_000;
 
-/// A value and the bytes `start..end` of the text that it was read from.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Value {
+/// The bytes `start..end` of a text; no two values of a document have the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename = "$span")]
+pub(crate) struct Span {
     pub start: u32,
     pub end: u32,
+}
+
+impl Span {
+    /// Whether another span lies in this one.
+    pub(super) fn holds(self, other: Span) -> bool {
+        self.start <= other.start && other.end <= self.end
+    }
+}
+
+/// A value and where it stands.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Value {
+    pub span: Span,
     pub data: Data,
 }
 
 /// What a value holds.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum Data {
+    #[default]
     Null,
     Bool(bool),
     /// An integer from 0.
@@ -48,24 +65,21 @@ impl Value {
             Data::Object(_) => "an object",
         }
     }
-}
 
-/// Where reading stopped, and why.
-pub(crate) struct SyntaxFault {
-    pub at: usize,
-    pub kind: FaultKind,
-    pub fault: Fault,
-}
-
-impl SyntaxFault {
-    fn of_kind(mut self, kind: FaultKind) -> Self {
-        self.kind = kind;
-        self
+    /// The names of an object's fields, in words.
+    pub(super) fn field_names(&self) -> String {
+        match &self.data {
+            Data::Object(entries) if !entries.is_empty() => {
+                let names = entries.iter().map(|(key, _)| key.as_str()).take(12);
+                format!("the fields {}", names.collect::<Vec<_>>().join(", "))
+            }
+            _ => "no field".into(),
+        }
     }
 }
 
 /// Reads a whole text as one JSON value.
-pub(crate) fn parse(text: &str) -> Result<Value, SyntaxFault> {
+pub(crate) fn parse(text: &str) -> Result<Value, Failure> {
     let mut parser = Parser {
         text,
         bytes: text.as_bytes(),
@@ -77,14 +91,21 @@ pub(crate) fn parse(text: &str) -> Result<Value, SyntaxFault> {
     parser.blank();
     if parser.at < parser.bytes.len() {
         let found = parser.glimpse(parser.at);
-        return Err(parser.fault(
-            parser.at,
-            "the document goes on after its end",
-            found,
-            "one file holds one JSON value; remove what follows",
-        ));
+        let problem = "the document goes on after its end";
+        let remedy = "one file holds one JSON value; remove what follows";
+        return Err(syntax(parser.at, problem, found, remedy));
     }
     Ok(value)
+}
+
+/// What is wrong at a byte, what stands there, and what would be right.
+fn fault(kind: FaultKind, at: usize, problem: &str, found: String, remedy: &str) -> Failure {
+    let (start, end) = (at as u32, at as u32 + 1);
+    kind.fail(Span { start, end }, problem, remedy).found(found)
+}
+
+fn syntax(at: usize, problem: &str, found: String, remedy: &str) -> Failure {
+    fault(Syntax, at, problem, found, remedy)
 }
 
 struct Parser<'a> {
@@ -95,24 +116,6 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    fn fault(
-        &self,
-        at: usize,
-        problem: impl Into<String>,
-        found: impl Into<String>,
-        remedy: impl Into<String>,
-    ) -> SyntaxFault {
-        SyntaxFault {
-            at,
-            kind: FaultKind::Syntax,
-            fault: Fault {
-                problem: problem.into(),
-                found: found.into(),
-                remedy: remedy.into(),
-            },
-        }
-    }
-
     fn blank(&mut self) {
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.bytes.get(self.at) {
             self.at += 1;
@@ -137,41 +140,27 @@ impl Parser<'_> {
         format!("`{}`", taken.escape_debug())
     }
 
-    fn unexpected(&self, wanted: &str) -> SyntaxFault {
+    fn unexpected(&self, wanted: &str) -> Failure {
         let remedy = if self.at >= self.bytes.len() {
             "the file is cut short: write or fetch it again"
         } else {
             "correct the JSON here"
         };
-        self.fault(
-            self.at,
-            format!("not JSON: expected {wanted}"),
-            self.glimpse(self.at),
-            remedy,
-        )
+        let problem = format!("not JSON: expected {wanted}");
+        syntax(self.at, &problem, self.glimpse(self.at), remedy)
     }
 
-    fn value(&mut self, depth: usize) -> Result<Value, SyntaxFault> {
+    fn value(&mut self, depth: usize) -> Result<Value, Failure> {
         if depth > DEEPEST {
-            return Err(self
-                .fault(
-                    self.at,
-                    "values are nested too deeply",
-                    format!("level {depth}"),
-                    format!("nest at most {DEEPEST} levels"),
-                )
-                .of_kind(FaultKind::TooLarge));
+            let (problem, found) = ("values are nested too deeply", format!("level {depth}"));
+            let remedy = format!("nest at most {DEEPEST} levels");
+            return Err(fault(TooLarge, self.at, problem, found, &remedy));
         }
         self.values += 1;
         if self.values > MOST_VALUES {
-            return Err(self
-                .fault(
-                    self.at,
-                    "the document holds too many values",
-                    format!("more than {MOST_VALUES}"),
-                    "split or shrink it",
-                )
-                .of_kind(FaultKind::TooLarge));
+            let (problem, remedy) = ("the document holds too many values", "split or shrink it");
+            let found = format!("more than {MOST_VALUES}");
+            return Err(fault(TooLarge, self.at, problem, found, remedy));
         }
         let start = self.at;
         let data = match self.bytes.get(self.at) {
@@ -183,13 +172,15 @@ impl Parser<'_> {
             _ => return Err(self.unexpected("a value")),
         };
         Ok(Value {
-            start: start as u32,
-            end: self.at as u32,
+            span: Span {
+                start: start as u32,
+                end: self.at as u32,
+            },
             data,
         })
     }
 
-    fn word(&mut self) -> Result<Data, SyntaxFault> {
+    fn word(&mut self) -> Result<Data, Failure> {
         for (word, data) in [
             ("true", Data::Bool(true)),
             ("false", Data::Bool(false)),
@@ -206,16 +197,12 @@ impl Parser<'_> {
         Err(self.unexpected("a value"))
     }
 
-    fn not_a_number(&self, at: usize) -> SyntaxFault {
-        self.fault(
-            at,
-            "not a finite number, and not JSON",
-            self.glimpse(at),
-            "write a finite number",
-        )
+    fn not_a_number(&self, at: usize) -> Failure {
+        let problem = "not a finite number, and not JSON";
+        syntax(at, problem, self.glimpse(at), "write a finite number")
     }
 
-    fn number(&mut self) -> Result<Data, SyntaxFault> {
+    fn number(&mut self) -> Result<Data, Failure> {
         let start = self.at;
         let part = |b: &u8| matches!(b, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9');
         while self.bytes.get(self.at).is_some_and(part) {
@@ -232,22 +219,20 @@ impl Parser<'_> {
                 // The standard library rounds correctly; what JSON accepts it accepts.
                 _ => Data::Float(token.parse().unwrap_or(f64::MAX)),
             }),
-            Err(e) if e.to_string().starts_with("number out of range") => Err(self.fault(
-                start,
-                "the number is beyond double precision",
-                self.glimpse(start),
-                "write a number up to 2^53 - 1",
-            )),
-            Err(_) => Err(self.fault(
-                start,
-                "not JSON: a malformed number",
-                self.glimpse(start),
-                "write a number such as 12, -3 or 4.5e6",
-            )),
+            Err(e) => {
+                let (problem, remedy) = if e.to_string().starts_with("number out of range") {
+                    let remedy = "write a number up to 2^53 - 1";
+                    ("the number is beyond double precision", remedy)
+                } else {
+                    let remedy = "write a number such as 12, -3 or 4.5e6";
+                    ("not JSON: a malformed number", remedy)
+                };
+                Err(syntax(start, problem, self.glimpse(start), remedy))
+            }
         }
     }
 
-    fn string(&mut self) -> Result<String, SyntaxFault> {
+    fn string(&mut self) -> Result<String, Failure> {
         let start = self.at;
         self.at += 1;
         loop {
@@ -258,12 +243,9 @@ impl Parser<'_> {
                 Some(_) => self.at += 1,
                 None => {
                     self.at = self.bytes.len();
-                    return Err(self.fault(
-                        start,
-                        "not JSON: a string without an end",
-                        "the end of the file",
-                        "the file is cut short, or a closing quote is missing",
-                    ));
+                    let problem = "not JSON: a string without an end";
+                    let remedy = "the file is cut short, or a closing quote is missing";
+                    return Err(syntax(start, problem, "the end of the file".into(), remedy));
                 }
             }
         }
@@ -272,16 +254,12 @@ impl Parser<'_> {
         serde_json::from_slice(token).map_err(|e| {
             let reason = e.to_string();
             let reason = reason.split(" at line").next().unwrap_or_default();
-            self.fault(
-                start,
-                "not JSON: a malformed string",
-                reason,
-                "escape control characters, quotes and backslashes",
-            )
+            let remedy = "escape control characters, quotes and backslashes";
+            syntax(start, "not JSON: a malformed string", reason.into(), remedy)
         })
     }
 
-    fn array(&mut self, depth: usize) -> Result<Data, SyntaxFault> {
+    fn array(&mut self, depth: usize) -> Result<Data, Failure> {
         let mut values = Vec::new();
         self.at += 1;
         self.blank();
@@ -304,7 +282,7 @@ impl Parser<'_> {
         Ok(Data::Array(values))
     }
 
-    fn object(&mut self, depth: usize) -> Result<Data, SyntaxFault> {
+    fn object(&mut self, depth: usize) -> Result<Data, Failure> {
         let mut entries: Vec<(String, Value)> = Vec::new();
         let mut starts = Vec::new();
         self.at += 1;
@@ -337,14 +315,9 @@ impl Parser<'_> {
         }
         self.at += 1;
         if let Some(k) = repeated(&entries) {
-            return Err(self
-                .fault(
-                    starts[k],
-                    "the key stands twice in one object",
-                    format!("{:?}", entries[k].0),
-                    "keep one of the two",
-                )
-                .of_kind(FaultKind::Duplicate));
+            let (problem, remedy) = ("the key stands twice in one object", "keep one of the two");
+            let found = format!("{:?}", entries[k].0);
+            return Err(fault(Duplicate, starts[k], problem, found, remedy));
         }
         Ok(Data::Object(entries))
     }
@@ -442,8 +415,10 @@ mod tests {
                 .err()
                 .is_some_and(|f| f.fault.problem.contains("deeply"))
         );
-        let twice = parse("{\"a\": 1, \"b\": 2, \"a\": 3}").err().map(|f| f.at);
-        assert_eq!(twice, Some(17));
+        let twice = parse("{\"a\": 1, \"b\": 2, \"a\": 3}")
+            .err()
+            .map(|f| f.span);
+        assert_eq!(twice.map(|span| span.start), Some(17));
     }
 
     proptest! {

@@ -3,14 +3,20 @@
 //! Everything that is read from a file (instances, schedules, plans) goes through a `Document`: it bounds what is
 //! taken into memory, and turns a value that is wrong into a [`ReadError`] with line, column and path.
 
+mod deserialise;
 mod error;
-mod fields;
 mod json;
+mod lines;
 
+pub(crate) use deserialise::{Spanned, TextOr, Unread, lenient};
+pub(crate) use error::Failure;
 pub use error::{Fault, FaultKind, Position, ReadError};
-pub(crate) use fields::Fields;
-pub(crate) use json::{Data, Value};
+pub(crate) use json::Span;
+pub(crate) use lines::Lines;
 
+use deserialise::Place;
+use json::{Data, Value};
+use serde::Deserialize;
 use std::io::Read;
 use std::path::Path;
 
@@ -25,39 +31,32 @@ pub(crate) struct Document {
     root: Value,
 }
 
+/// A fault of a file as a whole.
+fn unreadable(file: &str, problem: &str, found: impl ToString, remedy: &str) -> ReadError {
+    let fault = Fault {
+        problem: problem.into(),
+        found: found.to_string(),
+        remedy: remedy.into(),
+    };
+    ReadError::whole(file, FaultKind::File, fault)
+}
+
 /// The bytes of a file, decompressed if they are gzip.
 ///
 /// # Errors
 /// [`ReadError`] if the file cannot be read or is larger than [`LARGEST_DOCUMENT`].
 pub(crate) fn load(path: &Path) -> Result<Vec<u8>, ReadError> {
     let name = path.display().to_string();
-    let fail = |problem: &str, found: String, remedy: &str| {
-        ReadError::whole(
-            &name,
-            Fault {
-                problem: problem.into(),
-                found,
-                remedy: remedy.into(),
-            },
-        )
-    };
     let file = std::fs::File::open(path).map_err(|e| {
-        fail(
-            "the file cannot be opened",
-            e.to_string(),
-            "check the name and the permissions",
-        )
+        let remedy = "check the name and the permissions";
+        unreadable(&name, "the file cannot be opened", e, remedy)
     })?;
     let mut bytes = Vec::new();
-    file.take(LARGEST_DOCUMENT + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|e| {
-            fail(
-                "the file cannot be read",
-                e.to_string(),
-                "name a regular file that you may read",
-            )
-        })?;
+    let read = file.take(LARGEST_DOCUMENT + 1).read_to_end(&mut bytes);
+    read.map_err(|e| {
+        let remedy = "name a regular file that you may read";
+        unreadable(&name, "the file cannot be read", e, remedy)
+    })?;
     Ok(bytes)
 }
 
@@ -67,40 +66,42 @@ pub(crate) fn load(path: &Path) -> Result<Vec<u8>, ReadError> {
 /// [`ReadError`] if the file cannot be read, is not JSON, or names something that is not text.
 pub fn schema(path: &Path) -> Result<Option<String>, ReadError> {
     let document = Document::parse(&path.display().to_string(), &load(path)?)?;
-    let top = document.fields(document.root(), "an object")?;
-    let schema = top.get("schema");
-    let text = schema.map(|value| document.string(value, "the name of a schema"));
-    Ok(text.transpose()?.map(str::to_owned))
+    let header: Header<'_> = document.read().map_err(|e| document.error(e))?;
+    Ok(header.schema.map(|schema| (*schema).to_owned()))
+}
+
+/// What says of what kind a document is.
+#[derive(Deserialize)]
+#[serde(rename = "an object with `schema`")]
+struct Header<'d> {
+    #[serde(borrow, rename = "schema: the name of a schema")]
+    schema: Option<Spanned<&'d str>>,
 }
 
 fn too_large(file: &str) -> ReadError {
-    ReadError::whole(
-        file,
-        Fault {
-            problem: "the document is too large".into(),
-            found: format!("more than {LARGEST_DOCUMENT} bytes"),
-            remedy: "give a smaller one".into(),
-        },
-    )
-    .of_kind(FaultKind::TooLarge)
+    let fault = Fault {
+        problem: "the document is too large".into(),
+        found: format!("more than {LARGEST_DOCUMENT} bytes"),
+        remedy: "give a smaller one".into(),
+    };
+    ReadError::whole(file, FaultKind::TooLarge, fault)
 }
 
 fn decompress(file: &str, bytes: &[u8]) -> Result<Vec<u8>, ReadError> {
     let mut plain = Vec::new();
-    flate2::read::MultiGzDecoder::new(bytes)
-        .take(LARGEST_DOCUMENT + 1)
-        .read_to_end(&mut plain)
-        .map_err(|e| {
-            ReadError::whole(
-                file,
-                Fault {
-                    problem: "the gzip data are damaged or cut short".into(),
-                    found: e.to_string(),
-                    remedy: "write or fetch the file again".into(),
-                },
-            )
-        })?;
+    let decoder = flate2::read::MultiGzDecoder::new(bytes);
+    let read = decoder.take(LARGEST_DOCUMENT + 1).read_to_end(&mut plain);
+    read.map_err(|e| {
+        let problem = "the gzip data are damaged or cut short";
+        unreadable(file, problem, e, "write or fetch the file again")
+    })?;
     Ok(plain)
+}
+
+/// A failure about a field that an object lacks; `what` says what it holds.
+pub(crate) fn missing(object: Span, field: &str, what: &str) -> Failure {
+    let problem = format!("the field `{field}` is missing");
+    FaultKind::Missing.fail(object, problem, format!("add `{field}`: {what}"))
 }
 
 impl Document {
@@ -116,43 +117,64 @@ impl Document {
         if plain.len() as u64 > LARGEST_DOCUMENT {
             return Err(too_large(file));
         }
-        let mut text = String::from_utf8(plain).map_err(|e| {
-            let at = e.utf8_error().valid_up_to();
-            let valid = String::from_utf8_lossy(&e.as_bytes()[..at]).into_owned();
-            let fault = Fault {
-                problem: "the text is not UTF-8".into(),
-                found: format!("byte 0x{:02x} at offset {at}", e.as_bytes()[at]),
-                remedy: "save the file as UTF-8".into(),
-            };
-            ReadError::at(file, &valid, (at, at), String::new(), fault).of_kind(FaultKind::Encoding)
-        })?;
-        if text.starts_with('\u{feff}') {
-            text.drain(..'\u{feff}'.len_utf8());
+        let mut document = Document {
+            file: file.into(),
+            text: String::new(),
+            root: Value::default(),
+        };
+        document.text = match String::from_utf8(plain) {
+            Ok(text) => text,
+            Err(e) => {
+                let at = e.utf8_error().valid_up_to();
+                document.text = String::from_utf8_lossy(&e.as_bytes()[..at]).into_owned();
+                let (start, end) = (at as u32, at as u32);
+                let (problem, remedy) = ("the text is not UTF-8", "save the file as UTF-8");
+                let failure = FaultKind::Encoding.fail(Span { start, end }, problem, remedy);
+                let found = format!("byte 0x{:02x} at offset {at}", e.as_bytes()[at]);
+                return Err(document.error(failure.found(found)));
+            }
+        };
+        if document.text.starts_with('\u{feff}') {
+            document.text.drain(..'\u{feff}'.len_utf8());
         }
-        if text.trim().is_empty() {
-            let fault = Fault {
-                problem: "the file is empty".into(),
-                found: format!("{} bytes without a value", text.len()),
-                remedy: "give a JSON document".into(),
-            };
-            return Err(ReadError::whole(file, fault));
+        if document.text.trim().is_empty() {
+            let found = format!("{} bytes without a value", document.text.len());
+            let problem = "the file is empty";
+            return Err(unreadable(file, problem, found, "give a JSON document"));
         }
-        match json::parse(&text) {
-            Ok(root) => Ok(Document {
-                file: file.into(),
-                text,
-                root,
-            }),
-            Err(e) => Err(
-                ReadError::at(file, &text, (e.at, e.at + 1), String::new(), e.fault)
-                    .of_kind(e.kind),
-            ),
-        }
+        document.root = json::parse(&document.text).map_err(|e| document.error(e))?;
+        Ok(document)
     }
 
-    /// The outermost value.
-    pub(crate) fn root(&self) -> &Value {
-        &self.root
+    /// The place of the document as a whole.
+    pub(crate) fn root(&self) -> Span {
+        self.root.span
+    }
+
+    /// Reads the document as a value of type `T`.
+    pub(crate) fn read<'d, T: Deserialize<'d>>(&'d self) -> Result<T, Failure> {
+        T::deserialize(Place::of(&self.root))
+    }
+
+    /// Reads the value at a place.
+    pub(crate) fn read_at<'d, T: Deserialize<'d>>(&'d self, span: Span) -> Result<T, Failure> {
+        T::deserialize(Place::of(self.find(span, None)))
+    }
+
+    /// Reads a document that must have a certain `schema`; `problem` is what another one means.
+    pub(crate) fn read_as<'d, T: Deserialize<'d>>(
+        &'d self,
+        wanted: &str,
+        problem: &str,
+    ) -> Result<T, Failure> {
+        let Some(schema) = self.read::<Header<'d>>()?.schema else {
+            return Err(missing(self.root(), "schema", &format!("{wanted:?}")));
+        };
+        if *schema != wanted {
+            let remedy = format!("give a file with the schema {wanted:?}");
+            return Err(FaultKind::Format.fail(schema.span, problem, remedy));
+        }
+        self.read()
     }
 
     /// The file's name without folder and extension, for documents that do not name themselves.
@@ -162,40 +184,31 @@ impl Document {
         stem.to_owned()
     }
 
-    /// An error at a value of this document; the value itself is what was found.
-    pub(crate) fn fail(
-        &self,
-        value: &Value,
-        problem: impl Into<String>,
-        remedy: impl Into<String>,
-    ) -> ReadError {
-        self.fail_found(value, problem, self.quote(value), remedy)
-    }
-
-    /// An error at a value of this document, with words for what was found.
-    pub(crate) fn fail_found(
-        &self,
-        value: &Value,
-        problem: impl Into<String>,
-        found: impl Into<String>,
-        remedy: impl Into<String>,
-    ) -> ReadError {
-        let fault = Fault {
-            problem: problem.into(),
-            found: found.into(),
-            remedy: remedy.into(),
-        };
-        let span = (value.start as usize, value.end as usize);
-        ReadError::at(&self.file, &self.text, span, self.path(value), fault)
+    /// A failure with its place in this document.
+    pub(crate) fn error(&self, failure: Failure) -> ReadError {
+        let Failure {
+            span,
+            kind,
+            mut fault,
+        } = failure;
+        let mut path = String::new();
+        let value = self.find(span, Some(&mut path));
+        if fault.found.is_empty() {
+            fault.found = match (kind, &value.data) {
+                (FaultKind::Missing, Data::Object(_)) => value.field_names(),
+                _ => self.quote(value),
+            };
+        }
+        ReadError::at(&self.file, &self.text, span, path, kind, fault)
     }
 
     /// The text of a value, shortened.
     fn quote(&self, value: &Value) -> String {
-        match value.data {
-            Data::Array(ref list) => format!("a list of {}", list.len()),
-            Data::Object(ref list) => format!("an object of {} fields", list.len()),
+        match &value.data {
+            Data::Array(list) => format!("a list of {}", list.len()),
+            Data::Object(list) => format!("an object of {} fields", list.len()),
             _ => {
-                let text = &self.text[value.start as usize..value.end as usize];
+                let text = &self.text[value.span.start as usize..value.span.end as usize];
                 let mut short: String = text.chars().take(40).collect();
                 if short.len() < text.len() {
                     short += "...";
@@ -205,34 +218,33 @@ impl Document {
         }
     }
 
-    /// The path of a value, found again from its position.
-    fn path(&self, target: &Value) -> String {
-        let holds = |v: &Value| v.start <= target.start && target.end <= v.end;
-        let mut path = String::new();
+    /// The value at a place; its path in the document is appended to `path`.
+    fn find(&self, target: Span, mut path: Option<&mut String>) -> &Value {
         let mut at = &self.root;
-        while !std::ptr::eq(at, target) {
-            match &at.data {
-                Data::Object(entries) => {
-                    let Some((key, inner)) = entries.iter().find(|(_, v)| holds(v)) else {
-                        break;
-                    };
-                    if !path.is_empty() {
-                        path.push('.');
-                    }
-                    path.push_str(key);
-                    at = inner;
-                }
+        while at.span != target {
+            let (step, inner) = match &at.data {
+                Data::Object(entries) => match entries.iter().find(|e| e.1.span.holds(target)) {
+                    Some((key, inner)) => (Ok(key), inner),
+                    None => break,
+                },
                 Data::Array(list) => {
-                    let k = list.partition_point(|v| v.end <= target.start);
-                    let Some(inner) = list.get(k).filter(|v| holds(v)) else {
-                        break;
-                    };
-                    path.push_str(&format!("[{k}]"));
-                    at = inner;
+                    let k = list.partition_point(|v| v.span.end <= target.start);
+                    match list.get(k).filter(|v| v.span.holds(target)) {
+                        Some(inner) => (Err(k), inner),
+                        None => break,
+                    }
                 }
                 _ => break,
+            };
+            if let Some(path) = &mut path {
+                match step {
+                    Ok(key) if path.is_empty() => **path += key,
+                    Ok(key) => **path += &format!(".{key}"),
+                    Err(k) => **path += &format!("[{k}]"),
+                }
             }
+            at = inner;
         }
-        path
+        at
     }
 }

@@ -2,12 +2,14 @@
 
 mod benchmark;
 mod native;
-pub mod node_link;
+mod node_link;
 
 pub use native::write_instance;
 
-use crate::document::{self, Data, Document, FaultKind, Value};
-use crate::instance::{Instance, InstanceData, InstanceError};
+use crate::document::{self, Document, Failure, FaultKind, Span, Spanned, Unread};
+use crate::instance::{Instance, InstanceData, InstanceError, NodeId};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use std::path::Path;
 
 /// The schema name of native and benchmark instances.
@@ -45,71 +47,93 @@ pub fn read(path: impl AsRef<Path>) -> Result<Instance, InstanceError> {
 /// ```
 pub fn read_bytes(name: &str, bytes: &[u8]) -> Result<Instance, InstanceError> {
     let document = Document::parse(name, bytes)?;
-    let top = document.fields(document.root(), "an instance: an object with `nodes`")?;
-    match top.get("schema") {
-        Some(schema) => {
-            let wanted = format!("{INSTANCE_SCHEMA:?}");
-            let found = document.string(schema, &wanted)?;
-            if found.starts_with("remat-schedule/") || found.starts_with("remat-plan/") {
-                let remedy = "name an instance file; schedules and plans are read with `verify`";
-                return Err(document
-                    .fail(schema, "this file is not an instance", remedy)
-                    .of_kind(FaultKind::Format));
-            }
-            if found != INSTANCE_SCHEMA {
-                let remedy = format!("the known schema is {wanted}");
-                return Err(document
-                    .fail(schema, "the schema is unknown", remedy)
-                    .of_kind(FaultKind::Format));
-            }
-            if top.get("counts").is_some() && top.get("flags").is_some() {
-                benchmark::read(&top)
-            } else {
-                validated(&document, native::read(&top)?)
-            }
+    instance(&document).map_err(|e| document.error(e))
+}
+
+fn instance(document: &Document) -> Result<Instance, Failure> {
+    let header: Header<'_> = document.read()?;
+    let is_graph = header.nodes.is_some() && (header.links.is_some() || header.edges.is_some());
+    let Some(schema) = header.schema else {
+        if is_graph {
+            return validated(document, node_link::read(document)?);
         }
-        None if top.get("nodes").is_some()
-            && (top.get("links").is_some() || top.get("edges").is_some()) =>
-        {
-            validated(&document, node_link::read(&top)?)
-        }
-        None => {
-            let remedy = format!(
-                "give `\"schema\": {INSTANCE_SCHEMA:?}`, or a NetworkX node-link graph (`nodes` and `links` or `edges`)"
-            );
-            let problem = "the format is not recognised: there is no `schema`";
-            Err(document
-                .fail(document.root(), problem, remedy)
-                .of_kind(FaultKind::Format))
-        }
+        let remedy = format!(
+            "give `\"schema\": {INSTANCE_SCHEMA:?}`, or a NetworkX node-link graph (`nodes` and `links` or `edges`)"
+        );
+        let problem = "the format is not recognised: there is no `schema`";
+        return Err(FaultKind::Format.fail(document.root(), problem, remedy));
+    };
+    let found = *schema;
+    if found.starts_with("remat-schedule/") || found.starts_with("remat-plan/") {
+        let remedy = "name an instance file; schedules and plans are read with `verify`";
+        return Err(FaultKind::Format.fail(schema.span, "this file is not an instance", remedy));
     }
+    if found != INSTANCE_SCHEMA {
+        let remedy = format!("the known schema is {INSTANCE_SCHEMA:?}");
+        return Err(FaultKind::Format.fail(schema.span, "the schema is unknown", remedy));
+    }
+    if header.counts.is_some() && header.flags.is_some() {
+        benchmark::read(document)
+    } else {
+        validated(document, native::read(document)?)
+    }
+}
+
+/// What tells the formats apart.
+#[derive(Deserialize)]
+#[serde(rename = "an instance: an object with `nodes`")]
+struct Header<'d> {
+    #[serde(borrow, rename = "schema: \"remat-instance/1\"")]
+    schema: Option<Spanned<&'d str>>,
+    counts: Option<IgnoredAny>,
+    flags: Option<IgnoredAny>,
+    nodes: Option<IgnoredAny>,
+    links: Option<IgnoredAny>,
+    edges: Option<IgnoredAny>,
 }
 
 /// Validates; what the readers did not find is reported at the node concerned.
-fn validated(document: &Document, data: InstanceData) -> Result<Instance, InstanceError> {
+fn validated(document: &Document, data: InstanceData) -> Result<Instance, Failure> {
     Instance::new(data).map_err(|e| {
-        let place = place(document.root(), &e.path).unwrap_or(document.root());
-        document.fail_found(
-            place,
-            format!("{} ({})", e.problem, e.path),
-            e.value,
-            e.remedy,
-        )
+        let place = place(document, &e.path).unwrap_or(document.root());
+        let problem = format!("{} ({})", e.problem, e.path);
+        FaultKind::Value
+            .fail(place, problem, e.remedy)
+            .found(e.value)
     })
 }
 
-/// The value at `nodes[i]`, for a path that begins so.
-fn place<'d>(root: &'d Value, path: &str) -> Option<&'d Value> {
-    let Data::Object(entries) = &root.data else {
-        return None;
-    };
-    let (_, nodes) = entries.iter().find(|(key, _)| key == "nodes")?;
+/// Node `other`, to which node `i` refers and which must come before it.
+fn earlier(i: usize, other: usize, span: Span) -> Result<NodeId, Failure> {
+    if other < i {
+        return Ok(NodeId::from(other));
+    }
+    let problem = format!(
+        "node {i} refers to node {other}, which does not come before it (a cycle, or a wrong order)"
+    );
+    let remedy = "list the nodes in an order in which every input comes first";
+    Err(FaultKind::Order.fail(span, problem, remedy))
+}
+
+/// Nodes in ascending order, each once.
+fn ascending<E>(ids: impl Iterator<Item = Result<NodeId, E>>) -> Result<Vec<NodeId>, E> {
+    let mut ids = ids.collect::<Result<Vec<_>, E>>()?;
+    ids.sort_unstable();
+    ids.dedup();
+    Ok(ids)
+}
+
+#[derive(Deserialize)]
+struct Nodes {
+    nodes: Spanned<Vec<Unread>>,
+}
+
+/// The place of `nodes[i]`, for a path that begins so.
+fn place(document: &Document, path: &str) -> Option<Span> {
+    let nodes = document.read::<Nodes>().ok()?.nodes;
     let Some(rest) = path.strip_prefix("nodes[") else {
-        return path.starts_with("nodes").then_some(nodes);
+        return path.starts_with("nodes").then_some(nodes.span);
     };
     let index: usize = rest.split(']').next()?.parse().ok()?;
-    match &nodes.data {
-        Data::Array(list) => list.get(index),
-        _ => None,
-    }
+    nodes.get(index).map(|node| node.span)
 }

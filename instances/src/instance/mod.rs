@@ -18,6 +18,8 @@ pub use passing::passing_in_plain_order;
 pub use restrict::Choices;
 pub use validate::{LARGEST_VALUE, StructureError};
 
+use serde::{Deserialize, Serialize};
+
 /// What one unit of cost means.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CostUnit {
@@ -46,7 +48,11 @@ impl CostUnit {
 }
 
 /// Link to host memory, for programs that offload (POFO).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(
+    deny_unknown_fields,
+    rename = "the link to host memory: an object with two speeds"
+)]
 pub struct HostLink {
     /// Device to host, bytes per second.
     pub to_host_bytes_per_second: u64,

@@ -1,5 +1,6 @@
 //! Nodes of an instance: an operator, its output tensor, and the ways to compute it.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Index of a node in execution order.
@@ -27,7 +28,8 @@ impl fmt::Display for NodeId {
 }
 
 /// Which gradient a backward node computes, where one operator's backward is split in two nodes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
+#[serde(rename = "part of a gradient", rename_all = "snake_case")]
 pub enum Gradient {
     /// All gradients in one node.
     #[default]

@@ -1,26 +1,42 @@
 //! Plan files: `remat-plan/1` JSON. The schema is `instances/schema/remat-plan-1.schema.json`.
 
 use super::{Plan, Register, Semantics, Step};
-use crate::document::{self, Data, Document, ReadError, Value};
+use crate::document::{
+    self, Document, Failure, FaultKind, Lines, ReadError, Spanned, TextOr, Unread,
+};
 use crate::instance::{Instance, Node, NodeId};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::path::Path;
 
 /// Name of the schema of plan files.
 pub const SCHEMA: &str = "remat-plan/1";
 
-const FIELDS: [&str; 7] = [
-    "schema",
-    "instance",
-    "semantics",
-    "budget_bytes",
-    "objective",
-    "peak_bytes",
-    "steps",
-];
-
 const STATEMENTS: &str = r#"["allocate", register, "node"], ["compute", "node", register], ["compute", "node", register, implementation] or ["deallocate", register]"#;
+
+/// A plan file; `S` are its statements. Totals may be larger than the values of single nodes.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename = "a plan: an object with `steps`")]
+struct PlanText<'d, S> {
+    schema: &'d str,
+    instance: Spanned<&'d str>,
+    #[serde(rename(deserialize = "semantics: \"checkmate\" or \"monet\""))]
+    semantics: Spanned<&'d str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    budget_bytes: Option<u128>,
+    #[serde(rename(deserialize = "objective: the total cost"))]
+    objective: u128,
+    peak_bytes: u128,
+    #[serde(rename(deserialize = "steps: a list of statements"))]
+    steps: S,
+}
+
+/// A verb and what it is about.
+#[derive(Deserialize)]
+#[serde(rename = "a statement: a list that begins with `allocate`, `compute` or `deallocate`")]
+struct Statement<'d>(#[serde(borrow)] Vec<Part<'d>>);
+
+type Part<'d> = Spanned<TextOr<'d, u64>>;
 
 /// A plan with what its maker recorded about it. The records are claims: [`crate::simulate::plan`] is the judge.
 ///
@@ -74,7 +90,7 @@ impl PlanFile {
     /// As [`PlanFile::open`].
     pub fn parse(name: &str, bytes: &[u8]) -> Result<Self, ReadError> {
         let document = Document::parse(name, bytes)?;
-        let (instance, semantics) = header(&document)?;
+        let (instance, semantics) = header(&document).map_err(|e| document.error(e))?;
         Ok(PlanFile {
             document,
             instance,
@@ -101,63 +117,41 @@ impl PlanFile {
     /// [`ReadError`] for a plan of another instance, or the first statement that is none or that names a node or an
     /// implementation the instance does not have. Whether the plan can be executed is for [`crate::simulate::plan`].
     pub fn plan(&self, instance: &Instance) -> Result<PlanDocument, ReadError> {
-        let document = &self.document;
-        let top = document.fields(document.root(), "a plan")?;
+        let read = self.read(instance);
+        read.map_err(|e| self.document.error(e))
+    }
+
+    fn read(&self, instance: &Instance) -> Result<PlanDocument, Failure> {
+        let text: PlanText<'_, Unread> = self.document.read()?;
         if self.instance != instance.name() {
-            let made_for = top.need("instance", "the name of the instance")?;
             let problem = "the plan was made for another instance";
             let remedy = format!("the instance at hand is {:?}", instance.name());
-            return Err(document.fail(made_for, problem, remedy));
+            return Err(FaultKind::Value.fail(text.instance.span, problem, remedy));
         }
-        let budget = top.get("budget_bytes");
-        let budget_bytes = budget
-            .map(|value| total(document, value, "the budget in bytes"))
-            .transpose()?;
-        let need = |key: &str, what: &str| total(document, top.need(key, what)?, what);
-        let objective = need("objective", "the total cost")?;
-        let peak_bytes = need("peak_bytes", "the largest memory in bytes")?;
-        let steps = document.list(top.need("steps", "a list of statements")?, "a list")?;
-        let reader = StepReader::new(document, instance);
-        let steps = steps
-            .iter()
-            .map(|step| reader.step(step))
-            .collect::<Result<Vec<_>, _>>()?;
+        let statements: Vec<Spanned<Statement<'_>>> = self.document.read_at(text.steps.span)?;
+        let reader = StepReader::new(instance);
+        let steps = statements.iter().map(|statement| reader.step(statement));
         Ok(PlanDocument {
             plan: Plan {
                 instance: instance.name().into(),
                 semantics: self.semantics,
-                steps,
+                steps: steps.collect::<Result<_, _>>()?,
             },
-            budget_bytes,
-            objective,
-            peak_bytes,
+            budget_bytes: text.budget_bytes.map(|bytes| bytes as u64),
+            objective: text.objective as u64,
+            peak_bytes: text.peak_bytes as u64,
         })
     }
 }
 
-fn header(document: &Document) -> Result<(String, Semantics), ReadError> {
-    let top = document.fields(document.root(), "a plan: an object with `steps`")?;
-    let wanted = format!("{SCHEMA:?}");
-    let schema = top.need("schema", &wanted)?;
-    if document.string(schema, &wanted)? != SCHEMA {
-        let problem = "this file is not a plan, or one of another version";
-        return Err(document.fail(
-            schema,
-            problem,
-            format!("a plan file has the schema {wanted}"),
-        ));
-    }
-    top.only(&FIELDS)?;
-    let instance = top.need("instance", "the name of the instance")?;
-    let instance = document.string(instance, "the name of the instance")?;
-    let what = "\"checkmate\" or \"monet\"";
-    let semantics = top.need("semantics", what)?;
-    let name = document.string(semantics, what)?;
-    let semantics = name.parse::<Semantics>().map_err(|_| {
-        let problem = "these semantics are unknown";
-        document.fail(semantics, problem, format!("give {what}"))
+fn header(document: &Document) -> Result<(String, Semantics), Failure> {
+    let problem = "this file is not a plan, or one of another version";
+    let text: PlanText<'_, Unread> = document.read_as(SCHEMA, problem)?;
+    let semantics = text.semantics.parse().map_err(|_| {
+        let remedy = "give \"checkmate\" or \"monet\"";
+        FaultKind::Value.fail(text.semantics.span, "these semantics are unknown", remedy)
     })?;
-    Ok((instance.to_owned(), semantics))
+    Ok((text.instance.to_string(), semantics))
 }
 
 impl PlanDocument {
@@ -168,52 +162,41 @@ impl PlanDocument {
     /// `["deallocate", register]`. A node that the instance does not have is
     /// written as `null`.
     pub fn write(&self, instance: &Instance) -> String {
-        let mut out = String::with_capacity(64 * self.plan.steps.len() + 256);
-        let semantics = self.plan.semantics.as_str();
-        let name = quoted(&self.plan.instance);
-        // Writing to a string cannot fail.
-        let _ = write!(
-            out,
-            "{{\n  \"schema\": \"{SCHEMA}\",\n  \"instance\": {name},\n  \"semantics\": \"{semantics}\",\n"
-        );
-        if let Some(budget) = self.budget_bytes {
-            let _ = writeln!(out, "  \"budget_bytes\": {budget},");
-        }
-        let _ = write!(
-            out,
-            "  \"objective\": {},\n  \"peak_bytes\": {},\n  \"steps\": [",
-            self.objective, self.peak_bytes
-        );
+        let text = |text| TextOr::Text(text);
+        let number = |number: u32| TextOr::Other(Some(number));
         let name = |node: NodeId| match instance.nodes().get(node.index()) {
-            Some(known) => quoted(&known.name),
-            None => "null".into(),
+            Some(known) => text(known.name.as_str()),
+            None => TextOr::Other(None),
         };
-        for (at, step) in self.plan.steps.iter().enumerate() {
-            out.push_str(if at == 0 { "\n    " } else { ",\n    " });
-            let _ = match *step {
-                Step::Allocate { register, node } => {
-                    write!(out, "[\"allocate\", {}, {}]", register.0, name(node))
+        let statement = |step: &Step| match *step {
+            Step::Allocate { register, node } => {
+                vec![text("allocate"), number(register.0), name(node)]
+            }
+            Step::Compute {
+                node,
+                register,
+                implementation,
+            } => {
+                let mut parts = vec![text("compute"), name(node), number(register.0)];
+                let known = instance.nodes().get(node.index());
+                match known.and_then(|v| telling_name(v, implementation)) {
+                    Some(name) => parts.push(text(name)),
+                    None if implementation > 0 => parts.push(number(implementation.into())),
+                    None => {}
                 }
-                Step::Compute {
-                    node,
-                    register,
-                    implementation,
-                } => {
-                    let _ = write!(out, "[\"compute\", {}, {}", name(node), register.0);
-                    let known = instance.nodes().get(node.index());
-                    match known.and_then(|v| telling_name(v, implementation)) {
-                        Some(name) => write!(out, ", {}]", quoted(name)),
-                        None if implementation > 0 => write!(out, ", {implementation}]"),
-                        None => write!(out, "]"),
-                    }
-                }
-                Step::Deallocate { register } => {
-                    write!(out, "[\"deallocate\", {}]", register.0)
-                }
-            };
-        }
-        out.push_str("\n  ]\n}\n");
-        out
+                parts
+            }
+            Step::Deallocate { register } => vec![text("deallocate"), number(register.0)],
+        };
+        Lines::new(2, true).write(&PlanText {
+            schema: SCHEMA,
+            instance: self.plan.instance.as_str().into(),
+            semantics: self.plan.semantics.as_str().into(),
+            budget_bytes: self.budget_bytes.map(Into::into),
+            objective: self.objective.into(),
+            peak_bytes: self.peak_bytes.into(),
+            steps: self.plan.steps.iter().map(statement).collect::<Vec<_>>(),
+        })
     }
 }
 
@@ -225,48 +208,24 @@ fn telling_name(node: &Node, implementation: u16) -> Option<&str> {
     (all.len() > 1 && !name.is_empty() && same == 1).then_some(name)
 }
 
-/// A string as JSON.
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
-}
-
-/// A total over a whole plan: larger than the values of single nodes may be, but within 63 bits.
-fn total(document: &Document, value: &Value, what: &str) -> Result<u64, ReadError> {
-    match value.data {
-        Data::Unsigned(n) if n <= i64::MAX as u64 => Ok(n),
-        _ => Err(document.fail(
-            value,
-            "not a whole number from 0 to 2^63 - 1",
-            format!("give {what} as a whole number"),
-        )),
-    }
-}
-
 struct StepReader<'a> {
-    document: &'a Document,
     instance: &'a Instance,
     ids: BTreeMap<&'a str, NodeId>,
 }
 
 impl<'a> StepReader<'a> {
-    fn new(document: &'a Document, instance: &'a Instance) -> Self {
-        let ids = instance
-            .ids()
+    fn new(instance: &'a Instance) -> Self {
+        let ids = instance.ids();
+        let ids = ids
             .map(|id| (instance.node(id).name.as_str(), id))
             .collect();
-        StepReader {
-            document,
-            instance,
-            ids,
-        }
+        StepReader { instance, ids }
     }
 
-    fn step(&self, step: &Value) -> Result<Step, ReadError> {
-        let parts = self
-            .document
-            .list(step, &format!("a statement: {STATEMENTS}"))?;
-        let verb = match parts.first().map(|v| &v.data) {
-            Some(Data::String(verb)) => verb.as_str(),
+    fn step(&self, step: &Spanned<Statement<'_>>) -> Result<Step, Failure> {
+        let parts = step.0.as_slice();
+        let verb = match parts.first().map(|part| part.value) {
+            Some(TextOr::Text(verb)) => verb,
             _ => "",
         };
         match (verb, parts) {
@@ -274,17 +233,13 @@ impl<'a> StepReader<'a> {
                 register: self.register(register)?,
                 node: self.node(node)?,
             }),
-            ("compute", [_, node, register]) => Ok(Step::Compute {
-                node: self.node(node)?,
-                register: self.register(register)?,
-                implementation: 0,
-            }),
-            ("compute", [_, node, register, implementation]) => {
+            ("compute", [_, node, register, rest @ ..]) if rest.len() <= 1 => {
                 let node = self.node(node)?;
+                let chosen = rest.first().map(|part| self.implementation(node, part));
                 Ok(Step::Compute {
                     node,
                     register: self.register(register)?,
-                    implementation: self.implementation(node, implementation)?,
+                    implementation: chosen.transpose()?.unwrap_or(0),
                 })
             }
             ("deallocate", [_, register]) => Ok(Step::Deallocate {
@@ -292,20 +247,26 @@ impl<'a> StepReader<'a> {
             }),
             _ => {
                 let remedy = format!("give {STATEMENTS}");
-                Err(self.document.fail(step, "this is not a statement", remedy))
+                let problem = "this is not a statement";
+                Err(FaultKind::Value.fail(step.span, problem, remedy))
             }
         }
     }
 
     /// An implementation by its index, or by a name that only one of them has.
-    fn implementation(&self, node: NodeId, value: &Value) -> Result<u16, ReadError> {
+    fn implementation(&self, node: NodeId, part: &Part<'_>) -> Result<u16, Failure> {
         let all = &self.instance.node(node).implementations;
         let count = all.len().min(usize::from(u16::MAX) + 1);
-        let Data::String(name) = &value.data else {
-            let what = "implementation of this node";
-            return Ok(self.document.index(value, count, what)? as u16);
+        let span = part.span;
+        let name = match part.value {
+            TextOr::Text(name) => name,
+            TextOr::Other(value) => {
+                let what = "implementation of this node";
+                let index = Spanned { value, span }.index(count, what);
+                return index.map(|k| k as u16);
+            }
         };
-        let mut same = (0..count).filter(|k| all[*k].name == *name);
+        let mut same = (0..count).filter(|k| all[*k].name == name);
         match (same.next(), same.next()) {
             (Some(k), None) => Ok(k as u16),
             (found, _) => {
@@ -314,27 +275,33 @@ impl<'a> StepReader<'a> {
                     None => "this node has no implementation of this name",
                 };
                 let remedy = format!("give its index, from 0 to {}", count - 1);
-                Err(self.document.fail(value, problem, remedy))
+                Err(FaultKind::Value.fail(span, problem, remedy))
             }
         }
     }
 
-    fn register(&self, value: &Value) -> Result<Register, ReadError> {
-        let number = self.document.unsigned(value, "the number of a register")?;
-        u32::try_from(number).map(Register).map_err(|_| {
+    fn register(&self, part: &Part<'_>) -> Result<Register, Failure> {
+        let number = match part.value {
+            TextOr::Other(number) => u32::try_from(number).ok(),
+            TextOr::Text(_) => None,
+        };
+        number.map(Register).ok_or_else(|| {
+            let problem = "this is not the number of a register";
             let remedy = "registers are numbered from 0 to 4294967295";
-            let problem = "the number of the register is too large";
-            self.document.fail(value, problem, remedy)
+            FaultKind::Value.fail(part.span, problem, remedy)
         })
     }
 
-    fn node(&self, value: &Value) -> Result<NodeId, ReadError> {
-        let name = self.document.string(value, "the name of a node")?;
-        self.ids.get(name).copied().ok_or_else(|| {
+    fn node(&self, part: &Part<'_>) -> Result<NodeId, Failure> {
+        let known = match part.value {
+            TextOr::Text(name) => self.ids.get(name).copied(),
+            TextOr::Other(_) => None,
+        };
+        known.ok_or_else(|| {
             let problem = format!("instance {:?} has no such node", self.instance.name());
             let example = &self.instance.nodes()[0].name;
             let remedy = format!("give the name of a node, for example {example:?}");
-            self.document.fail(value, problem, remedy)
+            FaultKind::Value.fail(part.span, problem, remedy)
         })
     }
 }

@@ -1,8 +1,10 @@
 //! Schedule files, `remat-schedule/1`: the published ones and our own. Described in `docs/formats.md`.
 
 use super::{BitMatrix, CheckmateSchedule, MonetSchedule, Semantics, algorithm_number};
-use crate::document::{self, Document, FaultKind, Fields, ReadError, Value};
+use crate::document::{self, Document, Failure, FaultKind, Lines, ReadError, Spanned, Unread};
 use crate::instance::{Instance, NodeId};
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 const SCHEDULE_SCHEMA: &str = "remat-schedule/1";
@@ -10,24 +12,80 @@ const SCHEDULE_SCHEMA: &str = "remat-schedule/1";
 /// Most entries of a matrix: a gigabyte of bits, enough for 90,000 nodes.
 const LARGEST_MATRIX: u128 = 1 << 33;
 
-const KNOWN: [&str; 16] = [
-    "schema",
-    "instance",
-    "formulation",
-    "budget_gib",
-    "budget_bytes",
-    "objective",
-    "forward_part",
-    "backward_part",
-    "seconds",
-    "R",
-    "S",
-    "P",
-    "IP",
-    "M",
-    "RF",
-    "choices",
-];
+/// A schedule file; `C` are the columns of a matrix.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename = "a schedule: an object with `R` and `S`")]
+struct ScheduleText<'d, C> {
+    schema: &'d str,
+    instance: Spanned<&'d str>,
+    #[serde(with = "Formulation")]
+    formulation: Semantics,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    budget_bytes: Option<u64>,
+    #[serde(skip_serializing)]
+    budget_gib: Option<Spanned<f64>>,
+    #[serde(rename(deserialize = "objective: the cost of the schedule"))]
+    objective: u64,
+    /// Not read: `P` follows from `R` and `IP`, at its largest.
+    #[serde(rename = "forward_part|backward_part|seconds|P", skip_serializing)]
+    _unread: Option<IgnoredAny>,
+    #[serde(rename = "R")]
+    computed: Matrix<C>,
+    #[serde(rename = "S")]
+    retained: Matrix<C>,
+    #[serde(rename = "IP", skip_serializing_if = "Option::is_none")]
+    in_place: Option<Matrix<C>>,
+    /// For each stage the chosen implementation of its backward node, as a list of one. The choice
+    /// of nodes with an algorithm choice stands in `RF`; here they have 0.
+    #[serde(rename(serialize = "M", deserialize = "M: a list over stages"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    variants: Option<Spanned<Vec<Chosen>>>,
+    /// Stage, slot (the nodes with an algorithm choice, counted in order) and algorithm.
+    #[serde(rename(
+        serialize = "RF",
+        deserialize = "RF: a list of [stage, slot, algorithm]"
+    ))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    algorithms: Option<Spanned<Vec<Triple>>>,
+    /// For nodes whose implementations are not algorithms. Not in published files; where nothing is
+    /// said the first implementation runs.
+    #[serde(rename(deserialize = "choices: a list of [stage, node, implementation]"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    choices: Option<Vec<Triple>>,
+}
+
+type Chosen = Spanned<Vec<Spanned<u64>>>;
+
+type Triple = Spanned<[Spanned<u64>; 3]>;
+
+#[derive(Deserialize, Serialize)]
+#[serde(
+    remote = "Semantics",
+    rename = "formulation (A is MONeT's, B Checkmate's)"
+)]
+enum Formulation {
+    #[serde(rename = "A")]
+    Monet,
+    #[serde(rename = "B")]
+    Checkmate,
+}
+
+/// A 0-1 matrix: its shape, and for each column the inclusive ranges of rows that hold ones.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename = "a matrix: `shape` and `cols`")]
+struct Matrix<C> {
+    #[serde(rename(deserialize = "shape: [rows, columns]"))]
+    shape: Spanned<[u64; 2]>,
+    #[serde(rename(deserialize = "cols: a list of row ranges for each column"))]
+    cols: C,
+}
+
+/// Columns are read one at a time: all of them at once would take more memory than the bits.
+type Columns = Spanned<Vec<Unread>>;
+
+#[derive(Deserialize)]
+#[serde(rename = "a list of row ranges")]
+struct Ranges(Vec<Spanned<u64>>);
 
 /// A schedule of one of the two programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,7 +152,7 @@ impl ScheduleFile {
     /// As [`ScheduleFile::open`].
     pub fn parse(name: &str, bytes: &[u8]) -> Result<Self, ReadError> {
         let document = Document::parse(name, bytes)?;
-        let (instance, semantics) = header(&document)?;
+        let (instance, semantics) = header(&document).map_err(|e| document.error(e))?;
         Ok(ScheduleFile {
             document,
             instance,
@@ -121,115 +179,97 @@ impl ScheduleFile {
     /// [`ReadError`] names the first entry that does not fit. Whether the schedule can be executed is for
     /// [`crate::simulate`] to say.
     pub fn schedule(&self, instance: &Instance) -> Result<ScheduleDocument, ReadError> {
-        let document = &self.document;
-        let top = document.fields(document.root(), "a schedule")?;
-        let what = "the cost of the schedule";
+        let read = self.read(instance);
+        read.map_err(|e| self.document.error(e))
+    }
+
+    fn read(&self, instance: &Instance) -> Result<ScheduleDocument, Failure> {
+        let text: ScheduleText<'_, Columns> = self.document.read()?;
+        let matrix = |text, rows, columns| matrix(&self.document, text, rows, columns);
+        let n = instance.len();
         Ok(ScheduleDocument {
             instance: self.instance.clone(),
-            budget_bytes: budget(&top)?,
-            objective: document.unsigned(top.need("objective", what)?, what)?,
+            budget_bytes: budget(&text)?,
+            objective: text.objective,
             schedule: match self.semantics {
-                Semantics::Checkmate => Schedule::Checkmate(checkmate(&top, instance)?),
-                Semantics::Monet => Schedule::Monet(monet(&top, instance)?),
+                Semantics::Checkmate => Schedule::Checkmate(CheckmateSchedule {
+                    computed: matrix(&text.computed, n, n)?,
+                    retained: matrix(&text.retained, n, n)?,
+                }),
+                Semantics::Monet => Schedule::Monet(monet(&self.document, &text, instance)?),
             },
         })
     }
 }
 
-fn header(document: &Document) -> Result<(String, Semantics), ReadError> {
-    let top = document.fields(document.root(), "a schedule: an object with `R` and `S`")?;
-    let wanted = format!("{SCHEDULE_SCHEMA:?}");
-    let schema = top.need("schema", &wanted)?;
-    if document.string(schema, &wanted)? != SCHEDULE_SCHEMA {
-        let remedy = format!("a schedule file has the schema {wanted}");
-        return Err(document
-            .fail(schema, "this file is not a schedule", remedy)
-            .of_kind(FaultKind::Format));
-    }
-    top.only(&KNOWN)?;
-    let instance = top.need("instance", "the name of the instance")?;
-    let instance = document.string(instance, "the name of the instance")?;
-    let what = "\"A\" (MONeT) or \"B\" (Checkmate)";
-    let formulation = top.need("formulation", what)?;
-    let semantics = match document.string(formulation, what)? {
-        "A" => Semantics::Monet,
-        "B" => Semantics::Checkmate,
-        _ => {
-            let problem = "the formulation is unknown";
-            return Err(document.fail(formulation, problem, format!("give {what}")));
-        }
-    };
-    Ok((instance.to_owned(), semantics))
+fn header(document: &Document) -> Result<(String, Semantics), Failure> {
+    let problem = "this file is not a schedule";
+    let text: ScheduleText<'_, Columns> = document.read_as(SCHEDULE_SCHEMA, problem)?;
+    Ok((text.instance.to_string(), text.formulation))
 }
 
-fn budget(top: &Fields<'_>) -> Result<Option<u64>, ReadError> {
-    let document = top.document;
-    if let Some(bytes) = top.get("budget_bytes") {
-        return document.unsigned(bytes, "the budget in bytes").map(Some);
-    }
-    let Some(value) = top.get("budget_gib") else {
-        return Ok(None);
+fn budget<C>(text: &ScheduleText<'_, C>) -> Result<Option<u64>, Failure> {
+    let (None, Some(gib)) = (text.budget_bytes, text.budget_gib) else {
+        return Ok(text.budget_bytes);
     };
-    let gib = document.float(value, "the budget in GiB")?;
-    if !(0.0..=(1u64 << 23) as f64).contains(&gib) {
+    if !(0.0..=(1u64 << 23) as f64).contains(&*gib) {
         let remedy = "give a budget in GiB (or `budget_bytes`)";
-        return Err(document.fail(value, "the budget is out of range", remedy));
+        return Err(FaultKind::Value.fail(gib.span, "the budget is out of range", remedy));
     }
     // The published programs round the budget to KiB.
-    Ok(Some((gib * 1048576.0).round() as u64 * 1024))
+    Ok(Some((*gib * 1048576.0).round() as u64 * 1024))
 }
 
-/// A 0-1 matrix: its shape, and for each column the inclusive ranges of rows that hold ones.
 fn matrix(
-    top: &Fields<'_>,
-    key: &str,
+    document: &Document,
+    text: &Matrix<Columns>,
     rows: usize,
     columns: usize,
-) -> Result<BitMatrix, ReadError> {
-    let document = top.document;
-    let what = "a matrix: `shape` and `cols`";
-    let fields = document.fields(top.need(key, what)?, what)?;
-    fields.only(&["shape", "cols"])?;
-    let shape = fields.need("shape", "[rows, columns]")?;
-    let extents = document.list(shape, "[rows, columns]")?.iter();
-    let extents = extents.map(|v| document.unsigned(v, "an extent"));
-    let extents: Vec<u64> = extents.collect::<Result<_, _>>()?;
-    if extents != [rows as u64, columns as u64] {
-        let problem = format!("{key} does not have the shape that the instance asks for");
+) -> Result<BitMatrix, Failure> {
+    let shape = &text.shape;
+    if **shape != [rows as u64, columns as u64] {
+        let problem = "the matrix does not have the shape that the instance asks for";
         let remedy = format!(
             "the shape is [{rows}, {columns}]: check that instance and schedule belong together"
         );
-        return Err(document.fail_found(shape, problem, format!("{extents:?}"), remedy));
+        return Err(FaultKind::Value
+            .fail(shape.span, problem, remedy)
+            .found(format!("{:?}", **shape)));
     }
     if rows as u128 * columns as u128 > LARGEST_MATRIX {
         let problem = "the matrix is too large";
-        return Err(document
-            .fail(shape, problem, "give a schedule for a smaller instance")
-            .of_kind(FaultKind::TooLarge));
+        return Err(FaultKind::TooLarge.fail(
+            shape.span,
+            problem,
+            "give a schedule for a smaller instance",
+        ));
     }
-    let what = "a list of row ranges for each column";
-    let value = fields.need("cols", what)?;
-    let list = document.list(value, what)?;
-    if list.len() != columns {
-        let problem = format!("{key} does not have as many columns as its shape says");
-        return Err(document.fail(value, problem, format!("give {columns} lists")));
+    if text.cols.len() != columns {
+        let problem = "the matrix does not have as many columns as its shape says";
+        return Err(FaultKind::Value.fail(
+            text.cols.span,
+            problem,
+            format!("give {columns} lists"),
+        ));
     }
     let mut bits = BitMatrix::new(rows, columns);
-    for (column, value) in list.iter().enumerate() {
-        let ranges = document.list(value, "a list of row ranges")?;
+    for (column, place) in text.cols.iter().enumerate() {
+        let Ranges(ranges) = document.read_at(place.span)?;
         if ranges.len() % 2 != 0 {
             let problem = "row ranges come in pairs, first and last row";
-            return Err(document.fail(value, problem, "give an even number of rows"));
+            return Err(FaultKind::Value.fail(place.span, problem, "give an even number of rows"));
         }
         let mut free = 0;
         for pair in ranges.chunks_exact(2) {
-            let first = document.index(&pair[0], rows, "row")?;
-            let last = document.index(&pair[1], rows, "row")?;
+            let first = pair[0].index(rows, "row")?;
+            let last = pair[1].index(rows, "row")?;
             if first < free || last < first {
                 let problem = "row ranges are not ascending";
                 let found = format!("{first} to {last}");
                 let remedy = "sort the ranges, without overlap";
-                return Err(document.fail_found(&pair[0], problem, found, remedy));
+                return Err(FaultKind::Value
+                    .fail(pair[0].span, problem, remedy)
+                    .found(found));
             }
             for row in first..=last {
                 bits.set(row, column, true);
@@ -240,168 +280,122 @@ fn matrix(
     Ok(bits)
 }
 
-fn checkmate(top: &Fields<'_>, instance: &Instance) -> Result<CheckmateSchedule, ReadError> {
-    let n = instance.len();
-    Ok(CheckmateSchedule {
-        computed: matrix(top, "R", n, n)?,
-        retained: matrix(top, "S", n, n)?,
-    })
-}
-
-/// `P` is not read: it follows from `R` and `IP`, at its largest.
-fn monet(top: &Fields<'_>, instance: &Instance) -> Result<MonetSchedule, ReadError> {
-    let document = top.document;
+fn monet(
+    document: &Document,
+    text: &ScheduleText<'_, Columns>,
+    instance: &Instance,
+) -> Result<MonetSchedule, Failure> {
     let Some((stages, columns)) = MonetSchedule::shape(instance) else {
-        let formulation = top.need("formulation", "a formulation")?;
         let problem = "a schedule of MONeT's program needs an instance with a loss";
-        return Err(document.fail(formulation, problem, "name another instance"));
+        return Err(FaultKind::Value.fail(text.instance.span, problem, "name another instance"));
     };
     let mut schedule = MonetSchedule {
-        computed: matrix(top, "R", stages, columns)?,
-        retained: matrix(top, "S", stages + 1, columns)?,
-        in_place: match top.get("IP") {
-            Some(_) => matrix(top, "IP", stages, columns)?,
+        computed: matrix(document, &text.computed, stages, columns)?,
+        retained: matrix(document, &text.retained, stages + 1, columns)?,
+        in_place: match &text.in_place {
+            Some(in_place) => matrix(document, in_place, stages, columns)?,
             None => BitMatrix::new(stages, columns),
         },
         forward_choice: vec![vec![0; columns]; stages],
         backward_choice: vec![0; stages],
     };
-    if let Some(variants) = top.get("M") {
-        variants_of(document, variants, instance, &mut schedule)?;
+    if let Some(variants) = &text.variants {
+        if variants.len() != stages {
+            let problem = "M does not have one entry for each stage";
+            let remedy = format!("give {stages} entries");
+            return Err(FaultKind::Value.fail(variants.span, problem, remedy));
+        }
+        for (t, entry) in variants.iter().enumerate() {
+            let &[chosen] = entry.as_slice() else {
+                let problem = "a stage runs its backward node once, with one implementation";
+                return Err(FaultKind::Value.fail(entry.span, problem, "give a list of one"));
+            };
+            let node = instance.node(backward_node(instance, t));
+            let by_algorithm = algorithm_number(&node.implementations[0]).is_some();
+            let count = if by_algorithm {
+                1
+            } else {
+                node.implementations.len()
+            };
+            let choice = chosen.index(count, "implementation of this node")?;
+            schedule.backward_choice[t] = choice as u16;
+        }
     }
-    if let Some(algorithms) = top.get("RF") {
-        algorithms_of(document, algorithms, instance, &mut schedule)?;
+    if let Some(triples) = &text.algorithms {
+        algorithms(triples, instance, &mut schedule)?;
     }
-    if let Some(choices) = top.get("choices") {
-        choices_of(document, choices, instance, &mut schedule)?;
+    for triple in text.choices.iter().flatten() {
+        let [stage, node, implementation] = **triple;
+        let t = stage.index(stages, "stage")?;
+        let i = node.index(columns, "forward node")?;
+        let count = instance.node(NodeId::from(i)).implementations.len();
+        let choice = implementation.index(count, "implementation of this node")?;
+        schedule.forward_choice[t][i] = u16::try_from(choice).unwrap_or(u16::MAX);
     }
     Ok(schedule)
 }
 
-/// `choices`: triples of stage, forward node and implementation, for nodes whose implementations are not algorithms.
-/// Not in published files; where nothing is said the first implementation runs.
-fn choices_of(
-    document: &Document,
-    value: &Value,
+/// Reads `RF` into a schedule.
+fn algorithms(
+    triples: &Spanned<Vec<Triple>>,
     instance: &Instance,
     schedule: &mut MonetSchedule,
-) -> Result<(), ReadError> {
-    for triple in document.list(value, "a list of triples")? {
-        let what = "[stage, node, implementation]";
-        let [stage, node, implementation] = document.list(triple, what)? else {
-            return Err(document.wrong_type(triple, what));
-        };
-        let t = document.index(stage, schedule.computed.rows(), "stage")?;
-        let i = document.index(node, schedule.computed.columns(), "forward node")?;
-        let count = instance.node(NodeId::from(i)).implementations.len();
-        let choice = document.index(implementation, count, "implementation of this node")?;
-        schedule.forward_choice[t][i] = u16::try_from(choice).unwrap_or(u16::MAX);
-    }
-    Ok(())
-}
-
-/// `M`: for each stage the chosen implementation of its backward node, as a list of one. The choice of nodes with an
-/// algorithm choice stands in `RF`; here they have 0.
-fn variants_of(
-    document: &Document,
-    value: &Value,
-    instance: &Instance,
-    schedule: &mut MonetSchedule,
-) -> Result<(), ReadError> {
-    let list = document.list(value, "a list over stages")?;
-    let stages = schedule.backward_choice.len();
-    if list.len() != stages {
-        let problem = "M does not have one entry for each stage";
-        return Err(document.fail(value, problem, format!("give {stages} entries")));
-    }
-    for (t, entry) in list.iter().enumerate() {
-        let chosen = document.list(entry, "a list with the chosen implementation")?;
-        let [chosen] = chosen else {
-            let problem = "a stage runs its backward node once, with one implementation";
-            return Err(document.fail(entry, problem, "give a list of one"));
-        };
-        let node = instance.node(backward_node(instance, t));
-        let by_algorithm = algorithm_number(&node.implementations[0]).is_some();
-        let count = if by_algorithm {
-            1
-        } else {
-            node.implementations.len()
-        };
-        let choice = document.index(chosen, count, "implementation of this node")?;
-        schedule.backward_choice[t] = choice as u16;
-    }
-    Ok(())
-}
-
-/// `RF`: triples of stage, slot (the nodes with an algorithm choice, counted in order) and algorithm.
-fn algorithms_of(
-    document: &Document,
-    value: &Value,
-    instance: &Instance,
-    schedule: &mut MonetSchedule,
-) -> Result<(), ReadError> {
+) -> Result<(), Failure> {
     let (stages, columns) = (schedule.computed.rows(), schedule.computed.columns());
     let slots: Vec<NodeId> = slots(instance);
     let mut chosen = BitMatrix::new(stages, slots.len());
-    for triple in document.list(value, "a list of triples")? {
-        let what = "[stage, slot, algorithm]";
-        let [stage, slot, algorithm] = document.list(triple, what)? else {
-            return Err(document.wrong_type(triple, what));
-        };
-        let t = document.index(stage, stages, "stage")?;
-        let k = document.index(slot, slots.len(), "node with an algorithm choice")?;
+    for triple in triples.iter() {
+        let [stage, slot, algorithm] = **triple;
+        let t = stage.index(stages, "stage")?;
+        let k = slot.index(slots.len(), "node with an algorithm choice")?;
         let id = slots[k];
         let node = instance.node(id);
-        let number = document.unsigned(algorithm, "the number of an algorithm")?;
         let mut names = node.implementations.iter();
-        let Some(p) = names.position(|p| algorithm_number(p) == Some(number)) else {
+        let Some(p) = names.position(|p| algorithm_number(p) == Some(*algorithm)) else {
             let problem = format!("node {id} ({}) has no such algorithm", node.name);
             let numbers = node.implementations.iter().map(|p| p.name.as_str());
             let remedy = format!("it has {}", numbers.collect::<Vec<_>>().join(", "));
-            return Err(document
-                .fail(algorithm, problem, remedy)
-                .of_kind(FaultKind::Reference));
+            return Err(FaultKind::Reference.fail(algorithm.span, problem, remedy));
         };
         if chosen.get(t, k) {
             let problem = format!(
                 "node {id} ({}) has an algorithm in this stage already",
                 node.name
             );
-            return Err(document
-                .fail(triple, problem, "keep one of them")
-                .of_kind(FaultKind::Duplicate));
+            return Err(FaultKind::Duplicate.fail(triple.span, problem, "keep one of them"));
         }
         chosen.set(t, k, true);
-        let runs = if id.index() < columns {
+        if id.index() < columns {
             schedule.forward_choice[t][id.index()] = p as u16;
-            schedule.computed.get(t, id.index())
         } else {
             schedule.backward_choice[t] = p as u16;
-            backward_node(instance, t) == id
-        };
-        if !runs {
+        }
+        if !runs(schedule, instance, t, id) {
             let problem = format!("node {id} ({}) does not run in stage {t}", node.name);
-            return Err(document.fail(triple, problem, "remove the triple"));
+            return Err(FaultKind::Value.fail(triple.span, problem, "remove the triple"));
         }
     }
     // An algorithm that is not named would silently be the first available one.
     for (k, id) in slots.iter().enumerate() {
         for t in 0..stages {
-            let runs = if id.index() < columns {
-                schedule.computed.get(t, id.index())
-            } else {
-                backward_node(instance, t) == *id
-            };
-            if runs && !chosen.get(t, k) {
+            if runs(schedule, instance, t, *id) && !chosen.get(t, k) {
                 let name = &instance.node(*id).name;
                 let problem = format!("node {id} ({name}) runs in stage {t} without an algorithm");
-                return Err(document
-                    .fail(value, problem, format!("add [{t}, {k}, algorithm]"))
-                    .of_kind(FaultKind::Missing));
+                let remedy = format!("add [{t}, {k}, algorithm]");
+                return Err(FaultKind::Missing.fail(triples.span, problem, remedy));
             }
         }
     }
     Ok(())
+}
+
+/// Whether a node runs in a stage.
+fn runs(schedule: &MonetSchedule, instance: &Instance, stage: usize, id: NodeId) -> bool {
+    if id.index() < schedule.computed.columns() {
+        schedule.computed.get(stage, id.index())
+    } else {
+        backward_node(instance, stage) == id
+    }
 }
 
 /// The backward node of a stage; for stage 0 the loss.
@@ -422,36 +416,35 @@ fn slots(instance: &Instance) -> Vec<NodeId> {
 ///
 /// The instance tells which choices are by algorithm (`RF`) and which by variant (`M`).
 pub fn write_schedule(document: &ScheduleDocument, instance: &Instance) -> String {
-    let formulation = match document.semantics() {
-        Semantics::Checkmate => "B",
-        Semantics::Monet => "A",
+    let (computed, retained, monet) = match &document.schedule {
+        Schedule::Checkmate(schedule) => (&schedule.computed, &schedule.retained, None),
+        Schedule::Monet(schedule) => (&schedule.computed, &schedule.retained, Some(schedule)),
     };
-    let name = serde_json::Value::from(document.instance.as_str());
-    let mut text = format!(
-        "{{\n\"schema\":{SCHEDULE_SCHEMA:?},\n\"instance\":{name},\n\"formulation\":{formulation:?},\n"
-    );
-    if let Some(bytes) = document.budget_bytes {
-        text += &format!("\"budget_bytes\":{bytes},\n");
+    let mut text = ScheduleText {
+        schema: SCHEDULE_SCHEMA,
+        instance: document.instance.as_str().into(),
+        formulation: document.semantics(),
+        budget_bytes: document.budget_bytes,
+        budget_gib: None,
+        objective: document.objective,
+        _unread: None,
+        computed: written_matrix(computed),
+        retained: written_matrix(retained),
+        in_place: None,
+        variants: None,
+        algorithms: None,
+        choices: None,
+    };
+    if let Some(schedule) = monet {
+        text.in_place = Some(written_matrix(&schedule.in_place));
+        write_choices(schedule, instance, &mut text);
     }
-    text += &format!("\"objective\":{},\n", document.objective);
-    match &document.schedule {
-        Schedule::Checkmate(schedule) => {
-            text += &format!("\"R\":{},\n", written_matrix(&schedule.computed));
-            text += &format!("\"S\":{}\n", written_matrix(&schedule.retained));
-        }
-        Schedule::Monet(schedule) => {
-            text += &format!("\"R\":{},\n", written_matrix(&schedule.computed));
-            text += &format!("\"S\":{},\n", written_matrix(&schedule.retained));
-            text += &format!("\"IP\":{},\n", written_matrix(&schedule.in_place));
-            text += &written_choices(schedule, instance);
-        }
-    }
-    text + "}\n"
+    Lines::new(0, false).write(&text)
 }
 
 /// Row by row, since rows are words: a column's run begins and ends where a row differs from the one before.
-fn written_matrix(matrix: &BitMatrix) -> String {
-    let mut columns = vec![String::new(); matrix.columns()];
+fn written_matrix(matrix: &BitMatrix) -> Matrix<Vec<Vec<u32>>> {
+    let mut cols = vec![Vec::new(); matrix.columns()];
     let nothing = vec![0; matrix.words_per_row()];
     for row in 0..=matrix.rows() {
         let before = if row > 0 {
@@ -469,54 +462,44 @@ fn written_matrix(matrix: &BitMatrix) -> String {
             while changed != 0 {
                 let bit = changed.trailing_zeros() as usize;
                 changed &= changed - 1;
-                let text = &mut columns[w * 64 + bit];
-                if now >> bit & 1 == 0 {
-                    *text += &format!(",{}", row - 1);
-                } else {
-                    let comma = if text.is_empty() { "" } else { "," };
-                    *text += &format!("{comma}{row}");
-                }
+                let begins = now >> bit & 1;
+                cols[w * 64 + bit].push(row as u32 + begins as u32 - 1);
             }
         }
     }
-    let (rows, count) = (matrix.rows(), matrix.columns());
-    let columns = columns.join("],[");
-    format!("{{\"shape\":[{rows},{count}],\"cols\":[[{columns}]]}}")
+    let shape = [matrix.rows() as u64, matrix.columns() as u64].into();
+    Matrix { shape, cols }
 }
 
-fn written_choices(schedule: &MonetSchedule, instance: &Instance) -> String {
+/// Fills in `M`, `RF` and `choices`.
+fn write_choices<C>(schedule: &MonetSchedule, instance: &Instance, text: &mut ScheduleText<'_, C>) {
     let slots = slots(instance);
-    let mut variants = Vec::new();
+    let by_algorithm = |id: &NodeId| slots.binary_search(id).is_ok();
+    let triple = |t, k, p| Triple::from([t as u64, k as u64, p].map(Spanned::from));
+    let variants = schedule.backward_choice.iter().enumerate();
+    let variants = variants.map(|(t, choice)| match backward_node(instance, t) {
+        node if by_algorithm(&node) => vec![0.into()].into(),
+        _ => vec![u64::from(*choice).into()].into(),
+    });
+    text.variants = Some(variants.collect::<Vec<_>>().into());
     let mut triples = Vec::new();
-    for (t, &choice) in schedule.backward_choice.iter().enumerate() {
-        let by_algorithm = slots.binary_search(&backward_node(instance, t)).is_ok();
-        variants.push(format!("[{}]", if by_algorithm { 0 } else { choice }));
-    }
-    for t in 0..schedule.computed.rows() {
-        for (k, id) in slots.iter().enumerate() {
-            let choice = match schedule.forward_choice[t].get(id.index()) {
-                Some(choice) => schedule.computed.get(t, id.index()).then_some(*choice),
-                None => (backward_node(instance, t) == *id).then(|| schedule.backward_choice[t]),
-            };
-            let implementation =
-                choice.and_then(|p| instance.node(*id).implementations.get(p as usize));
-            if let Some(number) = implementation.and_then(algorithm_number) {
-                triples.push(format!("[{t},{k},{number}]"));
-            }
-        }
-    }
     let mut choices = Vec::new();
     for (t, row) in schedule.forward_choice.iter().enumerate() {
+        for (k, id) in slots.iter().enumerate() {
+            let choice = row.get(id.index()).unwrap_or(&schedule.backward_choice[t]);
+            let chosen = instance.node(*id).implementations.get(usize::from(*choice));
+            if let Some(number) = chosen.and_then(algorithm_number)
+                && runs(schedule, instance, t, *id)
+            {
+                triples.push(triple(t, k, number));
+            }
+        }
         for (i, &p) in row.iter().enumerate() {
-            if p > 0 && slots.binary_search(&NodeId::from(i)).is_err() {
-                choices.push(format!("[{t},{i},{p}]"));
+            if p > 0 && !by_algorithm(&NodeId::from(i)) {
+                choices.push(triple(t, i, p.into()));
             }
         }
     }
-    format!(
-        "\"M\":[{}],\n\"RF\":[{}],\n\"choices\":[{}]\n",
-        variants.join(","),
-        triples.join(","),
-        choices.join(",")
-    )
+    text.algorithms = Some(triples.into());
+    text.choices = Some(choices);
 }

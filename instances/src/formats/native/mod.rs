@@ -8,49 +8,14 @@ mod write;
 
 pub use write::write_instance;
 
-use crate::document::{Data, Document, FaultKind, Fields, Value};
+use super::{ascending, earlier};
+use crate::document::{Document, Failure, FaultKind, Spanned, TextOr, missing};
 use crate::instance::{
-    CostUnit, Gradient, HostLink, Implementation, InPlace, InstanceData, InstanceError, Node,
-    NodeId, NodeKind, PlainPassing,
+    CostUnit, Gradient, HostLink, Implementation, InPlace, InstanceData, Node, NodeId, NodeKind,
+    PlainPassing,
 };
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-const TOP: [&str; 7] = [
-    "schema",
-    "name",
-    "description",
-    "cost_unit",
-    "host_link",
-    "fixed_bytes",
-    "nodes",
-];
-const NODE: [&str; 17] = [
-    "name",
-    "op",
-    "shape",
-    "kind",
-    "parent",
-    "forward",
-    "gradient",
-    "output_bytes",
-    "fixed_bytes",
-    "needs",
-    "cost",
-    "workspace_bytes",
-    "recompute_cost",
-    "recompute_workspace_bytes",
-    "implementations",
-    "in_place",
-    "passing",
-];
-/// Fields of an implementation, apart from `name`; a node with one implementation carries them itself.
-const IMPLEMENTATION: [&str; 5] = [
-    "needs",
-    "cost",
-    "workspace_bytes",
-    "recompute_cost",
-    "recompute_workspace_bytes",
-];
 
 /// Most entries of all `passing` lists that are worked out: half a gigabyte.
 const MOST_PASSING: usize = 100_000_000;
@@ -58,94 +23,170 @@ const MOST_PASSING: usize = 100_000_000;
 /// Units of time that may be given by name alone.
 const TIME_UNITS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
 
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename = "an instance: an object with `nodes`")]
+struct InstanceText<'d> {
+    schema: &'d str,
+    name: Option<&'d str>,
+    #[serde(rename = "description", skip_serializing)]
+    _description: Option<&'d str>,
+    #[serde(rename(
+        deserialize = "cost_unit: a name such as `ms`, or an object with `name` and `nanoseconds`"
+    ))]
+    cost_unit: Option<TextOr<'d, UnitText<'d>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host_link: Option<HostLink>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fixed_bytes: Option<u64>,
+    nodes: Vec<Spanned<NodeText<'d>>>,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct UnitText<'d> {
+    name: &'d str,
+    nanoseconds: Option<Spanned<f64>>,
+}
+
+/// A node; one with a single implementation carries the fields of [`ImplementationText`] itself.
+#[derive(Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename = "a node: an object")]
+struct NodeText<'d> {
+    #[serde(borrow)]
+    name: Option<Spanned<&'d str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<Kind>,
+    #[serde(rename(deserialize = "parent: the forward node that makes it, by name or position"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<Reference<'d>>,
+    #[serde(rename(deserialize = "forward: a forward node, by name or position"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forward: Option<Reference<'d>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gradient: Option<Spanned<Gradient>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    op: Option<&'d str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shape: Option<Vec<u64>>,
+    #[serde(rename(deserialize = "output_bytes: the size of the output in bytes"))]
+    output_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fixed_bytes: Option<u64>,
+    #[serde(rename(deserialize = "needs: a list of node names or positions"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    needs: Option<Vec<Reference<'d>>>,
+    #[serde(rename(deserialize = "cost: the cost in `cost_unit`"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost: Option<Spanned<u64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workspace_bytes: Option<Spanned<i64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recompute_cost: Option<Spanned<u64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recompute_workspace_bytes: Option<Spanned<i64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    implementations: Option<Spanned<Vec<ImplementationText<'d>>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    in_place: Option<InPlaceText<'d>>,
+    #[serde(rename(deserialize = "passing: a list of node names or positions"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    passing: Option<Vec<Reference<'d>>>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Deserialize, Serialize)]
+#[serde(rename = "kind of node", rename_all = "snake_case")]
+enum Kind {
+    #[default]
+    Forward,
+    ByProduct,
+    Loss,
+    Backward,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename = "an implementation: an object")]
+struct ImplementationText<'d> {
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    name: Option<&'d str>,
+    #[serde(rename(deserialize = "needs: a list of node names or positions"))]
+    needs: Option<Vec<Reference<'d>>>,
+    #[serde(rename(deserialize = "cost: the cost in `cost_unit`"))]
+    cost: Spanned<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workspace_bytes: Option<Spanned<i64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recompute_cost: Option<Spanned<u64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recompute_workspace_bytes: Option<Spanned<i64>>,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(
+    deny_unknown_fields,
+    rename = "the in-place option: an object with `on`"
+)]
+struct InPlaceText<'d> {
+    #[serde(borrow, rename(deserialize = "on: the input that is overwritten"))]
+    on: Reference<'d>,
+    cost_delta: Option<i64>,
+    workspace_bytes: Option<i64>,
+}
+
+/// A node, by name or by position.
+type Reference<'d> = Spanned<TextOr<'d, u64>>;
+
 /// Reads a native document.
-pub(super) fn read(top: &Fields<'_>) -> Result<InstanceData, InstanceError> {
-    let document = top.document;
-    top.only(&TOP)?;
-    let name = match top.get("name") {
-        Some(name) => document
-            .string(name, "the name of the instance")?
-            .to_owned(),
-        None => document.stem(),
+pub(super) fn read(document: &Document) -> Result<InstanceData, Failure> {
+    let text: InstanceText<'_> = document.read()?;
+    let reader = Reader {
+        positions: positions(&text.nodes)?,
+        fixed_bytes: text.fixed_bytes.unwrap_or_default(),
     };
-    if let Some(text) = top.get("description") {
-        document.string(text, "a description in words")?;
-    }
-    let list = document.list(top.need("nodes", "the list of nodes")?, "the list of nodes")?;
-    let mut reader = Reader {
-        document,
-        positions: BTreeMap::new(),
-        fixed_bytes: match top.get("fixed_bytes") {
-            Some(bytes) => document.unsigned(bytes, "the fixed memory in bytes")?,
-            None => 0,
-        },
-        nodes: Vec::with_capacity(list.len()),
-    };
-    reader.read_names(list)?;
-    let mut says_passing = Vec::with_capacity(list.len());
-    for (i, value) in list.iter().enumerate() {
-        let fields = document.fields(value, "a node: an object")?;
-        let name = reader.nodes[i].name.clone();
-        reader.nodes[i] = reader.node(i, name, &fields)?;
-        says_passing.push(fields.get("passing").is_some());
-    }
-    let mut nodes = reader.nodes;
+    let nodes = text.nodes.iter().enumerate();
+    let nodes: Result<Vec<_>, _> = nodes.map(|(i, node)| reader.node(i, node)).collect();
+    let mut nodes = nodes?;
     let mut plain = PlainPassing::new(&nodes);
     let mut total = 0;
     let mut passing = Vec::with_capacity(nodes.len());
-    for (i, said) in says_passing.iter().enumerate() {
+    for node in &text.nodes {
         let list_now = plain.next_node();
         total += list_now.len();
         if total > MOST_PASSING {
             let problem = "too many tensors pass over too many nodes";
             let found = format!("more than {MOST_PASSING} pairs");
             let remedy = "give a smaller graph, or list `passing` yourself";
-            return Err(document
-                .fail_found(&list[i], problem, found, remedy)
-                .of_kind(FaultKind::TooLarge));
+            return Err(FaultKind::TooLarge
+                .fail(node.span, problem, remedy)
+                .found(found));
         }
-        passing.push((!said).then_some(list_now));
+        passing.push(node.passing.is_none().then_some(list_now));
     }
     for (node, passing) in nodes.iter_mut().zip(passing) {
         node.passing = passing.unwrap_or(std::mem::take(&mut node.passing));
     }
     Ok(InstanceData {
-        name,
-        cost_unit: match top.get("cost_unit") {
-            Some(unit) => cost_unit(document, unit)?,
-            None => CostUnit::arbitrary(),
-        },
-        host_link: match top.get("host_link") {
-            Some(link) => Some(host_link(document, link)?),
-            None => None,
-        },
+        name: text.name.map_or_else(|| document.stem(), str::to_owned),
+        cost_unit: cost_unit(text.cost_unit)?,
+        host_link: text.host_link,
         nodes,
     })
 }
 
-fn cost_unit(document: &Document, value: &Value) -> Result<CostUnit, InstanceError> {
-    if let Data::String(name) = &value.data {
-        let known = TIME_UNITS.iter().find(|(unit, _)| unit == name);
-        return Ok(CostUnit {
-            name: name.clone(),
-            nanoseconds: known.map(|(_, nanoseconds)| *nanoseconds),
-        });
-    }
-    let what =
-        "\"ns\", \"us\", \"ms\", \"s\", another name, or an object with `name` and `nanoseconds`";
-    let fields = document.fields(value, what)?;
-    fields.only(&["name", "nanoseconds"])?;
-    let name = document.string(fields.need("name", "the unit's name")?, "the unit's name")?;
-    let nanoseconds = match fields.get("nanoseconds") {
-        Some(length) => {
-            let length_ns = document.float(length, "the unit's length in nanoseconds")?;
-            if length_ns <= 0.0 {
-                let problem = "the length of a cost unit must be positive";
-                return Err(document.fail(length, problem, "give its length in nanoseconds"));
-            }
-            Some(length_ns)
+fn cost_unit(unit: Option<TextOr<'_, UnitText<'_>>>) -> Result<CostUnit, Failure> {
+    let (name, nanoseconds) = match unit {
+        None => return Ok(CostUnit::arbitrary()),
+        Some(TextOr::Text(name)) => {
+            let known = TIME_UNITS.iter().find(|(unit, _)| *unit == name);
+            (name, known.map(|(_, nanoseconds)| *nanoseconds))
         }
-        None => None,
+        Some(TextOr::Other(unit)) => {
+            if let Some(length) = unit.nanoseconds.filter(|length| **length <= 0.0) {
+                let problem = "the length of a cost unit must be positive";
+                let remedy = "give its length in nanoseconds";
+                return Err(FaultKind::Value.fail(length.span, problem, remedy));
+            }
+            (unit.name, unit.nanoseconds.map(|length| *length))
+        }
     };
     Ok(CostUnit {
         name: name.into(),
@@ -153,284 +194,177 @@ fn cost_unit(document: &Document, value: &Value) -> Result<CostUnit, InstanceErr
     })
 }
 
-const TO_HOST: &str = "to_host_bytes_per_second";
-const FROM_HOST: &str = "from_host_bytes_per_second";
-
-fn host_link(document: &Document, value: &Value) -> Result<HostLink, InstanceError> {
-    let fields = document.fields(value, "the link to host memory: an object")?;
-    fields.only(&[TO_HOST, FROM_HOST])?;
-    let speed = |key: &str| {
-        let what = "a speed in bytes per second";
-        document.unsigned(fields.need(key, what)?, what)
-    };
-    Ok(HostLink {
-        to_host_bytes_per_second: speed(TO_HOST)?,
-        from_host_bytes_per_second: speed(FROM_HOST)?,
-    })
+/// The name of node `i`.
+fn name(i: usize, node: &NodeText<'_>) -> String {
+    node.name
+        .map_or_else(|| format!("node{i}"), |name| (*name).to_owned())
 }
 
-struct Reader<'d> {
-    document: &'d Document,
+/// Positions by name: the names come first, so that references by name can be told from wrong ones.
+fn positions(nodes: &[Spanned<NodeText<'_>>]) -> Result<BTreeMap<String, usize>, Failure> {
+    let mut positions = BTreeMap::new();
+    for (i, node) in nodes.iter().enumerate() {
+        if let Some(first) = positions.insert(name(i, node), i) {
+            let place = node.name.map_or(node.span, |name| name.span);
+            let problem = format!("nodes[{first}] has the same name");
+            let found = format!("{:?}", name(i, node));
+            let remedy = "give every node a name of its own";
+            return Err(FaultKind::Duplicate
+                .fail(place, problem, remedy)
+                .found(found));
+        }
+    }
+    Ok(positions)
+}
+
+struct Reader {
     positions: BTreeMap<String, usize>,
     fixed_bytes: u64,
-    /// Nodes read so far; of the others only the name is there.
-    nodes: Vec<Node>,
 }
 
-impl<'d> Reader<'d> {
-    /// First pass: names, so that later references by name can be told from wrong ones.
-    fn read_names(&mut self, list: &'d [Value]) -> Result<(), InstanceError> {
-        for (i, value) in list.iter().enumerate() {
-            let fields = self.document.fields(value, "a node: an object")?;
-            fields.only(&NODE)?;
-            let name = match fields.get("name") {
-                Some(name) => self.document.string(name, "the node's name")?.to_owned(),
-                None => format!("node{i}"),
-            };
-            if let Some(first) = self.positions.insert(name.clone(), i) {
-                let place = fields.get("name").unwrap_or(value);
-                let problem = format!("nodes[{first}] has the same name");
-                let remedy = "give every node a name of its own";
-                return Err(self
-                    .document
-                    .fail_found(place, problem, format!("{name:?}"), remedy)
-                    .of_kind(FaultKind::Duplicate));
-            }
-            self.nodes.push(Node {
-                name,
-                ..Node::default()
-            });
-        }
-        Ok(())
-    }
-
-    /// A reference to a node before node `i`, by position or by name.
-    fn earlier(&self, i: usize, value: &Value) -> Result<NodeId, InstanceError> {
-        let other = match &value.data {
-            Data::String(name) => self.positions.get(name).copied().ok_or_else(|| {
+impl Reader {
+    /// A reference to a node before node `i`.
+    fn earlier(&self, i: usize, reference: Reference<'_>) -> Result<NodeId, Failure> {
+        let span = reference.span;
+        let other = match *reference {
+            TextOr::Text(name) => self.positions.get(name).copied().ok_or_else(|| {
                 let remedy = "name a node of this file, or give its position in `nodes`, from 0";
-                self.document
-                    .fail(value, "there is no node with this name", remedy)
-                    .of_kind(FaultKind::Reference)
+                FaultKind::Reference.fail(span, "there is no node with this name", remedy)
             })?,
-            _ => self.document.index(value, self.nodes.len(), "node")?,
-        };
-        if other < i {
-            return Ok(NodeId::from(other));
-        }
-        let problem = format!(
-            "node {i} refers to node {other}, which does not come before it (a cycle, or a wrong order)"
-        );
-        let remedy = "list the nodes in an order in which every input comes first";
-        Err(self
-            .document
-            .fail(value, problem, remedy)
-            .of_kind(FaultKind::Order))
-    }
-
-    fn earlier_list(&self, i: usize, value: &Value) -> Result<Vec<NodeId>, InstanceError> {
-        let list = self
-            .document
-            .list(value, "a list of node names or positions")?;
-        let ids: Result<Vec<_>, _> = list.iter().map(|v| self.earlier(i, v)).collect();
-        let mut ids = ids?;
-        ids.sort_unstable();
-        ids.dedup();
-        Ok(ids)
-    }
-
-    fn node(&self, i: usize, name: String, fields: &Fields<'_>) -> Result<Node, InstanceError> {
-        let document = self.document;
-        let kind = self.kind(i, fields)?;
-        let shape = match fields.get("shape") {
-            Some(shape) => {
-                let extents = document
-                    .list(shape, "the shape: a list of integers")?
-                    .iter();
-                let extents = extents.map(|v| document.unsigned(v, "an extent"));
-                extents.collect::<Result<_, _>>()?
+            TextOr::Other(value) => {
+                let count = self.positions.len();
+                Spanned { value, span }.index(count, "node")?
             }
-            None => Vec::new(),
         };
-        let what = "the size of the output in bytes";
+        earlier(i, other, span)
+    }
+
+    fn earlier_list(&self, i: usize, list: &[Reference<'_>]) -> Result<Vec<NodeId>, Failure> {
+        ascending(list.iter().map(|reference| self.earlier(i, *reference)))
+    }
+
+    fn node(&self, i: usize, text: &Spanned<NodeText<'_>>) -> Result<Node, Failure> {
+        let kind = self.kind(i, text)?;
+        let passing = text.passing.as_ref().map(|list| self.earlier_list(i, list));
+        let in_place = text.in_place.as_ref().map(|option| {
+            Ok(InPlace {
+                on: self.earlier(i, option.on)?,
+                cost_delta: option.cost_delta.unwrap_or(0),
+                workspace_bytes: option.workspace_bytes.unwrap_or(0),
+            })
+        });
         Ok(Node {
-            name,
-            op: match fields.get("op") {
-                Some(op) => document.string(op, "the operator's name")?.into(),
-                None => String::new(),
-            },
-            shape,
+            name: name(i, text),
+            op: text.op.unwrap_or_default().into(),
+            shape: text.shape.clone().unwrap_or_default(),
             kind,
-            output_bytes: document.unsigned(fields.need("output_bytes", what)?, what)?,
-            fixed_bytes: match fields.get("fixed_bytes") {
-                Some(bytes) => document.unsigned(bytes, "the fixed memory in bytes")?,
-                None => self.fixed_bytes,
-            },
-            passing: match fields.get("passing") {
-                Some(list) => self.earlier_list(i, list)?,
-                None => Vec::new(),
-            },
-            implementations: self.implementations(i, kind, fields)?,
-            in_place: match fields.get("in_place") {
-                Some(value) => Some(self.in_place(i, value)?),
-                None => None,
-            },
+            output_bytes: text.output_bytes,
+            fixed_bytes: text.fixed_bytes.unwrap_or(self.fixed_bytes),
+            passing: passing.transpose()?.unwrap_or_default(),
+            implementations: self.implementations(i, kind, text)?,
+            in_place: in_place.transpose()?,
         })
     }
 
-    fn kind(&self, i: usize, fields: &Fields<'_>) -> Result<NodeKind, InstanceError> {
-        let document = self.document;
-        let what = "\"forward\", \"by_product\", \"loss\" or \"backward\"";
-        let word = match fields.get("kind") {
-            Some(kind) => document.string(kind, what)?,
-            None => "forward",
+    fn kind(&self, i: usize, text: &Spanned<NodeText<'_>>) -> Result<NodeKind, Failure> {
+        let kind = text.kind.unwrap_or_default();
+        let parent = text.parent.map(|parent| ("parent", parent.span));
+        let forward = text.forward.map(|forward| ("forward", forward.span));
+        let gradient = text.gradient.map(|gradient| ("gradient", gradient.span));
+        let misplaced = match kind {
+            Kind::ByProduct => forward.or(gradient),
+            Kind::Backward => parent,
+            Kind::Forward | Kind::Loss => parent.or(forward).or(gradient),
         };
-        let belongs = |key: &str, to: &str| match fields.get(key) {
-            Some(value) if word != to => {
-                let problem = format!("`{key}` is a field of {to} nodes only");
-                let remedy = format!("remove it, or set `kind` to {to:?}");
-                Err(document.fail(value, problem, remedy))
-            }
-            _ => Ok(()),
-        };
-        belongs("parent", "by_product")?;
-        belongs("forward", "backward")?;
-        belongs("gradient", "backward")?;
-        match word {
-            "forward" => Ok(NodeKind::Forward),
-            "loss" => Ok(NodeKind::Loss),
-            "by_product" => {
-                let parent = fields.need("parent", "the forward node that makes it")?;
-                let parent = self.earlier(i, parent)?;
-                Ok(NodeKind::ByProduct { parent })
-            }
-            "backward" => Ok(NodeKind::Backward {
-                forward: match fields.get("forward") {
-                    Some(twin) => Some(self.earlier(i, twin)?),
-                    None => None,
-                },
-                gradient: match fields.get("gradient") {
-                    Some(gradient) => self.gradient(gradient)?,
-                    None => Gradient::All,
-                },
-            }),
-            _ => {
-                let kind = fields.need("kind", what)?;
-                Err(document.fail(kind, "the kind of node is unknown", format!("give {what}")))
-            }
+        if let Some((key, span)) = misplaced {
+            let owner = if key == "parent" {
+                "by_product"
+            } else {
+                "backward"
+            };
+            let problem = format!("`{key}` is a field of {owner} nodes only");
+            let remedy = format!("remove it, or set `kind` to {owner:?}");
+            return Err(FaultKind::Value.fail(span, problem, remedy));
         }
-    }
-
-    fn gradient(&self, value: &Value) -> Result<Gradient, InstanceError> {
-        let what = "\"all\", \"parameters\" or \"input\"";
-        match self.document.string(value, what)? {
-            "all" => Ok(Gradient::All),
-            "parameters" => Ok(Gradient::Parameters),
-            "input" => Ok(Gradient::Input),
-            _ => {
-                let problem = "this part of a gradient is unknown";
-                Err(self.document.fail(value, problem, format!("give {what}")))
+        Ok(match kind {
+            Kind::Forward => NodeKind::Forward,
+            Kind::Loss => NodeKind::Loss,
+            Kind::ByProduct => {
+                let what = "the forward node that makes it";
+                let missing = || missing(text.span, "parent", what);
+                let parent = self.earlier(i, text.parent.ok_or_else(missing)?)?;
+                NodeKind::ByProduct { parent }
             }
-        }
+            Kind::Backward => NodeKind::Backward {
+                forward: text.forward.map(|f| self.earlier(i, f)).transpose()?,
+                gradient: text.gradient.map_or(Gradient::All, |gradient| *gradient),
+            },
+        })
     }
 
     fn implementations(
         &self,
         i: usize,
         kind: NodeKind,
-        fields: &Fields<'_>,
-    ) -> Result<Vec<Implementation>, InstanceError> {
-        let document = self.document;
+        text: &Spanned<NodeText<'_>>,
+    ) -> Result<Vec<Implementation>, Failure> {
         // What an implementation needs if it does not say so itself.
-        let needs = match (fields.get("needs"), kind) {
+        let needs = match (&text.needs, kind) {
             (Some(needs), _) => self.earlier_list(i, needs)?,
             (None, NodeKind::ByProduct { parent }) => vec![parent],
             (None, _) => Vec::new(),
         };
-        let Some(value) = fields.get("implementations") else {
-            return Ok(vec![self.implementation(
-                i,
-                String::new(),
-                &needs,
-                fields,
-            )?]);
-        };
-        for key in &IMPLEMENTATION[1..] {
-            if let Some(misplaced) = fields.get(key) {
-                let problem = format!("`{key}` stands beside `implementations`");
-                let remedy = "move it into the implementations";
-                return Err(document
-                    .fail(misplaced, problem, remedy)
-                    .of_kind(FaultKind::Duplicate));
-            }
-        }
-        let list = document.list(value, "a list of implementations")?;
-        if list.is_empty() {
-            let remedy = "give at least one";
-            return Err(document.fail(value, "a node needs an implementation", remedy));
-        }
-        let mut implementations = Vec::with_capacity(list.len());
-        for value in list {
-            let fields = document.fields(value, "an implementation: an object")?;
-            let mut known = vec!["name"];
-            known.extend(IMPLEMENTATION);
-            fields.only(&known)?;
-            let name = match fields.get("name") {
-                Some(name) => document
-                    .string(name, "the implementation's name")?
-                    .to_owned(),
-                None => String::new(),
+        let Some(list) = &text.implementations else {
+            let what = "the cost in `cost_unit`";
+            let missing = || missing(text.span, "cost", what);
+            let alone = ImplementationText {
+                name: None,
+                needs: None,
+                cost: text.cost.ok_or_else(missing)?,
+                workspace_bytes: text.workspace_bytes,
+                recompute_cost: text.recompute_cost,
+                recompute_workspace_bytes: text.recompute_workspace_bytes,
             };
-            implementations.push(self.implementation(i, name, &needs, &fields)?);
+            return Ok(vec![self.implementation(i, &needs, &alone)?]);
+        };
+        let workspace = text.workspace_bytes.map(|v| ("workspace_bytes", v.span));
+        let again = text.recompute_workspace_bytes;
+        let misplaced = text.cost.map(|v| ("cost", v.span)).or(workspace);
+        let misplaced = misplaced.or(text.recompute_cost.map(|v| ("recompute_cost", v.span)));
+        let misplaced = misplaced.or(again.map(|v| ("recompute_workspace_bytes", v.span)));
+        if let Some((key, span)) = misplaced {
+            let problem = format!("`{key}` stands beside `implementations`");
+            let remedy = "move it into the implementations";
+            return Err(FaultKind::Duplicate.fail(span, problem, remedy));
         }
-        Ok(implementations)
+        if list.is_empty() {
+            let problem = "a node needs an implementation";
+            return Err(FaultKind::Value.fail(list.span, problem, "give at least one"));
+        }
+        let read = list.iter().map(|text| self.implementation(i, &needs, text));
+        read.collect()
     }
 
     fn implementation(
         &self,
         i: usize,
-        name: String,
         needs: &[NodeId],
-        fields: &Fields<'_>,
-    ) -> Result<Implementation, InstanceError> {
-        let document = self.document;
-        let cost =
-            document.unsigned(fields.need("cost", "the cost in `cost_unit`")?, "the cost")?;
-        let workspace_bytes = match fields.get("workspace_bytes") {
-            Some(bytes) => document.signed(bytes, "the workspace in bytes")?,
-            None => 0,
-        };
+        text: &ImplementationText<'_>,
+    ) -> Result<Implementation, Failure> {
+        let cost = *text.cost;
+        let workspace_bytes = text.workspace_bytes.map_or(0, |bytes| *bytes);
         Ok(Implementation {
-            name,
-            needs: match fields.get("needs") {
+            name: text.name.unwrap_or_default().into(),
+            needs: match &text.needs {
                 Some(needs) => self.earlier_list(i, needs)?,
                 None => needs.to_vec(),
             },
             cost,
             workspace_bytes,
-            recompute_cost: match fields.get("recompute_cost") {
-                Some(again) => document.unsigned(again, "the cost of a recomputation")?,
-                None => cost,
-            },
-            recompute_workspace_bytes: match fields.get("recompute_workspace_bytes") {
-                Some(bytes) => document.signed(bytes, "the workspace in bytes")?,
-                None => workspace_bytes,
-            },
-        })
-    }
-
-    fn in_place(&self, i: usize, value: &Value) -> Result<InPlace, InstanceError> {
-        let document = self.document;
-        let fields = document.fields(value, "the in-place option: an object with `on`")?;
-        fields.only(&["on", "cost_delta", "workspace_bytes"])?;
-        let signed = |key: &str, what: &str| match fields.get(key) {
-            Some(value) => document.signed(value, what),
-            None => Ok(0),
-        };
-        Ok(InPlace {
-            on: self.earlier(i, fields.need("on", "the input that is overwritten")?)?,
-            cost_delta: signed("cost_delta", "the cost added in place")?,
-            workspace_bytes: signed("workspace_bytes", "the workspace in bytes")?,
+            recompute_cost: text.recompute_cost.map_or(cost, |again| *again),
+            recompute_workspace_bytes: text
+                .recompute_workspace_bytes
+                .map_or(workspace_bytes, |bytes| *bytes),
         })
     }
 }
@@ -457,19 +391,23 @@ mod tests {
     fn the_schema_file_lists_the_fields_that_the_reader_knows() {
         let text = include_str!("../../../schema/remat-instance-1.schema.json");
         let schema: serde_json::Value = serde_json::from_str(text).unwrap();
-        let sorted = |names: &[&'static str]| {
-            let mut names = names.to_vec();
+        // The reader lists them where it meets one that it does not know.
+        let known = |text: &str| {
+            let text = format!("{{\"schema\": \"remat-instance/1\", {text}}}");
+            let error = read_bytes("", text.as_bytes()).unwrap_err();
+            let list = error.fault().remedy.strip_prefix("the fields here are ");
+            let mut names: Vec<_> = list.unwrap().split(", ").map(str::to_owned).collect();
             names.sort();
             names
         };
-        assert_eq!(keys(&schema, "/properties"), sorted(&TOP));
-        assert_eq!(keys(&schema, "/$defs/node/properties"), sorted(&NODE));
-        let mut implementation = IMPLEMENTATION.to_vec();
-        implementation.push("name");
-        assert_eq!(
-            keys(&schema, "/$defs/implementation/properties"),
-            sorted(&implementation)
-        );
+        let implementation = r#""nodes": [{"output_bytes": 1, "implementations": [{"?": 1}]}]"#;
+        for (pointer, text) in [
+            ("/properties", r#""?": 1"#),
+            ("/$defs/node/properties", r#""nodes": [{"?": 1}]"#),
+            ("/$defs/implementation/properties", implementation),
+        ] {
+            assert_eq!(keys(&schema, pointer), known(text));
+        }
         let maximum = schema.pointer("/$defs/size/maximum").unwrap();
         assert_eq!(*maximum, crate::instance::LARGEST_VALUE);
     }

@@ -1,11 +1,13 @@
 //! Writing the native format: one node a line, defaults left out.
 
-use super::{FROM_HOST, TIME_UNITS, TO_HOST};
+use super::{
+    ImplementationText, InPlaceText, InstanceText, Kind, NodeText, Reference, TIME_UNITS, UnitText,
+};
+use crate::document::{Lines, TextOr};
 use crate::formats::INSTANCE_SCHEMA;
 use crate::instance::{
     CostUnit, Gradient, Implementation, Instance, Node, NodeId, NodeKind, PlainPassing,
 };
-use serde::Serialize;
 
 /// Writes an instance in the native format: one node a line, defaults left out.
 ///
@@ -25,160 +27,96 @@ use serde::Serialize;
 /// assert_eq!(again, instance);
 /// ```
 pub fn write_instance(instance: &Instance) -> String {
-    let mut text = format!("{{\n\"schema\":{INSTANCE_SCHEMA:?},\n");
-    text += &format!("\"name\":{},\n", json(&instance.name()));
-    text += &format!(
-        "\"cost_unit\":{},\n",
-        json(&written_unit(instance.cost_unit()))
-    );
-    if let Some(link) = instance.host_link() {
-        text += &format!(
-            "\"host_link\":{{\"{TO_HOST}\":{},\"{FROM_HOST}\":{}}},\n",
-            link.to_host_bytes_per_second, link.from_host_bytes_per_second
-        );
-    }
     let fixed_bytes = instance.nodes()[0].fixed_bytes;
-    if fixed_bytes > 0 {
-        text += &format!("\"fixed_bytes\":{fixed_bytes},\n");
-    }
-    text += "\"nodes\":[\n";
     let mut plain = PlainPassing::new(instance.nodes());
-    for (i, node) in instance.nodes().iter().enumerate() {
-        if i > 0 {
-            text += ",\n";
-        }
-        text += &json(&written_node(node, fixed_bytes, &plain.next_node()));
-    }
-    text + "\n]\n}\n"
+    let nodes = instance.nodes().iter();
+    let nodes = nodes.map(|node| written_node(node, fixed_bytes, &plain.next_node()).into());
+    Lines::new(0, true).write(&InstanceText {
+        schema: INSTANCE_SCHEMA,
+        name: Some(instance.name()),
+        _description: None,
+        cost_unit: Some(written_unit(instance.cost_unit())),
+        host_link: instance.host_link().cloned(),
+        fixed_bytes: (fixed_bytes > 0).then_some(fixed_bytes),
+        nodes: nodes.collect(),
+    })
 }
 
-fn json(value: &impl Serialize) -> String {
-    // Only maps with keys that are not strings, and writers, can fail; there is neither.
-    serde_json::to_string(value).expect("plain structures have a JSON text")
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum WrittenUnit<'a> {
-    Name(&'a str),
-    Full {
-        name: &'a str,
-        nanoseconds: Option<f64>,
-    },
-}
-
-fn written_unit(unit: &CostUnit) -> WrittenUnit<'_> {
+fn written_unit(unit: &CostUnit) -> TextOr<'_, UnitText<'_>> {
     let known = TIME_UNITS.iter().find(|(name, _)| *name == unit.name);
     if known.map(|(_, nanoseconds)| *nanoseconds) == unit.nanoseconds {
-        return WrittenUnit::Name(&unit.name);
+        return TextOr::Text(&unit.name);
     }
-    WrittenUnit::Full {
+    TextOr::Other(UnitText {
         name: &unit.name,
-        nanoseconds: unit.nanoseconds,
-    }
+        nanoseconds: unit.nanoseconds.map(Into::into),
+    })
 }
 
-#[derive(Serialize)]
-struct WrittenNode<'a> {
-    name: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    kind: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    parent: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    forward: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    gradient: Option<&'static str>,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    op: &'a str,
-    #[serde(skip_serializing_if = "<[u64]>::is_empty")]
-    shape: &'a [u64],
-    output_bytes: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    fixed_bytes: Option<u64>,
-    #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    only: Option<WrittenImplementation<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    implementations: Option<Vec<WrittenImplementation<'a>>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    in_place: Option<WrittenInPlace>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    passing: Option<Vec<u32>>,
+fn reference(id: NodeId) -> Reference<'static> {
+    TextOr::Other(id.0.into()).into()
 }
 
-#[derive(Serialize)]
-struct WrittenImplementation<'a> {
-    #[serde(skip_serializing_if = "str::is_empty")]
-    name: &'a str,
-    needs: Vec<u32>,
-    cost: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    workspace_bytes: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    recompute_cost: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    recompute_workspace_bytes: Option<i64>,
+fn references(list: &[NodeId]) -> Vec<Reference<'static>> {
+    list.iter().copied().map(reference).collect()
 }
 
-#[derive(Serialize)]
-struct WrittenInPlace {
-    on: u32,
-    cost_delta: i64,
-    workspace_bytes: i64,
-}
-
-fn ids(list: &[NodeId]) -> Vec<u32> {
-    list.iter().map(|id| id.0).collect()
-}
-
-fn written_implementation(p: &Implementation) -> WrittenImplementation<'_> {
-    let unless = |value: i64, default: i64| (value != default).then_some(value);
-    WrittenImplementation {
-        name: &p.name,
-        needs: ids(&p.needs),
-        cost: p.cost,
+fn written_implementation(p: &Implementation) -> ImplementationText<'_> {
+    let unless = |value: i64, default: i64| (value != default).then_some(value.into());
+    ImplementationText {
+        name: (!p.name.is_empty()).then_some(&p.name),
+        needs: Some(references(&p.needs)),
+        cost: p.cost.into(),
         workspace_bytes: unless(p.workspace_bytes, 0),
-        recompute_cost: (p.recompute_cost != p.cost).then_some(p.recompute_cost),
+        recompute_cost: (p.recompute_cost != p.cost).then_some(p.recompute_cost.into()),
         recompute_workspace_bytes: unless(p.recompute_workspace_bytes, p.workspace_bytes),
     }
 }
 
-fn written_node<'a>(node: &'a Node, fixed_bytes: u64, plain: &[NodeId]) -> WrittenNode<'a> {
-    let (kind, parent, forward, gradient) = match node.kind {
-        NodeKind::Forward => (None, None, None, None),
-        NodeKind::Loss => (Some("loss"), None, None, None),
-        NodeKind::ByProduct { parent } => (Some("by_product"), Some(parent.0), None, None),
-        NodeKind::Backward { forward, gradient } => {
-            let gradient = match gradient {
-                Gradient::All => None,
-                Gradient::Parameters => Some("parameters"),
-                Gradient::Input => Some("input"),
-            };
-            (Some("backward"), None, forward.map(|f| f.0), gradient)
-        }
-    };
-    // A name has no place on the node itself.
-    let alone = node.implementations.len() == 1 && node.implementations[0].name.is_empty();
-    let mut written = node.implementations.iter().map(written_implementation);
-    WrittenNode {
-        name: &node.name,
-        kind,
-        parent,
-        forward,
-        gradient,
-        op: &node.op,
-        shape: &node.shape,
+fn written_node<'a>(node: &'a Node, fixed_bytes: u64, plain: &[NodeId]) -> NodeText<'a> {
+    let mut text = NodeText {
+        name: Some(node.name.as_str().into()),
+        op: (!node.op.is_empty()).then_some(&node.op),
+        shape: (!node.shape.is_empty()).then(|| node.shape.clone()),
         output_bytes: node.output_bytes,
         fixed_bytes: (node.fixed_bytes != fixed_bytes).then_some(node.fixed_bytes),
-        only: if alone { written.next() } else { None },
-        implementations: (!alone).then(|| written.collect()),
-        in_place: node.in_place.as_ref().map(|option| WrittenInPlace {
-            on: option.on.0,
-            cost_delta: option.cost_delta,
-            workspace_bytes: option.workspace_bytes,
+        in_place: node.in_place.as_ref().map(|option| InPlaceText {
+            on: reference(option.on),
+            cost_delta: Some(option.cost_delta),
+            workspace_bytes: Some(option.workspace_bytes),
         }),
-        passing: (node.passing != plain).then(|| ids(&node.passing)),
+        passing: (node.passing != plain).then(|| references(&node.passing)),
+        ..NodeText::default()
+    };
+    match node.kind {
+        NodeKind::Forward => {}
+        NodeKind::Loss => text.kind = Some(Kind::Loss),
+        NodeKind::ByProduct { parent } => {
+            text.kind = Some(Kind::ByProduct);
+            text.parent = Some(reference(parent));
+        }
+        NodeKind::Backward { forward, gradient } => {
+            text.kind = Some(Kind::Backward);
+            text.forward = forward.map(reference);
+            text.gradient = (gradient != Gradient::All).then_some(gradient.into());
+        }
     }
+    let mut written = node.implementations.iter().map(written_implementation);
+    match (written.len(), written.next()) {
+        // A name has no place on the node itself.
+        (1, Some(alone)) if alone.name.is_none() => {
+            text.needs = alone.needs;
+            text.cost = Some(alone.cost);
+            text.workspace_bytes = alone.workspace_bytes;
+            text.recompute_cost = alone.recompute_cost;
+            text.recompute_workspace_bytes = alone.recompute_workspace_bytes;
+        }
+        (_, first) => {
+            let all: Vec<_> = first.into_iter().chain(written).collect();
+            text.implementations = Some(all.into());
+        }
+    }
+    text
 }
 
 #[cfg(test)]

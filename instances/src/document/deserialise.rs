@@ -1,0 +1,487 @@
+//! Deserialising a document's values with `serde`, so that each error knows its place and what
+//! would be right.
+//!
+//! Readers derive `Deserialize`, and the serde name of a field may say more than its name:
+//! `mem|ram: a size in bytes` is a field that is called `mem` or else `ram`, and that errors call a
+//! size in bytes. Structures and newtypes are called by their serde names. A field that is `null` is
+//! missing, and unknown fields are found before wrong values.
+
+use super::error::{Failure, FaultKind};
+use super::json::{Data, Span, Value};
+use crate::instance::LARGEST_VALUE;
+use serde::de::value::{
+    BorrowedStrDeserializer, MapAccessDeserializer, MapDeserializer, SeqDeserializer,
+};
+use serde::de::{Deserializer, Error, Expected, IgnoredAny, IntoDeserializer, Unexpected, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+use std::fmt::Display;
+use std::iter;
+use std::ops::Deref;
+
+/// A value with its place in the document.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename = "$spanned")]
+pub(crate) struct Spanned<T> {
+    pub span: Span,
+    pub value: T,
+}
+
+/// A value of any kind that is read later, at its place.
+pub(crate) type Unread = Spanned<IgnoredAny>;
+
+/// Text, or else a value of type `T`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename = "$text_or")]
+pub(crate) enum TextOr<'d, T> {
+    Text(&'d str),
+    Other(T),
+}
+
+impl<T> Deref for Spanned<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+/// A value to be written has no place yet.
+impl<T> From<T> for Spanned<T> {
+    fn from(value: T) -> Self {
+        let span = Span::default();
+        Spanned { span, value }
+    }
+}
+
+impl<T: Serialize> Serialize for Spanned<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.value.serialize(serializer)
+    }
+}
+
+impl<T: Serialize> Serialize for TextOr<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            TextOr::Text(text) => serializer.serialize_str(text),
+            TextOr::Other(other) => other.serialize(serializer),
+        }
+    }
+}
+
+impl Spanned<u64> {
+    /// The number as a position in a list of `count`, which `what` names.
+    pub(crate) fn index(self, count: usize, what: &str) -> Result<usize, Failure> {
+        let index = usize::try_from(*self).ok().filter(|index| *index < count);
+        index.ok_or_else(|| {
+            let problem = format!("there is no {what} with this number");
+            let remedy = match count {
+                0 => "there is none at all".into(),
+                _ => format!("numbers go from 0 to {}", count - 1),
+            };
+            FaultKind::Reference.fail(self.span, problem, remedy)
+        })
+    }
+}
+
+/// A field that is nothing if it is not as it should be; for `deserialize_with`.
+pub(crate) fn lenient<'d, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'d>,
+    T: Deserialize<'d>,
+{
+    Ok(T::deserialize(deserializer).ok())
+}
+
+impl Error for Failure {
+    fn custom<T: Display>(message: T) -> Self {
+        FaultKind::Value.fail(Span::default(), message.to_string(), "give another value")
+    }
+
+    /// Without a problem: the deserialiser knows the value.
+    fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        FaultKind::Type.fail(Span::default(), "", expected.to_string())
+    }
+
+    fn unknown_field(field: &str, known: &'static [&'static str]) -> Self {
+        let problem = format!("the field {field:?} is unknown");
+        let known: Vec<_> = known.iter().flat_map(|field| names(field)).collect();
+        let remedy = format!("the fields here are {}", known.join(", "));
+        let failure = FaultKind::Unknown.fail(Span::default(), problem, remedy);
+        failure.found(format!("{field:?}"))
+    }
+}
+
+/// The names of a field, by its serde name.
+fn names(field: &'static str) -> impl Iterator<Item = &'static str> {
+    let names = field.split_once(':').map_or(field, |(names, _)| names);
+    names.split('|')
+}
+
+/// Whether a field has a name; the beginning usually tells.
+fn is_called(field: &'static str, name: &str) -> bool {
+    let rest = field.strip_prefix(name);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '|']))
+        || field.contains('|') && names(field).any(|other| other == name)
+}
+
+/// Where a value is looked for: the deserialiser.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'d> {
+    /// The value; where the field is missing, the object that lacks it.
+    value: &'d Value,
+    missing: Option<&'static str>,
+    /// What stands here.
+    what: Option<&'static str>,
+    /// Whether that is said of the list of which this is an entry.
+    entry: bool,
+}
+
+impl<'d> Place<'d> {
+    /// The place of a value that is there.
+    pub(super) fn of(value: &'d Value) -> Self {
+        Place {
+            value,
+            missing: None,
+            what: None,
+            entry: false,
+        }
+    }
+
+    /// The place of a field; `null` counts as missing.
+    fn field(field: &'static str, object: &'d Value, entries: &'d [(String, Value)]) -> Self {
+        let value = names(field).find_map(|name| {
+            let (_, value) = entries.iter().find(|(key, _)| key == name)?;
+            (value.data != Data::Null).then_some(value)
+        });
+        Place {
+            value: value.unwrap_or(object),
+            missing: value.is_none().then_some(field),
+            what: field.split_once(':').map(|(_, what)| what.trim_start()),
+            entry: false,
+        }
+    }
+
+    /// The same place with a name for what stands here, unless there is one.
+    fn named(self, name: &'static str) -> Self {
+        let what = self.what.filter(|_| !self.entry).or(Some(name));
+        let entry = false;
+        Place {
+            what,
+            entry,
+            ..self
+        }
+    }
+
+    fn fail(self, kind: FaultKind, problem: impl Into<String>, remedy: String) -> Failure {
+        kind.fail(self.value.span, problem, remedy)
+    }
+
+    /// What should stand here, in the document's words, or else in serde's.
+    fn what(self, expected: &dyn Expected) -> String {
+        match (self.what, self.entry) {
+            (Some(list), true) => {
+                let list = list.split_once(':').map_or(list, |(list, _)| list);
+                format!("an entry of {list}")
+            }
+            (Some(what), false) => what.into(),
+            (None, _) => match expected.to_string().as_str() {
+                "a sequence" => "a list".into(),
+                "a borrowed string" => "a string".into(),
+                "a boolean" => "`true` or `false`".into(),
+                "u64" | "i64" | "u128" | "f64" => "a number".into(),
+                words => words.replace("an array of length", "a list of"),
+            },
+        }
+    }
+
+    /// The value, which must be there.
+    fn data(self, expected: &dyn Expected) -> Result<&'d Data, Failure> {
+        let Some(field) = self.missing else {
+            return Ok(&self.value.data);
+        };
+        let names: Vec<_> = names(field).collect();
+        let mut remedy = format!("add `{}`: {}", names[0], self.what(expected));
+        if names.len() > 1 {
+            remedy += &format!(" ({} will do)", names.join(", "));
+        }
+        let problem = format!("the field `{}` is missing", names[0]);
+        Err(self.fail(FaultKind::Missing, problem, remedy))
+    }
+
+    fn wrong_type(self, expected: &dyn Expected) -> Failure {
+        let problem = format!("{} stands here", self.value.kind());
+        let remedy = format!("give {}", self.what(expected));
+        self.fail(FaultKind::Type, problem, remedy)
+    }
+
+    /// An integer between `least` and [`LARGEST_VALUE`].
+    fn integer(self, least: i64, expected: &dyn Expected) -> Result<i64, Failure> {
+        let largest = LARGEST_VALUE as i64;
+        let integer = match *self.data(expected)? {
+            Data::Unsigned(u) => i64::try_from(u).unwrap_or(i64::MAX),
+            Data::Negative(i) => i,
+            // 5.0 is an integer in JSON; the conversion is exact in this range, and saturates.
+            Data::Float(f) if f.abs() > LARGEST_VALUE as f64 || f.fract() == 0.0 => f as i64,
+            Data::Float(_) => {
+                let remedy = format!("give {} as an integer", self.what(expected));
+                return Err(self.fail(FaultKind::Value, "the value is not an integer", remedy));
+            }
+            Data::String(_) => {
+                let problem = "a string stands where a number belongs";
+                let how = "as a plain integer, without quotes or unit";
+                let remedy = format!("give {} {how}", self.what(expected));
+                return Err(self.fail(FaultKind::Type, problem, remedy));
+            }
+            _ => return Err(self.wrong_type(expected)),
+        };
+        let (problem, how) = match integer {
+            _ if !(-largest..=largest).contains(&integer) => (
+                "the value is too large",
+                format!(", up to 2^53 - 1 = {largest}: check the unit"),
+            ),
+            _ if integer < least => ("the value is negative", ": an integer from 0".into()),
+            _ => return Ok(integer),
+        };
+        let remedy = format!("give {}{how}", self.what(expected));
+        Err(self.fail(FaultKind::Value, problem, remedy))
+    }
+
+    /// The entries of a list, each called one of it.
+    fn entries(self, list: &'d [Value]) -> impl ExactSizeIterator<Item = Place<'d>> {
+        let entry = Place {
+            entry: true,
+            ..self
+        };
+        list.iter().map(move |value| Place { value, ..entry })
+    }
+}
+
+impl<'d> IntoDeserializer<'d, Failure> for Place<'d> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+impl<'d> Deserializer<'d> for Place<'d> {
+    type Error = Failure;
+
+    fn deserialize_any<V: Visitor<'d>>(self, visitor: V) -> Result<V::Value, Failure> {
+        let read = match self.data(&visitor)? {
+            Data::Null => visitor.visit_unit(),
+            Data::Bool(truth) => visitor.visit_bool(*truth),
+            Data::Unsigned(number) => visitor.visit_u64(*number),
+            Data::Negative(number) => visitor.visit_i64(*number),
+            Data::Float(number) => visitor.visit_f64(*number),
+            Data::String(text) => visitor.visit_borrowed_str(text),
+            Data::Array(list) => visitor.visit_seq(SeqDeserializer::new(self.entries(list))),
+            Data::Object(_) => return Err(self.wrong_type(&visitor)),
+        };
+        read.map_err(|e| match e.fault.problem.as_str() {
+            "" => self.wrong_type(&e.fault.remedy.as_str()),
+            _ => e,
+        })
+    }
+
+    fn deserialize_u64<V: Visitor<'d>>(self, visitor: V) -> Result<V::Value, Failure> {
+        let integer = self.integer(0, &visitor)?;
+        visitor.visit_i64(integer)
+    }
+
+    fn deserialize_i64<V: Visitor<'d>>(self, visitor: V) -> Result<V::Value, Failure> {
+        let integer = self.integer(i64::MIN, &visitor)?;
+        visitor.visit_i64(integer)
+    }
+
+    /// A sum, which may be larger than a value of a single node.
+    fn deserialize_u128<V: Visitor<'d>>(self, visitor: V) -> Result<V::Value, Failure> {
+        match *self.data(&visitor)? {
+            Data::Unsigned(n) if n <= i64::MAX as u64 => visitor.visit_u64(n),
+            _ => {
+                let problem = "not a whole number from 0 to 2^63 - 1";
+                let remedy = format!("give {} as a whole number", self.what(&visitor));
+                Err(self.fail(FaultKind::Value, problem, remedy))
+            }
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'d>>(self, visitor: V) -> Result<V::Value, Failure> {
+        match self.missing {
+            Some(_) => visitor.visit_none(),
+            None => visitor.visit_some(self),
+        }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'d>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Failure> {
+        visitor.visit_newtype_struct(self.named(name))
+    }
+
+    fn deserialize_tuple<V: Visitor<'d>>(self, n: usize, visitor: V) -> Result<V::Value, Failure> {
+        match self.data(&visitor)? {
+            Data::Array(list) if list.len() == n => self.deserialize_any(visitor),
+            _ => Err(self.wrong_type(&visitor)),
+        }
+    }
+
+    /// An object; unknown fields come first, then the known ones, those too that are missing.
+    fn deserialize_struct<V: Visitor<'d>>(
+        self,
+        name: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Failure> {
+        let object = self.value;
+        match name {
+            "$spanned" => return visitor.visit_seq(SeqDeserializer::new([self; 2].into_iter())),
+            "$span" => {
+                let ends = [object.span.start, object.span.end];
+                return visitor.visit_seq(SeqDeserializer::new(ends.into_iter()));
+            }
+            _ => {}
+        }
+        let place = self.named(name);
+        let Data::Object(entries) = place.data(&visitor)? else {
+            return Err(place.wrong_type(&visitor));
+        };
+        let is_known = |key: &str| fields.iter().any(|field| is_called(field, key));
+        let mut unknown = entries.iter().filter(|(key, _)| !is_known(key));
+        let known = fields
+            .iter()
+            .map(|f| (*f, Place::field(f, object, entries)));
+        let strange = unknown
+            .clone()
+            .map(|(key, value)| (key.as_str(), Place::of(value)));
+        let read = visitor.visit_map(MapDeserializer::new(strange.chain(known)));
+        read.map_err(|mut e| {
+            if e.span == Span::default() {
+                e.span = unknown.next().map_or(object.span, |(_, value)| value.span);
+            }
+            e
+        })
+    }
+
+    fn deserialize_enum<V: Visitor<'d>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Failure> {
+        if name == "$text_or" {
+            let is_text = self.missing.is_none() && matches!(self.value.data, Data::String(_));
+            let variant = (variants[usize::from(!is_text)], self);
+            let map = MapDeserializer::new(iter::once(variant));
+            return visitor.visit_enum(MapAccessDeserializer::new(map));
+        }
+        let words: Vec<_> = variants.iter().map(|word| format!("{word:?}")).collect();
+        let words = match words.split_last() {
+            Some((last, before)) => format!("{} or {last}", before.join(", ")),
+            None => String::new(),
+        };
+        let place = Place { what: None, ..self };
+        match place.data(&words.as_str())? {
+            Data::String(word) if variants.contains(&word.as_str()) => {
+                visitor.visit_enum(BorrowedStrDeserializer::new(word))
+            }
+            Data::String(_) => {
+                let problem = format!("the {name} is unknown");
+                Err(self.fail(FaultKind::Value, problem, format!("give {words}")))
+            }
+            _ => Err(place.wrong_type(&words.as_str())),
+        }
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'d>>(self, visitor: V) -> Result<V::Value, Failure> {
+        self.data(&visitor)?;
+        visitor.visit_unit()
+    }
+
+    serde::forward_to_deserialize_any! { <V: Visitor<'d>>
+        bool i8 i16 i32 i128 u8 u16 u32 f32 f64 char str string bytes byte_buf unit unit_struct
+        seq tuple_struct map identifier
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Document;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields, rename = "a test: an object")]
+    struct Test<'d> {
+        #[serde(rename = "mem|ram: a size in bytes")]
+        size: Spanned<u64>,
+        #[serde(borrow, rename = "names: a list of names or numbers")]
+        names: Option<Vec<TextOr<'d, i64>>>,
+        unit: Option<Unit>,
+        pair: Option<[bool; 2]>,
+        #[serde(deserialize_with = "lenient")]
+        label: Option<&'d str>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename = "unit", rename_all = "lowercase")]
+    enum Unit {
+        Kib,
+        Mib,
+    }
+
+    #[test]
+    fn fields_have_alternatives_places_and_defaults() {
+        let text = r#"{"ram": 5.0, "mem": null, "names": ["a", -1], "unit": "mib", "label": 7}"#;
+        let document = Document::parse("test", text.as_bytes()).unwrap();
+        let test: Test<'_> = document.read().unwrap();
+        assert_eq!((*test.size, test.size.span.start), (5, 8));
+        assert_eq!(test.names.unwrap(), [TextOr::Text("a"), TextOr::Other(-1)]);
+        assert!(matches!(test.unit, Some(Unit::Mib)) && test.pair.is_none());
+        assert_eq!(test.label, None);
+    }
+
+    #[test]
+    fn errors_say_where_what_was_found_and_what_would_be_right() {
+        for (text, wanted) in [
+            (
+                "7",
+                "test:1:1: an integer stands here, found 7; give a test: an object",
+            ),
+            (
+                "{\"unit\": \"kib\"}",
+                "test:1:1: the field `mem` is missing, found the fields unit; \
+                 add `mem`: a size in bytes (mem, ram will do)",
+            ),
+            (
+                "{\"mem\": -1, \"max\": 1}",
+                "test:1:20: max: the field \"max\" is unknown, found \"max\"; \
+                 the fields here are mem, ram, names, unit, pair, label",
+            ),
+            (
+                "{\"ram\": -1}",
+                "test:1:9: ram: the value is negative, found -1; \
+                 give a size in bytes: an integer from 0",
+            ),
+            (
+                "{\"ram\": 1, \"names\": [\"a\", {}]}",
+                "test:1:27: names[1]: an object stands here, found an object of 0 fields; \
+                 give an entry of a list of names or numbers",
+            ),
+            (
+                "{\"ram\": 1, \"unit\": \"gib\"}",
+                "test:1:20: unit: the unit is unknown, found \"gib\"; give \"kib\" or \"mib\"",
+            ),
+            (
+                "{\"ram\": 1, \"pair\": [true]}",
+                "test:1:20: pair: a list stands here, found a list of 1; \
+                 give a list of 2",
+            ),
+        ] {
+            let document = Document::parse("test", text.as_bytes()).unwrap();
+            let failure = document.read::<Test<'_>>().unwrap_err();
+            assert_eq!(document.error(failure).to_string(), wanted, "{text}");
+        }
+    }
+}
