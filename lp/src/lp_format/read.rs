@@ -43,12 +43,21 @@ pub fn parse(text: &str, file: &str) -> Result<Model, LpFormatError> {
         cols: HashMap::new(),
         rows: HashMap::new(),
         costs: Vec::new(),
+        binaries: Vec::new(),
         scratch: HashMap::new(),
     };
     reader.file()?;
     let LpReader {
-        mut builder, costs, ..
+        mut builder,
+        costs,
+        binaries,
+        ..
     } = reader;
+    // Narrower bounds that were stated stay, before the section or behind it.
+    for col in binaries {
+        let stated = builder.col_bounds(col);
+        builder.set_col_bounds(col, stated.lower.max(0.0)..=stated.upper.min(1.0));
+    }
     for (j, &c) in costs.iter().enumerate() {
         builder.set_cost(ColId(j as u32), c);
     }
@@ -86,6 +95,8 @@ struct LpReader<'a> {
     /// Line of each row label, to tell where the first of two equal ones stands.
     rows: HashMap<&'a str, usize>,
     costs: Vec<f64>,
+    /// Columns of a Binary section.
+    binaries: Vec<ColId>,
     /// Position of a column in the expression being read.
     scratch: HashMap<ColId, usize>,
 }
@@ -557,7 +568,7 @@ impl<'a> LpReader<'a> {
             let col = self.col(t.text);
             self.builder.set_integer(col, true);
             if binary {
-                self.builder.set_col_bounds(col, 0.0..=1.0);
+                self.binaries.push(col);
             }
         }
         Ok(())

@@ -56,6 +56,20 @@ fn every_section_is_understood() {
 }
 
 #[test]
+fn binaries_keep_narrower_bounds_wherever_they_are_stated() {
+    let bounds = "bounds\n a = 0\n 1 <= b <= 1\n c <= 7\n -2 <= d <= 0.5\n";
+    let binary = "binary\n a b c d e\n";
+    for sections in [[bounds, binary], [binary, bounds]] {
+        let text = format!("min\n a + b + c + d + e\nst\n{}end\n", sections.concat());
+        let m = parse(&text, "t").unwrap();
+        assert_eq!(m.col_lower(), [0.0, 1.0, 0.0, 0.0, 0.0]);
+        assert_eq!(m.col_upper(), [0.0, 1.0, 1.0, 0.5, 1.0]);
+        let again = parse(&crate::lp_format::to_string(&m), "t").unwrap();
+        assert_eq!(again, m);
+    }
+}
+
+#[test]
 fn mistakes_are_named_with_line_and_word() {
     let rows = |r: &str| format!("min\n x\nst\n{r}\nend\n");
     let cases: [(String, usize, &str, &str); 14] = [

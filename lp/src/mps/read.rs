@@ -66,6 +66,13 @@ enum RowRef {
     Row(usize),
 }
 
+/// Which bounds of a column were stated.
+#[derive(Clone, Copy, Default)]
+struct StatedBounds {
+    any: bool,
+    lower: bool,
+}
+
 #[derive(Default)]
 struct MpsReader {
     builder: ModelBuilder,
@@ -76,8 +83,10 @@ struct MpsReader {
     rhs: Vec<f64>,
     range: Vec<Option<f64>>,
     cols: HashMap<String, ColId>,
-    /// Whether any bound was stated, per column.
-    bounded: Vec<bool>,
+    /// Which bounds were stated, per column.
+    stated: Vec<StatedBounds>,
+    /// The set that each of RHS, RANGES and BOUNDS begins with: the one that counts.
+    first_sets: HashMap<&'static str, String>,
     current: Option<(String, ColId)>,
     in_integers: bool,
     costs: Vec<f64>,
@@ -115,6 +124,12 @@ impl MpsReader {
                 split_fixed(line, section, &mut fields);
             } else {
                 fields.extend(line.split_whitespace());
+            }
+            if matches!(
+                section,
+                MpsSection::Columns | MpsSection::Rhs | MpsSection::Ranges | MpsSection::Bounds
+            ) {
+                self.drop_remark(&mut fields);
             }
             match section {
                 MpsSection::Start => Err("data before the first section".to_string()),
@@ -243,7 +258,7 @@ impl MpsReader {
                 let id = self.builder.add_col(0.0, 0.0..);
                 self.builder.set_col_name(id, name);
                 self.builder.set_integer(id, self.in_integers);
-                self.bounded.push(false);
+                self.stated.push(StatedBounds::default());
                 self.costs.push(0.0);
                 if self.cols.insert(name.to_string(), id).is_some() {
                     return Err(format!("the entries of column {name} are not together"));
@@ -263,6 +278,28 @@ impl MpsReader {
         Ok(())
     }
 
+    /// Drops a remark: a word that begins with `$`, behind the first one, and is no name.
+    fn drop_remark(&self, fields: &mut Vec<&str>) {
+        let is_remark = |word: &&str| {
+            let named = self.rows.contains_key(*word) || self.cols.contains_key(*word);
+            word.starts_with('$') && !named
+        };
+        if let Some(at) = fields.iter().skip(1).position(is_remark) {
+            fields.truncate(at + 1);
+        }
+    }
+
+    /// Whether a line belongs to the first set of its section. Others are alternatives, which do not count.
+    fn is_of_first_set(&mut self, section: &'static str, set: &str) -> bool {
+        let first = self.first_sets.entry(section);
+        let first = first.or_insert_with(|| set.to_owned());
+        let counts = first == set;
+        if !counts {
+            tracing::warn!(section, set, first = first.as_str(), "set left out");
+        }
+        counts
+    }
+
     fn row_ref(&self, name: &str) -> Result<RowRef, String> {
         self.rows
             .get(name)
@@ -270,17 +307,23 @@ impl MpsReader {
             .ok_or_else(|| format!("row {name} was not declared in ROWS"))
     }
 
-    /// The (name, value) pairs of an RHS or RANGES line, whose set name may be missing.
-    fn pairs<'a>(fields: &'a [&'a str]) -> Result<&'a [&'a str], String> {
-        match fields.len() {
-            2 | 4 => Ok(fields),
-            3 | 5 => Ok(&fields[1..]),
-            _ => Err("expected a set name and one or two pairs of row and value".into()),
-        }
+    /// The (name, value) pairs of an RHS or RANGES line, whose set name may be missing; none of a set that does not count.
+    fn pairs<'a>(
+        &mut self,
+        section: &'static str,
+        fields: &'a [&'a str],
+    ) -> Result<&'a [&'a str], String> {
+        let (set, pairs) = match fields.len() {
+            2 | 4 => ("", fields),
+            3 | 5 => (fields[0], &fields[1..]),
+            _ => return Err("expected a set name and one or two pairs of row and value".into()),
+        };
+        let counts = self.is_of_first_set(section, set);
+        Ok(if counts { pairs } else { &[] })
     }
 
     fn rhs(&mut self, fields: &[&str]) -> Result<(), String> {
-        for pair in Self::pairs(fields)?.chunks_exact(2) {
+        for pair in self.pairs("RHS", fields)?.chunks_exact(2) {
             let value = number(pair[1])?;
             match self.row_ref(pair[0])? {
                 RowRef::Objective => self.offset = -value,
@@ -292,7 +335,7 @@ impl MpsReader {
     }
 
     fn ranges(&mut self, fields: &[&str]) -> Result<(), String> {
-        for pair in Self::pairs(fields)?.chunks_exact(2) {
+        for pair in self.pairs("RANGES", fields)?.chunks_exact(2) {
             let value = number(pair[1])?;
             if let RowRef::Row(i) = self.row_ref(pair[0])? {
                 self.range[i] = Some(value);
@@ -304,33 +347,39 @@ impl MpsReader {
     fn bound(&mut self, fields: &[&str]) -> Result<(), String> {
         let kind = fields[0].to_ascii_uppercase();
         let needs_value = !matches!(kind.as_str(), "FR" | "MI" | "PL" | "BV");
-        let (name, value) = match (needs_value, fields.len()) {
-            (true, 4) => (fields[2], Some(number(fields[3])?)),
-            (true, 3) => (fields[1], Some(number(fields[2])?)),
-            (false, 3 | 4) if self.cols.contains_key(fields[2]) => (fields[2], None),
-            (false, 2 | 3) => (fields[1], None),
+        let is_column = |k: usize| fields.get(k).is_some_and(|f| self.cols.contains_key(*f));
+        let (set, name, value) = match (needs_value, fields.len()) {
+            (true, 4) => (fields[1], fields[2], Some(number(fields[3])?)),
+            (true, 3) => ("", fields[1], Some(number(fields[2])?)),
+            // A number that is not needed may follow.
+            (false, 2) => ("", fields[1], None),
+            (false, 3) if is_column(1) && !is_column(2) => ("", fields[1], None),
+            (false, 3 | 4) => (fields[1], fields[2], None),
             _ => {
+                let value = if needs_value { ", value" } else { "" };
                 return Err(format!(
-                    "a bound of type {kind} is: type, set name, column{}",
-                    ", value"
+                    "a bound of type {kind} is: type, set name, column{value}"
                 ));
             }
         };
+        if !self.is_of_first_set("BOUNDS", set) {
+            return Ok(());
+        }
         let col = *self
             .cols
             .get(name)
             .ok_or_else(|| format!("column {name} was not declared in COLUMNS"))?;
         let mut b = self.builder.col_bounds(col);
         let v = value.unwrap_or(0.0);
-        let first = !self.bounded[col.index()];
-        if first && self.builder.is_integer(col) && kind == "LI" {
+        let stated = self.stated[col.index()];
+        if !stated.any && self.builder.is_integer(col) && kind == "LI" {
             b.upper = f64::INFINITY;
         }
         match kind.as_str() {
             "UP" | "UI" => {
                 b.upper = v;
-                // An upper bound below zero with no lower bound given: by tradition, no lower bound.
-                if v < 0.0 && b.lower == 0.0 {
+                // An upper bound below zero with no lower bound stated: by tradition, no lower bound.
+                if v < 0.0 && !stated.lower {
                     b.lower = f64::NEG_INFINITY;
                 }
             }
@@ -354,7 +403,10 @@ impl MpsReader {
         if matches!(kind.as_str(), "BV" | "LI" | "UI") {
             self.builder.set_integer(col, true);
         }
-        self.bounded[col.index()] = true;
+        self.stated[col.index()] = StatedBounds {
+            any: true,
+            lower: stated.lower || !matches!(kind.as_str(), "UP" | "UI" | "PL"),
+        };
         self.builder.set_col_bounds(col, clip_infinite(b));
         Ok(())
     }
@@ -379,9 +431,9 @@ impl MpsReader {
             self.builder
                 .set_row_bounds(RowId(i as u32), clip_infinite(b));
         }
-        for (j, &bounded) in self.bounded.iter().enumerate() {
+        for (j, stated) in self.stated.iter().enumerate() {
             let col = ColId(j as u32);
-            if !bounded && self.builder.is_integer(col) {
+            if !stated.any && self.builder.is_integer(col) {
                 self.builder.set_col_bounds(col, 0.0..=1.0);
             }
         }
@@ -440,107 +492,4 @@ fn split_fixed<'a>(line: &'a str, section: MpsSection, fields: &mut Vec<&'a str>
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranges_bounds_offset_and_markers() {
-        let text = "\
-NAME          demo
-OBJSENSE
-    MAX
-ROWS
- N  obj
- N  spare
- L  l
- G  g
- E  ep
- E  en
-COLUMNS
-    a         obj                1.0   l                  1.0
-    a         spare              9.0   g                  2.0
-    M1        'MARKER'                 'INTORG'
-    b         l                  1.0   ep                 1.0
-    c         en                 1.0
-    M2        'MARKER'                 'INTEND'
-    d         en                 1.0
-    e         en                 1.0
-RHS
-    RHS       obj               -7.5   l                  4.0
-    RHS       g                  1.0   ep                 2.0
-    RHS       en                 3.0
-RANGES
-    RNG       l                  2.5   g                  5.0
-    RNG       ep                 1.0   en                -1.0
-BOUNDS
- UP BND       a               -3.0
- LI BND       b                2
- FR BND       d
- MI BND       e
- UP BND       e                8
-ENDATA
-";
-        for format in [MpsFormat::Auto, MpsFormat::Fixed, MpsFormat::Free] {
-            let m = parse(text, format).unwrap();
-            assert_eq!(m.sense(), Sense::Maximise);
-            assert_eq!(m.offset(), 7.5);
-            assert_eq!(m.row_lower(), [1.5, 1.0, 2.0, 2.0]);
-            assert_eq!(m.row_upper(), [4.0, 6.0, 3.0, 3.0]);
-            assert_eq!(
-                m.col_lower(),
-                [
-                    f64::NEG_INFINITY,
-                    2.0,
-                    0.0,
-                    f64::NEG_INFINITY,
-                    f64::NEG_INFINITY
-                ]
-            );
-            assert_eq!(
-                m.col_upper(),
-                [-3.0, f64::INFINITY, 1.0, f64::INFINITY, 8.0]
-            );
-            let ints: Vec<bool> = (0..5).map(|j| m.is_integer(ColId(j))).collect();
-            assert_eq!(ints, [false, true, true, false, false]);
-            let again = parse(&crate::mps::to_string(&m), MpsFormat::Free).unwrap();
-            assert_eq!(again, m);
-        }
-    }
-
-    #[test]
-    fn names_with_spaces_need_fixed_format() {
-        let text = "\
-NAME          demo
-ROWS
- N  the cost
- G  row one
-COLUMNS
-    col one   the cost           1.0   row one            1.0
-RHS
-              row one          4.0
-ENDATA
-";
-        let m = parse(text, MpsFormat::Auto).unwrap();
-        assert_eq!(m.row_name(RowId(0)), "row one");
-        assert_eq!(m.row_lower(), [4.0]);
-        assert!(parse(text, MpsFormat::Free).is_err());
-    }
-
-    #[test]
-    fn semicontinuous_and_garbage_are_refused_with_the_line() {
-        let base = "NAME\nROWS\n N c\n L r\nCOLUMNS\n x c 1 r 1\nRHS\nBOUNDS\n SC b x 3\nENDATA\n";
-        let e = parse(base, MpsFormat::Free).unwrap_err().to_string();
-        assert!(e.contains("line 9") && e.contains("semi-continuous"), "{e}");
-        let e = parse("ROWS\n N c\nCOLUMNS\n x r 1\nENDATA\n", MpsFormat::Free)
-            .unwrap_err()
-            .to_string();
-        assert!(e.contains("line 4") && e.contains("not declared"), "{e}");
-        assert!(
-            parse("ROWS\n N c\n", MpsFormat::Free)
-                .unwrap_err()
-                .to_string()
-                .contains("ENDATA")
-        );
-        assert!(parse("QUADOBJ\n", MpsFormat::Free).is_err());
-    }
-}
+mod tests;
