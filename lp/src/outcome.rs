@@ -1,8 +1,8 @@
-//! How a solve can end. Each ending carries what is needed to check it without trusting the solver.
+//! Outcomes of a solve. Each ending carries what is needed to check it without trusting the solver.
 
 use crate::ids::{ColId, RowId};
 
-/// Where a variable (column, or row activity) stands with respect to a basis.
+/// Status of a variable (column, or row activity) with respect to a basis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum VarStatus {
     /// Its value is determined by the others.
@@ -48,7 +48,8 @@ impl Basis {
         }
     }
 
-    /// How many columns and rows are basic; a complete basis has as many as the model has rows.
+    /// Number of columns and rows that are basic; a complete basis has as many as the model has
+    /// rows.
     pub fn num_basic(&self) -> usize {
         self.cols
             .iter()
@@ -93,7 +94,7 @@ pub struct Ray {
     pub direction: Vec<f64>,
 }
 
-/// Which limit ended a solve.
+/// Limit that ended a solve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitKind {
     /// [`Limits::iterations`](crate::Limits::iterations).
@@ -106,7 +107,7 @@ pub enum LimitKind {
     Numerical,
 }
 
-/// How a solve ended.
+/// Outcome of a solve.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LpOutcome {
     /// Optimal within tolerances.

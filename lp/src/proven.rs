@@ -18,7 +18,8 @@ use crate::settings::{Algorithm, Limits, Settings};
 use crate::solver::Solver;
 use std::sync::Arc;
 
-/// How far into the interior, relative to the terms of a reduced cost; the first that works costs least.
+/// Distances into the interior, relative to the terms of a reduced cost; the first that works costs
+/// least.
 const SHIFTS: [f64; 3] = [1e-11, 1e-9, 1e-7];
 /// A bound this near the optimum, relative, ends the search for a better one.
 const ENOUGH_SHARE: f64 = 1e-8;

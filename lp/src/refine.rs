@@ -24,7 +24,8 @@ const GOAL: f64 = 1e-10;
 const LARGEST: f64 = (1u64 << 14) as f64;
 const ROUNDS: usize = 8;
 
-/// How far a basic solution is from satisfying its own basis: largest values over rows and columns, unscaled.
+/// Distance of a basic solution from satisfying its own basis: largest values over rows and
+/// columns, unscaled.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Residuals {
     /// Violation of a bound or side, or distance of something nonbasic from the bound it rests at.
@@ -157,7 +158,7 @@ impl<'a> Correction<'a> {
         Some(Correction { model, solver })
     }
 
-    /// What is left is magnified, solved and taken back. `None` where it has no answer.
+    /// Magnifies what is left, solves it and takes the answer back. `None` where it has no answer.
     fn round(&mut self, s: &Solution, found: Residuals) -> Option<Solution> {
         let model = self.model;
         let (m, n) = (model.num_rows(), model.num_cols());

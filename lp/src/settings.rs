@@ -1,9 +1,9 @@
-//! What a user may set: tolerances, strategy, limits.
+//! User settings: tolerances, strategy, limits.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Which simplex method leads.
+/// Simplex method that leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Algorithm {
     /// Primal if the basis is primal but not dual feasible (columns arrived), dual otherwise.
@@ -41,7 +41,7 @@ pub struct Settings {
     pub primal_tolerance: f64,
     /// Largest wrong-signed reduced cost, in the model's units, that counts as none.
     pub dual_tolerance: f64,
-    /// Which simplex method leads.
+    /// Simplex method that leads.
     pub algorithm: Algorithm,
     /// Geometric scaling of rows and columns by powers of two.
     pub scaling: bool,

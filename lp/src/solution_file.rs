@@ -23,7 +23,7 @@ use std::path::Path;
 pub struct SolutionFile {
     /// The model's name, possibly empty.
     pub model: String,
-    /// How the solve ended (`optimal`, `infeasible`, `feasible`, ...), possibly empty.
+    /// Status at the end of the solve (`optimal`, `infeasible`, `feasible`, ...), possibly empty.
     pub status: String,
     /// The objective value, if there is one.
     pub objective: Option<f64>,
@@ -31,7 +31,7 @@ pub struct SolutionFile {
     pub values: Vec<(String, f64)>,
 }
 
-/// Why a solution file could not be read, written or matched with a model.
+/// Reason why a solution file could not be read, written or matched with a model.
 #[derive(Debug, thiserror::Error)]
 pub enum SolutionFileError {
     /// The file could not be opened, read, unpacked or written.
@@ -39,7 +39,7 @@ pub enum SolutionFileError {
     Io {
         /// The file.
         file: String,
-        /// What the system said.
+        /// Error reported by the system.
         source: std::io::Error,
     },
     /// A line makes no sense.
@@ -51,7 +51,7 @@ pub enum SolutionFileError {
         line: usize,
         /// The word at fault.
         token: String,
-        /// What is wrong, and what would be right.
+        /// Description of the mistake, and of what would be right.
         message: String,
     },
     /// The file names a column that the model does not have.

@@ -2,7 +2,8 @@
 
 /// Values smaller than this are rounding noise of a solve and set to zero.
 pub(crate) const TINY: f64 = 1e-14;
-/// What a cancelled entry is set to while its index stays in the list: not zero, so that it is not listed twice.
+/// Value of a cancelled entry while its index stays in the list: not zero, so that it is not listed
+/// twice.
 pub(crate) const GHOST: f64 = 1e-100;
 
 /// Values that a pass looks at together: where most are zero, so are most of their neighbours.

@@ -6,7 +6,7 @@
 use super::graph::Graph;
 use super::rows::Prices;
 
-/// What a better schedule may do.
+/// Permissions of a better schedule: recomputations and stays that are not ruled out.
 #[derive(Clone)]
 pub struct Permits {
     len: usize,
@@ -50,8 +50,8 @@ impl Permits {
     }
 }
 
-/// What a tensor can do in the stages from its own to the last in which it is of use, and what that costs. Stages are counted
-/// from its own.
+/// Possible lives of a tensor in the stages from its own to the last in which it is of use, and
+/// their costs. Stages are counted from its own.
 pub struct Lives {
     node: usize,
     /// Cost of a beginning; `None` where there may be none.

@@ -26,7 +26,7 @@ pub const HEADER: &str = "remat-proof/1";
 
 use cover::Cover;
 
-/// What a proof claims.
+/// Claim of a proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
     /// Every schedule costs at least so much.
@@ -40,13 +40,13 @@ pub enum Claim {
 /// A quantity of a schedule that is an integer: a count over some nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quantity {
-    /// What is counted of them.
+    /// Count taken of each of them.
     pub what: Counted,
     /// The nodes.
     pub nodes: Vec<u32>,
 }
 
-/// What is counted of a node.
+/// Count taken of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counted {
     /// Its recomputations in stages from the first to the last.
@@ -58,7 +58,7 @@ pub enum Counted {
 /// A quantity is at least, or at most, so much.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Branch {
-    /// What is bounded.
+    /// The quantity that is bounded.
     pub quantity: Quantity,
     /// Bounded below rather than above.
     pub at_least: bool,
@@ -108,7 +108,7 @@ pub enum Row {
         /// Its input.
         input: u32,
     },
-    /// What is in memory at `node`'s turn in `stage` fits.
+    /// The contents of memory at `node`'s turn in `stage` fit.
     Memory {
         /// The stage.
         stage: u32,
@@ -117,11 +117,12 @@ pub enum Row {
         /// The size by which sizes and capacity are rounded; 0 for sizes as they are.
         unit: u64,
     },
-    /// What is there at an event weighs at most so much.
+    /// The weight of what is there at an event is at most so much.
     Cover(Cover),
     /// Something of the path is held or its first node recomputed.
     Path(Path),
-    /// What stays throughout the window, and what the recomputation of the path's first node needs, fit.
+    /// The tensors that stay throughout the window, and what the recomputation of the path's first
+    /// node needs, fit.
     PathMemory {
         /// Window and path.
         path: Path,
@@ -136,7 +137,7 @@ pub enum Row {
     Branch(Branch),
 }
 
-/// Where a node of the tree hangs.
+/// Place of a node in the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// At the top.
@@ -150,7 +151,7 @@ pub enum Place {
 /// A node of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Where it hangs.
+    /// Its place in the tree.
     pub place: Place,
     /// Multipliers are multiples of 2^-bits.
     pub bits: u32,
@@ -165,7 +166,7 @@ pub struct Proof {
     pub instance: String,
     /// The budget in bytes.
     pub budget_bytes: u64,
-    /// What it claims.
+    /// Its claim.
     pub claim: Claim,
     /// Rows.
     pub rows: Vec<Row>,

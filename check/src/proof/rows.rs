@@ -117,7 +117,7 @@ struct RoundedSizes {
     before: Vec<i128>,
 }
 
-/// What multipliers are worth: to the stays, crossings and starts of every tensor, and in all.
+/// Worth of multipliers: to the stays, crossings and starts of every tensor, and in all.
 pub struct Prices {
     gauges: Vec<RoundedSizes>,
     /// Paid to who is there at an event; in the end, at all events up to it.
@@ -298,7 +298,7 @@ impl Prices {
         &mut self.gauges[at]
     }
 
-    /// What a tensor that is there at all events before one pays.
+    /// Charge for a tensor that is there at all events before one.
     pub fn charged(&self, tensor: usize, event: usize) -> i128 {
         let pay = |g: &RoundedSizes| g.before[event] * g.sizes[tensor];
         let memory: i128 = self.gauges.iter().map(pay).sum();

@@ -9,7 +9,7 @@ use remat_instances::Instance;
 /// Exclusions are followed up until nothing changes, or so often.
 const PASSES: usize = 6;
 
-/// What was checked.
+/// Counts of what was checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Rows with a multiplier at some node.
@@ -74,7 +74,7 @@ struct Checker<'a> {
     graph: Graph,
     /// Cost of computing everything once.
     base: i128,
-    /// What every leaf must reach.
+    /// Cost that every leaf must reach.
     target: u64,
     used: Vec<bool>,
     leaves: usize,

@@ -39,7 +39,7 @@ pub struct Constraint {
     pub form: Rc<Form>,
 }
 
-/// Why a derived constraint is said to hold.
+/// Reason why a derived constraint is said to hold.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reason {
     /// It is assumed.
@@ -54,7 +54,7 @@ pub enum Reason {
     Solution,
 }
 
-/// What a certificate claims.
+/// Claim of a certificate.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Claim {
     /// There is no solution.
@@ -76,7 +76,7 @@ pub struct Certificate {
     pub objective: Rc<Form>,
     /// Constraints of the problem.
     pub constraints: Vec<Constraint>,
-    /// What is to be proven.
+    /// The claim to be proven.
     pub claim: Claim,
     /// Solutions.
     pub solutions: Vec<Form>,

@@ -8,7 +8,7 @@
 use crate::model::Model;
 use crate::sum2::Sum2;
 
-/// How often rows are asked for implied bounds that may in turn imply others.
+/// Most sweeps over the rows for implied bounds, which may in turn imply others.
 const IMPLIED_ROUNDS: usize = 8;
 
 /// A bound on the optimum that holds whatever `y` is: a lower bound when minimising, an upper bound when maximising.
@@ -55,7 +55,8 @@ pub(super) fn priced(model: &Model, y: &[f64]) -> Vec<f64> {
     usable.collect()
 }
 
-/// Where a multiplier or reduced cost has a wrong sign and no bound to hold it: nothing is proven.
+/// Rows and columns whose multiplier or reduced cost has a wrong sign and no bound to hold it:
+/// nothing is proven.
 #[derive(Debug)]
 pub(super) struct OpenSides {
     pub rows: Vec<usize>,
@@ -154,7 +155,7 @@ fn implied_bounds(
     (lower, upper)
 }
 
-/// What row `i` implies for columns that lack a bound in the model.
+/// Derives the bounds that row `i` implies for columns that lack a bound in the model.
 fn imply_from_row(model: &Model, i: usize, lower: &mut [f64], upper: &mut [f64]) -> bool {
     let (row_lower, row_upper) = (model.row_lower[i], model.row_upper[i]);
     let mut changed = false;

@@ -14,7 +14,7 @@ use crate::sum2::Sum2;
 pub use bound::safe_bound;
 pub use exact::exact_bound;
 
-/// What a check measured.
+/// Measurements of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Report {
     /// Largest violation of a row or column bound.
@@ -25,13 +25,13 @@ pub struct Report {
     pub gap: f64,
 }
 
-/// Why an outcome is not accepted.
+/// Reason why an outcome is not accepted.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CertificateError {
     /// A vector does not fit the model.
     #[error("{what} has {found} entries, the model needs {expected}")]
     Length {
-        /// Which vector.
+        /// Name of the vector.
         what: &'static str,
         /// Its length.
         found: usize,
@@ -43,7 +43,7 @@ pub enum CertificateError {
     PrimalViolation {
         /// "row" or "column".
         what: &'static str,
-        /// Which one.
+        /// Its index.
         index: usize,
         /// By how much.
         violation: f64,
@@ -53,7 +53,7 @@ pub enum CertificateError {
     DualViolation {
         /// "row" or "column".
         what: &'static str,
-        /// Which one.
+        /// Its index.
         index: usize,
         /// By how much.
         violation: f64,
@@ -83,15 +83,15 @@ pub enum CertificateError {
     /// The direction does not improve the objective, or leaves the feasible set.
     #[error("not a ray: {reason}")]
     NoRay {
-        /// What is wrong.
+        /// Description of the fault.
         reason: String,
     },
     /// The bound claimed is not supported by the multipliers.
     #[error("the bound {claimed} is not supported: the multipliers prove {proven}")]
     Bound {
-        /// What was claimed.
+        /// The bound claimed.
         claimed: f64,
-        /// What is proven.
+        /// The bound proven.
         proven: f64,
     },
 }

@@ -59,7 +59,7 @@ impl DualScratch {
 /// Steps after which a run from an advanced basis counts as long.
 const SHORT_RUN_LIMIT: u64 = 50;
 
-/// Which program the method is working on.
+/// Program that the method is working on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DualPhase {
     /// The boxed subproblem.
@@ -90,7 +90,7 @@ pub(crate) struct Dual<'a> {
     stalled: u64,
 }
 
-/// What one iteration came to.
+/// Result of one iteration.
 enum IterationEnd {
     Pivoted,
     Rebuild(DualRebuild),

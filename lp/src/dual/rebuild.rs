@@ -5,7 +5,7 @@ use crate::outcome::{LimitKind, VarStatus};
 use crate::settings::Algorithm;
 use crate::simplex::SimplexEnd;
 
-/// Why values are computed afresh.
+/// Reason why values are computed afresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DualRebuild {
     /// A phase begins.

@@ -5,7 +5,8 @@ use super::lu::PIVOT_TINY;
 
 /// Entries smaller than this after elimination are cancellation noise.
 const DROP: f64 = 1e-14;
-/// How many columns and rows the Markowitz search looks at once it has a candidate (Suhl & Suhl 1990 use 4).
+/// Number of columns and rows after which the Markowitz search stops once it has a candidate (Suhl
+/// & Suhl 1990 use 4).
 const SEARCH_LIMIT: usize = 4;
 
 /// The active submatrix: columns with values, rows with indices only, both in lists by count.

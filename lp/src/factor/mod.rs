@@ -29,7 +29,7 @@ pub(crate) use update::UpdateCheck;
 /// "No such index".
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Where a list of [`Ragged`] lies. One cache line holds everything a pass asks for.
+/// Place of a list of [`Ragged`]. One cache line holds everything a pass asks for.
 #[derive(Clone, Copy, Debug, Default)]
 struct ListPlace {
     begin: u32,
@@ -152,7 +152,7 @@ pub(crate) struct Factor {
     // Positions in elimination order; an updated pivot leaves NONE behind and moves to the end.
     order: Vec<u32>,
     place: Vec<u32>,
-    /// How many positions at the beginning had the logical of their row at the build.
+    /// Number of positions at the beginning that had the logical of their row at the build.
     slacks: usize,
     // R: row etas of updates.
     r_pivot: Vec<u32>,
@@ -185,7 +185,8 @@ pub(crate) struct Factor {
     /// Net entries that updates have brought into U, and entries it had at the build.
     fill: i64,
     u_entries: usize,
-    /// How many more partial solves go without a search, and how many the next failure will cost.
+    /// Number of partial solves that still go without a search, and number that the last failure
+    /// cost (0 after a success); the next failure costs twice as many, within 1 to 32.
     search_pause: u32,
     search_backoff: u32,
     /// Threshold of pivoting in (0, 1): larger is stabler, smaller is sparser.

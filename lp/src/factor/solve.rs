@@ -84,7 +84,7 @@ fn subtract(values: &mut [f64], index: &[u32], coefficients: &[f64], x: f64) {
     }
 }
 
-/// What passes with `U` need.
+/// Data that passes with `U` need.
 struct Upper<'a> {
     /// Its entries by columns and by rows.
     columns: &'a Ragged,
@@ -94,7 +94,7 @@ struct Upper<'a> {
     order: &'a [u32],
     place: &'a [u32],
     diag: &'a [f64],
-    /// How many pivots at the beginning are those of slack columns.
+    /// Number of pivots at the beginning that are those of slack columns.
     slacks: usize,
 }
 
@@ -114,7 +114,7 @@ fn upper_pivot(values: &mut [f64], p: usize, lists: &Ragged, diag: &[f64]) -> Op
     Some(index.len() as u64)
 }
 
-/// As [`upper_pivot`], marking what is reached.
+/// Does the same as [`upper_pivot`], marking what is reached.
 #[inline(always)]
 fn upper_pivot_marked(
     values: &mut [f64],
@@ -274,7 +274,8 @@ impl Factor {
         self.ftran_upper(v, expected);
     }
 
-    /// As [`Factor::ftran`], and keeps the half-way vector for the next [`Factor::update`].
+    /// Solves as [`Factor::ftran`] does, and keeps the half-way vector for the next
+    /// [`Factor::update`].
     pub fn ftran_entering(&mut self, v: &mut SparseVec, expected: f64) {
         self.ftran_lower(v);
         self.spike_index.clear();

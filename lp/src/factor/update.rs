@@ -9,7 +9,7 @@
 use super::{Factor, NONE};
 use crate::sparse_vec::{SparseVec, TINY};
 
-/// How an update went.
+/// Outcome of an update.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum UpdateCheck {
     /// The new diagonal agrees with the pivot up to this relative error.

@@ -20,7 +20,7 @@ pub use write::{to_string, write};
 
 use crate::model::ModelError;
 
-/// Why a file could not be read or written.
+/// Reason why a file could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum LpFormatError {
     /// The file could not be opened, read, unpacked or written.
@@ -28,7 +28,7 @@ pub enum LpFormatError {
     Io {
         /// The file.
         file: String,
-        /// What the system said.
+        /// Error reported by the system.
         source: std::io::Error,
     },
     /// A word makes no sense where it stands.
@@ -40,7 +40,7 @@ pub enum LpFormatError {
         line: usize,
         /// The word at fault.
         token: String,
-        /// What is wrong, and what would be right.
+        /// Description of the mistake, and of what would be right.
         message: String,
     },
     /// All words make sense, the model does not.
@@ -48,7 +48,7 @@ pub enum LpFormatError {
     Model {
         /// The file.
         file: String,
-        /// What is wrong with the model.
+        /// Error in the model.
         source: ModelError,
     },
 }

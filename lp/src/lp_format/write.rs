@@ -189,7 +189,7 @@ fn row(model: &Model, i: usize, name: &str, cols: &[String], out: &mut String) -
     }
 }
 
-/// What the Bounds section has to say about a column, if anything.
+/// Entry of the Bounds section for a column, if it needs one.
 fn bound(l: f64, u: f64, binary: bool, name: &str) -> Option<String> {
     if binary || (l == 0.0 && u == f64::INFINITY) {
         return None;

@@ -1,14 +1,14 @@
-//! What can be wrong with a model, and the checks that find it.
+//! Errors in a model, and the checks that find them.
 
 use crate::ids::Bounds;
 
-/// What can be wrong with a model or with a change to one.
+/// Error in a model or in a change to one.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ModelError {
     /// A number is NaN, or infinite where only finite numbers make sense.
     #[error("{what} is {value}; a finite number is needed")]
     NotFinite {
-        /// Where it was found.
+        /// Place where it was found.
         what: String,
         /// The offending number.
         value: f64,
@@ -18,7 +18,7 @@ pub enum ModelError {
         "bounds of {what} are [{lower}, {upper}]: neither side may be NaN, the lower +inf or the upper -inf"
     )]
     BadBound {
-        /// Where it was found.
+        /// Place where it was found.
         what: String,
         /// The lower bound given.
         lower: f64,
@@ -28,7 +28,7 @@ pub enum ModelError {
     /// The lower bound is above the upper bound.
     #[error("bounds of {what} cross: lower {lower} is above upper {upper}")]
     CrossedBounds {
-        /// Where it was found.
+        /// Place where it was found.
         what: String,
         /// The lower bound given.
         lower: f64,
@@ -42,7 +42,7 @@ pub enum ModelError {
         what: &'static str,
         /// The index given.
         index: usize,
-        /// How many there are.
+        /// Number of rows or columns in the model.
         len: usize,
     },
     /// A row mentions the same column twice (or a column the same row).
@@ -56,7 +56,7 @@ pub enum ModelError {
     /// Two lists that must have the same length do not.
     #[error("{what}: expected {expected} entries, found {found}")]
     Length {
-        /// Which list.
+        /// Name of the list.
         what: &'static str,
         /// The length needed.
         expected: usize,

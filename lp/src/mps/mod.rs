@@ -12,7 +12,7 @@ pub use write::{to_string, write};
 
 use crate::model::ModelError;
 
-/// How the fields of a line are told apart.
+/// Rule by which the fields of a line are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum MpsFormat {
     /// Free format; fixed format where free makes no sense (names with spaces).
@@ -24,7 +24,7 @@ pub enum MpsFormat {
     Free,
 }
 
-/// Why a file could not be read or written.
+/// Reason why a file could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum MpsError {
     /// The file could not be opened, read, unpacked or written.
@@ -32,7 +32,7 @@ pub enum MpsError {
     Io {
         /// The file.
         path: String,
-        /// What the system said.
+        /// Error reported by the system.
         source: std::io::Error,
     },
     /// A line makes no sense.
@@ -40,7 +40,7 @@ pub enum MpsError {
     Syntax {
         /// Line number, from 1.
         line: usize,
-        /// What is wrong, and what would be right.
+        /// Description of the mistake, and of what would be right.
         message: String,
     },
     /// All lines make sense, the model does not.

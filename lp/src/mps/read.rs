@@ -57,7 +57,7 @@ enum MpsSection {
     End,
 }
 
-/// What a row name stands for.
+/// Meaning of a row name.
 #[derive(Clone, Copy)]
 enum RowRef {
     Objective,

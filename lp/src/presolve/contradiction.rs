@@ -1,6 +1,7 @@
-//! What rows imply for columns, followed from row to row until one is impossible. The bounds are not kept (a bound that a row
-//! implies is degenerate for the simplex): they only prove that there is no feasible point, or are forgotten
-//! (Brearley, Mitra & Williams 1975 call it tightening).
+//! Bounds that rows imply for columns, followed from row to row until a row is impossible. The
+//! bounds are not kept (a bound that a row implies is degenerate for the simplex): they only prove
+//! that there is no feasible point, or are forgotten (Brearley, Mitra & Williams 1975 call it
+//! tightening).
 //!
 //! Each implied bound stands for its row: a ray that prices the bound prices the row instead, which leads from the impossible
 //! row back to a proof (docs/decisions/059).

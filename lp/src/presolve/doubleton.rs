@@ -17,7 +17,7 @@ struct Doubleton {
     kept: usize,
     b: f64,
     rhs: f64,
-    /// Which bounds of `z` are bounds of `x` in disguise.
+    /// Bounds of `z` that are bounds of `x` in disguise.
     lower_from_gone: bool,
     upper_from_gone: bool,
     fixed: bool,

@@ -9,7 +9,7 @@ struct DuplicateRow {
     gone: usize,
     /// `gone = factor * kept`.
     factor: f64,
-    /// Which bounds of the row that stays came from the other.
+    /// Bounds of the row that stays, as far as they came from the other.
     lower_from_gone: bool,
     upper_from_gone: bool,
     fixed: bool,
@@ -98,7 +98,8 @@ pub(super) fn multiple(a: &Entries, b: &Entries) -> Option<f64> {
     same.then_some(factor)
 }
 
-/// How many successors in its group a vector is compared with: groups of thousands stay linear.
+/// Number of successors in its group that a vector is compared with: groups of thousands stay
+/// linear.
 pub(super) const WINDOW: usize = 24;
 
 /// Merges all duplicate rows.

@@ -1,5 +1,6 @@
-//! What the bounds of a row's columns say about the row: impossible, redundant, redundant on one side, or forcing every
-//! column to a bound (Andersen & Andersen, *Presolving in linear programming*, 1995).
+//! Consequences of the bounds of a row's columns for the row: impossible, redundant, redundant on
+//! one side, or forcing every column to a bound (Andersen & Andersen, *Presolving in linear
+//! programming*, 1995).
 
 use super::empty::fix;
 use super::stack::{BoundSide, PostsolveState, ReductionRecord};

@@ -42,7 +42,7 @@ use stack::{PostsolveState, Stack};
 use std::sync::Arc;
 use work::{Stop, WorkingModel};
 
-/// Which reductions to use. The default is all of them.
+/// Reductions to use. The default is all of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PresolveSettings {
     /// Rows of one entry become bounds.
@@ -63,7 +63,7 @@ pub struct PresolveSettings {
     pub duplicate_cols: bool,
     /// A search for contradictions among bounds that rows imply.
     pub contradictions: bool,
-    /// How often the searches over the whole program are repeated at most.
+    /// Largest number of rounds of searches over the whole program.
     pub max_rounds: usize,
 }
 
@@ -98,7 +98,7 @@ impl PresolveSettings {
     }
 }
 
-/// What presolve came to.
+/// Result of presolve.
 pub enum PresolveOutcome {
     /// A smaller program, possibly without any row or column.
     Reduced(Presolved),

@@ -8,7 +8,7 @@ struct SingletonRow {
     row: usize,
     col: usize,
     a: f64,
-    /// Which of the column's bounds came from the row.
+    /// Bounds of the column that came from the row.
     lower_from_row: bool,
     upper_from_row: bool,
     /// Whether the column's bounds became one value.

@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub struct Solved {
     /// The outcome for the original.
     pub outcome: LpOutcome,
-    /// What the simplex did, on the reduced program and in cleaning up.
+    /// Statistics of the simplex, on the reduced program and in cleaning up.
     pub stats: Stats,
     /// Rows, columns and nonzeros of the reduced program; `None` if presolve settled the matter or was not used.
     pub reduced: Option<(usize, usize, usize)>,
@@ -148,10 +148,10 @@ fn solve_once(
     }
 }
 
-/// How good a restored solution is.
+/// Quality of a restored solution.
 #[derive(Clone, Copy, PartialEq)]
 enum Quality {
-    /// As if the tolerances were a hundredth of what they are: nothing to gain.
+    /// Dual violation and gap are within a hundredth of the tolerance: nothing to gain.
     Exact,
     /// Within tolerances. A reduced cost just within them can stand for 1e-8 of the objective (Netlib's pilot).
     Fair,

@@ -4,7 +4,7 @@ use super::stack::{ReductionRecord, Stack};
 use crate::model::Model;
 use std::collections::VecDeque;
 
-/// Why presolve ends early.
+/// Reason why presolve ends early.
 pub(super) enum Stop {
     /// These multipliers of the rows still alive prove that there is no feasible point.
     Infeasible(Vec<(usize, f64)>),

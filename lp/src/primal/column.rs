@@ -4,7 +4,7 @@ use super::{Primal, PrimalPhase, PrimalRebuild};
 use crate::simplex::{Core, observe};
 use crate::sparse_vec::SparseVec;
 
-/// What the FTRAN of a chosen column says about it.
+/// Verdict on a chosen column, from its FTRAN.
 pub(super) enum ColumnVerdict {
     /// Its reduced cost is real.
     Enter,

@@ -41,7 +41,7 @@ enum PrimalPhase {
     Two,
 }
 
-/// Why values are computed afresh.
+/// Reason why values are computed afresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PrimalRebuild {
     Start,

@@ -3,7 +3,7 @@
 use super::{Primal, PrimalPhase};
 use crate::outcome::VarStatus;
 
-/// Where the sum of infeasibilities changes slope along the step.
+/// Point along the step at which the sum of infeasibilities changes slope.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Breakpoint {
     ratio: f64,

@@ -1,4 +1,5 @@
-//! What both simplex methods work on: the scaled program, a basis with its factorisation, values and reduced costs.
+//! Data that both simplex methods work on: the scaled program, a basis with its factorisation,
+//! values and reduced costs.
 //!
 //! Everything here is in computational form: minimise `c x` subject to `A x + I s = 0` and bounds on `(x, s)`. The logical
 //! of row `i` is variable `n + i` and equals minus the row's activity.
@@ -22,7 +23,7 @@ pub(crate) use price::{PackedRow, PriceMatrix};
 use std::sync::atomic::Ordering;
 pub(crate) use strategy::CoreEnd;
 
-/// How a run of one of the methods ended.
+/// Result of a run of one of the methods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SimplexEnd {
     /// Nothing left to do with the working bounds and costs (which may be perturbed).

@@ -23,7 +23,7 @@ const SLEEPING_SHARE_FLOOR: f64 = 0.3;
 /// Rounds of waking after which everything is woken.
 const WAKING_ROUND_LIMIT: u32 = 12;
 
-/// Who sleeps.
+/// Record of the rows that sleep.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sleep {
     /// By row, where `some` is set.

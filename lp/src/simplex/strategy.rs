@@ -1,10 +1,11 @@
-//! Which method runs when: from a basis and changed data to an end that holds for the true bounds and costs.
+//! Choice of the method that runs next: from a basis and changed data to an end that holds for the
+//! true bounds and costs.
 
 use super::{Core, SimplexEnd, WorkBudget};
 use crate::outcome::LimitKind;
 use crate::settings::Algorithm;
 
-/// How an optimisation ended, with respect to true bounds and costs.
+/// Result of an optimisation, with respect to true bounds and costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CoreEnd {
     Optimal,

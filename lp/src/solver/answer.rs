@@ -216,7 +216,7 @@ impl Solver {
     }
 }
 
-/// What a numerical limit means to callers that only ask for an answer.
+/// Conversion of a limit into an outcome, for callers that only ask for an answer.
 impl From<LimitKind> for LpOutcome {
     fn from(kind: LimitKind) -> Self {
         LpOutcome::Limit(kind)

@@ -67,7 +67,7 @@ pub struct Solver {
     limits: Limits,
     scaling: Scaling,
     core: Core,
-    /// What was done in solvers of presolved programs.
+    /// Work done in solvers of presolved programs.
     elsewhere: Stats,
 }
 

@@ -6,7 +6,7 @@
 use crate::mip::exact::{decimal_scale, scaled};
 use remat_lp::{ColId, Model, RowId};
 
-/// Why a point is refused.
+/// Reason why a point is refused.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Refusal {
     /// The point has the wrong number of values, or one that is not a number.
@@ -15,7 +15,7 @@ pub enum Refusal {
     /// An integer column has a fractional value.
     #[error("integer column {col} has the value {value}")]
     Fractional {
-        /// Which column.
+        /// Index of the column.
         col: usize,
         /// Its value.
         value: f64,
@@ -23,7 +23,7 @@ pub enum Refusal {
     /// A column is outside its bounds.
     #[error("column {col} with value {value} is outside its bounds")]
     Column {
-        /// Which column.
+        /// Index of the column.
         col: usize,
         /// Its value.
         value: f64,
@@ -31,7 +31,7 @@ pub enum Refusal {
     /// A row is outside its bounds.
     #[error("row {row} with activity {activity} is outside its bounds")]
     Row {
-        /// Which row.
+        /// Index of the row.
         row: usize,
         /// Its activity.
         activity: f64,

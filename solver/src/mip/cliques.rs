@@ -1,4 +1,4 @@
-//! Which binaries exclude each other: cliques of literals, read off the rows.
+//! Binaries that exclude each other: cliques of literals, read off the rows.
 //!
 //! A row whose two lightest of some items do not fit together is a clique of these items (Johnson & Padberg 1982;
 //! Achterberg 2007, section 8.5).
@@ -128,7 +128,7 @@ impl CliqueTable {
         self.of_start = count;
     }
 
-    /// How many cliques there are.
+    /// Number of cliques.
     pub fn len(&self) -> usize {
         self.start.len() - 1
     }

@@ -1,6 +1,7 @@
-//! What closed nodes teach: the proof that a relaxation has no point (or none below the cutoff) is a row that holds
-//! everywhere, and propagation of that row closes, or shrinks, nodes elsewhere (dual proof analysis: Witzig, Berthold &
-//! Heinz 2017, *Experiments with conflict analysis in mixed integer programming*; Pólik 2015).
+//! Learning from closed nodes: the proof that a relaxation has no point (or none below the cutoff)
+//! is a row that holds everywhere, and propagation of that row closes, or shrinks, nodes elsewhere
+//! (dual proof analysis: Witzig, Berthold & Heinz 2017, *Experiments with conflict analysis in
+//! mixed integer programming*; Pólik 2015).
 //!
 //! A proof `y` gives `(c - A'y) x <= cutoff - y . side`, without the objective for an infeasible relaxation. Only rows that
 //! hold everywhere may take part. Rounding is accounted for with global bounds, so that what a conflict excludes is

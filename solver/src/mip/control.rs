@@ -1,4 +1,4 @@
-//! What goes on around a search: who watches it, and which files it keeps.
+//! Surroundings of a search: those who watch it, and the files it keeps.
 //!
 //! Apart from [`Settings`](crate::mip::Settings) because programs solved inside the search must not have any of it.
 
@@ -34,7 +34,7 @@ pub trait Observer: Send + Sync {
     }
 }
 
-/// When the state of a search is written, and where.
+/// Path and interval for writing the state of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
     /// The state file. The one before is replaced by a rename, so that a valid one is there at any moment.
@@ -48,12 +48,13 @@ pub struct Checkpoint {
 pub struct Control {
     /// Told of solutions and progress.
     pub observers: Vec<Arc<dyn Observer>>,
-    /// Where the state goes, on a timer and at the end of the search, however it ends.
+    /// Destination of the state, written on a timer and at the end of the search, however it ends.
     pub checkpoint: Option<Checkpoint>,
     /// A state file to go on from, written for the same model.
     pub resume: Option<PathBuf>,
     /// A folder for node files, used when open nodes need more memory than allowed.
     pub node_files: Option<PathBuf>,
-    /// Where a proof goes that others can check (VIPR 1.1). Restricts the search to what can be proven there.
+    /// Destination of a proof that others can check (VIPR 1.1). Restricts the search to what can be
+    /// proven there.
     pub certificate: Option<PathBuf>,
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// No position on the trail.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// What a bound follows from.
+/// Reason for a bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Reason {
     /// A branching, or something that cannot be taken apart.
@@ -35,7 +35,7 @@ pub(crate) struct Change {
     pub previous: u32,
 }
 
-/// Why a domain is infeasible.
+/// Reason why a domain is infeasible.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Contradiction {
     pub reason: Reason,
@@ -59,7 +59,7 @@ pub(crate) struct Domain {
     pub infeasible: bool,
     pub trail: Vec<Change>,
     pub ticks: u64,
-    /// What made it infeasible, where that is known.
+    /// Contradiction that made it infeasible, where that is known.
     pub conflict: Option<Contradiction>,
     pub clauses: Watched,
     /// Changes that the clauses have seen, and clauses that have to be looked at.
@@ -110,12 +110,12 @@ impl Domain {
         self.clear_queue();
     }
 
-    /// What follows is a branching and what comes of it.
+    /// Marks the beginning of a branching and of what comes of it.
     pub fn begin_level(&mut self) {
         self.levels.push(self.trail.len() as u32);
     }
 
-    /// Where the last branching begins.
+    /// Position at which the last branching begins.
     pub fn last_level(&self) -> u32 {
         self.levels.last().copied().unwrap_or(0)
     }

@@ -1,12 +1,13 @@
-//! What a domain plugs in. Small traits; all see the program in minimised form with the columns of the model given
-//! (presolve keeps its hands off the columns when extensions are present).
+//! Extensions that a domain plugs in. Small traits; all see the program in minimised form with the
+//! columns of the model given (presolve keeps its hands off the columns when extensions are
+//! present).
 //!
 //! Implementations are shared by the workers of a round and must be deterministic.
 
 use crate::mip::branching::Decision;
 use remat_lp::{Bounds, ColId};
 
-/// What an extension sees of a node whose linear program is solved.
+/// View that an extension has of a node whose linear program is solved.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeView<'a> {
     /// Value of every column in the relaxation.
@@ -17,7 +18,7 @@ pub struct NodeView<'a> {
     pub lower: &'a [f64],
     /// Upper bound of every column at this node.
     pub upper: &'a [f64],
-    /// Which columns are integer.
+    /// Integrality of every column.
     pub integer: &'a [bool],
     /// Lower bound on the minimised objective at this node.
     pub bound: f64,
@@ -105,7 +106,7 @@ pub trait Propagator: Send + Sync {
     fn propagate(&self, lower: &[f64], upper: &[f64]) -> Vec<(ColId, Bounds)>;
 }
 
-/// What a selector sees of an open node.
+/// View that a selector has of an open node.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeSummary {
     /// Lower bound (minimised form).

@@ -1,5 +1,6 @@
-//! What follows from one binary: bounds of other columns that no row with just the two states, found by probing
-//! (Savelsbergh 1994). They feed the clique table, the variable bounds of mixed-integer rounding, and are cuts themselves.
+//! Consequences of one binary: bounds of other columns that no row with just the two states, found
+//! by probing (Savelsbergh 1994). They feed the clique table, the variable bounds of mixed-integer
+//! rounding, and are cuts themselves.
 
 use crate::mip::cliques::{Literal, literal};
 use crate::mip::domain::{Change, Domain, NONE, Reason};

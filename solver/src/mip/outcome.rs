@@ -1,9 +1,9 @@
-//! How a solve ends, and what was counted on the way.
+//! Outcome of a solve, and what was counted on the way.
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Why a solve ended.
+/// Reason why a solve ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SolveStatus {
     /// The solution is optimal within the gaps of the settings.
@@ -34,7 +34,7 @@ pub struct Solution {
     pub objective: f64,
     /// One value per column; those of integer columns are integers.
     pub x: Vec<f64>,
-    /// Who found it.
+    /// Name of its finder.
     pub found_by: &'static str,
 }
 
@@ -74,13 +74,13 @@ pub struct Info {
 /// The result of a solve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SolveResult {
-    /// Why it ended.
+    /// Reason why it ended.
     pub status: SolveStatus,
     /// The best solution found.
     pub solution: Option<Solution>,
     /// The best solutions found, the best first; at most as many as the settings ask for.
     pub pool: Vec<Solution>,
-    /// Why no certificate was written, where one was wanted.
+    /// Reason why no certificate was written, where one was wanted.
     pub certificate_problem: Option<String>,
     /// No solution is better than this, in the model's sense.
     pub dual_bound: f64,
@@ -99,7 +99,7 @@ impl SolveResult {
     }
 }
 
-/// What makes a solve impossible.
+/// Error that makes a solve impossible.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SolveError {
     /// The linear programming core refused a model.
@@ -110,17 +110,17 @@ pub enum SolveError {
     File {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Description of what is wrong with it.
         problem: String,
     },
     /// A setting makes no sense.
     #[error("setting `{name}` is {value}: {expected}")]
     Setting {
-        /// Which one.
+        /// Name of the setting.
         name: &'static str,
         /// Its value.
         value: String,
-        /// What would be right.
+        /// Description of the right values.
         expected: &'static str,
     },
 }

@@ -43,8 +43,8 @@ pub(crate) fn ceil_tol(v: f64) -> f64 {
     (v - 1e-6).ceil()
 }
 
-/// What makes whole numbers of a row of decimals over integer columns, if they remain small: cuts, propagation and the
-/// check of solutions then mean the same row.
+/// Factor that makes whole numbers of a row of decimals over integer columns, if they remain small:
+/// cuts, propagation and the check of solutions then mean the same row.
 fn whole_scale(model: &Model, row: remat_lp::RowId) -> f64 {
     if !model.row(row).all(|(j, _)| model.is_integer(j)) {
         return 1.0;
@@ -151,7 +151,8 @@ impl Problem {
         self.offset + self.cost.iter().zip(x).map(|(c, v)| c * v).sum::<f64>()
     }
 
-    /// How many rows would be violated at most by a small increase (`.1`) or decrease (`.0`) of a column.
+    /// Numbers of rows that would be violated at most by a small increase (`.1`) or decrease (`.0`)
+    /// of a column.
     pub fn locks(&self, j: usize) -> (usize, usize) {
         let (mut down, mut up) = (0, 0);
         for (i, a) in self.cols.iter(j) {

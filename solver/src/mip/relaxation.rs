@@ -39,7 +39,7 @@ pub(crate) struct BasisSnapshot {
     pub tags: Vec<u64>,
 }
 
-/// How a node's linear program ended, proof checked.
+/// Result of a node's linear program, proof checked.
 #[derive(Clone, Debug)]
 pub(crate) enum Relaxed {
     /// Optimal; `.1` is a valid lower bound.

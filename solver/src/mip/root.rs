@@ -7,7 +7,7 @@ use crate::mip::worker::{RoundShared, Worker, reduced_cost_fixing};
 use remat_lp::{ModelError, Solution, VarStatus};
 use std::sync::{Arc, OnceLock};
 
-/// What the root leaves to the search.
+/// Data that the root leaves to the search.
 pub(crate) struct RootData {
     pub solution: Solution,
     /// Bound of the last relaxation, unrounded.

@@ -1,4 +1,4 @@
-//! What a user may set: tolerances, switches, limits.
+//! User settings: tolerances, switches, limits.
 
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -95,7 +95,7 @@ pub struct Settings {
     /// Workers take up nodes as they come instead of in rounds: faster on several threads, but the tree and which of
     /// several optimal solutions is found depend on the moment.
     pub opportunistic: bool,
-    /// How many of the best solutions found are kept for [`crate::mip::SolveResult::pool`].
+    /// Number of the best solutions found that are kept for [`crate::mip::SolveResult::pool`].
     pub pool_size: usize,
     /// Most nodes of a parallel round. The tree does depend on it.
     pub round_width: usize,

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-/// What a domain plugged in.
+/// Extensions that a domain plugged in.
 #[derive(Clone, Default)]
 pub(crate) struct Extensions {
     pub branching: Vec<Arc<dyn BranchingRule>>,

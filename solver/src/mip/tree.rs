@@ -16,12 +16,12 @@ pub(crate) struct PathLink {
     pub rows: Vec<Arc<ExtraRow>>,
 }
 
-/// What is to be learned from solving a node: the gain of its parent's branching.
+/// Branching of a node's parent, whose gain is to be learned from solving the node.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Branched {
     pub col: u32,
     pub up: bool,
-    /// How far the column had to move.
+    /// Distance that the column had to move.
     pub distance: f64,
     pub parent_bound: f64,
 }
@@ -39,8 +39,8 @@ pub(crate) struct TreeNode {
 }
 
 impl TreeNode {
-    /// What it takes up in memory, roughly: itself and its places in the queue, its last step, and half a basis, since
-    /// that is shared by siblings.
+    /// Bytes that it takes up in memory, roughly: itself and its places in the queue, its last
+    /// step, and half a basis, since that is shared by siblings.
     pub fn bytes(&self) -> u64 {
         let step = self.path.as_ref().map_or(0, |l| {
             let rows: usize = l.rows.iter().map(|r| 64 + 16 * r.entries.len()).sum();
@@ -139,7 +139,7 @@ impl NodeQueue {
         Some(node)
     }
 
-    /// What the nodes take up in memory, roughly.
+    /// Bytes that the nodes take up in memory, roughly.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }

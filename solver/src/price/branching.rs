@@ -3,7 +3,7 @@
 /// A quantity is at least, or at most, so much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Branch<Q> {
-    /// What is bounded.
+    /// The quantity that is bounded.
     pub quantity: Q,
     /// Bounded below rather than above.
     pub at_least: bool,

@@ -16,7 +16,7 @@ pub struct Item {
     pub name: u32,
     /// Its size, more than 0.
     pub bytes: u64,
-    /// How much of it a fractional point has.
+    /// Share of it that a fractional point has.
     pub value: f64,
 }
 

@@ -29,7 +29,7 @@ impl Number for i128 {
     }
 }
 
-/// What the right sides of some rows are worth at their duals, in units of cost.
+/// Worth of the right sides of some rows at their duals, in units of cost.
 pub fn worth<P: Rows>(program: &P, rows: &[P::Row], duals: &[f64]) -> f64 {
     let worth = |(row, dual): (&P::Row, &f64)| dual * program.right_side(row) as f64;
     rows.iter().zip(duals).map(worth).sum()

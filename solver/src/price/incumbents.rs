@@ -1,4 +1,5 @@
-//! What is known of a program while it is solved, shared by everybody who searches for better solutions or bounds.
+//! Knowledge about a program while it is solved, shared by everybody who searches for better
+//! solutions or bounds.
 
 use super::Program;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -44,7 +45,8 @@ impl<P: Program> Default for Incumbents<P> {
     }
 }
 
-/// What another thread left behind a lock is whole: nothing panics between two writes.
+/// Locks a mutex, poisoned or not: what another thread left behind a lock is whole, since nothing
+/// panics between two writes.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

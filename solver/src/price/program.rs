@@ -1,5 +1,5 @@
-//! What a program gives, split by who reads it: its columns, its rows, their pricing, what a point violates, and what is
-//! branched on.
+//! Interface of a program, split by who reads it: its columns, its rows, their pricing, what a
+//! point violates, and what is branched on.
 //!
 //! Columns come in *blocks* (tensors, agents, vehicles; one block if there is no such thing). Beside them there may be a
 //! few *static* columns that are always there. Costs and right sides are integers; units scale them for the LP solver.
@@ -7,7 +7,7 @@
 use super::{Branch, Open, Priced};
 use std::fmt::Debug;
 
-/// How a row limits its left side.
+/// Sense in which a row limits its left side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sense {
     /// At least the right side.
@@ -18,10 +18,10 @@ pub enum Sense {
     AtMost,
 }
 
-/// What the restricted master must know of a row.
+/// Traits of a row that the restricted master must know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowTraits {
-    /// How it limits.
+    /// Sense in which it limits.
     pub sense: Sense,
     /// Columns that meet it may be missing from the restricted master, or there are none: what it lacks is paid for.
     pub elastic: bool,
@@ -96,7 +96,7 @@ pub trait Rows: Columns {
 
     /// Rows and columns to start from: feasible but for resources and elastic rows.
     fn start(&self) -> (Vec<Self::Row>, Vec<Self::Column>);
-    /// What kind of row it is.
+    /// Traits of a row.
     fn row_traits(&self, row: &Self::Row) -> RowTraits;
     /// Its right side: a count, or units of the resource.
     fn right_side(&self, row: &Self::Row) -> i64;
@@ -123,7 +123,8 @@ pub trait Rows: Columns {
 /// Duals are in units of cost, per unit of the resource for rows that are [`Sense::AtMost`]. Any duals whatever give a
 /// bound: wrong signs count as 0.
 pub trait Pricing: Rows {
-    /// What no solution below the cost to beat does. Excluded columns are neither priced nor kept.
+    /// Record of what no solution below the cost to beat does. Excluded columns are neither priced
+    /// nor kept.
     type Exclusions: Clone + PartialEq + Debug + Send + Sync;
 
     /// Nothing is excluded.
@@ -159,7 +160,7 @@ pub trait Pricing: Rows {
     }
 }
 
-/// What cut separation looks for in a round, and how much of it.
+/// Settings of cut separation in a round: what it looks for, and how much of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeparationSettings {
     /// Violation below which a cut is left alone.
@@ -190,7 +191,7 @@ impl Default for SeparationSettings {
     }
 }
 
-/// How much of what is violated is reported.
+/// Limits on how much of what is violated is reported.
 pub struct RowLimits<'a, R> {
     /// Units of the resource that count as there, beside the capacity.
     pub overflow: f64,

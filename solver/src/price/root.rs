@@ -8,14 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// How the root is worked on.
+/// Settings of the work on the root.
 #[derive(Clone, Debug)]
 pub struct RootSettings {
     /// Settings of the linear programming solver.
     pub lp: Settings,
     /// Rounds of cuts; 0 for the plain relaxation.
     pub cut_rounds: usize,
-    /// What cut separation looks for in a round.
+    /// Settings of cut separation in a round.
     pub separation: SeparationSettings,
     /// Columns added at most in a round.
     pub columns_per_round: usize,
@@ -29,7 +29,7 @@ pub struct RootSettings {
     pub purge_age: u32,
     /// Rows are added before columns are priced, so that every solve is either dual or primal feasible at the start.
     pub alternate: bool,
-    /// Where cut rounds end.
+    /// Tail at which cut rounds end.
     pub tail: Tail,
     /// Stop soon after this much time: for benchmarks. The answer then depends on the machine; the bound is valid.
     pub time_limit: Option<Duration>,
@@ -65,7 +65,7 @@ impl Default for RootSettings {
     }
 }
 
-/// How the root ended.
+/// Status at the end of the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RootStatus {
     /// Nothing is violated, nothing pays, and cut rounds ended by themselves or by their limit.
@@ -78,10 +78,10 @@ pub enum RootStatus {
     Trouble,
 }
 
-/// What the root found.
+/// Findings at the root.
 #[derive(Clone, Debug)]
 pub struct RootBound<P: Program> {
-    /// How it ended.
+    /// Status at the end.
     pub status: RootStatus,
     /// Value of the last relaxation, everything included.
     pub lp_value: f64,
@@ -187,7 +187,7 @@ impl<P: Program> Root<P> {
         Ok(Root { relax, end, plain })
     }
 
-    /// What it found, with the proof.
+    /// Returns what it found, with the proof.
     pub fn into_bound(self) -> RootBound<P> {
         let Root { relax, end, plain } = self;
         RootBound {
@@ -218,7 +218,7 @@ impl<P: Program> Root<P> {
         }
     }
 
-    /// What proves the bound that the relaxation gave.
+    /// Proof of the bound that the relaxation gave.
     pub fn proof(&self) -> TreeProof<P> {
         Recorder::new(&self.relax.proof).finish()
     }

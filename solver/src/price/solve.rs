@@ -5,12 +5,13 @@ use super::{Incumbents, Program, Root, RootSettings, TreeOutcome, TreeSettings, 
 use remat_lp::ModelError;
 use std::sync::Arc;
 
-/// How a program is solved.
+/// Settings for solving a program.
 #[derive(Clone, Debug)]
 pub struct SolveSettings {
-    /// How the root is worked on; its limit of time and its flag hold for the whole search.
+    /// Settings of the work on the root; their limit of time and their flag hold for the whole
+    /// search.
     pub root: RootSettings,
-    /// How the tree is searched.
+    /// Settings of the tree search.
     pub tree: TreeSettings,
     /// Threads; 0 for as many as there are cores. The answer does not depend on it.
     pub threads: usize,
@@ -38,16 +39,16 @@ impl Default for SolveSettings {
     }
 }
 
-/// What solving a program came to.
+/// Result of solving a program.
 #[derive(Clone, Debug)]
 pub struct Solved<P: Program> {
     /// The best solution with its cost before it, as [`Rounding::cost_if_feasible`] counts it.
     pub best: Option<(u64, Vec<P::Column>)>,
-    /// How the tree ended, and what it proves.
+    /// Outcome of the tree search: how it ended, and what it proves.
     pub tree: TreeOutcome<P>,
 }
 
-/// What makes solving impossible.
+/// Error that makes solving impossible.
 #[derive(Debug, thiserror::Error)]
 pub enum PriceError {
     /// The LP solver refused a row or column: the program gave a coefficient that is not finite, or bounds that cross.
@@ -56,9 +57,9 @@ pub enum PriceError {
     /// The operating system gave no threads.
     #[error("{threads} threads cannot be started")]
     Threads {
-        /// How many were asked for.
+        /// Number of threads asked for.
         threads: usize,
-        /// Why not.
+        /// Reason why they cannot be started.
         source: rayon::ThreadPoolBuildError,
     },
 }

@@ -1,9 +1,9 @@
-//! How much work linear programs have taken.
+//! Amount of work that linear programs have taken.
 
 use remat_lp::Solver;
 use std::ops::{Add, Sub};
 
-/// What LP solvers have done.
+/// Work that LP solvers have done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// Simplex iterations.

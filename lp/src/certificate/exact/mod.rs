@@ -80,10 +80,10 @@ fn project(model: &Model, y: Vec<f64>) -> Option<f64> {
 struct Moved<'a> {
     model: &'a Model,
     y: Vec<f64>,
-    /// Which number of the move each row has.
+    /// Index of each row's number in the move.
     place: Vec<u32>,
     by: Rationals,
-    /// What the numerators are to be multiplied with: two to this power.
+    /// Exponent of the power of two that the numerators are to be multiplied by.
     exponent: i64,
 }
 

@@ -64,7 +64,7 @@ struct Pivot {
     equation: u32,
     var: u32,
     inverse: u64,
-    /// What was subtracted from later equations: (equation, multiple).
+    /// Multiples subtracted from later equations: (equation, multiple).
     below: Vec<(u32, u64)>,
     /// The pivot's equation without the pivot.
     rest: Vec<(u32, u64)>,

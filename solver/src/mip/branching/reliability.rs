@@ -9,7 +9,7 @@ use crate::mip::worker::{Child, RoundShared, Worker};
 use rayon::prelude::*;
 use remat_lp::{ColId, ModelError, Solution};
 
-/// What came of choosing a column.
+/// Result of choosing a column.
 pub(crate) enum ColumnChoice {
     Split(Vec<Child>),
     /// Both sides of a column are closed.
@@ -18,7 +18,7 @@ pub(crate) enum ColumnChoice {
     Tightened,
 }
 
-/// What is known of one side of a branching.
+/// State of knowledge about one side of a branching.
 #[derive(Clone, Copy)]
 enum BranchSide {
     /// Open, with this gain of the objective.

@@ -13,7 +13,8 @@ const DIVISORS: usize = 8;
 /// Longer rows are left to the tableau.
 const ROW_LENGTH_LIMIT: usize = 500;
 
-/// Which continuous columns a path goes on with: in a flow balance, arcs into the nodes so far or out of them.
+/// Continuous columns that a path goes on with: in a flow balance, arcs into the nodes so far or
+/// out of them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DerivedArcs {
     Any,
@@ -224,7 +225,7 @@ impl<'a> Aggregation<'a> {
         best.filter(|b| b.0 > 1e-3)
     }
 
-    /// How deep a rounding cuts, in distances.
+    /// Depth to which a rounding cuts, in distances.
     fn efficacy(&self, y: &[(usize, f64)], sum: &[(usize, f64)], divisor: f64) -> Option<f64> {
         let mut rhs = 0.0;
         let mut terms: Vec<(f64, f64, bool)> = Vec::with_capacity(y.len() + sum.len());

@@ -118,7 +118,7 @@ impl CertifiedTree<'_> {
             && (self.m.integer[j] || gain * Rational::from_integer(20.into()) >= range)
     }
 
-    /// What a row leaves for one of its columns, and the constraints that say so.
+    /// Bound that a row leaves for one of its columns, and the constraints that say so.
     fn implied(
         &self,
         row: usize,

@@ -1,5 +1,6 @@
-//! Where a proof's tree branches: reliability branching (Achterberg, Koch & Martin 2005) on the relaxation in doubles. What
-//! it finds needs no proof: a wrong guess makes the tree larger, nothing else.
+//! Branching of a proof's tree: reliability branching (Achterberg, Koch & Martin 2005) on the
+//! relaxation in doubles. What it finds needs no proof: a wrong guess makes the tree larger,
+//! nothing else.
 
 use super::tree::CertifiedTree;
 use crate::mip::branching::pseudocost::{Observation, score};
@@ -75,7 +76,8 @@ impl CertifiedTree<'_> {
         score(d, u) * (1.0 + 1e-3 * f.min(1.0 - f))
     }
 
-    /// What the objective gains on one side of a column, as far as a few iterations tell; `None` if that side is closed.
+    /// Gain of the objective on one side of a column, as far as a few iterations tell; `None` if
+    /// that side is closed.
     fn probe(&mut self, s: &Solution, j: usize, up: bool) -> Result<Option<f64>, ModelError> {
         let v = s.x[j];
         let given = self.lp.model().col_bounds(ColId(j as u32));
@@ -111,7 +113,8 @@ impl CertifiedTree<'_> {
         })
     }
 
-    /// Where nothing is fractional, and yet nothing proven: any column, near its value.
+    /// Picks any column that is not fixed, near its value, where nothing is fractional and yet
+    /// nothing proven.
     fn any(&self, x: Option<&[f64]>) -> Option<(usize, Rational)> {
         let j = (0..self.m.cost.len()).find(|&j| self.m.integer[j] && !self.is_fixed(j))?;
         let two = Rational::from_integer(2.into());

@@ -14,7 +14,7 @@ pub(crate) struct DerivedConstraint {
 /// The lines so far, and where the model's constraints are.
 pub(crate) struct Derivation {
     pub lines: Vec<DerivedConstraint>,
-    /// How many of the model's constraints are bounds.
+    /// Number of the model's constraints that are bounds.
     pub bounds: usize,
     pub rows: Vec<SidePositions>,
     pub cols: Vec<SidePositions>,
@@ -104,7 +104,7 @@ impl Derivation {
         self.derive(sense, value, form, "asm", own)
     }
 
-    /// What a sum of constraints with multipliers gives, rounded up if `round`.
+    /// Derives what a sum of constraints with multipliers gives, rounded up if `round`.
     pub fn combine(
         &mut self,
         sense: ConstraintSense,
@@ -122,7 +122,8 @@ impl Derivation {
         self.derive(sense, side, form, &reason, assumes)
     }
 
-    /// What holds in both of two cases that leave no third: (constraint, its assumption) twice.
+    /// Derives what holds in both of two cases that leave no third: (constraint, its assumption)
+    /// twice.
     pub fn unsplit(
         &mut self,
         sense: ConstraintSense,

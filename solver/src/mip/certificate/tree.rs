@@ -9,7 +9,7 @@ use remat_lp::{Bounds, ColId, Limits, LpOutcome, Model, ModelError, Solver};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What is to be shown of the objective (minimised).
+/// Claim to be shown of the objective (minimised).
 pub(super) struct Goal {
     /// Of the solution.
     pub value: Rational,
@@ -324,7 +324,7 @@ impl CertifiedTree<'_> {
         });
     }
 
-    /// What both sides of a split prove: (line, assumption) twice.
+    /// Derives what both sides of a split prove: (line, assumption) twice.
     pub(super) fn unsplit(&mut self, a: (usize, usize), b: (usize, usize)) -> usize {
         let (side, form) = match self.goal {
             Some(g) => (&g.bound / g.scale(), g.form.clone()),

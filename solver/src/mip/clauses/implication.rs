@@ -122,7 +122,7 @@ fn first_held(d: &Domain, l: &Literal, time: u32) -> Option<u32> {
     found
 }
 
-/// What a change follows from; `None` if it has no reason.
+/// Positions on the trail that a change follows from; `None` if it has no reason.
 fn explain(p: &Problem, d: &Domain, at: u32) -> Option<Vec<u32>> {
     let c = d.trail[at as usize];
     let mut out = Vec::new();

@@ -11,11 +11,11 @@ pub(crate) struct Watched {
     places: Vec<[usize; 2]>,
     /// Clauses that watch the lower and the upper bound of each column.
     of: [Vec<Vec<u32>>; 2],
-    /// Which clauses implied something since they were asked last.
+    /// Marks of the clauses that implied something since they were asked last.
     pub used: Vec<bool>,
 }
 
-/// What a clause says under given bounds.
+/// Consequence of a clause under given bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Says {
     Nothing,

@@ -221,7 +221,8 @@ fn slack(c: &Context<'_>, i: usize) -> f64 {
     (b.upper - a).min(a - b.lower)
 }
 
-/// Which continuous columns a path of rows goes on with: in a flow balance, arcs into the nodes so far or out of them.
+/// Continuous columns that a path of rows goes on with: in a flow balance, arcs into the nodes so
+/// far or out of them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Arcs {
     In,

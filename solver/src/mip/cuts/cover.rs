@@ -128,7 +128,7 @@ fn groups(c: &Context<'_>, items: &[CoverItem]) -> Vec<Vec<usize>> {
     groups
 }
 
-/// What a group adds to a cover: some of its heaviest items, any of them.
+/// Contribution of a group to a cover: some of its heaviest items, any of them.
 struct Part<'a> {
     items: &'a [usize],
     /// The lightest of the items.

@@ -31,7 +31,7 @@ pub(crate) struct Cut {
     pub efficacy: f64,
 }
 
-/// What the rows imply about pairs of columns, wherever in the tree.
+/// Implications of the rows about pairs of columns, wherever in the tree.
 pub(crate) struct Tables {
     variable_bounds: VariableBounds,
     cliques: CliqueTable,
@@ -58,7 +58,8 @@ impl Tables {
     }
 }
 
-/// What separators see: the relaxation with the cuts so far, its solution, and globally valid bounds.
+/// Input of the separators: the relaxation with the cuts so far, its solution, and globally valid
+/// bounds.
 pub(crate) struct Context<'a> {
     pub problem: &'a Problem,
     pub model: &'a Model,
@@ -104,7 +105,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// What counts as a step of a column: continuous ones may be measured in anything, their present value tells.
+    /// Length that counts as a step of a column: continuous ones may be measured in anything, their
+    /// present value tells.
     fn unit(&self, j: usize) -> f64 {
         if self.problem.integer[j] {
             1.0

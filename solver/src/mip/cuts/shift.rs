@@ -13,7 +13,7 @@ pub(crate) struct Base {
     pub rhs: f64,
 }
 
-/// How a column is replaced by a nonnegative one.
+/// Way in which a column is replaced by a nonnegative one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Shift {
     Lower,
@@ -68,13 +68,13 @@ pub(crate) struct Shifted {
     pub ties: usize,
 }
 
-/// Which variable bounds stand in for bounds.
+/// Choice of the variable bounds that stand in for bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BoundSubstitution {
     Never,
-    /// Where they are tighter than the bound.
+    /// Those that are tighter than the bound.
     Tighter,
-    /// Where they are as tight as the bound.
+    /// Those that are as tight as the bound, too.
     Always,
 }
 

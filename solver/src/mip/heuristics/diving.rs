@@ -6,7 +6,7 @@ use crate::mip::relaxation::Relaxed;
 use crate::mip::worker::{RoundShared, Worker};
 use remat_lp::{ModelError, Solution};
 
-/// How a dive chooses its next column.
+/// Rule by which a dive chooses its next column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rule {
     /// Nearest to an integer.
@@ -15,7 +15,7 @@ enum Rule {
     Coefficient,
     /// Towards the incumbent.
     Guided,
-    /// Where pseudo-costs see the clearest preference.
+    /// Clearest preference by the pseudo-costs.
     PseudoCost,
     /// Little loss for many rows.
     VectorLength,

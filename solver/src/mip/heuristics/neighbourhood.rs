@@ -15,7 +15,7 @@ use crate::mip::worker::{Incumbent, RoundShared};
 use remat_lp::random::SplitMix64;
 use std::sync::Arc;
 
-/// What came of it.
+/// Result of a neighbourhood.
 pub(crate) struct NeighbourhoodFound {
     pub x: Option<Vec<f64>>,
     pub name: &'static str,
@@ -24,7 +24,7 @@ pub(crate) struct NeighbourhoodFound {
     pub verdict: NeighbourhoodVerdict,
 }
 
-/// What the search learns from a restricted program.
+/// Lesson that the search draws from a restricted program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NeighbourhoodVerdict {
     /// It had a solution better than all.
@@ -38,7 +38,7 @@ pub(crate) enum NeighbourhoodVerdict {
     Right,
 }
 
-/// How a program is restricted.
+/// Way in which a program is restricted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Restriction {
     Rens,
@@ -83,7 +83,7 @@ const WITH_INCUMBENT: [Restriction; 7] = [
 /// Restricted programs within restricted programs: where feasibility is hard, the innermost small ones find it.
 const NESTING_LIMIT: u32 = 3;
 
-/// What neighbourhoods are made of.
+/// Data that neighbourhoods are made of.
 #[derive(Clone)]
 pub(crate) struct Around {
     pub root: Arc<RootData>,

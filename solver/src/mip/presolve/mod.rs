@@ -22,7 +22,7 @@ use crate::mip::problem::{Problem, Sparse, objective_step};
 use crate::mip::settings::Settings;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What presolve came to.
+/// Result of presolve.
 pub(crate) enum PresolveEnd {
     Infeasible,
     Reduced(Box<Problem>, Postsolve),
@@ -67,7 +67,7 @@ impl WorkingProblem {
         }
     }
 
-    /// Which rows each column is in; rows may lose the column later.
+    /// Rows that each column is in; they may lose the column later.
     fn occurrences(&self) -> Vec<Vec<u32>> {
         let mut at = vec![Vec::new(); self.cost.len()];
         for (i, row) in self.rows.iter().enumerate() {

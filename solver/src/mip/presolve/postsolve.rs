@@ -3,7 +3,7 @@
 use crate::mip::cliques::{column, is_complement, value};
 use serde::{Deserialize, Serialize};
 
-/// How a column that was taken out gets its value.
+/// Way in which a column that was taken out gets its value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum PostsolveStep {
     /// It is constant.

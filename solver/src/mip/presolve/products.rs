@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 /// A column that is 1 exactly where all of its factors are.
 struct BinaryProduct {
     literal: Literal,
-    /// What it excludes: the negated factors, sorted.
+    /// Literals that it excludes: the negated factors, sorted.
     excludes: Vec<Literal>,
     /// The row that forces it to be true.
     clause: usize,
@@ -387,7 +387,7 @@ fn relax(
     }
 }
 
-/// Which products something may keep from being true although all their factors are.
+/// Marks the products that something may keep from being true although all their factors are.
 fn held(
     w: &WorkingProblem,
     products: &[BinaryProduct],

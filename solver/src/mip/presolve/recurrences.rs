@@ -144,7 +144,7 @@ fn connected(w: &WorkingProblem, around: &[usize]) -> Vec<bool> {
     of
 }
 
-/// What a row leaves for one of its columns.
+/// Bounds that a row leaves for one of its columns.
 fn implied(w: &WorkingProblem, r: usize, j: u32) -> (f64, f64) {
     let (mut min, mut max, mut own) = (0.0, 0.0, 0.0);
     for &(k, v) in &w.rows[r] {

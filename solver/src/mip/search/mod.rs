@@ -27,7 +27,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-/// How a search hands over.
+/// Way in which a search hands over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SearchEnd {
     Done,
@@ -48,7 +48,7 @@ pub(crate) struct TreeSearch {
     pub unresolved_bound: f64,
     pub sense: Sense,
     pub base_cutoff: f64,
-    /// When the last progress event was, in seconds of this run.
+    /// Time of the last progress event, in seconds of this run.
     pub last_report: f64,
     /// Ticks before a restart or resume.
     pub ticks_before: u64,

@@ -21,13 +21,13 @@ use std::time::Duration;
 /// Longest sleep between two looks at clocks.
 const NAP: Duration = Duration::from_millis(50);
 
-/// What a worker is asked to do.
+/// Request to a worker.
 enum Job {
     Plunge(Arc<RoundShared>, TreeNode, u64),
     Neighbourhood(Arc<RoundShared>, Around),
 }
 
-/// What a worker says.
+/// Message from a worker.
 pub(crate) struct News {
     slot: usize,
     report: WorkerReport,
@@ -39,18 +39,18 @@ struct JobEnd {
     away: Away,
     side_ticks: u64,
     side_iterations: u64,
-    /// What a neighbourhood came to.
+    /// Verdict on a neighbourhood.
     verdict: Option<NeighbourhoodVerdict>,
 }
 
-/// Why a job has no result.
+/// Reason why a job has no result.
 enum JobFault {
     Error(SolveError),
     /// To be passed on by the thread that waits for the answer.
     Panic(Box<dyn Any + Send>),
 }
 
-/// Where a worker sends what cannot wait for the end of its plunge.
+/// Channel by which a worker sends what cannot wait for the end of its plunge.
 pub(crate) struct Outlet {
     slot: usize,
     news: Sender<News>,
@@ -74,7 +74,7 @@ pub(crate) struct Away {
     pub bound: f64,
     pub ticks: u64,
     pub iterations: u64,
-    /// As of its last answer; states need them, or numbers of nodes would come twice.
+    /// Counters as of its last answer; states need them, or numbers of nodes would come twice.
     pub counters: WorkerCounters,
 }
 

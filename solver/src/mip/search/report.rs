@@ -17,7 +17,7 @@ impl Progress {
 }
 
 impl TreeSearch {
-    /// What observers and events tell.
+    /// Progress that observers and events tell.
     pub fn progress(&self) -> Progress {
         Progress {
             seconds: self.seconds(),

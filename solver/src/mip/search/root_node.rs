@@ -1,4 +1,4 @@
-//! What comes before the tree: starts, the root, and programs whose relaxation is unbounded.
+//! Work before the tree: starts, the root, and programs whose relaxation is unbounded.
 
 use super::TreeSearch;
 use crate::mip::control::Control;
@@ -10,7 +10,8 @@ use crate::mip::tree::TreeNode;
 use crate::mip::worker::WorkerReport;
 use std::sync::Arc;
 
-/// How far from the origin a first integer point is looked for where the relaxation is unbounded, and nodes for each.
+/// Distances from the origin within which a first integer point is looked for where the relaxation
+/// is unbounded, and nodes for each.
 const BOXES: [f64; 3] = [10.0, 1e3, 1e5];
 const BOX_NODES: u64 = 2_000;
 

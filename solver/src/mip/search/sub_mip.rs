@@ -1,4 +1,4 @@
-//! When restricted programs are searched for better solutions.
+//! Schedule of the restricted programs that are searched for better solutions.
 
 use super::TreeSearch;
 use crate::mip::heuristics::neighbourhood::{self, Around, NeighbourhoodVerdict};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Most cuts of a node.
 const CUTS_PER_NODE_LIMIT: usize = 20;
 
-/// What separation at nodes found, and what it was good for.
+/// Cuts found by separation at nodes, and counts of what it was good for.
 #[derive(Default)]
 pub(super) struct LocalCuts {
     /// Cuts of the present node.
@@ -27,7 +27,7 @@ impl LocalCuts {
         s.cuts && s.local_cuts && depth % 4 == 1 && s.nesting == 0 && promising
     }
 
-    /// What became of a round: whether it closed the node or a twentieth of its gap.
+    /// Notes what became of a round: whether it closed the node or a twentieth of its gap.
     pub fn judge(&mut self, before: f64, after: f64, cutoff: f64) {
         let gap = if cutoff.is_finite() {
             cutoff - before

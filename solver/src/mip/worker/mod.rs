@@ -53,7 +53,7 @@ pub(crate) struct Worker {
     pub outlet: Option<Outlet>,
 }
 
-/// What a worker counts over the whole search; budgets and turns depend on it.
+/// Counters of a worker over the whole search; budgets and turns depend on them.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct WorkerCounters {
     /// With the serial number it makes the numbers of nodes and rows unique.

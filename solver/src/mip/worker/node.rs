@@ -12,7 +12,7 @@ use crate::mip::tree::{Branched, TreeNode};
 use remat_lp::{Bounds, ColId, ModelError, Solution};
 use std::sync::Arc;
 
-/// How a node ended.
+/// Result of processing a node.
 pub(super) enum Processed {
     Closed,
     /// Strong branching closed one side of a column: the same node again, with this bound.
@@ -361,7 +361,7 @@ impl Worker {
     }
 }
 
-/// How far a point is outside a row, over the norm of the row.
+/// Amount by which a point is outside a row, over the norm of the row.
 pub(super) fn violation(r: &crate::mip::extend::CutRow, x: &[f64]) -> f64 {
     let (mut a, mut norm) = (0.0, 0.0);
     for (j, v) in &r.entries {

@@ -1,4 +1,4 @@
-//! What the workers of a round share, and what each hands back.
+//! Data that the workers of a round share, and what each hands back.
 
 use crate::mip::branching::pseudocost::{Observation, PseudoCosts};
 use crate::mip::clauses::{Clause, Learned};
@@ -62,7 +62,7 @@ mod finder {
     }
 }
 
-/// What workers without rounds look at while they plunge.
+/// Data that workers without rounds look at while they plunge.
 pub(crate) struct Live {
     /// The bits of the value solutions must be below.
     cutoff: AtomicU64,
@@ -93,7 +93,7 @@ impl Live {
     }
 }
 
-/// What all workers see and none changes during a round.
+/// Data that all workers see and none changes during a round.
 #[derive(Clone)]
 pub(crate) struct RoundShared {
     pub problem: Arc<Problem>,
@@ -117,7 +117,7 @@ pub(crate) struct RoundShared {
     /// A known solution that debug builds carry along.
     pub debug: Option<DebugSolution>,
     pub locks: Arc<Vec<(usize, usize)>>,
-    /// What separators know, made when the first of them asks.
+    /// Tables for the separators, made when the first of them asks.
     pub tables: Arc<OnceLock<Tables>>,
     pub stop: Arc<AtomicBool>,
     /// Simplex iterations of the root's first relaxation, a measure of what one is worth.
@@ -161,7 +161,7 @@ impl RoundShared {
     }
 }
 
-/// What a worker hands back.
+/// Report that a worker hands back.
 #[derive(Default)]
 pub(crate) struct WorkerReport {
     pub open: Vec<TreeNode>,

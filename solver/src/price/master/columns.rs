@@ -14,7 +14,7 @@ impl<P: Program> Master<P> {
         }
     }
 
-    /// What is excluded.
+    /// Exclusions in force.
     pub fn exclusions(&self) -> &Arc<P::Exclusions> {
         &self.exclusions
     }

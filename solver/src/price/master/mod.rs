@@ -58,7 +58,7 @@ pub struct Master<P: Program> {
     statics: u32,
     /// Costs of overflow and of what is missing.
     penalties: [f64; 2],
-    /// What is excluded is in the master with the bounds [0, 0].
+    /// Exclusions in force: what they exclude is in the master with the bounds [0, 0].
     exclusions: Arc<P::Exclusions>,
     stop: Option<Arc<AtomicBool>>,
     /// Counters of solvers that were given up.

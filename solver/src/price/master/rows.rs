@@ -6,7 +6,7 @@ use remat_lp::{ColId, ModelError, NewRow, RowId};
 use std::collections::BTreeSet;
 
 impl<P: Program> Master<P> {
-    /// What one unit of a coefficient or right side of a row is in the LP.
+    /// Size in the LP of one unit of a coefficient or right side of a row.
     pub(super) fn scale(&self, row_traits: RowTraits) -> f64 {
         match row_traits.sense {
             Sense::AtMost => 1.0 / self.program.resource_unit(),

@@ -29,7 +29,7 @@ impl<P: Program> Default for Proof<P> {
 }
 
 impl<P: Program> Proof<P> {
-    /// What the duals of some rows prove.
+    /// Computes what the duals of some rows prove.
     pub fn of(program: &P, exclusions: &P::Exclusions, rows: &[P::Row], duals: &[f64]) -> Self {
         let priced = rows.iter().zip(duals).filter(|p| *p.1 != 0.0);
         Proof {
@@ -39,8 +39,9 @@ impl<P: Program> Proof<P> {
         }
     }
 
-    /// What the duals half-way to another proof's prove. The bound is concave in the duals, those of a linear program jump from
-    /// solve to solve as long as rows and columns are missing, and what is between two of them is often better than both.
+    /// Computes what the duals half-way to another proof's prove. The bound is concave in the
+    /// duals, those of a linear program jump from solve to solve as long as rows and columns are
+    /// missing, and what is between two of them is often better than both.
     pub fn between(&self, other: &Self, program: &P, exclusions: &P::Exclusions) -> Self {
         let mut duals: BTreeMap<&P::Row, f64> = BTreeMap::new();
         for proof in [self, other] {

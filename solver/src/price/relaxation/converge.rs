@@ -8,7 +8,7 @@ use std::time::Instant;
 
 /// Solves from one computation of the safe bound to the next; it is computed at the end in any case.
 const SOLVES_PER_BOUND: usize = 25;
-/// How often the penalties of what the master lacks rise, and by what factor each time.
+/// Number of rises of the penalties of what the master lacks, at most, and the factor of each.
 const PENALTY_RISE_LIMIT: usize = 8;
 const PENALTY_FACTOR: f64 = 8.0;
 /// Tries at a node that the LP solver gets from the slack basis.
@@ -23,7 +23,7 @@ const ROUNDS_PER_PATIENCE: u32 = 32;
 /// Reduced cost below which a column pays, in units of the LP solver.
 const REDUCED_COST_TOLERANCE: f64 = 1e-4;
 
-/// How far a relaxation is solved.
+/// Extent to which a relaxation is solved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::price) enum Until {
     /// Until every row of the master is met, in general a single time.
@@ -34,7 +34,7 @@ pub(in crate::price) enum Until {
     Converged,
 }
 
-/// What a convergence has come to.
+/// Progress of a convergence.
 struct Progress {
     until: Until,
     round: u32,
@@ -42,7 +42,7 @@ struct Progress {
     algorithm: Algorithm,
 }
 
-/// What a solve of the master came to.
+/// Result of a solve of the master.
 enum Solve {
     Solved(Solution),
     Retry,
@@ -56,7 +56,7 @@ struct Judged {
     met: bool,
     /// The value stands still.
     stalled: bool,
-    /// As far as was asked for.
+    /// The relaxation is solved as far as was asked for.
     enough: bool,
     /// Change of the value by the last solve.
     moved: f64,
@@ -64,7 +64,7 @@ struct Judged {
     overflow: f64,
 }
 
-/// What a solution violates, and what pays at its duals.
+/// Rows that a solution violates, and columns that pay at its duals.
 struct Found<P: Program> {
     rows: Vec<P::Row>,
     columns: Vec<P::Column>,

@@ -9,7 +9,7 @@ use std::time::Instant;
 /// Cuts at the point inside below which the vertex is separated, too.
 const INSIDE_CUTS: usize = 20;
 
-/// How long cuts are added.
+/// Limits on how long cuts are added.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::price) struct CutEffort {
     /// Rounds at most.
@@ -18,12 +18,12 @@ pub(in crate::price) struct CutEffort {
     pub eager: bool,
     /// Cuts are looked for inside the relaxation, not at its vertex.
     pub inside: bool,
-    /// What counts as an end.
+    /// Tail that counts as an end.
     pub tail: Tail,
 }
 
-/// Where cutting is in its tail: in so many rounds the value has stayed within a share of itself, or of what it has
-/// gained on the bound that was there before.
+/// Test for the tail of cutting: in so many rounds the value has stayed within a share of itself,
+/// or of what it has gained on the bound that was there before.
 #[derive(Clone, Copy, Debug)]
 pub struct Tail {
     /// Rounds of eager cutting.

@@ -28,10 +28,11 @@ use std::time::{Duration, Instant};
 /// Weight of the mean of a node's solutions in the next mean, and in the point inside.
 const MEAN_WEIGHT: f64 = 0.8;
 
-/// How a convergence ended.
+/// Status at the end of a convergence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RelaxEnd {
-    /// As far as was asked for: nothing is violated and nothing pays, the value stands still, or every row is met.
+    /// The relaxation is solved as far as was asked for: nothing is violated and nothing pays, the
+    /// value stands still, or every row is met.
     Converged,
     /// The bound has reached the target.
     Cutoff,
@@ -43,7 +44,7 @@ pub enum RelaxEnd {
     Trouble,
 }
 
-/// Where the work went.
+/// Breakdown of the work.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spent {
     pub rounds: usize,
@@ -74,7 +75,7 @@ pub(super) struct Relaxation<P: Program> {
     pub settled: bool,
     /// Whether nothing is violated and nothing pays at that solution.
     pub complete: bool,
-    /// What is permitted holds below this cost: no bound is above it.
+    /// Cost below which the exclusions hold: no bound is above it.
     pub cutoff: u64,
     /// Bounds from here on end a convergence.
     pub target: u64,
@@ -132,7 +133,7 @@ impl<P: Program> Relaxation<P> {
         Ok(())
     }
 
-    /// What the last relaxation, and the best bound here, rest on.
+    /// Returns the rows and the basis that the last relaxation, and the best bound here, rest on.
     pub fn warm(&self) -> Warm<P> {
         let priced = self.proof.rows.iter().cloned();
         Warm {

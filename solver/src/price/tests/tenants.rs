@@ -21,7 +21,7 @@ pub struct Plan {
 pub struct Tenants {
     /// Plans of each tenant.
     pub plans: Vec<Vec<Plan>>,
-    /// What each period has.
+    /// Capacity of each period.
     pub capacity: Vec<i64>,
     /// Cost of one more unit; `None` where nothing can be rented.
     pub rent: Option<u64>,

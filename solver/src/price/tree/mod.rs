@@ -30,7 +30,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use warm::RowPool;
 
-/// How the tree is searched.
+/// Settings of the tree search.
 #[derive(Clone, Debug)]
 pub struct TreeSettings {
     /// A node whose bound is within this share of the best cost is closed.
@@ -85,7 +85,7 @@ impl Default for TreeSettings {
     }
 }
 
-/// How the search ended.
+/// Status at the end of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TreeEnd {
     /// No node is open: the bound is within the gap of the best cost.
@@ -99,7 +99,7 @@ pub enum TreeEnd {
 /// The outcome of a search.
 #[derive(Clone, Debug)]
 pub struct TreeOutcome<P: Program> {
-    /// How it ended.
+    /// Status at the end.
     pub end: TreeEnd,
     /// Safe lower bound on the cost of every solution that fits. Above the cost of every solution if none fits.
     pub bound: u64,
@@ -111,8 +111,8 @@ pub struct TreeOutcome<P: Program> {
     pub iterations: u64,
     /// Cuts added.
     pub cuts: usize,
-    /// What proves the bound, where that was asked for. Bounds that were learned elsewhere ([`Root::learn_bound`]) are no part
-    /// of it.
+    /// Proof of the bound, if one was asked for. Bounds that were learned elsewhere
+    /// ([`Root::learn_bound`]) are no part of it.
     pub proof: Option<TreeProof<P>>,
 }
 
@@ -157,11 +157,12 @@ struct Tree<'a, P: Program> {
     /// Time owed to the primal heuristic for relaxations and trials.
     share: Share,
     pseudocosts: PseudoCosts,
-    /// What proves the bound of the root.
+    /// Proof of the root's bound.
     proof: Proof<P>,
-    /// What proves the bounds of all nodes.
+    /// Recorder of the proofs of all nodes' bounds.
     recorder: Option<Recorder<P>>,
-    /// What no solution below the cost to beat does, and the cost that this was found with.
+    /// Exclusions of what no solution below the cost to beat does, and the cost that they were
+    /// found with.
     exclusions: (Arc<P::Exclusions>, u64),
     /// Work of the root, which every lane inherits.
     root_work: Work,
@@ -299,7 +300,7 @@ impl<'a, P: Program> Tree<'a, P> {
         self.lanes.iter().map(own).fold(known, |all, own| all + own)
     }
 
-    /// What is within the gap is searched on towards a gap of 0, if that is wanted.
+    /// Goes on with what is within the gap towards a gap of 0, if that is wanted.
     fn go_beyond(&mut self) {
         if self.settings.beyond && self.bound >= self.target() {
             self.gap = 0.0;

@@ -29,11 +29,12 @@ pub(super) struct Node<P: Program> {
     pub number: u32,
     pub bound: u64,
     pub branches: Vec<Branch<P::Quantity>>,
-    /// What no better solution below it does.
+    /// Exclusions of what no better solution below it does.
     pub exclusions: Arc<P::Exclusions>,
-    /// What the last branching was made at, its direction, and the value of the relaxation there.
+    /// Open quantity that the last branching was made at, its direction, and the value of the
+    /// relaxation there.
     pub made_at: Option<(Open<P::Quantity>, bool, f64)>,
-    /// What the relaxation there rests on.
+    /// Rows and basis that the relaxation there rests on.
     pub warm: Option<Arc<Warm<P>>>,
 }
 
@@ -55,14 +56,14 @@ pub(super) struct Solved<P: Program> {
     pub children: Option<[Node<P>; 2]>,
     /// The node itself, if it is put aside.
     pub aside: Option<Node<P>>,
-    /// What its relaxation rests on, if it has children or is put aside.
+    /// Rows and basis that its relaxation rests on, if it has children or is put aside.
     pub warm: Option<Warm<P>>,
     /// Its relaxation, where that was solved to the end.
     pub visited: Option<Visited<P>>,
-    /// What a dive from it came to.
+    /// Result of a dive from it.
     pub dived: Option<Visited<P>>,
     pub trials: Trials<P::Quantity>,
-    /// What the branching above gained in truth.
+    /// Quantity and direction of the branching above, and its gain in truth.
     pub gained: Option<(Open<P::Quantity>, bool, f64)>,
 }
 

@@ -176,7 +176,8 @@ struct Trial {
     limited: u64,
 }
 
-/// What a branching gains in the restricted master, down and up, at most `enough`; `None` where pseudo-costs know better.
+/// Tries out a branching in the restricted master: its gains down and up, at most `enough`; `None`
+/// where pseudo-costs know better.
 fn try_out<P: Program>(
     relax: &Relaxation<P>,
     candidate: &Open<P::Quantity>,

@@ -14,7 +14,7 @@ pub struct ProvenNode<Q> {
     /// The node above, and the branching that leads here; without one, it is the node above once more, with other duals.
     /// `None` at the root.
     pub above: Option<(u32, Option<Branch<Q>>)>,
-    /// What the duals prove, after the exclusions above; 0 if there are none.
+    /// Bound that the duals prove, after the exclusions above; 0 if there are none.
     pub bound: u64,
     /// Rows ([`TreeProof::rows`]) with their duals, as for [`Pricing::lagrangian_bound`](crate::price::Pricing::lagrangian_bound).
     pub duals: Vec<(u32, f64)>,
@@ -77,7 +77,7 @@ impl<P: Program> Recorder<P> {
         self.proof.nodes.len() as u32 - 1
     }
 
-    /// What proves the bound of a node, if anything does.
+    /// Records what proves the bound of a node, if anything does.
     pub fn prove(&mut self, node: u32, by: &Proof<P>) {
         if by.bound == 0 {
             return;

@@ -38,7 +38,7 @@ const RELIABLE_GAINS: u32 = 8;
 const DISTANCE_FLOOR: f64 = 0.05;
 
 impl PseudoCosts {
-    /// What a branching down, and up, is expected to gain.
+    /// Expected gains of a branching, down and up.
     pub fn expect<P: Program>(&self, open: &Open<P::Quantity>) -> [f64; 2] {
         [false, true].map(|up| {
             let key = (P::kind(&open.quantity), up);
@@ -47,7 +47,7 @@ impl PseudoCosts {
         })
     }
 
-    /// What such branchings have gained in truth, where that is known.
+    /// Gains expected from what such branchings have gained in truth, where that is known.
     pub fn expect_gained<P: Program>(&self, open: &Open<P::Quantity>) -> [Option<f64>; 2] {
         [false, true].map(|up| {
             let average = self.gained.get(&(P::kind(&open.quantity), up))?;
