@@ -125,7 +125,7 @@ struct MinimumKnapsack {
     items: Vec<(u64, u64)>,
 }
 
-/// What must make room when `b` runs for the first time.
+/// Minimum knapsack of the tensors of which some must make room when `b` runs for the first time.
 fn items_at(instance: &Instance, budget_bytes: u64, b: NodeId) -> MinimumKnapsack {
     let node = instance.node(b);
     let mut room =

@@ -2,7 +2,7 @@
 
 use remat_instances::instance::{Instance, NodeId};
 
-/// What the search reads of an instance: inputs, users, sizes and costs, one array each.
+/// View of an instance for the search: inputs, users, sizes and costs, one array each.
 ///
 /// Sizes and costs are `f64`: every value and every sum is an integer below 2^53 (the instance promises it), so the
 /// arithmetic is exact, and sums of excess vectorise.

@@ -85,8 +85,8 @@ impl<'g> CheckmateProposer<'g> {
         self.at(state, tensor as usize, stage as usize, random)
     }
 
-    /// What `tensor` can do about a flip of one that has it as an input in `stage`: let go where it is held for nothing
-    /// (`release`), or be held where it is computed.
+    /// Flip of `tensor` in response to one of a tensor that has it as an input in `stage`: it is
+    /// let go where it is held for nothing (`release`), or held where it is computed.
     pub fn following(
         &self,
         state: &CheckmateState<'_>,

@@ -18,7 +18,7 @@ pub const POLISH_MOVES_PER_NODE: u64 = 1 << 11;
 /// Runs of a call of [`polish`] for each start.
 pub const POLISH_RUNS: usize = FIRST_TEMPERATURES.len();
 
-/// How much to polish.
+/// Settings of polishing.
 #[derive(Clone, Copy, Debug)]
 pub struct PolishSettings {
     /// Moves of a run.

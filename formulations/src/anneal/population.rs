@@ -52,7 +52,7 @@ impl Population {
         }
     }
 
-    /// What two of them make together; of a single one its own, of none `None`.
+    /// Crosses two members; a single one gives its own retained sets, none gives `None`.
     pub fn child(&self, random: &mut Xoshiro256) -> Option<BitMatrix> {
         if self.is_empty() {
             return None;
@@ -66,7 +66,7 @@ impl Population {
     }
 }
 
-/// Which of several schedules is much like another one, the most so.
+/// Index of the schedule that is most like another one, if it is much like it.
 fn alike(schedules: &[Found], other: &Found) -> Option<usize> {
     let most = other.retained.count_ones() / ALIKE;
     let distances = schedules

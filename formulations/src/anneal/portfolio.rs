@@ -39,7 +39,7 @@ const POLISHING_RUN_FACTOR: u64 = 2;
 /// Last temperature of every run.
 const LAST_TEMPERATURE: f64 = 0.001;
 
-/// When to end.
+/// Settings of the search: seed, work and limits.
 #[derive(Clone, Copy, Debug)]
 pub struct PortfolioSettings {
     /// Seed of all random choices.
@@ -60,7 +60,7 @@ pub struct PortfolioSettings {
     pub target: u64,
 }
 
-/// What rounds of annealing came to.
+/// Outcome of rounds of annealing.
 #[derive(Clone, Copy, Debug)]
 pub struct Annealed {
     /// Moves that the runs of all rounds were given.
@@ -218,7 +218,7 @@ impl PortfolioSettings {
     }
 }
 
-/// What the runs of a round have in common.
+/// Data that the runs of a round have in common.
 struct Round<'a> {
     number: usize,
     lanes: usize,
@@ -226,7 +226,7 @@ struct Round<'a> {
     every: usize,
     moves: u64,
     time: Option<Duration>,
-    /// As long as nothing fits.
+    /// Whether nothing fits yet.
     seeking: bool,
     settings: &'a PortfolioSettings,
 }

@@ -33,7 +33,7 @@ pub(crate) fn press(weights: &mut [f64], above: impl Iterator<Item = bool>, shar
 pub(crate) struct Price {
     /// The price at present.
     pub value: f64,
-    /// What a byte is worth on this graph.
+    /// Typical worth of a byte on this graph.
     typical: f64,
     /// Blocks in a row that ended with (positive) or without (negative) excess.
     pressure: i32,

@@ -64,7 +64,7 @@ pub struct CheckmateState<'g> {
     touched: Vec<Vec<u32>>,
     total_cost: f64,
     total_excess: f64,
-    /// What a byte of excess counts for in each stage, at least 1.
+    /// Weight of a byte of excess in each stage, at least 1.
     weight: Vec<f64>,
     scratch: CheckmateStageScratch,
     /// Cost and peak of stages, total cost and excess, touched tensors.
@@ -174,8 +174,8 @@ impl<'g> CheckmateState<'g> {
         if flip.keep { bytes } else { -bytes }
     }
 
-    /// What a flip would change. Exact as long as no stage was [pressed](CheckmateState::press): all quantities are
-    /// integers.
+    /// Computes the change by a flip. Exact as long as no stage was
+    /// [pressed](CheckmateState::press): all quantities are integers.
     pub fn evaluate(&mut self, flip: Flip) -> Delta {
         let (i, from, to) = (flip.tensor as usize, flip.from as usize, flip.to as usize);
         let shift = self.shift(flip);

@@ -49,8 +49,8 @@ pub fn candidates(graph: &TrainingGraph<'_>) -> Vec<NodeId> {
         .collect()
 }
 
-/// Who reads whom in the forward pass, by-products left out. Vertices: the nodes before the backward pass, the network's
-/// input, and what follows the end of the pass.
+/// Data flow of the forward pass as an undirected graph, by-products left out. Vertices: the nodes
+/// before the backward pass, the network's input, and what follows the end of the pass.
 fn data_flow(graph: &TrainingGraph<'_>) -> UnGraph<(), ()> {
     let instance = graph.instance();
     let start = graph.backward_start();

@@ -97,7 +97,8 @@ impl<'g> Evictor<'g> {
         users.get(at).map(|&q| q as usize)
     }
 
-    /// Which of the tensors held and not in use to evict: the least cost per byte and stage of absence.
+    /// Chooses the tensor to evict among those held and not in use: the least cost per byte and
+    /// stage of absence.
     fn worst(
         &mut self,
         held: &[usize],

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use remat_instances::instance::{CostUnit, Instance, InstanceData, Node, NodeId, NodeKind};
 
-/// Which forward tensors the backward node of a chain's step reads, besides a gradient.
+/// Forward tensors that the backward node of a chain's step reads, besides a gradient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reads {
     Input,

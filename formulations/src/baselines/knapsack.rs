@@ -49,7 +49,8 @@ impl QuantisedKnapsack {
         }
     }
 
-    /// Which items an optimal choice takes within a share of the reference amount (cut to 0..=1).
+    /// Marks the items that an optimal choice takes within a share of the reference amount (cut to
+    /// 0..=1).
     pub fn chosen(&self, share: f64) -> Vec<bool> {
         let mut left = quantise(share).min(self.capacity);
         let mut chosen = vec![false; self.weights.len()];
@@ -64,8 +65,8 @@ impl QuantisedKnapsack {
     }
 }
 
-/// Which items to take within a share of the reference amount: by value per memory, highest first, each that still
-/// fits. Items without memory come first; the earlier item wins a tie.
+/// Marks the items to take within a share of the reference amount: by value per memory, highest
+/// first, each that still fits. Items without memory come first; the earlier item wins a tie.
 pub fn greedy(shares: &[f64], values: &[u64], share: f64) -> Vec<bool> {
     let density = |i: usize| {
         if shares[i] > 0.0 {

@@ -72,8 +72,8 @@ impl FlowNetwork {
         total
     }
 
-    /// Which vertices still reach `sink` after [`FlowNetwork::maximise`]: the sink side of the minimum cut that is
-    /// nearest to the sink.
+    /// Marks the vertices that still reach `sink` after [`FlowNetwork::maximise`]: the sink side of
+    /// the minimum cut that is nearest to the sink.
     pub fn sink_side(&self, sink: usize) -> Vec<bool> {
         let mut reaches = vec![false; self.outgoing.len()];
         reaches[sink] = true;

@@ -47,7 +47,7 @@ use remat_instances::instance::{Instance, NodeId};
 use remat_instances::schedule::CheckmateSchedule;
 use remat_instances::simulate;
 
-/// Why a heuristic has nothing to say about an instance.
+/// Reason why a heuristic has nothing to say about an instance.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotApplicable {
     /// The graph has neither a loss nor a backward node.
@@ -106,7 +106,7 @@ pub struct Baseline {
     pub name: &'static str,
     /// One line for users.
     pub description: &'static str,
-    /// Where it was published.
+    /// Publication that it comes from.
     pub source: &'static str,
     /// Whether it solves a linear program: that takes seconds where the others take milliseconds.
     pub solves_program: bool,

@@ -1,4 +1,5 @@
-//! Which forward operators are recomputed, by the rules of PyTorch's partitioner (`should_ban_recomputation`).
+//! Forward operators that are recomputed, by the rules of PyTorch's partitioner
+//! (`should_ban_recomputation`).
 //!
 //! torch.compile recomputes pointwise operators, views and what it decomposes into them (normalisations, softmax,
 //! dropout, concatenation), because a fused kernel reads its inputs anyway. How much else is spared depends on how
@@ -8,7 +9,7 @@
 use super::training::TrainingGraph;
 use remat_instances::instance::{NodeId, NodeKind};
 
-/// What is never recomputed, from the most to the least. Each level contains the next.
+/// Nodes that are never recomputed, from the most to the least. Each level contains the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Bans {
     /// PyTorch's default: all that [`Bans::Expensive`] bans, and tensors that a backward operator reads which is not
@@ -23,7 +24,7 @@ pub enum Bans {
     None,
 }
 
-/// How PyTorch's partitioner sees an operator.
+/// Class of an operator in PyTorch's partitioner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperatorClass {
     /// Pointwise operators, views, and what decomposes into them.
@@ -148,7 +149,7 @@ pub fn class(op: &str) -> Option<OperatorClass> {
     }
 }
 
-/// Which nodes before the backward pass are never recomputed at a level of [`Bans`].
+/// Marks the nodes before the backward pass that are never recomputed at a level of [`Bans`].
 ///
 /// By class of operator; where the name is unknown, an operator counts as pointwise if its cost for each byte that it
 /// reads or writes is less than half of the average over the forward pass, else as compute-intensive.

@@ -70,7 +70,7 @@ pub fn memory_budget(
         .unwrap_or_else(|| CheckmateSchedule::checkpoint_all(instance)))
 }
 
-/// What is saved for each activation memory budget (PyTorch's `choose_saved_values_set`).
+/// Saved values for each activation memory budget (PyTorch's `choose_saved_values_set`).
 #[derive(Clone, Debug)]
 pub struct Partitions<'a> {
     graph: &'a TrainingGraph<'a>,
@@ -116,8 +116,9 @@ impl<'a> Partitions<'a> {
         }
     }
 
-    /// Which nodes before the backward pass are saved when activations may take `share` (0 to 1) of the bytes that the
-    /// default partition saves. At 0 nothing is banned but the loss and by-products.
+    /// Marks the nodes before the backward pass that are saved when activations may take `share` (0
+    /// to 1) of the bytes that the default partition saves. At 0 nothing is banned but the loss and
+    /// by-products.
     pub fn saved(&self, share: f64) -> Vec<bool> {
         let [(_, default), less, least] = &self.plain;
         if share >= 1.0 {

@@ -108,7 +108,8 @@ pub fn forward_steps(steps: u64, checkpoints: u64) -> u64 {
     }
 }
 
-/// Where an optimal reversal places its first checkpoint: after how many steps. `steps` and `checkpoints` at least 2.
+/// Place of the first checkpoint of an optimal reversal: the number of steps before it. `steps` and
+/// `checkpoints` at least 2.
 ///
 /// Optimal are all `m` with `beta(s, r - 2) <= m <= beta(s, r - 1)` and `beta(s - 1, r - 1) <= l - m <= beta(s - 1,
 /// r)`; this is the largest.

@@ -39,7 +39,7 @@ impl Default for Settings {
     }
 }
 
-/// What [`solve`] found.
+/// Outcome of [`solve`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The cheapest persistent schedule for sizes rounded up to slots.
@@ -64,7 +64,7 @@ pub struct Solution {
     pub slot_bytes: u64,
 }
 
-/// Why the dynamic program was not run.
+/// Reason why the dynamic program was not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The chain has no stage.
@@ -453,7 +453,7 @@ pub fn solve_training(
     solve_chain(&training, budget_bytes, settings)
 }
 
-/// As [`solve_training`], for a chain that was extracted before.
+/// Solves as [`solve_training`] does, for a chain that was extracted before.
 ///
 /// # Errors
 /// [`TrainingError::Solve`] where the chain is too long for the slots.
@@ -508,7 +508,7 @@ pub fn run(instance: &Instance, budget_bytes: u64) -> Result<CheckmateSchedule, 
     }
 }
 
-/// Why a training graph has no rotor schedule.
+/// Reason why a training graph has no rotor schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TrainingError {
     /// The graph is not a chain.

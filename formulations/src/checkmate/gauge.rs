@@ -14,11 +14,11 @@
 /// Sizes and a capacity that every schedule that fits respects at every event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gauge {
-    /// What a tensor counts while it is held, in bytes.
+    /// Bytes counted for each tensor while it is held.
     pub bytes: Vec<u64>,
-    /// What a node counts while it is computed: output and workspace.
+    /// Bytes counted for each node while it is computed: output and workspace.
     pub working: Vec<u64>,
-    /// What there is for all together.
+    /// Bytes available for all together.
     pub capacity: u64,
     /// The size by which it rounds; 0 for sizes as they are.
     pub unit: u64,

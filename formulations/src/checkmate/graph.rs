@@ -1,4 +1,4 @@
-//! What Checkmate's program sees of an instance, in arrays.
+//! View of an instance for Checkmate's program, in arrays.
 
 use super::Gauge;
 use crate::bound::{TooSmall, smallest_budget};

@@ -120,7 +120,8 @@ impl Problem for MonetProblem<'_> {
         &self.everything.retained
     }
 
-    /// What fits of the given schedules, of everything stored, and of Checkmate's baselines.
+    /// Schedules that fit, among the given ones, the one that stores everything, and Checkmate's
+    /// baselines.
     fn known(&self, _: Option<Duration>) -> Vec<Found> {
         let executes = |s: &&MonetSchedule| simulate::monet(self.instance, s).is_ok();
         let given = self

@@ -70,7 +70,7 @@ impl AnyFormulation {
         }
     }
 
-    /// Why nothing fits a budget in bytes, where that is seen without a search.
+    /// Reason why nothing fits a budget in bytes, where that is seen without a search.
     pub fn too_small(&self, budget_bytes: u64) -> Option<String> {
         fn reason<F: Formulation>(formulation: &F, budget_bytes: u64) -> Option<String> {
             match formulation.problem(budget_bytes, &[]).ok()? {

@@ -116,7 +116,7 @@ impl<'a> MaxBatch<'a> {
         self
     }
 
-    /// Who may end it.
+    /// Sets the listener that may end it.
     #[must_use]
     pub fn listener(mut self, listener: &'a dyn Listener) -> Self {
         self.listener = listener;
@@ -169,7 +169,7 @@ impl<'a> MaxBatch<'a> {
     }
 }
 
-/// What a search over batch sizes found.
+/// Result of a search over batch sizes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Largest {
     /// The largest batch with a plan, its cost and its peak in bytes; `None` where not even 1 has one.

@@ -10,7 +10,7 @@ use remat_instances::simulate::Replay;
 /// Nodes up to which strategies that solve a linear program are run for every budget of a sweep.
 const SWEEP_PROGRAM_NODE_LIMIT: usize = 100;
 
-/// What a strategy made of a budget.
+/// Outcome of a strategy at a budget.
 #[derive(Clone, Debug)]
 pub struct Compared {
     /// The strategy.

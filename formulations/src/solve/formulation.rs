@@ -36,11 +36,11 @@ pub trait Formulation: Sync {
     ) -> Result<Start<Self::Problem<'a>>, SolveError>;
 }
 
-/// What is known of a problem before it is searched.
+/// Status of a problem before it is searched.
 pub enum Start<P: Problem> {
     /// Proven: nothing fits.
     Infeasible {
-        /// Why, in words.
+        /// Reason, in words.
         because: String,
         /// A proof, where the formulation has one.
         proof: Option<BoundProof>,
@@ -60,11 +60,11 @@ pub enum Start<P: Problem> {
 
 /// A program for an instance and a budget: what is annealed, what is bounded, and the judge.
 pub trait Problem: Sync {
-    /// What is annealed.
+    /// Landscape that is annealed.
     type Landscape: Landscape;
-    /// What is bounded.
+    /// Program that is bounded.
     type Program: Program;
-    /// What is found.
+    /// Schedule that is found.
     type Schedule;
 
     /// Shares from which on a relaxation's retained tensor counts as retained, for schedules near it; the last comes first.
@@ -102,8 +102,9 @@ pub trait Problem: Sync {
     }
 }
 
-/// What [`Solve`](super::Solve), [`Frontier`](super::Frontier) and [`MaxBatch`](super::MaxBatch) take: any
-/// [`Formulation`], or one of this crate's chosen for an instance ([`AnyFormulation`](super::AnyFormulation)).
+/// Input of [`Solve`](super::Solve), [`Frontier`](super::Frontier) and
+/// [`MaxBatch`](super::MaxBatch): any [`Formulation`], or one of this crate's chosen for an
+/// instance ([`AnyFormulation`](super::AnyFormulation)).
 pub trait Solvable: Sync {
     /// Its schedules.
     type Schedule: Clone + Send + Sync;

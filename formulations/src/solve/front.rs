@@ -122,7 +122,7 @@ impl<'a, F: Solvable> Solve<'a, F> {
         self
     }
 
-    /// Who follows the solve, and may end it.
+    /// Sets the listener that follows the solve, and may end it.
     #[must_use]
     pub fn listener<'b>(self, listener: &'b dyn Listener) -> Solve<'b, F>
     where
@@ -156,7 +156,7 @@ impl<'a, F: Solvable> Solve<'a, F> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no plan: {}", because.as_deref().unwrap_or("none was found within the limits"))]
 pub struct NoPlan {
-    /// Why none exists, where that was proven.
+    /// Reason why none exists, where that was proven.
     pub because: Option<String>,
 }
 
@@ -211,7 +211,7 @@ impl Solution {
     }
 }
 
-/// Why there is no plan to write.
+/// Reason why there is no plan to write.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
     /// None was found, or none exists.

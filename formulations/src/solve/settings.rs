@@ -13,7 +13,7 @@ const DEFAULT_OVERTIME: f64 = 4.0;
 /// Nodes of the tree side by side where the work is fixed.
 const DEFAULT_LANES: usize = 4;
 
-/// How to solve: limits, the gap, threads and the seed.
+/// Settings of a solve: limits, the gap, threads and the seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// End after this time. Without a limit the work is fixed, and the answer depends on instance, budget and settings

@@ -17,7 +17,7 @@ use super::{Chain, ForwardPeaks, Stage};
 use remat_instances::instance::{Instance, NodeId, NodeKind};
 use std::ops::Range;
 
-/// Why a graph has no chain.
+/// Reason why a graph has no chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoChain {
     /// The graph is not marked as a training graph.

@@ -186,7 +186,7 @@ impl Operation {
     }
 }
 
-/// Why a sequence of operations cannot be executed.
+/// Reason why a sequence of operations cannot be executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OperationError {
     /// There is no such stage.
@@ -273,7 +273,7 @@ pub fn replay(chain: &Chain, operations: &[Operation]) -> Result<ChainReplay, Op
     }
 }
 
-/// What a chain holds between two operations.
+/// State of a chain between two operations: what it holds.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(in crate::baselines) struct ChainState {
     /// The output of the stage is in memory by itself.

@@ -140,7 +140,7 @@ impl<'a> HeldTensors<'a> {
         }
     }
 
-    /// As [`Self::save`], apart from the block's output.
+    /// Saves as [`Self::save`] does, apart from the block's output.
     pub(in crate::baselines) fn save_inner(&mut self, l: usize) {
         let block = &self.chain.blocks()[l];
         for &id in block.saved.iter().filter(|&&id| Some(id) != block.output) {

@@ -25,7 +25,7 @@ use super::{NotApplicable, best};
 use remat_instances::instance::Instance;
 use remat_instances::schedule::CheckmateSchedule;
 
-/// Which size stands for a stage of a chain that saves more than its output.
+/// Size that stands for a stage of a chain that saves more than its output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StageSize {
     /// The output, `a_l`: what a checkpoint takes.

@@ -8,7 +8,7 @@ pub struct LayerSizes {
     before: Vec<u64>,
 }
 
-/// Why a list is not a list of layer sizes.
+/// Reason why a list is not a list of layer sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SizesError {
     /// There is no input.
@@ -19,7 +19,7 @@ pub enum SizesError {
     TooLarge,
 }
 
-/// Why a list of layers is not a checkpoint set.
+/// Reason why a list of layers is not a checkpoint set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "checkpoints must ascend from 0 to {last}, both included, without repetition; entry {at} does not"

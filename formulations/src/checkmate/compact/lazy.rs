@@ -5,7 +5,7 @@ use remat_lp::certificate::safe_bound;
 use remat_lp::{LimitKind, LpOutcome, ModelError, RowId, Settings, Solver};
 use std::collections::BTreeSet;
 
-/// How memory rows are taken in.
+/// Settings of taking in memory rows.
 #[derive(Clone, Debug)]
 pub struct LazySettings {
     /// Settings of the linear programming solver.

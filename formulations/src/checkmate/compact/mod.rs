@@ -33,7 +33,7 @@ use super::CheckmateGraph;
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 use remat_lp::{Basis, ColId, Model, RowId, VarStatus};
 
-/// Which decisions have columns.
+/// Decisions that have columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Space {
     /// Any tensor may be recomputed or dropped in any stage: the whole program.
@@ -66,7 +66,7 @@ impl Entry {
     }
 }
 
-/// What a column decides.
+/// Decision of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// `R[stage, node]`.
@@ -122,7 +122,7 @@ impl Compact {
         &self.graph
     }
 
-    /// Which decisions have columns.
+    /// Decisions that have columns.
     pub fn space(&self) -> Space {
         self.space
     }
@@ -132,7 +132,7 @@ impl Compact {
         &self.model
     }
 
-    /// What each column decides.
+    /// Decision of each column.
     pub fn decisions(&self) -> &[Decision] {
         &self.decisions
     }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 /// An integer quantity of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Quantity {
-    /// How often tensors are recomputed in a range of stages.
+    /// Number of recomputations of tensors in a range of stages.
     Starts {
         /// The tensors.
         of: Group,
@@ -17,7 +17,7 @@ pub enum Quantity {
         /// Last stage of the range.
         last: u32,
     },
-    /// How many of them are held when `stage` starts.
+    /// Number of tensors that are held when `stage` starts.
     Held {
         /// The tensors.
         of: Group,
@@ -27,7 +27,7 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    /// What it is about.
+    /// Tensors that it counts.
     pub fn of(&self) -> Group {
         match *self {
             Quantity::Starts { of, .. } | Quantity::Held { of, .. } => of,

@@ -19,16 +19,17 @@ const MADE: f64 = 0.02;
 /// Rows in a round.
 const LIMIT: usize = 100;
 
-/// What fits at an event, as integers see it: a row of the form.
+/// Cover of an event, a row of the form: what fits there, as integers see it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventCover {
     /// The stage.
     pub stage: u32,
     /// The node whose turn it is.
     pub node: u32,
-    /// What counts when it is there.
+    /// Cover of the tensors that count when they are there.
     pub cover: Cover,
-    /// What counts besides if the node is recomputed: it has its inputs then, which count for nothing themselves.
+    /// Weight that counts besides if the node is recomputed: it has its inputs then, which count
+    /// for nothing themselves.
     pub made: u32,
 }
 
@@ -123,7 +124,7 @@ impl IntervalPoint {
     }
 }
 
-/// What may be there at a moment or not, and the room for it.
+/// Items that may be there at a moment or not, and the room for them.
 fn knapsack(graph: &CheckmateGraph, moment: CoverMoment, there: &[f64]) -> (Vec<Item>, u64) {
     let CoverMoment { stage, node, made } = moment;
     let of_stage = &graph.needs[stage as usize];

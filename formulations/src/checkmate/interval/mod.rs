@@ -150,10 +150,11 @@ pub enum Row {
         stage: u32,
         /// The node whose turn it is.
         node: u32,
-        /// How it is measured: index into [`CheckmateGraph::gauges`], 0 for sizes as they are.
+        /// Gauge by which it is measured: index into [`CheckmateGraph::gauges`], 0 for sizes as
+        /// they are.
         gauge: u32,
     },
-    /// What fits at an event, as integers see it.
+    /// Cover of an event: what fits there, as integers see it.
     Cover(EventCover),
     /// A path cut.
     Path(PathCut),

@@ -7,7 +7,7 @@ use remat_solver::price::{Candidate, Number, Priced};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Add;
 
-/// What the duals say about the intervals of one tensor.
+/// Prices of the intervals of one tensor, from the duals.
 #[derive(Clone, Debug)]
 struct TensorPrices<T> {
     /// Paid to an interval that covers an event.
@@ -266,7 +266,7 @@ fn least<T: Number>(a: Option<T>, b: Option<T>) -> Option<T> {
 pub(super) struct IntervalSweep<T> {
     /// One unit of cost.
     pub one: T,
-    /// What a start is paid.
+    /// Payment to a start.
     start: Vec<T>,
     /// Least total of disjoint intervals that start in the stage or later.
     best_set: Vec<T>,

@@ -73,7 +73,7 @@ impl Columns for CheckmateGraph {
         }
     }
 
-    /// What is kept from the first computation to the last reader.
+    /// Whether the interval lasts from the first computation to the last reader.
     fn is_never_purged(&self, column: &Interval) -> bool {
         let readers = &self.users[column.node as usize];
         !column.is_recomputed() && readers.last() == Some(&column.end)
@@ -243,7 +243,7 @@ impl Branching for CheckmateGraph {
     }
 }
 
-/// Why there is no root bound.
+/// Reason why there is no root bound.
 #[derive(Debug, thiserror::Error)]
 pub enum RootError {
     /// A node does not fit alone.
@@ -266,7 +266,8 @@ pub fn root_bound(
     root_bound_recorded(instance, budget_bytes, settings, None)
 }
 
-/// As [`root_bound`], with a journal of the changes of the program and of its solves.
+/// Computes the bound as [`root_bound`] does, with a journal of the changes of the program and of
+/// its solves.
 ///
 /// # Errors
 /// As [`root_bound`].

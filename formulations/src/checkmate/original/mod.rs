@@ -74,7 +74,7 @@ pub struct Original {
     model: Model,
 }
 
-/// What the program sees of an instance.
+/// View of an instance for the program.
 #[derive(Clone, Debug)]
 struct CheckmateParts {
     cost: Vec<u64>,
@@ -132,7 +132,7 @@ impl CheckmateParts {
     }
 }
 
-/// What a column of the published program decides.
+/// Decision of a column of the published program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Decision {
     /// `R[stage, node]`.
@@ -228,7 +228,7 @@ impl Original {
         self.model.num_nonzeros() + 2 * self.parts.len() * self.parts.len()
     }
 
-    /// What a column decides.
+    /// Decision of a column.
     ///
     /// # Panics
     /// If the program has no such column.

@@ -9,7 +9,7 @@ use crate::checkmate::CheckmateGraph;
 pub struct MemoryCandidate {
     /// Need, window and path.
     pub path: PathCut,
-    /// How much of the path is held at the start of the window.
+    /// Amount of the path that is held at the start of the window.
     pub held: f64,
     /// By how much memory looks exceeded, as a share of what the first node of the path needs.
     pub share: f64,
@@ -96,7 +96,8 @@ fn gradients_alive(graph: &CheckmateGraph, backward: usize) -> Vec<f64> {
     (0..graph.len()).map(alive_at).collect()
 }
 
-/// What stays in memory throughout a window, for one window after the other that begins a stage earlier.
+/// Tensors that stay in memory throughout a window, for one window after the other that begins a
+/// stage earlier.
 struct Stays<'a> {
     graph: &'a CheckmateGraph,
     backward: usize,
@@ -104,7 +105,8 @@ struct Stays<'a> {
     retained: Vec<f64>,
     /// By stage, which nodes are recomputed there and how often.
     made: Vec<Vec<(u32, f64)>>,
-    /// How much of each tensor stays: below 0 where it is recomputed more often than it is there in the end.
+    /// Share of each tensor that stays: below 0 where it is recomputed more often than it is there
+    /// in the end.
     share: Vec<f64>,
     /// Bytes of each tensor that stay, and of all together.
     bytes: Vec<f64>,

@@ -1,4 +1,4 @@
-//! What the columns of a reduced program decide, read from its rows.
+//! Decisions of the columns of a reduced program, read from its rows.
 
 use super::{Reading, Reduced};
 use crate::checkmate::original::Decision;
@@ -550,7 +550,8 @@ impl LabelReader<'_> {
         (0..self.class.len()).map(one).collect()
     }
 
-    /// What the memory of a node's own stage leaves free of the capacity.
+    /// Workspace of each node: the part of the capacity that the memory of the node's own stage
+    /// leaves free.
     fn workspaces(&self, memory: &MemoryChains) -> Vec<f64> {
         let mut workspace = vec![0.0; self.n];
         for (u, (t, k)) in &memory.place {

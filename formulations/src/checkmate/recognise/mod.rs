@@ -187,9 +187,9 @@ fn integers(values: Vec<f64>) -> Option<(Vec<u64>, f64)> {
     None
 }
 
-/// What the structure says.
+/// Structure as read from a model.
 struct Reading {
-    /// What each column of the model decides; `None` for fixed ones.
+    /// Decision of each column of the model; `None` for fixed ones.
     decisions: Vec<Option<Decision>>,
     /// Inputs of each node, ascending.
     needs: Vec<Vec<u32>>,

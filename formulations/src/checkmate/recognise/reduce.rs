@@ -27,7 +27,7 @@ pub(super) struct Reduced {
     pub upper: Vec<f64>,
     /// In the minimised form.
     pub cost: Vec<f64>,
-    /// What the fixed columns and the offset cost, in the minimised form.
+    /// Cost of the fixed columns and of the offset, in the minimised form.
     pub constant: f64,
     /// Rows over free binary columns that not every point satisfies, scaled so that the smallest coefficient is 1.
     pub binaries: Vec<Inequality>,

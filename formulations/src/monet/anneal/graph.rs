@@ -34,7 +34,7 @@ pub struct InPlaceWay {
 pub struct Variant {
     /// Forward tensors that are read, as words of bits.
     pub reads: Vec<u64>,
-    /// Where its ways lie: see [`MonetLandscape::ways_of`].
+    /// Range of its ways: see [`MonetLandscape::ways_of`].
     pub ways: Ways,
 }
 
@@ -65,7 +65,7 @@ pub struct MonetStage {
     pub read_by_any: Vec<u64>,
 }
 
-/// What the search reads of an instance.
+/// View of an instance for the search.
 ///
 /// All sizes and costs are `i64`: the instance promises that sums over all nodes fit.
 ///

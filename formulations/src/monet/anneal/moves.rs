@@ -70,8 +70,8 @@ impl<'g> MonetProposer<'g> {
         self.at(state, tensor as usize, stage as usize, random)
     }
 
-    /// What `tensor` can do about a flip of one that has it as an input: let go where it is stored for nothing, if the other
-    /// is kept, or be stored where it is computed.
+    /// Flip of `tensor` in response to one of a tensor that has it as an input: it is let go where
+    /// it is stored for nothing, if the other is kept, or stored where it is computed.
     pub fn following(&self, state: &MonetState<'_>, tensor: usize, first: Flip) -> Option<Flip> {
         let (release, stage) = (first.keep, first.to as usize);
         if stage == 0 || state.is_kept(tensor, stage) != release {

@@ -9,10 +9,11 @@ pub struct MonetStageValue {
     pub cost: i64,
     /// Largest memory in the stage in bytes.
     pub peak: i64,
-    /// As long as all its moments grow by the same number of bytes up to this one, the cost stays and the peak grows alike.
+    /// Largest number of bytes by which all its moments may grow together: the cost stays then, and
+    /// the peak grows alike.
     pub up: i64,
-    /// As long as all its moments shrink by the same number of bytes below this one, the cost stays and the peak shrinks
-    /// alike.
+    /// Number of bytes below which all its moments may shrink together: the cost stays then, and
+    /// the peak shrinks alike.
     pub down: i64,
 }
 
@@ -30,7 +31,7 @@ impl MonetStageValue {
     }
 }
 
-/// What a stage does in full, for a schedule.
+/// Record of all that a stage does, for a schedule.
 #[derive(Clone, Debug, Default)]
 pub struct StageRecord {
     /// Computed columns, each with its implementation and whether it runs in place.
@@ -98,7 +99,8 @@ pub fn evaluate(
     evaluate_with::<false>(graph, t, now, next, held_bytes, scratch)
 }
 
-/// As [`evaluate`], and afterwards the scratch knows what the stage touches and uses.
+/// Evaluates as [`evaluate`] does, and afterwards the scratch knows what the stage touches and
+/// uses.
 pub fn evaluate_and_note(
     graph: &MonetLandscape,
     t: usize,
@@ -179,7 +181,7 @@ fn evaluate_with<const NOTE: bool>(
     best
 }
 
-/// As [`evaluate`], and what exactly the stage does.
+/// Evaluates as [`evaluate`] does, and records what exactly the stage does.
 pub fn record(
     graph: &MonetLandscape,
     t: usize,

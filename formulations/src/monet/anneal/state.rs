@@ -27,7 +27,7 @@ pub struct MonetState<'g> {
     lists: Vec<[Vec<u32>; 2]>,
     total_cost: i64,
     total_excess: i64,
-    /// What a byte of excess counts for in each stage, at least 1.
+    /// Weight of a byte of excess in each stage, at least 1.
     weight: Vec<f64>,
     scratch: MonetStageScratch,
     /// Values of stages, total cost and excess, lists.
@@ -218,7 +218,7 @@ impl<'g> MonetState<'g> {
         price::press(&mut self.weight, above, share);
     }
 
-    /// What a flip would change. Exact as long as no stage was pressed.
+    /// Computes the change by a flip. Exact as long as no stage was pressed.
     pub fn evaluate(&mut self, flip: Flip) -> Delta {
         let (i, from, to) = (flip.tensor as usize, flip.from as usize, flip.to as usize);
         let capacity = self.graph.capacity;
@@ -253,7 +253,7 @@ impl<'g> MonetState<'g> {
         }
     }
 
-    /// What the flip changes in one stage that must be evaluated in full.
+    /// Change by the flip in one stage that must be evaluated in full.
     #[inline]
     fn change(&mut self, flip: Flip, t: usize, shift: i64) -> (i64, f64) {
         let words = self.graph.words;

@@ -1,4 +1,4 @@
-//! Where a run over schedules of MONeT's program stands, and its moves.
+//! State of a run over schedules of MONeT's program, and its moves.
 
 use super::graph::{MonetLandscape, has, ones};
 use super::moves::MonetProposer;
@@ -52,7 +52,7 @@ impl Landscape for MonetLandscape {
     }
 }
 
-/// Where a run stands.
+/// State of a run.
 pub struct MonetWalk<'g> {
     graph: &'g MonetLandscape,
     state: MonetState<'g>,

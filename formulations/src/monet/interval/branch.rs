@@ -8,14 +8,14 @@ use remat_solver::price::{INTEGRALITY_TOLERANCE, Open, fraction, most_promising}
 /// An integer quantity of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Quantity {
-    /// How many backward nodes run a choice.
+    /// Number of backward nodes that run a choice.
     Choice {
         /// Their stages.
         of: Group,
         /// Index into [`MonetGraph::choices`].
         way: u32,
     },
-    /// How often nodes are computed in stages `first..=last`.
+    /// Number of computations of nodes in stages `first..=last`.
     Starts {
         /// The nodes.
         of: Group,
@@ -40,7 +40,7 @@ pub enum Quantity {
         /// The stage.
         stage: u32,
     },
-    /// How many tensors are stored when a stage starts.
+    /// Number of tensors that are stored when a stage starts.
     Stored {
         /// The tensors.
         of: Group,
@@ -149,7 +149,7 @@ fn groups(single: usize, classes: &[Vec<u32>]) -> impl Iterator<Item = Group> + 
     single.chain((0..classes.len() as u32).map(Group::Class))
 }
 
-/// What is at stake with some like ones, from what is with one.
+/// Weight of a count over some like ones in branching, from that of a count over one.
 fn weight(one: f64, like: &[u32]) -> f64 {
     match like.len() {
         1 => one,
@@ -157,7 +157,7 @@ fn weight(one: f64, like: &[u32]) -> f64 {
     }
 }
 
-/// How often some tensors are recomputed, and how many are stored.
+/// Adds quantities to branch on: how often some tensors are recomputed, and how many are stored.
 fn open_counts(
     graph: &MonetGraph,
     point: &Point,
@@ -202,7 +202,7 @@ fn open_counts(
     }
 }
 
-/// How a node is computed in a stage.
+/// Adds quantities to branch on: the way in which a node is computed in a stage.
 fn ways(
     graph: &MonetGraph,
     point: &Point,

@@ -15,8 +15,9 @@ const FULL: f64 = 0.7;
 /// And beside runs of which a point has at least so much.
 const RUN: f64 = 0.03;
 
-/// What may be there at the turn of a node in a stage, or of its backward node where none is given; beside a run or a choice
-/// with a workspace of at least so many bytes, if there is one.
+/// Turn of a node in a stage, or of the stage's backward node where none is given, at which tensors
+/// may be there; beside a run or a choice with a workspace of at least so many bytes, if there is
+/// one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
     /// The stage.

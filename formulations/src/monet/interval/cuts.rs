@@ -107,7 +107,7 @@ impl StageDistances {
 /// Choices of a backward node and the tensors with which each may be content.
 pub(super) struct Target<'a> {
     ways: Vec<u32>,
-    /// How much of the choices is chosen.
+    /// Sum of the values of the choices.
     pub need: f64,
     groups: Vec<Vec<&'a StageDistances>>,
 }

@@ -27,12 +27,14 @@ const ABSENT: f64 = 1e-6;
 /// Steps in which it is estimated how much of the paths is stored.
 const LEVELS: usize = 8;
 
-/// What is charged when a stage begins: at the turn of its first node or, if that has less room, at the backward node before.
+/// Charge at the beginning of a stage: at the turn of its first node or, if that has less room, at
+/// the backward node before.
 pub(super) struct Beginning {
     stage: usize,
     /// Bytes for all that is there.
     room: i64,
-    /// What the backward node before reads in some way, where what is held for it is charged too.
+    /// Tensors that the backward node before reads in some way, where what is held for it is
+    /// charged too.
     reads: Option<Vec<u32>>,
 }
 
@@ -116,7 +118,7 @@ impl Beginning {
 pub(super) struct Fill([f64; LEVELS + 1]);
 
 impl Fill {
-    /// Where so much of the paths is stored.
+    /// Estimate in bytes where so much of the paths is stored.
     pub fn at(&self, stored: f64) -> f64 {
         self.0[((stored * LEVELS as f64) as usize).min(LEVELS)]
     }
@@ -132,13 +134,14 @@ struct Either<'a> {
     needed: i64,
     /// Bytes for what is there when the window begins.
     room: i64,
-    /// How much of the paths is stored.
+    /// Amount of the paths that is stored.
     stored: f64,
     /// Bytes of what stays and of what is stored of the paths.
     taken: f64,
     /// `J`, and how much of each stays.
     staying: Vec<(u32, f64)>,
-    /// What may be in `G`, and what that promises for each byte beyond what it does by staying; the best first.
+    /// Tensors that may be in `G`, each with what it promises for each byte beyond what it does by
+    /// staying; the best first.
     there: Vec<(u32, f64)>,
 }
 
@@ -200,7 +203,7 @@ impl<'a> Either<'a> {
         self.cut.reader + u32::from(k < self.cut.source)
     }
 
-    /// How much of a tensor stays; nothing of what the computation of `j` charges.
+    /// Part of a tensor that stays; 0 for one that the computation of `j` charges.
     fn stays(&self, k: u32) -> f64 {
         let j = self.cut.source;
         if k == j || self.graph.passing[j as usize].binary_search(&k).is_ok() {
@@ -217,7 +220,8 @@ impl<'a> Either<'a> {
         stages.map(move |t| (t, more(t))).filter(|t| t.1 > 0)
     }
 
-    /// What counts with a right side; `need` tells how much of the ways is chosen.
+    /// Alternative with a right side: what counts with it. `need` tells how much of the ways is
+    /// chosen.
     fn way(&self, right: i64, need: f64) -> Alternative {
         let most = match self.cut.stored.len() {
             1 => i64::MAX,

@@ -1,4 +1,4 @@
-//! What MONeT's program sees of an instance, in arrays, without what is dominated.
+//! View of an instance for MONeT's program, in arrays, without what is dominated.
 
 use crate::life::{classes, classes_of_tensors};
 use crate::monet::original::MonetError;
@@ -40,7 +40,7 @@ pub struct MonetGraph {
     pub stages: usize,
     /// Size of each output, in bytes.
     pub bytes: Vec<i64>,
-    /// What is charged around each forward node whenever it runs, ascending.
+    /// Tensors charged around each forward node whenever it runs, ascending.
     pub passing: Vec<Vec<u32>>,
     /// Distinct inputs that every implementation reads, ascending.
     pub needs: Vec<Vec<u32>>,
@@ -73,9 +73,9 @@ pub struct MonetGraph {
     fitting: Vec<u64>,
     /// Whether a node has an in-place option, by-products included.
     offers_in_place: Vec<bool>,
-    /// Which way stands for each implementation, plain and in place in turn; in stage 0 and later.
+    /// Way that stands for each implementation, plain and in place in turn; in stage 0 and later.
     way_stands: [Vec<Vec<u16>>; 2],
-    /// Which choice stands for each implementation, by stage.
+    /// Choice that stands for each implementation, by stage.
     choice_stands: Vec<Vec<u16>>,
 }
 

@@ -49,7 +49,7 @@ pub struct Interval {
     pub start: u32,
     /// The last stage at whose start it is stored; `start` if none.
     pub end: u32,
-    /// How it is computed: index into [`MonetGraph::starts`].
+    /// Way of its computation: index into [`MonetGraph::starts`].
     pub way: u16,
     /// Held for the backward node of `start` without being stored; only where `end == start`.
     pub held: bool,

@@ -91,7 +91,7 @@ impl Point {
         &self.stored[node * self.width..(node + 1) * self.width]
     }
 
-    /// How much of a tensor is held for the backward node of a stage without being stored.
+    /// Part of a tensor that is held for the backward node of a stage without being stored.
     #[inline]
     pub fn held(&self, stage: usize, node: usize) -> f64 {
         self.held[self.at(node, stage)]
@@ -123,8 +123,8 @@ impl Point {
         &self.made_before[node * self.width..(node + 1) * self.width]
     }
 
-    /// How much of a tensor is stored when stage `upto` begins and was not computed in stages `from..upto`: it stays, or less than
-    /// that does. It may be negative.
+    /// Part of a tensor that is stored when stage `upto` begins and was not computed in stages
+    /// `from..upto`: it stays, or less than that does. It may be negative.
     #[inline]
     pub(super) fn stays(&self, node: usize, from: usize, upto: usize) -> f64 {
         let made = self.made_before(node);
@@ -269,7 +269,8 @@ impl Point {
         row.terms.iter().map(value).sum()
     }
 
-    /// What the run of `j` in stage `t` adds to what is stored at its turn, charged by whichever is larger; at least 0.
+    /// Bytes that the run of `j` in stage `t` adds to what is stored at its turn, charged by
+    /// whichever is larger; at least 0.
     fn gain_of_run(&self, graph: &MonetGraph, t: usize, j: usize) -> f64 {
         let run = self.made(t, j);
         if run <= ZERO {

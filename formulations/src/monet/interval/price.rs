@@ -5,7 +5,7 @@ use crate::life::Exclusions;
 use remat_solver::price::{Candidate, Number, Priced};
 use std::collections::BTreeMap;
 
-/// What every atom costs beyond its own cost, by tensor and stage.
+/// Price of every atom beyond its own cost, by tensor and stage.
 #[derive(Clone, Debug)]
 pub(super) struct AtomPrices<T> {
     width: usize,
@@ -270,7 +270,7 @@ impl<T: Number> AtomPrices<T> {
     }
 }
 
-/// What a sweep leaves behind of a stage.
+/// Prices that a sweep leaves behind for a stage.
 #[derive(Clone, Copy, Debug)]
 struct SweptStage<T> {
     /// Price of the cheapest start, of what it is held for in the stage, and of all that comes after it.
@@ -288,7 +288,7 @@ impl<T> Default for SweptStage<T> {
     }
 }
 
-/// What a sweep leaves behind, by stage.
+/// Prices that a sweep leaves behind, by stage.
 #[derive(Clone, Debug)]
 pub(super) struct AtomSweep<T> {
     stages: Vec<SweptStage<T>>,

@@ -293,7 +293,7 @@ impl MonetGraph {
     }
 }
 
-/// Why there is no root bound.
+/// Reason why there is no root bound.
 #[derive(Debug, thiserror::Error)]
 pub enum RootError {
     /// The instance has no such program.

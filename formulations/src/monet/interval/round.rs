@@ -13,7 +13,7 @@ const LEAST_UNIT: i64 = 500;
 const LEAST_GAIN: i64 = 1000;
 /// Violation below which a row is left alone, as a share of the room.
 const VIOLATION: f64 = 5e-4;
-/// How full memory must be for a row to be rounded.
+/// Share of the room that must be in use for a row to be rounded.
 const FULL: f64 = 0.97;
 
 impl Row {

@@ -2,7 +2,7 @@
 
 use super::{Interval, MonetGraph};
 
-/// Which starts count in a term.
+/// Starts that count in a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Which {
     /// All, with the coefficient.
@@ -28,7 +28,7 @@ pub enum Term {
         first: u32,
         /// Last stage; the same as the first for [`Which::WithWorkspace`].
         last: u32,
-        /// Which of them.
+        /// Those of them that count.
         which: Which,
         /// The coefficient.
         coefficient: i64,
@@ -62,20 +62,20 @@ pub enum Term {
     },
 }
 
-/// What a row is for.
+/// Purpose of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// The forward pass runs: one start in stage 0. An equation.
     First,
     /// A backward node runs in one way. An equation.
     Choose,
-    /// What a backward node reads is there, (6).
+    /// Every tensor that a backward node reads is there, (6).
     Need,
-    /// What a computation reads is there, (5).
+    /// Every tensor that a computation reads is there, (5).
     Input,
     /// A by-product is made with its parent, (8) and (12).
     Parent,
-    /// What is overwritten is not stored or read, (6) and (11).
+    /// A tensor that is overwritten is not stored or read, (6) and (11).
     Overwritten,
     /// Memory while forward nodes run, (16) and (17). At most.
     Memory,
@@ -96,7 +96,7 @@ pub enum Kind {
 /// A row: the sum of its terms is at least (at most for memory, equal to for equations) its right side.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Row {
-    /// What it is for.
+    /// Purpose of the row.
     pub kind: Kind,
     /// The right side: a count, or bytes for memory rows.
     pub right: i64,
@@ -187,8 +187,8 @@ impl Row {
         }
     }
 
-    /// What the backward node of a stage reads is stored for the next stage or held: (6), and for stage 0 what (16) and
-    /// (17) charge for the inputs of the loss.
+    /// Requires that a tensor which the backward node of a stage reads is stored for the next stage
+    /// or held: (6), and for stage 0 what (16) and (17) charge for the inputs of the loss.
     pub fn need(graph: &MonetGraph, stage: u32, node: u32) -> Row {
         let mut terms = Vec::new();
         graph.stored(&mut terms, node, stage + 1, 1);
@@ -222,7 +222,8 @@ impl Row {
         }
     }
 
-    /// What node `node` reads is there when it is computed in a stage: stored, or computed in the same stage, (5).
+    /// Requires that a tensor which node `node` reads is there when the node is computed in a
+    /// stage: stored, or computed in the same stage, (5).
     pub fn input(graph: &MonetGraph, stage: u32, node: u32, input: u32) -> Row {
         let mut terms = vec![start(input, stage, stage, Which::All, 1)];
         graph.stored(&mut terms, input, stage, 1);
@@ -267,8 +268,8 @@ impl Row {
         }
     }
 
-    /// What `node` overwrites in a stage from 1 on is there before and gone afterwards: an interval of it ends in the stage, and is
-    /// not held,
+    /// Requires that the tensor which `node` overwrites in a stage from 1 on is there before and
+    /// gone afterwards: an interval of it ends in the stage, and is not held,
     ///
     /// ```text
     /// S[t,over] + R[t,over] - S[t+1,over] - held  >=  IP[t,node]

@@ -9,11 +9,14 @@ use super::either::{Beginning, either_way};
 use super::{MonetGraph, Point, Row};
 use remat_solver::price::SeparationSettings;
 
-/// How far from violated a path memory cut may be to be rounded, as a share of what its source needs.
+/// Distance from violation up to which a path memory cut may be rounded, as a share of what its
+/// source needs.
 const BY_ROUNDING: f64 = 0.3;
-/// How much more than as it is a cut is violated when it is rounded, to be worth it.
+/// Gain in violation over the cut as it is that makes its rounding worth it, as a share of what its
+/// source needs.
 const ROUNDING_GAIN: f64 = 0.01;
-/// How far from violated one that charges both ways may look to be tried, as a share of that; and in how many windows it is.
+/// Violation above which a cut that charges both ways is tried, as a share of what its source needs
+/// (below 0: it may look satisfied), and the number of windows in which it is tried at most.
 const TRIAL_SHARE_FLOOR: f64 = -0.2;
 const TRIES: usize = 3;
 
@@ -28,7 +31,7 @@ pub(super) enum Form {
 
 /// A violated cut.
 pub(super) struct ViolatedPathCut {
-    /// As a share of what the source needs.
+    /// Violation, as a share of what the source needs.
     pub violation: f64,
     pub row: Row,
     pub reader: u32,
@@ -43,9 +46,11 @@ struct WindowSource {
     needed: f64,
     /// By stages from 1 on: how much must be made from there on, and the stage from which the paths are free of storage for that.
     due: Vec<(f64, usize)>,
-    /// Where the memory of a plain cut begins, and how much that is violated. A cover may be where the sum is not.
+    /// Violation of a plain cut, and the stage where its memory begins. A cover may be violated
+    /// where the sum is not.
     since: (f64, usize),
-    /// Where those that charge both ways may begin.
+    /// Violations that cuts which charge both ways seem to have, and the stages where these may
+    /// begin.
     either: Vec<(f64, usize)>,
 }
 

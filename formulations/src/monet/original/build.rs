@@ -6,7 +6,7 @@ use remat_lp::{Bounds, ColId, Model, ModelBuilder, Sense};
 
 const INFINITY: f64 = f64::INFINITY;
 
-/// What takes rows: a model, or a counter.
+/// Receiver of rows: a model, or a counter.
 pub(super) trait Sink {
     /// A row. Entries may repeat a column (they add up) and may be 0; the list is left empty.
     fn row(&mut self, lower: f64, upper: f64, entries: &mut Vec<(u32, f64)>);
@@ -378,7 +378,7 @@ impl<S: Sink> RowWriter<'_, S> {
         bytes as f64 / self.p.unit_bytes
     }
 
-    /// What is left of the budget beside `G_t`.
+    /// Budget left beside `G_t`, in the program's unit of memory.
     fn room(&self, t: usize) -> f64 {
         let p = self.p;
         let mut bytes = p.budget_bytes as i64;

@@ -1,5 +1,5 @@
-//! Which tensors row (17) takes to be in local memory while a node is recomputed: the two upper bounds of the paper
-//! (appendix B).
+//! Tensors that row (17) takes to be in local memory while a node is recomputed: the two upper
+//! bounds of the paper (appendix B).
 //!
 //! What is in local memory around node `j` of stage `t` depends on which later nodes the stage recomputes, which would make the
 //! row quadratic. Both bounds are constant lists:
@@ -18,14 +18,14 @@ use remat_instances::instance::Instance;
 /// An upper bound on local memory in row (17).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LocalBound {
-    /// As if all later forward nodes were recomputed: the published program.
+    /// All later forward nodes count as recomputed: the published program.
     #[default]
     Plain,
-    /// As if those were recomputed that backward nodes still to come can use.
+    /// Those forward nodes count as recomputed that backward nodes still to come can use.
     Tight,
 }
 
-/// What the tighter bound knows of an instance.
+/// Data of an instance for the tighter bound.
 #[derive(Clone, Debug)]
 pub(super) struct Horizon {
     /// For each stage, one more than the last forward node that is of use (`k(t) + 1`).

@@ -40,7 +40,7 @@ use remat_instances::instance::{Implementation, Instance, NodeId, NodeKind};
 use remat_instances::schedule::{MonetSchedule, algorithm_number};
 use remat_lp::{ColId, Model};
 
-/// Why there is no program for an instance.
+/// Reason why there is no program for an instance.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MonetError {
     /// MONeT's stages are those of the backward pass.
@@ -51,7 +51,7 @@ pub enum MonetError {
     /// The program is too large for 32-bit indices.
     #[error("the program would have {columns} columns; at most 2^30 can be indexed")]
     TooLarge {
-        /// How many it would have.
+        /// Number of columns that it would have.
         columns: usize,
     },
 }
@@ -75,7 +75,7 @@ pub struct Original {
     fixings: usize,
 }
 
-/// What the program sees of an instance.
+/// View of an instance for the program.
 #[derive(Clone, Debug)]
 struct MonetParts {
     instance: Instance,
@@ -187,8 +187,8 @@ impl MonetParts {
         self.node(i).fixed_bytes as i64
     }
 
-    /// What implementation slot `p` of the backward node of stage `t` is: none behind the last one. Algorithms of a slot
-    /// share implementation 0.
+    /// Implementations of the backward node of stage `t`, by slot `p`: none behind the last one.
+    /// Algorithms of a slot share implementation 0.
     fn backward_ways(&self, t: usize) -> &[Implementation] {
         let node = self.node(self.loss + t);
         match self.slot[self.loss + t] {
@@ -249,7 +249,7 @@ impl Original {
         &self.model
     }
 
-    /// What a column decides.
+    /// Decision of a column.
     ///
     /// # Panics
     /// If the program has no such column.

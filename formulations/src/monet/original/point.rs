@@ -12,7 +12,7 @@ impl Original {
 }
 
 impl MonetParts {
-    /// As [`Original::point`].
+    /// Point of a schedule, as in [`Original::point`].
     pub(super) fn point(&self, schedule: &MonetSchedule) -> Vec<f64> {
         let p = self;
         let l = &p.layout;
