@@ -192,7 +192,7 @@ impl BatchSearch<'_> {
         Ok(text)
     }
 
-    /// How sure it is that there is no larger one.
+    /// Certainty that there is no larger one, in words.
     fn certainty(&self, largest: &Largest) -> String {
         match (largest.is_exact(), largest.proven_too_large) {
             (true, _) => "proven: no larger batch".into(),

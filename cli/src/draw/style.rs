@@ -1,4 +1,4 @@
-//! What the pictures share: fonts, colours, text and legends.
+//! Common parts of the pictures: fonts, colours, text and legends.
 
 use crate::failure::Failure;
 use plotters::coord::Shift;

@@ -18,7 +18,7 @@ pub struct Curve {
     pub without: &'static str,
 }
 
-/// What is drawn.
+/// Contents of the picture.
 pub struct TradeoffPicture {
     /// Heading.
     pub title: String,
@@ -130,7 +130,8 @@ fn staircase(
         .map_err(failed)
 }
 
-/// What no plan reaches: a bound for a budget holds for all smaller ones, down to the next.
+/// Draws the area that no plan reaches: a bound for a budget holds for all smaller ones, down to
+/// the next.
 fn lower_bound(area: &Area<'_>, frame: &Frame, bounds: &[(u64, f64)]) -> Result<(), Failure> {
     let (left, _, _, bottom) = frame.pixels;
     let mut from = left;

@@ -77,7 +77,7 @@ pub fn run(arguments: &ExecArguments) -> Result<Exit, Failure> {
     })
 }
 
-/// What the file claims and the device does not confirm.
+/// Claims of the file that the device does not confirm.
 fn claims(found: &Replayed, measured: &Measured, tolerance: f64) -> Vec<String> {
     let mut list = Vec::new();
     let replay = &found.replay;

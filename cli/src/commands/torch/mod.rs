@@ -32,7 +32,7 @@ mod without {
         missing("exec")
     }
 
-    /// As [`exec`].
+    /// Says the same as [`exec`].
     ///
     /// # Errors
     /// [`Failure::Usage`], always.
@@ -40,7 +40,7 @@ mod without {
         missing("profile")
     }
 
-    /// As [`exec`].
+    /// Says the same as [`exec`].
     ///
     /// # Errors
     /// [`Failure::Usage`], always.

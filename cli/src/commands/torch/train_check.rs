@@ -140,7 +140,8 @@ impl GradientsCompared {
     }
 }
 
-/// What a run took; none of it where the device has too little memory.
+/// Time and memory of a run, predicted and measured; nothing is measured where the device has too
+/// little memory.
 #[derive(Serialize)]
 struct StrategyRun {
     strategy: &'static str,
