@@ -4,7 +4,7 @@ use crate::error::ExecError;
 use crate::training::Training;
 use tch::{Kind, Tensor};
 
-/// How two lists of gradients differ.
+/// Difference between two lists of gradients.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Comparison {
     /// Whether every bit is the same.

@@ -6,7 +6,7 @@ use std::sync::{Once, OnceLock};
 use std::time::Instant;
 use tch::Device as Place;
 
-/// What seconds are.
+/// Clock by which seconds are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Clock {
     /// Time on the wall.
@@ -112,7 +112,7 @@ impl Device {
         matches!(self.place, Place::Cuda(_))
     }
 
-    /// As the user wrote it.
+    /// Name as the user wrote it.
     pub fn name(&self) -> &str {
         &self.name
     }

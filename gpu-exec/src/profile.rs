@@ -13,7 +13,7 @@ use remat_instances::plan::Plan;
 use remat_instances::schedule::CheckmateSchedule;
 use remat_instances::simulate;
 
-/// How to measure.
+/// Settings of the measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct ProfileSettings {
     /// Runs of each node before measuring.
@@ -73,7 +73,7 @@ impl Timing {
     }
 }
 
-/// What was measured.
+/// Result of the measurement.
 #[derive(Clone, Debug)]
 pub struct Profile {
     /// The graph with measured costs in nanoseconds and measured sizes. Implementations that libtorch does not tell apart

@@ -87,7 +87,7 @@ impl Training {
         &self.program
     }
 
-    /// Where it runs.
+    /// Device on which it runs.
     pub fn device(&self) -> &Device {
         &self.device
     }

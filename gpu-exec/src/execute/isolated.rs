@@ -89,7 +89,7 @@ pub(crate) fn isolated(
 
 struct Bench<'a> {
     training: &'a mut Training,
-    /// What each node so far makes.
+    /// Moulds of the output of each node so far.
     moulds: Vec<Vec<Mould>>,
     /// Parameters of which an earlier node makes a gradient.
     arrived: Vec<bool>,

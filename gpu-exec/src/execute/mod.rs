@@ -20,7 +20,7 @@ use remat_instances::instance::NodeId;
 use remat_instances::plan::{Plan, Semantics, Step};
 use remat_instances::zoo::Action;
 
-/// What one training step took.
+/// Loss, time and memory of one training step.
 #[derive(Clone, Debug, Default)]
 pub struct Run {
     /// The loss.
@@ -34,12 +34,12 @@ pub struct Run {
     pub computations: Vec<Computation>,
 }
 
-/// What one computation took.
+/// Time and memory of one computation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Computation {
     /// Index of the statement in the plan.
     pub step: usize,
-    /// What was computed.
+    /// Node that was computed.
     pub node: NodeId,
     /// Seconds, until the device was done.
     pub seconds: f64,

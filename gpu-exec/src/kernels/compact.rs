@@ -84,7 +84,8 @@ impl Axes {
         }
     }
 
-    /// Where the windows start along an axis, shaped so that it stretches over the output; negative within the padding.
+    /// Starts of the windows along an axis, shaped so that they stretch over the output; negative
+    /// within the padding.
     fn starts(&self, axis: usize, p: &Pooling, place: tch::Device) -> Result<Tensor, ExecError> {
         let mut shape = vec![1; self.output.len()];
         shape[axis] = self.output[axis];

@@ -9,7 +9,7 @@ const EPSILON: f64 = 1e-5;
 /// Weight of a batch in the running statistics.
 const MOMENTUM: f64 = 0.1;
 
-/// What a call that should have left a tensor did not.
+/// Unwraps a tensor that a call should have left; it is an error if it did not.
 fn left(tensor: Option<Tensor>) -> Result<Tensor, ExecError> {
     tensor.ok_or_else(|| ExecError::Torch("a normalisation left out a result".into()))
 }
