@@ -39,7 +39,7 @@ impl Absence {
     }
 }
 
-/// What becomes of one tensor.
+/// History of one tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Story {
     /// The tensor.
@@ -59,7 +59,7 @@ pub struct Slower {
     pub node: NodeId,
     /// The implementation that it runs.
     pub implementation: usize,
-    /// What this costs more than its cheapest way; for a by-product, what it costs at all.
+    /// Cost beyond that of the node's cheapest way; for a by-product, all of its cost.
     pub cost: u64,
 }
 
@@ -75,7 +75,8 @@ pub struct Explanation {
     /// Tensors that the plan's backward nodes read and that stay in memory from their first computation to their last reader
     /// (in graphs without a loss any reader counts): the largest first.
     pub kept: Vec<NodeId>,
-    /// What is slower than it could be to need less memory, in programs with implementations: the dearest first.
+    /// Nodes that are slower than they could be to need less memory, in programs with
+    /// implementations: the dearest first.
     pub slower: Vec<Slower>,
 }
 
@@ -85,7 +86,7 @@ impl Explanation {
         self.stories.iter().map(|s| s.cost).sum()
     }
 
-    /// What slower implementations and by-products cost in all.
+    /// Cost of slower implementations and by-products in all, beyond the cheapest ways.
     pub fn slower_cost(&self) -> u64 {
         self.slower.iter().map(|s| s.cost).sum()
     }

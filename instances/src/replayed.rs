@@ -29,7 +29,7 @@ impl FileKind {
 /// A plan or schedule from a file, replayed.
 #[derive(Clone, Debug)]
 pub struct Replayed {
-    /// What the file holds.
+    /// Kind of the file.
     pub kind: FileKind,
     /// The instance, as the file's program sees it.
     pub instance: Instance,
@@ -45,7 +45,7 @@ pub struct Replayed {
     pub budget_bytes: Option<u64>,
 }
 
-/// Why a file could not be replayed.
+/// Reason why a file could not be replayed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayedError {
     /// It cannot be read.
@@ -66,7 +66,7 @@ pub enum ReplayedError {
     Replay {
         /// The file.
         file: String,
-        /// Why not.
+        /// Error of the replay.
         problem: Box<ReplayError>,
     },
 }

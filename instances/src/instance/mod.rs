@@ -18,7 +18,7 @@ pub use passing::passing_in_plain_order;
 pub use restrict::Choices;
 pub use validate::{LARGEST_VALUE, StructureError};
 
-/// What one unit of cost means.
+/// Meaning of one unit of cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CostUnit {
     /// The unit as a reader would write it, for example `ns` or `0.01 ms`.

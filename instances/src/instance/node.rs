@@ -26,7 +26,7 @@ impl fmt::Display for NodeId {
     }
 }
 
-/// Which gradient a backward node computes, where one operator's backward is split in two nodes.
+/// Gradient that a backward node computes, where one operator's backward is split in two nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Gradient {
     /// All gradients in one node.
@@ -56,7 +56,7 @@ pub enum NodeKind {
     Backward {
         /// The forward node whose gradient this is, where known.
         forward: Option<NodeId>,
-        /// Which gradient.
+        /// Gradient that it computes.
         gradient: Gradient,
     },
 }

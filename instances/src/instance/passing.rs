@@ -1,4 +1,4 @@
-//! Which tensors are alive around each node when the graph is executed plainly, once and in order.
+//! Tensors that are alive around each node when the graph is executed plainly, once and in order.
 
 use super::{Node, NodeId, NodeKind};
 

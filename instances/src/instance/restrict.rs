@@ -3,7 +3,7 @@
 use super::view::select;
 use super::{Implementation, Instance, InstanceData, NodeId, NodeKind};
 
-/// Which choices beside the schedule an instance keeps (the paper's ablations, section 5).
+/// Choices beside the schedule that an instance keeps (the paper's ablations, section 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Choices {
     /// Implementations that read the same tensors: convolution algorithms.

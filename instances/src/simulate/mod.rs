@@ -17,7 +17,7 @@ pub use plan::{StepFault, plan};
 use crate::instance::NodeId;
 use crate::plan::Register;
 
-/// What a replay found.
+/// Result of a replay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replay {
     /// Total cost in the instance's cost unit.
@@ -65,7 +65,7 @@ pub struct TimelinePoint {
     pub cost: u64,
 }
 
-/// Why a schedule or plan cannot be executed.
+/// Reason why a schedule or plan cannot be executed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReplayError {
     /// The schedule has the wrong shape for the instance.
@@ -73,7 +73,7 @@ pub enum ReplayError {
         "{what} is {found_rows} x {found_columns}, the instance needs {rows} x {columns} (stages x nodes)"
     )]
     Shape {
-        /// Which matrix.
+        /// Name of the matrix.
         what: &'static str,
         /// Rows found.
         found_rows: usize,
@@ -184,7 +184,7 @@ pub enum ReplayError {
         parent: NodeId,
         /// The parent's name.
         parent_name: String,
-        /// What the parent is not.
+        /// Condition that the parent does not meet, in words.
         how: &'static str,
     },
     /// A tensor is used after another node was computed into its buffer.
@@ -202,7 +202,7 @@ pub enum ReplayError {
         writer: NodeId,
         /// That node's name.
         writer_name: String,
-        /// Who uses it afterwards.
+        /// Later use of the overwritten tensor, in words.
         use_of: String,
     },
     /// A backward node reads a tensor whose storage ends with the stage before.
@@ -226,7 +226,7 @@ pub enum ReplayError {
     Step {
         /// Position of the statement in the plan, from 0.
         step: usize,
-        /// What is wrong with it.
+        /// Fault of the statement.
         fault: Box<StepFault>,
     },
     /// A plan that never computes a node.

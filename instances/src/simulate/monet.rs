@@ -109,7 +109,7 @@ pub fn base_cost(instance: &Instance) -> u64 {
     total
 }
 
-/// Why a tensor is charged.
+/// Reason why a tensor is charged.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Charge {
     /// Not charged by itself.
@@ -122,7 +122,7 @@ enum Charge {
     Held,
 }
 
-/// What has become of a tensor in a stage.
+/// State of a tensor in a stage.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TensorState {
     Absent,
@@ -386,7 +386,8 @@ impl MonetReplay<'_> {
         })
     }
 
-    /// What the next stage stores was held or computed in this one, and is not overwritten (4, 11).
+    /// Checks that everything the next stage stores was held or computed in this one, and is not
+    /// overwritten (4, 11).
     fn check_stored(&self, t: usize) -> Result<(), ReplayError> {
         for i in self.schedule.retained.ones(t + 1) {
             match self.memory.states[i] {

@@ -5,7 +5,7 @@ use crate::instance::{Implementation, Instance, Node, NodeId, NodeKind};
 use crate::plan::{Plan, Register, Semantics, Step};
 use std::collections::BTreeMap;
 
-/// What is wrong with one statement of a plan.
+/// Fault of one statement of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StepFault {
     /// A node that the instance does not have.
@@ -31,7 +31,7 @@ pub enum StepFault {
     AllocatedTwice {
         /// The register.
         register: Register,
-        /// What it was allocated for.
+        /// Name of the node it was allocated for.
         node_name: String,
     },
     /// A register that is used or freed while it is not allocated.
@@ -89,7 +89,7 @@ pub enum StepFault {
     NeverFilled {
         /// The register.
         register: Register,
-        /// What it was allocated for.
+        /// Name of the node it was allocated for.
         node_name: String,
     },
 }
@@ -124,7 +124,7 @@ pub fn plan(instance: &Instance, plan: &Plan) -> Result<Replay, ReplayError> {
 
 /// An allocated register.
 struct Slot {
-    /// What it was allocated for, or, computed in place, what it holds.
+    /// Node it was allocated for, or, computed in place, the node whose output it holds.
     node: NodeId,
     filled: bool,
 }

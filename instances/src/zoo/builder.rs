@@ -9,7 +9,7 @@ use crate::instance::LARGEST_VALUE;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Tensor(pub(super) u32);
 
-/// Where a tensor's memory is.
+/// Place of a tensor's memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Storage {
     /// Part of the input batch, which stays in memory.

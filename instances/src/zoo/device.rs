@@ -13,12 +13,12 @@ pub struct MatrixRate {
     pub reached_permille: u64,
 }
 
-/// What the cost model knows of a device.
+/// Properties of a device for the cost model.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Device {
     /// The name users write.
     pub name: &'static str,
-    /// What it is.
+    /// Description in words.
     pub description: &'static str,
     /// Matrix products in fp32.
     pub fp32: MatrixRate,

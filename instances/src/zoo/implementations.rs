@@ -171,7 +171,8 @@ impl ConvolutionAlgorithm {
 }
 
 impl Network {
-    /// As [`Network::training_instance`], with the implementation sets described at the top of the module.
+    /// Builds the instance as [`Network::training_instance`] does, with the implementation sets
+    /// described at the top of the module.
     ///
     /// # Errors
     /// As [`Network::training_instance`].

@@ -160,7 +160,7 @@ impl Pooling {
     }
 }
 
-/// Why a window cannot be applied.
+/// Reason why a window cannot be applied.
 enum Misfit {
     Vanishes,
     Overflow,
@@ -328,11 +328,11 @@ impl Op {
 pub struct Operation {
     /// Name of its node.
     pub name: String,
-    /// What it computes.
+    /// Operator that it computes.
     pub op: Op,
-    /// What it reads, in the operator's order.
+    /// Tensors that it reads, in the operator's order.
     pub inputs: Vec<Tensor>,
-    /// What it makes.
+    /// Tensor that it makes.
     pub output: Tensor,
     /// Indices into the network's parameters.
     pub parameters: Vec<usize>,

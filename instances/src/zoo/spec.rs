@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-/// What values a parameter takes.
+/// Values that a parameter takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ParameterKind {
     /// A whole number in a range, both ends included.
@@ -61,7 +61,7 @@ pub struct ParameterInfo {
     pub kind: ParameterKind,
     /// Value where none is given, as text.
     pub default: &'static str,
-    /// What it means.
+    /// Meaning of the parameter.
     pub description: &'static str,
 }
 
@@ -70,7 +70,7 @@ pub struct ParameterInfo {
 pub struct ModelInfo {
     /// Name.
     pub name: &'static str,
-    /// What it is, with its source.
+    /// Description of the model, with its source.
     pub description: &'static str,
     /// Its parameters with their defaults.
     pub parameters: Vec<ParameterInfo>,
@@ -142,7 +142,7 @@ impl ParameterInfo {
 #[derive(Clone)]
 pub struct ModelSpec {
     model: &'static ZooModel,
-    /// What was given; everything else is at its default.
+    /// Values that were given; everything else is at its default.
     given: BTreeMap<&'static str, Setting>,
 }
 

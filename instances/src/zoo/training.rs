@@ -13,7 +13,7 @@ use crate::instance::{
     NodeId, NodeKind,
 };
 
-/// How a training graph is laid out.
+/// Layout of a training graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TrainingOptions {
     /// Whether there are a loss and a backward pass at all; without, the graph is the forward pass.
@@ -49,7 +49,7 @@ impl TrainingOptions {
     }
 }
 
-/// What has arrived of one tensor's gradient.
+/// Contributions to one tensor's gradient that have arrived.
 #[derive(Clone, Default)]
 struct PendingGradient {
     /// Summands of the full gradient.
@@ -491,7 +491,7 @@ fn nodes_of(pieces: &[Piece]) -> Vec<NodeId> {
 }
 
 impl Network {
-    /// How the gradient of an operator's output is to be looked at as that of one of its inputs, where it passes
+    /// View of the gradient of an operator's output as that of one of its inputs, where it passes
     /// through; `None` where it is the same.
     fn look_at_gradient(&self, operation: &Operation, input: usize) -> Option<Look> {
         let shape = |x: Tensor| &self.value(x).shape;

@@ -5,7 +5,7 @@ use super::cost::{Kernel, KernelClass};
 use super::op::{Activation, Convolution, Heads, Op, Operation};
 use crate::instance::Gradient;
 
-/// How backward passes are laid out.
+/// Layout of backward passes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct BackwardStyle {
     /// Parameter and input gradients of convolutions and linear layers in nodes of their own.

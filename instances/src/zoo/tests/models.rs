@@ -6,9 +6,9 @@ use crate::schedule::CheckmateSchedule;
 use crate::simulate;
 use crate::zoo::list;
 
-/// Where the numbers come from: torchvision's model table and paper tables for the networks on images (trainable
-/// parameters), Hugging Face's checkpoints for the transformers, the 3D U-Net paper (without batch norm parameters),
-/// arithmetic of the layer tables for FCN-8s and SegNet.
+/// Sources of the numbers: torchvision's model table and paper tables for the networks on images
+/// (trainable parameters), Hugging Face's checkpoints for the transformers, the 3D U-Net paper
+/// (without batch norm parameters), arithmetic of the layer tables for FCN-8s and SegNet.
 #[test]
 fn parameter_counts_are_the_published_ones() {
     for (text, published) in [
