@@ -1,4 +1,5 @@
-//! Speed of the annealing: one element is one evaluated move, so the throughput is moves per second on one core.
+//! Speed of the annealing: one element is one evaluated move, so the throughput is moves per second
+//! on one core.
 
 #![allow(missing_docs)] // criterion_group! makes an undocumented public function
 

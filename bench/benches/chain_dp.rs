@@ -1,4 +1,5 @@
-//! How the dynamic programs on chains grow with their length: Hong et al.'s Algorithms 3, 5 and 6, and rotor.
+//! How the dynamic programs on chains grow with their length: Hong et al.'s Algorithms 3, 5 and 6,
+//! and rotor.
 //!
 //! `cargo bench -p remat-bench --bench chain_dp`; a recorded run is in `results/chain_dp.txt`.
 #![allow(missing_docs)]
@@ -12,7 +13,8 @@ use remat_formulations::baselines::rotor;
 use std::hint::black_box;
 use std::time::Duration;
 
-/// A fixed sequence of numbers below `2^31` (a linear congruential generator), the same in every run.
+/// A fixed sequence of numbers below `2^31` (a linear congruential generator), the same in every
+/// run.
 fn numbers(count: usize) -> impl Iterator<Item = u64> {
     let mut state = 1u64;
     (0..count).map(move |_| {

@@ -1,10 +1,14 @@
-//! Checkmate's program on random small graphs: every form of it, by every way to solve it, against enumeration and HiGHS.
+//! Checkmate's program on random small graphs: every form of it, by every way to solve it, against
+//! enumeration and HiGHS.
 //!
-//! `cargo run --release -p remat-bench [--features highs] --example checkmate_differential -- [--graphs 2000] [--first 1] [--least 4] [--most 8]`
+//! `cargo run --release -p remat-bench [--features highs] --example checkmate_differential --
+//! [--graphs 2000] [--first 1] [--least 4] [--most 8]`
 //!
-//! Seeds count from `--first`; graphs have between `--least` and `--most` nodes, every second one a backward pass. Up to 9 nodes the truth is
-//! enumerated, beyond it is what HiGHS says. The general solver gets the published program and the retention-edge form with all memory rows, in the full space and in the restricted one,
-//! whose optimum may be above; branch, price and cut prices the full space. "plain" is without cuts and heuristics, and without presolve.
+//! Seeds count from `--first`; graphs have between `--least` and `--most` nodes, every second one a
+//! backward pass. Up to 9 nodes the truth is enumerated, beyond it is what HiGHS says. The general
+//! solver gets the published program and the retention-edge form with all memory rows, in the full
+//! space and in the restricted one, whose optimum may be above; branch, price and cut prices the
+//! full space. "plain" is without cuts and heuristics, and without presolve.
 
 use remat_bb::report::Table;
 use remat_bench::optimum::{Answer, by_highs};

@@ -1,13 +1,15 @@
-//! MONeT's program on random small instances in every mode: the tree, the whole search, enumeration and, with the feature
-//! `highs`, HiGHS on the published form.
+//! MONeT's program on random small instances in every mode: the tree, the whole search, enumeration
+//! and, with the feature `highs`, HiGHS on the published form.
 //!
-//! `cargo run --release -p remat-bench --features highs --example monet_differential -- [--per-mode 300] [--first 1] [--mode K] [--search SECONDS]`
+//! `cargo run --release -p remat-bench --features highs --example monet_differential -- [--per-mode
+//! 300] [--first 1] [--mode K] [--search SECONDS]`
 //!
-//! Seeds count from `--first`; mode `K` has the bits 1 (in place), 2 (backward variants), 4 (masks), 8 (algorithms). The
-//! published form lets a schedule read buffers after they were overwritten, which the replay and the enumeration do not, so
-//! the optimum of what executes can be above that of the published form, never below; HiGHS finds it with rows added that
-//! forbid such reads. `--search` runs the whole search as `remat-bb solve` does, with so many seconds for each instance,
-//! compares what it finds with that optimum, and lists what is not proven.
+//! Seeds count from `--first`; mode `K` has the bits 1 (in place), 2 (backward variants), 4
+//! (masks), 8 (algorithms). The published form lets a schedule read buffers after they were
+//! overwritten, which the replay and the enumeration do not, so the optimum of what executes can be
+//! above that of the published form, never below; HiGHS finds it with rows added that forbid such
+//! reads. `--search` runs the whole search as `remat-bb solve` does, with so many seconds for each
+//! instance, compares what it finds with that optimum, and lists what is not proven.
 
 use remat_bb::report::Table;
 use remat_bench::optimum::{Answer as Optimum, by_highs};
@@ -84,8 +86,9 @@ fn by_tree(instance: &Instance, budget: u64) -> Result<(Option<u64>, u64), Strin
     }
 }
 
-/// The published program, with rows that forbid what it allows and the replay does not where `executable`: that a node is
-/// computed from a buffer after another one overwrote it in the same stage.
+/// The published program, with rows that forbid what it allows and the replay does not where
+/// `executable`: that a node is computed from a buffer after another one overwrote it in the same
+/// stage.
 fn program(instance: &Instance, budget: u64, executable: bool) -> Result<Model, String> {
     let original = Original::new(instance, budget, 1.0).map_err(|e| e.to_string())?;
     let model = original.model();

@@ -1,9 +1,11 @@
-//! The root of MONeT's interval form on the benchmark's instances: bound, size and time beside the published runs.
+//! The root of MONeT's interval form on the benchmark's instances: bound, size and time beside the
+//! published runs.
 //!
-//! `cargo run --release -p remat-bench --example monet_root -- ZOO [--only NAME] [--budget GIB] [--time-limit SECONDS] [--verbose] [--tree] [--pivots N]`
+//! `cargo run --release -p remat-bench --example monet_root -- ZOO [--only NAME] [--budget GIB]
+//! [--time-limit SECONDS] [--verbose] [--tree] [--pivots N]`
 //!
-//! With `--tree`, branch, price and cut follows the root; the objective of the logged run is the cost to beat;
-//! the tree ends after so many pivots, those of the root included.
+//! With `--tree`, branch, price and cut follows the root; the objective of the logged run is the
+//! cost to beat; the tree ends after so many pivots, those of the root included.
 
 use remat_formulations::monet::interval::MonetGraph;
 use remat_solver::price::{Incumbents, Root, RootSettings, TreeSettings, search};

@@ -1,5 +1,5 @@
-//! HiGHS, SCIP and CP-SAT through their Python packages, for comparison only: each runs in a process of its own on a program
-//! in an MPS file, with a limit and a gap that are given.
+//! HiGHS, SCIP and CP-SAT through their Python packages, for comparison only: each runs in a
+//! process of its own on a program in an MPS file, with a limit and a gap that are given.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;

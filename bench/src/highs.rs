@@ -28,7 +28,8 @@ pub struct HighsRun {
     pub objective: Option<f64>,
     /// HiGHS's name for how it ended.
     pub status: String,
-    /// The row duals it reports (change of the objective per unit of right-hand side), empty if it has none.
+    /// The row duals it reports (change of the objective per unit of right-hand side), empty if it
+    /// has none.
     pub row_duals: Vec<f64>,
 }
 
@@ -161,8 +162,8 @@ pub fn solve_mip(model: &Model, time_limit: f64, threads: usize, gap: f64) -> cr
     }
 }
 
-/// Times and objectives of new solutions in HiGHS's table: after the share explored (the first word that ends in `%`)
-/// come bound and best solution, and the line ends with the time.
+/// Times and objectives of new solutions in HiGHS's table: after the share explored (the first word
+/// that ends in `%`) come bound and best solution, and the line ends with the time.
 fn incumbents(log: &str) -> Vec<(f64, f64)> {
     let mut out: Vec<(f64, f64)> = Vec::new();
     for line in log.lines() {

@@ -1,4 +1,5 @@
-//! Benchmarks: criterion micro-benchmarks under `benches/`, the binary `remat-bench`, recorded runs under `results/`.
+//! Benchmarks: criterion micro-benchmarks under `benches/`, the binary `remat-bench`, recorded runs
+//! under `results/`.
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 

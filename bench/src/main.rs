@@ -17,22 +17,28 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Solve every linear program of a directory here and in HiGHS (feature `highs`), alternating, one thread each
+    /// Solve every linear program of a directory here and in HiGHS (feature `highs`), alternating,
+    /// one thread each
     Lp(Lp),
-    /// Linear relaxations of rematerialization programs: the compact form with rounds of cuts, the interval form's columns
-    /// and rows; with the feature `highs` the same sequence in HiGHS, alternating, one thread each
+    /// Linear relaxations of rematerialization programs: the compact form with rounds of cuts, the
+    /// interval form's columns and rows; with the feature `highs` the same sequence in HiGHS,
+    /// alternating, one thread each
     RematLp(RematLp),
-    /// Checkmate's comparisons: published runs, general graphs, overhead against budget, approximations, largest batches
+    /// Checkmate's comparisons: published runs, general graphs, overhead against budget,
+    /// approximations, largest batches
     Checkmate(Checkmate),
-    /// MONeT's comparisons: memory at a fixed overhead, ablations, published runs, root relaxations and sizes
+    /// MONeT's comparisons: memory at a fixed overhead, ablations, published runs, root relaxations
+    /// and sizes
     Monet(Monet),
-    /// Solve every mixed-integer program of a directory here and in HiGHS (feature `highs`), alternating, same limits
+    /// Solve every mixed-integer program of a directory here and in HiGHS (feature `highs`),
+    /// alternating, same limits
     Mip(Mip),
 }
 
 #[derive(clap::Args)]
 struct RematLp {
-    /// compact|interval GRAPH BUDGET [--all] [--full] [--slack] [--rows ROWS] [--stage-rows ROWS] [--whole] [--cuts ROUNDS] [--per-round CUTS] [--record FILE] [--alone] [--warm] [--verbose]
+    /// compact|interval GRAPH BUDGET [--all] [--full] [--slack] [--rows ROWS] [--stage-rows ROWS]
+    /// [--whole] [--cuts ROUNDS] [--per-round CUTS] [--record FILE] [--alone] [--warm] [--verbose]
     /// [--no-memory-cuts] [--alternate] [--purge AGE] [--patient] [--seconds S]
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     args: Vec<String>,
@@ -62,7 +68,8 @@ struct Checkmate {
     /// Budgets of each curve
     #[arg(long, default_value_t = 8)]
     points: usize,
-    /// Python with packages highspy, pyscipopt, ortools, to solve the published program with HiGHS, SCIP, CP-SAT; `none` does without
+    /// Python with packages highspy, pyscipopt, ortools, to solve the published program with HiGHS,
+    /// SCIP, CP-SAT; `none` does without
     #[arg(long, default_value = "python3")]
     python: String,
     /// Write tables and pictures into this directory
@@ -72,7 +79,8 @@ struct Checkmate {
 
 #[derive(clap::Args)]
 struct Monet {
-    /// The benchmark collection (the directory with graphs/ and anchors.csv); models of our own zoo without it
+    /// The benchmark collection (the directory with graphs/ and anchors.csv); models of our own zoo
+    /// without it
     dir: Option<PathBuf>,
     /// The paper as text: its tables are printed beside ours
     #[arg(long)]
@@ -155,7 +163,8 @@ struct Lp {
 struct Mip {
     /// A directory of .mps and .lp files, plain or gzipped, or one file
     dir: PathBuf,
-    /// A table (CSV) with the columns name and catalogue_optimum or objective [default: DIR/reference.csv if it exists]
+    /// A table (CSV) with the columns name and catalogue_optimum or objective [default:
+    /// DIR/reference.csv if it exists]
     #[arg(long)]
     reference: Option<PathBuf>,
     /// Write the table to this file too

@@ -1,8 +1,10 @@
-//! Every linear program of a directory, solved here and (with the feature `highs`) by HiGHS, alternating, in one run.
+//! Every linear program of a directory, solved here and (with the feature `highs`) by HiGHS,
+//! alternating, in one run.
 //!
-//! Times are processor seconds, the least of several repeats: on a shared machine that is the estimate that others' work
-//! disturbs least. What is timed is the solve: presolve, scaling, simplex and postsolve here, `Highs_run` there; neither reading
-//! nor passing the model. Every answer is checked by [`remat_lp::certificate`] outside the time.
+//! Times are processor seconds, the least of several repeats: on a shared machine that is the
+//! estimate that others' work disturbs least. What is timed is the solve: presolve, scaling,
+//! simplex and postsolve here, `Highs_run` there; neither reading nor passing the model. Every
+//! answer is checked by [`remat_lp::certificate`] outside the time.
 
 use crate::clock::Stopwatch;
 use remat_lp::presolve::{self, PresolveSettings};
@@ -333,8 +335,8 @@ impl Line {
         Some(self.ours.time.as_secs_f64() / highs.time.as_secs_f64().max(1e-6))
     }
 
-    /// Largest relative difference of our objective from HiGHS's and from the reference; `None` if there is nothing to
-    /// compare.
+    /// Largest relative difference of our objective from HiGHS's and from the reference; `None` if
+    /// there is nothing to compare.
     pub fn difference(&self) -> Option<f64> {
         let mine = self.ours.objective?;
         let others = [
@@ -348,8 +350,8 @@ impl Line {
             .reduce(f64::max)
     }
 
-    /// Whether the answer is certified and no more than 1e-8 off what it can be compared with. That there is no optimum must
-    /// be proven, and HiGHS must not have one.
+    /// Whether the answer is certified and no more than 1e-8 off what it can be compared with. That
+    /// there is no optimum must be proven, and HiGHS must not have one.
     pub fn agrees(&self) -> bool {
         let end = match self.ours.objective {
             Some(_) => self.difference().is_none_or(|d| d <= 1e-8),

@@ -5,7 +5,8 @@ use remat_lp::Model;
 /// An optimum in units of cost, `None` where nothing fits; or why there is none.
 pub type Answer = Result<Option<u64>, String>;
 
-/// What HiGHS says of a program with integer costs within so many seconds, on one thread; `None` where it is not built in.
+/// What HiGHS says of a program with integer costs within so many seconds, on one thread; `None`
+/// where it is not built in.
 #[cfg(feature = "highs")]
 pub fn by_highs(model: &Model, seconds: f64) -> Option<Answer> {
     let run = crate::highs::solve_mip(model, seconds, 1, 0.0);
@@ -16,7 +17,8 @@ pub fn by_highs(model: &Model, seconds: f64) -> Option<Answer> {
     })
 }
 
-/// What HiGHS says of a program with integer costs within so many seconds, on one thread; `None` where it is not built in.
+/// What HiGHS says of a program with integer costs within so many seconds, on one thread; `None`
+/// where it is not built in.
 #[cfg(not(feature = "highs"))]
 pub fn by_highs(_: &Model, _: f64) -> Option<Answer> {
     None

@@ -1,5 +1,5 @@
-//! Generated programs, here and in HiGHS. Needs the feature `highs`; in release, as HiGHS is built with the profile:
-//! `cargo test -p remat-bench --release --features highs --test highs`.
+//! Generated programs, here and in HiGHS. Needs the feature `highs`; in release, as HiGHS is built
+//! with the profile: `cargo test -p remat-bench --release --features highs --test highs`.
 #![cfg(feature = "highs")]
 
 #[path = "../../lp/tests/all/support/mod.rs"]

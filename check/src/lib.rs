@@ -1,4 +1,5 @@
-//! Judges of what the solvers claim. They share no code with any solver: this crate depends on instances alone.
+//! Judges of what the solvers claim. They share no code with any solver: this crate depends on
+//! instances alone.
 //!
 //! | module | concept |
 //! |---|---|

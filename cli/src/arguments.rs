@@ -173,7 +173,8 @@ Exit codes: 0 solved or a plan found, 2 bad usage or input, 3 proven infeasible,
 pub struct SolveArguments {
     /// Instance file, or zoo:MODEL?parameter=value&...
     pub instance: String,
-    /// Memory budget, everything included: bytes, an amount (6GiB, 5.5GB), or a share of the peak without recomputation (60%)
+    /// Memory budget, everything included: bytes, an amount (6GiB, 5.5GB), or a share of the peak
+    /// without recomputation (60%)
     #[arg(short, long, value_name = "B")]
     pub budget: String,
     /// The formulation
@@ -217,7 +218,8 @@ Exit codes: 0 a plan for at least one budget, 2 bad usage or input, 3 proven: no
 pub struct SweepArguments {
     /// Instance file, or zoo:MODEL?parameter=value&...
     pub instance: String,
-    /// Budgets: FROM..TO:COUNT (evenly spaced, both ends included) or a list with commas; each as for `solve`
+    /// Budgets: FROM..TO:COUNT (evenly spaced, both ends included) or a list with commas; each as
+    /// for `solve`
     #[arg(short, long, value_name = "BUDGETS", default_value = "40%..100%:20")]
     pub budgets: String,
     /// The formulation
@@ -474,8 +476,8 @@ pub struct ExportArguments {
     /// Integer program to write
     #[arg(short, long, value_enum, value_name = "F")]
     pub formulation: ExportedProgram,
-    /// What one unit of memory in the program stands for, such as 1KiB [default: a power of two near a thousandth of the
-    /// budget]; not for checkmate
+    /// What one unit of memory in the program stands for, such as 1KiB [default: a power of two
+    /// near a thousandth of the budget]; not for checkmate
     #[arg(long, value_name = "SIZE")]
     pub unit: Option<String>,
     /// Print one JSON object on standard output instead of a line

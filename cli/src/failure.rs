@@ -1,4 +1,4 @@
-//! What can go wrong, how it is shown, and the exit codes.
+//! Errors of the commands, how they are shown, and the exit codes.
 
 use miette::Diagnostic;
 use remat_formulations::solve::{PlanError, SolveError};
@@ -31,7 +31,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a command ended without a result. All of these end with [`Exit::BadInput`].
+/// Reason why a command ended without a result. All of these end with [`Exit::BadInput`].
 #[derive(Debug, thiserror::Error, Diagnostic)]
 pub enum Failure {
     /// An instance, a plan or a schedule could not be read.
@@ -43,9 +43,9 @@ pub enum Failure {
     Open {
         /// The file.
         file: String,
-        /// What the system says.
+        /// Message of the system.
         problem: String,
-        /// What may have been meant.
+        /// Guess at what may have been meant.
         #[help]
         remedy: Option<String>,
     },
@@ -55,7 +55,7 @@ pub enum Failure {
     Zoo {
         /// The model as written.
         source_text: String,
-        /// Why not.
+        /// Error of the zoo.
         problem: Box<ZooError>,
     },
     /// The budget could not be read.
@@ -80,7 +80,7 @@ pub enum Failure {
     Replay {
         /// The file.
         file: String,
-        /// Why not.
+        /// Error of the replay.
         problem: Box<ReplayError>,
     },
     /// The executor failed.
@@ -97,9 +97,9 @@ pub enum Failure {
     Write {
         /// The file.
         file: PathBuf,
-        /// Why not.
+        /// Reason, in words.
         problem: String,
-        /// What would do.
+        /// Remedy, where there is one.
         #[help]
         remedy: Option<String>,
     },
@@ -111,15 +111,15 @@ pub enum Failure {
     Mismatch {
         /// The file.
         file: String,
-        /// What differs.
+        /// Differences, each in words.
         differences: Vec<String>,
     },
     /// Something that the program cannot do yet, or arguments that do not go together.
     #[error("{problem}")]
     Usage {
-        /// What is wrong.
+        /// Problem, in words.
         problem: String,
-        /// What would be right.
+        /// Remedy: what would be right.
         #[help]
         remedy: String,
     },
@@ -158,7 +158,8 @@ impl From<SolveError> for Failure {
     }
 }
 
-/// Sets how errors look: graphical with colours on a terminal, unbroken lines where a program reads them.
+/// Sets how errors look: graphical with colours on a terminal, unbroken lines where a program reads
+/// them.
 pub fn install_handler() {
     // It fails only where a handler is set already, and then that one serves.
     let _ = miette::set_hook(Box::new(|_| {

@@ -44,8 +44,8 @@ pub fn check_writable(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Has `make` write a file under a name beside `path`, with the same ending, and moves it there, so that nobody ever sees
-/// half of it. `make` says in words what went wrong.
+/// Has `make` write a file under a name beside `path`, with the same ending, and moves it there, so
+/// that nobody ever sees half of it. `make` says in words what went wrong.
 ///
 /// # Errors
 /// [`Failure::Write`].

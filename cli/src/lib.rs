@@ -1,4 +1,5 @@
-//! The command line of remat-bb. Thin: everything it shows comes from `remat-formulations` and `remat-lp`.
+//! The command line of remat-bb. Thin: everything it shows comes from `remat-formulations` and
+//! `remat-lp`.
 //!
 //! | module | concept |
 //! |---|---|
@@ -35,13 +36,15 @@ use failure::{Exit, Failure};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Runs the program with its arguments, the program's name first, and returns its exit code ([`Exit`]).
+/// Runs the program with its arguments, the program's name first, and returns its exit code
+/// ([`Exit`]).
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     failure::install_handler();
     let parsed = match Arguments::try_parse_from(arguments) {
         Ok(parsed) => parsed,
         Err(error) => {
-            // Help and version are asked for and go to standard output. A reader that went away is no failure.
+            // Help and version are asked for and go to standard output. A reader that went away is
+            // no failure.
             let _ = error.print();
             return if error.use_stderr() {
                 Exit::BadInput.into()

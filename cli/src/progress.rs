@@ -36,7 +36,7 @@ enum Display {
     Lines(Mutex<Last>),
 }
 
-/// What the last plain line said.
+/// Content of the last plain line.
 struct Last {
     seconds: f64,
     objective: Option<u64>,

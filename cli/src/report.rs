@@ -5,7 +5,8 @@ use remat_instances::instance::CostUnit;
 use remat_instances::simulate::Replay;
 use serde::Serialize;
 
-/// A cost as text: as a time where the unit is one, for example `1.228 s`, otherwise with the unit's name.
+/// A cost as text: as a time where the unit is one, for example `1.228 s`, otherwise with the
+/// unit's name.
 ///
 /// ```
 /// use remat_bb::report::cost;

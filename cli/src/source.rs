@@ -27,7 +27,8 @@ pub fn instance(text: &str) -> Result<Instance, Failure> {
     Ok(remat_instances::read(path)?)
 }
 
-/// The formulation that was asked for, or the one that suits an instance, with what the user should know about it.
+/// The formulation that was asked for, or the one that suits an instance, with what the user should
+/// know about it.
 ///
 /// # Errors
 /// As [`instance`], and [`Failure::Usage`] for an instance to which the formulation does not apply.
@@ -74,7 +75,8 @@ pub fn plain(formulation: &AnyFormulation) -> Result<Replay, Failure> {
 /// The replay of an instance without recomputation, under given semantics.
 ///
 /// # Errors
-/// [`Failure::Replay`], which no valid instance leads to (under MONeT's semantics, none with a loss).
+/// [`Failure::Replay`], which no valid instance leads to (under MONeT's semantics, none with a
+/// loss).
 pub fn plain_replay(instance: &Instance, semantics: Semantics) -> Result<Replay, Failure> {
     let plain = instance.without_recomputation(semantics);
     let replay = plain.and_then(|plain| plain.replay(instance));

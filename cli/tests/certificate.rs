@@ -11,7 +11,8 @@ fn write(folder: &Path, name: &str, content: &str) -> PathBuf {
     path
 }
 
-/// A market-split like knapsack in MPS format: no LP bound helps, so that the tree has hundreds of nodes.
+/// A market-split like knapsack in MPS format: no LP bound helps, so that the tree has hundreds of
+/// nodes.
 fn knapsack() -> String {
     let weights = [31, 41, 59, 26, 53, 58, 97, 93, 23, 84, 62, 64, 33, 83];
     let mut columns = String::new();

@@ -92,7 +92,8 @@ mod with_libtorch {
         assert!(stderr.contains("were allocated at the peak"), "{stderr}");
     }
 
-    /// A plan of another instance, one that frees too early, and one that reads what is never computed.
+    /// A plan of another instance, one that frees too early, and one that reads what is never
+    /// computed.
     fn wrong_files_are_refused(profile: &str, plan: &str, folder: &Path) {
         let other = MODEL.replace("batch=2", "batch=3");
         let (_, stderr) = run_to(2, &["exec", &other, plan]);

@@ -96,7 +96,8 @@ fn monets_program_of_an_instance_with_choices_is_written() {
     assert_eq!(said["rows"], model.num_rows());
     // V = 3 columns, T = 2 stages: 2*6 (R, P) + 9 (S) + 6 (M) + 18 (Z) + 8*2 (F) + 6 (IP).
     assert_eq!(model.num_cols(), 12 + 9 + 6 + 18 + 16 + 6);
-    // With the tighter bound nothing is fixed here: all three nodes before the backward node may be of use. It was no published run.
+    // With the tighter bound nothing is fixed here: all three nodes before the backward node may be
+    // of use. It was no published run.
     assert!(said["published_rows"].is_u64());
     let said = export(&path, "monet-tight", &out);
     assert_eq!(said["columns"], model.num_cols());

@@ -19,7 +19,8 @@ fn lp(folder: &TempDir, name: &str, text: &str, more: &[&str]) -> Output {
         .unwrap()
 }
 
-/// Optimum by hand: both rows bind at bread = 1.2, milk = 1.6, so the cost is 7.2 and the duals are 0.3 and 0.8.
+/// Optimum by hand: both rows bind at bread = 1.2, milk = 1.6, so the cost is 7.2 and the duals are
+/// 0.3 and 0.8.
 #[test]
 fn the_optimum_its_bound_and_the_solution_file_agree() {
     let folder = TempDir::new().unwrap();

@@ -1,4 +1,5 @@
-//! `remat-bb mip` through the binary: results and files, settings, interrupts, and states that survive SIGKILL.
+//! `remat-bb mip` through the binary: results and files, settings, interrupts, and states that
+//! survive SIGKILL.
 
 mod common;
 
@@ -10,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// A small generator (Knuth's constants); the tests need the same numbers every time, not good ones.
+/// A small generator (Knuth's constants); the tests need the same numbers every time, not good
+/// ones.
 struct Dice(u64);
 
 impl Dice {
@@ -52,7 +54,8 @@ fn knapsack(folder: &Path, items: u64, seed: u64) -> PathBuf {
     path
 }
 
-/// The objective of a solution file over a model, recomputed; its point must satisfy every row and be integral.
+/// The objective of a solution file over a model, recomputed; its point must satisfy every row and
+/// be integral.
 fn objective_of(model: &Model, path: &Path) -> f64 {
     let file = SolutionFile::read(path).unwrap();
     let x = file.point(model).unwrap();

@@ -1,4 +1,5 @@
-//! Every command on an instance with implementations, masks and in-place operators, which MONeT's program chooses among.
+//! Every command on an instance with implementations, masks and in-place operators, which MONeT's
+//! program chooses among.
 
 mod common;
 
@@ -17,7 +18,8 @@ fn named(name: &str, needs: Vec<NodeId>, cost: u64, workspace_bytes: i64) -> Imp
     }
 }
 
-/// `layers` times a convolution with two algorithms and an activation that may overwrite it, with a mask for its backward.
+/// `layers` times a convolution with two algorithms and an activation that may overwrite it, with a
+/// mask for its backward.
 fn network(folder: &Path, layers: usize) -> PathBuf {
     let mut nodes: Vec<Node> = Vec::new();
     let id = |i: usize| NodeId::from(i);

@@ -1,5 +1,5 @@
-//! `remat-bb mip` on Checkmate's program in somebody else's writing: the same answer as from the general search, in the
-//! file's variables.
+//! `remat-bb mip` on Checkmate's program in somebody else's writing: the same answer as from the
+//! general search, in the file's variables.
 
 mod common;
 
@@ -8,7 +8,8 @@ use remat_lp::solution_file::SolutionFile;
 use remat_lp::{ColId, Model, ModelBuilder, RowId, lp_format, mps};
 use std::path::{Path, PathBuf};
 
-/// The exported program with columns and rows in another order (strides prime to their numbers) and without names.
+/// The exported program with columns and rows in another order (strides prime to their numbers) and
+/// without names.
 fn shuffled(folder: &Path, budget: &str) -> (PathBuf, Model) {
     let exported = folder.join("exported.mps");
     let graph = chain(folder, 5);

@@ -1,9 +1,10 @@
 //! Combinatorial dual bounds that need no linear program.
 //!
-//! When node `b` runs for the first time, its inputs and its output are in memory. Every other tensor that was computed
-//! before and is still read after `b` either is in memory as well, or is computed again later. The tensors that are
-//! not in memory must make room for the rest: a minimum knapsack, whose optimum is a cost that every schedule pays
-//! beyond computing each node once. All arithmetic is in integers, so the bound is safe.
+//! When node `b` runs for the first time, its inputs and its output are in memory. Every other
+//! tensor that was computed before and is still read after `b` either is in memory as well, or is
+//! computed again later. The tensors that are not in memory must make room for the rest: a minimum
+//! knapsack, whose optimum is a cost that every schedule pays beyond computing each node once. All
+//! arithmetic is in integers, so the bound is safe.
 
 use remat_instances::budget::format_bytes;
 use remat_instances::instance::{Instance, NodeId};
@@ -48,7 +49,8 @@ pub struct TooSmall {
     pub budget_bytes: u64,
 }
 
-/// The least budget that any schedule needs, and the node that needs it: inputs, output, workspace and fixed memory.
+/// The least budget that any schedule needs, and the node that needs it: inputs, output, workspace
+/// and fixed memory.
 ///
 /// It is necessary, not sufficient. Panics for an empty instance, which does not exist.
 pub fn smallest_budget(instance: &Instance) -> TooSmall {
@@ -119,13 +121,14 @@ pub fn knapsack_bound(instance: &Instance, budget_bytes: u64) -> Result<CostBoun
     })
 }
 
-/// A minimum knapsack: choose items of total size at least `demand` at least cost. Items stand by rising cost per byte.
+/// A minimum knapsack: choose items of total size at least `demand` at least cost. Items stand by
+/// rising cost per byte.
 struct MinimumKnapsack {
     demand: u64,
     items: Vec<(u64, u64)>,
 }
 
-/// What must make room when `b` runs for the first time.
+/// Minimum knapsack of the tensors of which some must make room when `b` runs for the first time.
 fn items_at(instance: &Instance, budget_bytes: u64, b: NodeId) -> MinimumKnapsack {
     let node = instance.node(b);
     let mut room =
@@ -218,8 +221,8 @@ struct KnapsackSearch<'a> {
 }
 
 impl KnapsackSearch<'_> {
-    /// Takes, then leaves, item `k`; prunes by the relaxation of the rest. Depth is the number of items taken or left,
-    /// so an explicit stack keeps long lists off the call stack.
+    /// Takes, then leaves, item `k`; prunes by the relaxation of the rest. Depth is the number of
+    /// items taken or left, so an explicit stack keeps long lists off the call stack.
     fn visit(&mut self, k: usize, demand: u64, cost: u64) {
         let mut stack = vec![(k, demand, cost)];
         while let Some((k, demand, cost)) = stack.pop() {

@@ -1,6 +1,8 @@
-//! Rematerialization: from a training graph and a memory budget to a plan and a proof of how good it is.
+//! Rematerialization: from a training graph and a memory budget to a plan and a proof of how good
+//! it is.
 //!
-//! Instances, schedules and plans are those of [`remat_instances`]; the engine is [`remat_solver::price`].
+//! Instances, schedules and plans are those of [`remat_instances`]; the engine is
+//! [`remat_solver::price`].
 //!
 //! ```
 //! use remat_formulations::{Budget, Solve};

@@ -4,13 +4,13 @@ use crate::error::ExecError;
 use crate::training::Training;
 use tch::{Kind, Tensor};
 
-/// How two lists of gradients differ.
+/// Difference between two lists of gradients.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Comparison {
     /// Whether every bit is the same.
     pub equal: bool,
-    /// The greatest difference of one parameter's gradients: the maximum norm of the difference, divided by that of
-    /// the reference (or 1e-30, if that is larger).
+    /// The greatest difference of one parameter's gradients: the maximum norm of the difference,
+    /// divided by that of the reference (or 1e-30, if that is larger).
     pub largest: f64,
 }
 

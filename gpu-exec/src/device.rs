@@ -6,7 +6,7 @@ use std::sync::{Once, OnceLock};
 use std::time::Instant;
 use tch::Device as Place;
 
-/// What seconds are.
+/// Clock by which seconds are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Clock {
     /// Time on the wall.
@@ -36,11 +36,12 @@ pub struct Memory {
 }
 
 impl Device {
-    /// Opens `cpu`, `cuda` or `cuda:N`. On the CPU, memory is counted from here on; with `deterministic`, the same
-    /// computation gives the same bits each time.
+    /// Opens `cpu`, `cuda` or `cuda:N`. On the CPU, memory is counted from here on; with
+    /// `deterministic`, the same computation gives the same bits each time.
     ///
     /// # Errors
-    /// [`ExecError::Device`] for another name, or a device that libtorch cannot use; [`ExecError::Torch`].
+    /// [`ExecError::Device`] for another name, or a device that libtorch cannot use;
+    /// [`ExecError::Torch`].
     pub fn open(name: &str, deterministic: bool) -> Result<Self, ExecError> {
         let fail = |problem: &str| {
             Err(ExecError::Device {
@@ -112,7 +113,7 @@ impl Device {
         matches!(self.place, Place::Cuda(_))
     }
 
-    /// As the user wrote it.
+    /// Name as the user wrote it.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -150,7 +151,8 @@ impl Device {
         })
     }
 
-    /// Bytes that can still be taken on the CPU, where the system says so; a GPU says when it is too much.
+    /// Bytes that can still be taken on the CPU, where the system says so; a GPU says when it is
+    /// too much.
     pub(crate) fn free_bytes(&self) -> Option<u64> {
         if self.place != Place::Cpu {
             return None;
@@ -183,12 +185,14 @@ impl Device {
     }
 }
 
-/// Freed memory stays with the process. The C library gives large blocks back to the system at once, and the next tensor then
-/// pays for every page anew. (Plans that hold more memory ran up to a quarter longer than the sum of their operators without
-/// this; page faults were not counted apart.)
+/// Freed memory stays with the process. The C library gives large blocks back to the system at
+/// once, and the next tensor then pays for every page anew. (Plans that hold more memory ran up to
+/// a quarter longer than the sum of their operators without this; page faults were not counted
+/// apart.)
 fn keep_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: sets two numbers of the allocator: no blocks of their own for large requests, and no trimming.
+    // SAFETY: sets two numbers of the allocator: no blocks of their own for large requests, and no
+    // trimming.
     unsafe {
         libc::mallopt(libc::M_MMAP_MAX, 0);
         libc::mallopt(libc::M_TRIM_THRESHOLD, -1);
@@ -201,12 +205,14 @@ fn cpu_seconds() -> f64 {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: a valid place; the clock is there on every system that libtorch runs on, and zero stays where it is not.
+    // SAFETY: a valid place; the clock is there on every system that libtorch runs on, and zero
+    // stays where it is not.
     unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
-/// The CUDA part of libtorch is loaded where it is wanted and there, so that one binary runs with and without.
+/// The CUDA part of libtorch is loaded where it is wanted and there, so that one binary runs with
+/// and without.
 fn load_cuda() {
     // SAFETY: a library that registers operators when it is loaded; it is never unloaded.
     unsafe {

@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Errors of the executor.
 
 use remat_instances::plan::Register;
 use thiserror::Error;
@@ -16,9 +16,9 @@ pub enum ExecError {
     /// The device is not there.
     #[error("the device {device} cannot be used: {problem}")]
     Device {
-        /// As the user wrote it.
+        /// Name of the device as the user wrote it.
         device: String,
-        /// Why.
+        /// Reason, in words.
         problem: String,
     },
     /// A plan reads what is not there.
@@ -30,7 +30,7 @@ pub enum ExecError {
         node: String,
         /// The node whose output it reads.
         missing: String,
-        /// What happened to it.
+        /// Reason why that output is not there.
         problem: &'static str,
     },
     /// A statement about a register that does not hold what it should.
@@ -40,7 +40,7 @@ pub enum ExecError {
         step: usize,
         /// The register.
         register: Register,
-        /// What is wrong.
+        /// Problem, in words.
         problem: &'static str,
     },
     /// Something the executor does not run.
@@ -50,7 +50,7 @@ pub enum ExecError {
         step: usize,
         /// The node.
         node: String,
-        /// What it does not run.
+        /// Problem, in words.
         problem: String,
     },
     /// An instance or plan that does not belong to the model.

@@ -1,12 +1,12 @@
 //! Executes a rematerialization plan on a real device.
 //!
-//! A `Training` holds a network of the zoo with random parameters and a random batch; `run` takes a plan
-//! (`remat-plan/1`) through one training step, operator by operator with explicit forward and backward calls to libtorch, and
-//! measures time and memory of each. `profile` turns such measurements into an instance to solve, `compare` holds gradients against
-//! those of another plan.
+//! A `Training` holds a network of the zoo with random parameters and a random batch; `run` takes a
+//! plan (`remat-plan/1`) through one training step, operator by operator with explicit forward and
+//! backward calls to libtorch, and measures time and memory of each. `profile` turns such
+//! measurements into an instance to solve, `compare` holds gradients against those of another plan.
 //!
-//! Everything that runs needs the feature `torch` and libtorch (`scripts/setup-torch.sh`); without it the crate
-//! has its errors and [`program_of`] alone, and builds without fetching anything.
+//! Everything that runs needs the feature `torch` and libtorch (`scripts/setup-torch.sh`); without
+//! it the crate has its errors and [`program_of`] alone, and builds without fetching anything.
 //!
 //! | module | concept |
 //! |---|---|

@@ -5,11 +5,12 @@ use remat_instances::Instance;
 use remat_instances::instance::Node;
 use remat_instances::zoo::{self, ModelSpec, TrainingProgram};
 
-/// The network whose training graph an instance is: of the zoo, or a profile of it. The program's instance is the given
-/// one, with its costs and sizes.
+/// The network whose training graph an instance is: of the zoo, or a profile of it. The program's
+/// instance is the given one, with its costs and sizes.
 ///
 /// # Errors
-/// [`ExecError::Mismatch`] for an instance whose name is no model of the zoo, and for one whose nodes are others.
+/// [`ExecError::Mismatch`] for an instance whose name is no model of the zoo, and for one whose
+/// nodes are others.
 pub fn program_of(instance: &Instance) -> Result<TrainingProgram, ExecError> {
     let name = instance.name();
     let unknown = |problem: String| {

@@ -1,8 +1,9 @@
 //! Measured costs and sizes: an instance of the machine at hand.
 //!
-//! Every node runs alone, on inputs of the right shapes, so that a model can be profiled that does not fit as a whole: that
-//! gives all sizes. Times come from whole training steps where one fits: there the inputs are not in the caches by chance, and
-//! what disturbs the machine for a moment disturbs one run of a node, not all of them.
+//! Every node runs alone, on inputs of the right shapes, so that a model can be profiled that does
+//! not fit as a whole: that gives all sizes. Times come from whole training steps where one fits:
+//! there the inputs are not in the caches by chance, and what disturbs the machine for a moment
+//! disturbs one run of a node, not all of them.
 
 use crate::error::ExecError;
 use crate::execute::{self, Computation, Taken, Way};
@@ -13,7 +14,7 @@ use remat_instances::plan::Plan;
 use remat_instances::schedule::CheckmateSchedule;
 use remat_instances::simulate;
 
-/// How to measure.
+/// Settings of the measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct ProfileSettings {
     /// Runs of each node before measuring.
@@ -62,7 +63,8 @@ impl Timing {
                 interval: [0.0; 2],
             };
         }
-        // Ranks n/2 -+ 0.98 sqrt(n), counted from 1, bracket the median with 95% (normal approximation of the binomial).
+        // Ranks n/2 -+ 0.98 sqrt(n), counted from 1, bracket the median with 95% (normal
+        // approximation of the binomial).
         let reach = 0.98 * (n as f64).sqrt();
         let low = (n as f64 / 2.0 - reach).floor().max(1.0) as usize - 1;
         let high = ((n as f64 / 2.0 + reach + 1.0).ceil() as usize).min(n) - 1;
@@ -73,13 +75,14 @@ impl Timing {
     }
 }
 
-/// What was measured.
+/// Result of the measurement.
 #[derive(Clone, Debug)]
 pub struct Profile {
-    /// The graph with measured costs in nanoseconds and measured sizes. Implementations that libtorch does not tell apart
-    /// are one, named `libtorch`.
+    /// The graph with measured costs in nanoseconds and measured sizes. Implementations that
+    /// libtorch does not tell apart are one, named `libtorch`.
     pub instance: Instance,
-    /// Seconds of each node, by each of its implementations; after these in place, where the node offers that.
+    /// Seconds of each node, by each of its implementations; after these in place, where the node
+    /// offers that.
     pub timings: Vec<Vec<Timing>>,
 }
 
@@ -116,8 +119,9 @@ impl Measure {
 
 /// Measures every node in every way that libtorch tells apart.
 ///
-/// Outputs are what stays allocated after a node, workspaces what it takes beyond that while it runs; parameter gradients and
-/// statistics that stay beside the registers count as fixed memory. Running statistics move with every run.
+/// Outputs are what stays allocated after a node, workspaces what it takes beyond that while it
+/// runs; parameter gradients and statistics that stay beside the registers count as fixed memory.
+/// Running statistics move with every run.
 ///
 /// # Errors
 /// [`ExecError`]: memory runs out for a single node, or libtorch refuses.
@@ -128,7 +132,8 @@ pub fn profile(training: &mut Training, settings: &ProfileSettings) -> Result<Pr
         let each = ways.iter().map(|taken| Measure::of(taken, settings.warmup));
         measures.push(each.collect());
     })?;
-    // What libraries keep for themselves (the workspace of cuBLAS) is nobody's, here and in the executor.
+    // What libraries keep for themselves (the workspace of cuBLAS) is nobody's, here and in the
+    // executor.
     let fixed = training.bytes();
     let modelled = &training.program.instance;
     let mut data = modelled.data().clone();
@@ -166,7 +171,8 @@ pub fn profile(training: &mut Training, settings: &ProfileSettings) -> Result<Pr
     Ok(Profile { instance, timings })
 }
 
-/// Seconds of each node in training steps without recomputation; `None` where the device has too little memory.
+/// Seconds of each node in training steps without recomputation; `None` where the device has too
+/// little memory.
 fn in_whole_steps(
     training: &mut Training,
     instance: &Instance,

@@ -115,7 +115,8 @@ pub fn empty_cache() -> Result<(), ExecError> {
     checked(unsafe { remat_empty_cache() })
 }
 
-/// No rounding to 19 bits (TF32); with `deterministic` only algorithms that give the same bits each time.
+/// No rounding to 19 bits (TF32); with `deterministic` only algorithms that give the same bits each
+/// time.
 pub fn set_precise(deterministic: bool) -> Result<(), ExecError> {
     // SAFETY: no pointers.
     checked(unsafe { remat_set_precise(deterministic) })

@@ -1,4 +1,5 @@
-//! A network set up for training on a device: parameters, batch, and what stays beside the registers of a plan.
+//! A network set up for training on a device: parameters, batch, and what stays beside the
+//! registers of a plan.
 
 use crate::device::Device;
 use crate::error::ExecError;
@@ -16,7 +17,8 @@ pub struct Training {
     pub(crate) device: Device,
     pub(crate) parameters: Vec<Tensor>,
     pub(crate) batch: BTreeMap<Value, Tensor>,
-    /// Statistics and the like of each operation: small, kept from the forward to the backward pass.
+    /// Statistics and the like of each operation: small, kept from the forward to the backward
+    /// pass.
     pub(crate) aside: Vec<Vec<Tensor>>,
     /// Running mean and variance of each batch normalisation, by operation.
     pub(crate) running: Vec<Option<[Tensor; 2]>>,
@@ -33,8 +35,8 @@ impl Training {
     /// Makes parameters and batch.
     ///
     /// # Errors
-    /// [`ExecError::Torch`] where memory runs out, [`ExecError::Mismatch`] for mixed element types and for a graph
-    /// without a backward pass.
+    /// [`ExecError::Torch`] where memory runs out, [`ExecError::Mismatch`] for mixed element types
+    /// and for a graph without a backward pass.
     pub fn new(program: TrainingProgram, device: &Device, seed: u64) -> Result<Self, ExecError> {
         let network = &program.network;
         let precision = network.precision();
@@ -61,8 +63,8 @@ impl Training {
                 _ => {}
             }
         }
-        // Seeds of operations follow; those of libtorch are signed. The factor (2^64 by the golden ratio) keeps the
-        // operations' seeds of neighbouring seeds apart.
+        // Seeds of operations follow; those of libtorch are signed. The factor (2^64 by the golden
+        // ratio) keeps the operations' seeds of neighbouring seeds apart.
         let seed = (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16) as i64;
         tch::manual_seed(seed);
         let _no_graph = tch::no_grad_guard();
@@ -87,7 +89,7 @@ impl Training {
         &self.program
     }
 
-    /// Where it runs.
+    /// Device on which it runs.
     pub fn device(&self) -> &Device {
         &self.device
     }
@@ -97,8 +99,8 @@ impl Training {
         &self.gradients
     }
 
-    /// Running mean and variance of the batch normalisations, in the network's order. Each step moves them once, however
-    /// often it computes a node.
+    /// Running mean and variance of the batch normalisations, in the network's order. Each step
+    /// moves them once, however often it computes a node.
     pub fn running_statistics(&self) -> Vec<&Tensor> {
         self.running.iter().flatten().flatten().collect()
     }

@@ -1,4 +1,5 @@
-//! Every model of the zoo trains on the CPU by a plan that recomputes, at odd sizes, seeds and numbers of threads.
+//! Every model of the zoo trains on the CPU by a plan that recomputes, at odd sizes, seeds and
+//! numbers of threads.
 
 mod common;
 

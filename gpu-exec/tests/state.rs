@@ -1,4 +1,5 @@
-//! What a training step leaves beside its gradients and may do only once: running statistics, and random masks.
+//! What a training step leaves beside its gradients and may do only once: running statistics, and
+//! random masks.
 
 mod common;
 

@@ -1,4 +1,5 @@
-//! Training steps on the CPU: gradients and memory of plans that recompute, held against the plan that does not.
+//! Training steps on the CPU: gradients and memory of plans that recompute, held against the plan
+//! that does not.
 
 mod common;
 
@@ -24,8 +25,8 @@ fn settings() -> Settings {
     }
 }
 
-/// Plans of Checkmate's program: those of all combinatorial baselines, checkpoint-all and sqrt(n) among them, and its own
-/// for half of what the best of them saves.
+/// Plans of Checkmate's program: those of all combinatorial baselines, checkpoint-all and sqrt(n)
+/// among them, and its own for half of what the best of them saves.
 fn checkmate(model: &str) {
     let mut case = Case::new(model);
     let budget = case.budget(70);
@@ -66,8 +67,9 @@ fn checkmate(model: &str) {
     assert!(case.check("remat-bb", &plan), "{model}: no recomputation");
 }
 
-/// Plans of MONeT's program: stored sets of the baselines with the best implementations that fit, and its own for half of what
-/// the best of them saves. Every implementation that libtorch tells apart is in one of them, or in a variation of one.
+/// Plans of MONeT's program: stored sets of the baselines with the best implementations that fit,
+/// and its own for half of what the best of them saves. Every implementation that libtorch tells
+/// apart is in one of them, or in a variation of one.
 fn monet(model: &str) {
     let mut case = Case::new(&format!("{model}&implementations=monet"));
     let instance = case.instance.clone();
@@ -97,7 +99,8 @@ fn monet(model: &str) {
     assert_eq!(used.iter().any(in_place), offered, "{model}");
 }
 
-/// Checks plans of MONeT's program, the baselines' and its own, and marks the implementations that they use.
+/// Checks plans of MONeT's program, the baselines' and its own, and marks the implementations that
+/// they use.
 fn own_and_stored(case: &mut Case, used: &mut [Vec<bool>]) {
     let (model, instance) = (case.model.clone(), case.instance.clone());
     let peak = |schedule: &MonetSchedule| {
@@ -151,7 +154,8 @@ fn note(plan: &Plan, used: &mut [Vec<bool>]) {
     }
 }
 
-/// Nothing is recomputed; every backward node runs by its implementation of that number, or its last.
+/// Nothing is recomputed; every backward node runs by its implementation of that number, or its
+/// last.
 fn by_implementation(instance: &Instance, number: usize) -> Plan {
     let mut schedule = MonetSchedule::checkpoint_all(instance).expect("a loss");
     let (stages, columns) = MonetSchedule::shape(instance).expect("a loss");

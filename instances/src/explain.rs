@@ -1,8 +1,9 @@
 //! A plan explained: what is dropped and computed again, when, and what that saves.
 //!
-//! Every time a tensor's last copy is freed and computed again later is an [`Absence`]. While it lasts, the tensor's bytes
-//! are free for others. Whether that was needed is told by the fullest moment of the absence: where the tensor would
-//! not have fitted in beside what was there, the budget forced it out (or forced out something in its place).
+//! Every time a tensor's last copy is freed and computed again later is an [`Absence`]. While it
+//! lasts, the tensor's bytes are free for others. Whether that was needed is told by the fullest
+//! moment of the absence: where the tensor would not have fitted in beside what was there, the
+//! budget forced it out (or forced out something in its place).
 
 use crate::instance::{Instance, NodeId, NodeKind};
 use crate::plan::{Plan, Semantics, Step};
@@ -26,8 +27,8 @@ pub struct Absence {
     pub cost: u64,
     /// Bytes that are free in the meantime.
     pub bytes: u64,
-    /// The computation in the meantime at which most memory is in use, and how much, fixed memory included; `None` where
-    /// none is in between.
+    /// The computation in the meantime at which most memory is in use, and how much, fixed memory
+    /// included; `None` where none is in between.
     pub fullest: Option<(usize, u64)>,
 }
 
@@ -39,7 +40,7 @@ impl Absence {
     }
 }
 
-/// What becomes of one tensor.
+/// History of one tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Story {
     /// The tensor.
@@ -59,7 +60,7 @@ pub struct Slower {
     pub node: NodeId,
     /// The implementation that it runs.
     pub implementation: usize,
-    /// What this costs more than its cheapest way; for a by-product, what it costs at all.
+    /// Cost beyond that of the node's cheapest way; for a by-product, all of its cost.
     pub cost: u64,
 }
 
@@ -72,10 +73,12 @@ pub struct Explanation {
     pub order: Vec<NodeId>,
     /// Tensors that are computed more than once: the dearest first.
     pub stories: Vec<Story>,
-    /// Tensors that the plan's backward nodes read and that stay in memory from their first computation to their last reader
-    /// (in graphs without a loss any reader counts): the largest first.
+    /// Tensors that the plan's backward nodes read and that stay in memory from their first
+    /// computation to their last reader (in graphs without a loss any reader counts): the largest
+    /// first.
     pub kept: Vec<NodeId>,
-    /// What is slower than it could be to need less memory, in programs with implementations: the dearest first.
+    /// Nodes that are slower than they could be to need less memory, in programs with
+    /// implementations: the dearest first.
     pub slower: Vec<Slower>,
 }
 
@@ -85,7 +88,7 @@ impl Explanation {
         self.stories.iter().map(|s| s.cost).sum()
     }
 
-    /// What slower implementations and by-products cost in all.
+    /// Cost of slower implementations and by-products in all, beyond the cheapest ways.
     pub fn slower_cost(&self) -> u64 {
         self.slower.iter().map(|s| s.cost).sum()
     }

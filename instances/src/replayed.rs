@@ -29,7 +29,7 @@ impl FileKind {
 /// A plan or schedule from a file, replayed.
 #[derive(Clone, Debug)]
 pub struct Replayed {
-    /// What the file holds.
+    /// Kind of the file.
     pub kind: FileKind,
     /// The instance, as the file's program sees it.
     pub instance: Instance,
@@ -45,7 +45,7 @@ pub struct Replayed {
     pub budget_bytes: Option<u64>,
 }
 
-/// Why a file could not be replayed.
+/// Reason why a file could not be replayed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayedError {
     /// It cannot be read.
@@ -66,13 +66,13 @@ pub enum ReplayedError {
     Replay {
         /// The file.
         file: String,
-        /// Why not.
+        /// Error of the replay.
         problem: Box<ReplayError>,
     },
 }
 
-/// Reads and replays a plan or schedule of an instance; which of the two is seen from the file's content, and the program
-/// whose semantics hold, too.
+/// Reads and replays a plan or schedule of an instance; which of the two is seen from the file's
+/// content, and the program whose semantics hold, too.
 ///
 /// # Errors
 /// [`ReplayedError`] names the file and what is wrong with it.
@@ -94,7 +94,8 @@ impl Instance {
         }
     }
 
-    /// The schedule that computes every node once, by its first implementation, and keeps all that is read later.
+    /// The schedule that computes every node once, by its first implementation, and keeps all that
+    /// is read later.
     ///
     /// # Errors
     /// [`ReplayError::NoLoss`] for an instance without a loss under MONeT's semantics.

@@ -1,7 +1,7 @@
 //! Replays a recorded sequence of solves with rows added in between: `replay FILE`.
 //!
-//! Lines: `A cost lower upper k (row value)*` adds a column; `C n` and n lines `lower upper cost`; `R lower upper k (col value)*`; `S objective seconds iterations` solves and
-//! compares.
+//! Lines: `A cost lower upper k (row value)*` adds a column; `C n` and n lines `lower upper cost`;
+//! `R lower upper k (col value)*`; `S objective seconds iterations` solves and compares.
 
 use remat_lp::{ColId, LpOutcome, ModelBuilder, NewCol, NewRow, RowId, Sense, Settings, Solver};
 

@@ -1,11 +1,12 @@
-//! Solves MPS files and prints one line each: `cargo run --release -p remat-lp --example solve -- [--no-scale] [--primal]
-//! [--presolve] [--no-perturb] [--seed=N] [--iterations=N] FILE...`.
+//! Solves MPS files and prints one line each: `cargo run --release -p remat-lp --example solve --
+//! [--no-scale] [--primal] [--presolve] [--no-perturb] [--seed=N] [--iterations=N] FILE...`.
 
 use remat_lp::presolve::{self, PresolveSettings};
 use remat_lp::{Algorithm, Limits, LpOutcome, Settings, certificate, mps};
 use std::sync::Arc;
 
-/// Processor time of this process so far (Linux), in seconds: the machine may be busy with other things.
+/// Processor time of this process so far (Linux), in seconds: the machine may be busy with other
+/// things.
 fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
     stat.split(' ')

@@ -2,7 +2,8 @@
 
 use std::ops::{RangeFrom, RangeFull, RangeInclusive, RangeToInclusive};
 
-/// A column (structural variable) of a [`Model`](crate::Model), numbered from 0 in order of creation.
+/// A column (structural variable) of a [`Model`](crate::Model), numbered from 0 in order of
+/// creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ColId(pub u32);
 

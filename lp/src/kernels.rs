@@ -1,4 +1,5 @@
-//! The parts of an iteration one by one, for the micro-benchmarks in the bench crate. Not part of the interface.
+//! The parts of an iteration one by one, for the micro-benchmarks in the bench crate. Not part of
+//! the interface.
 
 use crate::outcome::VarStatus;
 use crate::solver::Solver;

@@ -1,18 +1,19 @@
 //! Sparse linear programming for branch and bound.
 //!
-//! A bounded dual simplex and a primal simplex on one factorised basis, made for warm starts: bounds and costs change,
-//! rows and columns come and go, and the basis, its factorisation and its pricing weights are kept as far as they
-//! are valid. Every outcome carries its proof, and [`certificate`] checks it against the original model without
-//! sharing code with the simplex.
+//! A bounded dual simplex and a primal simplex on one factorised basis, made for warm starts:
+//! bounds and costs change, rows and columns come and go, and the basis, its factorisation and its
+//! pricing weights are kept as far as they are valid. Every outcome carries its proof, and
+//! [`certificate`] checks it against the original model without sharing code with the simplex.
 //!
 //! # The interface in one place
 //!
-//! - [`ModelBuilder`] -> [`Model`]: a valid program, stored by columns and by rows; [`mps::read`]/[`mps::write`],
-//!   [`lp_format::read`]/[`lp_format::write`]; [`solution_file::SolutionFile`] for answers.
+//! - [`ModelBuilder`] -> [`Model`]: a valid program, stored by columns and by rows;
+//!   [`mps::read`]/[`mps::write`], [`lp_format::read`]/[`lp_format::write`];
+//!   [`solution_file::SolutionFile`] for answers.
 //! - [`Solver::new`]`(model, settings)`, [`Solver::solve`] -> [`LpOutcome`].
-//! - Changes, all of which keep what is valid: [`Solver::set_col_bounds`], [`Solver::set_row_bounds`],
-//!   [`Solver::set_cost`], [`Solver::add_rows`], [`Solver::add_cols`], [`Solver::delete_rows`],
-//!   [`Solver::delete_cols`].
+//! - Changes, all of which keep what is valid: [`Solver::set_col_bounds`],
+//!   [`Solver::set_row_bounds`], [`Solver::set_cost`], [`Solver::add_rows`], [`Solver::add_cols`],
+//!   [`Solver::delete_rows`], [`Solver::delete_cols`].
 //! - [`Solver::basis`] / [`Solver::set_basis`]: snapshot and restore a [`Basis`].
 //! - [`refine::refine`], or [`Settings::refine`]: residuals as small as double precision allows.
 //! - [`Limits`]: iterations, ticks, objective cutoff, interrupt flag.

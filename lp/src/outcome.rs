@@ -15,8 +15,8 @@ pub enum VarStatus {
     Free,
 }
 
-/// A basis: the status of every column and of every row. `AtLower` of a row means that its activity is at the row's
-/// lower bound.
+/// A basis: the status of every column and of every row. `AtLower` of a row means that its activity
+/// is at the row's lower bound.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Basis {
     /// One status per column.
@@ -26,7 +26,8 @@ pub struct Basis {
 }
 
 impl Basis {
-    /// The basis in which every row is basic and every column rests at the bound nearest zero, or at zero if free.
+    /// The basis in which every row is basic and every column rests at the bound nearest zero, or
+    /// at zero if free.
     pub fn slack(model: &crate::Model) -> Basis {
         let rest = |l: f64, u: f64| {
             if l == f64::NEG_INFINITY && u == f64::INFINITY {
@@ -76,16 +77,17 @@ pub struct Solution {
     pub basis: Basis,
 }
 
-/// A proof that no point satisfies all rows and bounds: with multipliers `y`, the combined row `y^T A x` would have to
-/// lie where the column bounds do not let it (Farkas' lemma for ranged rows).
+/// A proof that no point satisfies all rows and bounds: with multipliers `y`, the combined row
+/// `y^T A x` would have to lie where the column bounds do not let it (Farkas' lemma for ranged
+/// rows).
 #[derive(Clone, Debug, PartialEq)]
 pub struct FarkasRay {
     /// One multiplier per row.
     pub y: Vec<f64>,
 }
 
-/// A proof that the objective has no limit: from the feasible point `x`, all of `x + t * direction`, `t >= 0`, is
-/// feasible and the objective improves without end.
+/// A proof that the objective has no limit: from the feasible point `x`, all of
+/// `x + t * direction`, `t >= 0`, is feasible and the objective improves without end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ray {
     /// A feasible point.

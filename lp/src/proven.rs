@@ -1,14 +1,17 @@
 //! A finite safe bound, near the optimum, from an optimal solution.
 //!
-//! [`certificate::safe_bound`] proves nothing where a column without a bound has a reduced cost of the wrong sign, be it by
-//! 1e-17, and at an optimal basis every basic column's reduced cost is zero up to rounding: half of them are wrong. Moving
-//! the dual solution a little into the interior mends that (Steffy & Wolter, *Valid linear programming bounds for exact
-//! mixed-integer programming*, 2013, shift the duals towards an interior point). Here the interior is reached by making
-//! every cost a little worse for its column and going on from the optimal basis, mostly without a pivot: reduced costs of
-//! the true costs are then on the right side by that little. Free columns, and those on a ray without cost (a free column in
-//! two halves), have no room in any dual solution; theirs must cancel without rounding, which multipliers on a coarse grid often
-//! do, and rational ones ([`certificate::exact_bound`]) always. The interior is what keeps these columns few: of Netlib's 61
-//! problems nine need rational multipliers, for 1 to 81 columns, in 1 to 100 ms.
+//! [`certificate::safe_bound`] proves nothing where a column without a bound has a reduced cost of
+//! the wrong sign, be it by 1e-17, and at an optimal basis every basic column's reduced cost is
+//! zero up to rounding: half of them are wrong. Moving the dual solution a little into the interior
+//! mends that (Steffy & Wolter, *Valid linear programming bounds for exact mixed-integer
+//! programming*, 2013, shift the duals towards an interior point). Here the interior is reached by
+//! making every cost a little worse for its column and going on from the optimal basis, mostly
+//! without a pivot: reduced costs of the true costs are then on the right side by that little. Free
+//! columns, and those on a ray without cost (a free column in two halves), have no room in any dual
+//! solution; theirs must cancel without rounding, which multipliers on a coarse grid often do, and
+//! rational ones ([`certificate::exact_bound`]) always. The interior is what keeps these columns
+//! few: of Netlib's 61 problems nine need rational multipliers, for 1 to 81 columns, in 1 to 100
+//! ms.
 
 use crate::certificate;
 use crate::ids::ColId;
@@ -36,9 +39,9 @@ const GRIDS: [f64; 4] = [
     1.0 / (1u64 << 24) as f64,
 ];
 
-/// A bound on the optimum that holds in spite of all rounding, with the multipliers it was found from; infinite if none of
-/// those tried proves any. Where [`certificate::safe_bound`] of these multipliers is infinite,
-/// [`certificate::exact_bound`] gives the bound.
+/// A bound on the optimum that holds in spite of all rounding, with the multipliers it was found
+/// from; infinite if none of those tried proves any. Where [`certificate::safe_bound`] of these
+/// multipliers is infinite, [`certificate::exact_bound`] gives the bound.
 ///
 /// ```
 /// use remat_lp::{proven_bound, ModelBuilder, Sense, Settings, Solver};
@@ -76,7 +79,8 @@ pub fn proven_bound(model: &Arc<Model>, solution: &Solution) -> (f64, Vec<f64>) 
         }
     }
     if !near(best.0) {
-        // No interior that is narrow enough was found: every column at fault takes part in the rational solution.
+        // No interior that is narrow enough was found: every column at fault takes part in the
+        // rational solution.
         let bound = certificate::exact_bound(model, &solution.y);
         if sign * (bound - best.0) > 0.0 {
             best = (bound, solution.y.clone());
@@ -85,7 +89,8 @@ pub fn proven_bound(model: &Arc<Model>, solution: &Solution) -> (f64, Vec<f64>) 
     best
 }
 
-/// The bound by multipliers at least `shift` in the interior; `near` tells whether one is near enough to the optimum.
+/// The bound by multipliers at least `shift` in the interior; `near` tells whether one is near
+/// enough to the optimum.
 fn from_interior(
     model: &Arc<Model>,
     solution: &Solution,
@@ -128,7 +133,8 @@ fn from_interior(
     for _ in 0..RAYS {
         match solver.solve() {
             LpOutcome::Optimal(interior) => {
-                // The finest grid that brings the bound near the optimum; a coarse one may cost more than that.
+                // The finest grid that brings the bound near the optimum; a coarse one may cost
+                // more than that.
                 let tried = GRIDS.iter().map(|&grid| {
                     let y = rounded(&interior.y, grid);
                     (certificate::safe_bound(model, &y), y)
@@ -149,7 +155,8 @@ fn from_interior(
                 }
                 return best;
             }
-            // Along a ray without cost no dual solution has any room: there it is equality or nothing.
+            // Along a ray without cost no dual solution has any room: there it is equality or
+            // nothing.
             LpOutcome::Unbounded(ray) => {
                 let largest = ray.direction.iter().fold(0.0f64, |a, d| a.max(d.abs()));
                 for (j, d) in ray.direction.iter().enumerate() {
@@ -164,8 +171,8 @@ fn from_interior(
     None
 }
 
-/// Multipliers as multiples of `grid`, where relations like equality between them hold without rounding; as they are for
-/// zero.
+/// Multipliers as multiples of `grid`, where relations like equality between them hold without
+/// rounding; as they are for zero.
 fn rounded(y: &[f64], grid: f64) -> Vec<f64> {
     y.iter()
         .map(|&v| {

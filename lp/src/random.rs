@@ -1,7 +1,8 @@
-//! Seeded random numbers, the same on every platform: the two generators that all searches draw from.
+//! Seeded random numbers, the same on every platform: the two generators that all searches draw
+//! from.
 //!
-//! A search is a function of its settings and seed, so the streams never change: each is that of its reference
-//! implementation, and the first numbers stand in the tests.
+//! A search is a function of its settings and seed, so the streams never change: each is that of
+//! its reference implementation, and the first numbers stand in the tests.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
@@ -9,8 +10,8 @@ use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 /// 2^-53, the distance of neighbouring numbers of `unit`.
 const UNIT_STEP: f64 = 1.0 / (1u64 << 53) as f64;
 
-/// SplitMix64 (Steele, Lea and Flood, 2014): one word of state, good after the first draw from any seed. For few
-/// numbers from many seeds: perturbations, ties, roundings.
+/// SplitMix64 (Steele, Lea and Flood, 2014): one word of state, good after the first draw from any
+/// seed. For few numbers from many seeds: perturbations, ties, roundings.
 ///
 /// ```
 /// use remat_lp::random::SplitMix64;
@@ -46,7 +47,8 @@ impl SplitMix64 {
     }
 }
 
-/// Xoshiro256++ (Blackman and Vigna, 2021): a long period and nothing slow in a draw. For walks of many moves.
+/// Xoshiro256++ (Blackman and Vigna, 2021): a long period and nothing slow in a draw. For walks of
+/// many moves.
 ///
 /// ```
 /// use remat_lp::random::Xoshiro256;

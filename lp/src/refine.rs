@@ -1,12 +1,14 @@
-//! Iterative refinement: an optimal solution whose residuals, in the model's own units, are as small as double precision
-//! lets them be.
+//! Iterative refinement: an optimal solution whose residuals, in the model's own units, are as
+//! small as double precision lets them be.
 //!
-//! Residuals are computed with twice the working precision. What is left of bounds, sides and costs after the present
-//! solution is a linear program with the same matrix; magnified, it is solved from the present basis, and its solution
-//! divided by the magnification corrects the present one. Where the basis was not exactly optimal, that takes pivots
-//! (Gleixner, Steffy & Wolter, *Iterative refinement for linear programming*, INFORMS J. Computing 28, 2016).
+//! Residuals are computed with twice the working precision. What is left of bounds, sides and costs
+//! after the present solution is a linear program with the same matrix; magnified, it is solved
+//! from the present basis, and its solution divided by the magnification corrects the present one.
+//! Where the basis was not exactly optimal, that takes pivots (Gleixner, Steffy & Wolter,
+//! *Iterative refinement for linear programming*, INFORMS J. Computing 28, 2016).
 //!
-//! Rows are written as equations with a column for the activity: an activity has a price once duals are taken off the costs.
+//! Rows are written as equations with a column for the activity: an activity has a price once duals
+//! are taken off the costs.
 
 use crate::ids::{Bounds, ColId, RowId};
 use crate::model::{Model, ModelBuilder};
@@ -19,8 +21,8 @@ use std::sync::Arc;
 
 /// Residuals and wrong-signed reduced costs that need no further round.
 const GOAL: f64 = 1e-10;
-/// A magnification beyond this would ask for more than the goal: what counts as feasible in the magnified program is its
-/// tolerance of 1e-7.
+/// A magnification beyond this would ask for more than the goal: what counts as feasible in the
+/// magnified program is its tolerance of 1e-7.
 const LARGEST: f64 = (1u64 << 14) as f64;
 const ROUNDS: usize = 8;
 
@@ -76,8 +78,8 @@ pub fn residuals(model: &Model, s: &Solution) -> Residuals {
     found
 }
 
-/// The solution refined as far as it goes; as it is if nothing can be gained. `settings` are those of the solver that found
-/// it.
+/// The solution refined as far as it goes; as it is if nothing can be gained. `settings` are those
+/// of the solver that found it.
 ///
 /// ```
 /// use remat_lp::{refine::{refine, residuals}, ModelBuilder, Sense, Settings, Solver};
@@ -124,7 +126,8 @@ pub fn refine(model: &Arc<Model>, solution: &Solution, settings: &Settings) -> S
     best
 }
 
-/// The magnified rest of a program: columns, then a column for each row's activity; rows are equations.
+/// The magnified rest of a program: columns, then a column for each row's activity; rows are
+/// equations.
 struct Correction<'a> {
     model: &'a Model,
     solver: Solver,

@@ -1,7 +1,8 @@
 //! Scaling of rows and columns by powers of two, so that scaling itself never rounds.
 //!
-//! A few passes of geometric scaling (each row and column divided by the root of its smallest times its largest entry),
-//! then equilibration of the columns. Left out where the matrix is well scaled already.
+//! A few passes of geometric scaling (each row and column divided by the root of its smallest times
+//! its largest entry), then equilibration of the columns. Left out where the matrix is well scaled
+//! already.
 
 use crate::simplex::Compressed;
 

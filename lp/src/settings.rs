@@ -22,8 +22,8 @@ pub struct Limits {
     pub iterations: Option<u64>,
     /// Stop after so much deterministic work (about one unit per matrix or factor entry touched).
     pub ticks: Option<u64>,
-    /// Stop with [`LpOutcome::CutoffReached`](crate::LpOutcome::CutoffReached) as soon as the optimum is known to be
-    /// no better than this, in the model's own sense and units.
+    /// Stop with [`LpOutcome::CutoffReached`](crate::LpOutcome::CutoffReached) as soon as the
+    /// optimum is known to be no better than this, in the model's own sense and units.
     pub objective_cutoff: Option<f64>,
     /// Stop soon after another thread sets this.
     pub interrupt: Option<Arc<AtomicBool>>,
@@ -51,12 +51,13 @@ pub struct Settings {
     pub seed: u64,
     /// Refactor after at most so many basis changes.
     pub max_updates: usize,
-    /// Rows that are out of the way at the last optimum are left out of the factorisation until one of them is violated, if
-    /// basic columns have at least so many entries in them; and where attractive columns and violated rows arrive together,
-    /// the primal takes the columns before the dual takes the rows. `None`: neither. The end is the same.
+    /// Rows that are out of the way at the last optimum are left out of the factorisation until one
+    /// of them is violated, if basic columns have at least so many entries in them; and where
+    /// attractive columns and violated rows arrive together, the primal takes the columns before
+    /// the dual takes the rows. `None`: neither. The end is the same.
     pub lazy_rows: Option<usize>,
-    /// Refine optimal solutions until residuals and wrong reduced costs are below 1e-9 in the model's units, where double
-    /// precision allows it ([`refine`](crate::refine)).
+    /// Refine optimal solutions until residuals and wrong reduced costs are below 1e-9 in the
+    /// model's units, where double precision allows it ([`refine`](crate::refine)).
     pub refine: bool,
 }
 

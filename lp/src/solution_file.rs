@@ -8,8 +8,9 @@
 //! milk 0.25
 //! ```
 //!
-//! Lines that start with `#` are a header; every other line is a column's name and its value. Columns that are not
-//! mentioned are zero. Names may contain spaces: the value is the last word of the line. A name ending in `.gz` is packed.
+//! Lines that start with `#` are a header; every other line is a column's name and its value.
+//! Columns that are not mentioned are zero. Names may contain spaces: the value is the last word of
+//! the line. A name ending in `.gz` is packed.
 
 use crate::ids::ColId;
 use crate::model::Model;

@@ -15,7 +15,8 @@ pub(crate) fn all_zero(values: &[f64]) -> bool {
     values.iter().fold(0, |bits, x| bits | x.to_bits()) == 0
 }
 
-/// Values by row and a list of the rows that may be nonzero. All of `value` outside `index` is zero.
+/// Values by row and a list of the rows that may be nonzero. All of `value` outside `index` is
+/// zero.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SparseVec {
     pub value: Vec<f64>,

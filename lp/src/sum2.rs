@@ -1,4 +1,5 @@
-//! Compensated sums: as accurate as if computed in twice the precision (Ogita, Rump & Oishi 2005, Sum2 and Dot2).
+//! Compensated sums: as accurate as if computed in twice the precision (Ogita, Rump & Oishi 2005,
+//! Sum2 and Dot2).
 
 /// A running sum whose rounding errors are carried along.
 #[derive(Clone, Copy, Debug, Default)]

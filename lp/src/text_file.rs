@@ -29,8 +29,8 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
     }
 }
 
-/// Names of all columns and of all rows that survive a round trip: the model's own where all of a kind are `usable` and
-/// distinct, otherwise `x0, x1, ...` and `r0, r1, ...`.
+/// Names of all columns and of all rows that survive a round trip: the model's own where all of a
+/// kind are `usable` and distinct, otherwise `x0, x1, ...` and `r0, r1, ...`.
 pub(crate) fn names(
     model: &Model,
     usable: impl Fn(&str) -> bool + Copy,

@@ -8,7 +8,8 @@ struct Counting;
 
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
-// SAFETY: every call is passed on unchanged to the system's allocator; counting does not touch the memory.
+// SAFETY: every call is passed on unchanged to the system's allocator; counting does not touch the
+// memory.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.fetch_add(1, Ordering::Relaxed);
@@ -33,7 +34,8 @@ static GLOBAL: Counting = Counting;
 
 #[test]
 fn pivots_do_not_allocate() {
-    // A transport problem whose costs are changed back and forth, so that every solve takes hundreds of pivots.
+    // A transport problem whose costs are changed back and forth, so that every solve takes
+    // hundreds of pivots.
     let n = 40;
     let mut b = ModelBuilder::new(Sense::Minimise);
     let cols: Vec<Vec<ColId>> = (0..n)

@@ -1,10 +1,12 @@
-//! Solves MPS files and prints one line each: `cargo run --release -p remat-solver --example mip -- [--seconds=60] [--threads=1]
-//! [--opportunistic] [--no-cuts] [--no-presolve] [--no-heuristics] [--no-safe] [--reference=CSV] FILE...`.
+//! Solves MPS files and prints one line each: `cargo run --release -p remat-solver --example mip --
+//! [--seconds=60] [--threads=1] [--opportunistic] [--no-cuts] [--no-presolve] [--no-heuristics]
+//! [--no-safe] [--reference=CSV] FILE...`.
 
 use remat_solver::mip::{Settings, Solver};
 use std::path::Path;
 
-/// Processor time of the main thread so far (Linux), in seconds: the machine may be busy with other things.
+/// Processor time of the main thread so far (Linux), in seconds: the machine may be busy with other
+/// things.
 fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
     stat.split(' ')

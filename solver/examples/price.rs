@@ -1,5 +1,5 @@
-//! Branch, price and cut on random textbook problems, one line each:
-//! `cargo run --release -p remat-solver --example price -- stock|triplets|assignment|colouring [SIZE] [SEEDS] [THREADS]`.
+//! Branch, price and cut on random textbook problems, one line each: `cargo run --release -p
+//! remat-solver --example price -- stock|triplets|assignment|colouring [SIZE] [SEEDS] [THREADS]`.
 
 #[path = "textbook/assignment.rs"]
 mod assignment;

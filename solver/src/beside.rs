@@ -18,9 +18,9 @@ impl Drop for EndOnDrop<'_> {
     }
 }
 
-/// Does the work while another thread calls `tick`: at once, after `naps[0]`, and after naps that double up to `naps[1]`.
-/// That thread ends with the work, even where the work panics; a panic of either goes on from here, that of `tick` once the
-/// work has ended.
+/// Does the work while another thread calls `tick`: at once, after `naps[0]`, and after naps that
+/// double up to `naps[1]`. That thread ends with the work, even where the work panics; a panic of
+/// either goes on from here, that of `tick` once the work has ended.
 ///
 /// ```
 /// use remat_solver::beside::beside;

@@ -1,8 +1,9 @@
 //! The solver behind models of the crate `good_lp` (feature `good_lp`).
 //!
-//! `good_lp` keeps the fields of its problems to itself, so that a solver outside of it cannot be one of its own; what it
-//! opens to others is `lp_solvers`, meant for programs that read LP files. Here the text of such a file goes from
-//! memory to memory. That interface hands values back in single precision: whole numbers are exact up to 16 million.
+//! `good_lp` keeps the fields of its problems to itself, so that a solver outside of it cannot be
+//! one of its own; what it opens to others is `lp_solvers`, meant for programs that read LP files.
+//! Here the text of such a file goes from memory to memory. That interface hands values back in
+//! single precision: whole numbers are exact up to 16 million.
 //!
 //! ```
 //! use good_lp::{Solution, SolverModel, constraint, variable, variables};

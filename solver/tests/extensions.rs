@@ -1,4 +1,5 @@
-//! The extension traits do what they say: lazy rows, branching on expressions, heuristics, propagators, selectors.
+//! The extension traits do what they say: lazy rows, branching on expressions, heuristics,
+//! propagators, selectors.
 
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, Sense};
 use remat_solver::mip::{
@@ -263,7 +264,8 @@ fn a_propagator_excludes_and_a_heuristic_is_not_believed() {
     assert_eq!(fixed.solution.unwrap().objective, s.objective);
 }
 
-/// Jobs that start in one of several slots each, with a capacity in every slot: `x[job][slot]`, column by column.
+/// Jobs that start in one of several slots each, with a capacity in every slot: `x[job][slot]`,
+/// column by column.
 fn slots(jobs: usize, slots: usize, continuous_load: bool) -> (Model, Vec<Vec<(ColId, f64)>>) {
     let mut b = ModelBuilder::new(Sense::Minimise);
     let mut groups = Vec::new();

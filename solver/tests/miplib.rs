@@ -1,5 +1,6 @@
-//! Problems of MIPLIB 3 against reference objectives. The small ones always; with `REMAT_MIPLIB=<seconds>` every file,
-//! where a time limit is no failure but a wrong objective or bound is.
+//! Problems of MIPLIB 3 against reference objectives. The small ones always; with
+//! `REMAT_MIPLIB=<seconds>` every file, where a time limit is no failure but a wrong objective or
+//! bound is.
 
 use remat_solver::mip::{Settings, SolveStatus, Solver, check_point};
 use std::path::PathBuf;
@@ -14,7 +15,8 @@ fn directory() -> Option<PathBuf> {
     path.is_dir().then_some(path)
 }
 
-/// The best objective known of every file: the catalogue's optimum, else the reference run's if that was proven.
+/// The best objective known of every file: the catalogue's optimum, else the reference run's if
+/// that was proven.
 fn references(text: &str) -> Vec<(String, Option<f64>)> {
     text.lines()
         .skip(1)

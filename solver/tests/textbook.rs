@@ -1,4 +1,5 @@
-//! Branch, price and cut on textbook problems: known optima, compact models through `mip`, enumeration.
+//! Branch, price and cut on textbook problems: known optima, compact models through `mip`,
+//! enumeration.
 
 #[path = "../examples/textbook/assignment.rs"]
 #[allow(dead_code)]

@@ -1,11 +1,12 @@
-//! The optimum of Checkmate's program by enumeration, for small graphs. Shares no code with what it checks.
+//! The optimum of Checkmate's program by enumeration, for small graphs. Shares no code with what it
+//! checks.
 
 use remat_instances::{Instance, NodeId};
 
 /// Least cost of a schedule within a budget, or `None` where none fits.
 ///
-/// A table over all subsets of nodes that may be retained at the start of a stage, stage by stage: `O(n 4^n)` stage
-/// evaluations for `n` nodes, so for `n` up to about 10.
+/// A table over all subsets of nodes that may be retained at the start of a stage, stage by stage:
+/// `O(n 4^n)` stage evaluations for `n` nodes, so for `n` up to about 10.
 pub fn optimum(instance: &Instance, budget_bytes: u64) -> Option<u64> {
     let n = instance.len();
     assert!(n <= 12, "enumeration over {n} nodes takes too long");
@@ -67,7 +68,8 @@ fn stage_cost(
             return None;
         }
         cost += instance.node(NodeId::from(k)).cost();
-        // Inputs go once nobody in this stage reads them any more and the next stage does not hold them.
+        // Inputs go once nobody in this stage reads them any more and the next stage does not hold
+        // them.
         let wanted = |i: usize| (k + 1..=t).any(|j| run >> j & 1 != 0 && needs(j).any(|d| d == i));
         there.retain(|i| !needs(k).any(|d| d == *i) || kept >> i & 1 != 0 || wanted(*i));
     }

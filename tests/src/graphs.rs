@@ -34,7 +34,8 @@ fn instance(nodes: Vec<Node>) -> Instance {
     Instance::new(data).expect("the generator makes valid graphs")
 }
 
-/// A random DAG of `n` nodes without a backward pass; every node but the first reads one to three earlier ones.
+/// A random DAG of `n` nodes without a backward pass; every node but the first reads one to three
+/// earlier ones.
 pub fn general(n: usize, numbers: &mut Numbers) -> Instance {
     let nodes = (0..n).map(|i| {
         let mut needs: Vec<NodeId> = (0..(i > 0) as u64 + numbers.below(3))
@@ -56,8 +57,9 @@ pub fn general(n: usize, numbers: &mut Numbers) -> Instance {
     instance(nodes.collect())
 }
 
-/// A random training graph with `forward` forward nodes: a chain with skips, a loss, and one backward node for each
-/// forward node that reads gradients of its users and some of its own inputs and output.
+/// A random training graph with `forward` forward nodes: a chain with skips, a loss, and one
+/// backward node for each forward node that reads gradients of its users and some of its own inputs
+/// and output.
 pub fn training(forward: usize, numbers: &mut Numbers) -> Instance {
     let mut nodes = Vec::new();
     for i in 0..forward {
@@ -122,7 +124,8 @@ fn sized(mut node: Node, numbers: &mut Numbers) -> Node {
     node
 }
 
-/// A random schedule that executes: each tensor retained at each stage with the same chance, which is random as well.
+/// A random schedule that executes: each tensor retained at each stage with the same chance, which
+/// is random as well.
 pub fn random_schedule(instance: &Instance, numbers: &mut Numbers) -> CheckmateSchedule {
     let n = instance.len();
     let mut retained = BitMatrix::new(n, n);

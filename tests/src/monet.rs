@@ -1,4 +1,5 @@
-//! Random training graphs for MONeT's program, in every mode of the benchmark, and random schedules for them.
+//! Random training graphs for MONeT's program, in every mode of the benchmark, and random schedules
+//! for them.
 
 use crate::graphs::Numbers;
 use remat_instances::instance::{
@@ -32,7 +33,8 @@ impl Mode {
     }
 }
 
-/// A training graph of `forward` operators in a chain with skips, a loss, and a backward node for each operator.
+/// A training graph of `forward` operators in a chain with skips, a loss, and a backward node for
+/// each operator.
 pub fn training(forward: usize, mode: Mode, numbers: &mut Numbers) -> Instance {
     let mut nodes: Vec<Node> = Vec::new();
     // Operators, their inputs, their by-products.
@@ -147,8 +149,8 @@ fn ways(needs: &[NodeId], algorithms: bool, numbers: &mut Numbers) -> Vec<Implem
         .collect()
 }
 
-/// A schedule that executes: random storage and choices, what must be computed for them, and in-place steps where nothing
-/// reads or stores what they overwrite.
+/// A schedule that executes: random storage and choices, what must be computed for them, and
+/// in-place steps where nothing reads or stores what they overwrite.
 pub fn schedule(instance: &Instance, numbers: &mut Numbers) -> MonetSchedule {
     let (stages, columns) = MonetSchedule::shape(instance).expect("there is a loss");
     let node = |i: usize| instance.node(NodeId::from(i));

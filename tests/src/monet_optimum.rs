@@ -1,4 +1,5 @@
-//! Random instances for MONeT's program, and its optimum by enumeration. Shares no code with what it checks.
+//! Random instances for MONeT's program, and its optimum by enumeration. Shares no code with what
+//! it checks.
 
 use crate::graphs::Numbers;
 use remat_instances::instance::{
@@ -6,8 +7,9 @@ use remat_instances::instance::{
     passing_in_plain_order,
 };
 
-/// A random training graph with every choice that MONeT's program knows: implementations, by-products, in-place options,
-/// recomputations of another cost; `columns` forward nodes, by-products and the loss, then `backward` backward nodes.
+/// A random training graph with every choice that MONeT's program knows: implementations,
+/// by-products, in-place options, recomputations of another cost; `columns` forward nodes,
+/// by-products and the loss, then `backward` backward nodes.
 pub fn random(columns: usize, backward: usize, numbers: &mut Numbers) -> Instance {
     let loss = columns - 1;
     let mut nodes: Vec<Node> = Vec::new();
@@ -115,9 +117,9 @@ fn way(numbers: &mut Numbers, mut needs: Vec<NodeId>) -> Implementation {
 
 /// Least cost of a schedule within a budget, or `None` where none fits.
 ///
-/// A table over the sets that may be stored at the start of a stage; for each pair of them all computed sets, all in-place
-/// sets and all implementations of the backward node are tried against the rows of the written-out program. For up to
-/// 5 columns.
+/// A table over the sets that may be stored at the start of a stage; for each pair of them all
+/// computed sets, all in-place sets and all implementations of the backward node are tried against
+/// the rows of the written-out program. For up to 5 columns.
 pub fn optimum(instance: &Instance, budget_bytes: u64) -> Option<u64> {
     let loss = instance.loss().expect("a loss").index();
     let columns = loss + 1;

@@ -6,7 +6,8 @@ use remat_formulations::solve::{Outcome, Settings, Solvable, SolveError};
 use remat_instances::Instance;
 use remat_instances::schedule::{CheckmateSchedule, MonetSchedule};
 
-/// What the search comes to by Checkmate's program, to the end: no time limit, a gap of 0, one round of annealing.
+/// What the search comes to by Checkmate's program, to the end: no time limit, a gap of 0, one
+/// round of annealing.
 ///
 /// # Errors
 /// Those of a solve.

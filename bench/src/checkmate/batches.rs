@@ -1,4 +1,5 @@
-//! The largest batch of each strategy within 16 GiB when recomputation may cost one further forward pass (Figure 6).
+//! The largest batch of each strategy within 16 GiB when recomputation may cost one further forward
+//! pass (Figure 6).
 
 use super::{Config, Failure};
 use remat_bb::report::Table;

@@ -1,4 +1,5 @@
-//! The general graphs of the Moccasin study: no backward pass, or one that is not marked; any node may be recomputed.
+//! The general graphs of the Moccasin study: no backward pass, or one that is not marked; any node
+//! may be recomputed.
 
 use super::others::{self, Others};
 use super::{Config, Failure, percent, stem};
@@ -10,8 +11,8 @@ use std::path::PathBuf;
 /// Budgets, as percentages of the peak without recomputation.
 const SHARES: [u64; 4] = [90, 80, 60, 40];
 
-/// Moccasin's constraint program (two intervals for each node) in CP-SAT, 2 workers, 300 s a phase, as the description of
-/// the data has it: graph, percentage, cost.
+/// Moccasin's constraint program (two intervals for each node) in CP-SAT, 2 workers, 300 s a phase,
+/// as the description of the data has it: graph, percentage, cost.
 const MOCCASIN: [(&str, u64, u64); 3] = [
     ("random_layered_100", 90, 48146),
     ("random_layered_100", 80, 48866),

@@ -7,8 +7,8 @@
 //! | [`curves`] | overhead against budget for all strategies (Figure 4), and how far each is from the best (approximation ratios) |
 //! | [`batches`] | the largest batch of each strategy (Figure 6) |
 //!
-//! Text goes to standard output as it is made; with an output directory, tables and pictures also go there. Every cost
-//! of ours is one of a schedule that was replayed.
+//! Text goes to standard output as it is made; with an output directory, tables and pictures also
+//! go there. Every cost of ours is one of a schedule that was replayed.
 
 pub mod batches;
 pub mod curves;

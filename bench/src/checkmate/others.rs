@@ -1,5 +1,5 @@
-//! HiGHS, SCIP and CP-SAT on the published program of an instance, with our limit and our gap; left out where they are not
-//! there.
+//! HiGHS, SCIP and CP-SAT on the published program of an instance, with our limit and our gap; left
+//! out where they are not there.
 
 use super::{Config, Failure};
 use crate::bridge::{Limits, Run, Solver};
@@ -7,7 +7,8 @@ use remat_formulations::checkmate::original::{Original, Stages};
 use remat_instances::Instance;
 use remat_lp::mps;
 
-/// Programs with more nonzeros are not given to other solvers: writing and reading them takes longer than the limit.
+/// Programs with more nonzeros are not given to other solvers: writing and reading them takes
+/// longer than the limit.
 const MOST_NONZEROS: usize = 20_000_000;
 
 /// The solvers that are there, and what a table says of them and of those that are not.

@@ -1,4 +1,5 @@
-//! The published Gurobi runs of Checkmate's program beside ours, and other solvers on the published program with our limit.
+//! The published Gurobi runs of Checkmate's program beside ours, and other solvers on the published
+//! program with our limit.
 
 use super::interval_chart::{self, Chart, Line};
 use super::others::{self, Others};
@@ -34,8 +35,8 @@ pub struct Published {
     pub seconds_to: [Option<f64>; 2],
 }
 
-/// The published runs of a program in a table of the benchmark collection, which calls MONeT's formulation A and
-/// Checkmate's B.
+/// The published runs of a program in a table of the benchmark collection, which calls MONeT's
+/// formulation A and Checkmate's B.
 pub fn published(text: &str, semantics: Semantics) -> Vec<Published> {
     let formulation = match semantics {
         Semantics::Monet => "A",

@@ -1,6 +1,6 @@
-//! Solvers that may be installed on the machine: SCIP (a `scip` on the path, or `pyscipopt` for Python) and CBC (a `cbc` on
-//! the path). They run as processes of their own on the model written as MPS; seconds are theirs, reading left out.
-//! Their primal integrals are not measured.
+//! Solvers that may be installed on the machine: SCIP (a `scip` on the path, or `pyscipopt` for
+//! Python) and CBC (a `cbc` on the path). They run as processes of their own on the model written
+//! as MPS; seconds are theirs, reading left out. Their primal integrals are not measured.
 
 use super::{Config, Run};
 use crate::bridge::{self, Limits, Solver};

@@ -1,8 +1,10 @@
-//! Every mixed-integer program of a directory, solved here, by HiGHS (with the feature `highs`) and by solvers that are
-//! installed ([`external`]), alternating, in one run, with the same limits and threads.
+//! Every mixed-integer program of a directory, solved here, by HiGHS (with the feature `highs`) and
+//! by solvers that are installed ([`external`]), alternating, in one run, with the same limits and
+//! threads.
 //!
-//! The primal integral (Berthold 2013) is the area under the primal gap over time up to the limit, over the limit's
-//! length in seconds: 0 for a solver that has the optimum at once, the time limit for one that finds nothing.
+//! The primal integral (Berthold 2013) is the area under the primal gap over time up to the limit,
+//! over the limit's length in seconds: 0 for a solver that has the optimum at once, the time limit
+//! for one that finds nothing.
 
 pub mod external;
 
@@ -305,8 +307,8 @@ pub fn render(config: &Config, line: &Line) -> String {
     out
 }
 
-/// The table's last lines: counts, shifted geometric means (1 s) of time with the limit for what did not end, nodes
-/// (shift 10) over what both ended, primal integrals.
+/// The table's last lines: counts, shifted geometric means (1 s) of time with the limit for what
+/// did not end, nodes (shift 10) over what both ended, primal integrals.
 pub fn summary(config: &Config, lines: &[Line]) -> String {
     let mean = |values: Vec<f64>, shift: f64| {
         if values.is_empty() {
@@ -365,8 +367,8 @@ fn others(lines: &[Line]) -> Vec<&'static str> {
     first.map_or(Vec::new(), |l| l.others.iter().map(|(n, _)| *n).collect())
 }
 
-/// Shares of files that a solver ended within `factor` times the best one's time, for rising factors
-/// (Dolan & More 2002). The first entry is ours.
+/// Shares of files that a solver ended within `factor` times the best one's time, for rising
+/// factors (Dolan & More 2002). The first entry is ours.
 pub fn profile(lines: &[Line]) -> Vec<(&'static str, Vec<(f64, f64)>)> {
     let time = |r: &Run| {
         if r.complete() {

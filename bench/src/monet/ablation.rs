@@ -20,7 +20,8 @@ const NONE: Choices = Choices {
     in_place: false,
 };
 
-/// Names and choices. The paper enables in-place steps throughout; here they are a choice of their own.
+/// Names and choices. The paper enables in-place steps throughout; here they are a choice of their
+/// own.
 const ABLATIONS: [(&str, Choices); 6] = [
     ("none", NONE),
     (
@@ -95,11 +96,12 @@ pub fn run(config: &Config) -> Result<(), Failure> {
     config.save("ablation.svg", &bars::draw(&title, &names, &groups)?)
 }
 
-/// What a schedule stores, by the ids of the instance with all choices, and the choices that it needs.
+/// What a schedule stores, by the ids of the instance with all choices, and the choices that it
+/// needs.
 type Known = (Choices, BitMatrix);
 
-/// Least cost found with some choices; the algorithms chosen afterwards where they are not a choice. What was found with
-/// fewer choices counts as well, and what is found here is added.
+/// Least cost found with some choices; the algorithms chosen afterwards where they are not a
+/// choice. What was found with fewer choices counts as well, and what is found here is added.
 fn least_cost(
     config: &Config,
     instance: &Instance,

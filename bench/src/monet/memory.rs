@@ -1,5 +1,5 @@
-//! Memory at a fixed overhead: MONeT's program against Checkmate's (Table 1, Figure 3), and against encodings without
-//! recomputation (Table 3).
+//! Memory at a fixed overhead: MONeT's program against Checkmate's (Table 1, Figure 3), and against
+//! encodings without recomputation (Table 3).
 
 use super::paper::Tables;
 use super::plain::{self, DEVICE_BYTES, Plain, completed, replayed};
@@ -86,7 +86,8 @@ pub fn run(config: &Config) -> Result<(), Failure> {
 /// Peak and cost of a plan.
 type Point = (u64, u64);
 
-/// Points of a program over budgets: an even grid, then bisections towards the overhead that is asked for.
+/// Points of a program over budgets: an even grid, then bisections towards the overhead that is
+/// asked for.
 fn curve(
     config: &Config,
     plain: &Plain,
@@ -132,9 +133,9 @@ fn by_monet(config: &Config, network: &Network, budget: u64) -> Result<Option<Re
     Ok(replay)
 }
 
-/// Checkmate's program with the implementations of the smallest workspace; its stored sets completed with the fastest
-/// algorithms that fit. Those found for other budgets are `known`: with less memory used they may leave room for faster
-/// algorithms.
+/// Checkmate's program with the implementations of the smallest workspace; its stored sets
+/// completed with the fastest algorithms that fit. Those found for other budgets are `known`: with
+/// less memory used they may leave room for faster algorithms.
 fn by_checkmate(
     config: &Config,
     network: &Network,

@@ -7,10 +7,11 @@
 //! | [`runs`] | times until plan and bound are within 5% and 2%, beside the published runs (Tables 2, 5 and 6) |
 //! | [`roots`] | root relaxations and sizes: the published program with both memory bounds, and the interval form (Table 7) |
 //!
-//! Networks are those of the benchmark collection, with all choices, where its directory is given, and models of our own
-//! zoo with its implementation sets where not. Overheads are over training without recomputation as a framework
-//! does it, with the fastest algorithms that fit the paper's device (16 GiB); its peak is that with the smallest workspaces.
-//! Every cost and peak is one of a plan that was replayed.
+//! Networks are those of the benchmark collection, with all choices, where its directory is given,
+//! and models of our own zoo with its implementation sets where not. Overheads are over training
+//! without recomputation as a framework does it, with the fastest algorithms that fit the paper's
+//! device (16 GiB); its peak is that with the smallest workspaces. Every cost and peak is one of a
+//! plan that was replayed.
 
 pub mod ablation;
 mod bars;
@@ -81,7 +82,8 @@ const MODELS: [&str; 4] = [
 /// What makes their graphs those that the paper used.
 const LIKE_THE_PAPER: &str =
     "device=p100&implementations=monet&gradients=split&grad_add=implicit&relu_saves=input";
-/// Budgets of zoo models where there are no published runs, as percentages of the peak without recomputation.
+/// Budgets of zoo models where there are no published runs, as percentages of the peak without
+/// recomputation.
 const SHARES: [u64; 3] = [40, 50, 70];
 
 /// Runs the parts.

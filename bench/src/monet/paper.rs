@@ -1,4 +1,5 @@
-//! Tables of the paper, from its text: rows of cells between tabs, under a heading row that names the networks.
+//! Tables of the paper, from its text: rows of cells between tabs, under a heading row that names
+//! the networks.
 
 use super::Failure;
 use std::path::Path;
@@ -8,7 +9,8 @@ use std::path::Path;
 pub struct Tables {
     /// Networks of [`Tables::memory_gb`].
     networks: Vec<String>,
-    /// Table 1, memory in GB at 10% overhead: PyTorch, Checkmate, MONeT, in the order of the networks.
+    /// Table 1, memory in GB at 10% overhead: PyTorch, Checkmate, MONeT, in the order of the
+    /// networks.
     memory_gb: Vec<Vec<f64>>,
     /// Networks of [`Tables::encodings`].
     encoded: Vec<String>,
@@ -94,7 +96,8 @@ fn named(row: &[String]) -> Vec<String> {
     row.iter().filter(|c| !c.is_empty()).cloned().collect()
 }
 
-/// The position of a network: names are compared without case and marks, and a batch size may follow.
+/// The position of a network: names are compared without case and marks, and a batch size may
+/// follow.
 fn place(names: &[String], network: &str) -> Option<usize> {
     let letters = |text: &str| -> String {
         let kept = text.chars().filter(|c| c.is_ascii_alphanumeric());

@@ -1,4 +1,5 @@
-//! Schedules that recompute nothing: what a framework does, and encodings in the manner of Gist (Jain et al., ISCA 2018).
+//! Schedules that recompute nothing: what a framework does, and encodings in the manner of Gist
+//! (Jain et al., ISCA 2018).
 
 use super::Failure;
 use remat_formulations::monet;
@@ -8,10 +9,12 @@ use remat_instances::plan::Plan;
 use remat_instances::schedule::{BitMatrix, MonetSchedule};
 use remat_instances::simulate::{self, Replay};
 
-/// Memory of the device of the paper's measurements: each batch is the largest that it can train without recomputation.
+/// Memory of the device of the paper's measurements: each batch is the largest that it can train
+/// without recomputation.
 pub(super) const DEVICE_BYTES: u64 = 16 << 30;
 
-/// Training without recomputation, as a framework does it: activations in place, their gradients from what is there.
+/// Training without recomputation, as a framework does it: activations in place, their gradients
+/// from what is there.
 pub(super) struct Plain {
     /// Peak of its plan in bytes, with the algorithms of the smallest workspaces.
     pub peak_bytes: u64,
@@ -48,8 +51,8 @@ fn smallest(instance: &Instance, stored: &BitMatrix) -> Result<Replay, Failure> 
     })
 }
 
-/// The replay of the plan of the best schedule that stores the given sets. A plan frees each tensor after its last use, so
-/// that peaks of different programs compare.
+/// The replay of the plan of the best schedule that stores the given sets. A plan frees each tensor
+/// after its last use, so that peaks of different programs compare.
 pub(super) fn completed(
     instance: &Instance,
     budget_bytes: u64,
@@ -66,14 +69,16 @@ pub(super) fn replayed(instance: &Instance, schedule: &MonetSchedule) -> Result<
     Ok(simulate::plan(instance, &plan)?)
 }
 
-/// Encodings without recomputation: each backward node reads the mask where there is one, or else what makes the sum of all
-/// stored tensors smallest; the smallest peak that this gives, and the least cost within it.
+/// Encodings without recomputation: each backward node reads the mask where there is one, or else
+/// what makes the sum of all stored tensors smallest; the smallest peak that this gives, and the
+/// least cost within it.
 pub(super) fn encoded(instance: &Instance) -> Result<Replay, Failure> {
     let stored = smallest_stored(instance).ok_or("a graph without a loss")?;
     smallest(instance, &stored)
 }
 
-/// What the backward pass reads by implementations that make its sum small, stored until its last reader.
+/// What the backward pass reads by implementations that make its sum small, stored until its last
+/// reader.
 fn smallest_stored(instance: &Instance) -> Option<BitMatrix> {
     let (stages, columns) = MonetSchedule::shape(instance)?;
     let ways = |t: usize| &instance.node(NodeId::from(columns - 1 + t)).implementations;

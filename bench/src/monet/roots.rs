@@ -1,5 +1,5 @@
-//! Root relaxations with sizes and times: the published program with either bound on local memory, and the interval form
-//! before and after its cuts (Table 7 has sizes after presolve).
+//! Root relaxations with sizes and times: the published program with either bound on local memory,
+//! and the interval form before and after its cuts (Table 7 has sizes after presolve).
 
 use super::{Case, Config, Failure};
 use crate::checkmate::shown;
@@ -60,7 +60,8 @@ pub fn run(config: &Config) -> Result<(), Failure> {
         let run = case.published.as_ref();
         let best = run.and_then(|r| r.objective);
         let gap = best.map(|b| 100.0 * (b - root.safe_bound as f64) / b);
-        // Rounded up, a bound of this program is one on the other's integral optimum; relaxations are compared as they are.
+        // Rounded up, a bound of this program is one on the other's integral optimum; relaxations
+        // are compared as they are.
         below += usize::from(plain.value.is_some_and(|v| root.lp_value < v - 1e-6 * v));
         let fits = |text: String| match root.status {
             RootStatus::Infeasible => "-".to_owned(),

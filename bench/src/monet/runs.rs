@@ -1,4 +1,5 @@
-//! How long it takes until plan and bound are within 5% and 2%, beside the published runs (Tables 2, 5 and 6).
+//! How long it takes until plan and bound are within 5% and 2%, beside the published runs (Tables
+//! 2, 5 and 6).
 
 use super::{Case, Config, Failure};
 use crate::checkmate::interval_chart::{self, Chart, Line};

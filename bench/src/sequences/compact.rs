@@ -1,4 +1,5 @@
-//! The retention-edge form: cold with all memory rows, lazily from "keep everything", and rounds of path cuts.
+//! The retention-edge form: cold with all memory rows, lazily from "keep everything", and rounds of
+//! path cuts.
 
 use super::record::Recorder;
 use super::{Failure, Options};
@@ -87,8 +88,8 @@ pub(super) fn run(_: &Instance, graph: CheckmateGraph, options: &Options) -> Res
     Ok(())
 }
 
-/// HiGHS on the program with all memory rows, by its simplex and by its interior point method with crossover, both with
-/// presolve; `ours` are the seconds that we took for the relaxation.
+/// HiGHS on the program with all memory rows, by its simplex and by its interior point method with
+/// crossover, both with presolve; `ours` are the seconds that we took for the relaxation.
 #[cfg(feature = "highs")]
 fn whole(form: &Compact, ours: f64) {
     let model = form.with_memory_rows();

@@ -1,4 +1,5 @@
-//! HiGHS beside us: the same sequence of additions and solves in the same process, alternating, each on one thread.
+//! HiGHS beside us: the same sequence of additions and solves in the same process, alternating,
+//! each on one thread.
 
 use crate::clock::Stopwatch;
 use crate::highs::simplex_options;
@@ -17,8 +18,8 @@ enum Event {
     Summary,
 }
 
-/// HiGHS on a thread of its own (its handle belongs to one thread), told what ours is told. A call to solve waits for it: one
-/// of the two works at a time.
+/// HiGHS on a thread of its own (its handle belongs to one thread), told what ours is told. A call
+/// to solve waits for it: one of the two works at a time.
 pub struct Follower {
     events: Sender<Event>,
     answers: Receiver<String>,

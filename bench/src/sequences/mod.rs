@@ -1,15 +1,17 @@
-//! Linear relaxations of Checkmate's program, solved by our LP core: the compact form with memory rows at once and
-//! lazily, rounds of path cuts on it, and the interval form's column-and-row generation.
+//! Linear relaxations of Checkmate's program, solved by our LP core: the compact form with memory
+//! rows at once and lazily, rounds of path cuts on it, and the interval form's column-and-row
+//! generation.
 //!
 //! ```text
 //! remat-bench remat-lp compact  GRAPH BUDGET [--all] [--full] [--slack] [--rows ROWS] [--stage-rows ROWS] [--whole] [--cuts ROUNDS] [--per-round CUTS] [--record FILE]
 //! remat-bench remat-lp interval GRAPH BUDGET [--cuts ROUNDS] [--per-round CUTS] [--no-memory-cuts] [--alternate] [--purge AGE] [--patient] [--seconds S] [--verbose]
 //! ```
 //!
-//! With the feature `highs`, HiGHS solves the same sequence in the same run, alternating, each on one thread (`--alone`
-//! leaves it out); the last line has both times and their ratio.
+//! With the feature `highs`, HiGHS solves the same sequence in the same run, alternating, each on
+//! one thread (`--alone` leaves it out); the last line has both times and their ratio.
 //!
-//! `GRAPH` is a file, `BUDGET` as in the command line tool (`6GiB`, or a percentage of the peak without recomputation).
+//! `GRAPH` is a file, `BUDGET` as in the command line tool (`6GiB`, or a percentage of the peak
+//! without recomputation).
 
 mod compact;
 #[cfg(feature = "highs")]

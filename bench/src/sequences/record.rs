@@ -1,5 +1,6 @@
-//! A sequence of solves as a text file, so that another solver can replay it: bounds, costs, rows, columns in the order
-//! in which they came. The format is that of the `replay` example of the LP crate.
+//! A sequence of solves as a text file, so that another solver can replay it: bounds, costs, rows,
+//! columns in the order in which they came. The format is that of the `replay` example of the LP
+//! crate.
 
 use crate::clock::Stopwatch;
 use remat_lp::{Model, NewCol, NewRow, RowId};
@@ -7,8 +8,8 @@ use remat_solver::price::Journal;
 use std::fs::File;
 use std::io::{BufWriter, Result, Write};
 
-/// Writes events to a file, or nowhere. Times are those of the processor, from the last change to the end of the solve, so
-/// that a busy machine does not distort them.
+/// Writes events to a file, or nowhere. Times are those of the processor, from the last change to
+/// the end of the solve, so that a busy machine does not distort them.
 pub struct Recorder {
     out: Option<BufWriter<File>>,
     start: Stopwatch,
@@ -112,7 +113,8 @@ impl Recorder {
         Ok(())
     }
 
-    /// A solve and what it gave; `objective` without the model's offset, `seconds` of the solve alone (not recorded).
+    /// A solve and what it gave; `objective` without the model's offset, `seconds` of the solve
+    /// alone (not recorded).
     pub fn solve(&mut self, objective: f64, seconds: f64, iterations: u64) -> Result<()> {
         let used = self.start.seconds();
         #[cfg(feature = "highs")]
@@ -148,7 +150,8 @@ fn line(
     writeln!(out)
 }
 
-/// Prints what HiGHS took once the sequence is over: whoever holds the journal of a column generation only drops it.
+/// Prints what HiGHS took once the sequence is over: whoever holds the journal of a column
+/// generation only drops it.
 impl Drop for Recorder {
     fn drop(&mut self) {
         if let Some(text) = self.summary() {

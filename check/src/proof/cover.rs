@@ -11,7 +11,8 @@ pub struct Cover {
     pub node: u32,
     /// The right side.
     pub most: u32,
-    /// The weight of a recomputation of the node in the stage; if there is one, its inputs have none.
+    /// The weight of a recomputation of the node in the stage; if there is one, its inputs have
+    /// none.
     pub made: u32,
     /// Tensors with weights, ascending.
     pub weights: Vec<(u32, u32)>,

@@ -14,7 +14,8 @@ pub struct Graph {
     pub inputs: Vec<Vec<u32>>,
     /// Readers, ascending.
     pub readers: Vec<Vec<u32>>,
-    /// The last stage in which a tensor is of any use: where it is read, or something is recomputed from it that is.
+    /// The last stage in which a tensor is of any use: where it is read, or something is recomputed
+    /// from it that is.
     pub last_stage: Vec<usize>,
     /// Bytes for all together.
     pub capacity: u64,

@@ -1,7 +1,8 @@
-//! The cheapest life of a tensor: in memory from a computation to its last reader, perhaps several times over.
+//! The cheapest life of a tensor: in memory from a computation to its last reader, perhaps several
+//! times over.
 //!
-//! A life begins and ends at most once in each stage. Charges are differences of sums over events: being there from event `s`
-//! to event `e` costs `charged(e + 1) - charged(s)`.
+//! A life begins and ends at most once in each stage. Charges are differences of sums over events:
+//! being there from event `s` to event `e` costs `charged(e + 1) - charged(s)`.
 
 use super::graph::Graph;
 use super::rows::Prices;
@@ -60,7 +61,8 @@ pub struct Lives {
     end: Vec<Option<i128>>,
     /// Whether it may be there when the stage begins.
     hold: Vec<bool>,
-    /// Least cost from the stage on of one that is not there when it begins; one entry more than stages.
+    /// Least cost from the stage on of one that is not there when it begins; one entry more than
+    /// stages.
     absent: Vec<i128>,
     /// Least cost of one that is there in the stage, up to the cost of its beginning.
     present: Vec<Option<i128>>,
@@ -102,7 +104,8 @@ impl Lives {
             let slot = stage - node;
             let own = graph.event(stage, node);
             lives.hold.push(slot > 0 && permits.may_hold(node, stage));
-            // Its first computation happens in any case, and its memory counts from the next event on.
+            // Its first computation happens in any case, and its memory counts from the next event
+            // on.
             lives.begin.push(match slot {
                 0 => Some(-prices.charged(node, own + 1)),
                 _ if permits.may_start(node, stage) => {

@@ -1,10 +1,12 @@
 //! Proofs of bounds (`remat-proof/1`), checked in integers.
 //!
-//! A proof says that every schedule of an instance within a budget costs at least so much, or that there is none. Its
-//! parts are rows that hold at every schedule (each is checked to be one of a few kinds, by the graph), and a tree
-//! whose nodes have multipliers for rows. `docs/proof.md` states the format and why what is checked is enough.
+//! A proof says that every schedule of an instance within a budget costs at least so much, or that
+//! there is none. Its parts are rows that hold at every schedule (each is checked to be one of a
+//! few kinds, by the graph), and a tree whose nodes have multipliers for rows. `docs/proof.md`
+//! states the format and why what is checked is enough.
 //!
-//! Shares no code with the solver: what is true here is true because of these few files and the reader of instances.
+//! Shares no code with the solver: what is true here is true because of these few files and the
+//! reader of instances.
 //!
 //! | module | concept |
 //! |---|---|
@@ -81,7 +83,8 @@ impl Branch {
 /// A path cut's window and path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Path {
-    /// The stage at whose start something of the path is held, or else the first node is recomputed from there on.
+    /// The stage at whose start something of the path is held, or else the first node is recomputed
+    /// from there on.
     pub from: u32,
     /// The stage whose node reads the end of the path.
     pub reader: u32,

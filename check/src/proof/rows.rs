@@ -3,7 +3,8 @@
 use super::graph::Graph;
 use super::{Branch, Counted, Path, Row};
 
-/// Checks that a row holds at every schedule that fits, or is one of the branchings that lead to the present node.
+/// Checks that a row holds at every schedule that fits, or is one of the branchings that lead to
+/// the present node.
 ///
 /// # Errors
 /// What is wrong with it.
@@ -133,7 +134,8 @@ pub struct Prices {
 }
 
 impl Prices {
-    /// Prices of rows with multipliers, all of which are known to hold. `None` where numbers are too large.
+    /// Prices of rows with multipliers, all of which are known to hold. `None` where numbers are
+    /// too large.
     pub fn new<'a>(graph: &Graph, rows: impl Iterator<Item = (&'a Row, i128)>) -> Option<Prices> {
         let n = graph.len();
         let mut prices = Prices {
@@ -310,7 +312,8 @@ impl Prices {
     }
 }
 
-/// Mixed-integer rounding of a size by a unit, for a capacity: superadditive, so what fits fits when rounded.
+/// Mixed-integer rounding of a size by a unit, for a capacity: superadditive, so what fits fits
+/// when rounded.
 fn rounded(capacity: u64, unit: u64, size: u64) -> u64 {
     if unit == 0 {
         return size;

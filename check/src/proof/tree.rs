@@ -198,7 +198,8 @@ impl NodeBounds {
         Lives::new(&checker.graph, &self.prices, permits, node, self.one)
     }
 
-    /// The cost of every permitted schedule is at least this: the right sides and, for each tensor, the cheapest life.
+    /// The cost of every permitted schedule is at least this: the right sides and, for each tensor,
+    /// the cheapest life.
     fn reach(&self, checker: &Checker<'_>, permits: &Permits) -> i128 {
         let lives = (0..checker.graph.len()).map(|i| self.lives(checker, permits, i).least());
         checker.base * self.one + self.prices.worth + lives.sum::<i128>()

@@ -125,7 +125,8 @@ fn leave_no_third(a: &Constraint, b: &Constraint, integer: &BTreeSet<usize>) -> 
 /// Checks everything.
 ///
 /// # Errors
-/// The first thing that is wrong, in words. Lines are numbered as the certificate does, from 0 and constraints first.
+/// The first thing that is wrong, in words. Lines are numbered as the certificate does, from 0 and
+/// constraints first.
 pub fn check(c: &Certificate) -> Result<Counts, String> {
     let best = check_solutions(c)?;
     let mut known = c.constraints.clone();
@@ -267,7 +268,8 @@ mod tests {
     use super::super::parse::parse;
     use super::*;
 
-    /// min x + y, 2x + 2y >= 3, both 0 to 5 and integer: 2, by a split on x (and by rounding alone).
+    /// min x + y, 2x + 2y >= 3, both 0 to 5 and integer: 2, by a split on x (and by rounding
+    /// alone).
     const PROOF: &str = "% a comment\nVER 1.1\nVAR 2\nx y\nINT 2\n0 1\nOBJ min\n2 0 1 1 1\nCON 3 2\n\
         r G 3 2 0 2 1 2\nbx G 0 1 0 1\nby G 0 1 1 1\nRTP range 2 2\nSOL 1\nbest 2 0 1 1 1\nDER 6\n\
         a1 L 0 1 0 1 { asm } -1\n\

@@ -1,6 +1,7 @@
 //! Certificates in VIPR format, checked in rational numbers (Cheung, Gleixner & Steffy 2017).
 //!
-//! Shares no code with the solver or its readers: what is true here is true because of these few files.
+//! Shares no code with the solver or its readers: what is true here is true because of these few
+//! files.
 
 pub mod check;
 pub mod model;

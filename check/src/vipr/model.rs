@@ -1,4 +1,5 @@
-//! The model that a certificate is for: read here on its own, and compared constraint by constraint.
+//! The model that a certificate is for: read here on its own, and compared constraint by
+//! constraint.
 
 use super::parse::sorted;
 use super::{Certificate, Form, Sense, rational};

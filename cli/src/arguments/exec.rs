@@ -39,8 +39,8 @@ pub struct DeviceArguments {
     /// Threads on the CPU; 0 leaves the number to libtorch
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
     pub threads: u16,
-    /// What seconds are: time on the wall, or (on the CPU) that of all processors together, which other programs on a busy
-    /// machine change less
+    /// What seconds are: time on the wall, or (on the CPU) that of all processors together, which
+    /// other programs on a busy machine change less
     #[arg(long, value_name = "C", value_enum, default_value_t = ClockChoice::Wall)]
     pub clock: ClockChoice,
     /// Seed of parameters and batch
@@ -69,10 +69,12 @@ pub struct ExecArguments {
     /// Where and how to run
     #[command(flatten)]
     pub on: DeviceArguments,
-    /// Compare memory with what the plan claims, and loss and gradients with plain training; fail where they differ
+    /// Compare memory with what the plan claims, and loss and gradients with plain training; fail
+    /// where they differ
     #[arg(long)]
     pub check: bool,
-    /// Part by which the measured peak may exceed the predicted one under --check: a fraction or a percentage
+    /// Part by which the measured peak may exceed the predicted one under --check: a fraction or a
+    /// percentage
     #[arg(long, value_name = "PART", default_value = "1%", value_parser = super::parse_gap)]
     pub tolerance: f64,
     /// Run so often, after one run to warm up, and show the median time

@@ -10,7 +10,8 @@ use std::time::Duration;
 /// The formulation.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct FormulationOption {
-    /// Integer program whose semantics hold [default: monet where the instance offers choices that only it knows, else checkmate]
+    /// Integer program whose semantics hold [default: monet where the instance offers choices that
+    /// only it knows, else checkmate]
     #[arg(short, long, value_name = "F", value_parser = semantics())]
     pub formulation: Option<Semantics>,
 }
@@ -52,14 +53,17 @@ impl WorkerOptions {
 /// How far a solve goes, on which threads, and from which seed.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct SolveOptions {
-    /// End a solve after this time: seconds, or with a unit (90s, 10m, 2h). Without it the work is fixed
+    /// End a solve after this time: seconds, or with a unit (90s, 10m, 2h). Without it the work is
+    /// fixed
     #[arg(short, long, value_name = "TIME", value_parser = parse_duration)]
     pub time_limit: Option<Duration>,
-    /// Relative gap between cost and bound at which to end, optimal: a fraction or a percentage [default: 0.01%; `solve` with a time
-    /// limit then goes on for four times as long again, at most for half of the limit, for what is better still]
+    /// Relative gap between cost and bound at which to end, optimal: a fraction or a percentage
+    /// [default: 0.01%; `solve` with a time limit then goes on for four times as long again, at
+    /// most for half of the limit, for what is better still]
     #[arg(short, long, value_name = "GAP", value_parser = parse_gap)]
     pub gap: Option<f64>,
-    /// Nodes of the tree solved side by side; changes the tree. 0 for four, and with a time limit for one per thread if those are more
+    /// Nodes of the tree solved side by side; changes the tree. 0 for four, and with a time limit
+    /// for one per thread if those are more
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
     pub lanes: u16,
     /// Threads and seed

@@ -39,7 +39,8 @@ pub struct MipArguments {
     /// Start from this solution (complete or not feasible is no error); may be given several times
     #[arg(long, value_name = "FILE.sol")]
     pub start: Vec<PathBuf>,
-    /// Keep the best K solutions that were found; with --solution FILE.sol the others go to FILE.2.sol and so on
+    /// Keep the best K solutions that were found; with --solution FILE.sol the others go to
+    /// FILE.2.sol and so on
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub pool: Option<u32>,
     /// End after this time: seconds, or with a unit (90s, 10m, 2h)
@@ -48,7 +49,8 @@ pub struct MipArguments {
     /// End after so many nodes
     #[arg(long, value_name = "N")]
     pub node_limit: Option<u64>,
-    /// Relative gap between objective and bound that counts as optimal: a fraction or a percentage [default: 1e-7]
+    /// Relative gap between objective and bound that counts as optimal: a fraction or a percentage
+    /// [default: 1e-7]
     #[arg(short, long, value_name = "GAP", value_parser = parse_gap)]
     pub gap: Option<f64>,
     /// Absolute gap that counts as optimal [default: 1e-9]
@@ -119,8 +121,9 @@ Exit codes: 0 the certificate holds, 2 it does not, or a file cannot be read.")]
 pub struct CheckArguments {
     /// Certificate (VIPR 1.0 or 1.1, or remat-proof/1), plain or gzipped
     pub certificate: PathBuf,
-    /// What it is for. A model in MPS format, plain or gzipped; without it the constraints are those that the certificate
-    /// states. For a proof of a bound: instance file, or zoo:MODEL?parameter=value&...
+    /// What it is for. A model in MPS format, plain or gzipped; without it the constraints are
+    /// those that the certificate states. For a proof of a bound: instance file, or
+    /// zoo:MODEL?parameter=value&...
     pub model: Option<String>,
     /// Print one JSON object on standard output instead of a summary
     #[arg(long)]

@@ -72,7 +72,8 @@ fn ours(known: &Baselines, budget_bytes: u64, time: Duration) -> Compared {
     known.ours(budget_bytes, &settings, &())
 }
 
-/// Results at each budget, from the least that any heuristic reaches to the peak without recomputation.
+/// Results at each budget, from the least that any heuristic reaches to the peak without
+/// recomputation.
 fn sweep(
     known: &Baselines,
     plain_bytes: u64,

@@ -17,8 +17,8 @@ use std::path::Path;
 /// Writes the program.
 ///
 /// # Errors
-/// [`Failure`] for bad input, a file name that says no format, a budget that no program can be stated for, and files
-/// that cannot be written.
+/// [`Failure`] for bad input, a file name that says no format, a budget that no program can be
+/// stated for, and files that cannot be written.
 pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     let format = Format::of(&arguments.out)?;
     files::check_writable(&arguments.out)?;

@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 /// Relative tolerance with which the result's certificate is checked before it is shown.
 const CERTIFICATE_TOLERANCE: f64 = 1e-6;
 
-/// Solves a linear program (or the relaxation of a mixed-integer one), checks the result, and reports.
+/// Solves a linear program (or the relaxation of a mixed-integer one), checks the result, and
+/// reports.
 ///
 /// # Errors
 /// [`Failure`] for bad input, or files that cannot be written.

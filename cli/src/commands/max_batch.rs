@@ -20,7 +20,8 @@ const OURS: &str = Baselines::OURS;
 /// Searches for the largest batch of each strategy.
 ///
 /// # Errors
-/// [`Failure`] for a model that has no batch size, a budget that is no amount, and defects of the solver.
+/// [`Failure`] for a model that has no batch size, a budget that is no amount, and defects of the
+/// solver.
 pub fn run(arguments: &MaxBatchArguments) -> Result<Exit, Failure> {
     let fail = |problem: ZooError| Failure::Zoo {
         source_text: arguments.model.clone(),
@@ -192,7 +193,7 @@ impl BatchSearch<'_> {
         Ok(text)
     }
 
-    /// How sure it is that there is no larger one.
+    /// Certainty that there is no larger one, in words.
     fn certainty(&self, largest: &Largest) -> String {
         match (largest.is_exact(), largest.proven_too_large) {
             (true, _) => "proven: no larger batch".into(),

@@ -237,7 +237,7 @@ impl MipResult<'_> {
         }
     }
 
-    /// What ended the search.
+    /// Reason for the end of the search, in words.
     fn end(&self) -> &'static str {
         match self.result.status {
             SolveStatus::Optimal | SolveStatus::Infeasible | SolveStatus::Unbounded => "complete",

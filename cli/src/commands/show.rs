@@ -60,7 +60,7 @@ pub fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// What is shown.
+/// Instance and plan that are shown, with replays.
 struct Subject {
     instance: Instance,
     plan: Plan,

@@ -34,7 +34,7 @@ pub fn run(arguments: &VerifyArguments) -> Result<Exit, Failure> {
     }
 }
 
-/// What the file claims and the replay does not confirm.
+/// Claims of the file that the replay does not confirm.
 fn differences(found: &Replayed, budget_bytes: Option<u64>, given: bool) -> Vec<String> {
     let mut list = Vec::new();
     let replay = &found.replay;

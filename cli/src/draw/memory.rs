@@ -1,4 +1,5 @@
-//! Memory over the time of one training step, with the budget and, for comparison, the step without recomputation.
+//! Memory over the time of one training step, with the budget and, for comparison, the step without
+//! recomputation.
 
 use super::style::{self, Area, Frame, GREY, INK, PALETTE, failed, label};
 use crate::failure::Failure;
@@ -9,7 +10,7 @@ use remat_instances::instance::{CostUnit, Instance, NodeId};
 use remat_instances::plan::Semantics;
 use remat_instances::simulate::{Replay, TimelinePoint};
 
-/// What is drawn.
+/// Contents of the picture.
 pub struct MemoryPicture<'a> {
     /// The instance, for names.
     pub instance: &'a Instance,
@@ -93,7 +94,7 @@ pub fn draw(picture: &MemoryPicture<'_>) -> Result<String, Failure> {
     })
 }
 
-/// How many cost units one unit of the axis has, and its name.
+/// Number of cost units in one unit of the axis, and its name.
 pub(super) fn time_axis(longest: u64, unit: &CostUnit) -> (f64, String) {
     match unit.nanoseconds {
         Some(each) => {
@@ -247,7 +248,7 @@ fn budget_line(area: &Area<'_>, frame: &Frame, budget: u64) -> Result<(), Failur
     dashes(area, (left, y), (right, y), PALETTE[1])
 }
 
-/// Where the loss is computed, the backward pass begins.
+/// Draws a line where the loss is computed and the backward pass begins.
 fn loss_line(
     area: &Area<'_>,
     frame: &Frame,

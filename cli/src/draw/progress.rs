@@ -6,11 +6,11 @@ use crate::progress::ProgressPoint;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
-/// What is drawn.
+/// Contents of the picture.
 pub struct ProgressPicture<'a> {
     /// Heading.
     pub title: String,
-    /// What was seen, by time; the last one is how the solve ended.
+    /// Looks at the solve, by time; the last one is how it ended.
     pub looks: &'a [ProgressPoint],
     /// Cost without recomputation.
     pub base_cost: u64,

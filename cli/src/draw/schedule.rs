@@ -1,4 +1,4 @@
-//! What is computed and kept in which stage: the matrices R and S of a plan in one picture.
+//! Nodes computed and tensors kept in each stage: the matrices R and S of a plan in one picture.
 
 use super::style::{self, Area, GREY, INK, PALETTE, failed, label};
 use crate::failure::Failure;

@@ -1,4 +1,4 @@
-//! What the pictures share: fonts, colours, text and legends.
+//! Common parts of the pictures: fonts, colours, text and legends.
 
 use crate::failure::Failure;
 use plotters::coord::Shift;
@@ -18,8 +18,9 @@ pub const GREY: RGBColor = RGBColor(108, 117, 125);
 /// Grid lines.
 pub const FAINT: RGBColor = RGBColor(226, 230, 234);
 
-/// Colours for curves and areas. The first seven are those that colour-blind readers can tell apart (Okabe and Ito,
-/// 2008), without black and the yellow that white swallows; the others are told apart by their markers as well.
+/// Colours for curves and areas. The first seven are those that colour-blind readers can tell apart
+/// (Okabe and Ito, 2008), without black and the yellow that white swallows; the others are told
+/// apart by their markers as well.
 pub const PALETTE: [RGBColor; 11] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -44,7 +45,8 @@ pub fn text(size: u32, colour: RGBColor) -> TextStyle<'static> {
     (FONT, size).into_font().color(&colour)
 }
 
-/// Room that a text takes at most in pixels; plotters writes a font of `size` with 1 / 1.24 of it as `font-size`.
+/// Room that a text takes at most in pixels; plotters writes a font of `size` with 1 / 1.24 of it
+/// as `font-size`.
 pub fn width(text: &str, size: u32) -> i32 {
     (text.chars().count() as f64 * f64::from(size) * 0.5).ceil() as i32
 }
@@ -159,7 +161,8 @@ pub struct Frame {
     pub x: (f64, f64),
     /// Values at the bottom and the top.
     pub y: (f64, f64),
-    /// Vertical values go by their square root: small ones get room beside large ones. They start at 0.
+    /// Vertical values go by their square root: small ones get room beside large ones. They start
+    /// at 0.
     pub root: bool,
 }
 

@@ -18,7 +18,7 @@ pub struct Curve {
     pub without: &'static str,
 }
 
-/// What is drawn.
+/// Contents of the picture.
 pub struct TradeoffPicture {
     /// Heading.
     pub title: String,
@@ -28,7 +28,8 @@ pub struct TradeoffPicture {
     pub plain_bytes: u64,
     /// The budget of the table in bytes, where there is one.
     pub budget_bytes: Option<u64>,
-    /// `(budget in bytes, overhead in percent)`: proven, no plan within the budget has less. Drawn as an area.
+    /// `(budget in bytes, overhead in percent)`: proven, no plan within the budget has less. Drawn
+    /// as an area.
     pub bounds: Vec<(u64, f64)>,
 }
 
@@ -130,7 +131,8 @@ fn staircase(
         .map_err(failed)
 }
 
-/// What no plan reaches: a bound for a budget holds for all smaller ones, down to the next.
+/// Draws the area that no plan reaches: a bound for a budget holds for all smaller ones, down to
+/// the next.
 fn lower_bound(area: &Area<'_>, frame: &Frame, bounds: &[(u64, f64)]) -> Result<(), Failure> {
     let (left, _, _, bottom) = frame.pixels;
     let mut from = left;

@@ -43,8 +43,8 @@ pub fn text(path: &Path) -> &str {
     path.to_str().expect("test paths are UTF-8")
 }
 
-/// Writes a training graph of a chain of `n` layers as a NetworkX node-link file: forward f0.., then b0.. which read
-/// the gradient before and the activation of their layer.
+/// Writes a training graph of a chain of `n` layers as a NetworkX node-link file: forward f0..,
+/// then b0.. which read the gradient before and the activation of their layer.
 pub fn chain(folder: &Path, n: usize) -> PathBuf {
     let mut nodes = Vec::new();
     let mut links = Vec::new();

@@ -1,4 +1,5 @@
-//! One annealing run: a temperature that falls, a price on excess memory that adapts, and the best schedule that fits.
+//! One annealing run: a temperature that falls, a price on excess memory that adapts, and the best
+//! schedule that fits.
 
 use super::landscape::{Landscape, Walk};
 use super::observer::Observer;
@@ -10,16 +11,18 @@ use std::time::{Duration, Instant};
 
 /// Moves between two adjustments of temperature and price.
 const BLOCK: u64 = 1024;
-/// Where the price of excess of a run that seeks starts and ends, in [`Landscape::absence_price`]. From the common price on large
-/// general graphs freeze far above capacity: every recomputation then drags its inputs' with it.
+/// First and last price of excess of a run that seeks, in units of [`Landscape::absence_price`].
+/// From the common price on, large general graphs freeze far above capacity: every recomputation
+/// then drags its inputs' with it.
 pub(super) const SEEK_FROM: f64 = 0.03;
 const SEEK_TO: f64 = 100.0;
-/// One in so many rejected flips is tried again together with a second one. Fewer (16) loses 2% on U-Net at 5 GiB.
+/// One in so many rejected flips is tried again together with a second one. Fewer (16) loses 2% on
+/// U-Net at 5 GiB.
 const COMPOUND: u32 = 2;
 /// Tensors at most that follow a flip.
 const FOLLOWERS: usize = 16;
 
-/// What a run found.
+/// Result of a run.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// Cost of the best schedule that fits.
@@ -28,7 +31,7 @@ pub struct Found {
     pub retained: BitMatrix,
 }
 
-/// How to run.
+/// Settings of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct ChainSettings {
     /// Moves to propose, rounded up to whole blocks of 1024.
@@ -41,7 +44,8 @@ pub struct ChainSettings {
     pub target: u64,
     /// Time in which the temperature must be down, whatever was done by then.
     pub time: Option<Duration>,
-    /// As long as nothing fitted, excess gets dearer at a steady rate, from this multiple of [`Landscape::absence_price`].
+    /// Multiple of [`Landscape::absence_price`] from which excess gets dearer at a steady rate, as
+    /// long as nothing fitted.
     pub seek: Option<f64>,
 }
 
@@ -171,8 +175,9 @@ impl<'g, L: Landscape> Chain<'g, L> {
         self.walk.take_back(first);
     }
 
-    /// Tries a rejected flip again with what it calls for: a tensor that is dropped wants the inputs of its next computation held,
-    /// one that is kept needs them no more. Each of these is taken if it pays by itself.
+    /// Tries a rejected flip again with what it calls for: a tensor that is dropped wants the
+    /// inputs of its next computation held, one that is kept needs them no more. Each of these is
+    /// taken if it pays by itself.
     fn follow(&mut self, first: Flip, delta: Delta, threshold: f64) {
         self.leave();
         self.walk.try_out(first);
@@ -197,7 +202,8 @@ impl<'g, L: Landscape> Chain<'g, L> {
                 self.done.push(flip);
                 energy += gain;
             }
-            // What is dropped is not made here any more, what is not held is: its own inputs are next.
+            // What is dropped is not made here any more, what is not held is: its own inputs are
+            // next.
             if first.keep == (gain <= 0.0) {
                 let more = self.walk.inputs(j).iter();
                 inputs.extend(more.filter(|i| !inputs[..].contains(i)).collect::<Vec<_>>());

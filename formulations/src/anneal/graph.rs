@@ -2,10 +2,10 @@
 
 use remat_instances::instance::{Instance, NodeId};
 
-/// What the search reads of an instance: inputs, users, sizes and costs, one array each.
+/// View of an instance for the search: inputs, users, sizes and costs, one array each.
 ///
-/// Sizes and costs are `f64`: every value and every sum is an integer below 2^53 (the instance promises it), so the
-/// arithmetic is exact, and sums of excess vectorise.
+/// Sizes and costs are `f64`: every value and every sum is an integer below 2^53 (the instance
+/// promises it), so the arithmetic is exact, and sums of excess vectorise.
 pub struct CheckmateLandscape {
     /// Number of nodes, and of stages.
     pub n: usize,
@@ -21,7 +21,8 @@ pub struct CheckmateLandscape {
     pub workspace: Vec<f64>,
     /// Cost in the instance's unit.
     pub cost: Vec<f64>,
-    /// Memory for activations: the budget less the fixed memory, in bytes. Negative where nothing fits.
+    /// Memory for activations: the budget less the fixed memory, in bytes. Negative where nothing
+    /// fits.
     pub capacity: f64,
 }
 
@@ -70,8 +71,8 @@ impl CheckmateLandscape {
         self.median_price(|_| 1.0)
     }
 
-    /// Median cost per byte and stage between first computation and last use: what it costs to be without a byte for a
-    /// stage.
+    /// Median cost per byte and stage between first computation and last use: what it costs to be
+    /// without a byte for a stage.
     pub fn absence_price(&self) -> f64 {
         self.median_price(|i| {
             let last = self.users(i).last().map_or(i, |&q| q as usize);

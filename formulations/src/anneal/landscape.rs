@@ -1,4 +1,4 @@
-//! What a run needs to know of the program whose schedules it anneals.
+//! Interface between a run and the program whose schedules it anneals.
 
 use super::chain::{Chain, ChainSettings, Found};
 use super::graph::CheckmateLandscape;
@@ -8,7 +8,7 @@ use super::state::{CheckmateState, Delta, Flip};
 use remat_instances::schedule::BitMatrix;
 use remat_lp::random::Xoshiro256;
 
-/// Where a run stands: retained sets with what follows from them, and ways to go on.
+/// State of a run: retained sets with what follows from them, and ways to go on.
 ///
 /// Single flips are enough for a program: what has a default makes runs faster, or takes them
 /// further.
@@ -16,7 +16,7 @@ pub trait Walk {
     /// One in so many steps is a [`leap`](Walk::leap), if any is.
     const LEAP: Option<u32> = None;
 
-    /// What a flip changes.
+    /// Computes the change by a flip.
     fn evaluate(&mut self, flip: Flip) -> Delta;
     /// Carries a flip out, for good.
     fn apply(&mut self, flip: Flip);
@@ -38,8 +38,9 @@ pub trait Walk {
     fn retained(&self) -> BitMatrix;
     /// Is called after every block of steps.
     fn look_around(&mut self) {}
-    /// Is called after every block of steps of a run that seeks and has found nothing yet: excess may count for more in
-    /// stages that stay above capacity; `share` is the part of the run since the last time.
+    /// Is called after every block of steps of a run that seeks and has found nothing yet: excess
+    /// may count for more in stages that stay above capacity; `share` is the part of the run since
+    /// the last time.
     fn press(&mut self, share: f64) {
         let _ = share;
     }
@@ -51,8 +52,8 @@ pub trait Walk {
         let _ = first;
         self.anywhere(random)
     }
-    /// What a tensor can do about a flip of one that has it as an input: let go where it is held for nothing, if the other
-    /// is kept, or be held where it is computed.
+    /// Flip of a tensor in response to one of a tensor that has it as an input: it is let go where
+    /// it is held for nothing, if the other is kept, or held where it is computed.
     fn following(&self, tensor: usize, first: Flip) -> Option<Flip> {
         let _ = (tensor, first);
         None
@@ -63,8 +64,8 @@ pub trait Walk {
         &[]
     }
 
-    /// Tries flips that belong together and lists them in `done`, until they gain enough or it gives up; returns the
-    /// change of energy at a price of excess.
+    /// Tries flips that belong together and lists them in `done`, until they gain enough or it
+    /// gives up; returns the change of energy at a price of excess.
     fn leap(
         &mut self,
         price: f64,
@@ -79,7 +80,7 @@ pub trait Walk {
 
 /// A program whose schedules follow from their retained sets, and can be annealed.
 pub trait Landscape: Sync + Sized {
-    /// Where a run stands.
+    /// State of a run.
     type Walk<'g>: Walk
     where
         Self: 'g;
@@ -91,9 +92,9 @@ pub trait Landscape: Sync + Sized {
     fn nodes(&self) -> usize;
     /// Mean cost of a node: the unit of temperatures.
     fn mean_cost(&self) -> f64;
-    /// What a byte of excess costs at first.
+    /// Initial price of a byte of excess.
     fn byte_price(&self) -> f64;
-    /// What it costs to be without a byte for a stage.
+    /// Price of the absence of a byte for one stage.
     fn absence_price(&self) -> f64;
     /// Given retained sets.
     fn walk<'g>(&'g self, start: &BitMatrix) -> Self::Walk<'g>;
@@ -140,7 +141,7 @@ impl Landscape for CheckmateLandscape {
     }
 }
 
-/// Where a run over schedules of Checkmate's program stands.
+/// State of a run over schedules of Checkmate's program.
 pub struct CheckmateWalk<'g> {
     graph: &'g CheckmateLandscape,
     state: CheckmateState<'g>,

@@ -1,4 +1,5 @@
-//! A primal heuristic: simulated annealing over the retained sets, with incremental evaluation of stages.
+//! A primal heuristic: simulated annealing over the retained sets, with incremental evaluation of
+//! stages.
 
 mod chain;
 mod graph;

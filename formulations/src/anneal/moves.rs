@@ -4,8 +4,9 @@ use super::graph::CheckmateLandscape;
 use super::state::{CheckmateState, Flip};
 use remat_lp::random::Xoshiro256;
 
-/// Draws flips. The stages between two touches of a tensor (computations or reads) form a gap; inside a gap a tensor
-/// is either held throughout or useless, so flips go by gaps, whole or in part.
+/// Draws flips. The stages between two touches of a tensor (computations or reads) form a gap;
+/// inside a gap a tensor is either held throughout or useless, so flips go by gaps, whole or in
+/// part.
 pub struct CheckmateProposer<'g> {
     graph: &'g CheckmateLandscape,
     /// Stages in which a retention can matter: those after the first node.
@@ -33,8 +34,8 @@ impl<'g> CheckmateProposer<'g> {
 
     /// A flip anywhere; half of the draws at a stage above capacity, where there is one.
     ///
-    /// Half of the draws choose a moment and a tensor that a stage touches there, which finds the short gaps; the
-    /// others choose a moment and any tensor, which finds the long ones.
+    /// Half of the draws choose a moment and a tensor that a stage touches there, which finds the
+    /// short gaps; the others choose a moment and any tensor, which finds the long ones.
     pub fn anywhere(&self, state: &CheckmateState<'_>, random: &mut Xoshiro256) -> Option<Flip> {
         let stage = match self.tight.len() {
             0 => 1 + random.below(self.stages),
@@ -85,8 +86,8 @@ impl<'g> CheckmateProposer<'g> {
         self.at(state, tensor as usize, stage as usize, random)
     }
 
-    /// What `tensor` can do about a flip of one that has it as an input in `stage`: let go where it is held for nothing
-    /// (`release`), or be held where it is computed.
+    /// Flip of `tensor` in response to one of a tensor that has it as an input in `stage`: it is
+    /// let go where it is held for nothing (`release`), or held where it is computed.
     pub fn following(
         &self,
         state: &CheckmateState<'_>,
@@ -157,7 +158,8 @@ impl<'g> CheckmateProposer<'g> {
             (before + 1, end)
         };
         if to > from && random.one_in(3) {
-            // Part of the gap: a later end of a drop is an earlier recomputation, a later start of a keep likewise.
+            // Part of the gap: a later end of a drop is an earlier recomputation, a later start of
+            // a keep likewise.
             let span = (to - from) as u32;
             let near = if random.one_in(2) { span.min(4) } else { span };
             let mut cut = random.below(near) as usize;

@@ -4,13 +4,15 @@ use super::chain::Found;
 use remat_instances::schedule::BitMatrix;
 use std::time::Instant;
 
-/// Follows an annealing, from any of its threads: ends it, is told of its work, and brings retained sets to polish.
+/// Follows an annealing, from any of its threads: ends it, is told of its work, and brings retained
+/// sets to polish.
 pub trait Observer: Sync {
     /// Whether to end; asked often.
     fn is_over(&self) -> bool {
         false
     }
-    /// Takes a report: moves evaluated since the last one, and the cost of the best schedule of the run that fits.
+    /// Takes a report: moves evaluated since the last one, and the cost of the best schedule of the
+    /// run that fits.
     fn report(&self, _moves: u64, _best: Option<u64>) {}
     /// Takes the best schedule so far, between rounds.
     fn found(&self, _: &Found) {}

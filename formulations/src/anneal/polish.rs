@@ -8,8 +8,9 @@ use remat_instances::schedule::BitMatrix;
 use remat_lp::random::Xoshiro256;
 use std::time::Duration;
 
-/// First temperatures, in mean node costs. The coldest runs stay where the relaxation is, the others leave it to repair
-/// what rounding broke; which of them wins differs from instance to instance.
+/// First temperatures, in mean node costs. The coldest runs stay where the relaxation is, the
+/// others leave it to repair what rounding broke; which of them wins differs from instance to
+/// instance.
 const FIRST_TEMPERATURES: [f64; 4] = [0.001, 0.01, 0.03, 0.1];
 const LAST_TEMPERATURE: f64 = 0.001;
 
@@ -18,14 +19,15 @@ pub const POLISH_MOVES_PER_NODE: u64 = 1 << 11;
 /// Runs of a call of [`polish`] for each start.
 pub const POLISH_RUNS: usize = FIRST_TEMPERATURES.len();
 
-/// How much to polish.
+/// Settings of polishing.
 #[derive(Clone, Copy, Debug)]
 pub struct PolishSettings {
     /// Moves of a run.
     pub moves: u64,
     /// Time for all runs together; those that it ends early are cold by then.
     pub time: Option<Duration>,
-    /// Whether runs seek a schedule that fits: where none is known, what a relaxation retains is far from one.
+    /// Whether runs seek a schedule that fits: where none is known, what a relaxation retains is
+    /// far from one.
     pub seek: bool,
     /// Seed of all random choices.
     pub seed: u64,
@@ -33,8 +35,8 @@ pub struct PolishSettings {
     pub stream: u64,
 }
 
-/// Anneals from each start (retained sets, whether they fit or not), at several low temperatures, in the current rayon pool.
-/// Returns what fits, in the order of starts and temperatures.
+/// Anneals from each start (retained sets, whether they fit or not), at several low temperatures,
+/// in the current rayon pool. Returns what fits, in the order of starts and temperatures.
 pub fn polish<L: Landscape>(
     graph: &L,
     starts: &[BitMatrix],

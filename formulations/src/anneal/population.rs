@@ -6,15 +6,16 @@ use remat_lp::random::Xoshiro256;
 
 /// Schedules at most. Twice as many do no better on networks in a minute.
 const SIZE: usize = 16;
-/// Schedules are much alike if they differ in less than one of so many retained tensors and stages. With 32 the
-/// annealing of U-Net at 6 GiB ended in worse valleys (`bench/results/monet_60s.txt`).
+/// Schedules are much alike if they differ in less than one of so many retained tensors and stages.
+/// With 32 the annealing of U-Net at 6 GiB ended in worse valleys (`bench/results/monet_60s.txt`).
 const ALIKE: usize = 8;
 
 /// The best schedules found so far, each of another cost, the cheapest first.
 ///
-/// Runs from scratch end in one of many valleys, longer ones hardly in better ones: what differs between valleys is made of decisions far
-/// apart in time or in the graph, which no series of moves crosses at once. Two ends hold good parts each; put together, and
-/// annealed at a low temperature until they fit, they come out below both.
+/// Runs from scratch end in one of many valleys, longer ones hardly in better ones: what differs
+/// between valleys is made of decisions far apart in time or in the graph, which no series of moves
+/// crosses at once. Two ends hold good parts each; put together, and annealed at a low temperature
+/// until they fit, they come out below both.
 #[derive(Clone, Debug, Default)]
 pub struct Population {
     members: Vec<Found>,
@@ -36,8 +37,8 @@ impl Population {
         self.members.len() == SIZE
     }
 
-    /// Takes in what is cheaper than the dearest, or finds room, unless it costs what another one does. What is much like another
-    /// one takes its place, or none.
+    /// Takes in what is cheaper than the dearest, or finds room, unless it costs what another one
+    /// does. What is much like another one takes its place, or none.
     pub fn admit(&mut self, found: Found) {
         if let Some(like) = alike(&self.members, &found) {
             if self.members[like].cost <= found.cost {
@@ -52,7 +53,7 @@ impl Population {
         }
     }
 
-    /// What two of them make together; of a single one its own, of none `None`.
+    /// Crosses two members; a single one gives its own retained sets, none gives `None`.
     pub fn child(&self, random: &mut Xoshiro256) -> Option<BitMatrix> {
         if self.is_empty() {
             return None;
@@ -66,7 +67,7 @@ impl Population {
     }
 }
 
-/// Which of several schedules is much like another one, the most so.
+/// Index of the schedule that is most like another one, if it is much like it.
 fn alike(schedules: &[Found], other: &Found) -> Option<usize> {
     let most = other.retained.count_ones() / ALIKE;
     let distances = schedules
@@ -76,7 +77,8 @@ fn alike(schedules: &[Found], other: &Found) -> Option<usize> {
     (distance < most).then_some(like)
 }
 
-/// Puts parts of `other` in place of a schedule's own: a stretch of stages, or of tensors, or half of the tensors.
+/// Puts parts of `other` in place of a schedule's own: a stretch of stages, or of tensors, or half
+/// of the tensors.
 fn cross(mut child: BitMatrix, other: &BitMatrix, random: &mut Xoshiro256) -> BitMatrix {
     let (rows, columns) = (child.rows(), child.columns());
     let mut stretch = |of: usize| {

@@ -1,4 +1,5 @@
-//! Rounds of annealing runs side by side: some start afresh, the others from what two of the best schedules make together.
+//! Rounds of annealing runs side by side: some start afresh, the others from what two of the best
+//! schedules make together.
 
 use super::chain::{ChainSettings, Found, SEEK_FROM};
 use super::landscape::{Landscape, Walk};
@@ -30,7 +31,8 @@ const LONGEST_RUN_FACTOR: u64 = 64;
 const SEEK_SHARE: f64 = 0.45;
 /// Their last temperature.
 const SEEK_COLD: f64 = 0.05;
-/// A rounded relaxation that costs this much more than what is known is too far from a good schedule.
+/// A rounded relaxation that costs this much more than what is known is too far from a good
+/// schedule.
 const HOPELESS: f64 = 1.25;
 /// The same before anything is known, in costs of the start.
 const HOPELESS_AT_FIRST: f64 = 2.0;
@@ -39,20 +41,20 @@ const POLISHING_RUN_FACTOR: u64 = 2;
 /// Last temperature of every run.
 const LAST_TEMPERATURE: f64 = 0.001;
 
-/// When to end.
+/// Settings of the search: seed, work and limits.
 #[derive(Clone, Copy, Debug)]
 pub struct PortfolioSettings {
     /// Seed of all random choices.
     pub seed: u64,
-    /// Moves of a run in the first round for each node of the graph. Rounds that find nothing better make the next one longer: by a
-    /// quarter, or twofold as long as nothing fits.
+    /// Moves of a run in the first round for each node of the graph. Rounds that find nothing
+    /// better make the next one longer: by a quarter, or twofold as long as nothing fits.
     pub moves_per_node: u64,
     /// Rounds at most.
     pub rounds: u32,
     /// End after this many rounds in a row that found nothing better.
     pub idle_rounds: u32,
-    /// End after this time. The answer is then as good as the machine is fast; without it, it depends on the seed and
-    /// the number of rounds alone.
+    /// End after this time. The answer is then as good as the machine is fast; without it, it
+    /// depends on the seed and the number of rounds alone.
     pub time_limit: Option<Duration>,
     /// Share of that time that a round gets at most, once something fits.
     pub round_share: f64,
@@ -60,7 +62,7 @@ pub struct PortfolioSettings {
     pub target: u64,
 }
 
-/// What rounds of annealing came to.
+/// Outcome of rounds of annealing.
 #[derive(Clone, Copy, Debug)]
 pub struct Annealed {
     /// Moves that the runs of all rounds were given.
@@ -69,15 +71,16 @@ pub struct Annealed {
     pub moves_per_node: u64,
 }
 
-/// Anneals in rounds, from `start` (retained sets) and from the schedules of `population`, which takes in what is found. Returns
-/// what the rounds came to.
+/// Anneals in rounds, from `start` (retained sets) and from the schedules of `population`, which
+/// takes in what is found. Returns what the rounds came to.
 ///
-/// A round runs `LANES` runs in the current rayon pool and ends when all have ended; what they found is merged in lane
-/// order. Half of the runs start afresh, and one when the population is full; the others from its [children](Population::child). Of those
-/// that start afresh some [seek](ChainSettings::seek).
-/// `observer` is told of better schedules and asked before each round: retained sets that it has, rounded from a
-/// relaxation, are polished instead. As long as that finds nothing better, it takes turns with the rounds. What is still the best after
-/// another round is polished, too.
+/// A round runs `LANES` runs in the current rayon pool and ends when all have ended; what they
+/// found is merged in lane order. Half of the runs start afresh, and one when the population is
+/// full; the others from its [children](Population::child). Of those that start afresh some
+/// [seek](ChainSettings::seek). `observer` is told of better schedules and asked before each round:
+/// retained sets that it has, rounded from a relaxation, are polished instead. As long as that
+/// finds nothing better, it takes turns with the rounds. What is still the best after another round
+/// is polished, too.
 pub fn search<L: Landscape>(
     graph: &L,
     start: &BitMatrix,
@@ -137,7 +140,8 @@ pub fn search<L: Landscape>(
             .map(|l| l.saturating_sub(clock.elapsed()));
         let round = Round {
             number: rounds as usize,
-            // What fits first is worth more than eight that do not: fewer and longer runs, where time cuts them.
+            // What fits first is worth more than eight that do not: fewer and longer runs, where
+            // time cuts them.
             lanes: match settings.time_limit {
                 Some(_) if seeking => rayon::current_num_threads().min(LANES),
                 _ => LANES,
@@ -162,7 +166,8 @@ pub fn search<L: Landscape>(
             .flatten()
             .for_each(|f| population.admit(f));
         rounds += 1;
-        // Runs end a unit or two above the bottom of their valley, where moves that save so little are drawn too seldom.
+        // Runs end a unit or two above the bottom of their valley, where moves that save so little
+        // are drawn too seldom.
         let unsettled = population
             .best()
             .filter(|found| Some(found.cost) == before && before != settled);
@@ -206,7 +211,8 @@ pub fn search<L: Landscape>(
 }
 
 impl PortfolioSettings {
-    /// Time for a run, of what is left: the temperature of every run gets down within it, so that no round is in vain.
+    /// Time for a run, of what is left: the temperature of every run gets down within it, so that
+    /// no round is in vain.
     fn lane_time(&self, left: Duration, seeking: bool) -> Duration {
         let waves = LANES.div_ceil(rayon::current_num_threads()) as f64;
         let limit = self.time_limit.unwrap_or(left);
@@ -218,7 +224,7 @@ impl PortfolioSettings {
     }
 }
 
-/// What the runs of a round have in common.
+/// Data that the runs of a round have in common.
 struct Round<'a> {
     number: usize,
     lanes: usize,
@@ -226,7 +232,7 @@ struct Round<'a> {
     every: usize,
     moves: u64,
     time: Option<Duration>,
-    /// As long as nothing fits.
+    /// Whether nothing fits yet.
     seeking: bool,
     settings: &'a PortfolioSettings,
 }

@@ -1,7 +1,8 @@
-//! The price of excess memory that keeps a run along the border of what fits, and what it weighs in single stages.
+//! The price of excess memory that keeps a run along the border of what fits, and what it weighs in
+//! single stages.
 
-/// Factor on the price of excess while the search stays above capacity, and while it stays below. Faster changes
-/// gave worse medians (docs/decisions/060).
+/// Factor on the price of excess while the search stays above capacity, and while it stays below.
+/// Faster changes gave worse medians (docs/decisions/060).
 const PRICE_RISE_FACTOR: f64 = 1.03;
 const PRICE_FALL_FACTOR: f64 = 0.98;
 /// Blocks in a row on one side before the price changes.
@@ -13,11 +14,12 @@ const STAGE_RISE_POWER: f64 = 12.0;
 /// And cheaper again by this one.
 const STAGE_FALL_POWER: f64 = 5.0;
 
-/// Makes excess weigh more in stages that are above capacity, and less in the others, as far as it was made to weigh more; `share` is the
-/// part of the run since the last time.
+/// Makes excess weigh more in stages that are above capacity, and less in the others, as far as it
+/// was made to weigh more; `share` is the part of the run since the last time.
 ///
-/// One price for all stages is too high for most where it suffices for the worst, and freezes them. Weights on what stays violated
-/// lead a local search out of that (Morris, "The breakout method for escaping from local minima", AAAI 1993).
+/// One price for all stages is too high for most where it suffices for the worst, and freezes them.
+/// Weights on what stays violated lead a local search out of that (Morris, "The breakout method for
+/// escaping from local minima", AAAI 1993).
 pub(crate) fn press(weights: &mut [f64], above: impl Iterator<Item = bool>, share: f64) {
     let dearer = (STAGE_RISE_POWER * share).exp();
     let cheaper = (-STAGE_FALL_POWER * share).exp();
@@ -33,7 +35,7 @@ pub(crate) fn press(weights: &mut [f64], above: impl Iterator<Item = bool>, shar
 pub(crate) struct Price {
     /// The price at present.
     pub value: f64,
-    /// What a byte is worth on this graph.
+    /// Typical worth of a byte on this graph.
     typical: f64,
     /// Blocks in a row that ended with (positive) or without (negative) excess.
     pressure: i32,
@@ -49,8 +51,8 @@ impl Price {
         }
     }
 
-    /// After a block that ended above capacity or not: excess gets dearer while the search stays above and cheaper while it
-    /// stays below.
+    /// After a block that ended above capacity or not: excess gets dearer while the search stays
+    /// above and cheaper while it stays below.
     pub fn adjust(&mut self, above: bool) {
         self.pressure = if above {
             self.pressure.max(0) + 1

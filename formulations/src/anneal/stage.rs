@@ -1,4 +1,5 @@
-//! Evaluation of one stage: what must be computed for given retained sets, its cost and its peak memory.
+//! Evaluation of one stage: what must be computed for given retained sets, its cost and its peak
+//! memory.
 
 use super::graph::CheckmateLandscape;
 
@@ -34,7 +35,8 @@ impl CheckmateStageScratch {
         }
     }
 
-    /// Tensors that the stage evaluated last, `t`, computes or reads, as words of bits up to that of `t`.
+    /// Tensors that the stage evaluated last, `t`, computes or reads, as words of bits up to that
+    /// of `t`.
     pub fn touched(&mut self, t: usize) -> &[u64] {
         let touched = &mut self.touched[..=t / 64];
         touched.copy_from_slice(&self.read[..=t / 64]);
@@ -45,11 +47,13 @@ impl CheckmateStageScratch {
     }
 }
 
-/// Evaluates stage `t` for the retained sets at its start (`now`, of total size `held_bytes`) and at its end (`next`).
+/// Evaluates stage `t` for the retained sets at its start (`now`, of total size `held_bytes`) and
+/// at its end (`next`).
 ///
-/// The computations are the cheapest possible: the stage's node, whatever `next` retains and `now` does not, and all
-/// their inputs that are not held (min-R). One descending scan finds them and each tensor's last reader; one ascending
-/// pass follows the memory. The result equals [`remat_instances::simulate::checkmate`] on the same stage.
+/// The computations are the cheapest possible: the stage's node, whatever `next` retains and `now`
+/// does not, and all their inputs that are not held (min-R). One descending scan finds them and
+/// each tensor's last reader; one ascending pass follows the memory. The result equals
+/// [`remat_instances::simulate::checkmate`] on the same stage.
 #[inline]
 pub fn evaluate(
     graph: &CheckmateLandscape,

@@ -1,4 +1,5 @@
-//! The state of the search: retained sets, and for each stage its cost, peak memory and the tensors it touches.
+//! The state of the search: retained sets, and for each stage its cost, peak memory and the tensors
+//! it touches.
 
 use super::graph::CheckmateLandscape;
 use super::price;
@@ -48,8 +49,9 @@ impl Delta {
 
 /// Retained sets with everything that follows from them.
 ///
-/// A flip touches few stages in full: the one before the range (the tensor must be made, or is not made any more), the
-/// last one, and those in between that compute or read the tensor. In all others the peak moves by the tensor's size.
+/// A flip touches few stages in full: the one before the range (the tensor must be made, or is not
+/// made any more), the last one, and those in between that compute or read the tensor. In all
+/// others the peak moves by the tensor's size.
 #[derive(Clone)]
 pub struct CheckmateState<'g> {
     graph: &'g CheckmateLandscape,
@@ -64,7 +66,7 @@ pub struct CheckmateState<'g> {
     touched: Vec<Vec<u32>>,
     total_cost: f64,
     total_excess: f64,
-    /// What a byte of excess counts for in each stage, at least 1.
+    /// Weight of a byte of excess in each stage, at least 1.
     weight: Vec<f64>,
     scratch: CheckmateStageScratch,
     /// Cost and peak of stages, total cost and excess, touched tensors.
@@ -153,8 +155,8 @@ impl<'g> CheckmateState<'g> {
         Some(w * 64 + word.trailing_zeros() as usize)
     }
 
-    /// Last stage up to `stage` that computes or reads `tensor`. A tensor is computed in its own stage, so there is
-    /// one for every `stage >= tensor`.
+    /// Last stage up to `stage` that computes or reads `tensor`. A tensor is computed in its own
+    /// stage, so there is one for every `stage >= tensor`.
     #[inline]
     pub fn previous_touch(&self, tensor: usize, stage: usize) -> usize {
         let row = &self.touch[tensor * self.graph.words..(tensor + 1) * self.graph.words];
@@ -174,8 +176,8 @@ impl<'g> CheckmateState<'g> {
         if flip.keep { bytes } else { -bytes }
     }
 
-    /// What a flip would change. Exact as long as no stage was [pressed](CheckmateState::press): all quantities are
-    /// integers.
+    /// Computes the change by a flip. Exact as long as no stage was
+    /// [pressed](CheckmateState::press): all quantities are integers.
     pub fn evaluate(&mut self, flip: Flip) -> Delta {
         let (i, from, to) = (flip.tensor as usize, flip.from as usize, flip.to as usize);
         let shift = self.shift(flip);
@@ -287,7 +289,8 @@ impl<'g> CheckmateState<'g> {
         self.refresh::<TRY>(to);
     }
 
-    /// Makes excess weigh more in the stages that have some, and less in the others, after a share of a run.
+    /// Makes excess weigh more in the stages that have some, and less in the others, after a share
+    /// of a run.
     pub fn press(&mut self, share: f64) {
         let above = self.peak.iter().map(|peak| *peak > self.graph.capacity);
         price::press(&mut self.weight, above, share);
@@ -329,7 +332,8 @@ impl<'g> CheckmateState<'g> {
         self.refresh_touches::<TRY>(t);
     }
 
-    /// Takes over the touched tensors of the stage evaluated last, which is `t`; where they may come back, notes those before.
+    /// Takes over the touched tensors of the stage evaluated last, which is `t`; where they may
+    /// come back, notes those before.
     fn refresh_touches<const TRY: bool>(&mut self, t: usize) {
         let before = self.undo.list(t, TRY);
         let list = &mut self.touched[t];
@@ -366,7 +370,8 @@ fn excess(peak: f64, capacity: f64) -> f64 {
     (peak - capacity).max(0.0)
 }
 
-/// Change of the weighted excess when every peak moves by `shift`. Four lanes, so that it vectorises.
+/// Change of the weighted excess when every peak moves by `shift`. Four lanes, so that it
+/// vectorises.
 #[inline]
 fn excess_change(peaks: &[f64], weights: &[f64], shift: f64, capacity: f64) -> f64 {
     let change = |peak: f64| excess(peak + shift, capacity) - excess(peak, capacity);

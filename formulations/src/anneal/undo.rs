@@ -1,7 +1,8 @@
-//! What flips have overwritten: those that do not pay are taken back without evaluating their stages again.
+//! Values that flips have overwritten: flips that do not pay are taken back without evaluating
+//! their stages again.
 
-/// What flips that may be taken back have overwritten, the last one last. `V` is the value of a stage, `T` are totals over stages, `L`
-/// is what is listed for a stage.
+/// Values overwritten by flips that may be taken back, the last one last. `V` is the value of a
+/// stage, `T` are totals over stages, `L` is what is listed for a stage.
 #[derive(Clone)]
 pub struct Undo<V, T, L> {
     steps: Vec<UndoStep<T>>,
@@ -41,7 +42,8 @@ impl<V: Copy, T: Copy, L: Default> Undo<V, T, L> {
         self.values.extend(values);
     }
 
-    /// Where the lists of a stage go to that the flip at hand overwrites; they are forgotten soon unless the flip may be taken back.
+    /// Place for the lists of a stage that the flip at hand overwrites; they are forgotten soon
+    /// unless the flip may be taken back.
     pub fn list(&mut self, stage: usize, may_come_back: bool) -> &mut L {
         let at = self.listed;
         if at == self.lists.len() {
@@ -53,7 +55,8 @@ impl<V: Copy, T: Copy, L: Default> Undo<V, T, L> {
         list
     }
 
-    /// Takes the last flip back: tells `relist` the stages with their lists before it, and returns totals and values.
+    /// Takes the last flip back: tells `relist` the stages with their lists before it, and returns
+    /// totals and values.
     pub fn take_back(
         &mut self,
         mut relist: impl FnMut(usize, &mut L),

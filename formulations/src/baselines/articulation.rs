@@ -1,9 +1,11 @@
-//! Chen's heuristics on any graph, with articulation points as the candidates (Checkmate, section 5.1.1).
+//! Chen's heuristics on any graph, with articulation points as the candidates (Checkmate, section
+//! 5.1.1).
 //!
-//! An articulation point is a node whose removal disconnects the undirected forward graph: what comes after it is
-//! reconstructed from it alone. The network's input, which is no node of the instance but always in memory, is a vertex
-//! of that graph, read by every node without inputs; so is what follows the loss. With both, every node of a chain is
-//! an articulation point, and the heuristics reproduce Chen's on chains.
+//! An articulation point is a node whose removal disconnects the undirected forward graph: what
+//! comes after it is reconstructed from it alone. The network's input, which is no node of the
+//! instance but always in memory, is a vertex of that graph, read by every node without inputs; so
+//! is what follows the loss. With both, every node of a chain is an articulation point, and the
+//! heuristics reproduce Chen's on chains.
 
 use super::training::TrainingGraph;
 use super::{NotApplicable, segments};
@@ -12,7 +14,8 @@ use petgraph::graph::{NodeIndex, UnGraph};
 use remat_instances::instance::{Instance, NodeId};
 use remat_instances::schedule::CheckmateSchedule;
 
-/// AP sqrt(n): every `sqrt(n)`-th of the `n` articulation points is a checkpoint. Ignores the budget.
+/// AP sqrt(n): every `sqrt(n)`-th of the `n` articulation points is a checkpoint. Ignores the
+/// budget.
 ///
 /// # Errors
 /// [`NotApplicable`] without a backward pass.
@@ -25,7 +28,8 @@ pub fn square_root(
     Ok(segments::schedule(&graph, &checkpoints))
 }
 
-/// AP greedy: segments of about equal memory that end at articulation points, searched over the segment size.
+/// AP greedy: segments of about equal memory that end at articulation points, searched over the
+/// segment size.
 ///
 /// # Errors
 /// [`NotApplicable`] without a backward pass.
@@ -49,8 +53,8 @@ pub fn candidates(graph: &TrainingGraph<'_>) -> Vec<NodeId> {
         .collect()
 }
 
-/// Who reads whom in the forward pass, by-products left out. Vertices: the nodes before the backward pass, the network's
-/// input, and what follows the end of the pass.
+/// Data flow of the forward pass as an undirected graph, by-products left out. Vertices: the nodes
+/// before the backward pass, the network's input, and what follows the end of the pass.
 fn data_flow(graph: &TrainingGraph<'_>) -> UnGraph<(), ()> {
     let instance = graph.instance();
     let start = graph.backward_start();

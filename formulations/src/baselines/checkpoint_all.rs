@@ -4,7 +4,8 @@ use super::NotApplicable;
 use remat_instances::instance::Instance;
 use remat_instances::schedule::CheckmateSchedule;
 
-/// Computes each node once and keeps each tensor until its last use, whatever the budget. Applicable to every graph.
+/// Computes each node once and keeps each tensor until its last use, whatever the budget.
+/// Applicable to every graph.
 ///
 /// # Errors
 /// None; the result type is that of all heuristics.

@@ -5,7 +5,8 @@ use super::{NotApplicable, segments};
 use remat_instances::instance::Instance;
 use remat_instances::schedule::CheckmateSchedule;
 
-/// Segments of `sqrt(n)` nodes (section 4.1): memory O(sqrt(n)) for one extra forward pass at most. Ignores the budget.
+/// Segments of `sqrt(n)` nodes (section 4.1): memory O(sqrt(n)) for one extra forward pass at most.
+/// Ignores the budget.
 ///
 /// # Errors
 /// [`NotApplicable`] without a backward pass, and where the forward pass is not a chain.
@@ -19,8 +20,8 @@ pub fn square_root(
     Ok(segments::schedule(&graph, &checkpoints))
 }
 
-/// Segments of about equal memory (algorithm 3), searched over the segment size: the cheapest schedule within the
-/// budget, or the one with the least peak where none fits.
+/// Segments of about equal memory (algorithm 3), searched over the segment size: the cheapest
+/// schedule within the budget, or the one with the least peak where none fits.
 ///
 /// # Errors
 /// [`NotApplicable`] without a backward pass, and where the forward pass is not a chain.
@@ -48,7 +49,8 @@ mod tests {
                 let schedule = square_root(&instance, 0).unwrap();
                 let replay = simulate::checkmate(&instance, &schedule).unwrap();
                 let root = length.isqrt();
-                // Checkpoints, one whole segment, and at the moment of the peak two gradients and the loss.
+                // Checkpoints, one whole segment, and at the moment of the peak two gradients and
+                // the loss.
                 let bound = length / root + root + 3;
                 assert!(
                     replay.peak_bytes <= bound as u64,
@@ -66,14 +68,16 @@ mod tests {
 
     #[test]
     fn nine_nodes_by_hand() {
-        // Segments {0, 1, 2}, {3, 4, 5}, {6, 7, 8}, checkpoints 2 and 5, loss 9, backward of i in stage 18 - i.
+        // Segments {0, 1, 2}, {3, 4, 5}, {6, 7, 8}, checkpoints 2 and 5, loss 9, backward of i in
+        // stage 18 - i.
         let instance = uniform_chain(9, Reads::Input);
         let schedule = square_root(&instance, 0).unwrap();
         let recomputed: Vec<(usize, usize)> = (0..instance.len())
             .flat_map(|t| schedule.computed.ones(t).map(move |i| (t, i)))
             .filter(|&(t, i)| t != i)
             .collect();
-        // Backward of 5 (stage 13) reads 4, so 3 and 4 are made again; backward of 2 (stage 16) reads 1.
+        // Backward of 5 (stage 13) reads 4, so 3 and 4 are made again; backward of 2 (stage 16)
+        // reads 1.
         assert_eq!(recomputed, [(13, 3), (13, 4), (16, 0), (16, 1)]);
         let kept_at_loss: Vec<usize> = schedule.retained.ones(10).collect();
         assert_eq!(kept_at_loss, [2, 5, 6, 7, 9]);
@@ -97,7 +101,8 @@ mod tests {
             cost = found.cost;
         }
         assert!(cost > all.cost);
-        // Nothing fits one byte: the least peak over all segment sizes is that of no larger budget either.
+        // Nothing fits one byte: the least peak over all segment sizes is that of no larger budget
+        // either.
         assert!(replay(1).peak_bytes <= 20);
     }
 }

@@ -1,17 +1,17 @@
-//! Dynamic tensor rematerialization (Kirisame et al., ICLR 2021), offline: keep everything, and when memory runs out evict
-//! what is cheap to have again, large, and not needed for long.
+//! Dynamic tensor rematerialization (Kirisame et al., ICLR 2021), offline: keep everything, and
+//! when memory runs out evict what is cheap to have again, large, and not needed for long.
 //!
-//! The paper's heuristic is `cost of what must be recomputed / (bytes * staleness)`, with staleness the time since the last
-//! use, because the future is unknown to it. Here it is known: the distance to the next use takes its place.
-//! Works on any graph, with or without a backward pass.
+//! The paper's heuristic is `cost of what must be recomputed / (bytes * staleness)`, with staleness
+//! the time since the last use, because the future is unknown to it. Here it is known: the distance
+//! to the next use takes its place. Works on any graph, with or without a backward pass.
 
 use super::NotApplicable;
 use crate::anneal::{CheckmateLandscape, CheckmateStageScratch, evaluate};
 use remat_instances::instance::Instance;
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 
-/// Stage by stage, tensors are evicted at the start of the stage until its peak fits. A stage that does not fit with
-/// nothing held but what it reads is left above the budget.
+/// Stage by stage, tensors are evicted at the start of the stage until its peak fits. A stage that
+/// does not fit with nothing held but what it reads is left above the budget.
 ///
 /// # Errors
 /// None: it applies to every graph.
@@ -41,7 +41,8 @@ pub fn run(instance: &Instance, budget_bytes: u64) -> Result<CheckmateSchedule, 
             if value.peak <= graph.capacity {
                 break;
             }
-            // What the stage does not touch goes first: its memory is won in full, and nothing is computed again here.
+            // What the stage does not touch goes first: its memory is won in full, and nothing is
+            // computed again here.
             touched.copy_from_slice(retained.row(t));
             touched[..=t / 64].copy_from_slice(scratch.touched(t));
             let idle = |i: usize| touched[i / 64] >> (i % 64) & 1 == 0;
@@ -97,7 +98,8 @@ impl<'g> Evictor<'g> {
         users.get(at).map(|&q| q as usize)
     }
 
-    /// Which of the tensors held and not in use to evict: the least cost per byte and stage of absence.
+    /// Chooses the tensor to evict among those held and not in use: the least cost per byte and
+    /// stage of absence.
     fn worst(
         &mut self,
         held: &[usize],

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use remat_instances::instance::{CostUnit, Instance, InstanceData, Node, NodeId, NodeKind};
 
-/// Which forward tensors the backward node of a chain's step reads, besides a gradient.
+/// Forward tensors that the backward node of a chain's step reads, besides a gradient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reads {
     Input,
@@ -62,13 +62,14 @@ pub fn uniform_chain(length: usize, reads: Reads) -> Instance {
     chain(&vec![1; length], &vec![1; length], &vec![reads; length])
 }
 
-/// A training graph over a forward graph given by its inputs: nodes without users feed the loss, the backward node of
-/// `i` reads the gradients of its users and its inputs. Costs and sizes are 1.
+/// A training graph over a forward graph given by its inputs: nodes without users feed the loss,
+/// the backward node of `i` reads the gradients of its users and its inputs. Costs and sizes are 1.
 pub fn mirrored(inputs: &[Vec<usize>]) -> Instance {
     training(inputs, |_| (1, 1, 0), |_| (true, false), 0)
 }
 
-/// `sizes(k)`: cost, bytes and workspace of node `k`; `reads(i)`: whether the backward of `i` reads inputs and output.
+/// `sizes(k)`: cost, bytes and workspace of node `k`; `reads(i)`: whether the backward of `i` reads
+/// inputs and output.
 fn training(
     inputs: &[Vec<usize>],
     sizes: impl Fn(usize) -> (u64, u64, i64),
@@ -131,7 +132,8 @@ pub fn training_dag() -> impl Strategy<Value = Instance> {
             )
         })
         .prop_map(|(l, picks, sizes, reads, fixed)| {
-            // The low bits of a pick choose among the four nodes before; one node in sixteen reads the network's input.
+            // The low bits of a pick choose among the four nodes before; one node in sixteen reads
+            // the network's input.
             let inputs: Vec<Vec<usize>> = (0..l)
                 .map(|i| {
                     let chosen: Vec<usize> = (1..=4usize.min(i))
@@ -182,7 +184,8 @@ pub fn small_dag(largest: usize) -> impl Strategy<Value = Instance> {
     })
 }
 
-/// A deep network with residual blocks of three nodes, `2 * forward + 1` nodes in all, of uneven costs and sizes.
+/// A deep network with residual blocks of three nodes, `2 * forward + 1` nodes in all, of uneven
+/// costs and sizes.
 pub fn residual(forward: usize) -> Instance {
     let inputs: Vec<Vec<usize>> = (0..forward)
         .map(|i| match i {
@@ -212,8 +215,8 @@ pub fn residual(forward: usize) -> Instance {
     Instance::new(data).unwrap()
 }
 
-/// A layered graph without passes, `layers * width` nodes and one that reads the last layer: each node reads one of the layer
-/// before, one of a few layers before that, and one from anywhere.
+/// A layered graph without passes, `layers * width` nodes and one that reads the last layer: each
+/// node reads one of the layer before, one of a few layers before that, and one from anywhere.
 pub fn layered(layers: usize, width: usize, seed: u64) -> Instance {
     let mut random = remat_lp::random::Xoshiro256::new(seed, 0);
     let mut below = |n: usize| random.below(n as u32) as usize;

@@ -1,9 +1,11 @@
-//! The knapsack behind PyTorch's `activation_memory_budget`: which activations to save within a share of memory.
+//! The knapsack behind PyTorch's `activation_memory_budget`: which activations to save within a
+//! share of memory.
 //!
-//! Items are activations; the weight is the memory of keeping one, as a share of a reference amount, the value the time
-//! that recomputing it would take. PyTorch offers three solvers (`activation_memory_budget_solver`): a dynamic program
-//! over quantised memory (`dp`, the default), `greedy` by value per memory, and `ilp`. The first two are here; the
-//! integer program differs from the first only by the quantisation.
+//! Items are activations; the weight is the memory of keeping one, as a share of a reference
+//! amount, the value the time that recomputing it would take. PyTorch offers three solvers
+//! (`activation_memory_budget_solver`): a dynamic program over quantised memory (`dp`, the
+//! default), `greedy` by value per memory, and `ilp`. The first two are here; the integer program
+//! differs from the first only by the quantisation.
 
 /// Memory units per reference amount: PyTorch rounds shares to a ten-thousandth.
 const RESOLUTION: f64 = 10_000.0;
@@ -20,13 +22,14 @@ const RESOLUTION: f64 = 10_000.0;
 pub struct QuantisedKnapsack {
     weights: Vec<usize>,
     capacity: usize,
-    /// `taken[i * (capacity + 1) + c]`: with items `0..=i` and capacity `c`, item `i` is chosen. One bit each.
+    /// `taken[i * (capacity + 1) + c]`: with items `0..=i` and capacity `c`, item `i` is chosen.
+    /// One bit each.
     taken: Vec<u64>,
 }
 
 impl QuantisedKnapsack {
-    /// `shares[i]`: memory of item `i` as a share of the reference amount, at least 0. `values[i]`: what choosing it
-    /// saves. Time and memory: items x 10,000 (bits).
+    /// `shares[i]`: memory of item `i` as a share of the reference amount, at least 0. `values[i]`:
+    /// what choosing it saves. Time and memory: items x 10,000 (bits).
     pub fn solve(shares: &[f64], values: &[u64]) -> Self {
         let capacity = RESOLUTION as usize;
         let weights: Vec<usize> = shares.iter().map(|&share| quantise(share)).collect();
@@ -49,7 +52,8 @@ impl QuantisedKnapsack {
         }
     }
 
-    /// Which items an optimal choice takes within a share of the reference amount (cut to 0..=1).
+    /// Marks the items that an optimal choice takes within a share of the reference amount (cut to
+    /// 0..=1).
     pub fn chosen(&self, share: f64) -> Vec<bool> {
         let mut left = quantise(share).min(self.capacity);
         let mut chosen = vec![false; self.weights.len()];
@@ -64,8 +68,8 @@ impl QuantisedKnapsack {
     }
 }
 
-/// Which items to take within a share of the reference amount: by value per memory, highest first, each that still
-/// fits. Items without memory come first; the earlier item wins a tie.
+/// Marks the items to take within a share of the reference amount: by value per memory, highest
+/// first, each that still fits. Items without memory come first; the earlier item wins a tie.
 pub fn greedy(shares: &[f64], values: &[u64], share: f64) -> Vec<bool> {
     let density = |i: usize| {
         if shares[i] > 0.0 {

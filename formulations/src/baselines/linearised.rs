@@ -1,4 +1,5 @@
-//! Chen's heuristics on any graph, by treating the topological order as a chain (Checkmate, section 5.1.2).
+//! Chen's heuristics on any graph, by treating the topological order as a chain (Checkmate, section
+//! 5.1.2).
 //!
 //! Every forward node is a candidate; what an edge over a checkpoint needs is recomputed (min-R).
 
@@ -20,7 +21,8 @@ pub fn square_root(
     Ok(segments::schedule(&graph, &checkpoints))
 }
 
-/// Linearised greedy: segments of about equal memory in topological order, searched over the segment size.
+/// Linearised greedy: segments of about equal memory in topological order, searched over the
+/// segment size.
 ///
 /// # Errors
 /// [`NotApplicable`] without a backward pass.

@@ -1,13 +1,15 @@
 //! Maximum flow and minimum cut: Dinic's algorithm with integer capacities.
 //!
-//! `petgraph` has it too, and starts each augmenting path with all vertices: `docs/decisions/010-petgraph.md`.
+//! `petgraph` has it too, and starts each augmenting path with all vertices:
+//! `docs/decisions/010-petgraph.md`.
 
 use std::collections::VecDeque;
 
 /// A capacity that no cut of finite value crosses.
 pub const UNLIMITED: u64 = u64::MAX / 4;
 
-/// A flow network: directed edges with capacities, to which a flow is added by [`FlowNetwork::maximise`].
+/// A flow network: directed edges with capacities, to which a flow is added by
+/// [`FlowNetwork::maximise`].
 ///
 /// Edges are stored in pairs, each next to its reverse, so that edge `e ^ 1` undoes edge `e`.
 ///
@@ -37,8 +39,8 @@ impl FlowNetwork {
         }
     }
 
-    /// Adds an edge with a capacity of at most [`UNLIMITED`] (larger ones are cut down to it). Panics on a vertex out
-    /// of range.
+    /// Adds an edge with a capacity of at most [`UNLIMITED`] (larger ones are cut down to it).
+    /// Panics on a vertex out of range.
     pub fn add_edge(&mut self, from: usize, to: usize, capacity: u64) {
         let edge = self.heads.len() as u32;
         self.heads.extend([to as u32, from as u32]);
@@ -47,10 +49,11 @@ impl FlowNetwork {
         self.outgoing[to].push(edge + 1);
     }
 
-    /// Adds flow from `source` to `sink` until it is maximal and returns what was added. The two must differ, and some
-    /// cut must have a capacity below [`UNLIMITED`].
+    /// Adds flow from `source` to `sink` until it is maximal and returns what was added. The two
+    /// must differ, and some cut must have a capacity below [`UNLIMITED`].
     ///
-    /// Phases of breadth-first levels and blocking flows (Dinic, 1970): O(vertices^2 edges), far less in practice.
+    /// Phases of breadth-first levels and blocking flows (Dinic, 1970): O(vertices^2 edges), far
+    /// less in practice.
     pub fn maximise(&mut self, source: usize, sink: usize) -> u64 {
         let mut total = 0;
         let mut next = vec![0usize; self.outgoing.len()];
@@ -72,8 +75,8 @@ impl FlowNetwork {
         total
     }
 
-    /// Which vertices still reach `sink` after [`FlowNetwork::maximise`]: the sink side of the minimum cut that is
-    /// nearest to the sink.
+    /// Marks the vertices that still reach `sink` after [`FlowNetwork::maximise`]: the sink side of
+    /// the minimum cut that is nearest to the sink.
     pub fn sink_side(&self, sink: usize) -> Vec<bool> {
         let mut reaches = vec![false; self.outgoing.len()];
         reaches[sink] = true;
@@ -90,7 +93,8 @@ impl FlowNetwork {
         reaches
     }
 
-    /// Distances from the source over edges with room, up to the sink's; `None` once the sink is out of reach.
+    /// Distances from the source over edges with room, up to the sink's; `None` once the sink is
+    /// out of reach.
     fn levels(&self, source: usize, sink: usize) -> Option<Vec<u32>> {
         let mut levels = vec![u32::MAX; self.outgoing.len()];
         levels[source] = 0;
@@ -110,8 +114,8 @@ impl FlowNetwork {
         None
     }
 
-    /// A path of edges from source to sink, each one level up. Vertices found to be dead ends lose their level, so a
-    /// phase looks at each edge once, apart from the paths themselves.
+    /// A path of edges from source to sink, each one level up. Vertices found to be dead ends lose
+    /// their level, so a phase looks at each edge once, apart from the paths themselves.
     fn augmenting_path(
         &self,
         source: usize,

@@ -1,8 +1,9 @@
 //! The known ways to get a schedule without an integer program.
 //!
-//! Every heuristic is a function from an instance and a budget to a [`CheckmateSchedule`], listed with its source in
-//! one table: [`all`]. A schedule is returned even where it misses the budget (then the one with the least peak among
-//! those the heuristic considers): whether it fits is for [`remat_instances::simulate`] to say.
+//! Every heuristic is a function from an instance and a budget to a [`CheckmateSchedule`], listed
+//! with its source in one table: [`all`]. A schedule is returned even where it misses the budget
+//! (then the one with the least peak among those the heuristic considers): whether it fits is for
+//! [`remat_instances::simulate`] to say.
 //!
 //! | module | heuristic |
 //! |---|---|
@@ -17,8 +18,9 @@
 //! | [`hong`] | the checkpoint set of a chain with the least peak in PyTorch |
 //! | [`rounding`] | the linear relaxation of Checkmate's program, rounded |
 //!
-//! Shared parts: [`training`] (the shape of a training graph), [`segments`] (checkpoints and segments), [`retention`]
-//! (schedules from what is held when), [`max_flow`], [`knapsack`], [`operators`] (what is cheap to recompute).
+//! Shared parts: [`training`] (the shape of a training graph), [`segments`] (checkpoints and
+//! segments), [`retention`] (schedules from what is held when), [`max_flow`], [`knapsack`],
+//! [`operators`] (what is cheap to recompute).
 
 pub mod articulation;
 pub mod chain;
@@ -47,7 +49,7 @@ use remat_instances::instance::{Instance, NodeId};
 use remat_instances::schedule::CheckmateSchedule;
 use remat_instances::simulate;
 
-/// Why a heuristic has nothing to say about an instance.
+/// Reason why a heuristic has nothing to say about an instance.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotApplicable {
     /// The graph has neither a loss nor a backward node.
@@ -96,7 +98,8 @@ impl From<chain::NoChain> for NotApplicable {
     }
 }
 
-/// A heuristic as a function: an instance and a budget in bytes (fixed memory included) to a schedule.
+/// A heuristic as a function: an instance and a budget in bytes (fixed memory included) to a
+/// schedule.
 pub type Heuristic = fn(&Instance, u64) -> Result<CheckmateSchedule, NotApplicable>;
 
 /// A named heuristic.
@@ -106,7 +109,7 @@ pub struct Baseline {
     pub name: &'static str,
     /// One line for users.
     pub description: &'static str,
-    /// Where it was published.
+    /// Publication that it comes from.
     pub source: &'static str,
     /// Whether it solves a linear program: that takes seconds where the others take milliseconds.
     pub solves_program: bool,
@@ -114,8 +117,8 @@ pub struct Baseline {
 }
 
 impl Baseline {
-    /// The schedule this heuristic makes for a budget in bytes, fixed memory included. It replays without error; its
-    /// peak may be above the budget where the heuristic finds nothing better.
+    /// The schedule this heuristic makes for a budget in bytes, fixed memory included. It replays
+    /// without error; its peak may be above the budget where the heuristic finds nothing better.
     ///
     /// # Errors
     /// [`NotApplicable`] says what the graph lacks.
@@ -254,7 +257,8 @@ pub fn by_name(name: &str) -> Option<&'static Baseline> {
     ALL.iter().find(|b| b.name == name)
 }
 
-/// The cheapest schedule within the budget, or, where none fits, the one with the least peak. The first wins a tie.
+/// The cheapest schedule within the budget, or, where none fits, the one with the least peak. The
+/// first wins a tie.
 ///
 /// Schedules that do not replay are skipped; the heuristics make none.
 pub(crate) fn best(

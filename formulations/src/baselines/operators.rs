@@ -1,21 +1,24 @@
-//! Which forward operators are recomputed, by the rules of PyTorch's partitioner (`should_ban_recomputation`).
+//! Forward operators that are recomputed, by the rules of PyTorch's partitioner
+//! (`should_ban_recomputation`).
 //!
-//! torch.compile recomputes pointwise operators, views and what it decomposes into them (normalisations, softmax,
-//! dropout, concatenation), because a fused kernel reads its inputs anyway. How much else is spared depends on how
-//! aggressive it has to be: see [`Bans`]. Its heuristics about kernels that an instance does not have (chains that fuse
-//! too long, values used far apart) are left out.
+//! torch.compile recomputes pointwise operators, views and what it decomposes into them
+//! (normalisations, softmax, dropout, concatenation), because a fused kernel reads its inputs
+//! anyway. How much else is spared depends on how aggressive it has to be: see [`Bans`]. Its
+//! heuristics about kernels that an instance does not have (chains that fuse too long, values used
+//! far apart) are left out.
 
 use super::training::TrainingGraph;
 use remat_instances::instance::{NodeId, NodeKind};
 
-/// What is never recomputed, from the most to the least. Each level contains the next.
+/// Nodes that are never recomputed, from the most to the least. Each level contains the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Bans {
-    /// PyTorch's default: all that [`Bans::Expensive`] bans, and tensors that a backward operator reads which is not
-    /// pointwise: they must be in memory there in full, so that a recomputation is not fused away.
+    /// PyTorch's default: all that [`Bans::Expensive`] bans, and tensors that a backward operator
+    /// reads which is not pointwise: they must be in memory there in full, so that a recomputation
+    /// is not fused away.
     Default,
-    /// All that is not pointwise, and reductions: operators whose output has less than a quarter of their inputs'
-    /// bytes.
+    /// All that is not pointwise, and reductions: operators whose output has less than a quarter of
+    /// their inputs' bytes.
     Expensive,
     /// Compute-intensive operators and reductions only.
     ComputeIntensive,
@@ -23,7 +26,7 @@ pub enum Bans {
     None,
 }
 
-/// How PyTorch's partitioner sees an operator.
+/// Class of an operator in PyTorch's partitioner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperatorClass {
     /// Pointwise operators, views, and what decomposes into them.
@@ -117,8 +120,9 @@ const POINTWISE: [&str; 64] = [
 ];
 const OTHER: [&str; 6] = ["pool", "embedding", "sort", "topk", "gather", "scatter"];
 
-/// The class of an operator by its name, in the spelling of ATen, PyTorch or Keras; `None` where the name is unknown
-/// or empty. A backward operator (`_bwd`, `_backward`) has the class of its forward twin.
+/// The class of an operator by its name, in the spelling of ATen, PyTorch or Keras; `None` where
+/// the name is unknown or empty. A backward operator (`_bwd`, `_backward`) has the class of its
+/// forward twin.
 ///
 /// ```
 /// use remat_formulations::baselines::operators::{OperatorClass, class};
@@ -148,11 +152,11 @@ pub fn class(op: &str) -> Option<OperatorClass> {
     }
 }
 
-/// Which nodes before the backward pass are never recomputed at a level of [`Bans`].
+/// Marks the nodes before the backward pass that are never recomputed at a level of [`Bans`].
 ///
-/// By class of operator; where the name is unknown, an operator counts as pointwise if its cost for each byte that it
-/// reads or writes is less than half of the average over the forward pass, else as compute-intensive.
-/// Length: [`TrainingGraph::backward_start`].
+/// By class of operator; where the name is unknown, an operator counts as pointwise if its cost for
+/// each byte that it reads or writes is less than half of the average over the forward pass, else
+/// as compute-intensive. Length: [`TrainingGraph::backward_start`].
 pub fn banned(graph: &TrainingGraph<'_>, bans: Bans) -> Vec<bool> {
     let instance = graph.instance();
     let mut banned = vec![true; graph.backward_start()];
@@ -190,7 +194,8 @@ pub fn banned(graph: &TrainingGraph<'_>, bans: Bans) -> Vec<bool> {
     banned
 }
 
-/// The class of every node before the backward pass; [`OperatorClass::Other`] for the loss and by-products.
+/// The class of every node before the backward pass; [`OperatorClass::Other`] for the loss and
+/// by-products.
 fn classes(graph: &TrainingGraph<'_>) -> Vec<OperatorClass> {
     let instance = graph.instance();
     let moved = |id: NodeId| (bytes_read(graph, id) + instance.node(id).output_bytes) as u128;

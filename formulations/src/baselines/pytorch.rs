@@ -1,18 +1,20 @@
-//! The recomputation of PyTorch's compiler: `min_cut_rematerialization_partition` and `activation_memory_budget`.
+//! The recomputation of PyTorch's compiler: `min_cut_rematerialization_partition` and
+//! `activation_memory_budget`.
 //!
-//! The partitioner decides what the forward pass saves for the backward pass. Each forward tensor is an edge of a flow
-//! network with its bytes as the capacity; what must not be recomputed hangs on the source, what the backward pass
-//! reads on the sink. A minimum cut is a set of saved tensors of least bytes from which everything else that is read
-//! can be recomputed by the operators that may be ([`operators::Bans`]). PyTorch weighs the bytes by the distance from
-//! the backward pass and doubles those of tensors that would be fused away; both concern kernels, and are left out
+//! The partitioner decides what the forward pass saves for the backward pass. Each forward tensor
+//! is an edge of a flow network with its bytes as the capacity; what must not be recomputed hangs
+//! on the source, what the backward pass reads on the sink. A minimum cut is a set of saved tensors
+//! of least bytes from which everything else that is read can be recomputed by the operators that
+//! may be ([`operators::Bans`]). PyTorch weighs the bytes by the distance from the backward pass
+//! and doubles those of tensors that would be fused away; both concern kernels, and are left out
 //! here.
 //!
-//! With an activation memory budget below 1 (the bytes that the default saves) the compiler bans less and less, and in
-//! the end a knapsack chooses which compute-intensive tensors stay saved; the others may be recomputed, and the minimum
-//! cut is solved anew.
+//! With an activation memory budget below 1 (the bytes that the default saves) the compiler bans
+//! less and less, and in the end a knapsack chooses which compute-intensive tensors stay saved; the
+//! others may be recomputed, and the minimum cut is solved anew.
 //!
-//! In the schedule, as in the compiler's backward graph, a tensor that is not saved is recomputed once, when it is
-//! first needed, and kept until its last need.
+//! In the schedule, as in the compiler's backward graph, a tensor that is not saved is recomputed
+//! once, when it is first needed, and kept until its last need.
 
 use super::knapsack::QuantisedKnapsack;
 use super::max_flow::{FlowNetwork, UNLIMITED};
@@ -24,8 +26,8 @@ use remat_instances::instance::{Instance, NodeId};
 use remat_instances::schedule::CheckmateSchedule;
 use remat_instances::simulate;
 
-/// A minimum cut with all cheap operators recomputable ([`Bans::Expensive`]), whatever their backward readers. Ignores
-/// the budget.
+/// A minimum cut with all cheap operators recomputable ([`Bans::Expensive`]), whatever their
+/// backward readers. Ignores the budget.
 ///
 /// # Errors
 /// [`NotApplicable`] without a backward pass.
@@ -41,8 +43,8 @@ pub fn minimum_cut(
 /// Steps in which the share of activation memory is searched.
 const SHARES: u32 = 50;
 
-/// The partition for the largest activation memory budget (in fiftieths, 1 being the default partition) whose schedule
-/// fits, or the one with the least peak where none does.
+/// The partition for the largest activation memory budget (in fiftieths, 1 being the default
+/// partition) whose schedule fits, or the one with the least peak where none does.
 ///
 /// # Errors
 /// [`NotApplicable`] without a backward pass.
@@ -70,11 +72,12 @@ pub fn memory_budget(
         .unwrap_or_else(|| CheckmateSchedule::checkpoint_all(instance)))
 }
 
-/// What is saved for each activation memory budget (PyTorch's `choose_saved_values_set`).
+/// Saved values for each activation memory budget (PyTorch's `choose_saved_values_set`).
 #[derive(Clone, Debug)]
 pub struct Partitions<'a> {
     graph: &'a TrainingGraph<'a>,
-    /// Partitions that need no knapsack, from the most saved bytes to the least, with these bytes as a share.
+    /// Partitions that need no knapsack, from the most saved bytes to the least, with these bytes
+    /// as a share.
     plain: [(f64, Vec<bool>); 3],
     /// Nodes that [`Bans::ComputeIntensive`] bans.
     banned: Vec<bool>,
@@ -116,8 +119,9 @@ impl<'a> Partitions<'a> {
         }
     }
 
-    /// Which nodes before the backward pass are saved when activations may take `share` (0 to 1) of the bytes that the
-    /// default partition saves. At 0 nothing is banned but the loss and by-products.
+    /// Marks the nodes before the backward pass that are saved when activations may take `share` (0
+    /// to 1) of the bytes that the default partition saves. At 0 nothing is banned but the loss and
+    /// by-products.
     pub fn saved(&self, share: f64) -> Vec<bool> {
         let [(_, default), less, least] = &self.plain;
         if share >= 1.0 {
@@ -139,9 +143,10 @@ impl<'a> Partitions<'a> {
     }
 }
 
-/// A set of saved tensors of least total bytes such that every forward tensor that a backward node reads is saved or
-/// can be recomputed from saved ones (and the network's input) without running a banned node. Of several sets the one
-/// with the fewest recomputations: the cut nearest to the backward pass.
+/// A set of saved tensors of least total bytes such that every forward tensor that a backward node
+/// reads is saved or can be recomputed from saved ones (and the network's input) without running a
+/// banned node. Of several sets the one with the fewest recomputations: the cut nearest to the
+/// backward pass.
 ///
 /// `banned` and the result have an entry for each node before the backward pass.
 pub fn minimum_cut_saved(graph: &TrainingGraph<'_>, banned: &[bool]) -> Vec<bool> {

@@ -13,16 +13,19 @@ pub fn hold(retained: &mut BitMatrix, tensor: usize, stages: RangeInclusive<usiz
     }
 }
 
-/// The cheapest computations for the given retained sets, and nothing held or computed that is of no use.
+/// The cheapest computations for the given retained sets, and nothing held or computed that is of
+/// no use.
 ///
-/// One sweep over the stages from the last to the first: with what the next stage really needs known, the
-/// computations of a stage follow as in [`CheckmateSchedule::cheapest`], and of its retained tensors only those stay
-/// that a computation reads or the next stage holds. The heuristics can thus hold a checkpoint "to the end" and get
-/// it freed after its last use, recomputations of later stages included. Checkmate's program treats retentions
-/// without use as spurious as well (section 4.6).
+/// One sweep over the stages from the last to the first: with what the next stage really needs
+/// known, the computations of a stage follow as in [`CheckmateSchedule::cheapest`], and of its
+/// retained tensors only those stay that a computation reads or the next stage holds. The
+/// heuristics can thus hold a checkpoint "to the end" and get it freed after its last use,
+/// recomputations of later stages included. Checkmate's program treats retentions without use as
+/// spurious as well (section 4.6).
 ///
-/// The cost is at most that of [`CheckmateSchedule::cheapest`] for the same sets, and so is the peak. Time is linear
-/// in the computations and their inputs, plus one bit operation for each (stage, node).
+/// The cost is at most that of [`CheckmateSchedule::cheapest`] for the same sets, and so is the
+/// peak. Time is linear in the computations and their inputs, plus one bit operation for each
+/// (stage, node).
 pub fn tighten(instance: &Instance, mut retained: BitMatrix) -> CheckmateSchedule {
     let n = instance.len();
     let mut computed = BitMatrix::new(n, n);
@@ -68,9 +71,9 @@ pub fn tighten(instance: &Instance, mut retained: BitMatrix) -> CheckmateSchedul
     CheckmateSchedule { computed, retained }
 }
 
-/// A schedule that saves some forward tensors and recomputes each other one at most once, when the backward pass
-/// first needs it, and then keeps it until its last need. This is the order in which PyTorch's partitioner lays out
-/// the backward graph.
+/// A schedule that saves some forward tensors and recomputes each other one at most once, when the
+/// backward pass first needs it, and then keeps it until its last need. This is the order in which
+/// PyTorch's partitioner lays out the backward graph.
 ///
 /// `saved[i]`: forward node `i` is kept from its computation to its last need. Length: at least
 /// [`TrainingGraph::backward_start`]. A need is a read by a backward node or by a recomputation.

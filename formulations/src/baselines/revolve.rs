@@ -1,14 +1,17 @@
-//! REVOLVE: optimal checkpointing of a chain with unit costs (Griewank and Walther, ACM TOMS 26(1), 2000).
+//! REVOLVE: optimal checkpointing of a chain with unit costs (Griewank and Walther, ACM TOMS 26(1),
+//! 2000).
 //!
 //! A chain of `l` steps is reversed with `s` checkpoints, the initial state included. With
-//! `beta(s, r) = (s + r)! / (s! r!)` and the repetition number `r` given by `beta(s, r - 1) < l <= beta(s, r)`, the
-//! least number of forward steps is `r l - beta(s + 1, r - 1)`, and cutting the chain recursively at the states of
-//! [`split`] attains it. With `s` of order `log l`, memory and overhead grow with `log l`.
+//! `beta(s, r) = (s + r)! / (s! r!)` and the repetition number `r` given by
+//! `beta(s, r - 1) < l <= beta(s, r)`, the least number of forward steps is
+//! `r l - beta(s + 1, r - 1)`, and cutting the chain recursively at the states of [`split`] attains
+//! it. With `s` of order `log l`, memory and overhead grow with `log l`.
 //!
-//! In a training graph state `k` is the output of the `k`-th forward node and state 0 the network's input, which is
-//! always in memory; the loss is the last step. To reverse step `k` is to run the backward node of forward node `k`,
-//! which reads state `k - 1` (and perhaps state `k`, which is then kept from one step to the next). A checkpoint is
-//! placed when the chain that it cuts is entered, and held until the step after it was reversed.
+//! In a training graph state `k` is the output of the `k`-th forward node and state 0 the network's
+//! input, which is always in memory; the loss is the last step. To reverse step `k` is to run the
+//! backward node of forward node `k`, which reads state `k - 1` (and perhaps state `k`, which is
+//! then kept from one step to the next). A checkpoint is placed when the chain that it cuts is
+//! entered, and held until the step after it was reversed.
 
 use super::retention::{hold, hold_gradients, tighten};
 use super::training::TrainingGraph;
@@ -17,10 +20,11 @@ use remat_instances::instance::{Instance, NodeId, NodeKind};
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 use remat_instances::simulate;
 
-/// REVOLVE with the largest number of slots whose schedule fits the budget, or, where none does, the schedule with the
-/// least peak over all numbers of slots.
+/// REVOLVE with the largest number of slots whose schedule fits the budget, or, where none does,
+/// the schedule with the least peak over all numbers of slots.
 ///
-/// The repetition number is optimal for unit costs and sizes; both are taken as given, as by the original.
+/// The repetition number is optimal for unit costs and sizes; both are taken as given, as by the
+/// original.
 ///
 /// # Errors
 /// [`NotApplicable`] without a backward pass, and where the forward pass is not a chain.
@@ -76,8 +80,8 @@ pub fn with_slots(instance: &Instance, slots: usize) -> Result<CheckmateSchedule
     Ok(schedule_for(&graph, &stages_of_steps(&graph), &cuts))
 }
 
-/// `beta(s, r)`: the largest number of steps that `s` checkpoints reverse with no step run more than `r` times before
-/// its reversal; `u64::MAX` where larger.
+/// `beta(s, r)`: the largest number of steps that `s` checkpoints reverse with no step run more
+/// than `r` times before its reversal; `u64::MAX` where larger.
 pub fn beta(checkpoints: u64, repetitions: u64) -> u64 {
     let mut value: u128 = 1;
     for k in 1..=checkpoints.min(repetitions) as u128 {
@@ -99,8 +103,8 @@ pub fn repetitions(steps: u64, checkpoints: u64) -> u64 {
     r
 }
 
-/// The least number of forward steps that reverse a chain of `steps` with `checkpoints`, the initial state included
-/// (the closed form of Griewank and Walther). Both are at least 1.
+/// The least number of forward steps that reverse a chain of `steps` with `checkpoints`, the
+/// initial state included (the closed form of Griewank and Walther). Both are at least 1.
 pub fn forward_steps(steps: u64, checkpoints: u64) -> u64 {
     match repetitions(steps, checkpoints) {
         0 => 0,
@@ -108,10 +112,11 @@ pub fn forward_steps(steps: u64, checkpoints: u64) -> u64 {
     }
 }
 
-/// Where an optimal reversal places its first checkpoint: after how many steps. `steps` and `checkpoints` at least 2.
+/// Place of the first checkpoint of an optimal reversal: the number of steps before it. `steps` and
+/// `checkpoints` at least 2.
 ///
-/// Optimal are all `m` with `beta(s, r - 2) <= m <= beta(s, r - 1)` and `beta(s - 1, r - 1) <= l - m <= beta(s - 1,
-/// r)`; this is the largest.
+/// Optimal are all `m` with `beta(s, r - 2) <= m <= beta(s, r - 1)` and
+/// `beta(s - 1, r - 1) <= l - m <= beta(s - 1, r)`; this is the largest.
 pub fn split(steps: u64, checkpoints: u64) -> u64 {
     let r = repetitions(steps, checkpoints);
     beta(checkpoints, r - 1).min(steps - beta(checkpoints - 1, r - 1))
@@ -122,8 +127,8 @@ pub fn split(steps: u64, checkpoints: u64) -> u64 {
 struct ReversalCheckpoint {
     /// The state it holds, from 1.
     state: u64,
-    /// The step whose reversal places it: state `state` is stored on the way there. It is held until step `state + 1`
-    /// was reversed.
+    /// The step whose reversal places it: state `state` is stored on the way there. It is held
+    /// until step `state + 1` was reversed.
     placed_for: u64,
 }
 
@@ -190,7 +195,8 @@ fn schedule_for(
             b if b == steps => id.index() + 1,
             b => stages[b].0 + 1,
         };
-        // Step `state + 1` reads it as its input; where step `state` reads it as its output, it stays for one more.
+        // Step `state + 1` reads it as its input; where step `state` reads it as its output, it
+        // stays for one more.
         let (_, end) = stages[cut.state as usize];
         hold(&mut retained, id.index(), from..=end.saturating_sub(1));
     }
@@ -216,11 +222,11 @@ fn schedule_for(
     tighten(instance, retained)
 }
 
-/// Stages in which each step `1..=steps` is reversed, as `(first, one past the last)`, index 0 unused. Step `steps` is
-/// the loss.
+/// Stages in which each step `1..=steps` is reversed, as `(first, one past the last)`, index 0
+/// unused. Step `steps` is the loss.
 ///
-/// Backward nodes without a known twin belong to the step that is being reversed. A step without a backward node has
-/// an empty range where its turn would be.
+/// Backward nodes without a known twin belong to the step that is being reversed. A step without a
+/// backward node has an empty range where its turn would be.
 fn stages_of_steps(graph: &TrainingGraph<'_>) -> Vec<(usize, usize)> {
     let instance = graph.instance();
     let (n, start) = (instance.len(), graph.backward_start());

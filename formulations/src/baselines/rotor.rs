@@ -1,12 +1,13 @@
 //! The cheapest persistent schedule of a chain, by dynamic programming (rotor).
 //!
-//! Source: Beaumont, Eyraud-Dubois, Hermann, Joly, Shilova, "Optimal checkpointing for heterogeneous chains: how to
-//! train deep neural networks with limited memory" (2019), theorem 1; POFO (NeurIPS 2021), appendix B, restates it. A
-//! schedule is *persistent* if what was saved (a checkpoint or the intermediate data of a stage) stays until the
-//! backward step that reads it, and nothing earlier in the chain runs meanwhile.
+//! Source: Beaumont, Eyraud-Dubois, Hermann, Joly, Shilova, "Optimal checkpointing for
+//! heterogeneous chains: how to train deep neural networks with limited memory" (2019), theorem 1;
+//! POFO (NeurIPS 2021), appendix B, restates it. A schedule is *persistent* if what was saved (a
+//! checkpoint or the intermediate data of a stage) stays until the backward step that reads it, and
+//! nothing earlier in the chain runs meanwhile.
 //!
-//! `C(s, t, m)` is the least cost of recomputation to get from the gradient of stage `t` to that of stage `s`, where
-//! the input of `s` is in memory and `m` bytes are free apart from it:
+//! `C(s, t, m)` is the least cost of recomputation to get from the gradient of stage `t` to that of
+//! stage `s`, where the input of `s` is in memory and `m` bytes are free apart from it:
 //!
 //! ```text
 //! C(t, t, m) = F_all^t and B^t at once
@@ -15,10 +16,11 @@
 //!                                          C(s', t, m - a_{s'-1}),  C(s, s'-1, m) )
 //! ```
 //!
-//! each where the peaks of the operations fit into `m`. Subproblems that end in the last stage are the first pass, which
-//! costs nothing beyond the base cost; all others are recomputations. Memory is counted in slots; sizes are rounded up
-//! and the budget down, so a schedule never exceeds the budget. The table is filled diagonal by diagonal (`t - s`), each
-//! in parallel, without recursion. No decisions are stored: those on the path are found again afterwards.
+//! each where the peaks of the operations fit into `m`. Subproblems that end in the last stage are
+//! the first pass, which costs nothing beyond the base cost; all others are recomputations. Memory
+//! is counted in slots; sizes are rounded up and the budget down, so a schedule never exceeds the
+//! budget. The table is filled diagonal by diagonal (`t - s`), each in parallel, without recursion.
+//! No decisions are stored: those on the path are found again afterwards.
 
 use super::NotApplicable;
 use super::chain::{self, Chain, Operation, Stage, TrainingChain};
@@ -39,7 +41,7 @@ impl Default for Settings {
     }
 }
 
-/// What [`solve`] found.
+/// Outcome of [`solve`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The cheapest persistent schedule for sizes rounded up to slots.
@@ -64,7 +66,7 @@ pub struct Solution {
     pub slot_bytes: u64,
 }
 
-/// Why the dynamic program was not run.
+/// Reason why the dynamic program was not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The chain has no stage.
@@ -98,11 +100,11 @@ const BLOCK: usize = 32;
 /// Larger than any cost, small enough that three of them do not overflow.
 const IMPOSSIBLE: u64 = u64::MAX / 4;
 
-/// Finds the cheapest persistent schedule whose peak under the chain's model (fixed memory included) is at most
-/// `budget_bytes`.
+/// Finds the cheapest persistent schedule whose peak under the chain's model (fixed memory
+/// included) is at most `budget_bytes`.
 ///
-/// Time is O(stages^3 x slots) at worst: for each of the stages^2 / 2 subproblems, only the memory sizes are looked at
-/// for which it is feasible and which are too small to save everything.
+/// Time is O(stages^3 x slots) at worst: for each of the stages^2 / 2 subproblems, only the memory
+/// sizes are looked at for which it is feasible and which are too small to save everything.
 ///
 /// # Errors
 /// [`Error`] for an empty chain or a table that is too large.
@@ -129,9 +131,10 @@ pub fn solve(chain: &Chain, budget_bytes: u64, settings: Settings) -> Result<Out
     }))
 }
 
-/// A budget, fixed memory included, and settings with which [`solve`] finds a schedule: the least one, up to rounding to
-/// slots of the memory that saving everything takes. The slots returned are of the same size, but only as many as the
-/// budget has: finer ones round differently, and might miss it.
+/// A budget, fixed memory included, and settings with which [`solve`] finds a schedule: the least
+/// one, up to rounding to slots of the memory that saving everything takes. The slots returned are
+/// of the same size, but only as many as the budget has: finer ones round differently, and might
+/// miss it.
 ///
 /// # Errors
 /// As for [`solve`].
@@ -144,7 +147,8 @@ pub fn least_budget(chain: &Chain, settings: Settings) -> Result<(u64, Settings)
         .map(Operation::SaveAll)
         .chain((0..=last).rev().map(Operation::Backward))
         .collect();
-    // Sizes are rounded up once per stage, so as many slots more may be needed in the table than in truth.
+    // Sizes are rounded up once per stage, so as many slots more may be needed in the table than in
+    // truth.
     let free = chain::replay(chain, &save_all).map_or(0, |r| r.peak_bytes - chain.fixed_bytes);
     let (slot_bytes, slots) = discretise(free, settings.slots);
     let table = RotorTable::fill(chain, slot_bytes, slots + chain.len() + 1);
@@ -195,7 +199,8 @@ struct RotorTable<'a> {
     slots: usize,
     /// `saving[k]`: the least cost to have stages `0 .. k` saved or closed, each in a further run.
     saving: Vec<u64>,
-    /// `diagonals[t - s]` holds the subproblems one after the other by `s`, `slots + 1` entries each.
+    /// `diagonals[t - s]` holds the subproblems one after the other by `s`, `slots + 1` entries
+    /// each.
     diagonals: Vec<Vec<u64>>,
     /// `feasible_from[t - s][s]`: the least `m` with a schedule (`slots + 1` where there is none).
     feasible_from: Vec<Vec<usize>>,
@@ -288,9 +293,9 @@ impl<'a> RotorTable<'a> {
             let right = &self.at(next, t)[from - shift..enough - shift];
             let left = &self.at(s, next - 1)[from..enough];
             let best = &mut costs[from..enough];
-            // All three fall with the memory: in a block of slots the candidate costs no less than at its end, and what
-            // is known no more than at its start. Most blocks need no look inside
-            // (docs/decisions/060).
+            // All three fall with the memory: in a block of slots the candidate costs no less than
+            // at its end, and what is known no more than at its start. Most blocks need no look
+            // inside (docs/decisions/060).
             for from in (0..best.len()).step_by(BLOCK) {
                 let end = (from + BLOCK).min(best.len());
                 if cost + right[end - 1] + left[end - 1] < best[from] {
@@ -314,7 +319,8 @@ impl<'a> RotorTable<'a> {
         (self.in_slots(stage.close_bytes), cost)
     }
 
-    /// `F_all^s` for a stretch that ends in `t`: the least slots, the slots it takes from what follows, and the cost.
+    /// `F_all^s` for a stretch that ends in `t`: the least slots, the slots it takes from what
+    /// follows, and the cost.
     fn save(&self, s: usize, t: usize) -> (usize, usize, u64) {
         let stage = &self.stages[s];
         let (run, cost) = if self.is_first_pass(t) {
@@ -327,7 +333,8 @@ impl<'a> RotorTable<'a> {
         (least, self.in_slots(stage.saved_bytes), cost)
     }
 
-    /// No schedule of the stretch costs less: each stage before `t` is saved at least once, or passed and then closed.
+    /// No schedule of the stretch costs less: each stage before `t` is saved at least once, or
+    /// passed and then closed.
     fn lower_bound(&self, s: usize, t: usize) -> u64 {
         if self.is_first_pass(t) {
             return 0;
@@ -411,7 +418,8 @@ impl<'a> CheckpointWalk<'a> {
         }
     }
 
-    /// Least slots and cost of making the input of stage `next`; to be called with `s + 1, s + 2, ..`.
+    /// Least slots and cost of making the input of stage `next`; to be called with
+    /// `s + 1, s + 2, ..`.
     fn advance(&mut self, next: usize) -> (usize, u64) {
         let k = next - 1;
         let stage = &self.table.stages[k];
@@ -453,7 +461,7 @@ pub fn solve_training(
     solve_chain(&training, budget_bytes, settings)
 }
 
-/// As [`solve_training`], for a chain that was extracted before.
+/// Solves as [`solve_training`] does, for a chain that was extracted before.
 ///
 /// # Errors
 /// [`TrainingError::Solve`] where the chain is too long for the slots.
@@ -476,8 +484,9 @@ const TABLE_WORK_LIMIT: usize = 4_000_000_000;
 /// Slots that [`run`] uses however long the chain is.
 const SLOT_FLOOR: usize = 32;
 
-/// The rotor schedule of a training graph with 500 slots (fewer on chains of more than about 200 stages); where none
-/// fits the budget, that of the least budget for which the dynamic program finds one.
+/// The rotor schedule of a training graph with 500 slots (fewer on chains of more than about 200
+/// stages); where none fits the budget, that of the least budget for which the dynamic program
+/// finds one.
 ///
 /// # Errors
 /// [`NotApplicable`] where the graph has no chain, or one out of range.
@@ -508,7 +517,7 @@ pub fn run(instance: &Instance, budget_bytes: u64) -> Result<CheckmateSchedule, 
     }
 }
 
-/// Why a training graph has no rotor schedule.
+/// Reason why a training graph has no rotor schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TrainingError {
     /// The graph is not a chain.

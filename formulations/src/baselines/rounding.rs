@@ -1,9 +1,10 @@
-//! Two-phase rounding of a fractional solution (Jain et al., Checkmate, MLSys 2020, section 5): round the retentions,
-//! then solve for the computations.
+//! Two-phase rounding of a fractional solution (Jain et al., Checkmate, MLSys 2020, section 5):
+//! round the retentions, then solve for the computations.
 //!
-//! Rounding R and S apart breaks dependencies almost surely. Rounding only S and taking the cheapest R for it
-//! ([`CheckmateSchedule::cheapest`]) always gives a schedule that can be executed; whether it fits the budget is left
-//! to chance, so a linear program is usually solved for a little less memory, and several roundings are tried.
+//! Rounding R and S apart breaks dependencies almost surely. Rounding only S and taking the
+//! cheapest R for it ([`CheckmateSchedule::cheapest`]) always gives a schedule that can be
+//! executed; whether it fits the budget is left to chance, so a linear program is usually solved
+//! for a little less memory, and several roundings are tried.
 
 use super::{NotApplicable, best};
 use crate::bound::smallest_budget;
@@ -16,14 +17,16 @@ use remat_solver::price::RootSettings;
 
 /// Nodes up to which the relaxation is solved; it takes seconds there.
 pub const MOST_NODES: usize = 500;
-/// Shares of the budget, in percent, for which the relaxation is solved: what is rounded may need more than was allowed.
+/// Shares of the budget, in percent, for which the relaxation is solved: what is rounded may need
+/// more than was allowed.
 const ALLOWANCES: [u64; 2] = [100, 90];
 /// Random roundings of each relaxation.
 const SAMPLES: u64 = 100;
 /// Seed of the random roundings.
 const SEED: u64 = 1;
 
-/// The fractional `S` of the relaxation under a budget: the interval form without cuts, over all schedules.
+/// The fractional `S` of the relaxation under a budget: the interval form without cuts, over all
+/// schedules.
 fn relaxation(instance: &Instance, budget_bytes: u64) -> Result<Vec<f64>, NotApplicable> {
     let n = instance.len();
     if n > MOST_NODES {
@@ -46,7 +49,8 @@ fn relaxation(instance: &Instance, budget_bytes: u64) -> Result<Vec<f64>, NotApp
     Ok((0..n * n).map(entry).collect())
 }
 
-/// Two-phase rounding of the relaxation, thresholds from 0.1 to 0.9 (0.5 in the paper), for the budget and for 90% of it.
+/// Two-phase rounding of the relaxation, thresholds from 0.1 to 0.9 (0.5 in the paper), for the
+/// budget and for 90% of it.
 pub(super) fn two_phase(
     instance: &Instance,
     budget_bytes: u64,
@@ -99,7 +103,8 @@ pub enum RoundingError {
     },
 }
 
-/// Deterministic two-phase rounding: retained is what is held to more than `threshold` (0.5 in the paper).
+/// Deterministic two-phase rounding: retained is what is held to more than `threshold` (0.5 in the
+/// paper).
 ///
 /// `fractional[t * n + i]` is `S[t, i]`; entries with `i >= t` are ignored.
 ///
@@ -113,8 +118,8 @@ pub fn deterministic(
     round(instance, fractional, |value| value > threshold)
 }
 
-/// Randomised two-phase rounding: each tensor is retained in each stage with its fractional value as the probability,
-/// independently. Equal seeds give equal schedules.
+/// Randomised two-phase rounding: each tensor is retained in each stage with its fractional value
+/// as the probability, independently. Equal seeds give equal schedules.
 ///
 /// # Errors
 /// As [`deterministic`].
@@ -127,8 +132,8 @@ pub fn randomised(
     round(instance, fractional, |value| random.unit() < value)
 }
 
-/// The best of deterministic roundings at the thresholds 0.1, 0.2, .., 0.9 and of `samples` randomised ones: the
-/// cheapest within the budget, or the one with the least peak.
+/// The best of deterministic roundings at the thresholds 0.1, 0.2, .., 0.9 and of `samples`
+/// randomised ones: the cheapest within the budget, or the one with the least peak.
 ///
 /// # Errors
 /// As [`deterministic`].

@@ -1,17 +1,21 @@
-//! Checkpoints and segments (Chen et al., 2016): which nodes end a segment, and the schedule that follows.
+//! Checkpoints and segments (Chen et al., 2016): which nodes end a segment, and the schedule that
+//! follows.
 //!
-//! A set of checkpoints cuts the forward pass, in execution order, into segments; each segment ends at its checkpoint,
-//! the last one at the loss. Memory semantics of the schedule:
-//! - a checkpoint is held from its computation until its last read, by a backward node or by a recomputation;
-//! - any other forward tensor is held during the forward pass until its last forward reader, no longer;
+//! A set of checkpoints cuts the forward pass, in execution order, into segments; each segment ends
+//! at its checkpoint, the last one at the loss. Memory semantics of the schedule:
+//! - a checkpoint is held from its computation until its last read, by a backward node or by a
+//!   recomputation;
+//! - any other forward tensor is held during the forward pass until its last forward reader, no
+//!   longer;
 //! - the last segment is held as it is: it would be recomputed at once;
-//! - any other segment is entered in the stage of the first backward node that reads one of its tensors: there all its
-//!   tensors that the backward pass still reads are recomputed, once, and held until their last read there; tensors on
-//!   the way are freed as soon as the recomputation has read them;
+//! - any other segment is entered in the stage of the first backward node that reads one of its
+//!   tensors: there all its tensors that the backward pass still reads are recomputed, once, and
+//!   held until their last read there; tensors on the way are freed as soon as the recomputation
+//!   has read them;
 //! - gradients are held from their computation to their last read.
 //!
-//! On graphs where an edge jumps over a checkpoint, what a recomputation reads from other segments is recomputed for it
-//! there and then (min-R, Checkmate section 5.1.1).
+//! On graphs where an edge jumps over a checkpoint, what a recomputation reads from other segments
+//! is recomputed for it there and then (min-R, Checkmate section 5.1.1).
 
 use super::best;
 use super::retention::{hold, hold_gradients, tighten};
@@ -21,8 +25,8 @@ use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 
 /// Every `k`-th of the candidates, with `k` the square root of their number, rounded down.
 ///
-/// Minimises `n / k + k` for a chain of `n` tensors of one size (Chen et al., section 4.1). The node before the loss
-/// is left out: it ends the last segment.
+/// Minimises `n / k + k` for a chain of `n` tensors of one size (Chen et al., section 4.1). The
+/// node before the loss is left out: it ends the last segment.
 pub fn square_root(graph: &TrainingGraph<'_>, candidates: &[NodeId]) -> Vec<NodeId> {
     let length = candidates.len().isqrt().max(1);
     let mut checkpoints: Vec<NodeId> = candidates
@@ -35,14 +39,15 @@ pub fn square_root(graph: &TrainingGraph<'_>, candidates: &[NodeId]) -> Vec<Node
     checkpoints
 }
 
-/// Ends a segment at the first candidate at which the segment has more than `segment_bytes` (Chen et al., algorithm 3,
-/// with `b = segment_bytes`). The node before the loss is left out: it ends the last segment.
+/// Ends a segment at the first candidate at which the segment has more than `segment_bytes` (Chen
+/// et al., algorithm 3, with `b = segment_bytes`). The node before the loss is left out: it ends
+/// the last segment.
 pub fn greedy(graph: &TrainingGraph<'_>, candidates: &[NodeId], segment_bytes: u64) -> Vec<NodeId> {
     cut(graph, candidates, segment_bytes).0
 }
 
-/// [`greedy`], and the largest size of an open segment at a candidate: for every `segment_bytes` from there up to the
-/// given one the checkpoints are the same, below they differ.
+/// [`greedy`], and the largest size of an open segment at a candidate: for every `segment_bytes`
+/// from there up to the given one the checkpoints are the same, below they differ.
 fn cut(graph: &TrainingGraph<'_>, candidates: &[NodeId], segment_bytes: u64) -> (Vec<NodeId>, u64) {
     let mut checkpoints = Vec::new();
     let mut bytes = 0;
@@ -70,12 +75,13 @@ fn drop_end(graph: &TrainingGraph<'_>, checkpoints: &mut Vec<NodeId>) {
     }
 }
 
-/// Up to this many activations, the search over the segment size tries every size that makes a difference.
+/// Up to this many activations, the search over the segment size tries every size that makes a
+/// difference.
 const EXHAUSTIVE_UP_TO: usize = 128;
 
 /// Every set of checkpoints that [`greedy`] makes, from no checkpoint to all candidates; above
-/// [`EXHAUSTIVE_UP_TO`] activations in steps of the segment size of at least one in 128 (up to 500 activations, some
-/// hundreds of sets), and coarser ones for longer graphs.
+/// [`EXHAUSTIVE_UP_TO`] activations in steps of the segment size of at least one in 128 (up to 500
+/// activations, some hundreds of sets), and coarser ones for longer graphs.
 fn all_cuts(graph: &TrainingGraph<'_>, candidates: &[NodeId]) -> Vec<Vec<NodeId>> {
     let length = graph.activations().len();
     let exhaustive = length <= EXHAUSTIVE_UP_TO;
@@ -98,7 +104,8 @@ fn all_cuts(graph: &TrainingGraph<'_>, candidates: &[NodeId]) -> Vec<Vec<NodeId>
     }
 }
 
-/// The best schedule of [`greedy`] over its parameter: the cheapest within the budget, or the one with the least peak.
+/// The best schedule of [`greedy`] over its parameter: the cheapest within the budget, or the one
+/// with the least peak.
 pub fn best_greedy(
     graph: &TrainingGraph<'_>,
     candidates: &[NodeId],

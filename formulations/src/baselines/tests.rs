@@ -1,4 +1,4 @@
-//! What holds for every heuristic in the table.
+//! Properties of every heuristic in the table.
 
 use super::fixtures::{any_chain, mirrored, small_dag, training_dag};
 use super::{NotApplicable, all, by_name};

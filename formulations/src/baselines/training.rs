@@ -1,4 +1,5 @@
-//! The shape of a training graph, as the heuristics see it: a forward pass, perhaps a loss, a backward pass.
+//! The shape of a training graph, as the heuristics see it: a forward pass, perhaps a loss, a
+//! backward pass.
 
 use super::NotApplicable;
 use remat_instances::instance::{Instance, NodeId, NodeKind};
@@ -44,20 +45,22 @@ impl<'a> TrainingGraph<'a> {
         self.instance
     }
 
-    /// The forward nodes in execution order, without by-products, without the loss, and without nodes beyond the first
-    /// that read nothing: a dropout mask or a table of positions can be made anew at any time and ends no segment.
+    /// The forward nodes in execution order, without by-products, without the loss, and without
+    /// nodes beyond the first that read nothing: a dropout mask or a table of positions can be made
+    /// anew at any time and ends no segment.
     pub fn activations(&self) -> &[NodeId] {
         &self.activations
     }
 
-    /// The first stage of the backward pass: every node below it belongs to the forward pass or is the loss.
+    /// The first stage of the backward pass: every node below it belongs to the forward pass or is
+    /// the loss.
     pub fn backward_start(&self) -> usize {
         self.backward_start
     }
 
-    /// Checks that the forward pass is a chain: the first node reads nothing, each further one and the loss read
-    /// exactly the forward node before. By-products hang off the chain and do not break it, nor do masks and other
-    /// nodes that read nothing.
+    /// Checks that the forward pass is a chain: the first node reads nothing, each further one and
+    /// the loss read exactly the forward node before. By-products hang off the chain and do not
+    /// break it, nor do masks and other nodes that read nothing.
     ///
     /// # Errors
     /// [`NotApplicable::NotAChain`] names the first node that breaks it.

@@ -16,7 +16,8 @@ use std::time::Duration;
 /// Nodes up to which relaxations are solved: a point has an entry for each tensor and stage.
 const PROGRAM_NODE_LIMIT: usize = 5_000;
 
-/// Checkmate's program (Jain et al., MLSys 2020) for an instance with one implementation of each node.
+/// Checkmate's program (Jain et al., MLSys 2020) for an instance with one implementation of each
+/// node.
 #[derive(Clone, Debug)]
 pub struct CheckmateFormulation {
     instance: Arc<Instance>,

@@ -1,24 +1,26 @@
 //! Memory, measured in ways that no schedule exceeds.
 //!
-//! A memory row says that sizes of what is there add up to at most the capacity. Tensors are there or not, so any
-//! superadditive function of sizes and capacity makes a valid row as well; mixed-integer rounding with a divisor `u` is one:
+//! A memory row says that sizes of what is there add up to at most the capacity. Tensors are there
+//! or not, so any superadditive function of sizes and capacity makes a valid row as well;
+//! mixed-integer rounding with a divisor `u` is one:
 //!
 //! ```text
 //! G(a) = floor(a/u) + max(0, frac(a/u) - f) / (1 - f),   f = frac(capacity/u);     sum G(m_i) x_i <= floor(capacity/u)
 //! ```
 //!
-//! Sizes in a network are few and often multiples of each other. Where the capacity is 97.49 times the smallest of them, a
-//! relaxation uses the 0.49, and no schedule can: on ResNet-50 at 7 GiB that is what the gap below the best plan consists of.
-//! (Nemhauser & Wolsey 1990; Marchand & Wolsey 2001.)
+//! Sizes in a network are few and often multiples of each other. Where the capacity is 97.49 times
+//! the smallest of them, a relaxation uses the 0.49, and no schedule can: on ResNet-50 at 7 GiB
+//! that is what the gap below the best plan consists of. (Nemhauser & Wolsey 1990; Marchand &
+//! Wolsey 2001.)
 
 /// Sizes and a capacity that every schedule that fits respects at every event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gauge {
-    /// What a tensor counts while it is held, in bytes.
+    /// Bytes counted for each tensor while it is held.
     pub bytes: Vec<u64>,
-    /// What a node counts while it is computed: output and workspace.
+    /// Bytes counted for each node while it is computed: output and workspace.
     pub working: Vec<u64>,
-    /// What there is for all together.
+    /// Bytes available for all together.
     pub capacity: u64,
     /// The size by which it rounds; 0 for sizes as they are.
     pub unit: u64,
@@ -55,7 +57,8 @@ impl Gauge {
         std::iter::once(plain).chain(rounded).collect()
     }
 
-    /// Mixed-integer rounding by a unit that does not divide the capacity; counts are bytes again, rounded down.
+    /// Mixed-integer rounding by a unit that does not divide the capacity; counts are bytes again,
+    /// rounded down.
     fn rounded(&self, unit: u64) -> Gauge {
         let rest = self.capacity % unit;
         let round = |size: &u64| {

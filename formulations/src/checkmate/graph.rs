@@ -1,4 +1,4 @@
-//! What Checkmate's program sees of an instance, in arrays.
+//! View of an instance for Checkmate's program, in arrays.
 
 use super::Gauge;
 use crate::bound::{TooSmall, smallest_budget};
@@ -8,7 +8,8 @@ use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 
 /// Costs, sizes and readers of a computation graph, and the memory its tensors may take together.
 ///
-/// Nodes are numbered `0..len` in execution order; stage `t` is the stretch that computes node `t` for the first time.
+/// Nodes are numbered `0..len` in execution order; stage `t` is the stretch that computes node `t`
+/// for the first time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckmateGraph {
     /// Cost of one computation, in the instance's unit.
@@ -21,16 +22,18 @@ pub struct CheckmateGraph {
     pub needs: Vec<Vec<u32>>,
     /// Distinct readers, ascending.
     pub users: Vec<Vec<u32>>,
-    /// The last stage in which the tensor can be of use: the last stage in which a reader runs, directly or because
-    /// something that is of use then is recomputed from it.
+    /// The last stage in which the tensor can be of use: the last stage in which a reader runs,
+    /// directly or because something that is of use then is recomputed from it.
     pub last_stage: Vec<u32>,
-    /// The first backward node, where the graph has a loss with nothing but backward nodes behind it.
+    /// The first backward node, where the graph has a loss with nothing but backward nodes behind
+    /// it.
     pub first_backward: Option<u32>,
     /// Bytes for outputs and workspaces: the budget without the fixed memory.
     pub capacity: u64,
     /// Sizes and capacity as they are, and rounded.
     pub gauges: Vec<Gauge>,
-    /// Those that can be recomputed and are of the same size, or of the same size and cost: at least two in each class.
+    /// Those that can be recomputed and are of the same size, or of the same size and cost: at
+    /// least two in each class.
     pub classes: Vec<Vec<u32>>,
 }
 
@@ -108,22 +111,23 @@ impl CheckmateGraph {
         inputs + self.bytes[node] + self.workspace[node]
     }
 
-    /// The unit in which programs count memory, in bytes: a power of two near a thousandth of the capacity, so that
-    /// coefficients are moderate and the conversion of any size to it is exact.
+    /// The unit in which programs count memory, in bytes: a power of two near a thousandth of the
+    /// capacity, so that coefficients are moderate and the conversion of any size to it is exact.
     pub fn memory_unit(&self) -> f64 {
         let thousandth = (self.capacity / 1000).max(1);
         thousandth.next_power_of_two() as f64
     }
 
-    /// The unit in which linear programs count cost: a power of two, 1 unless the base cost is beyond 2^21, that brings
-    /// it there.
+    /// The unit in which linear programs count cost: a power of two, 1 unless the base cost is
+    /// beyond 2^21, that brings it there.
     pub fn cost_unit(&self) -> f64 {
         let millionth = (self.base_cost() >> 21).max(1);
         millionth.next_power_of_two() as f64
     }
 
-    /// The schedule without what is of no use: a tensor is retained only if it is read or retained for a later reading
-    /// before it is computed again, and recomputed only if it is not there. Cost and memory do not rise.
+    /// The schedule without what is of no use: a tensor is retained only if it is read or retained
+    /// for a later reading before it is computed again, and recomputed only if it is not there.
+    /// Cost and memory do not rise.
     ///
     /// Only what is retained counts, what is computed follows from it; shapes are `len x len`.
     pub fn cleaned(&self, schedule: &CheckmateSchedule) -> CheckmateSchedule {

@@ -1,5 +1,5 @@
-//! Checkmate's integer program (Jain et al., MLSys 2020, section 4): the forms that are solved, and the inequalities that
-//! close their gap.
+//! Checkmate's integer program (Jain et al., MLSys 2020, section 4): the forms that are solved, and
+//! the inequalities that close their gap.
 //!
 //! | module | concept |
 //! |---|---|

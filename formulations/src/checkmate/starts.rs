@@ -11,8 +11,9 @@ use std::time::Duration;
 const BASELINES_UP_TO: usize = 20_000;
 /// Nodes up to which all quick baselines take well under a second.
 const ALL_QUICK_UP_TO: usize = 2_000;
-/// Baselines that are quick and may fit: what a short time limit falls back to, and where some annealing runs start. The
-/// first three serve large graphs, where annealing alone takes long to come down to the budget.
+/// Baselines that are quick and may fit: what a short time limit falls back to, and where some
+/// annealing runs start. The first three serve large graphs, where annealing alone takes long to
+/// come down to the budget.
 const QUICK: [&str; 7] = [
     "dtr",
     "linearised-sqrt",
@@ -32,7 +33,8 @@ pub(super) fn fitting_baselines(
     if instance.len() > BASELINES_UP_TO {
         return Vec::new();
     }
-    // On long graphs the greedy search takes time quadratic in the length: some 15 s for 10,000 nodes.
+    // On long graphs the greedy search takes time quadratic in the length: some 15 s for 10,000
+    // nodes.
     let patient = time.is_none_or(|time| time.as_secs_f64() > instance.len() as f64 / 200.0);
     let names = match instance.len() {
         0..=ALL_QUICK_UP_TO => &QUICK[..],

@@ -1,12 +1,12 @@
-//! Like tensors, counted together: networks repeat themselves, and where it does not matter which of some like tensors is
-//! dropped, it matters how many are.
+//! Like tensors, counted together: networks repeat themselves, and where it does not matter which
+//! of some like tensors is dropped, it matters how many are.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Weight of a count over a class in branching, in those of a count over a single one.
 pub(crate) const CLASS_WEIGHT: f64 = 1.5;
 
-/// What is counted together.
+/// Tensors or backward nodes that are counted together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Group {
     /// One tensor, or the backward node of a stage.
@@ -25,7 +25,8 @@ impl Group {
     }
 }
 
-/// What is alike, from all and its likeness in ascending order: at least two in each class.
+/// Classes of like elements, at least two in each, from all elements in ascending order with their
+/// likeness.
 pub(crate) fn classes<K: Ord>(all: impl Iterator<Item = (u32, K)>) -> Vec<Vec<u32>> {
     let mut like: BTreeMap<K, Vec<u32>> = BTreeMap::new();
     for (one, key) in all {
@@ -36,8 +37,8 @@ pub(crate) fn classes<K: Ord>(all: impl Iterator<Item = (u32, K)>) -> Vec<Vec<u3
     classes.into_iter().collect()
 }
 
-/// Tensors of the same size, and of the same size and cost of recomputation, from (tensor, size, cost); those without size are
-/// left out.
+/// Tensors of the same size, and of the same size and cost of recomputation, from (tensor, size,
+/// cost); those without size are left out.
 pub(crate) fn classes_of_tensors(all: impl Iterator<Item = (u32, u64, u64)>) -> Vec<Vec<u32>> {
     let sized = all.filter(|t| t.1 > 0);
     classes(sized.flat_map(|(i, bytes, cost)| [(i, (bytes, None)), (i, (bytes, Some(cost)))]))

@@ -1,10 +1,11 @@
 //! Exclusions: what no schedule that is better than the best known does.
 //!
-//! A Lagrangian bound is a sum over tensors of the cheapest set of intervals. The cheapest set that starts in a certain
-//! stage costs more by the reduced cost of that start; where the bound with this on top reaches the target, no schedule
-//! below the target starts there. The same goes for being held when a stage begins. What is excluded so is neither priced
-//! nor kept in the restricted program, and no reader counts where it cannot run. (Fixing of arcs by reduced cost, as in
-//! column generation for vehicle routing: Irnich, Desaulniers, Desrosiers, Hadjar 2010.)
+//! A Lagrangian bound is a sum over tensors of the cheapest set of intervals. The cheapest set that
+//! starts in a certain stage costs more by the reduced cost of that start; where the bound with
+//! this on top reaches the target, no schedule below the target starts there. The same goes for
+//! being held when a stage begins. What is excluded so is neither priced nor kept in the restricted
+//! program, and no reader counts where it cannot run. (Fixing of arcs by reduced cost, as in column
+//! generation for vehicle routing: Irnich, Desaulniers, Desrosiers, Hadjar 2010.)
 
 use remat_instances::schedule::BitMatrix;
 
@@ -63,7 +64,8 @@ impl Exclusions {
         !self.no_hold.get(tensor as usize, stage as usize)
     }
 
-    /// Whether the tensor may be in memory at the beginning of all stages behind `start` up to `end`.
+    /// Whether the tensor may be in memory at the beginning of all stages behind `start` up to
+    /// `end`.
     pub fn may_hold_through(&self, tensor: u32, start: u32, end: u32) -> bool {
         (start + 1..=end).all(|stage| self.may_hold(tensor, stage))
     }

@@ -1,5 +1,5 @@
-//! Lives of tensors: what all interval forms share. A life is a set of stretches of time (intervals) that a tensor spends in
-//! memory.
+//! Lives of tensors: what all interval forms share. A life is a set of stretches of time
+//! (intervals) that a tensor spends in memory.
 //!
 //! | module | concept |
 //! |---|---|

@@ -1,4 +1,5 @@
-//! A lower bound that needs no linear program: every node once, in the cheapest way that fits at its own event.
+//! A lower bound that needs no linear program: every node once, in the cheapest way that fits at
+//! its own event.
 
 use super::anneal::{MonetLandscape, Way};
 use remat_instances::budget::format_bytes;
@@ -15,15 +16,15 @@ pub struct TooSmall {
     pub node: NodeId,
     /// Its name.
     pub name: String,
-    /// Bytes without which it cannot run: fixed memory, its passing list, its output, what the backward node reads, and
-    /// the smallest workspace.
+    /// Bytes without which it cannot run: fixed memory, its passing list, its output, what the
+    /// backward node reads, and the smallest workspace.
     pub needed_bytes: u64,
     /// The budget.
     pub budget_bytes: u64,
 }
 
-/// No schedule within the graph's budget costs less: rows (17) of stage 0 and (18) of the written-out program with
-/// nothing stored, and rows (1) and (3).
+/// No schedule within the graph's budget costs less: rows (17) of stage 0 and (18) of the
+/// written-out program with nothing stored, and rows (1) and (3).
 ///
 /// # Errors
 /// [`TooSmall`] where a node cannot run within the budget at all.

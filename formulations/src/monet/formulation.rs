@@ -20,7 +20,8 @@ const START_BASELINE_NODE_LIMIT: usize = 2_000;
 /// Nodes up to which relaxations are solved.
 const PROGRAM_NODE_LIMIT: usize = 1_500;
 
-/// MONeT's program (Shah et al., ICLR 2021) for an instance with a loss between a forward and a backward pass.
+/// MONeT's program (Shah et al., ICLR 2021) for an instance with a loss between a forward and a
+/// backward pass.
 #[derive(Clone, Debug)]
 pub struct MonetFormulation {
     instance: Arc<Instance>,
@@ -120,7 +121,8 @@ impl Problem for MonetProblem<'_> {
         &self.everything.retained
     }
 
-    /// What fits of the given schedules, of everything stored, and of Checkmate's baselines.
+    /// Schedules that fit, among the given ones, the one that stores everything, and Checkmate's
+    /// baselines.
     fn known(&self, _: Option<Duration>) -> Vec<Found> {
         let executes = |s: &&MonetSchedule| simulate::monet(self.instance, s).is_ok();
         let given = self
@@ -167,8 +169,8 @@ impl Problem for MonetProblem<'_> {
     }
 }
 
-/// The schedule that makes the best of what another one stores: the fewest computations, and the cheapest ways that fit
-/// the budget; where nothing fits, the smallest. `None` without a loss.
+/// The schedule that makes the best of what another one stores: the fewest computations, and the
+/// cheapest ways that fit the budget; where nothing fits, the smallest. `None` without a loss.
 pub fn complete(
     instance: &Instance,
     budget_bytes: u64,

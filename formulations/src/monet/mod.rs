@@ -1,4 +1,5 @@
-//! MONeT's integer program (Shah et al., ICLR 2021): when to recompute, and which implementation to run.
+//! MONeT's integer program (Shah et al., ICLR 2021): when to recompute, and which implementation to
+//! run.
 //!
 //! | module | concept |
 //! |---|---|

@@ -18,14 +18,15 @@ pub enum AnyFormulation {
     Monet {
         /// The program.
         formulation: MonetFormulation,
-        /// The view with the first implementation of each node, which baselines see, and its nodes' ids.
+        /// The view with the first implementation of each node, which baselines see, and its nodes'
+        /// ids.
         view: Arc<(Instance, Vec<NodeId>)>,
     },
 }
 
 impl AnyFormulation {
-    /// The formulation that suits an instance: MONeT's where there are choices that only it knows, and a loss; else
-    /// Checkmate's.
+    /// The formulation that suits an instance: MONeT's where there are choices that only it knows,
+    /// and a loss; else Checkmate's.
     pub fn suiting(instance: &Instance) -> Self {
         match instance.has_choices() {
             true => {
@@ -70,7 +71,7 @@ impl AnyFormulation {
         }
     }
 
-    /// Why nothing fits a budget in bytes, where that is seen without a search.
+    /// Reason why nothing fits a budget in bytes, where that is seen without a search.
     pub fn too_small(&self, budget_bytes: u64) -> Option<String> {
         fn reason<F: Formulation>(formulation: &F, budget_bytes: u64) -> Option<String> {
             match formulation.problem(budget_bytes, &[]).ok()? {
@@ -84,8 +85,9 @@ impl AnyFormulation {
         }
     }
 
-    /// The schedule of a baseline, and its replay. For MONeT's program the baseline sees the first implementation of each
-    /// node; what it stores is completed with the best implementations that fit.
+    /// The schedule of a baseline, and its replay. For MONeT's program the baseline sees the first
+    /// implementation of each node; what it stores is completed with the best implementations that
+    /// fit.
     ///
     /// # Errors
     /// Why it has none, in words.

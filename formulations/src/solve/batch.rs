@@ -1,8 +1,9 @@
-//! The largest batch that can be trained in a given memory when recomputation may cost only so much: Checkmate's
-//! question (Jain et al., MLSys 2020, section 5.3, equations 7 and 8).
+//! The largest batch that can be trained in a given memory when recomputation may cost only so
+//! much: Checkmate's question (Jain et al., MLSys 2020, section 5.3, equations 7 and 8).
 //!
-//! The paper states one quadratic program over batch and schedule. Here each batch size is an instance of its own (costs
-//! and sizes need not be proportional to the batch), and a search over batch sizes asks one after another.
+//! The paper states one quadratic program over batch and schedule. Here each batch size is an
+//! instance of its own (costs and sizes need not be proportional to the batch), and a search over
+//! batch sizes asks one after another.
 
 use super::{Listener, Progress, Settings, Solvable, SolveError, Status};
 use crate::baselines::Baseline;
@@ -26,8 +27,9 @@ pub enum Answer {
     Unknown,
 }
 
-/// The cost that recomputation may bring the whole step to: every node once, and `overhead` further forward passes (the
-/// loss included). 1.0 is the paper's equation 7. In a graph without backward nodes all nodes count as forward.
+/// The cost that recomputation may bring the whole step to: every node once, and `overhead` further
+/// forward passes (the loss included). 1.0 is the paper's equation 7. In a graph without backward
+/// nodes all nodes count as forward.
 pub fn cost_cap(instance: &Instance, overhead: f64) -> u64 {
     let forward: u64 = instance
         .nodes()
@@ -78,7 +80,8 @@ impl Listener for Asking<'_> {
     }
 }
 
-/// The largest batch, asked of the solver: an instance for each batch size, a budget and a cap on the cost.
+/// The largest batch, asked of the solver: an instance for each batch size, a budget and a cap on
+/// the cost.
 ///
 /// ```
 /// use remat_formulations::solve::{AnyFormulation, MaxBatch, cost_cap};
@@ -116,14 +119,15 @@ impl<'a> MaxBatch<'a> {
         self
     }
 
-    /// Who may end it.
+    /// Sets the listener that may end it.
     #[must_use]
     pub fn listener(mut self, listener: &'a dyn Listener) -> Self {
         self.listener = listener;
         self
     }
 
-    /// Whether a batch can be trained. The solve ends as soon as its plan costs at most `cap`, or its bound is above it.
+    /// Whether a batch can be trained. The solve ends as soon as its plan costs at most `cap`, or
+    /// its bound is above it.
     ///
     /// # Errors
     /// [`SolveError`].
@@ -151,8 +155,8 @@ impl<'a> MaxBatch<'a> {
         })
     }
 
-    /// Searches for the largest batch up to `most`, from `start`; `build` gives the formulation of a batch and its cap on
-    /// the cost.
+    /// Searches for the largest batch up to `most`, from `start`; `build` gives the formulation of
+    /// a batch and its cap on the cost.
     ///
     /// # Errors
     /// Those of `build`, and [`SolveError`].
@@ -169,10 +173,11 @@ impl<'a> MaxBatch<'a> {
     }
 }
 
-/// What a search over batch sizes found.
+/// Result of a search over batch sizes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Largest {
-    /// The largest batch with a plan, its cost and its peak in bytes; `None` where not even 1 has one.
+    /// The largest batch with a plan, its cost and its peak in bytes; `None` where not even 1 has
+    /// one.
     pub batch: Option<(u64, u64, u64)>,
     /// The smallest batch of which it was proven that it cannot be trained.
     pub proven_too_large: Option<u64>,
@@ -189,8 +194,9 @@ impl Largest {
 }
 
 impl Largest {
-    /// Searches for the largest batch with a plan, up to `most`: doubling from `start`, then bisection. That what can be
-    /// trained with a larger batch can be trained with a smaller one is taken for granted.
+    /// Searches for the largest batch with a plan, up to `most`: doubling from `start`, then
+    /// bisection. That what can be trained with a larger batch can be trained with a smaller one is
+    /// taken for granted.
     ///
     /// An unknown batch counts as too large for the search, but not as proven.
     ///

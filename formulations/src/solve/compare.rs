@@ -10,7 +10,7 @@ use remat_instances::simulate::Replay;
 /// Nodes up to which strategies that solve a linear program are run for every budget of a sweep.
 const SWEEP_PROGRAM_NODE_LIMIT: usize = 100;
 
-/// What a strategy made of a budget.
+/// Outcome of a strategy at a budget.
 #[derive(Clone, Debug)]
 pub struct Compared {
     /// The strategy.
@@ -30,7 +30,8 @@ impl Compared {
         self.replay().map(|r| r.peak_bytes <= budget_bytes)
     }
 
-    /// Rank at a budget: those that fit by cost, then those that do not by peak, then those that do not apply.
+    /// Rank at a budget: those that fit by cost, then those that do not by peak, then those that do
+    /// not apply.
     pub fn rank(&self, budget_bytes: u64) -> (u8, u64, u64) {
         match (self.replay(), self.fits(budget_bytes)) {
             (Some(replay), Some(true)) => (0, replay.cost, replay.peak_bytes),

@@ -24,8 +24,8 @@ pub trait Formulation: Sync {
     /// [`ReplayError`] for an instance to which the formulation does not apply.
     fn plain(&self) -> Result<Replay, ReplayError>;
 
-    /// The program for a budget in bytes. `starts` are schedules to start from; those that do not execute within the budget
-    /// are left aside.
+    /// The program for a budget in bytes. `starts` are schedules to start from; those that do not
+    /// execute within the budget are left aside.
     ///
     /// # Errors
     /// [`SolveError`] for an instance to which the formulation does not apply.
@@ -36,11 +36,11 @@ pub trait Formulation: Sync {
     ) -> Result<Start<Self::Problem<'a>>, SolveError>;
 }
 
-/// What is known of a problem before it is searched.
+/// Status of a problem before it is searched.
 pub enum Start<P: Problem> {
     /// Proven: nothing fits.
     Infeasible {
-        /// Why, in words.
+        /// Reason, in words.
         because: String,
         /// A proof, where the formulation has one.
         proof: Option<BoundProof>,
@@ -60,14 +60,15 @@ pub enum Start<P: Problem> {
 
 /// A program for an instance and a budget: what is annealed, what is bounded, and the judge.
 pub trait Problem: Sync {
-    /// What is annealed.
+    /// Landscape that is annealed.
     type Landscape: Landscape;
-    /// What is bounded.
+    /// Program that is bounded.
     type Program: Program;
-    /// What is found.
+    /// Schedule that is found.
     type Schedule;
 
-    /// Shares from which on a relaxation's retained tensor counts as retained, for schedules near it; the last comes first.
+    /// Shares from which on a relaxation's retained tensor counts as retained, for schedules near
+    /// it; the last comes first.
     const THRESHOLDS: &'static [f64];
 
     /// The annealing's view.
@@ -78,7 +79,8 @@ pub trait Problem: Sync {
     fn everything(&self) -> &BitMatrix;
     /// Schedules that are known and fit. `left` is the time for everything.
     fn known(&self, left: Option<Duration>) -> Vec<Found>;
-    /// Retained sets near a relaxation: in general of no schedule that fits, but of one if the point is a schedule.
+    /// Retained sets near a relaxation: in general of no schedule that fits, but of one if the
+    /// point is a schedule.
     fn near(
         &self,
         program: &Self::Program,
@@ -102,8 +104,9 @@ pub trait Problem: Sync {
     }
 }
 
-/// What [`Solve`](super::Solve), [`Frontier`](super::Frontier) and [`MaxBatch`](super::MaxBatch) take: any
-/// [`Formulation`], or one of this crate's chosen for an instance ([`AnyFormulation`](super::AnyFormulation)).
+/// Input of [`Solve`](super::Solve), [`Frontier`](super::Frontier) and
+/// [`MaxBatch`](super::MaxBatch): any [`Formulation`], or one of this crate's chosen for an
+/// instance ([`AnyFormulation`](super::AnyFormulation)).
 pub trait Solvable: Sync {
     /// Its schedules.
     type Schedule: Clone + Send + Sync;

@@ -11,7 +11,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A solve to be run: an instance or a [`Formulation`](super::Formulation) of somebody's own, a budget, and settings.
+/// A solve to be run: an instance or a [`Formulation`](super::Formulation) of somebody's own, a
+/// budget, and settings.
 ///
 /// ```
 /// use remat_formulations::{Budget, Solve, zoo};
@@ -122,7 +123,7 @@ impl<'a, F: Solvable> Solve<'a, F> {
         self
     }
 
-    /// Who follows the solve, and may end it.
+    /// Sets the listener that follows the solve, and may end it.
     #[must_use]
     pub fn listener<'b>(self, listener: &'b dyn Listener) -> Solve<'b, F>
     where
@@ -156,7 +157,7 @@ impl<'a, F: Solvable> Solve<'a, F> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no plan: {}", because.as_deref().unwrap_or("none was found within the limits"))]
 pub struct NoPlan {
-    /// Why none exists, where that was proven.
+    /// Reason why none exists, where that was proven.
     pub because: Option<String>,
 }
 
@@ -211,7 +212,7 @@ impl Solution {
     }
 }
 
-/// Why there is no plan to write.
+/// Reason why there is no plan to write.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
     /// None was found, or none exists.

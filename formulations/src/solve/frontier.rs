@@ -1,7 +1,7 @@
 //! The frontier of time against memory: the same instance solved for one budget after another.
 //!
-//! Budgets help each other. A schedule for less memory fits into more, and a bound for more memory holds for less, so in
-//! the result costs never rise with the budget and bounds never do either.
+//! Budgets help each other. A schedule for less memory fits into more, and a bound for more memory
+//! holds for less, so in the result costs never rise with the budget and bounds never do either.
 
 use super::outcome::relative_gap;
 use super::{
@@ -17,7 +17,7 @@ use remat_instances::simulate::{Replay, ReplayError};
 pub struct FrontierPoint<S = Schedule> {
     /// The budget in bytes.
     pub budget_bytes: u64,
-    /// How the solve ended, what other budgets proved included.
+    /// Status at the end of the solve, what other budgets proved included.
     pub status: Status,
     /// The best schedule that fits, of this budget or of a smaller one.
     pub schedule: Option<S>,
@@ -25,13 +25,13 @@ pub struct FrontierPoint<S = Schedule> {
     pub replay: Option<Replay>,
     /// No schedule within the budget costs less, by this budget's solve or by that of a larger one.
     pub bound: u64,
-    /// What the bound covers, as in [`Outcome`].
+    /// Schedules that the bound covers, as in [`Outcome`].
     pub bound_scope: &'static str,
     /// `(cost - bound) / cost`.
     pub gap: Option<f64>,
     /// Time of its own solve; 0 where other budgets settled it.
     pub seconds: f64,
-    /// Why no schedule fits, where that was proven.
+    /// Reason why no schedule fits, where that was proven.
     pub infeasible_because: Option<String>,
 }
 
@@ -53,8 +53,9 @@ impl<S> FrontierPoint<S> {
 
 /// A frontier to be solved: an instance or a [`Formulation`](super::Formulation), and budgets.
 ///
-/// The largest and the smallest budget come first, then the middle one, and so on: where the plan of a smaller budget is as
-/// good as the bound of a larger one, all between them are settled without a solve.
+/// The largest and the smallest budget come first, then the middle one, and so on: where the plan
+/// of a smaller budget is as good as the bound of a larger one, all between them are settled
+/// without a solve.
 ///
 /// ```
 /// use remat_formulations::{Budget, Frontier, zoo};
@@ -88,7 +89,8 @@ impl Frontier<'_> {
 }
 
 impl<'a, F: Solvable> Frontier<'a, F> {
-    /// The frontier of any formulation. The points come in ascending order of budgets, each budget once.
+    /// The frontier of any formulation. The points come in ascending order of budgets, each budget
+    /// once.
     ///
     /// # Errors
     /// As [`Solvable::plain`].
@@ -114,8 +116,9 @@ impl<'a, F: Solvable> Frontier<'a, F> {
         self
     }
 
-    /// Who may end it: that ends the solve at hand and leaves out the rest, apart from what is settled. `look` is told the
-    /// number of budgets done before and how the solve at hand stands, from another thread.
+    /// Sets the listener that may end it: that ends the solve at hand and leaves out the rest,
+    /// apart from what is settled. `look` is told the number of budgets done before and how the
+    /// solve at hand stands, from another thread.
     #[must_use]
     pub fn listener(mut self, listener: &'a dyn Listener, look: Look<'a>) -> Self {
         (self.listener, self.look) = (listener, look);

@@ -41,7 +41,7 @@ impl Listener for AtomicBool {
 
 /// A listener with a function in the place of its looks.
 pub struct Watching<'a, F> {
-    /// Who may interrupt.
+    /// Listener that may interrupt.
     pub listener: &'a dyn Listener,
     /// Takes the looks.
     pub look: F,

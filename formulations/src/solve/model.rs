@@ -1,4 +1,5 @@
-//! The door for raw programs: linear programs, recognised rematerialization programs, and the general search.
+//! The door for raw programs: linear programs, recognised rematerialization programs, and the
+//! general search.
 
 use super::ticker::ticking;
 use super::{Listener, Outcome, Settings, Solvable, Status};
@@ -80,7 +81,8 @@ pub enum Answered {
     Integer {
         /// Solutions, bound and status in the model's own terms.
         result: SolveResult,
-        /// Nodes of the training graph, where the model was recognised as Checkmate's program and solved as such.
+        /// Nodes of the training graph, where the model was recognised as Checkmate's program and
+        /// solved as such.
         recognised_nodes: Option<usize>,
     },
 }
@@ -130,12 +132,14 @@ pub fn solve_linear(
     }
 }
 
-/// Solves a model: one without integers by the simplex methods, with duals or a ray; Checkmate's published program, however
-/// it is named, ordered and scaled, as such; any other by branch and cut.
+/// Solves a model: one without integers by the simplex methods, with duals or a ray; Checkmate's
+/// published program, however it is named, ordered and scaled, as such; any other by branch and
+/// cut.
 ///
-/// Recognition gives way where something is asked that only the general search has: certificates, state files, a pool of
-/// several solutions, a limit of ticks or memory. Starts and a cutoff count for recognised programs, too. An answer that
-/// fails the check against the model goes to the general search.
+/// Recognition gives way where something is asked that only the general search has: certificates,
+/// state files, a pool of several solutions, a limit of ticks or memory. Starts and a cutoff count
+/// for recognised programs, too. An answer that fails the check against the model goes to the
+/// general search.
 ///
 /// ```
 /// use remat_formulations::solve::{Answered, ModelSettings, solve_model};
@@ -171,8 +175,8 @@ pub fn solve_model(
     })
 }
 
-/// Solves a model as [`solve_model`] does one with integers, whether it has any or not; the number of nodes of the training
-/// graph where it was recognised as Checkmate's program.
+/// Solves a model as [`solve_model`] does one with integers, whether it has any or not; the number
+/// of nodes of the training graph where it was recognised as Checkmate's program.
 ///
 /// # Errors
 /// As [`solve_model`].

@@ -4,7 +4,7 @@ use super::proof::BoundProof;
 use remat_instances::schedule::Schedule;
 use remat_instances::simulate::{Replay, ReplayError};
 
-/// How a solve ended.
+/// Status of a solve at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// A plan, proven best within the gap.
@@ -35,7 +35,7 @@ impl Status {
 /// The outcome of a solve: a schedule of some program, a bound, and counters.
 #[derive(Clone, Debug)]
 pub struct Outcome<S = Schedule> {
-    /// How it ended.
+    /// Status at the end.
     pub status: Status,
     /// The best schedule that fits, as replayed.
     pub schedule: Option<S>,
@@ -55,7 +55,7 @@ pub struct Outcome<S = Schedule> {
     pub lp_iterations: u64,
     /// Moves of the annealing.
     pub moves: u64,
-    /// Why no schedule fits, where that was proven.
+    /// Reason why no schedule fits, where that was proven.
     pub infeasible_because: Option<String>,
     /// A proof of the bound, or that nothing fits, where that was asked for.
     pub proof: Option<BoundProof>,
@@ -133,15 +133,15 @@ pub(crate) fn relative_gap(cost: u64, bound: u64) -> f64 {
     }
 }
 
-/// Why a solve could not be carried out.
+/// Reason why a solve could not be carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum SolveError {
     /// The worker threads could not be started.
     #[error("cannot start {threads} worker threads: {source}")]
     Threads {
-        /// How many were asked for.
+        /// Number of threads that were asked for.
         threads: usize,
-        /// Why not.
+        /// Error on starting them.
         source: rayon::ThreadPoolBuildError,
     },
     /// The formulation does not apply to the instance.
@@ -151,10 +151,11 @@ pub enum SolveError {
         formulation: String,
         /// The instance's name.
         instance: String,
-        /// Why not, in words.
+        /// Reason, in words.
         because: String,
     },
-    /// The search's result did not survive its replay: a defect of the search, never shown as a result.
+    /// The search's result did not survive its replay: a defect of the search, never shown as a
+    /// result.
     #[error("the schedule that the search found does not replay: {0}")]
     Replay(#[from] ReplayError),
     /// Nor did its memory: likewise.

@@ -13,16 +13,18 @@ const DEFAULT_OVERTIME: f64 = 4.0;
 /// Nodes of the tree side by side where the work is fixed.
 const DEFAULT_LANES: usize = 4;
 
-/// How to solve: limits, the gap, threads and the seed.
+/// Settings of a solve: limits, the gap, threads and the seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// End after this time. Without a limit the work is fixed, and the answer depends on instance, budget and settings
-    /// alone, on any number of threads.
+    /// End after this time. Without a limit the work is fixed, and the answer depends on instance,
+    /// budget and settings alone, on any number of threads.
     pub time_limit: Option<Duration>,
-    /// Relative gap `(objective - bound) / objective` at which the answer counts as optimal, 1e-4 where none is named.
+    /// Relative gap `(objective - bound) / objective` at which the answer counts as optimal, 1e-4
+    /// where none is named.
     pub gap: f64,
-    /// With a time limit: once the gap is met, the search goes on for so many times as long as that took, towards a gap of
-    /// 0, unless this is 0; at least for a fiftieth of the limit, at most for half of it. Not together with `prove`.
+    /// With a time limit: once the gap is met, the search goes on for so many times as long as that
+    /// took, towards a gap of 0, unless this is 0; at least for a fiftieth of the limit, at most
+    /// for half of it. Not together with `prove`.
     pub overtime: f64,
     /// Rounds of annealing at most when there is no time limit.
     pub rounds: u32,
@@ -32,8 +34,8 @@ pub struct Settings {
     pub nodes: u64,
     /// Worker threads; 0 for one per core. Changes the time, not the answer.
     pub threads: usize,
-    /// Nodes of the tree solved side by side, each with a relaxation of its own; changes the tree. 0 for four, and with a
-    /// time limit for as many as there are threads, if these are more.
+    /// Nodes of the tree solved side by side, each with a relaxation of its own; changes the tree.
+    /// 0 for four, and with a time limit for as many as there are threads, if these are more.
     pub lanes: usize,
     /// Seed of all random choices.
     pub seed: u64,

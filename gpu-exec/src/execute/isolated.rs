@@ -1,4 +1,5 @@
-//! Every way to compute every node, alone, on inputs of the right shapes: what a profile is made of.
+//! Every way to compute every node, alone, on inputs of the right shapes: what a profile is made
+//! of.
 
 use super::Computation;
 use super::machine::{Held, Machine};
@@ -89,7 +90,7 @@ pub(crate) fn isolated(
 
 struct Bench<'a> {
     training: &'a mut Training,
-    /// What each node so far makes.
+    /// Moulds of the output of each node so far.
     moulds: Vec<Vec<Mould>>,
     /// Parameters of which an earlier node makes a gradient.
     arrived: Vec<bool>,

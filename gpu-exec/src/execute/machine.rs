@@ -10,7 +10,7 @@ use remat_instances::zoo::{Action, Activation, Op, Piece};
 use std::collections::BTreeMap;
 use tch::Tensor;
 
-/// What a register holds.
+/// Content of a register.
 pub(super) struct Held {
     pub node: NodeId,
     pub tensors: Vec<Tensor>,
@@ -22,19 +22,19 @@ pub(super) struct Machine<'a> {
     pub registers: BTreeMap<Register, Held>,
     /// The register with the newest output of each node.
     pub place: Vec<Option<Register>>,
-    /// How often each node ran.
+    /// Number of runs of each node.
     pub runs: Vec<u32>,
     /// Parameters whose gradient is more than reserved memory.
     pub arrived: Vec<bool>,
     /// The statement at hand.
     pub step: usize,
-    /// What the device had reserved at most during the last computation.
+    /// Bytes that the device had reserved at most during the last computation.
     pub reserved: u64,
     /// Whether the node at hand is to leave what its by-product is made of.
     pub keep_positions: bool,
-    /// What poolings left for their by-products, by operation.
+    /// Positions of maxima that poolings left for their by-products, by operation.
     positions: Vec<Option<Tensor>>,
-    /// What the node at hand reads, by the implementation that runs.
+    /// Nodes that the node at hand reads, by the implementation that runs.
     needs: Vec<NodeId>,
 }
 
@@ -264,7 +264,8 @@ impl<'a> Machine<'a> {
         Ok(made)
     }
 
-    /// The same, with the small tensors that stay beside the registers; positions of maxima come back as well.
+    /// The same, with the small tensors that stay beside the registers; positions of maxima come
+    /// back as well.
     fn call_beside<T>(
         &self,
         node: NodeId,
@@ -306,7 +307,7 @@ impl<'a> Machine<'a> {
         self.held(reader, node).map(Some)
     }
 
-    /// What the loss left beside the registers.
+    /// Value of the loss, which is left beside the registers.
     pub fn loss(&self) -> f64 {
         let operations = self.training.program.network.operations().iter();
         let at = operations.zip(&self.training.aside);

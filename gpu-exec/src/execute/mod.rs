@@ -20,26 +20,26 @@ use remat_instances::instance::NodeId;
 use remat_instances::plan::{Plan, Semantics, Step};
 use remat_instances::zoo::Action;
 
-/// What one training step took.
+/// Loss, time and memory of one training step.
 #[derive(Clone, Debug, Default)]
 pub struct Run {
     /// The loss.
     pub loss: f64,
     /// Seconds of all computations.
     pub seconds: f64,
-    /// Memory of this training: the greatest of all computations, and what is left at the end. What the device has
-    /// reserved at most counts everything there.
+    /// Memory of this training: the greatest of all computations, and what is left at the end. What
+    /// the device has reserved at most counts everything there.
     pub memory: Memory,
     /// The computations, in order.
     pub computations: Vec<Computation>,
 }
 
-/// What one computation took.
+/// Time and memory of one computation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Computation {
     /// Index of the statement in the plan.
     pub step: usize,
-    /// What was computed.
+    /// Node that was computed.
     pub node: NodeId,
     /// Seconds, until the device was done.
     pub seconds: f64,
@@ -51,16 +51,19 @@ pub struct Computation {
     pub after: u64,
 }
 
-/// Runs one training step as the plan says. Parameters stay as they are; [`Training::gradients`] has the gradients.
+/// Runs one training step as the plan says. Parameters stay as they are; [`Training::gradients`]
+/// has the gradients.
 ///
-/// In a plan of Checkmate's semantics memory for all parameter gradients is reserved throughout, as the program counts it; in
-/// one of MONeT's it is taken when a gradient is made.
+/// In a plan of Checkmate's semantics memory for all parameter gradients is reserved throughout, as
+/// the program counts it; in one of MONeT's it is taken when a gradient is made.
 ///
-/// Implementations are told apart by what they read. Algorithms that read the same are libtorch's to choose.
+/// Implementations are told apart by what they read. Algorithms that read the same are libtorch's
+/// to choose.
 ///
 /// # Errors
-/// [`ExecError::Missing`] and [`ExecError::Register`] name the statement that reads what was never computed, or was
-/// freed; [`ExecError::Unsupported`] for what the executor does not run; [`ExecError::Torch`].
+/// [`ExecError::Missing`] and [`ExecError::Register`] name the statement that reads what was never
+/// computed, or was freed; [`ExecError::Unsupported`] for what the executor does not run;
+/// [`ExecError::Torch`].
 pub fn run(training: &mut Training, plan: &Plan) -> Result<Run, ExecError> {
     let _no_graph = tch::no_grad_guard();
     for (gradient, parameter) in training.gradients.iter_mut().zip(&training.parameters) {
@@ -106,7 +109,8 @@ pub fn run(training: &mut Training, plan: &Plan) -> Result<Run, ExecError> {
     Ok(run)
 }
 
-/// For each statement, whether it runs an operator whose by-product is computed before the operator runs again.
+/// For each statement, whether it runs an operator whose by-product is computed before the operator
+/// runs again.
 fn followed_by_by_products(training: &Training, plan: &Plan) -> Vec<bool> {
     let mut wanted = vec![false; training.node_of.len()];
     let mut followed = vec![false; plan.steps.len()];

@@ -1,4 +1,4 @@
-//! What a computation reads: outputs of nodes, views of them, and sums of gradients.
+//! Inputs of a computation: outputs of nodes, views of them, and sums of gradients.
 
 use super::machine::{Held, Machine};
 use crate::error::ExecError;
@@ -40,7 +40,7 @@ impl Machine<'_> {
             .ok_or_else(|| self.missing(reader, node, "has no such part"))
     }
 
-    /// What the newest run of a node left in its register.
+    /// Content of the register in which the newest run of a node left its output.
     pub(super) fn held(&self, reader: NodeId, node: NodeId) -> Result<&Held, ExecError> {
         let register = self.place[node.index()];
         let held = register.and_then(|r| self.registers.get(&r));
@@ -63,7 +63,8 @@ impl Machine<'_> {
         }
     }
 
-    /// The sum of gradients of a tensor of the given shape; `owned` where the result may not be another's memory.
+    /// The sum of gradients of a tensor of the given shape; `owned` where the result may not be
+    /// another's memory.
     pub(super) fn sum(
         &self,
         reader: NodeId,

@@ -6,7 +6,8 @@ use crate::shim;
 use remat_instances::zoo::Heads;
 use tch::{Kind, Tensor};
 
-/// `[batch, positions, heads x d]` as `[batch, heads, positions, d]`; key and value heads are repeated to `repeated` times.
+/// `[batch, positions, heads x d]` as `[batch, heads, positions, d]`; key and value heads are
+/// repeated to `repeated` times.
 fn split(x: &Tensor, heads: u64, repeated: u64) -> Result<Tensor, ExecError> {
     let (batch, positions, features) = x.size3()?;
     let heads = heads as i64;
@@ -188,7 +189,8 @@ pub fn fused_backward(call: &Call<'_>, heads: &Heads, dy: &Tensor) -> Result<Gra
     })
 }
 
-/// Turns pairs of features by an angle that grows with the position (Su et al., RoFormer, 2021, eq. 34), or back.
+/// Turns pairs of features by an angle that grows with the position (Su et al., RoFormer, 2021, eq.
+/// 34), or back.
 pub fn rotary(x: &Tensor, back: bool) -> Result<Tensor, ExecError> {
     let (batch, positions, features) = x.size3()?;
     let options = (Kind::Float, x.device());

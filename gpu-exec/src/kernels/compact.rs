@@ -1,6 +1,8 @@
-//! Compact encodings of what a backward pass reads: a bit an element for ReLUs, a byte a maximum for max pooling.
+//! Compact encodings of what a backward pass reads: a bit an element for ReLUs, a byte a maximum
+//! for max pooling.
 //!
-//! Both are packed and unpacked piece by piece, so that the scratch memory stays small beside the tensors.
+//! Both are packed and unpacked piece by piece, so that the scratch memory stays small beside the
+//! tensors.
 
 use super::Call;
 use crate::error::ExecError;
@@ -24,7 +26,8 @@ fn pieces(elements: i64) -> impl Iterator<Item = (i64, i64)> {
         .map(move |start| (start, PIECE.min(elements - start)))
 }
 
-/// A bit an element of a ReLU's output: whether the gradient passes. Shape `[ceil(elements / 8)]`, bytes.
+/// A bit an element of a ReLU's output: whether the gradient passes. Shape `[ceil(elements / 8)]`,
+/// bytes.
 pub fn mask(y: &Tensor, f: Activation) -> Result<Tensor, ExecError> {
     let y = y.f_reshape([-1])?;
     let elements = y.numel() as i64;
@@ -84,7 +87,8 @@ impl Axes {
         }
     }
 
-    /// Where the windows start along an axis, shaped so that it stretches over the output; negative within the padding.
+    /// Starts of the windows along an axis, shaped so that they stretch over the output; negative
+    /// within the padding.
     fn starts(&self, axis: usize, p: &Pooling, place: tch::Device) -> Result<Tensor, ExecError> {
         let mut shape = vec![1; self.output.len()];
         shape[axis] = self.output[axis];
@@ -105,8 +109,8 @@ fn samples(positions: &Tensor) -> impl Iterator<Item = (i64, i64)> {
         .map(move |start| (start, at_once.min(batch - start)))
 }
 
-/// Positions of maxima in the input's planes, as [`super::pool::max_pool`] finds them, as positions in their windows: a byte
-/// each.
+/// Positions of maxima in the input's planes, as [`super::pool::max_pool`] finds them, as positions
+/// in their windows: a byte each.
 pub fn places(call: &mut Call<'_>, p: &Pooling) -> Result<Tensor, ExecError> {
     let Some(positions) = call.positions.take() else {
         return Err(call.problem("its pooling has not run just before".into()));
@@ -140,7 +144,8 @@ pub fn positions(call: &Call<'_>, p: &Pooling) -> Result<Tensor, ExecError> {
         let mut weight = 1;
         for axis in (0..axes.input.len()).rev() {
             let within = rest.f_remainder(p.kernel as i64)?;
-            // A place outside of the input, which no pooling makes, must not lead outside of its memory.
+            // A place outside of the input, which no pooling makes, must not lead outside of its
+            // memory.
             let along = within
                 .f_add(&axes.starts(axis, p, device)?)?
                 .f_clamp_(0, axes.input[axis] - 1)?;
@@ -157,7 +162,8 @@ pub fn positions(call: &Call<'_>, p: &Pooling) -> Result<Tensor, ExecError> {
 mod tests {
     use super::*;
 
-    /// Lengths around the end of a byte and of a piece; what passes is what `threshold_backward` lets pass.
+    /// Lengths around the end of a byte and of a piece; what passes is what `threshold_backward`
+    /// lets pass.
     #[test]
     fn masks_have_a_bit_an_element() {
         tch::manual_seed(3);

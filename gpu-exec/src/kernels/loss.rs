@@ -19,7 +19,8 @@ pub(super) fn targets(logits: &Tensor, seed: i64) -> Result<Tensor, ExecError> {
     Ok(Tensor::f_randint(count, shape, options)?)
 }
 
-/// Gradients of the mean cross entropies' sum, one tensor for each input; the loss itself stays beside the registers.
+/// Gradients of the mean cross entropies' sum, one tensor for each input; the loss itself stays
+/// beside the registers.
 pub fn cross_entropy(call: &mut Call<'_>) -> Result<Vec<Tensor>, ExecError> {
     let mut total = 0.0;
     let mut gradients = Vec::new();

@@ -1,4 +1,5 @@
-//! Forward and backward computation of every operator of the zoo, as explicit calls without autograd.
+//! Forward and backward computation of every operator of the zoo, as explicit calls without
+//! autograd.
 //!
 //! | file | operators |
 //! |---|---|
@@ -24,7 +25,7 @@ use crate::error::ExecError;
 use remat_instances::zoo::{Activation, Network, Op, Operation};
 use tch::Tensor;
 
-/// What an operator works with, forward and backward.
+/// Data that an operator works with, forward and backward.
 pub struct Call<'a> {
     pub network: &'a Network,
     pub operation: &'a Operation,
@@ -32,16 +33,17 @@ pub struct Call<'a> {
     pub inputs: Vec<Option<Tensor>>,
     /// The operator's own output, slot by slot; backward only, where it is there.
     pub output: Option<&'a [Tensor]>,
-    /// What its by-product holds; backward only, where that is what the implementation reads.
+    /// Content of its by-product; backward only, where that is what the implementation reads.
     pub compact: Option<&'a Tensor>,
     /// Positions of maxima, left by a pooling for its by-product.
     pub positions: Option<Tensor>,
     pub parameters: Vec<&'a Tensor>,
     /// Small tensors that stay from the forward to the backward pass, beside all registers.
     pub aside: &'a mut Vec<Tensor>,
-    /// Running mean and variance, where this computation is to move them: the first of a batch norm in a training step.
+    /// Running mean and variance, where this computation is to move them: the first of a batch norm
+    /// in a training step.
     pub running: Option<&'a [Tensor; 2]>,
-    /// Where tensors are made.
+    /// Device on which tensors are made.
     pub place: tch::Device,
     /// Draws the operator's random numbers, the same each time.
     pub seed: i64,
@@ -56,7 +58,7 @@ pub struct Gradients {
     pub parameters: Vec<Tensor>,
 }
 
-/// Which gradients to make.
+/// Gradients to make.
 #[derive(Clone, Copy)]
 pub struct Wanted<'a> {
     /// Inputs, by position.
@@ -158,7 +160,8 @@ pub fn forward(call: &mut Call<'_>) -> Result<Vec<Tensor>, ExecError> {
     }
 }
 
-/// What an operator's backward pass can read in place of its input or output; for [`forward`]'s output, just made.
+/// Makes the by-product that an operator's backward pass can read in place of its input or output,
+/// for [`forward`]'s output, just made.
 ///
 /// # Errors
 /// As [`forward`].

@@ -1,4 +1,5 @@
-//! Normalisations. Their statistics are small and stay beside the registers; a recomputation makes the same again.
+//! Normalisations. Their statistics are small and stay beside the registers; a recomputation makes
+//! the same again.
 
 use super::{Call, Gradients, Wanted};
 use crate::error::ExecError;
@@ -9,7 +10,7 @@ const EPSILON: f64 = 1e-5;
 /// Weight of a batch in the running statistics.
 const MOMENTUM: f64 = 0.1;
 
-/// What a call that should have left a tensor did not.
+/// Unwraps a tensor that a call should have left; it is an error if it did not.
 fn left(tensor: Option<Tensor>) -> Result<Tensor, ExecError> {
     tensor.ok_or_else(|| ExecError::Torch("a normalisation left out a result".into()))
 }

@@ -24,7 +24,8 @@ pub fn max_pool(x: &Tensor, p: &Pooling) -> Result<(Tensor, Tensor), ExecError> 
     })
 }
 
-/// From the by-product's places, where they were kept; else the positions are found again in the input.
+/// From the by-product's places, where they were kept; else the positions are found again in the
+/// input.
 pub fn max_pool_backward(call: &Call<'_>, p: &Pooling, dy: &Tensor) -> Result<Tensor, ExecError> {
     let (x, indices) = match call.compact {
         Some(_) => (shaped(call, dy)?, compact::positions(call, p)?),
@@ -109,7 +110,8 @@ pub fn upsample_backward(call: &Call<'_>, dy: &Tensor) -> Result<Tensor, ExecErr
 
 pub fn unpool(call: &Call<'_>) -> Result<Tensor, ExecError> {
     let (x, positions) = (call.input(0)?, call.input(1)?);
-    // `max_unpool2d` is not among libtorch's deterministic functions; where windows do not overlap this is the same.
+    // `max_unpool2d` is not among libtorch's deterministic functions; where windows do not overlap
+    // this is the same.
     let mut y = Tensor::f_zeros(call.shape(), (x.kind(), x.device()))?.f_flatten(2, -1)?;
     let _ = y.f_scatter_(2, &positions.f_flatten(2, -1)?, &x.f_flatten(2, -1)?)?;
     Ok(y.f_reshape(call.shape())?)

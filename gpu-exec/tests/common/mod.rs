@@ -14,8 +14,9 @@ use remat_instances::simulate;
 use remat_instances::zoo::{self, ModelSpec, TrainingProgram};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Small relatives of the models, with their operators. VGG with joint gradients has its peak where the second convolution's
-/// run, and nothing there but what they read, make and need as workspace: with split ones there is memory to save.
+/// Small relatives of the models, with their operators. VGG with joint gradients has its peak where
+/// the second convolution's run, and nothing there but what they read, make and need as workspace:
+/// with split ones there is memory to save.
 pub const VGG: &str = "zoo:vgg16?batch=2&size=96x96&classes=10&gradients=split";
 pub const RESNET: &str = "zoo:resnet18?batch=2&size=64x64&classes=10";
 pub const MOBILENET: &str = "zoo:mobilenet_v2?batch=2&size=64x64&classes=10";
@@ -86,8 +87,8 @@ impl Case {
         fixed + (self.plain_peak - fixed) * percent / 100
     }
 
-    /// Loss and gradients of a plan have the bits of plain training, its peak is the predicted one. Whether it recomputes: runs
-    /// more operators than the network has, some of them again.
+    /// Loss and gradients of a plan have the bits of plain training, its peak is the predicted one.
+    /// Whether it recomputes: runs more operators than the network has, some of them again.
     pub fn check(&mut self, name: &str, plan: &Plan) -> bool {
         let model = &self.model;
         let predicted = simulate::plan(&self.instance, plan).expect("a replay");
@@ -117,13 +118,15 @@ pub fn baseline(name: &str) -> &'static Baseline {
     baselines::by_name(name).expect("a known one")
 }
 
-/// Plan of a baseline of Checkmate's semantics that goes by no budget; `None` where it does not know such graphs.
+/// Plan of a baseline of Checkmate's semantics that goes by no budget; `None` where it does not
+/// know such graphs.
 pub fn checkmate_plan(instance: &Instance, name: &str) -> Option<Plan> {
     let schedule = baseline(name).run(instance, 0).ok()?;
     Some(Plan::from_checkmate(instance, &schedule).expect("a plan"))
 }
 
-/// Schedule of MONeT's semantics: what a baseline stores, completed with the best implementations that fit.
+/// Schedule of MONeT's semantics: what a baseline stores, completed with the best implementations
+/// that fit.
 pub fn monet_schedule(instance: &Instance, name: &str, budget_bytes: u64) -> MonetSchedule {
     let (view, ids) = instance.single_implementation();
     let schedule = baseline(name)

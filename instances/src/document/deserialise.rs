@@ -3,8 +3,8 @@
 //!
 //! Readers derive `Deserialize`, and the serde name of a field may say more than its name:
 //! `mem|ram: a size in bytes` is a field that is called `mem` or else `ram`, and that errors call a
-//! size in bytes. Structures and newtypes are called by their serde names. A field that is `null` is
-//! missing, and unknown fields are found before wrong values.
+//! size in bytes. Structures and newtypes are called by their serde names. A field that is `null`
+//! is missing, and unknown fields are found before wrong values.
 
 use super::error::{Failure, FaultKind};
 use super::json::{Data, Span, Value};

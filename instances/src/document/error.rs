@@ -108,8 +108,9 @@ pub struct Position {
 
 /// Why a document (an instance, a schedule, a plan) could not be read.
 ///
-/// The message names the file, line and column, the path in the document (`nodes[3].B.mem`), the value found there
-/// and what would be right. As a [`Diagnostic`] it also shows the place in the text.
+/// The message names the file, line and column, the path in the document (`nodes[3].B.mem`), the
+/// value found there and what would be right. As a [`Diagnostic`] it also shows the place in the
+/// text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.message())]
 pub struct ReadError(Box<Details>);
@@ -204,7 +205,8 @@ impl ReadError {
         self.0.position
     }
 
-    /// Path of the offending value in the document, for example `nodes[3].B.mem`; empty for the document itself.
+    /// Path of the offending value in the document, for example `nodes[3].B.mem`; empty for the
+    /// document itself.
     pub fn path(&self) -> &str {
         &self.0.path
     }

@@ -1,8 +1,9 @@
 //! A JSON reader that remembers where every value stands.
 //!
-//! Errors about a value can then point at it, and its path in the document need not be carried along: it is found
-//! again from the position, once it is wanted. Strings and numbers are decoded by `serde_json`, token by token; what
-//! is ours is the structure: positions, repeated keys, depth and size limits, and words for the usual mistakes.
+//! Errors about a value can then point at it, and its path in the document need not be carried
+//! along: it is found again from the position, once it is wanted. Strings and numbers are decoded
+//! by `serde_json`, token by token; what is ours is the structure: positions, repeated keys, depth
+//! and size limits, and words for the usual mistakes.
 
 use super::error::Failure;
 use super::error::FaultKind::{self, Duplicate, Syntax, TooLarge};
@@ -10,7 +11,8 @@ use serde::Deserialize;
 
 /// Deepest nesting that is read; no format here needs more than 10.
 pub(crate) const DEEPEST: usize = 100;
-/// Most values that are read: about a gigabyte once in memory, some thousand times what the largest network needs.
+/// Most values that are read: about a gigabyte once in memory, some thousand times what the largest
+/// network needs.
 pub(crate) const MOST_VALUES: usize = 20_000_000;
 
 /// The bytes `start..end` of a text; no two values of a document have the same.
@@ -238,7 +240,8 @@ impl Parser<'_> {
         loop {
             match self.bytes.get(self.at) {
                 Some(b'"') => break,
-                // A character after a backslash is ASCII in valid JSON; a longer one is refused below.
+                // A character after a backslash is ASCII in valid JSON; a longer one is refused
+                // below.
                 Some(b'\\') => self.at += 2,
                 Some(_) => self.at += 1,
                 None => {
@@ -357,7 +360,8 @@ mod tests {
                 if let Ok(ours) = ours {
                     assert_eq!(plain(&ours), theirs, "{text}");
                 } else {
-                    // The only texts that serde_json takes and we do not: repeated keys (and depth, not made here).
+                    // The only texts that serde_json takes and we do not: repeated keys (and depth,
+                    // not made here).
                     let fault = ours.err().map(|f| f.fault.problem).unwrap_or_default();
                     assert!(fault.contains("twice"), "{text}: {fault}");
                 }

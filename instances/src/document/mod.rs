@@ -1,7 +1,8 @@
 //! Documents: JSON files, plain or gzipped, and errors that point into them.
 //!
-//! Everything that is read from a file (instances, schedules, plans) goes through a `Document`: it bounds what is
-//! taken into memory, and turns a value that is wrong into a [`ReadError`] with line, column and path.
+//! Everything that is read from a file (instances, schedules, plans) goes through a `Document`: it
+//! bounds what is taken into memory, and turns a value that is wrong into a [`ReadError`] with
+//! line, column and path.
 
 mod deserialise;
 mod error;

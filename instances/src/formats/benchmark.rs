@@ -1,8 +1,10 @@
-//! The benchmark flavour of `remat-instance/1`: one structure, and a table of sizes and costs for each of two programs.
+//! The benchmark flavour of `remat-instance/1`: one structure, and a table of sizes and costs for
+//! each of two programs.
 //!
-//! Table `A` is for MONeT's program: it gives the instance. Table `B` is for Checkmate's: the view with one
-//! implementation of each node that the instance states. Sizes are KiB, costs hundredths of a millisecond.
-//! Key by key description: "Instance files" in the README of the benchmark collection.
+//! Table `A` is for MONeT's program: it gives the instance. Table `B` is for Checkmate's: the view
+//! with one implementation of each node that the instance states. Sizes are KiB, costs hundredths
+//! of a millisecond. Key by key description: "Instance files" in the README of the benchmark
+//! collection.
 
 use super::{ascending, earlier, validated};
 use crate::document::{Document, Failure, FaultKind, Spanned, missing};
@@ -309,7 +311,8 @@ impl<'d> Reader<'d> {
         if self.has_algorithms(text) {
             let costs = table.cost.iter().enumerate();
             for (c, _) in costs.filter(|(_, cost)| ***cost >= 0) {
-                // The algorithm's cost has no recomputation variant in the published program, its workspace has.
+                // The algorithm's cost has no recomputation variant in the published program, its
+                // workspace has.
                 let mut algorithm = implementation(table, c, &needs[0], &table.cost)?;
                 algorithm.name = format!("{ALGORITHM_PREFIX}{c}");
                 node.implementations.push(algorithm);

@@ -1,4 +1,5 @@
-//! Files of instances: [`read`] tells their formats apart by content, [`write_instance`] writes the project's own.
+//! Files of instances: [`read`] tells their formats apart by content, [`write_instance`] writes the
+//! project's own.
 
 mod benchmark;
 mod native;
@@ -24,8 +25,8 @@ const INSTANCE_SCHEMA: &str = "remat-instance/1";
 /// | NetworkX node-link | `nodes` with `links` or `edges`, no `schema` |
 ///
 /// # Errors
-/// [`InstanceError`] names the file, line and column, the path of the value in the document, the value, and what would
-/// be right.
+/// [`InstanceError`] names the file, line and column, the path of the value in the document, the
+/// value, and what would be right.
 pub fn read(path: impl AsRef<Path>) -> Result<Instance, InstanceError> {
     let path = path.as_ref();
     read_bytes(&path.display().to_string(), &document::load(path)?)

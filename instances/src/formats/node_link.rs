@@ -1,4 +1,5 @@
-//! NetworkX node-link JSON: general computation graphs, for example those of the Moccasin study (ICML 2023).
+//! NetworkX node-link JSON: general computation graphs, for example those of the Moccasin study
+//! (ICML 2023).
 //!
 //! Node ids are any strings or integers; edges stand under `links` or `edges`. There is no fixed
 //! memory and no workspace. Where the nodes carry `backward` flags the node kinds follow them as
@@ -149,8 +150,9 @@ fn needs(
     Ok(needs)
 }
 
-/// The order of the document if every input comes first in it, and else the topological order that departs from it
-/// least in the sense of always running the ready node that the document lists first.
+/// The order of the document if every input comes first in it, and else the topological order that
+/// departs from it least in the sense of always running the ready node that the document lists
+/// first.
 fn order(
     document: &Document,
     needs: &[Vec<(usize, Span)>],
@@ -235,8 +237,9 @@ fn labels(nodes: &[NodeText<'_>]) -> Vec<String> {
         })
 }
 
-/// Marks the backward nodes where all of them come after all forward nodes, and the last forward node as the loss
-/// where it is the only one whose output no forward node reads. Otherwise all nodes stay forward nodes.
+/// Marks the backward nodes where all of them come after all forward nodes, and the last forward
+/// node as the loss where it is the only one whose output no forward node reads. Otherwise all
+/// nodes stay forward nodes.
 fn mark_kinds(nodes: &mut [Node], backward: &[Option<bool>]) {
     let is_backward = |i: usize| backward[i] == Some(true);
     let Some(first) = (0..nodes.len()).find(|&i| is_backward(i)) else {

@@ -1,7 +1,8 @@
 //! Instances: a training (or any other) computation graph with costs and sizes.
 //!
-//! An [`Instance`] is one in-memory type for every program: Checkmate reads the first implementation of every node,
-//! MONeT chooses among implementations, by-products and in-place options. It is immutable once validated.
+//! An [`Instance`] is one in-memory type for every program: Checkmate reads the first
+//! implementation of every node, MONeT chooses among implementations, by-products and in-place
+//! options. It is immutable once validated.
 //!
 //! Readers and writers of files are in [`crate::formats`].
 
@@ -20,7 +21,7 @@ pub use validate::{LARGEST_VALUE, StructureError};
 
 use serde::{Deserialize, Serialize};
 
-/// What one unit of cost means.
+/// Meaning of one unit of cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CostUnit {
     /// The unit as a reader would write it, for example `ns` or `0.01 ms`.
@@ -73,7 +74,8 @@ pub struct InstanceData {
     pub nodes: Vec<Node>,
 }
 
-/// A validated computation graph: nodes in execution order, edges pointing forward, sizes and costs in range.
+/// A validated computation graph: nodes in execution order, edges pointing forward, sizes and costs
+/// in range.
 ///
 /// # Example
 /// ```
@@ -101,7 +103,8 @@ impl Instance {
     /// Validates `data` and derives the user lists.
     ///
     /// # Errors
-    /// [`StructureError`] names the node and the field that is wrong, its value and what would be right.
+    /// [`StructureError`] names the node and the field that is wrong, its value and what would be
+    /// right.
     pub fn new(data: InstanceData) -> Result<Self, StructureError> {
         validate::check(&data)?;
         let n = data.nodes.len();
@@ -209,7 +212,8 @@ impl Instance {
         read.map(|i| self.node(i).cost()).sum()
     }
 
-    /// Memory that is resident whatever the schedule says, in bytes: the largest `fixed_bytes` of any node.
+    /// Memory that is resident whatever the schedule says, in bytes: the largest `fixed_bytes` of
+    /// any node.
     ///
     /// Checkmate reserves it for the whole run (parameters, input batch, parameter gradients).
     pub fn static_bytes(&self) -> u64 {
@@ -221,7 +225,8 @@ impl Instance {
             .unwrap_or(0)
     }
 
-    /// Whether any node offers a choice that only MONeT's program knows: implementations, by-products or in-place.
+    /// Whether any node offers a choice that only MONeT's program knows: implementations,
+    /// by-products or in-place.
     pub fn has_choices(&self) -> bool {
         self.data.nodes.iter().any(|v| {
             v.implementations.len() > 1

@@ -27,7 +27,7 @@ impl fmt::Display for NodeId {
     }
 }
 
-/// Which gradient a backward node computes, where one operator's backward is split in two nodes.
+/// Gradient that a backward node computes, where one operator's backward is split in two nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
 #[serde(rename = "part of a gradient", rename_all = "snake_case")]
 pub enum Gradient {
@@ -46,8 +46,9 @@ pub enum NodeKind {
     /// Part of the forward pass (or of a graph without a backward pass).
     #[default]
     Forward,
-    /// A further output of a forward node, such as a 1-bit mask: only there when its parent is computed in the same
-    /// stage, and saved for one implementation of the backward node. OLLA's further outputs are by-products too.
+    /// A further output of a forward node, such as a 1-bit mask: only there when its parent is
+    /// computed in the same stage, and saved for one implementation of the backward node. OLLA's
+    /// further outputs are by-products too.
     ByProduct {
         /// The forward node that makes it.
         parent: NodeId,
@@ -58,7 +59,7 @@ pub enum NodeKind {
     Backward {
         /// The forward node whose gradient this is, where known.
         forward: Option<NodeId>,
-        /// Which gradient.
+        /// Gradient that it computes.
         gradient: Gradient,
     },
 }
@@ -72,7 +73,8 @@ pub struct Implementation {
     pub needs: Vec<NodeId>,
     /// Cost of the first computation, in the instance's cost unit.
     pub cost: u64,
-    /// Scratch memory while the node runs, in bytes; negative where the operator releases memory it was charged for.
+    /// Scratch memory while the node runs, in bytes; negative where the operator releases memory it
+    /// was charged for.
     pub workspace_bytes: i64,
     /// Cost of a recomputation; equal to `cost` unless measured apart.
     pub recompute_cost: u64,
@@ -81,7 +83,8 @@ pub struct Implementation {
 }
 
 impl Implementation {
-    /// An implementation whose recomputation costs the same as its first computation, without a name.
+    /// An implementation whose recomputation costs the same as its first computation, without a
+    /// name.
     pub fn new(needs: Vec<NodeId>, cost: u64, workspace_bytes: i64) -> Self {
         Implementation {
             name: String::new(),
@@ -118,11 +121,11 @@ pub struct Node {
     pub kind: NodeKind,
     /// Size of the output in bytes.
     pub output_bytes: u64,
-    /// Memory that is resident while and after this node runs, apart from activations and their gradients, in bytes:
-    /// parameters, input batch, and the parameter gradients made so far.
+    /// Memory that is resident while and after this node runs, apart from activations and their
+    /// gradients, in bytes: parameters, input batch, and the parameter gradients made so far.
     pub fixed_bytes: u64,
-    /// Tensors alive around this node in the plain order, ascending: its inputs and whatever passes over it. For
-    /// backward nodes only gradients and the loss count (MONeT's `local`).
+    /// Tensors alive around this node in the plain order, ascending: its inputs and whatever passes
+    /// over it. For backward nodes only gradients and the loss count (MONeT's `local`).
     pub passing: Vec<NodeId>,
     /// The ways to compute this node, at least one. Checkmate uses the first.
     pub implementations: Vec<Implementation>,

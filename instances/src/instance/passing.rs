@@ -1,12 +1,14 @@
-//! Which tensors are alive around each node when the graph is executed plainly, once and in order.
+//! Tensors that are alive around each node when the graph is executed plainly, once and in order.
 
 use super::{Node, NodeId, NodeKind};
 
-/// The `passing` list of every node, as MONeT's program needs it: inputs, and branches that pass over the node.
+/// The `passing` list of every node, as MONeT's program needs it: inputs, and branches that pass
+/// over the node.
 ///
-/// A forward node (or by-product) has its inputs and every earlier output that a forward node at or after it reads; a
-/// backward node the same among gradients and the loss. By-products read nothing across others. For graphs without a
-/// loss the lists are empty: MONeT's program does not apply to them. The benchmark's published lists are exactly these.
+/// A forward node (or by-product) has its inputs and every earlier output that a forward node at or
+/// after it reads; a backward node the same among gradients and the loss. By-products read nothing
+/// across others. For graphs without a loss the lists are empty: MONeT's program does not apply to
+/// them. The benchmark's published lists are exactly these.
 pub fn passing_in_plain_order(nodes: &[Node]) -> Vec<Vec<NodeId>> {
     let mut lists = PlainPassing::new(nodes);
     nodes.iter().map(|_| lists.next_node()).collect()

@@ -3,7 +3,7 @@
 use super::view::select;
 use super::{Implementation, Instance, InstanceData, NodeId, NodeKind};
 
-/// Which choices beside the schedule an instance keeps (the paper's ablations, section 5).
+/// Choices beside the schedule that an instance keeps (the paper's ablations, section 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Choices {
     /// Implementations that read the same tensors: convolution algorithms.
@@ -29,8 +29,9 @@ impl Choices {
 impl Instance {
     /// The instance with some of its choices, and the ids that its nodes have here.
     ///
-    /// The first implementation of a node says what it reads in any case. Where the choice of algorithms goes, the one with the
-    /// smallest workspace stays, the cheapest of these; by-products that nothing reads go too.
+    /// The first implementation of a node says what it reads in any case. Where the choice of
+    /// algorithms goes, the one with the smallest workspace stays, the cheapest of these;
+    /// by-products that nothing reads go too.
     pub fn restricted(&self, keep: Choices) -> (Instance, Vec<NodeId>) {
         let mut data = self.data().clone();
         let by_product = |id: &NodeId| matches!(self.node(*id).kind, NodeKind::ByProduct { .. });
@@ -52,7 +53,8 @@ impl Instance {
         }
         let kept = read_or_proper(&data);
         let data = select(data, &kept);
-        // Every check of nodes, order and totals holds for a part of the nodes that is closed under references.
+        // Every check of nodes, order and totals holds for a part of the nodes that is closed under
+        // references.
         let instance = Instance::new(data).expect("a part of a valid instance is valid");
         (instance, kept)
     }

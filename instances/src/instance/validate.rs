@@ -1,4 +1,4 @@
-//! What makes a computation graph an instance.
+//! Conditions for a computation graph to be an instance.
 
 use super::{InstanceData, Node, NodeId, NodeKind};
 use std::collections::BTreeMap;
@@ -6,17 +6,17 @@ use std::collections::BTreeMap;
 /// Largest cost or size of a single node: the integers up to here are exact in JSON and in `f64`.
 pub const LARGEST_VALUE: u64 = (1 << 53) - 1;
 
-/// What is wrong with a graph, where, and what would be right.
+/// Fault of a graph: what is wrong, where, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {problem}, found {value}; {remedy}")]
 pub struct StructureError {
-    /// Where, as a path into [`InstanceData`], for example `nodes[3].implementations[0].needs[1]`.
+    /// Place, as a path into [`InstanceData`], for example `nodes[3].implementations[0].needs[1]`.
     pub path: String,
     /// The offending value.
     pub value: String,
-    /// What is wrong with it.
+    /// Problem with it, in words.
     pub problem: String,
-    /// What would be right.
+    /// Remedy: what would be right.
     pub remedy: String,
 }
 

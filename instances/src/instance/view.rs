@@ -1,15 +1,16 @@
 //! Views of an instance with one implementation of each node.
 //!
-//! A program without choices (Checkmate's) sees such a view. It follows from the instance, by the first implementation
-//! of each node, unless the instance states its own: measurements may differ where choices are measured as well.
+//! A program without choices (Checkmate's) sees such a view. It follows from the instance, by the
+//! first implementation of each node, unless the instance states its own: measurements may differ
+//! where choices are measured as well.
 
 use super::{Instance, InstanceData, NodeId, NodeKind};
 
 impl Instance {
     /// The same instance, which states its view with one implementation of each node.
     ///
-    /// Costs and sizes of `view` may differ from those here. Of its choices the first implementations remain, as in
-    /// [`Instance::single_implementation`].
+    /// Costs and sizes of `view` may differ from those here. Of its choices the first
+    /// implementations remain, as in [`Instance::single_implementation`].
     pub fn with_stated_view(mut self, view: &Instance) -> Instance {
         self.stated_view = Some(Box::new(view.single_implementation().0));
         self
@@ -33,8 +34,8 @@ impl Instance {
 
     /// The view by the first implementation of each node, whatever view the instance states.
     ///
-    /// In-place options go, and so do by-products that no first implementation reads. Returns the view and, for each of
-    /// its nodes, the id in this instance.
+    /// In-place options go, and so do by-products that no first implementation reads. Returns the
+    /// view and, for each of its nodes, the id in this instance.
     pub fn single_implementation(&self) -> (Instance, Vec<NodeId>) {
         let mut data = self.data().clone();
         for node in &mut data.nodes {
@@ -43,7 +44,8 @@ impl Instance {
         }
         let kept = read_or_proper(&data);
         let data = select(data, &kept);
-        // Every check of nodes, order and totals holds for a part of the nodes that is closed under references.
+        // Every check of nodes, order and totals holds for a part of the nodes that is closed under
+        // references.
         let view = Instance::new(data).expect("a part of a valid instance is valid");
         (view, kept)
     }

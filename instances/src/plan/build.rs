@@ -1,4 +1,5 @@
-//! Schedules to plans: Jain et al., MLSys 2020, Algorithm 1, and its counterpart for MONeT's schedules.
+//! Schedules to plans: Jain et al., MLSys 2020, Algorithm 1, and its counterpart for MONeT's
+//! schedules.
 
 use super::trace::{Run, Trace};
 use super::{Plan, Semantics, Step};
@@ -8,11 +9,13 @@ use crate::simulate::{self, ReplayError};
 use std::collections::BTreeSet;
 
 impl Plan {
-    /// The plan of a Checkmate schedule (Algorithm 1): stages in order, in each the computations in node order.
+    /// The plan of a Checkmate schedule (Algorithm 1): stages in order, in each the computations in
+    /// node order.
     ///
-    /// Deallocations stand as early as they can: after the last statement that reads the value, or right after the
-    /// computation where none does. So the plan costs what the schedule costs, and its peak is at most the schedule's.
-    /// Where a stage recomputes a tensor that it also holds, later readers take the new value.
+    /// Deallocations stand as early as they can: after the last statement that reads the value, or
+    /// right after the computation where none does. So the plan costs what the schedule costs, and
+    /// its peak is at most the schedule's. Where a stage recomputes a tensor that it also holds,
+    /// later readers take the new value.
     ///
     /// # Errors
     /// The [`ReplayError`] of [`simulate::checkmate`] for a schedule that cannot be executed.
@@ -33,8 +36,9 @@ impl Plan {
         Ok(Trace::resolve(instance, Semantics::Checkmate, runs)?.emit())
     }
 
-    /// The plan of computations in their order, each with the stage it belongs to: nodes may run first in any order that
-    /// has their inputs. Every tensor is freed right after its last use; later readers take the newest value.
+    /// The plan of computations in their order, each with the stage it belongs to: nodes may run
+    /// first in any order that has their inputs. Every tensor is freed right after its last use;
+    /// later readers take the newest value.
     ///
     /// # Errors
     /// [`ReplayError::MissingInput`] where an input was never computed.
@@ -52,8 +56,9 @@ impl Plan {
         Ok(trace.emit())
     }
 
-    /// The plan of a MONeT schedule: stage 0 runs the forward pass, every later stage recomputes and then runs one
-    /// backward node (Shah et al., ICLR 2021, section 4), with the chosen implementations.
+    /// The plan of a MONeT schedule: stage 0 runs the forward pass, every later stage recomputes
+    /// and then runs one backward node (Shah et al., ICLR 2021, section 4), with the chosen
+    /// implementations.
     ///
     /// A node computed in place takes over the register of the input that it overwrites.
     ///
@@ -82,7 +87,8 @@ impl Plan {
                 });
             }
         }
-        // A by-product that is said to be in place only follows its parent: it has a buffer of its own.
+        // A by-product that is said to be in place only follows its parent: it has a buffer of its
+        // own.
         for run in &mut runs {
             run.in_place &= !matches!(instance.node(run.node).kind, NodeKind::ByProduct { .. });
         }
@@ -91,12 +97,13 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The plan without dead computations: those whose value is freed without being read, and, to the fixpoint, those
-    /// that were only read by them. What remains is freed right after its last use, so that cost and peak never rise.
+    /// The plan without dead computations: those whose value is freed without being read, and, to
+    /// the fixpoint, those that were only read by them. What remains is freed right after its last
+    /// use, so that cost and peak never rise.
     ///
-    /// The first computation of a node stays even where its value is not read: it moves the frontier, on which the
-    /// programs' bounds and MONeT's fixed memory rest. An optimised plan thus never costs less than the optimum of
-    /// the program that its schedule is a solution of.
+    /// The first computation of a node stays even where its value is not read: it moves the
+    /// frontier, on which the programs' bounds and MONeT's fixed memory rest. An optimised plan
+    /// thus never costs less than the optimum of the program that its schedule is a solution of.
     ///
     /// # Errors
     /// The [`ReplayError`] of [`simulate::plan`] for a plan that cannot be executed.

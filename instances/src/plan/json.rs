@@ -38,7 +38,8 @@ struct Statement<'d>(#[serde(borrow)] Vec<Part<'d>>);
 
 type Part<'d> = Spanned<TextOr<'d, u64>>;
 
-/// A plan with what its maker recorded about it. The records are claims: [`crate::simulate::plan`] is the judge.
+/// A plan with what its maker recorded about it. The records are claims: [`crate::simulate::plan`]
+/// is the judge.
 ///
 /// # Example
 /// ```
@@ -114,8 +115,9 @@ impl PlanFile {
     /// Reads the plan for its instance; nodes are found by their names.
     ///
     /// # Errors
-    /// [`ReadError`] for a plan of another instance, or the first statement that is none or that names a node or an
-    /// implementation the instance does not have. Whether the plan can be executed is for [`crate::simulate::plan`].
+    /// [`ReadError`] for a plan of another instance, or the first statement that is none or that
+    /// names a node or an implementation the instance does not have. Whether the plan can be
+    /// executed is for [`crate::simulate::plan`].
     pub fn plan(&self, instance: &Instance) -> Result<PlanDocument, ReadError> {
         let read = self.read(instance);
         read.map_err(|e| self.document.error(e))
@@ -157,10 +159,10 @@ fn header(document: &Document) -> Result<(String, Semantics), Failure> {
 impl PlanDocument {
     /// Writes the plan for its instance: JSON, one statement a line, nodes by name.
     ///
-    /// A statement is `["allocate", register, node]`, `["compute", node, register]`, the same with the implementation where
-    /// the node has several (its name, or its index where names do not tell them apart and it is not the first), or
-    /// `["deallocate", register]`. A node that the instance does not have is
-    /// written as `null`.
+    /// A statement is `["allocate", register, node]`, `["compute", node, register]`, the same with
+    /// the implementation where the node has several (its name, or its index where names do not
+    /// tell them apart and it is not the first), or `["deallocate", register]`. A node that the
+    /// instance does not have is written as `null`.
     pub fn write(&self, instance: &Instance) -> String {
         let text = |text| TextOr::Text(text);
         let number = |number: u32| TextOr::Other(Some(number));

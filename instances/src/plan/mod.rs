@@ -1,9 +1,11 @@
-//! Plans: a schedule as a program of `allocate`, `compute` and `deallocate` statements over virtual registers.
+//! Plans: a schedule as a program of `allocate`, `compute` and `deallocate` statements over virtual
+//! registers.
 //!
-//! A schedule says what is computed and kept in which stage; a [`Plan`] is what an executor runs (Jain et al., MLSys
-//! 2020, section 4.7 and Algorithm 1). [`Plan::from_checkmate`] and [`Plan::from_monet`] scan a schedule row by row
-//! and place every `deallocate` as early as it can be: right after the last statement that reads the value.
-//! [`Plan::optimised`] drops computations whose value nobody reads. [`crate::simulate::plan`] judges the result.
+//! A schedule says what is computed and kept in which stage; a [`Plan`] is what an executor runs
+//! (Jain et al., MLSys 2020, section 4.7 and Algorithm 1). [`Plan::from_checkmate`] and
+//! [`Plan::from_monet`] scan a schedule row by row and place every `deallocate` as early as it can
+//! be: right after the last statement that reads the value. [`Plan::optimised`] drops computations
+//! whose value nobody reads. [`crate::simulate::plan`] judges the result.
 //!
 //! # Example
 //! ```
@@ -55,8 +57,8 @@ pub enum Step {
         /// The node whose output it will hold.
         node: NodeId,
     },
-    /// Runs a node and puts its output into `register`. Where the register holds another tensor, the node overwrites
-    /// it in place.
+    /// Runs a node and puts its output into `register`. Where the register holds another tensor,
+    /// the node overwrites it in place.
     Compute {
         /// The node.
         node: NodeId,
@@ -84,9 +86,11 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// How often each node is computed, by node index; `nodes` is the number of nodes of the instance.
+    /// How often each node is computed, by node index; `nodes` is the number of nodes of the
+    /// instance.
     ///
-    /// Computations of nodes that the instance does not have are left out; [`crate::simulate::plan`] reports them.
+    /// Computations of nodes that the instance does not have are left out;
+    /// [`crate::simulate::plan`] reports them.
     pub fn computations(&self, nodes: usize) -> Vec<u32> {
         let mut count = vec![0; nodes];
         for step in &self.steps {

@@ -12,10 +12,11 @@ pub struct PlanText<'a> {
 }
 
 impl Plan {
-    /// The plan as text, one statement a line: `%3 = allocate conv1`, `compute conv1 -> %3`, `deallocate %3`.
+    /// The plan as text, one statement a line: `%3 = allocate conv1`, `compute conv1 -> %3`,
+    /// `deallocate %3`.
     ///
-    /// A computation that overwrites its input ends in `in place`; an implementation other than the first is given in
-    /// brackets, by name where it has one.
+    /// A computation that overwrites its input ends in `in place`; an implementation other than the
+    /// first is given in brackets, by name where it has one.
     pub fn display<'a>(&'a self, instance: &'a Instance) -> PlanText<'a> {
         PlanText {
             plan: self,

@@ -20,7 +20,8 @@ pub(super) struct Trace<'a> {
     instance: &'a Instance,
     semantics: Semantics,
     runs: Vec<Run>,
-    /// Runs whose values a run reads, in the order of its needs; the in-place source comes last where it is no need.
+    /// Runs whose values a run reads, in the order of its needs; the in-place source comes last
+    /// where it is no need.
     reads: Vec<Vec<u32>>,
     /// The run whose buffer a run overwrites.
     source: Vec<Option<u32>>,
@@ -32,14 +33,16 @@ impl<'a> Trace<'a> {
     /// Resolves every read to the newest value of the node that is read.
     ///
     /// # Errors
-    /// [`ReplayError::MissingInput`] where an input was never computed, or was overwritten in place.
+    /// [`ReplayError::MissingInput`] where an input was never computed, or was overwritten in
+    /// place.
     pub fn resolve(
         instance: &'a Instance,
         semantics: Semantics,
         runs: Vec<Run>,
     ) -> Result<Self, ReplayError> {
         let n = instance.len();
-        // The runs of each node whose values nothing overwrote, oldest first; a read takes the newest.
+        // The runs of each node whose values nothing overwrote, oldest first; a read takes the
+        // newest.
         let mut intact: Vec<Vec<u32>> = vec![Vec::new(); n];
         let mut latest: Vec<Option<u32>> = vec![None; n];
         let mut reads = Vec::with_capacity(runs.len());

@@ -1,4 +1,5 @@
-//! Schedule files, `remat-schedule/1`: the published ones and our own. Described in `docs/formats.md`.
+//! Schedule files, `remat-schedule/1`: the published ones and our own. Described in
+//! `docs/formats.md`.
 
 use super::{BitMatrix, CheckmateSchedule, MonetSchedule, Semantics, algorithm_number};
 use crate::document::{self, Document, Failure, FaultKind, Lines, ReadError, Spanned, Unread};
@@ -97,7 +98,8 @@ pub enum Schedule {
 }
 
 impl Schedule {
-    /// Number of computations beyond the first of each node; by-products count where they are made again.
+    /// Number of computations beyond the first of each node; by-products count where they are made
+    /// again.
     pub fn recomputations(&self) -> usize {
         match self {
             Schedule::Checkmate(s) => s.recomputations(),
@@ -129,7 +131,8 @@ impl ScheduleDocument {
     }
 }
 
-/// A schedule file whose header is read: enough to know which instance to read, and which view of it.
+/// A schedule file whose header is read: enough to know which instance to read, and which view of
+/// it.
 #[derive(Debug)]
 pub struct ScheduleFile {
     document: Document,
@@ -176,8 +179,8 @@ impl ScheduleFile {
     /// Reads the schedule for an instance, which gives the shapes and the implementations.
     ///
     /// # Errors
-    /// [`ReadError`] names the first entry that does not fit. Whether the schedule can be executed is for
-    /// [`crate::simulate`] to say.
+    /// [`ReadError`] names the first entry that does not fit. Whether the schedule can be executed
+    /// is for [`crate::simulate`] to say.
     pub fn schedule(&self, instance: &Instance) -> Result<ScheduleDocument, ReadError> {
         let read = self.read(instance);
         read.map_err(|e| self.document.error(e))
@@ -412,7 +415,8 @@ fn slots(instance: &Instance) -> Vec<NodeId> {
     instance.ids().filter(choice).collect()
 }
 
-/// Writes a schedule as a `remat-schedule/1` file that [`ScheduleFile`] reads back to an equal document.
+/// Writes a schedule as a `remat-schedule/1` file that [`ScheduleFile`] reads back to an equal
+/// document.
 ///
 /// The instance tells which choices are by algorithm (`RF`) and which by variant (`M`).
 pub fn write_schedule(document: &ScheduleDocument, instance: &Instance) -> String {
@@ -442,7 +446,8 @@ pub fn write_schedule(document: &ScheduleDocument, instance: &Instance) -> Strin
     Lines::new(0, false).write(&text)
 }
 
-/// Row by row, since rows are words: a column's run begins and ends where a row differs from the one before.
+/// Row by row, since rows are words: a column's run begins and ends where a row differs from the
+/// one before.
 fn written_matrix(matrix: &BitMatrix) -> Matrix<Vec<Vec<u32>>> {
     let mut cols = vec![Vec::new(); matrix.columns()];
     let nothing = vec![0; matrix.words_per_row()];

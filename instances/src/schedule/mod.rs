@@ -13,11 +13,13 @@ use crate::instance::{Implementation, Instance, NodeId};
 /// The program whose memory and cost semantics a schedule or plan was made for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Semantics {
-    /// Fixed memory is that of the whole run ([`crate::Instance::static_bytes`]) throughout; every computation is the
-    /// node's first implementation at its first cost; every node runs, by-products too.
+    /// Fixed memory is that of the whole run ([`crate::Instance::static_bytes`]) throughout; every
+    /// computation is the node's first implementation at its first cost; every node runs,
+    /// by-products too.
     Checkmate,
-    /// Fixed memory grows with the frontier: `fixed_bytes` of the node computed last for the first time.
-    /// Recomputations have costs and workspaces of their own, by-products run only where wanted.
+    /// Fixed memory grows with the frontier: `fixed_bytes` of the node computed last for the first
+    /// time. Recomputations have costs and workspaces of their own, by-products run only where
+    /// wanted.
     Monet,
 }
 
@@ -46,7 +48,8 @@ impl std::str::FromStr for Semantics {
     }
 }
 
-/// Prefix of the names of convolution algorithms in published instances; the published number follows.
+/// Prefix of the names of convolution algorithms in published instances; the published number
+/// follows.
 pub(crate) const ALGORITHM_PREFIX: &str = "algo";
 
 /// The published number of a convolution algorithm: 3 for an implementation named `algo3`.
@@ -55,7 +58,8 @@ pub fn algorithm_number(implementation: &Implementation) -> Option<u64> {
     number.parse().ok()
 }
 
-/// A schedule of Checkmate's program (Jain et al., MLSys 2020, section 4): `n` stages over `n` nodes.
+/// A schedule of Checkmate's program (Jain et al., MLSys 2020, section 4): `n` stages over `n`
+/// nodes.
 ///
 /// Stage `t` is the stretch that computes node `t` for the first time (frontier-advancing).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,11 +85,13 @@ impl CheckmateSchedule {
         Self::cheapest(instance, retained)
     }
 
-    /// The cheapest computations for given retained sets: per stage, the node of the stage, what the next stage
-    /// retains and this one does not hold, and, backwards, every input that is not held.
+    /// The cheapest computations for given retained sets: per stage, the node of the stage, what
+    /// the next stage retains and this one does not hold, and, backwards, every input that is not
+    /// held.
     ///
-    /// This is "min-R" (Checkmate section 5.1.1): optimal for the given `retained`, in O(n) bit operations a stage.
-    /// `retained[t, i]` with `i >= t` is dropped first: such a tensor does not exist yet.
+    /// This is "min-R" (Checkmate section 5.1.1): optimal for the given `retained`, in O(n) bit
+    /// operations a stage. `retained[t, i]` with `i >= t` is dropped first: such a tensor does not
+    /// exist yet.
     pub fn cheapest(instance: &Instance, mut retained: BitMatrix) -> Self {
         let n = instance.len();
         let mut computed = BitMatrix::new(n, n);

@@ -6,8 +6,9 @@ use crate::schedule::CheckmateSchedule;
 
 /// A schedule of MONeT's program (Shah et al., ICLR 2021; Program A of the benchmark description).
 ///
-/// With `l` the position of the loss, there are `n - l` stages: stage 0 runs the forward pass up to and including the
-/// loss, stage `t > 0` recomputes forward nodes and then runs backward node `l + t`. Columns are the nodes `0..=l`.
+/// With `l` the position of the loss, there are `n - l` stages: stage 0 runs the forward pass up to
+/// and including the loss, stage `t > 0` recomputes forward nodes and then runs backward node
+/// `l + t`. Columns are the nodes `0..=l`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MonetSchedule {
     /// `R[t, i]`: node `i` is computed in stage `t`. Shape `(n - l) x (l + 1)`.
@@ -24,15 +25,16 @@ pub struct MonetSchedule {
 }
 
 impl MonetSchedule {
-    /// Number of stages (`n - l`) and of columns (`l + 1`) for an instance with a loss; `None` without.
+    /// Number of stages (`n - l`) and of columns (`l + 1`) for an instance with a loss; `None`
+    /// without.
     pub fn shape(instance: &Instance) -> Option<(usize, usize)> {
         let loss = instance.loss()?.index();
         Some((instance.len() - loss, loss + 1))
     }
 
-    /// The schedule that computes each node once, by its first implementation and never in place, and stores what the
-    /// backward pass reads until its last reader; by-products only where a first implementation reads them. `None`
-    /// without a loss.
+    /// The schedule that computes each node once, by its first implementation and never in place,
+    /// and stores what the backward pass reads until its last reader; by-products only where a
+    /// first implementation reads them. `None` without a loss.
     pub fn checkpoint_all(instance: &Instance) -> Option<Self> {
         let (stages, columns) = Self::shape(instance)?;
         let mut schedule = Self::empty(stages, columns);
@@ -58,9 +60,10 @@ impl MonetSchedule {
         Some(schedule)
     }
 
-    /// What a schedule of Checkmate's program for the view with single implementations stores at the start of each stage
-    /// (shape `(n - l + 1) x (l + 1)`), with what backward nodes read stored beyond their stage; `ids` are the view's
-    /// nodes in `instance`. `None` without a loss, or where the shapes do not agree.
+    /// What a schedule of Checkmate's program for the view with single implementations stores at
+    /// the start of each stage (shape `(n - l + 1) x (l + 1)`), with what backward nodes read
+    /// stored beyond their stage; `ids` are the view's nodes in `instance`. `None` without a loss,
+    /// or where the shapes do not agree.
     pub fn stored_by_checkmate(
         instance: &Instance,
         ids: &[NodeId],

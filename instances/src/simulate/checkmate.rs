@@ -6,15 +6,17 @@ use crate::schedule::{BitMatrix, CheckmateSchedule};
 
 /// Replays a schedule of Checkmate's program.
 ///
-/// A stage starts with its retained tensors. Its computations run in node order: memory for the output (and workspace)
-/// is taken, the node runs, then every input that neither a later computation of this stage reads nor the next stage
-/// retains is freed. A retained tensor that no computation of the stage reads stays until the stage ends, and so does
-/// an output that nobody reads (section 4.6: FREE on the diagonal is 0). Fixed memory is
-/// [`Instance::static_bytes`] throughout. Time is linear in the computations and their inputs, plus one bit operation
-/// for each (stage, node).
+/// A stage starts with its retained tensors. Its computations run in node order: memory for the
+/// output (and workspace) is taken, the node runs, then every input that neither a later
+/// computation of this stage reads nor the next stage retains is freed. A retained tensor that no
+/// computation of the stage reads stays until the stage ends, and so does an output that nobody
+/// reads (section 4.6: FREE on the diagonal is 0). Fixed memory is [`Instance::static_bytes`]
+/// throughout. Time is linear in the computations and their inputs, plus one bit operation for each
+/// (stage, node).
 ///
 /// # Errors
-/// [`ReplayError`] names the first stage, node and tensor that make the schedule impossible to execute.
+/// [`ReplayError`] names the first stage, node and tensor that make the schedule impossible to
+/// execute.
 pub fn checkmate(instance: &Instance, schedule: &CheckmateSchedule) -> Result<Replay, ReplayError> {
     let n = instance.len();
     shape("the computed matrix R", &schedule.computed, n)?;

@@ -1,8 +1,10 @@
-//! The judge: replays a schedule or a plan step by step, allocating and freeing, and reports cost and memory.
+//! The judge: replays a schedule or a plan step by step, allocating and freeing, and reports cost
+//! and memory.
 //!
-//! Nothing here is borrowed from an integer program: no big-M rows, no solver, just a set of resident tensors. Every
-//! number that a user sees went through one of the three replays:
-//! - [`checkmate`]: Checkmate's semantics (U and FREE, MLSys 2020 section 4.4) for a [`crate::schedule::CheckmateSchedule`];
+//! Nothing here is borrowed from an integer program: no big-M rows, no solver, just a set of
+//! resident tensors. Every number that a user sees went through one of the three replays:
+//! - [`checkmate`]: Checkmate's semantics (U and FREE, MLSys 2020 section 4.4) for a
+//!   [`crate::schedule::CheckmateSchedule`];
 //! - [`monet`]: MONeT's semantics (ICLR 2021, section 4) for a [`crate::schedule::MonetSchedule`];
 //! - [`plan`]: a [`crate::plan::Plan`], register by register.
 
@@ -17,7 +19,7 @@ pub use plan::{StepFault, plan};
 use crate::instance::NodeId;
 use crate::plan::Register;
 
-/// What a replay found.
+/// Result of a replay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replay {
     /// Total cost in the instance's cost unit.
@@ -65,7 +67,7 @@ pub struct TimelinePoint {
     pub cost: u64,
 }
 
-/// Why a schedule or plan cannot be executed.
+/// Reason why a schedule or plan cannot be executed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReplayError {
     /// The schedule has the wrong shape for the instance.
@@ -73,7 +75,7 @@ pub enum ReplayError {
         "{what} is {found_rows} x {found_columns}, the instance needs {rows} x {columns} (stages x nodes)"
     )]
     Shape {
-        /// Which matrix.
+        /// Name of the matrix.
         what: &'static str,
         /// Rows found.
         found_rows: usize,
@@ -100,7 +102,8 @@ pub enum ReplayError {
         /// Its name.
         missing_name: String,
     },
-    /// A tensor is said to be retained into a stage, but was neither held nor computed in the stage before.
+    /// A tensor is said to be retained into a stage, but was neither held nor computed in the stage
+    /// before.
     #[error("stage {stage} starts with node {node} ({node_name}) retained, but stage {before} neither held nor computed it", before = stage.wrapping_sub(1))]
     NotThere {
         /// Stage that starts with it.
@@ -184,7 +187,7 @@ pub enum ReplayError {
         parent: NodeId,
         /// The parent's name.
         parent_name: String,
-        /// What the parent is not.
+        /// Condition that the parent does not meet, in words.
         how: &'static str,
     },
     /// A tensor is used after another node was computed into its buffer.
@@ -202,7 +205,7 @@ pub enum ReplayError {
         writer: NodeId,
         /// That node's name.
         writer_name: String,
-        /// Who uses it afterwards.
+        /// Later use of the overwritten tensor, in words.
         use_of: String,
     },
     /// A backward node reads a tensor whose storage ends with the stage before.
@@ -226,7 +229,7 @@ pub enum ReplayError {
     Step {
         /// Position of the statement in the plan, from 0.
         step: usize,
-        /// What is wrong with it.
+        /// Fault of the statement.
         fault: Box<StepFault>,
     },
     /// A plan that never computes a node.

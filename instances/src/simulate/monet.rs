@@ -1,5 +1,5 @@
-//! MONeT's memory semantics: Shah et al., ICLR 2021, section 4, as written out in "Program A" of the benchmark
-//! description; its row numbers stand in brackets below.
+//! MONeT's memory semantics: Shah et al., ICLR 2021, section 4, as written out in "Program A" of
+//! the benchmark description; its row numbers stand in brackets below.
 
 use super::{Meter, Replay, ReplayError};
 use crate::instance::{Instance, NodeId, NodeKind};
@@ -7,24 +7,28 @@ use crate::schedule::{BitMatrix, MonetSchedule};
 
 /// Replays a schedule of MONeT's program.
 ///
-/// Stage 0 runs the forward pass, stage `t > 0` recomputes forward nodes and then runs one backward node. Within a stage
-/// the turns of the forward nodes come in order, computed or not. Charged at every moment:
-/// - fixed memory of the frontier, and from stage 1 on everything that passes over the backward node;
+/// Stage 0 runs the forward pass, stage `t > 0` recomputes forward nodes and then runs one backward
+/// node. Within a stage the turns of the forward nodes come in order, computed or not. Charged at
+/// every moment:
+/// - fixed memory of the frontier, and from stage 1 on everything that passes over the backward
+///   node;
 /// - what is *waiting*: tensors stored at the start of the stage whose turn has not come;
 /// - what is *kept*: tensors whose turn is over and which the next stage stores;
-/// - what is *held*: tensors whose turn is over, which the backward node of the stage reads and the next stage does not
-///   store.
+/// - what is *held*: tensors whose turn is over, which the backward node of the stage reads and the
+///   next stage does not store.
 ///
-/// While a node runs (17) its output, its workspace and all of its `passing` list come on top, and what is on that list
-/// is not charged as kept. This charge is the published program's, quirks included: held tensors on the passing list are
-/// charged twice, and a passing tensor is charged whether or not it is there. The backward node (18) is charged with
-/// its output, workspace, passing list, inputs, and everything the next stage stores.
+/// While a node runs (17) its output, its workspace and all of its `passing` list come on top, and
+/// what is on that list is not charged as kept. This charge is the published program's, quirks
+/// included: held tensors on the passing list are charged twice, and a passing tensor is charged
+/// whether or not it is there. The backward node (18) is charged with its output, workspace,
+/// passing list, inputs, and everything the next stage stores.
 ///
 /// # Errors
-/// [`ReplayError`] names the first stage, node and tensor that make the schedule impossible to execute in these terms:
-/// an input that is missing or was overwritten, a by-product without its parent, a choice that does not exist, a tensor
-/// stored or read after it was overwritten. As in the published program (6), what a backward node reads must be computed
-/// in its stage or be stored beyond it.
+/// [`ReplayError`] names the first stage, node and tensor that make the schedule impossible to
+/// execute in these terms: an input that is missing or was overwritten, a by-product without its
+/// parent, a choice that does not exist, a tensor stored or read after it was overwritten. As in
+/// the published program (6), what a backward node reads must be computed in its stage or be stored
+/// beyond it.
 pub fn monet(instance: &Instance, schedule: &MonetSchedule) -> Result<Replay, ReplayError> {
     let (stages, columns) = MonetSchedule::shape(instance).ok_or(ReplayError::NoLoss)?;
     check_shapes(schedule, stages, columns)?;
@@ -87,7 +91,8 @@ fn check_shapes(
     same("the choice of backward implementations", found, (stages, 1))
 }
 
-/// Cost that no schedule of MONeT's program avoids: each node but by-products once, at its cheapest.
+/// Cost that no schedule of MONeT's program avoids: each node but by-products once, at its
+/// cheapest.
 pub fn base_cost(instance: &Instance) -> u64 {
     let mut total = 0;
     for node in instance.nodes() {
@@ -109,7 +114,7 @@ pub fn base_cost(instance: &Instance) -> u64 {
     total
 }
 
-/// Why a tensor is charged.
+/// Reason why a tensor is charged.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Charge {
     /// Not charged by itself.
@@ -122,7 +127,7 @@ enum Charge {
     Held,
 }
 
-/// What has become of a tensor in a stage.
+/// State of a tensor in a stage.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TensorState {
     Absent,
@@ -193,7 +198,8 @@ impl MonetReplay<'_> {
             .sum()
     }
 
-    /// Forward tensors that the backward node of a stage reads (K in the description); the loss reads its inputs.
+    /// Forward tensors that the backward node of a stage reads (K in the description); the loss
+    /// reads its inputs.
     fn read_by_backward(&self, t: usize) -> Result<&[NodeId], ReplayError> {
         let id = NodeId::from(self.loss + t);
         let node = self.instance.node(id);
@@ -255,7 +261,8 @@ impl MonetReplay<'_> {
         self.backward(t, &reads)
     }
 
-    /// A node that is not computed has no in-place step, and in stage 0 only by-products may be left out.
+    /// A node that is not computed has no in-place step, and in stage 0 only by-products may be
+    /// left out.
     fn check_idle(&self, t: usize, j: usize) -> Result<(), ReplayError> {
         if self.schedule.in_place.get(t, j) {
             return Err(
@@ -317,13 +324,15 @@ impl MonetReplay<'_> {
             };
             cost = cost.saturating_add_signed(option.cost_delta);
             workspace = option.workspace_bytes;
-            // A by-product of an in-place node is made in the same breath; the buffer was overwritten by its parent.
+            // A by-product of an in-place node is made in the same breath; the buffer was
+            // overwritten by its parent.
             if !matches!(node.kind, NodeKind::ByProduct { .. }) {
                 self.check_present(t, j, option.on.index())?;
                 self.memory.states[option.on.index()] = TensorState::OverwrittenBy(j);
             }
         }
-        // Its old copy, if one was stored, gives way to the new one; the passing list is charged in full by itself.
+        // Its old copy, if one was stored, gives way to the new one; the passing list is charged in
+        // full by itself.
         let mut bytes = always + self.memory.bytes;
         if self.memory.charges[j] == Charge::Waiting {
             bytes -= node.output_bytes;
@@ -363,7 +372,8 @@ impl MonetReplay<'_> {
         }
     }
 
-    /// A by-product is made together with its parent (8), and in place if and only if the parent is (12).
+    /// A by-product is made together with its parent (8), and in place if and only if the parent is
+    /// (12).
     fn check_parent(&self, t: usize, j: usize, parent: NodeId) -> Result<(), ReplayError> {
         let matrix = &self.schedule.in_place;
         let together = self.schedule.computed.get(t, parent.index());
@@ -386,7 +396,8 @@ impl MonetReplay<'_> {
         })
     }
 
-    /// What the next stage stores was held or computed in this one, and is not overwritten (4, 11).
+    /// Checks that everything the next stage stores was held or computed in this one, and is not
+    /// overwritten (4, 11).
     fn check_stored(&self, t: usize) -> Result<(), ReplayError> {
         for i in self.schedule.retained.ones(t + 1) {
             match self.memory.states[i] {

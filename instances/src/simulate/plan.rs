@@ -5,7 +5,7 @@ use crate::instance::{Implementation, Instance, Node, NodeId, NodeKind};
 use crate::plan::{Plan, Register, Semantics, Step};
 use std::collections::BTreeMap;
 
-/// What is wrong with one statement of a plan.
+/// Fault of one statement of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StepFault {
     /// A node that the instance does not have.
@@ -31,7 +31,7 @@ pub enum StepFault {
     AllocatedTwice {
         /// The register.
         register: Register,
-        /// What it was allocated for.
+        /// Name of the node it was allocated for.
         node_name: String,
     },
     /// A register that is used or freed while it is not allocated.
@@ -89,28 +89,31 @@ pub enum StepFault {
     NeverFilled {
         /// The register.
         register: Register,
-        /// What it was allocated for.
+        /// Name of the node it was allocated for.
         node_name: String,
     },
 }
 
 /// Replays a plan statement by statement.
 ///
-/// Memory is what the allocated registers hold plus fixed memory; it is sampled at every computation, with that node's
-/// workspace. Under [`Semantics::Checkmate`] fixed memory is [`Instance::static_bytes`] throughout, every node runs its
-/// first implementation at its first cost, and by-products are nodes like all others. Under [`Semantics::Monet`]
-/// fixed memory is that of the frontier, a recomputation has its own cost and workspace, workspaces may be negative
-/// (the operator releases memory it was charged for), and a by-product runs only after a run of its parent, in its
-/// mode: recomputed where the parent was recomputed, in place where the parent was.
+/// Memory is what the allocated registers hold plus fixed memory; it is sampled at every
+/// computation, with that node's workspace. Under [`Semantics::Checkmate`] fixed memory is
+/// [`Instance::static_bytes`] throughout, every node runs its first implementation at its first
+/// cost, and by-products are nodes like all others. Under [`Semantics::Monet`] fixed memory is that
+/// of the frontier, a recomputation has its own cost and workspace, workspaces may be negative (the
+/// operator releases memory it was charged for), and a by-product runs only after a run of its
+/// parent, in its mode: recomputed where the parent was recomputed, in place where the parent was.
 ///
-/// While a node runs in place, both tensors are charged and its in-place workspace (which is negative by the size of
-/// the input where that is released) is added, as MONeT's program does (ICLR 2021, section 4; constraint 17 of the
-/// written-out form); afterwards the register has the size of the new tensor.
+/// While a node runs in place, both tensors are charged and its in-place workspace (which is
+/// negative by the size of the input where that is released) is added, as MONeT's program does
+/// (ICLR 2021, section 4; constraint 17 of the written-out form); afterwards the register has the
+/// size of the new tensor.
 ///
 /// # Errors
-/// [`ReplayError::Step`] names the first statement that cannot be executed, [`ReplayError::NeverComputed`] a node that
-/// never runs, [`ReplayError::NeverFreed`] a register that is still allocated at the end although it holds a tensor
-/// that some node reads. Outputs (nodes that nobody reads) may stay.
+/// [`ReplayError::Step`] names the first statement that cannot be executed,
+/// [`ReplayError::NeverComputed`] a node that never runs, [`ReplayError::NeverFreed`] a register
+/// that is still allocated at the end although it holds a tensor that some node reads. Outputs
+/// (nodes that nobody reads) may stay.
 pub fn plan(instance: &Instance, plan: &Plan) -> Result<Replay, ReplayError> {
     let mut machine = Machine::new(instance, plan.semantics);
     for (at, step) in plan.steps.iter().enumerate() {
@@ -124,7 +127,7 @@ pub fn plan(instance: &Instance, plan: &Plan) -> Result<Replay, ReplayError> {
 
 /// An allocated register.
 struct Slot {
-    /// What it was allocated for, or, computed in place, what it holds.
+    /// Node it was allocated for, or, computed in place, the node whose output it holds.
     node: NodeId,
     filled: bool,
 }

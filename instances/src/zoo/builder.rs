@@ -9,7 +9,7 @@ use crate::instance::LARGEST_VALUE;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Tensor(pub(super) u32);
 
-/// Where a tensor's memory is.
+/// Place of a tensor's memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Storage {
     /// Part of the input batch, which stays in memory.
@@ -42,16 +42,17 @@ pub(super) struct OutputSize {
 
 /// A forward network: operators in execution order, each named, on tensors of known shapes.
 ///
-/// Methods that add an operator take its name and its inputs, check shapes and return the output. Views
-/// ([`Network::view`], [`Network::slice`]) are no operators: they share their input's memory and cost nothing.
-/// [`Network::training_instance`] derives the loss's and the backward pass's nodes.
+/// Methods that add an operator take its name and its inputs, check shapes and return the output.
+/// Views ([`Network::view`], [`Network::slice`]) are no operators: they share their input's memory
+/// and cost nothing. [`Network::training_instance`] derives the loss's and the backward pass's
+/// nodes.
 ///
 /// # Panics
 /// A [`Tensor`] or [`SharedParameter`] of another network may be out of range here.
 ///
 /// # Errors
-/// Every method fails with [`ZooError::Layer`], naming the layer, where its input does not fit, and with
-/// [`ZooError::TooLarge`] where a size exceeds 2^53 - 1.
+/// Every method fails with [`ZooError::Layer`], naming the layer, where its input does not fit, and
+/// with [`ZooError::TooLarge`] where a size exceeds 2^53 - 1.
 ///
 /// # Example
 /// ```
@@ -88,7 +89,8 @@ pub struct Network {
 pub struct Parameter {
     /// Name of the operator that brought it in.
     pub name: String,
-    /// Shape; a convolution's weight is `[out, in / groups, kernel..]`, transposed `[in, out / groups, kernel..]`.
+    /// Shape; a convolution's weight is `[out, in / groups, kernel..]`, transposed
+    /// `[in, out / groups, kernel..]`.
     pub shape: Vec<u64>,
     /// Number of elements.
     pub elements: u64,
@@ -138,7 +140,8 @@ impl Network {
         self.precision
     }
 
-    /// The operator, or view, that makes a tensor, as an index into [`Network::operations`]; `None` for the input batch.
+    /// The operator, or view, that makes a tensor, as an index into [`Network::operations`]; `None`
+    /// for the input batch.
     pub fn producer(&self, x: Tensor) -> Option<usize> {
         self.value(x).producer
     }
@@ -289,7 +292,8 @@ impl Network {
         Ok(x)
     }
 
-    /// Floating-point input of the network, first axis the batch; it stays in memory and has no gradient.
+    /// Floating-point input of the network, first axis the batch; it stays in memory and has no
+    /// gradient.
     pub fn input(&mut self, name: &str, shape: &[u64]) -> Result<Tensor, ZooError> {
         self.batch_tensor(name, shape, self.precision.activations.bytes())
     }

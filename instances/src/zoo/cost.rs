@@ -6,12 +6,13 @@
 //! max( F / (peak x share(c)),  M / (bandwidth x share'(c)) )  +  overhead      nanoseconds, rounded up
 //! ```
 //!
-//! (Williams, Waterman, Patterson, "Roofline", CACM 2009). Peak is the matrix rate of the element type for
-//! convolutions and matrix products, the vector rate for everything else. The shares are fitted to the P100 profiles
-//! published with MONeT (VGG-16, ResNet-50, U-Net, GoogLeNet; fp32; some 1,100 measured operators) and used for every
-//! device: there they are an extrapolation. A node may run several
-//! kernels; its cost is their sum. Traffic counts every operand once a pass: the forward pass of a batch norm reads
-//! its input twice (statistics, then normalisation), its backward pass reads input and gradient twice.
+//! (Williams, Waterman, Patterson, "Roofline", CACM 2009). Peak is the matrix rate of the element
+//! type for convolutions and matrix products, the vector rate for everything else. The shares are
+//! fitted to the P100 profiles published with MONeT (VGG-16, ResNet-50, U-Net, GoogLeNet; fp32;
+//! some 1,100 measured operators) and used for every device: there they are an extrapolation. A
+//! node may run several kernels; its cost is their sum. Traffic counts every operand once a pass:
+//! the forward pass of a batch norm reads its input twice (statistics, then normalisation), its
+//! backward pass reads input and gradient twice.
 
 use super::device::Device;
 use super::tensor::DType;
@@ -39,7 +40,8 @@ pub enum KernelClass {
     Reduction,
     /// Max pooling, forward.
     MaxPool,
-    /// Max pooling, backward: finds each maximum again and scatters (very slow in the published profiles).
+    /// Max pooling, backward: finds each maximum again and scatters (very slow in the published
+    /// profiles).
     MaxPoolGradient,
     /// Copies: concatenation and its like.
     Copy,
@@ -48,7 +50,8 @@ pub enum KernelClass {
 }
 
 impl KernelClass {
-    /// Share of the compute peak in thousandths; for matrix classes relative to what the device reaches.
+    /// Share of the compute peak in thousandths; for matrix classes relative to what the device
+    /// reaches.
     pub fn compute_permille(self) -> u64 {
         match self {
             KernelClass::Convolution => 1000,
@@ -109,7 +112,8 @@ impl Kernel {
         } else {
             (device.vector_flops, 1000)
         };
-        // Work in units of 10^-15 s times the rate, so that integers are exact: 10^9 ns/s, twice 1000 for permille.
+        // Work in units of 10^-15 s times the rate, so that integers are exact: 10^9 ns/s, twice
+        // 1000 for permille.
         let compute = self
             .flops
             .checked_mul(1_000_000_000_000_000)?
@@ -157,7 +161,8 @@ mod tests {
             traffic.nanoseconds(&v100, DType::Fp32),
             Some(13_888_889 + 6_000)
         );
-        // Half precision runs on the tensor cores: 125 TFLOP/s x 0.5; now traffic is the slower one.
+        // Half precision runs on the tensor cores: 125 TFLOP/s x 0.5; now traffic is the slower
+        // one.
         let half = kernel(KernelClass::Convolution, 1_000_000_000_000, 0);
         assert_eq!(
             half.nanoseconds(&v100, DType::Fp16),

@@ -13,12 +13,12 @@ pub struct MatrixRate {
     pub reached_permille: u64,
 }
 
-/// What the cost model knows of a device.
+/// Properties of a device for the cost model.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Device {
     /// The name users write.
     pub name: &'static str,
-    /// What it is.
+    /// Description in words.
     pub description: &'static str,
     /// Matrix products in fp32.
     pub fp32: MatrixRate,
@@ -26,7 +26,8 @@ pub struct Device {
     pub tf32: MatrixRate,
     /// Matrix products in fp16.
     pub fp16: MatrixRate,
-    /// Matrix products in bf16; equal to `fp32` where the device has no such units (the data still takes 2 bytes).
+    /// Matrix products in bf16; equal to `fp32` where the device has no such units (the data still
+    /// takes 2 bytes).
     pub bf16: MatrixRate,
     /// Peak of everything that is no matrix product, in floating-point operations per second.
     pub vector_flops: u64,
@@ -61,7 +62,8 @@ const GB: u64 = 1_000_000_000;
 pub const DEVICE_NAMES: [&str; 6] = ["p100", "v100", "a100", "h100", "h200", "cpu"];
 
 impl Device {
-    /// NVIDIA Tesla P100 SXM2, 16 GB. Its shares are fitted to the profiles published with MONeT (see [`super::KernelClass`]).
+    /// NVIDIA Tesla P100 SXM2, 16 GB. Its shares are fitted to the profiles published with MONeT
+    /// (see [`super::KernelClass`]).
     pub fn p100() -> Self {
         Device {
             name: "p100",

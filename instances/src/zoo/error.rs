@@ -1,8 +1,8 @@
-//! What can be wrong with a model description.
+//! Errors in a model description.
 
 use crate::instance::StructureError;
 
-/// Why a model of the zoo could not be built.
+/// Reason why a model of the zoo could not be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ZooError {
     /// No model has this name.
@@ -54,7 +54,7 @@ pub enum ZooError {
         value: String,
         /// The nearest valid value, where one is near.
         suggestion: Option<String>,
-        /// What the parameter takes.
+        /// Values that the parameter takes.
         expected: String,
     },
     /// Two parameters do not go together.
@@ -62,9 +62,9 @@ pub enum ZooError {
     Conflict {
         /// The model.
         model: String,
-        /// What does not go together.
+        /// Conflict, in words.
         problem: String,
-        /// What would.
+        /// Remedy: what would go together.
         remedy: String,
     },
     /// A layer cannot be applied to its input.
@@ -74,9 +74,9 @@ pub enum ZooError {
         layer: String,
         /// Shape of its input, for example `32x3x8x8`.
         input: String,
-        /// What does not fit.
+        /// Problem, in words.
         problem: String,
-        /// What would fit.
+        /// Remedy: what would fit.
         remedy: String,
     },
     /// A size or cost exceeds what an instance holds: 2^53 - 1 for a node, 64 bits for sums.
@@ -86,7 +86,7 @@ pub enum ZooError {
     TooLarge {
         /// Layer or node.
         at: String,
-        /// Which quantity.
+        /// Name of the quantity.
         what: &'static str,
     },
     /// The finished graph is not an instance; only a network described by hand can get here.
@@ -101,8 +101,8 @@ fn did_you_mean(suggestion: &Option<String>) -> String {
     }
 }
 
-/// The candidate nearest to `text` in edit distance, where at most a third of its letters (and at least one)
-/// differ; the first of several.
+/// The candidate nearest to `text` in edit distance, where at most a third of its letters (and at
+/// least one) differ; the first of several.
 pub(super) fn nearest<'a>(
     text: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -116,7 +116,8 @@ pub(super) fn nearest<'a>(
         .map(|(_, candidate)| candidate.to_string())
 }
 
-/// Insertions, deletions, substitutions and swaps of neighbours, no letter touched twice (optimal string alignment).
+/// Insertions, deletions, substitutions and swaps of neighbours, no letter touched twice (optimal
+/// string alignment).
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut before = vec![0; b.len() + 1];

@@ -1,6 +1,8 @@
-//! Implementation sets for MONeT's program: convolution algorithms, in-place activations, and compact masks.
+//! Implementation sets for MONeT's program: convolution algorithms, in-place activations, and
+//! compact masks.
 //!
-//! The plain graph stays as it is: its ways come first, so that Checkmate's program sees no difference. Beside them:
+//! The plain graph stays as it is: its ways come first, so that Checkmate's program sees no
+//! difference. Beside them:
 //!
 //! | operator | forward | backward |
 //! |---|---|---|
@@ -10,14 +12,16 @@
 //!
 //! Workspaces (element size e; input N x C x H x W, output N x K x OH x OW, window k):
 //! - `gemm`: the lowered input, `N C k^2 OH OW e` (Chetlur et al., "cuDNN", 2014, section 3);
-//! - `winograd`, F(3x3, 3x3) with tiles that stay on chip: the transformed weights, `25 C K e` (Lavin and Gray, "Fast
-//!   algorithms for convolutional neural networks", CVPR 2016, section 4);
-//! - `winograd_nonfused`, F(4x4, 3x3): `36 (C P + K P + C K) e` with `P = N ceil(OH/4) ceil(OW/4)` tiles (same);
-//! - `fft`: spectra of inputs, outputs and weights, `(N C + N K + C K) F (F/2 + 1) 2 e` with F the next power of two from
-//!   `max(H, W) + k - 1` on (Mathieu, Henaff, LeCun, "Fast training of convolutional networks through FFTs", ICLR 2014).
+//! - `winograd`, F(3x3, 3x3) with tiles that stay on chip: the transformed weights, `25 C K e`
+//!   (Lavin and Gray, "Fast algorithms for convolutional neural networks", CVPR 2016, section 4);
+//! - `winograd_nonfused`, F(4x4, 3x3): `36 (C P + K P + C K) e` with `P = N ceil(OH/4) ceil(OW/4)`
+//!   tiles (same);
+//! - `fft`: spectra of inputs, outputs and weights, `(N C + N K + C K) F (F/2 + 1) 2 e` with F the
+//!   next power of two from `max(H, W) + k - 1` on (Mathieu, Henaff, LeCun, "Fast training of
+//!   convolutional networks through FFTs", ICLR 2014).
 //!
-//! The profiles published with MONeT measured the same sizes for `gemm`, and within 1% for `winograd_nonfused` (a test
-//! compares); for `fft` they are up to a tenth larger.
+//! The profiles published with MONeT measured the same sizes for `gemm`, and within 1% for
+//! `winograd_nonfused` (a test compares); for `fft` they are up to a tenth larger.
 
 use super::ZooError;
 use super::builder::Network;
@@ -96,7 +100,8 @@ impl Extents {
                 },
                 moving(KernelClass::Copy, workspace),
             ],
-            // 25/81 of the products, at 55% of the rate of plain ones (the published 3x3 convolutions: 1.6 to 2 times faster).
+            // 25/81 of the products, at 55% of the rate of plain ones (the published 3x3
+            // convolutions: 1.6 to 2 times faster).
             ConvolutionAlgorithm::Winograd => vec![Kernel {
                 flops: plain.flops * 56 / 100,
                 ..plain
@@ -171,7 +176,8 @@ impl ConvolutionAlgorithm {
 }
 
 impl Network {
-    /// As [`Network::training_instance`], with the implementation sets described at the top of the module.
+    /// Builds the instance as [`Network::training_instance`] does, with the implementation sets
+    /// described at the top of the module.
     ///
     /// # Errors
     /// As [`Network::training_instance`].
@@ -184,8 +190,8 @@ impl Network {
         finish(&self.name, device.host_link.clone(), nodes)
     }
 
-    /// [`Network::training_instance_with_choices`], with what each node computes. Convolution algorithms are for a model
-    /// of the device to tell apart: their action is the same.
+    /// [`Network::training_instance_with_choices`], with what each node computes. Convolution
+    /// algorithms are for a model of the device to tell apart: their action is the same.
     ///
     /// # Errors
     /// As [`Network::training_instance`].
@@ -400,7 +406,8 @@ impl Chooser<'_> {
                 let input =
                     self.forward[k].and_then(|id| self.nodes[id.index()].needs().first().copied());
                 if let (Some(old), Some(mask)) = (input, self.masks[k]) {
-                    // The indices come on top: in the published profiles this way is slower, not faster.
+                    // The indices come on top: in the published profiles this way is slower, not
+                    // faster.
                     let mut kernels = kernels.to_vec();
                     if let Some(first) = kernels.first_mut() {
                         first.bytes += out.elements as u128;
@@ -509,7 +516,8 @@ impl Network {
             side: side.checked_next_power_of_two()? as u128,
             element_bytes: self.precision().activations.bytes() as u128,
         };
-        // Everything below is within 2^53 for what can be built; the products of three extents stay far below 2^128.
+        // Everything below is within 2^53 for what can be built; the products of three extents stay
+        // far below 2^128.
         let all = [
             extents.batch,
             extents.inputs,
@@ -525,8 +533,8 @@ impl Network {
 mod tests {
     use super::*;
 
-    /// The second and fourth convolutions of VGG-16 at 176 samples, measured (KiB) by cuDNN on a P100, as published with
-    /// MONeT: lowering 4968448 and 9934848, non-fused Winograd 3727360 and 4970496.
+    /// The second and fourth convolutions of VGG-16 at 176 samples, measured (KiB) by cuDNN on a
+    /// P100, as published with MONeT: lowering 4968448 and 9934848, non-fused Winograd 3727360 and 4970496.
     #[test]
     fn workspaces_are_the_measured_ones() {
         let layer = |inputs, outputs| Extents {

@@ -73,7 +73,8 @@ impl Network {
         }
     }
 
-    /// Batch normalisation with scale and shift per channel (axis 1), and running statistics in fp32.
+    /// Batch normalisation with scale and shift per channel (axis 1), and running statistics in
+    /// fp32.
     pub fn batch_norm(&mut self, name: &str, x: Tensor) -> Result<Tensor, ZooError> {
         let shape = self.shape(x).to_vec();
         let Some(&channels) = shape.get(1) else {
@@ -282,7 +283,8 @@ impl Network {
         self.push(name, Op::View, &[x], shape.to_vec(), vec![])
     }
 
-    /// A range along one axis: no node, no memory. Slices that cover a tensor together must not overlap.
+    /// A range along one axis: no node, no memory. Slices that cover a tensor together must not
+    /// overlap.
     pub fn slice(&mut self, name: &str, x: Tensor, slice: Slice) -> Result<Tensor, ZooError> {
         let mut shape = self.shape(x).to_vec();
         let end = slice.start.checked_add(slice.length);
@@ -301,8 +303,8 @@ impl Network {
         self.push(name, Op::Slice(slice), &[x], shape, vec![])
     }
 
-    /// Dropout: a mask of one byte an element, drawn from a seed so that it can be drawn again (node `name.mask`), and
-    /// its product with `x` (node `name`).
+    /// Dropout: a mask of one byte an element, drawn from a seed so that it can be drawn again
+    /// (node `name.mask`), and its product with `x` (node `name`).
     pub fn dropout(&mut self, name: &str, x: Tensor) -> Result<Tensor, ZooError> {
         let shape = self.shape(x).to_vec();
         let mask_name = format!("{name}.mask");
@@ -317,8 +319,9 @@ impl Network {
 
     /// Cross entropy of softmax over one or several tensors of logits; always the last operator.
     ///
-    /// As in the published profiles its node makes the logits' gradients in the same pass: its output has the size of
-    /// the logits, and the backward pass reads it. Targets are not counted as memory.
+    /// As in the published profiles its node makes the logits' gradients in the same pass: its
+    /// output has the size of the logits, and the backward pass reads it. Targets are not counted
+    /// as memory.
     pub fn cross_entropy(&mut self, name: &str, logits: &[Tensor]) -> Result<Tensor, ZooError> {
         let mut count = 0u64;
         for x in logits {

@@ -68,8 +68,8 @@ pub fn list() -> Vec<ModelInfo> {
 /// The training graph of a model, costs in nanoseconds.
 ///
 /// # Errors
-/// [`ZooError`]: a layer that does not fit its input (an image that shrinks below one pixel), parameters that do not go
-/// together, or sizes beyond 2^53 - 1.
+/// [`ZooError`]: a layer that does not fit its input (an image that shrinks below one pixel),
+/// parameters that do not go together, or sizes beyond 2^53 - 1.
 pub fn build(spec: &ModelSpec) -> Result<Instance, ZooError> {
     match spec.definition().builder {
         ModelBuild::Network(network) => {
@@ -83,7 +83,8 @@ pub fn build(spec: &ModelSpec) -> Result<Instance, ZooError> {
     }
 }
 
-/// The training graph of a model with what each node computes; `None` for a model that is a bare graph (`chain`).
+/// The training graph of a model with what each node computes; `None` for a model that is a bare
+/// graph (`chain`).
 ///
 /// # Errors
 /// As [`build`].
@@ -99,8 +100,8 @@ pub fn program(spec: &ModelSpec) -> Result<Option<TrainingProgram>, ZooError> {
     .map(Some)
 }
 
-/// The forward network of a model, for its parameter count and multiply-adds; `None` for a model that is a bare graph
-/// (`chain`).
+/// The forward network of a model, for its parameter count and multiply-adds; `None` for a model
+/// that is a bare graph (`chain`).
 ///
 /// # Errors
 /// As [`build`].

@@ -3,7 +3,8 @@
 use super::tensor::format_shape;
 use super::{Tensor, ZooError};
 
-/// Hyper-parameters of a convolution over every spatial axis of its input (2 or 3 of them, or any other number).
+/// Hyper-parameters of a convolution over every spatial axis of its input (2 or 3 of them, or any
+/// other number).
 ///
 /// ```
 /// use remat_instances::zoo::Convolution;
@@ -160,7 +161,7 @@ impl Pooling {
     }
 }
 
-/// Why a window cannot be applied.
+/// Reason why a window cannot be applied.
 enum Misfit {
     Vanishes,
     Overflow,
@@ -194,7 +195,8 @@ impl Activation {
     }
 }
 
-/// Shape of one attention: query heads, key and value heads (fewer for grouped queries), causal or not.
+/// Shape of one attention: query heads, key and value heads (fewer for grouped queries), causal or
+/// not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Heads {
     /// Query heads.
@@ -328,11 +330,11 @@ impl Op {
 pub struct Operation {
     /// Name of its node.
     pub name: String,
-    /// What it computes.
+    /// Operator that it computes.
     pub op: Op,
-    /// What it reads, in the operator's order.
+    /// Tensors that it reads, in the operator's order.
     pub inputs: Vec<Tensor>,
-    /// What it makes.
+    /// Tensor that it makes.
     pub output: Tensor,
     /// Indices into the network's parameters.
     pub parameters: Vec<usize>,

@@ -1,4 +1,4 @@
-//! What each node of a training graph computes, for an executor.
+//! Action of each node of a training graph, for an executor.
 
 use super::builder::{Network, Tensor};
 use super::op::Slice;
@@ -11,11 +11,11 @@ pub struct TrainingProgram {
     pub network: Network,
     /// The graph.
     pub instance: Instance,
-    /// What each node computes, by node index.
+    /// Action of each node, by node index.
     pub actions: Vec<Action>,
 }
 
-/// What a node computes. Its output is a list of tensors, *slots*: one, unless said otherwise.
+/// Computation of a node. Its output is a list of tensors, *slots*: one, unless said otherwise.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Action {
     /// An operator's forward pass. The loss has one slot for each of its inputs: their gradients.
@@ -34,8 +34,9 @@ pub enum Action {
         /// The gradient of the operator's output: the sum of these.
         gradient: Vec<Piece>,
     },
-    /// What an operator's forward pass leaves for its backward pass in a compact form, in graphs with implementation
-    /// sets: a bit an element (ReLU), or the place of each maximum in its window in a byte (max pooling).
+    /// Compact form of what an operator's forward pass leaves for its backward pass, in graphs with
+    /// implementation sets: a bit an element (ReLU), or the place of each maximum in its window in
+    /// a byte (max pooling).
     ByProduct {
         /// Index into [`Network::operations`].
         operation: usize,
@@ -52,20 +53,20 @@ pub enum Action {
 /// A summand of a tensor's gradient: where it is, and how it is looked at.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Piece {
-    /// Where it is.
+    /// Place of the gradient.
     pub source: Source,
     /// Views from the source to the summand, in order.
     pub path: Vec<Look>,
 }
 
-/// Where a gradient is.
+/// Place of a gradient.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Source {
     /// In a node's output.
     Node {
         /// The node.
         node: NodeId,
-        /// Which of its tensors.
+        /// Index of one of its tensors.
         slot: usize,
     },
     /// Put together from parts; zero elsewhere. Parts that cover the same place are added.

@@ -23,7 +23,8 @@ impl Network {
         self.push(name, Op::Embedding, &[ids], out, vec![table.0])
     }
 
-    /// Adds a parameter of the given shape, broadcast over the batch (position and type embeddings).
+    /// Adds a parameter of the given shape, broadcast over the batch (position and type
+    /// embeddings).
     pub fn add_parameter(
         &mut self,
         name: &str,
@@ -35,7 +36,8 @@ impl Network {
         self.push(name, Op::AddParameter, &[x], shape, parameters)
     }
 
-    /// Puts a parameter vector before the first position: `[batch, positions, features]` grows by one position.
+    /// Puts a parameter vector before the first position: `[batch, positions, features]` grows by
+    /// one position.
     pub fn prepend_parameter(&mut self, name: &str, x: Tensor) -> Result<Tensor, ZooError> {
         let mut shape = self.shape(x).to_vec();
         if shape.len() != 3 {
@@ -52,12 +54,14 @@ impl Network {
         self.push(name, Op::Rotary, &[x], self.shape(x).to_vec(), vec![])
     }
 
-    /// Attention of `query` `[batch, positions, query heads x d]` to `key` and `value` `[batch, positions, key heads x d]`.
+    /// Attention of `query` `[batch, positions, query heads x d]` to `key` and `value`
+    /// `[batch, positions, key heads x d]`.
     ///
-    /// Fused (`flash`): one node `name`; beside the output it keeps the logarithm of each row's normaliser, 4 bytes a
-    /// query and head (Dao et al., FlashAttention, NeurIPS 2022, section 3.1). Plain: nodes `name.scores`,
-    /// `name.softmax`, with `dropout` `name.dropout` and its mask, and `name.context`; scaling and masking are part of
-    /// the products and the softmax. The fused node draws its dropout inside.
+    /// Fused (`flash`): one node `name`; beside the output it keeps the logarithm of each row's
+    /// normaliser, 4 bytes a query and head (Dao et al., FlashAttention, NeurIPS 2022, section
+    /// 3.1). Plain: nodes `name.scores`, `name.softmax`, with `dropout` `name.dropout` and its
+    /// mask, and `name.context`; scaling and masking are part of the products and the softmax. The
+    /// fused node draws its dropout inside.
     pub fn attention(
         &mut self,
         name: &str,

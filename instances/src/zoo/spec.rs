@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-/// What values a parameter takes.
+/// Values that a parameter takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ParameterKind {
     /// A whole number in a range, both ends included.
@@ -20,7 +20,8 @@ pub enum ParameterKind {
         /// Largest value.
         max: u64,
     },
-    /// Extents of this many axes: one number for all of them, or one each with `x` between, such as `416x608`.
+    /// Extents of this many axes: one number for all of them, or one each with `x` between, such as
+    /// `416x608`.
     Size {
         /// Number of axes.
         axes: usize,
@@ -61,7 +62,7 @@ pub struct ParameterInfo {
     pub kind: ParameterKind,
     /// Value where none is given, as text.
     pub default: &'static str,
-    /// What it means.
+    /// Meaning of the parameter.
     pub description: &'static str,
 }
 
@@ -70,7 +71,7 @@ pub struct ParameterInfo {
 pub struct ModelInfo {
     /// Name.
     pub name: &'static str,
-    /// What it is, with its source.
+    /// Description of the model, with its source.
     pub description: &'static str,
     /// Its parameters with their defaults.
     pub parameters: Vec<ParameterInfo>,
@@ -128,7 +129,8 @@ impl ParameterInfo {
     }
 }
 
-/// A model with its parameters: `resnet50?batch=184&device=v100&dtype=fp16&size=224`, with or without `zoo:` before.
+/// A model with its parameters: `resnet50?batch=184&device=v100&dtype=fp16&size=224`, with or
+/// without `zoo:` before.
 ///
 /// # Example
 /// ```
@@ -142,7 +144,7 @@ impl ParameterInfo {
 #[derive(Clone)]
 pub struct ModelSpec {
     model: &'static ZooModel,
-    /// What was given; everything else is at its default.
+    /// Values that were given; everything else is at its default.
     given: BTreeMap<&'static str, Setting>,
 }
 
@@ -176,7 +178,8 @@ impl ModelSpec {
     /// Sets a parameter.
     ///
     /// # Errors
-    /// [`ZooError::UnknownParameter`] lists the model's parameters, [`ZooError::BadValue`] says what the parameter takes.
+    /// [`ZooError::UnknownParameter`] lists the model's parameters, [`ZooError::BadValue`] says
+    /// what the parameter takes.
     pub fn with(mut self, name: &str, value: &str) -> Result<Self, ZooError> {
         let parameters = self.model.parameters();
         let names = || parameters.iter().map(|parameter| parameter.name);
@@ -214,8 +217,8 @@ impl ModelSpec {
         self.model
     }
 
-    /// The value of a parameter. Models ask only for parameters in their own table, and the defaults in the tables
-    /// parse; the tests build every model.
+    /// The value of a parameter. Models ask only for parameters in their own table, and the
+    /// defaults in the tables parse; the tests build every model.
     fn setting(&self, name: &str) -> Setting {
         if let Some(setting) = self.given.get(name) {
             return setting.clone();

@@ -9,7 +9,8 @@ use std::str::FromStr;
 pub enum DType {
     /// IEEE single precision, 4 bytes, computed without matrix units.
     Fp32,
-    /// Single precision in memory (4 bytes), matrix products rounded to 19 bits on the matrix units of A100 and later.
+    /// Single precision in memory (4 bytes), matrix products rounded to 19 bits on the matrix units
+    /// of A100 and later.
     Tf32,
     /// IEEE half precision, 2 bytes.
     Fp16,
@@ -60,7 +61,8 @@ impl FromStr for DType {
 /// Element types of a training run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Precision {
-    /// Activations, their gradients and floating-point inputs; also what matrix products are computed in.
+    /// Activations, their gradients and floating-point inputs; also what matrix products are
+    /// computed in.
     pub activations: DType,
     /// Parameters.
     pub parameters: DType,
@@ -79,7 +81,8 @@ impl Precision {
     }
 }
 
-/// Number of elements of a shape, or `None` above the largest size that an instance may hold (2^53 - 1).
+/// Number of elements of a shape, or `None` above the largest size that an instance may hold (2^53 -
+/// 1).
 pub(super) fn elements(shape: &[u64]) -> Option<u64> {
     shape
         .iter()

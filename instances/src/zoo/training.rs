@@ -1,4 +1,5 @@
-//! From a network to an instance: forward nodes, loss, and the backward pass by reverse-mode differentiation.
+//! From a network to an instance: forward nodes, loss, and the backward pass by reverse-mode
+//! differentiation.
 
 use super::builder::{Network, Storage, Tensor};
 use super::cost::{Kernel, KernelClass, total_nanoseconds};
@@ -13,18 +14,21 @@ use crate::instance::{
     NodeId, NodeKind,
 };
 
-/// How a training graph is laid out.
+/// Layout of a training graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TrainingOptions {
     /// Whether there are a loss and a backward pass at all; without, the graph is the forward pass.
     pub backward: bool,
-    /// Whether the parameters' and the input's gradient of a convolution or linear layer are two nodes (as in the
-    /// published profiles), the first with an empty output: the activation can go before the input's gradient comes.
+    /// Whether the parameters' and the input's gradient of a convolution or linear layer are two
+    /// nodes (as in the published profiles), the first with an empty output: the activation can go
+    /// before the input's gradient comes.
     pub split_gradients: bool,
-    /// Whether gradients of a tensor with several users are summed in nodes of their own (`grad_add`); otherwise the
-    /// backward node of its producer reads all of them (as in the published profiles).
+    /// Whether gradients of a tensor with several users are summed in nodes of their own
+    /// (`grad_add`); otherwise the backward node of its producer reads all of them (as in the
+    /// published profiles).
     pub explicit_sums: bool,
-    /// Whether a ReLU's gradient reads the ReLU's input (as in the published profiles) in place of its output.
+    /// Whether a ReLU's gradient reads the ReLU's input (as in the published profiles) in place of
+    /// its output.
     pub relu_reads_input: bool,
 }
 
@@ -49,7 +53,7 @@ impl TrainingOptions {
     }
 }
 
-/// What has arrived of one tensor's gradient.
+/// Contributions to one tensor's gradient that have arrived.
 #[derive(Clone, Default)]
 struct PendingGradient {
     /// Summands of the full gradient.
@@ -76,13 +80,15 @@ struct Emitter<'a> {
 impl Network {
     /// The training graph as an instance, costs in nanoseconds on a device.
     ///
-    /// Forward nodes in the order they were added, the loss, then for every operator, in reverse, its backward nodes.
-    /// `fixed_bytes` holds parameters, running statistics, the input batch, and the parameter gradients made so far.
-    /// There is no workspace. See `docs/zoo.md` for what each backward node reads.
+    /// Forward nodes in the order they were added, the loss, then for every operator, in reverse,
+    /// its backward nodes. `fixed_bytes` holds parameters, running statistics, the input batch, and
+    /// the parameter gradients made so far. There is no workspace. See `docs/zoo.md` for what each
+    /// backward node reads.
     ///
     /// # Errors
-    /// [`ZooError::TooLarge`] where a size or cost exceeds what an instance holds, [`ZooError::Layer`] where the last operator is no
-    /// loss although a backward pass is wanted, [`ZooError::Structure`] for repeated names.
+    /// [`ZooError::TooLarge`] where a size or cost exceeds what an instance holds,
+    /// [`ZooError::Layer`] where the last operator is no loss although a backward pass is wanted,
+    /// [`ZooError::Structure`] for repeated names.
     pub fn training_instance(
         &self,
         device: &Device,
@@ -374,8 +380,8 @@ impl Emitter<'_> {
         self.push(node, needs, &plan.kernels, action)
     }
 
-    /// A summand of a tensor's gradient has arrived; with explicit sums it is added at once, so that no two
-    /// wait side by side.
+    /// A summand of a tensor's gradient has arrived; with explicit sums it is added at once, so
+    /// that no two wait side by side.
     fn arrive(&mut self, x: Tensor, piece: Piece) -> Result<(), ZooError> {
         let pending = &mut self.gradients[x.0 as usize];
         pending.full.push(piece);
@@ -444,8 +450,8 @@ impl Emitter<'_> {
         self.push(node, needs, &[kernel], action)
     }
 
-    /// The complete gradient of an operator's output: its summands (one with explicit sums, none where no gradient
-    /// arrives).
+    /// The complete gradient of an operator's output: its summands (one with explicit sums, none
+    /// where no gradient arrives).
     fn gather(&mut self, operation: &Operation) -> Result<Vec<Piece>, ZooError> {
         let x = operation.output;
         let PendingGradient { full, parts, .. } = std::mem::take(&mut self.gradients[x.0 as usize]);
@@ -491,7 +497,7 @@ fn nodes_of(pieces: &[Piece]) -> Vec<NodeId> {
 }
 
 impl Network {
-    /// How the gradient of an operator's output is to be looked at as that of one of its inputs, where it passes
+    /// View of the gradient of an operator's output as that of one of its inputs, where it passes
     /// through; `None` where it is the same.
     fn look_at_gradient(&self, operation: &Operation, input: usize) -> Option<Look> {
         let shape = |x: Tensor| &self.value(x).shape;

@@ -1,11 +1,12 @@
-//! The work of each operator: kernels of its forward pass, and what its backward pass computes, reads and costs.
+//! The work of each operator: kernels of its forward pass, and what its backward pass computes,
+//! reads and costs.
 
 use super::builder::{Network, TensorLayout};
 use super::cost::{Kernel, KernelClass};
 use super::op::{Activation, Convolution, Heads, Op, Operation};
 use crate::instance::Gradient;
 
-/// How backward passes are laid out.
+/// Layout of backward passes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct BackwardStyle {
     /// Parameter and input gradients of convolutions and linear layers in nodes of their own.
@@ -48,9 +49,11 @@ fn kernel(class: KernelClass, flops: u128, bytes: u128) -> Kernel {
 }
 
 impl Network {
-    /// Floating-point multiply-adds of one forward pass in convolutions, linear layers and attention.
+    /// Floating-point multiply-adds of one forward pass in convolutions, linear layers and
+    /// attention.
     ///
-    /// This is what the literature calls GMACs (or, loosely, GFLOPs) of a network, for the whole batch.
+    /// This is what the literature calls GMACs (or, loosely, GFLOPs) of a network, for the whole
+    /// batch.
     pub fn multiply_adds(&self) -> u128 {
         self.operations
             .iter()
@@ -107,7 +110,8 @@ impl Network {
                 2 * self.linear_products(operation),
                 moved + self.parameter_traffic(operation),
             )],
-            // Statistics, then normalisation: the input is read twice. The others keep a row on chip.
+            // Statistics, then normalisation: the input is read twice. The others keep a row on
+            // chip.
             Op::BatchNorm => one(KernelClass::Normalisation, 7, moved + read),
             Op::LayerNorm | Op::RmsNorm => one(KernelClass::Normalisation, 7, moved),
             Op::Activation(f) => one(KernelClass::Elementwise, activation_flops(*f), moved),
@@ -145,8 +149,8 @@ impl Network {
         self.value(operation.inputs[0])
     }
 
-    /// Multiply-adds of a convolution: every output element (input element when transposed) meets one group's
-    /// channels times the window.
+    /// Multiply-adds of a convolution: every output element (input element when transposed) meets
+    /// one group's channels times the window.
     fn convolution_products(&self, operation: &Operation, c: &Convolution) -> u128 {
         let x = self.first(operation);
         let out = self.value(operation.output);
@@ -189,8 +193,9 @@ impl Network {
         }
     }
 
-    /// The backward pass of an operator. Inputs that need no gradient are left out of `feeds` and `pass_through`, with
-    /// the kernels that would make them; a node that makes nothing is left out.
+    /// The backward pass of an operator. Inputs that need no gradient are left out of `feeds` and
+    /// `pass_through`, with the kernels that would make them; a node that makes nothing is left
+    /// out.
     pub(super) fn backward_plan(
         &self,
         operation: &Operation,
@@ -236,7 +241,8 @@ impl Network {
                 self.affine(operation, style, *bias, [class, class], flops)
             }
             Op::BatchNorm | Op::LayerNorm | Op::RmsNorm => {
-                // Input and gradient are read for the sums and, in a batch norm, once more for the result.
+                // Input and gradient are read for the sums and, in a batch norm, once more for the
+                // result.
                 let passes = match operation.op {
                     Op::BatchNorm => 5,
                     _ => 3,
@@ -343,7 +349,8 @@ impl Network {
                         .collect(),
                 )
             }
-            // Five products in place of two: the scores are made again (FlashAttention, section 3.1).
+            // Five products in place of two: the scores are made again (FlashAttention, section
+            // 3.1).
             Op::FlashAttention(_) => {
                 let flops = 5 * self.attention_products(operation);
                 let inputs: u128 = self.inputs(operation).map(|x| x.bytes as u128).sum();
@@ -379,8 +386,9 @@ impl Network {
         }
     }
 
-    /// Backward pass of a convolution or linear layer: the weight's gradient reads the input, the input's only the
-    /// weight (which is fixed memory), and the bias's is a sum over the output gradient.
+    /// Backward pass of a convolution or linear layer: the weight's gradient reads the input, the
+    /// input's only the weight (which is fixed memory), and the bias's is a sum over the output
+    /// gradient.
     fn affine(
         &self,
         operation: &Operation,

@@ -1,9 +1,10 @@
 //! Bounds on the optimum that hold whatever the multipliers are and whatever rounding did.
 //!
-//! The bound of Neumaier & Shcherbina needs a finite bound wherever a reduced cost may have the wrong sign, be it by
-//! 1e-17. Where the model has none, one is derived from the rows: with all other columns at their extremes, a row leaves a
-//! column only so much room (*implied bounds*). They hold for every feasible point, so the result holds as well, and a
-//! reduced cost of 1e-15 times an implied bound of 1e6 costs nothing worth mentioning.
+//! The bound of Neumaier & Shcherbina needs a finite bound wherever a reduced cost may have the
+//! wrong sign, be it by 1e-17. Where the model has none, one is derived from the rows: with all
+//! other columns at their extremes, a row leaves a column only so much room (*implied bounds*).
+//! They hold for every feasible point, so the result holds as well, and a reduced cost of 1e-15
+//! times an implied bound of 1e6 costs nothing worth mentioning.
 
 use crate::model::Model;
 use crate::sum2::Sum2;
@@ -11,8 +12,9 @@ use crate::sum2::Sum2;
 /// Most sweeps over the rows for implied bounds, which may in turn imply others.
 const IMPLIED_ROUNDS: usize = 8;
 
-/// A bound on the optimum that holds whatever `y` is: a lower bound when minimising, an upper bound when maximising.
-/// Infinite if `y` proves nothing. Every rounding error of its own computation is accounted for.
+/// A bound on the optimum that holds whatever `y` is: a lower bound when minimising, an upper bound
+/// when maximising. Infinite if `y` proves nothing. Every rounding error of its own computation is
+/// accounted for.
 ///
 /// ```
 /// use remat_lp::{certificate::safe_bound, ModelBuilder, Sense};
@@ -36,7 +38,8 @@ pub fn safe_bound(model: &Model, y: &[f64]) -> f64 {
     }
 }
 
-/// Multipliers of the minimised program; those that price an infinite side are dropped, which is allowed: any give a bound.
+/// Multipliers of the minimised program; those that price an infinite side are dropped, which is
+/// allowed: any give a bound.
 pub(super) fn priced(model: &Model, y: &[f64]) -> Vec<f64> {
     let sign = model.sense.sign();
     let usable = y.iter().enumerate().map(|(i, &v)| {
@@ -63,8 +66,8 @@ pub(super) struct OpenSides {
     pub cols: Vec<usize>,
 }
 
-/// The least value of `y . r + (c - A^T y) . x` over the boxes of row activities `r` and columns `x`, for multipliers and
-/// reduced costs of which intervals are known.
+/// The least value of `y . r + (c - A^T y) . x` over the boxes of row activities `r` and columns
+/// `x`, for multipliers and reduced costs of which intervals are known.
 pub(super) fn least(
     model: &Model,
     multiplier: impl Fn(usize) -> (f64, f64),
@@ -135,8 +138,8 @@ fn add_least(total: &mut Bounded, (low, high): (f64, f64), (l, u): (f64, f64)) -
     true
 }
 
-/// Bounds of all columns, where infinite ones are replaced by what the rows imply, rounded outwards. Ends as soon as all
-/// `wanted` columns have both.
+/// Bounds of all columns, where infinite ones are replaced by what the rows imply, rounded
+/// outwards. Ends as soon as all `wanted` columns have both.
 fn implied_bounds(
     model: &Model,
     wanted: impl Iterator<Item = usize> + Clone,
@@ -159,7 +162,8 @@ fn implied_bounds(
 fn imply_from_row(model: &Model, i: usize, lower: &mut [f64], upper: &mut [f64]) -> bool {
     let (row_lower, row_upper) = (model.row_lower[i], model.row_upper[i]);
     let mut changed = false;
-    // As `a x >= row_lower`, then as `-a x >= -row_upper`: the largest the others can give leaves the least for one.
+    // As `a x >= row_lower`, then as `-a x >= -row_upper`: the largest the others can give leaves
+    // the least for one.
     for (flip, side) in [(1.0, row_lower), (-1.0, -row_upper)] {
         if !side.is_finite() {
             continue;
@@ -212,7 +216,8 @@ fn imply_from_row(model: &Model, i: usize, lower: &mut [f64], upper: &mut [f64])
     changed
 }
 
-/// A compensated sum with a bound on its error (Ogita, Rump & Oishi 2005, Proposition 5.5, generously rounded up).
+/// A compensated sum with a bound on its error (Ogita, Rump & Oishi 2005, Proposition 5.5,
+/// generously rounded up).
 #[derive(Clone, Copy)]
 struct Bounded {
     sum: Sum2,
@@ -266,7 +271,8 @@ mod tests {
 
     #[test]
     fn rows_bound_columns_that_the_model_leaves_open() {
-        // min -x - y, x + y + z = 10, x - y <= 3, x, y, z >= 0: -10. Multipliers that leave a wrong sign of 1e-9.
+        // min -x - y, x + y + z = 10, x - y <= 3, x, y, z >= 0: -10. Multipliers that leave a wrong
+        // sign of 1e-9.
         let mut b = ModelBuilder::new(Sense::Minimise);
         let x: Vec<ColId> = [-1.0, -1.0, 0.0].map(|c| b.add_col(c, 0.0..)).to_vec();
         b.add_row(10.0, x.iter().map(|&c| (c, 1.0)));

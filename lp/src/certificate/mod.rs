@@ -1,9 +1,10 @@
-//! Checks outcomes against the model they are about, in the model's own units, sharing no code with the simplex.
+//! Checks outcomes against the model they are about, in the model's own units, sharing no code with
+//! the simplex.
 //!
-//! All sums are compensated ([Ogita, Rump & Oishi 2005]: as accurate as if computed with twice the precision).
-//! [`safe_bound`] goes further: its result is a valid bound whatever `y` is, with every rounding error accounted for
-//! (Neumaier & Shcherbina, *Safe bounds in linear and mixed-integer linear programming*, 2004). [`exact_bound`] does it in
-//! rational numbers where doubles cannot.
+//! All sums are compensated ([Ogita, Rump & Oishi 2005]: as accurate as if computed with twice the
+//! precision). [`safe_bound`] goes further: its result is a valid bound whatever `y` is, with every
+//! rounding error accounted for (Neumaier & Shcherbina, *Safe bounds in linear and mixed-integer
+//! linear programming*, 2004). [`exact_bound`] does it in rational numbers where doubles cannot.
 
 mod bound;
 mod exact;
@@ -96,8 +97,8 @@ pub enum CertificateError {
     },
 }
 
-/// Checks an outcome with tolerance `tol` (absolute for values near one, relative for larger ones). Limits carry
-/// nothing to check.
+/// Checks an outcome with tolerance `tol` (absolute for values near one, relative for larger ones).
+/// Limits carry nothing to check.
 ///
 /// # Errors
 /// The first reason found not to accept it.
@@ -196,7 +197,8 @@ fn check_solution(model: &Model, s: &Solution, tol: f64) -> Result<Report, Certi
     let primal_violation = check_point(model, &s.x, tol)?;
     let sign = model.sense.sign();
     let scale = 1.0 + model.cost.iter().fold(0.0f64, |a, c| a.max(c.abs()));
-    // The dual objective: every dual times the bound it prices; a dual that prices an infinite bound must vanish.
+    // The dual objective: every dual times the bound it prices; a dual that prices an infinite
+    // bound must vanish.
     let mut dual = Sum2::new(sign * model.offset);
     let mut dual_violation = 0.0f64;
     let mut price = |what, index, d: f64, l: f64, u: f64| {
@@ -224,7 +226,8 @@ fn check_solution(model: &Model, s: &Solution, tol: f64) -> Result<Report, Certi
     let primal = model.objective(&s.x);
     let dual = sign * dual.value();
     let gap = (primal - dual).abs() / (1.0 + primal.abs());
-    // Tolerances of single values add up in the objectives; a hundred of them is still a proof of optimality.
+    // Tolerances of single values add up in the objectives; a hundred of them is still a proof of
+    // optimality.
     if gap.is_nan()
         || gap > 100.0 * tol
         || (s.objective - primal).abs() > tol * (1.0 + primal.abs())
@@ -238,8 +241,9 @@ fn check_solution(model: &Model, s: &Solution, tol: f64) -> Result<Report, Certi
     })
 }
 
-/// Checks that `y^T A x` has no value that rows and columns both allow. A coefficient of the combined row that is noise
-/// beside its terms (1e-9) counts as zero where its column has an infinite bound.
+/// Checks that `y^T A x` has no value that rows and columns both allow. A coefficient of the
+/// combined row that is noise beside its terms (1e-9) counts as zero where its column has an
+/// infinite bound.
 pub fn check_farkas(model: &Model, ray: &FarkasRay) -> Result<(), CertificateError> {
     length("y", ray.y.len(), model.num_rows())?;
     let (mut need_lower, mut need_upper) = (Sum2::default(), Sum2::default());
@@ -424,7 +428,8 @@ mod tests {
             assert!(safe_bound(&m, &y) >= 4.0);
         }
         assert!((safe_bound(&m, &[1.0, 0.0]) - 4.0).abs() < 1e-12);
-        // An infinite bound that the rows bound instead does no harm; one that nothing covers leaves nothing proven.
+        // An infinite bound that the rows bound instead does no harm; one that nothing covers
+        // leaves nothing proven.
         let mut free = m.clone();
         free.col_upper[0] = f64::INFINITY;
         let bound = safe_bound(&free, &[0.0, 0.0]);

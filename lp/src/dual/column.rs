@@ -1,14 +1,16 @@
 //! CHUZC: the column that enters, by the bound flipping ratio test with Harris tolerances.
 //!
-//! Breakpoints are passed as long as the dual objective keeps rising: a boxed variable whose reduced cost changes sign is
-//! moved to its other bound (Maros 2003, "long step"). Within a group of breakpoints that are equal up to the dual
-//! tolerance, the largest pivot wins (Harris 1973). Groups are found by sorting, after a coarse selection has thrown out
-//! what is far beyond the step.
+//! Breakpoints are passed as long as the dual objective keeps rising: a boxed variable whose
+//! reduced cost changes sign is moved to its other bound (Maros 2003, "long step"). Within a group
+//! of breakpoints that are equal up to the dual tolerance, the largest pivot wins (Harris 1973).
+//! Groups are found by sorting, after a coarse selection has thrown out what is far beyond the
+//! step.
 
 use super::Dual;
 use crate::outcome::VarStatus;
 
-/// A breakpoint of the piecewise linear dual objective, oriented so that `alpha > 0` and `dual >= 0` up to tolerance.
+/// A breakpoint of the piecewise linear dual objective, oriented so that `alpha > 0` and
+/// `dual >= 0` up to tolerance.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DualBreakpoint {
     pub var: u32,
@@ -68,8 +70,9 @@ impl Dual<'_> {
         if cand.is_empty() {
             return None;
         }
-        // Coarse selection: a step limit within which the slope turns negative, found by multiplying it by ten.
-        // A violation within tolerance is none: the slope need not become negative, just that small.
+        // Coarse selection: a step limit within which the slope turns negative, found by
+        // multiplying it by ten. A violation within tolerance is none: the slope need not become
+        // negative, just that small.
         let enough_slope = core.primal_tol;
         let mut start = 0;
         let mut slope = excess.abs();
@@ -111,8 +114,9 @@ impl Dual<'_> {
         for k in (0..cand.len()).rev() {
             suffix[k] = suffix[k + 1].min(harris(&cand[k]));
         }
-        // Groups in order; remember, for each, where it begins and its largest pivot. Only the best choice so far is
-        // kept: a later group replaces an earlier one unless its pivot is much smaller.
+        // Groups in order; remember, for each, where it begins and its largest pivot. Only the best
+        // choice so far is kept: a later group replaces an earlier one unless its pivot is much
+        // smaller.
         let largest = cand.iter().fold(0.0f64, |a, c| a.max(c.alpha));
         let enough = (0.1 * largest).min(1.0);
         let mut slope = excess.abs();
@@ -162,8 +166,8 @@ impl Dual<'_> {
                 .find(|&(j, _)| j == q)
                 .map_or(c.alpha, |(_, a)| a)
         };
-        // A reduced cost on the wrong side (within tolerance, or shifted there by an earlier Harris step) is shifted to
-        // zero, so that the step does not go backwards.
+        // A reduced cost on the wrong side (within tolerance, or shifted there by an earlier Harris
+        // step) is shifted to zero, so that the step does not go backwards.
         let d = core.d[q];
         let right_way = d * alpha_row * sign;
         if right_way < 0.0 {

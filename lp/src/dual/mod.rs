@@ -1,10 +1,11 @@
 //! The bounded dual simplex method.
 //!
-//! An iteration is a list of named steps: choose the row (`row.rs`), price it and choose the column (`column.rs`),
-//! update everything (`update.rs`); now and then values are computed afresh, for a typed reason (`rebuild.rs`).
-//! Phase 1 is the same method on the boxed subproblem: every variable gets the bounds [-1000, 1000], [0, 1], [-1, 0] or
-//! [0, 0], depending on which of its own bounds are finite; its optimum is zero exactly if the costs have a dual feasible
-//! basis (Koberstein 2005, section 4.4). Pricing is dual steepest edge (Forrest & Goldfarb 1992).
+//! An iteration is a list of named steps: choose the row (`row.rs`), price it and choose the column
+//! (`column.rs`), update everything (`update.rs`); now and then values are computed afresh, for a
+//! typed reason (`rebuild.rs`). Phase 1 is the same method on the boxed subproblem: every variable
+//! gets the bounds [-1000, 1000], [0, 1], [-1, 0] or [0, 0], depending on which of its own bounds
+//! are finite; its optimum is zero exactly if the costs have a dual feasible basis (Koberstein
+//! 2005, section 4.4). Pricing is dual steepest edge (Forrest & Goldfarb 1992).
 
 mod column;
 mod perturb;
@@ -96,11 +97,11 @@ enum IterationEnd {
     Rebuild(DualRebuild),
 }
 
-/// Runs the dual simplex from the present basis. With `perturb`, costs are perturbed: at once from a slack basis or
-/// when phase 1 is needed, and otherwise after [`SHORT_RUN_LIMIT`] steps, so that the short runs of branch and bound need no
-/// clean-up. (Waiting for signs of stalling instead was measured: it stalls for minutes on the compact
-/// rematerialization program with path cuts.) On [`SimplexEnd::Done`] the working costs
-/// may differ from the true ones (`costs_changed`).
+/// Runs the dual simplex from the present basis. With `perturb`, costs are perturbed: at once from
+/// a slack basis or when phase 1 is needed, and otherwise after [`SHORT_RUN_LIMIT`] steps, so that
+/// the short runs of branch and bound need no clean-up. (Waiting for signs of stalling instead was
+/// measured: it stalls for minutes on the compact rematerialization program with path cuts.) On
+/// [`SimplexEnd::Done`] the working costs may differ from the true ones (`costs_changed`).
 pub(crate) fn run(core: &mut Core, budget: &WorkBudget, perturb: bool) -> SimplexEnd {
     let mut dual = Dual {
         core,
@@ -131,7 +132,8 @@ impl Dual<'_> {
         }
         self.core.settle_nonbasic();
         if self.core.costs_changed {
-            // Going on where another run ended: what rounding made of its reduced costs is not worth a phase 1.
+            // Going on where another run ended: what rounding made of its reduced costs is not
+            // worth a phase 1.
             self.correct_duals();
         }
         if perturb && self.core.basic.iter().all(|&v| v as usize >= self.core.n) {
@@ -228,7 +230,8 @@ impl Dual<'_> {
                             break DualRebuild::Perturbed;
                         }
                         if self.has_stalled() {
-                            // Whether or not costs are perturbed: other random numbers, and larger ones.
+                            // Whether or not costs are perturbed: other random numbers, and larger
+                            // ones.
                             self.may_perturb = false;
                             self.core.perturb_costs();
                             break DualRebuild::Perturbed;
@@ -247,7 +250,8 @@ impl Dual<'_> {
         }
     }
 
-    /// Whether the objective has not risen for so long that the method may be going round in circles.
+    /// Whether the objective has not risen for so long that the method may be going round in
+    /// circles.
     fn has_stalled(&mut self) -> bool {
         if self.objective > self.risen + 1e-12 * self.risen.abs() {
             self.risen = self.objective;

@@ -24,15 +24,16 @@ pub(crate) enum DualRebuild {
     Cutoff,
 }
 
-/// Drift of recomputed basic values (relative) above which the factorisation is not trusted at the end.
+/// Drift of recomputed basic values (relative) above which the factorisation is not trusted at the
+/// end.
 const DRIFT: f64 = 1e-6;
 
 impl Dual<'_> {
-    /// Recomputes factorisation (if the reason asks for it), reduced costs and values. Returns how the phase ended, if
-    /// it has.
+    /// Recomputes factorisation (if the reason asks for it), reduced costs and values. Returns how
+    /// the phase ended, if it has.
     pub(super) fn rebuild(&mut self, reason: DualRebuild) -> Option<SimplexEnd> {
-        // The proof is checked against the matrix itself, so it does not matter how accurate the factors are; most
-        // infeasible nodes of a search tree end here without a factorisation.
+        // The proof is checked against the matrix itself, so it does not matter how accurate the
+        // factors are; most infeasible nodes of a search tree end here without a factorisation.
         if matches!(reason, DualRebuild::PossiblyInfeasible(_))
             && self.phase == DualPhase::Two
             && self.core.infeasibility_proven(true)
@@ -120,7 +121,8 @@ impl Dual<'_> {
         }
     }
 
-    /// Whether recomputed values differ so much from the updated ones that the factorisation is not to be trusted.
+    /// Whether recomputed values differ so much from the updated ones that the factorisation is not
+    /// to be trusted.
     fn drifted(&self) -> bool {
         let core = &*self.core;
         let drift = core
@@ -132,8 +134,8 @@ impl Dual<'_> {
         drift > DRIFT && core.factor.updates() > 0
     }
 
-    /// With changed costs, reduced costs are recomputed by whoever takes the changes back; all that is asked here is
-    /// whether recomputed values are still feasible.
+    /// With changed costs, reduced costs are recomputed by whoever takes the changes back; all that
+    /// is asked here is whether recomputed values are still feasible.
     fn ends_here(&mut self) -> bool {
         if self.phase == DualPhase::One || !self.taboo.is_empty() {
             return false;
@@ -149,7 +151,8 @@ impl Dual<'_> {
         true
     }
 
-    /// Wrong-signed reduced costs, left by rounding or repairs: boxed variables change sides, other costs are shifted.
+    /// Wrong-signed reduced costs, left by rounding or repairs: boxed variables change sides, other
+    /// costs are shifted.
     pub(super) fn correct_duals(&mut self) {
         let core = &mut *self.core;
         let tol = core.dual_tol;

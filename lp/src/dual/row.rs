@@ -3,7 +3,8 @@
 use super::Dual;
 use crate::simplex::{Core, observe};
 
-/// A stored weight below this share of the true one made the row look better than it is: choose again.
+/// A stored weight below this share of the true one made the row look better than it is: choose
+/// again.
 const ACCEPT_WEIGHT: f64 = 0.25;
 
 impl Core {
@@ -23,8 +24,9 @@ impl Core {
         }
     }
 
-    /// Exact weights of rows that were added with their logicals basic: one BTRAN each. The weight 1 that they would
-    /// start with is the least possible one, and makes every cut look better than it is.
+    /// Exact weights of rows that were added with their logicals basic: one BTRAN each. The weight
+    /// 1 that they would start with is the least possible one, and makes every cut look better than
+    /// it is.
     pub fn weigh_new_rows(&mut self) {
         let mut rows = std::mem::take(&mut self.new_rows);
         rows.retain(|&i| !self.is_asleep(i as usize));
@@ -47,7 +49,8 @@ impl Core {
 }
 
 impl Dual<'_> {
-    /// The leaving row with `rho` filled, and by how much it exceeds its upper (positive) or lower (negative) bound.
+    /// The leaving row with `rho` filled, and by how much it exceeds its upper (positive) or lower
+    /// (negative) bound.
     pub(super) fn choose_row(&mut self) -> Option<(usize, f64)> {
         loop {
             let core = &mut *self.core;

@@ -11,8 +11,8 @@ use crate::simplex::observe;
 const PIVOT_MISMATCH: f64 = 1e-7;
 /// Relative error of the updated diagonal that asks for a fresh factorisation.
 const UPDATE_ERROR: f64 = 1e-6;
-/// Weights never fall below this: smaller values are products of cancellation. A floor relative to what is
-/// added is worse (docs/decisions/059).
+/// Weights never fall below this: smaller values are products of cancellation. A floor relative to
+/// what is added is worse (docs/decisions/059).
 const LEAST_WEIGHT: f64 = 1e-4;
 
 impl Dual<'_> {
@@ -29,7 +29,8 @@ impl Dual<'_> {
                 return Some(DualRebuild::Numerical);
             }
             if mismatch > 1e-2 {
-                // Fresh factors and still noise: leave this row alone for now, and pivot more carefully.
+                // Fresh factors and still noise: leave this row alone for now, and pivot more
+                // carefully.
                 self.troubles += 1;
                 core.factor.threshold = (core.factor.threshold * 2.0).min(0.9);
                 self.taboo.push(r as u32);

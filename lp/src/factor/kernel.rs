@@ -1,4 +1,5 @@
-//! The active submatrix of the elimination: Markowitz search with threshold pivoting, and the elimination step.
+//! The active submatrix of the elimination: Markowitz search with threshold pivoting, and the
+//! elimination step.
 
 use super::NONE;
 use super::lu::PIVOT_TINY;
@@ -215,7 +216,8 @@ impl ActiveSubmatrix {
         self.col_len[ku] += 1;
     }
 
-    /// Pivots on row `ip`, column `kp`: appends the eta to L, the row to the U triplets, updates the rest.
+    /// Pivots on row `ip`, column `kp`: appends the eta to L, the row to the U triplets, updates
+    /// the rest.
     pub(super) fn eliminate(
         &mut self,
         ip: u32,

@@ -1,5 +1,6 @@
-//! Sparse LU: slack columns, column singletons, row singletons, then Markowitz with threshold pivoting on what is left.
-//! The phases are in `singletons.rs` and `kernel.rs`, the result is laid out by `assemble.rs`.
+//! Sparse LU: slack columns, column singletons, row singletons, then Markowitz with threshold
+//! pivoting on what is left. The phases are in `singletons.rs` and `kernel.rs`, the result is laid
+//! out by `assemble.rs`.
 
 use super::kernel::ActiveSubmatrix;
 use super::{Factor, NONE};
@@ -37,11 +38,12 @@ pub(super) fn refill<T: Clone>(v: &mut Vec<T>, len: usize, value: T) {
 }
 
 impl Factor {
-    /// Factorises the basis made of the variables `basic` (structural `j < n` is column `j` of `a`, logical `n + i` the
-    /// unit column of row `i`), and reorders `basic` by position: `basic[p]` pivots in row `row(p)`.
+    /// Factorises the basis made of the variables `basic` (structural `j < n` is column `j` of `a`,
+    /// logical `n + i` the unit column of row `i`), and reorders `basic` by position: `basic[p]`
+    /// pivots in row `row(p)`.
     ///
-    /// If the basis is singular, dependent variables are replaced by the logicals of rows without a pivot; the
-    /// replaced ones are returned as (variable, row).
+    /// If the basis is singular, dependent variables are replaced by the logicals of rows without a
+    /// pivot; the replaced ones are returned as (variable, row).
     pub fn build(&mut self, a: &Compressed, n: usize, basic: &mut [u32]) -> Vec<(u32, u32)> {
         let m = basic.len();
         self.m = m;
@@ -139,8 +141,8 @@ impl Factor {
         }
     }
 
-    /// Gives the rows without a pivot their logicals. No eta has been recorded for such a row, so the logical's
-    /// column of U is the unit vector.
+    /// Gives the rows without a pivot their logicals. No eta has been recorded for such a row, so
+    /// the logical's column of U is the unit vector.
     fn repair(&mut self, w: &mut Workspace, n: usize) -> Vec<(u32, u32)> {
         let mut dependent = Vec::new();
         if self.order.len() == self.m {

@@ -1,17 +1,19 @@
 //! The factorised basis: `B = L R^-1 U` in one index space.
 //!
-//! A basis is a square matrix whose columns are variables. After [`Factor::build`] each variable is paired with the row
-//! it pivots in, and the pairs are numbered in the order of elimination: the *positions*. FTRAN and BTRAN work in place
-//! on vectors over positions, whether these stand for rows or for basic variables, and no permutation is applied between
-//! them. Numbering by pivot order makes every pass walk memory forwards or backwards instead of at random.
-//! [`Factor::position`] and [`Factor::row`] translate. `L` is a product of column etas in pivot order, `U` is stored by
-//! columns and by rows with the diagonal apart, and Forrest-Tomlin updates add row etas `R` between the two (Forrest &
-//! Tomlin 1972; Suhl & Suhl 1990 and 1993 for the factorisation and the update on sparse bases).
+//! A basis is a square matrix whose columns are variables. After [`Factor::build`] each variable is
+//! paired with the row it pivots in, and the pairs are numbered in the order of elimination: the
+//! *positions*. FTRAN and BTRAN work in place on vectors over positions, whether these stand for
+//! rows or for basic variables, and no permutation is applied between them. Numbering by pivot
+//! order makes every pass walk memory forwards or backwards instead of at random.
+//! [`Factor::position`] and [`Factor::row`] translate. `L` is a product of column etas in pivot
+//! order, `U` is stored by columns and by rows with the diagonal apart, and Forrest-Tomlin updates
+//! add row etas `R` between the two (Forrest & Tomlin 1972; Suhl & Suhl 1990 and 1993 for the
+//! factorisation and the update on sparse bases).
 //!
-//! - `lu.rs`: the build, repair of singular bases; `singletons.rs`: its first phases; `kernel.rs`: Markowitz search with
-//!   threshold pivoting; `assemble.rs`: laying out L and U.
-//! - `solve.rs`: FTRAN and BTRAN, plain or hypersparse (Hall & McKinnon 2005); `pending.rs`: what a hypersparse pass has
-//!   still to look at.
+//! - `lu.rs`: the build, repair of singular bases; `singletons.rs`: its first phases; `kernel.rs`:
+//!   Markowitz search with threshold pivoting; `assemble.rs`: laying out L and U.
+//! - `solve.rs`: FTRAN and BTRAN, plain or hypersparse (Hall & McKinnon 2005); `pending.rs`: what a
+//!   hypersparse pass has still to look at.
 //! - `update.rs`: Forrest-Tomlin.
 //! - `product.rs`: product form updates, where columns are short and rows long.
 
@@ -37,7 +39,8 @@ struct ListPlace {
     cap: u32,
 }
 
-/// Lists of (index, value) that grow and shrink in one arena; a list that outgrows its place moves to the end.
+/// Lists of (index, value) that grow and shrink in one arena; a list that outgrows its place moves
+/// to the end.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ragged {
     lists: Vec<ListPlace>,
@@ -124,7 +127,8 @@ impl Ragged {
     }
 }
 
-/// Eta vectors of a unit triangular matrix: that of pivot row `p` is `begin[p]..end[p]`. Only those in `order` are not empty.
+/// Eta vectors of a unit triangular matrix: that of pivot row `p` is `begin[p]..end[p]`. Only those
+/// in `order` are not empty.
 #[derive(Clone, Debug, Default)]
 struct Etas {
     order: Vec<u32>,
@@ -140,7 +144,8 @@ pub(crate) struct Factor {
     m: usize,
     /// L by columns, in pivot order.
     lower: Etas,
-    /// L by rows, in reverse pivot order: for row `i`, the pivot rows whose eta column has an entry in `i`.
+    /// L by rows, in reverse pivot order: for row `i`, the pivot rows whose eta column has an entry
+    /// in `i`.
     lower_rows: Etas,
     // U without its diagonal.
     diag: Vec<f64>,
@@ -180,7 +185,8 @@ pub(crate) struct Factor {
     /// Ticks of the last build.
     pub build_ticks: u64,
     updates: usize,
-    /// Entries by which the updates have made solves dearer, summed over the updates since the build.
+    /// Entries by which the updates have made solves dearer, summed over the updates since the
+    /// build.
     pub growth: u64,
     /// Net entries that updates have brought into U, and entries it had at the build.
     fill: i64,

@@ -1,9 +1,10 @@
 //! Positions that a sparse pass has still to look at.
 
-/// A set of positions, as bits, that is empty between passes. Positions are numbered in the order of elimination, so a pass
-/// that takes the lowest (or the highest) one each time and marks what it reaches meets everything in the right order: there
-/// is no search before it, as there is in Gilbert & Peierls 1988, and what it finds is sorted. Passing over what is not
-/// marked costs a word for 64 positions.
+/// A set of positions, as bits, that is empty between passes. Positions are numbered in the order
+/// of elimination, so a pass that takes the lowest (or the highest) one each time and marks what it
+/// reaches meets everything in the right order: there is no search before it, as there is in
+/// Gilbert & Peierls 1988, and what it finds is sorted. Passing over what is not marked costs a
+/// word for 64 positions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PendingSet {
     words: Vec<u64>,

@@ -1,16 +1,18 @@
-//! Product form updates: `B' = B E`, where `E` is the identity with the solved entering column in place of column `p`
-//! (Dantzig & Orchard-Hays 1954).
+//! Product form updates: `B' = B E`, where `E` is the identity with the solved entering column in
+//! place of column `p` (Dantzig & Orchard-Hays 1954).
 //!
-//! Forrest-Tomlin keeps a row eta per update, which every FTRAN has to multiply in full, and puts the half-solved column
-//! into `U`. Where solved columns are short and rows long, column etas are cheaper: FTRAN passes over those whose pivot is
-//! zero, BTRAN takes a short dot product of each. Which form is used
-//! is decided anew after each build, by running averages of what the etas of both would have cost (docs/decisions/059).
+//! Forrest-Tomlin keeps a row eta per update, which every FTRAN has to multiply in full, and puts
+//! the half-solved column into `U`. Where solved columns are short and rows long, column etas are
+//! cheaper: FTRAN passes over those whose pivot is zero, BTRAN takes a short dot product of each.
+//! Which form is used is decided anew after each build, by running averages of what the etas of
+//! both would have cost (docs/decisions/059).
 
 use super::{Factor, UpdateCheck};
 use crate::simplex::observe;
 use crate::sparse_vec::{SparseVec, TINY};
 
-/// A pivot this small beside the largest entry of its column is not divided by: the basis is factorised afresh.
+/// A pivot this small beside the largest entry of its column is not divided by: the basis is
+/// factorised afresh.
 const SMALL_PIVOT: f64 = 1e-7;
 
 /// The product of the updates since the build, oldest first.
@@ -73,8 +75,8 @@ impl UpdateProduct {
         ticks
     }
 
-    /// `E^-1 v` on values alone, of which only the entries at pivots and at the positions asked for are right.
-    /// [`UpdateProduct::wipe`] takes everything back.
+    /// `E^-1 v` on values alone, of which only the entries at pivots and at the positions asked for
+    /// are right. [`UpdateProduct::wipe`] takes everything back.
     pub fn ftran_values(&mut self, v: &mut [f64]) -> u64 {
         self.applied.clear();
         let mut ticks = self.pivot.len() as u64;
@@ -132,7 +134,8 @@ impl Factor {
         self.product.wanted = wanted;
     }
 
-    /// Whether the next update is to be in product form: once begun, there is no way back before the next build.
+    /// Whether the next update is to be in product form: once begun, there is no way back before
+    /// the next build.
     pub(super) fn product_due(&self) -> bool {
         !self.product.is_empty() || (self.product.wanted && self.updates == 0)
     }

@@ -1,4 +1,5 @@
-//! The phases before elimination proper: columns, then rows, with one active entry, and what they leave over.
+//! The phases before elimination proper: columns, then rows, with one active entry, and what they
+//! leave over.
 
 use super::lu::{PIVOT_TINY, Workspace, refill};
 use super::{Factor, NONE};

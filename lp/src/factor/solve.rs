@@ -1,7 +1,7 @@
 //! FTRAN (`B x = b`) and BTRAN (`B^T y = c`), plain or hypersparse.
 //!
-//! A plain pass walks all pivots and skips zeros. When the right side has few entries and the result is expected to, a
-//! sparse pass touches only what can be reached (`pending.rs`).
+//! A plain pass walks all pivots and skips zeros. When the right side has few entries and the
+//! result is expected to, a sparse pass touches only what can be reached (`pending.rs`).
 
 use super::pending::PendingSet;
 use super::{Etas, Factor, NONE, Ragged};
@@ -13,10 +13,12 @@ const HYPER_CURRENT: f64 = 0.1;
 /// Above this expected share of entries in the result, likewise.
 const HYPER_EXPECTED: f64 = 0.20;
 
-/// Above this share of entries in the part that an eta pass works on, or as many expected, it is a plain one.
+/// Above this share of entries in the part that an eta pass works on, or as many expected, it is a
+/// plain one.
 const ETA_DENSE: f64 = 0.25;
 
-/// A sparse pass with a unit triangular matrix, in ascending order of positions or descending. The list must be right.
+/// A sparse pass with a unit triangular matrix, in ascending order of positions or descending. The
+/// list must be right.
 fn eta_sparse(v: &mut SparseVec, pending: &mut PendingSet, etas: &Etas, ascending: bool) -> u64 {
     pending.mark_all(&v.index);
     v.index.clear();
@@ -43,8 +45,8 @@ fn eta_sparse(v: &mut SparseVec, pending: &mut PendingSet, etas: &Etas, ascendin
     2 * ticks + v.index.len() as u64
 }
 
-/// A plain pass with a unit triangular matrix over the positions from `first` on, where all its entries are, in ascending
-/// order or descending. The list must be right and stays so.
+/// A plain pass with a unit triangular matrix over the positions from `first` on, where all its
+/// entries are, in ascending order or descending. The list must be right and stays so.
 fn eta_dense(v: &mut SparseVec, etas: &Etas, first: usize, ascending: bool) -> u64 {
     let last = v.value.len();
     let mut ticks = (last - first) as u64;
@@ -78,8 +80,9 @@ fn eta_dense(v: &mut SparseVec, etas: &Etas, first: usize, ascending: bool) -> u
 fn subtract(values: &mut [f64], index: &[u32], coefficients: &[f64], x: f64) {
     for (&i, &c) in index.iter().zip(coefficients) {
         debug_assert!((i as usize) < values.len());
-        // SAFETY: indices stored in L and U are rows of the factorised basis (`Factor::build` and `Factor::update` take
-        // them from the matrix and from listed vectors), and `values` has one entry per row.
+        // SAFETY: indices stored in L and U are rows of the factorised basis (`Factor::build` and
+        // `Factor::update` take them from the matrix and from listed vectors), and `values` has one
+        // entry per row.
         unsafe { *values.get_unchecked_mut(i as usize) -= x * c };
     }
 }
@@ -89,8 +92,8 @@ struct Upper<'a> {
     /// Its entries by columns and by rows.
     columns: &'a Ragged,
     rows: &'a Ragged,
-    /// Pivots in elimination order: as many as rows, numbered as they stand or moved away by an update ([`NONE`]), and then
-    /// those that were updated.
+    /// Pivots in elimination order: as many as rows, numbered as they stand or moved away by an
+    /// update ([`NONE`]), and then those that were updated.
     order: &'a [u32],
     place: &'a [u32],
     diag: &'a [f64],
@@ -98,8 +101,8 @@ struct Upper<'a> {
     slacks: usize,
 }
 
-/// Divides by the pivot `p` and takes its multiple out of the rest. Returns the length of its list, or `None` if its
-/// value is nothing.
+/// Divides by the pivot `p` and takes its multiple out of the rest. Returns the length of its list,
+/// or `None` if its value is nothing.
 #[inline(always)]
 fn upper_pivot(values: &mut [f64], p: usize, lists: &Ragged, diag: &[f64]) -> Option<u64> {
     let x = values[p];
@@ -186,7 +189,8 @@ fn upper_rows_sparse(v: &mut SparseVec, pending: &mut PendingSet, upper: &Upper<
     2 * ticks + v.index.len() as u64
 }
 
-/// A plain pass with `U` by columns, pivots from last to first: `U x = v`. The list need not be right before.
+/// A plain pass with `U` by columns, pivots from last to first: `U x = v`. The list need not be
+/// right before.
 fn upper_columns(v: &mut SparseVec, upper: &Upper<'_>) -> u64 {
     let lists = upper.columns;
     v.index.clear();
@@ -297,10 +301,11 @@ impl Factor {
 
     /// Solves `B x = v` and writes to `out` the entries of `x` at `targets` only; `v` is cleared.
     ///
-    /// A weight update of dual steepest edge needs a dense `x` at a few positions. What these depend on is found by a
-    /// search along the rows of `U`, and only that is computed (by dot products, in the order in which the search leaves
-    /// the nodes). Measured on the relaxations of the rematerialization program: `x` has 75% nonzeros, the search meets a
-    /// tenth of that. Where it meets too much, the plain pass is taken, and the search is not tried for a while.
+    /// A weight update of dual steepest edge needs a dense `x` at a few positions. What these
+    /// depend on is found by a search along the rows of `U`, and only that is computed (by dot
+    /// products, in the order in which the search leaves the nodes). Measured on the relaxations of
+    /// the rematerialization program: `x` has 75% nonzeros, the search meets a tenth of that. Where
+    /// it meets too much, the plain pass is taken, and the search is not tried for a while.
     pub fn ftran_at(
         &mut self,
         v: &mut SparseVec,
@@ -340,7 +345,8 @@ impl Factor {
         v.clear();
     }
 
-    /// The part of an upper solve that `targets` depend on. False, and nothing done, if that is too much.
+    /// The part of an upper solve that `targets` depend on. False, and nothing done, if that is too
+    /// much.
     fn solve_at(&mut self, v: &mut SparseVec, targets: &[u32]) -> bool {
         if self.search_pause > 0 {
             self.search_pause -= 1;
@@ -384,7 +390,8 @@ impl Factor {
         true
     }
 
-    /// Multiplies by the inverse of `L` (ascending) or of its transpose. The list is right before and after.
+    /// Multiplies by the inverse of `L` (ascending) or of its transpose. The list is right before
+    /// and after.
     fn eta_pass(&mut self, v: &mut SparseVec, expected: f64, ascending: bool) -> u64 {
         let Some(&first) = self.lower.order.first() else {
             v.tighten();

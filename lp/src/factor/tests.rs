@@ -127,7 +127,8 @@ fn factorise_update_and_solve_random_bases() {
             assert_eq!(basic[f.position(row as usize)], (n + row as usize) as u32);
         }
         assert!(worst_residual(&mut f, &a, n, &basic, &mut rng) < 1e-7);
-        // Replace columns by Forrest-Tomlin or in product form; the pivot may be any entry that is not small.
+        // Replace columns by Forrest-Tomlin or in product form; the pivot may be any entry that is
+        // not small.
         f.set_product_form(rng.below(2) == 0);
         for _ in 0..40 {
             let q = rng.below(n + m) as u32;

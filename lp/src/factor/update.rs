@@ -1,9 +1,10 @@
 //! Forrest-Tomlin update: one column of the basis is replaced.
 //!
-//! Let `p` be the row of the leaving variable, `s = R L^-1 a_q` the spike kept by the FTRAN of the entering column, and
-//! `y` the half-way vector of the BTRAN of `e_p`, `U^T y = e_p`. Column `p` of `U` becomes `s`, row `p` is eliminated by
-//! the row eta `x_p -= sum_k r_k x_k` with `r_k = -u_pp y_k`, and the new diagonal is `s_p - sum_k r_k s_k`, which
-//! equals `alpha u_pp` where `alpha` is the pivot of the simplex. Both are known, so their difference measures how much
+//! Let `p` be the row of the leaving variable, `s = R L^-1 a_q` the spike kept by the FTRAN of the
+//! entering column, and `y` the half-way vector of the BTRAN of `e_p`, `U^T y = e_p`. Column `p` of
+//! `U` becomes `s`, row `p` is eliminated by the row eta `x_p -= sum_k r_k x_k` with
+//! `r_k = -u_pp y_k`, and the new diagonal is `s_p - sum_k r_k s_k`, which equals `alpha u_pp`
+//! where `alpha` is the pivot of the simplex. Both are known, so their difference measures how much
 //! the factorisation can still be trusted.
 
 use super::{Factor, NONE};
@@ -19,8 +20,9 @@ pub(crate) enum UpdateCheck {
 }
 
 impl Factor {
-    /// Replaces the variable that pivots in row `p` by the one of the last [`Factor::ftran_entering`]. `column` is the
-    /// solved column. The last [`Factor::btran_unit`] must have been for row `p`.
+    /// Replaces the variable that pivots in row `p` by the one of the last
+    /// [`Factor::ftran_entering`]. `column` is the solved column. The last [`Factor::btran_unit`]
+    /// must have been for row `p`.
     pub fn update(&mut self, p: usize, column: &SparseVec) -> UpdateCheck {
         let p32 = p as u32;
         if self.partial_row != p32 {
@@ -94,7 +96,8 @@ impl Factor {
         self.place[p] = self.order.len() as u32;
         self.order.push(p32);
         self.updates += 1;
-        // Each of some three solves an iteration walks all of R and, densities permitting, much of the new U.
+        // Each of some three solves an iteration walks all of R and, densities permitting, much of
+        // the new U.
         self.growth += 3 * self.r_index.len() as u64 + self.fill.max(0) as u64;
         self.ticks += (self.spike_index.len() + self.partial_index.len()) as u64 * 2;
         if fresh.abs() < 1e-14 || !fresh.is_finite() {

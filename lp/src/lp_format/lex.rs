@@ -28,8 +28,8 @@ pub(super) struct Token<'a> {
     pub first: bool,
 }
 
-/// Characters of a name beside letters and digits. `[` and `]` are not in the standard but common (`x[1]`); a bracket on
-/// its own starts a quadratic expression.
+/// Characters of a name beside letters and digits. `[` and `]` are not in the standard but common
+/// (`x[1]`); a bracket on its own starts a quadratic expression.
 const NAME_EXTRA: &str = "!\"#$%&(),.;?@_'`{}~/|[]";
 
 fn is_name_char(c: char) -> bool {
@@ -47,7 +47,8 @@ pub(super) fn is_safe_name(name: &str) -> bool {
     let Some(first) = chars.next() else {
         return false;
     };
-    // `3e5` is a number, so a name that looks like an exponent would be swallowed by a coefficient before it.
+    // `3e5` is a number, so a name that looks like an exponent would be swallowed by a coefficient
+    // before it.
     let exponent =
         matches!(first, 'e' | 'E') && name[1..].starts_with(|c: char| c.is_ascii_digit());
     starts_name(first)
@@ -170,7 +171,8 @@ fn one(rest: &str, c: char) -> (WordKind, usize) {
     }
     if starts_name(c) {
         let mut len = rest.find(|c| !is_name_char(c)).unwrap_or(rest.len());
-        // The one section name with a hyphen, and the two-word constants with one would otherwise split.
+        // The one section name with a hyphen, and the two-word constants with one would otherwise
+        // split.
         if rest
             .get(..15)
             .is_some_and(|s| s.eq_ignore_ascii_case("semi-continuous"))

@@ -1,11 +1,13 @@
 //! CPLEX LP files, plain or gzipped, in both directions: the format people write by hand.
 //!
-//! Sections: objective (`Minimize`, `Maximize` and their short forms), `Subject To`, `Bounds`, `General`, `Binary`, `End`.
-//! Rows may be ranged (`-2 <= x + y <= 5`), the objective may contain a constant, `\` starts a comment, section names are
-//! read in any case and start a line. Variables are nonnegative unless `Bounds` says otherwise; columns are numbered in
-//! the order in which they first appear, and a column that appears in a later section only is created there. Numbers of
-//! magnitude 1e30 and `inf`, `infinity` are infinite. What is not a linear program with integer markers
-//! (quadratic terms, semi-continuous columns, SOS, indicator and general constraints, several objectives) is rejected by name.
+//! Sections: objective (`Minimize`, `Maximize` and their short forms), `Subject To`, `Bounds`,
+//! `General`, `Binary`, `End`. Rows may be ranged (`-2 <= x + y <= 5`), the objective may contain a
+//! constant, `\` starts a comment, section names are read in any case and start a line. Variables
+//! are nonnegative unless `Bounds` says otherwise; columns are numbered in the order in which they
+//! first appear, and a column that appears in a later section only is created there. Numbers of
+//! magnitude 1e30 and `inf`, `infinity` are infinite. What is not a linear program with integer
+//! markers (quadratic terms, semi-continuous columns, SOS, indicator and general constraints,
+//! several objectives) is rejected by name.
 //!
 //! Source: *IBM ILOG CPLEX, LP file format*, and the dialects of Gurobi and HiGHS where they agree.
 

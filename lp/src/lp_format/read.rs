@@ -539,7 +539,8 @@ impl<'a> LpReader<'a> {
         Ok(())
     }
 
-    /// Replaces the stated sides of a column's bounds; an infinite number takes the bound of its side away.
+    /// Replaces the stated sides of a column's bounds; an infinite number takes the bound of its
+    /// side away.
     fn tighten(
         &mut self,
         at: Token<'_>,

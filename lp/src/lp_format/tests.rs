@@ -113,7 +113,8 @@ fn mistakes_are_named_with_line_and_word() {
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig { cases: 2000, failure_persistence: None, ..Default::default() })]
 
-    /// Whatever the text, the answer is a model or an error; and a model reads back from what is written.
+    /// Whatever the text, the answer is a model or an error; and a model reads back from what is
+    /// written.
     #[test]
     fn any_text_is_read_or_refused(words in proptest::collection::vec(proptest::sample::select(WORDS.to_vec()), 0..60)) {
         let mut text = String::from("min\n");

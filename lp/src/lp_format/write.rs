@@ -23,9 +23,10 @@ pub fn write(model: &Model, path: impl AsRef<Path>) -> Result<(), LpFormatError>
     text_file::write(path, &to_string(model)).map_err(io)
 }
 
-/// The model as the text of an LP file. Reading it gives the same model, with two exceptions: names that the format
-/// cannot hold are replaced by `x0, x1, ...` and `r0, r1, ...` (all of a kind), and a model without columns loses its rows,
-/// which the format cannot state. The model's name is a comment.
+/// The model as the text of an LP file. Reading it gives the same model, with two exceptions: names
+/// that the format cannot hold are replaced by `x0, x1, ...` and `r0, r1, ...` (all of a kind), and
+/// a model without columns loses its rows, which the format cannot state. The model's name is a
+/// comment.
 pub fn to_string(model: &Model) -> String {
     let mut out = String::new();
     // Writing to a String cannot fail.
@@ -33,7 +34,8 @@ pub fn to_string(model: &Model) -> String {
     out
 }
 
-/// Whether the columns first appear in their own order when only nonzero costs are written in the objective.
+/// Whether the columns first appear in their own order when only nonzero costs are written in the
+/// objective.
 fn order_is_kept(model: &Model) -> bool {
     let in_objective = (0..model.num_cols()).filter(|&j| model.cost[j] != 0.0);
     let in_rows =
@@ -214,7 +216,8 @@ mod tests {
     use crate::lp_format::parse;
     use crate::model::ModelBuilder;
 
-    /// A model with every kind of row, bound and marker, and columns that first appear out of order.
+    /// A model with every kind of row, bound and marker, and columns that first appear out of
+    /// order.
     fn motley(named: bool) -> Model {
         let mut b = ModelBuilder::new(Sense::Maximise);
         b.set_offset(-0.1);

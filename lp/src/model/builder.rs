@@ -157,7 +157,8 @@ impl ModelBuilder {
     /// Validates everything and compresses the matrix both ways. Zero entries are dropped.
     ///
     /// # Errors
-    /// NaN or infinite coefficients, crossed or NaN bounds, entries outside the model, duplicated entries.
+    /// NaN or infinite coefficients, crossed or NaN bounds, entries outside the model, duplicated
+    /// entries.
     pub fn build(mut self) -> Result<Model, ModelError> {
         self.check()?;
         let (m, n) = (self.num_rows(), self.num_cols());
@@ -210,8 +211,8 @@ impl ModelBuilder {
         Ok(self.finish(cols))
     }
 
-    /// The columns and rows given so far with `matrix` (rows by columns, stored either way) for their entries, in place
-    /// of those added one by one.
+    /// The columns and rows given so far with `matrix` (rows by columns, stored either way) for
+    /// their entries, in place of those added one by one.
     ///
     /// # Errors
     /// A matrix of another shape, numbers that are not finite, crossed bounds.

@@ -129,7 +129,8 @@ impl Model {
         Ok(base)
     }
 
-    /// Keeps the rows for which `keep` is true; `map` is their new numbers, `u32::MAX` for the others.
+    /// Keeps the rows for which `keep` is true; `map` is their new numbers, `u32::MAX` for the
+    /// others.
     pub(crate) fn retain_rows(&mut self, keep: &[bool], map: &[u32]) {
         retain(&mut self.row_lower, keep);
         retain(&mut self.row_upper, keep);
@@ -141,7 +142,8 @@ impl Model {
         edit(&mut self.cols, shape, |cols| cols.remap_inner(map));
     }
 
-    /// Keeps the columns for which `keep` is true; `map` is their new numbers, `u32::MAX` for the others.
+    /// Keeps the columns for which `keep` is true; `map` is their new numbers, `u32::MAX` for the
+    /// others.
     pub(crate) fn retain_cols(&mut self, keep: &[bool], map: &[u32]) {
         retain(&mut self.cost, keep);
         retain(&mut self.col_lower, keep);

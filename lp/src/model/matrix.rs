@@ -9,8 +9,9 @@ use sprs::{CompressedStorage, CsMatI, CsMatViewI};
 pub type SparseMatrix = CsMatI<f64, u32, usize>;
 
 impl Model {
-    /// A program from its matrix (rows by columns, stored either way), the costs and bounds of its columns and the
-    /// bounds of its rows. Zero entries are dropped. [`ModelBuilder::build_with`] has names and integrality as well.
+    /// A program from its matrix (rows by columns, stored either way), the costs and bounds of its
+    /// columns and the bounds of its rows. Zero entries are dropped. [`ModelBuilder::build_with`]
+    /// has names and integrality as well.
     ///
     /// ```
     /// use remat_lp::sprs::CsMatI;
@@ -33,7 +34,8 @@ impl Model {
     /// ```
     ///
     /// # Errors
-    /// Lists of other lengths than the matrix has columns and rows, numbers that are not finite, crossed bounds.
+    /// Lists of other lengths than the matrix has columns and rows, numbers that are not finite,
+    /// crossed bounds.
     pub fn from_matrix(
         sense: Sense,
         matrix: SparseMatrix,
@@ -144,16 +146,17 @@ pub(crate) fn edit(
     *matrix = stored(storage, shape, parts);
 }
 
-/// The vectors as a matrix of this shape: within it, sorted, without duplicates. Every caller has seen to that already;
-/// `sprs` checking it again would double the time of an append.
+/// The vectors as a matrix of this shape: within it, sorted, without duplicates. Every caller has
+/// seen to that already; `sprs` checking it again would double the time of an append.
 fn stored(storage: CompressedStorage, shape: (usize, usize), parts: Compressed) -> SparseMatrix {
     let Compressed {
         start,
         index,
         value,
     } = parts;
-    // SAFETY: `start` ascends from 0 to the number of entries with one more item than there are vectors, which every
-    // change to a `Compressed` keeps; the callers keep order and range of the indices. Checked in debug builds.
+    // SAFETY: `start` ascends from 0 to the number of entries with one more item than there are
+    // vectors, which every change to a `Compressed` keeps; the callers keep order and range of the
+    // indices. Checked in debug builds.
     let matrix = unsafe { SparseMatrix::new_unchecked(storage, shape, start, index, value) };
     debug_assert_eq!(matrix.check_compressed_structure(), Ok(()));
     matrix

@@ -1,4 +1,5 @@
-//! A linear program in the user's own units: what is stated, validated, stored, and later checked against.
+//! A linear program in the user's own units: what is stated, validated, stored, and later checked
+//! against.
 //!
 //! - `builder.rs`: from columns, rows and entries in any order to a valid model.
 //! - `edit.rs`: rows and columns that come and go while a solver works on it.
@@ -30,7 +31,8 @@ pub enum Sense {
 }
 
 impl Sense {
-    /// `1.0` when minimising and `-1.0` when maximising: the factor that turns any objective into a minimised one.
+    /// `1.0` when minimising and `-1.0` when maximising: the factor that turns any objective into a
+    /// minimised one.
     pub fn sign(self) -> f64 {
         match self {
             Sense::Minimise => 1.0,
@@ -42,8 +44,9 @@ impl Sense {
 /// A linear program: `min` or `max` of `cost . x + offset` with `row_lower <= A x <= row_upper` and
 /// `col_lower <= x <= col_upper`.
 ///
-/// Models are made by a [`ModelBuilder`] or read from a file ([`crate::mps::read`]) and are always valid. Both
-/// orientations of `A` are stored. Once a [`Solver`](crate::Solver) works on it, changes go through the solver.
+/// Models are made by a [`ModelBuilder`] or read from a file ([`crate::mps::read`]) and are always
+/// valid. Both orientations of `A` are stored. Once a [`Solver`](crate::Solver) works on it,
+/// changes go through the solver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     pub(crate) name: String,

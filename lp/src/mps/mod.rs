@@ -1,8 +1,9 @@
 //! MPS files: fixed and free format, plain or gzipped, in both directions.
 //!
-//! Sections NAME, OBJSENSE, OBJNAME, ROWS, COLUMNS (with integer markers), RHS, RANGES, BOUNDS, ENDATA. Bound types UP, LO,
-//! FX, FR, MI, PL, BV, LI, UI; semi-continuous `SC` is rejected. A right-hand side on the objective row is minus the
-//! objective's offset. An integer column without any bound is binary, as most readers have it.
+//! Sections NAME, OBJSENSE, OBJNAME, ROWS, COLUMNS (with integer markers), RHS, RANGES, BOUNDS,
+//! ENDATA. Bound types UP, LO, FX, FR, MI, PL, BV, LI, UI; semi-continuous `SC` is rejected. A
+//! right-hand side on the objective row is minus the objective's offset. An integer column without
+//! any bound is binary, as most readers have it.
 
 mod read;
 mod write;

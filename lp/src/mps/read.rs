@@ -289,7 +289,8 @@ impl MpsReader {
         }
     }
 
-    /// Whether a line belongs to the first set of its section. Others are alternatives, which do not count.
+    /// Whether a line belongs to the first set of its section. Others are alternatives, which do
+    /// not count.
     fn is_of_first_set(&mut self, section: &'static str, set: &str) -> bool {
         let first = self.first_sets.entry(section);
         let first = first.or_insert_with(|| set.to_owned());
@@ -307,7 +308,8 @@ impl MpsReader {
             .ok_or_else(|| format!("row {name} was not declared in ROWS"))
     }
 
-    /// The (name, value) pairs of an RHS or RANGES line, whose set name may be missing; none of a set that does not count.
+    /// The (name, value) pairs of an RHS or RANGES line, whose set name may be missing; none of a
+    /// set that does not count.
     fn pairs<'a>(
         &mut self,
         section: &'static str,
@@ -378,7 +380,8 @@ impl MpsReader {
         match kind.as_str() {
             "UP" | "UI" => {
                 b.upper = v;
-                // An upper bound below zero with no lower bound stated: by tradition, no lower bound.
+                // An upper bound below zero with no lower bound stated: by tradition, no lower
+                // bound.
                 if v < 0.0 && !stated.lower {
                     b.lower = f64::NEG_INFINITY;
                 }
@@ -467,7 +470,8 @@ fn number(s: &str) -> Result<f64, String> {
     }
 }
 
-/// Bytes `from..to` of a line, as far as they exist (names are ASCII in fixed format; others yield an empty field).
+/// Bytes `from..to` of a line, as far as they exist (names are ASCII in fixed format; others yield
+/// an empty field).
 fn slice(line: &str, from: usize, to: usize) -> &str {
     let to = to.min(line.len());
     if from >= to {

@@ -3,8 +3,8 @@
 //! that there is no feasible point, or are forgotten (Brearley, Mitra & Williams 1975 call it
 //! tightening).
 //!
-//! Each implied bound stands for its row: a ray that prices the bound prices the row instead, which leads from the impossible
-//! row back to a proof (docs/decisions/059).
+//! Each implied bound stands for its row: a ray that prices the bound prices the row instead, which
+//! leads from the impossible row back to a proof (docs/decisions/059).
 
 use super::stack::{BoundSide, PostsolveState};
 use super::work::{Entries, WorkingModel};
@@ -34,7 +34,8 @@ pub(super) struct RowContradiction {
 }
 
 impl RowContradiction {
-    /// The ray over the rows and columns that are left: multipliers, and what they leave of the columns.
+    /// The ray over the rows and columns that are left: multipliers, and what they leave of the
+    /// columns.
     pub fn ray(&self, w: &mut WorkingModel, s: &mut PostsolveState) {
         let sign = if self.side == BoundSide::Lower {
             1.0
@@ -130,7 +131,8 @@ impl ImpliedBounds {
         if a > 0.0 { (p, q) } else { (q, p) }
     }
 
-    /// Tightens what row `i` implies, with the columns `changed`; the bound of the row that cannot be met, if there is one.
+    /// Tightens what row `i` implies, with the columns `changed`; the bound of the row that cannot
+    /// be met, if there is one.
     fn sweep(
         &mut self,
         w: &WorkingModel,

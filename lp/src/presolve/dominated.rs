@@ -5,8 +5,9 @@ use super::empty::fix;
 use super::stack::BoundSide;
 use super::work::{Stop, WorkingModel};
 
-/// Fixes column `j` if its cost and all its rows pull, or at least do not push, the same way. With `>=` a row's dual is
-/// nonnegative, so this is the case of dual bounds known from the rows' signs alone, in which a tie does no harm.
+/// Fixes column `j` if its cost and all its rows pull, or at least do not push, the same way. With
+/// `>=` a row's dual is nonnegative, so this is the case of dual bounds known from the rows' signs
+/// alone, in which a tie does no harm.
 pub(super) fn col(w: &mut WorkingModel, j: usize) -> Result<bool, Stop> {
     let no_lower = |i: usize| w.row_lower[i] == f64::NEG_INFINITY;
     let no_upper = |i: usize| w.row_upper[i] == f64::INFINITY;
@@ -37,9 +38,10 @@ struct DualBounds {
     upper_by: Option<usize>,
 }
 
-/// Fixes columns whose reduced cost is bounded away from zero by what columns of one entry and an infinite bound say about
-/// the duals. Strict inequality is needed: complementary slackness then holds in every optimal solution. A column that
-/// bounds a dual is not fixed by the same pass, since the bound rests on its staying.
+/// Fixes columns whose reduced cost is bounded away from zero by what columns of one entry and an
+/// infinite bound say about the duals. Strict inequality is needed: complementary slackness then
+/// holds in every optimal solution. A column that bounds a dual is not fixed by the same pass,
+/// since the bound rests on its staying.
 pub(super) fn all(w: &mut WorkingModel) -> Result<(), Stop> {
     let bounds = dual_bounds(w);
     for j in 0..w.num_cols() {

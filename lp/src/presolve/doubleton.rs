@@ -1,4 +1,5 @@
-//! An equation in two columns, `a x + b z = r`, expresses one of them by the other (Andersen & Andersen 1995).
+//! An equation in two columns, `a x + b z = r`, expresses one of them by the other (Andersen &
+//! Andersen 1995).
 
 use super::stack::{BoundSide, PostsolveState, ReductionRecord};
 use super::work::{Entries, Stop, WorkingModel, cancel};

@@ -1,6 +1,6 @@
-//! Columns that are multiples of one another. With costs in the same ratio they are one column with the sum of their
-//! ranges; otherwise the dearer one rests on a bound if the cheaper one can always do its work
-//! (Andersen & Andersen 1995).
+//! Columns that are multiples of one another. With costs in the same ratio they are one column with
+//! the sum of their ranges; otherwise the dearer one rests on a bound if the cheaper one can always
+//! do its work (Andersen & Andersen 1995).
 
 use super::duplicate_rows::{WINDOW, candidates, multiple};
 use super::empty::fix;
@@ -116,7 +116,8 @@ fn pair(w: &mut WorkingModel, j: usize, g: usize, factor: f64) -> Result<(), Sto
     dominated(w, g, j, 1.0 / factor, -difference / factor).map(drop)
 }
 
-/// Fixes `g` if `difference + factor * d_j`, its reduced cost, has a known sign because `j` has an infinite bound.
+/// Fixes `g` if `difference + factor * d_j`, its reduced cost, has a known sign because `j` has an
+/// infinite bound.
 fn dominated(
     w: &mut WorkingModel,
     j: usize,

@@ -40,7 +40,8 @@ impl ReductionRecord for DuplicateRow {
     }
 }
 
-/// Groups of vectors that are likely multiples of one another, with their sorted entries, which `fill` provides.
+/// Groups of vectors that are likely multiples of one another, with their sorted entries, which
+/// `fill` provides.
 pub(super) fn candidates(
     vectors: &[usize],
     mut fill: impl FnMut(usize, &mut Entries),
@@ -70,7 +71,8 @@ pub(super) fn candidates(
         .collect()
 }
 
-/// A hash of pattern and ratios; ratios that differ by rounding hash differently only if a rounding border lies between.
+/// A hash of pattern and ratios; ratios that differ by rounding hash differently only if a rounding
+/// border lies between.
 fn hash(entries: &Entries) -> u64 {
     let first = entries.first().map_or(1.0, |e| e.1);
     let mut h = entries.len() as u64;

@@ -21,7 +21,8 @@ impl ReductionRecord for FixedCol {
     }
 }
 
-/// Moves a column's contribution into the bounds of its rows and takes it out. `status` says which bound the value is.
+/// Moves a column's contribution into the bounds of its rows and takes it out. `status` says which
+/// bound the value is.
 pub(super) fn fix(w: &mut WorkingModel, j: usize, value: f64, status: VarStatus) {
     let entries = w.col_entries(j);
     for &(i, a) in &entries {

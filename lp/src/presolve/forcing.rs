@@ -18,19 +18,22 @@ impl ReductionRecord for RedundantRow {
     }
 }
 
-/// A row whose bound is the extreme of its activity, and whose columns were fixed at what attains it.
+/// A row whose bound is the extreme of its activity, and whose columns were fixed at what attains
+/// it.
 struct ForcingRow {
     row: usize,
     /// The row's bound that is attained: `Lower` by the greatest activity, `Upper` by the least.
     side: BoundSide,
     entries: Entries,
-    /// Of each entry, whether the column could move: only then does the sign of its reduced cost matter.
+    /// Of each entry, whether the column could move: only then does the sign of its reduced cost
+    /// matter.
     movable: Vec<bool>,
 }
 
 impl ReductionRecord for ForcingRow {
-    /// The columns come back with reduced costs that do not know of this row, some with the wrong sign for the bound they
-    /// were forced to. The least dual that rights them all makes one of them exactly zero: that column becomes basic.
+    /// The columns come back with reduced costs that do not know of this row, some with the wrong
+    /// sign for the bound they were forced to. The least dual that rights them all makes one of
+    /// them exactly zero: that column becomes basic.
     fn undo(&self, s: &mut PostsolveState) {
         let sign = if self.side == BoundSide::Lower {
             1.0
@@ -61,8 +64,8 @@ impl ReductionRecord for ForcingRow {
     }
 }
 
-/// Looks at one row. Impossible rows are found and rows without entries, whose activity is zero, taken away always; the
-/// rest happens if `all`.
+/// Looks at one row. Impossible rows are found and rows without entries, whose activity is zero,
+/// taken away always; the rest happens if `all`.
 pub(super) fn row(w: &mut WorkingModel, i: usize, all: bool) -> Result<bool, Stop> {
     let (lower, upper) = (w.row_lower[i], w.row_upper[i]);
     let tol = w.row_tolerance(i);

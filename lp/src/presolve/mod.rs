@@ -1,19 +1,21 @@
-//! Makes a program smaller before it is solved, and its solution whole afterwards: values, duals, reduced costs and a basis
-//! that is optimal for the original.
+//! Makes a program smaller before it is solved, and its solution whole afterwards: values, duals,
+//! reduced costs and a basis that is optimal for the original.
 //!
-//! Reductions (one a file): columns that are fixed or empty (`empty`), rows of one entry (`singleton_row`), redundant and
-//! forcing rows (`forcing`), equations in two columns (`doubleton`), columns of one entry that only loosen a row
-//! (`slack`), implied free columns (`substitution`), dominated columns (`dominated`), multiples of rows
-//! (`duplicate_rows`) and of columns (`duplicate_cols`). Each leaves a record of the way back (`stack`). At the end the
-//! rows are searched for a contradiction (`contradiction`). `reduce` says in which order, `solve` does it all in one go.
+//! Reductions (one a file): columns that are fixed or empty (`empty`), rows of one entry
+//! (`singleton_row`), redundant and forcing rows (`forcing`), equations in two columns
+//! (`doubleton`), columns of one entry that only loosen a row (`slack`), implied free columns
+//! (`substitution`), dominated columns (`dominated`), multiples of rows (`duplicate_rows`) and of
+//! columns (`duplicate_cols`). Each leaves a record of the way back (`stack`). At the end the rows
+//! are searched for a contradiction (`contradiction`). `reduce` says in which order, `solve` does
+//! it all in one go.
 //!
-//! What presolve finds impossible it proves: the multipliers are carried back and checked against the original by
-//! [`crate::certificate`]; if they do not convince, the original is solved instead. Not for branch and bound, where the
-//! columns and rows of the model are talked about by others.
+//! What presolve finds impossible it proves: the multipliers are carried back and checked against
+//! the original by [`crate::certificate`]; if they do not convince, the original is solved instead.
+//! Not for branch and bound, where the columns and rows of the model are talked about by others.
 //!
-//! Sources: E. D. Andersen & K. D. Andersen, *Presolving in linear programming*, Math. Programming 71 (1995); J. Gondzio,
-//! *Presolve analysis of linear programs prior to applying an interior point method*, 1997; I. Maros, *Computational
-//! Techniques of the Simplex Method*, 2003, chapter 7.
+//! Sources: E. D. Andersen & K. D. Andersen, *Presolving in linear programming*, Math. Programming
+//! 71 (1995); J. Gondzio, *Presolve analysis of linear programs prior to applying an interior point
+//! method*, 1997; I. Maros, *Computational Techniques of the Simplex Method*, 2003, chapter 7.
 
 mod contradiction;
 mod dominated;
@@ -77,7 +79,8 @@ impl Default for PresolveSettings {
 }
 
 impl PresolveSettings {
-    /// Only what is always done: fixed and empty columns, empty rows, and the detection of impossible rows.
+    /// Only what is always done: fixed and empty columns, empty rows, and the detection of
+    /// impossible rows.
     pub fn minimal() -> Self {
         Self::with_all(false)
     }
@@ -102,9 +105,11 @@ impl PresolveSettings {
 pub enum PresolveOutcome {
     /// A smaller program, possibly without any row or column.
     Reduced(Presolved),
-    /// No point is feasible. The proof has been checked against the original; without one, solve the original to know.
+    /// No point is feasible. The proof has been checked against the original; without one, solve
+    /// the original to know.
     Infeasible(Option<FarkasRay>),
-    /// No dual point is feasible: the program is unbounded, or infeasible. Solve the original to know which, and why.
+    /// No dual point is feasible: the program is unbounded, or infeasible. Solve the original to
+    /// know which, and why.
     DualInfeasible,
 }
 
@@ -291,10 +296,12 @@ impl Presolved {
         }
     }
 
-    /// A proof that the original is infeasible from one for the reduced program, if it can be carried back: reductions by
-    /// cost (dominated and duplicate columns) know nothing of feasibility. The result has been checked.
+    /// A proof that the original is infeasible from one for the reduced program, if it can be
+    /// carried back: reductions by cost (dominated and duplicate columns) know nothing of
+    /// feasibility. The result has been checked.
     pub fn postsolve_ray(&self, ray: &FarkasRay) -> Option<FarkasRay> {
-        // Which of a ray and its negative prices lower bounds from below is a convention we need not know.
+        // Which of a ray and its negative prices lower bounds from below is a convention we need
+        // not know.
         [1.0, -1.0].into_iter().find_map(|sign| {
             let mut s = PostsolveState::new(&self.original, true);
             for (k, &i) in self.rows.iter().enumerate() {

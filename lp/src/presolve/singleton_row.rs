@@ -62,7 +62,8 @@ pub(super) fn row(w: &mut WorkingModel, i: usize) -> Result<bool, Stop> {
     let mut new_l = if lower_from_row { p } else { l };
     let mut new_u = if upper_from_row { q } else { u };
     if new_l > new_u {
-        // Farther apart they would have been found impossible: the column's own bound wins, or the row is an equation.
+        // Farther apart they would have been found impossible: the column's own bound wins, or the
+        // row is an equation.
         if lower_from_row && !upper_from_row {
             new_l = new_u;
         } else {

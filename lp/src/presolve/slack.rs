@@ -1,5 +1,5 @@
-//! Columns with one entry that only loosen their row: in an equation any (its cost moves to the others), in an
-//! inequality one without cost. The row's range takes them in.
+//! Columns with one entry that only loosen their row: in an equation any (its cost moves to the
+//! others), in an inequality one without cost. The row's range takes them in.
 
 use super::stack::{BoundSide, PostsolveState, ReductionRecord, dot};
 use super::work::{Entries, Stop, WorkingModel, cancel};
@@ -25,7 +25,8 @@ impl Taken {
         }
     }
 
-    /// The bound at which a nonbasic column may rest while the row, slack, contains the sum; `None` if there is none.
+    /// The bound at which a nonbasic column may rest while the row, slack, contains the sum; `None`
+    /// if there is none.
     fn resting_place(&self, activity: f64) -> Option<(f64, VarStatus)> {
         let tol = 1e-9 * (1.0 + activity.abs());
         let fits = |v: &f64| {
@@ -65,7 +66,8 @@ fn give_back(row: usize, t: &Taken, activity: f64, s: &mut PostsolveState) {
     let equation = t.row_lower == t.row_upper;
     s.d[j] = -t.a * s.y[row];
     if let Some(side) = s.row_side(row, false) {
-        // The widened row is at a bound: so are the row and the column, which is on the side that widened it.
+        // The widened row is at a bound: so are the row and the column, which is on the side that
+        // widened it.
         let at = if t.a > 0.0 { side.times(-1.0) } else { side };
         s.x[j] = t.bound(at);
         s.col[j] = at.status();
@@ -110,8 +112,8 @@ fn give_back(row: usize, t: &Taken, activity: f64, s: &mut PostsolveState) {
     }
 }
 
-/// Whether moving the cost of column `j` to the others of its row leaves no more of them with a cost that their
-/// infinite bound makes dual infeasible at once (docs/decisions/059).
+/// Whether moving the cost of column `j` to the others of its row leaves no more of them with a
+/// cost that their infinite bound makes dual infeasible at once (docs/decisions/059).
 fn keeps_dual_feasibility(w: &WorkingModel, entries: &Entries, j: usize, price: f64) -> bool {
     let wrong = |k: usize, cost: f64| {
         (cost < 0.0 && w.upper[k] == f64::INFINITY)

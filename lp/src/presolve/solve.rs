@@ -16,14 +16,16 @@ pub struct Solved {
     pub outcome: LpOutcome,
     /// Statistics of the simplex, on the reduced program and in cleaning up.
     pub stats: Stats,
-    /// Rows, columns and nonzeros of the reduced program; `None` if presolve settled the matter or was not used.
+    /// Rows, columns and nonzeros of the reduced program; `None` if presolve settled the matter or
+    /// was not used.
     pub reduced: Option<(usize, usize, usize)>,
     /// Pivots that the original needed after postsolve; mostly none.
     pub cleanup: u64,
 }
 
-/// Presolves, solves, postsolves. A restored solution that misses the tolerances is cleaned up on the original, from the
-/// restored basis. Without presolve, and always when an objective cutoff is set, this is [`Solver::solve`].
+/// Presolves, solves, postsolves. A restored solution that misses the tolerances is cleaned up on
+/// the original, from the restored basis. Without presolve, and always when an objective cutoff is
+/// set, this is [`Solver::solve`].
 ///
 /// ```
 /// use remat_lp::{Limits, ModelBuilder, Sense, Settings, presolve};
@@ -153,7 +155,8 @@ fn solve_once(
 enum Quality {
     /// Dual violation and gap are within a hundredth of the tolerance: nothing to gain.
     Exact,
-    /// Within tolerances. A reduced cost just within them can stand for 1e-8 of the objective (Netlib's pilot).
+    /// Within tolerances. A reduced cost just within them can stand for 1e-8 of the objective
+    /// (Netlib's pilot).
     Fair,
     /// Outside tolerances.
     Poor,
@@ -170,7 +173,8 @@ fn quality(model: &Model, outcome: &LpOutcome, settings: &Settings) -> Quality {
     }
 }
 
-/// Settings for the last few pivots: the tolerances hold in the model's own units, and nothing moves an optimal basis.
+/// Settings for the last few pivots: the tolerances hold in the model's own units, and nothing
+/// moves an optimal basis.
 fn careful(settings: &Settings) -> Settings {
     Settings {
         scaling: false,

@@ -1,11 +1,14 @@
-//! The way back: every reduction leaves a record that turns an optimal solution and basis of the problem after it into
-//! one of the problem before it. Undone in reverse, the records lead back to the original.
+//! The way back: every reduction leaves a record that turns an optimal solution and basis of the
+//! problem after it into one of the problem before it. Undone in reverse, the records lead back to
+//! the original.
 //!
-//! All of it is in minimised form: a row at its lower bound has a dual `>= 0`, a column at its lower bound a reduced cost
-//! `>= 0`. A record may rely on everything that was alive when it was made being restored when it is undone.
+//! All of it is in minimised form: a row at its lower bound has a dual `>= 0`, a column at its
+//! lower bound a reduced cost `>= 0`. A record may rely on everything that was alive when it was
+//! made being restored when it is undone.
 //!
-//! The same records carry a dual ray (a proof of infeasibility) back: a ray is a dual solution of the problem with
-//! costs zero, so costs are dropped and the side a variable rests on is read from the sign of its dual.
+//! The same records carry a dual ray (a proof of infeasibility) back: a ray is a dual solution of
+//! the problem with costs zero, so costs are dropped and the side a variable rests on is read from
+//! the sign of its dual.
 
 use crate::outcome::VarStatus;
 
@@ -43,7 +46,8 @@ impl BoundSide {
     }
 }
 
-/// A solution and its basis over the original's rows and columns, of which only those restored so far mean anything.
+/// A solution and its basis over the original's rows and columns, of which only those restored so
+/// far mean anything.
 pub(super) struct PostsolveState {
     pub x: Vec<f64>,
     pub y: Vec<f64>,
@@ -67,7 +71,8 @@ impl PostsolveState {
             .fold(self.cost(c), |d, &(i, a)| d - a * self.y[i as usize])
     }
 
-    /// The bound a column rests on, if any. Where both bounds are one, the sign of the reduced cost decides.
+    /// The bound a column rests on, if any. Where both bounds are one, the sign of the reduced cost
+    /// decides.
     pub fn col_side(&self, j: usize, fixed: bool) -> Option<BoundSide> {
         side(self.col[j], self.d[j], fixed, self.ray)
     }

@@ -1,8 +1,8 @@
-//! Columns whose bounds can never bind because a row implies them: the row then defines the column and both go
-//! (Andersen & Andersen 1995; Gondzio, *Presolve analysis of linear programs*, 1997).
+//! Columns whose bounds can never bind because a row implies them: the row then defines the column
+//! and both go (Andersen & Andersen 1995; Gondzio, *Presolve analysis of linear programs*, 1997).
 //!
-//! A column of one entry may leave by an inequality too: its cost tells which side of the row must bind. A column of a few
-//! entries needs an equation, which is added to the column's other rows.
+//! A column of one entry may leave by an inequality too: its cost tells which side of the row must
+//! bind. A column of a few entries needs an equation, which is added to the column's other rows.
 
 use super::stack::{BoundSide, PostsolveState, ReductionRecord, dot};
 use super::work::{Entries, Stop, WorkingModel, cancel};
@@ -30,8 +30,8 @@ impl ReductionRecord for SubstitutedColumn {
     }
 }
 
-/// Longest column substituted, most new entries accepted beyond those removed, and the least size of the pivot beside
-/// the largest entry of its row and of its column.
+/// Longest column substituted, most new entries accepted beyond those removed, and the least size
+/// of the pivot beside the largest entry of its row and of its column.
 const MAX_COL: usize = 3;
 const MAX_FILL: usize = 4;
 const STABLE: f64 = 0.05;

@@ -26,7 +26,8 @@ fn program(cols: &[(f64, f64, f64)], rows: &[Row<'_>]) -> Arc<Model> {
     Arc::new(b.build().unwrap())
 }
 
-/// The optimum with and without one way of presolving; the size that is left; everything restored must be exact.
+/// The optimum with and without one way of presolving; the size that is left; everything restored
+/// must be exact.
 fn check(model: &Arc<Model>, settings: &PresolveSettings) -> (usize, usize, Solution) {
     let PresolveOutcome::Reduced(p) = Presolved::new(model, settings) else {
         panic!("feasible and bounded")
@@ -37,7 +38,8 @@ fn check(model: &Arc<Model>, settings: &PresolveSettings) -> (usize, usize, Solu
     (p.model().num_rows(), p.model().num_cols(), whole)
 }
 
-/// The certificate holds, nonbasic values are at their bounds, and the simplex has nothing to do from the basis.
+/// The certificate holds, nonbasic values are at their bounds, and the simplex has nothing to do
+/// from the basis.
 fn restored_is_optimal(model: &Arc<Model>, s: &Solution) -> Result<(), String> {
     certificate::check(model, &LpOutcome::Optimal(s.clone()), 1e-7).map_err(|e| e.to_string())?;
     if s.basis.num_basic() != model.num_rows() {

@@ -1,4 +1,5 @@
-//! The program while it is being reduced: minimised, with rows and columns that can die, and queues of what changed.
+//! The program while it is being reduced: minimised, with rows and columns that can die, and queues
+//! of what changed.
 
 use super::stack::{ReductionRecord, Stack};
 use crate::model::Model;
@@ -24,7 +25,8 @@ pub(super) struct Activity {
     max_infinite: u32,
     /// Sum of the magnitudes that went into the finite parts.
     size: f64,
-    /// Whether it has been updated since it was summed up, with the rounding errors that this brings.
+    /// Whether it has been updated since it was summed up, with the rounding errors that this
+    /// brings.
     updated: bool,
 }
 
@@ -226,12 +228,14 @@ impl WorkingModel {
         self.row_lower[i] == self.row_upper[i]
     }
 
-    /// Violations of a row up to this are none: the solver's tolerance and the rounding of what made the row's bounds.
+    /// Violations of a row up to this are none: the solver's tolerance and the rounding of what
+    /// made the row's bounds.
     pub fn row_tolerance(&self, i: usize) -> f64 {
         1e-9 + 1e-13 * self.row_scale[i]
     }
 
-    /// Violations beyond this prove that there is no feasible point; smaller ones are left to the solver's tolerance.
+    /// Violations beyond this prove that there is no feasible point; smaller ones are left to the
+    /// solver's tolerance.
     pub fn row_impossible(&self, i: usize) -> f64 {
         1e-7 + 1e-11 * self.row_scale[i]
     }

@@ -1,9 +1,10 @@
 //! The primal simplex method for bounded variables.
 //!
-//! Phase 1 minimises the sum of infeasibilities from any basis (composite: costs +1 and -1 on basic variables beyond
-//! their bounds, kept up to date as rows become feasible), with a ratio test that passes breakpoints as long as the sum
-//! falls. Phase 2 uses Harris' two passes. Pricing is devex (Forrest & Goldfarb 1992). New columns arrive primal
-//! feasible, so this is the method of column generation, and the one that cleans up after perturbed costs.
+//! Phase 1 minimises the sum of infeasibilities from any basis (composite: costs +1 and -1 on basic
+//! variables beyond their bounds, kept up to date as rows become feasible), with a ratio test that
+//! passes breakpoints as long as the sum falls. Phase 2 uses Harris' two passes. Pricing is devex
+//! (Forrest & Goldfarb 1992). New columns arrive primal feasible, so this is the method of column
+//! generation, and the one that cleans up after perturbed costs.
 
 mod column;
 mod perturb;
@@ -73,8 +74,8 @@ pub(crate) struct Primal<'a> {
     idle: u32,
 }
 
-/// Runs the primal simplex from the present basis, with bounds perturbed if asked. On [`SimplexEnd::Done`] the working
-/// bounds may differ from the true ones (`bounds_changed`).
+/// Runs the primal simplex from the present basis, with bounds perturbed if asked. On
+/// [`SimplexEnd::Done`] the working bounds may differ from the true ones (`bounds_changed`).
 pub(crate) fn run(core: &mut Core, budget: &WorkBudget, perturb: bool) -> SimplexEnd {
     let mut primal = Primal {
         core,
@@ -143,7 +144,8 @@ impl Primal<'_> {
             PrimalRebuild::Start | PrimalRebuild::Feasible | PrimalRebuild::Perturbed => {
                 !self.core.factored
             }
-            // Both ends are claimed from values recomputed with the present factors; rays from fresh ones only.
+            // Both ends are claimed from values recomputed with the present factors; rays from
+            // fresh ones only.
             PrimalRebuild::NoColumn if self.phase == PrimalPhase::Two => !self.core.factored,
             _ => !fresh,
         };
@@ -178,8 +180,8 @@ impl Primal<'_> {
         }
         let phase = if self.phase == PrimalPhase::One { 1 } else { 2 };
         self.core.report(Algorithm::Primal, phase, false);
-        // Columns that only rounding makes attractive are found out by their FTRAN, which corrects their reduced costs;
-        // recomputing all reduced costs would only bring them back.
+        // Columns that only rounding makes attractive are found out by their FTRAN, which corrects
+        // their reduced costs; recomputing all reduced costs would only bring them back.
         let exhausted =
             reason == PrimalRebuild::NoColumn && self.steps == 0 && self.taboo.is_empty();
         self.idle = if self.steps == 0 { self.idle + 1 } else { 0 };

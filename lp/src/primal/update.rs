@@ -13,7 +13,8 @@ const UPDATE_ERROR: f64 = 1e-6;
 const LARGEST_WEIGHT: f64 = 1e9;
 
 impl Primal<'_> {
-    /// BTRAN and PRICE of the leaving row, and the check that both ways of computing the pivot agree.
+    /// BTRAN and PRICE of the leaving row, and the check that both ways of computing the pivot
+    /// agree.
     pub(super) fn price_row(&mut self, q: usize, step: &PrimalStep) -> Option<PrimalRebuild> {
         let (r, _) = step.leaving?;
         let core = &mut *self.core;
@@ -98,9 +99,10 @@ impl Primal<'_> {
         let value = core.x[q] + step.theta;
         core.exchange(r, q, status);
         core.xb[r] = value;
-        // Dual weights: not maintained by this method; a row that changed hands starts over. (Exact for this row and at least
-        // (a_i / a_r)^2 of it for the others: as many dual pivots on recorded sequences, a third more in the loop of the
-        // interval form at 5 GiB. A weight that is too small is found out when its row is chosen, one that is too large is not.)
+        // Dual weights: not maintained by this method; a row that changed hands starts over. (Exact
+        // for this row and at least (a_i / a_r)^2 of it for the others: as many dual pivots on
+        // recorded sequences, a third more in the loop of the interval form at 5 GiB. A weight that
+        // is too small is found out when its row is chosen, one that is too large is not.)
         core.dse[r] = 1.0;
         core.dse_valid = false;
         self.taboo.clear();
@@ -119,7 +121,8 @@ impl Primal<'_> {
         }
     }
 
-    /// Brings phase 1 costs in line with the new values and reduced costs in line with the new phase 1 costs.
+    /// Brings phase 1 costs in line with the new values and reduced costs in line with the new
+    /// phase 1 costs.
     fn update_signs(&mut self, entered: Option<usize>) -> Option<PrimalRebuild> {
         let core = &mut *self.core;
         let mut delta = std::mem::take(&mut core.tau);

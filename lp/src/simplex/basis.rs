@@ -26,13 +26,14 @@ impl Core {
         self.basis_replaced();
     }
 
-    /// Takes over statuses with any number of basics: missing ones are filled up with logicals, surplus ones are sorted
-    /// out by the factorisation.
+    /// Takes over statuses with any number of basics: missing ones are filled up with logicals,
+    /// surplus ones are sorted out by the factorisation.
     pub fn install_basis(&mut self, status: &[VarStatus]) {
         self.wake_all();
         *self.values_known() = false;
         self.status.copy_from_slice(status);
-        // Surplus basics go first among the structurals with the highest index; missing ones are logicals.
+        // Surplus basics go first among the structurals with the highest index; missing ones are
+        // logicals.
         let mut count = self
             .status
             .iter()
@@ -78,8 +79,8 @@ impl Core {
         self.devex_valid = false;
     }
 
-    /// Factorises the basis, repairing it if it is singular. Weights follow their variables. Returns how many
-    /// variables had to be replaced.
+    /// Factorises the basis, repairing it if it is singular. Weights follow their variables.
+    /// Returns how many variables had to be replaced.
     pub fn refactor(&mut self) -> usize {
         for i in 0..self.m {
             self.by_var[self.basic[i] as usize] = self.dse[i];
@@ -112,9 +113,9 @@ impl Core {
         replaced.len()
     }
 
-    /// Whether the factorisation has become dear: what the updates since the build have cost the solves exceeds what a
-    /// build and fresh values cost (the classic rule that minimises the average cost of an iteration), or the hard limit
-    /// is reached.
+    /// Whether the factorisation has become dear: what the updates since the build have cost the
+    /// solves exceeds what a build and fresh values cost (the classic rule that minimises the
+    /// average cost of an iteration), or the hard limit is reached.
     pub fn refactor_due(&self) -> bool {
         let k = self.factor.updates();
         let rebuild =
@@ -122,7 +123,8 @@ impl Core {
         k >= self.max_updates || (k >= 20 && self.factor.growth > rebuild)
     }
 
-    /// Variable `q` becomes basic in row `r`; the one there comes to rest at `status` with value `value`.
+    /// Variable `q` becomes basic in row `r`; the one there comes to rest at `status` with value
+    /// `value`.
     pub fn exchange(&mut self, r: usize, q: usize, status: VarStatus) {
         let p = self.basic[r] as usize;
         self.status[p] = status;

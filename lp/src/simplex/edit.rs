@@ -5,8 +5,9 @@ use crate::factor::NONE;
 use crate::outcome::VarStatus;
 
 impl Core {
-    /// Appends rows (already scaled) whose bounds have been pushed to `lower` and `upper`. Their logicals are basic. Old
-    /// weights stay exact: the new basis inverse is the old one bordered from below.
+    /// Appends rows (already scaled) whose bounds have been pushed to `lower` and `upper`. Their
+    /// logicals are basic. Old weights stay exact: the new basis inverse is the old one bordered
+    /// from below.
     pub fn add_rows(&mut self, extra: &Compressed) {
         self.restore_bounds();
         self.restore_costs();
@@ -76,7 +77,8 @@ impl Core {
         }
     }
 
-    /// Drops rows. Where the row's logical is nonbasic, the variable that pivots in the row leaves the basis with it.
+    /// Drops rows. Where the row's logical is nonbasic, the variable that pivots in the row leaves
+    /// the basis with it.
     pub fn delete_rows(&mut self, keep: &[bool], map: &[u32]) {
         self.restore_bounds();
         self.restore_costs();
@@ -90,7 +92,8 @@ impl Core {
         let n = self.n;
         let mut removed = 0;
         let mut clean = true;
-        // Pair each deleted row with one basic variable that goes: its own logical if basic, else what pivots there.
+        // Pair each deleted row with one basic variable that goes: its own logical if basic, else
+        // what pivots there.
         for i in (0..self.m).filter(|&i| !keep[i]) {
             let own = n + i;
             removed += 1;
@@ -184,7 +187,8 @@ impl Core {
         retain_by(&mut self.status, keep_var);
     }
 
-    /// Rebuilds `basic` from the statuses, completing it with logicals, and gives surviving variables their weights.
+    /// Rebuilds `basic` from the statuses, completing it with logicals, and gives surviving
+    /// variables their weights.
     fn basis_from_status(&mut self, weights: impl Iterator<Item = (u32, f64)>, clean: bool) {
         let total = self.total();
         let (duals, dse_valid) = (self.dual_valid, self.dse_valid);

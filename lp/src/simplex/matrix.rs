@@ -1,14 +1,19 @@
-//! Compressed sparse storage that is edited in place, one orientation (by column or by row) a value.
+//! Compressed sparse storage that is edited in place, one orientation (by column or by row) a
+//! value.
 //!
-//! A [`Model`](crate::Model) stores its matrix in `sprs`, whose types keep their parts to themselves: a changed shape or
-//! structure means a new matrix, its order checked entry by entry. The simplex keeps this structure beside it because
-//! it scales values, drops the entries of sleeping rows into memory it used before, and grows and shrinks both
-//! orientations between solves; and because its loops walk the three arrays, entries in any order, without a view
-//! between. The model's own edits go through it as well: the arrays move out of `sprs` and back, uncopied.
+//! A [`Model`](crate::Model) stores its matrix in `sprs`, whose types keep their parts to
+//! themselves: a changed shape or structure means a new matrix, its order checked entry by entry.
+//! The simplex keeps this structure beside it because it scales values, drops the entries of
+//! sleeping rows into memory it used before, and grows and shrinks both orientations between
+//! solves; and because its loops walk the three arrays, entries in any order, without a view
+//! between. The model's own edits go through it as well: the arrays move out of `sprs` and back,
+//! uncopied.
 
-/// A sparse matrix compressed along one dimension: `outer` vectors, each a list of (inner index, value).
+/// A sparse matrix compressed along one dimension: `outer` vectors, each a list of (inner index,
+/// value).
 ///
-/// Inner indices are `u32`: the inner loops of the simplex are bound by memory, and 12 bytes an entry beat 16.
+/// Inner indices are `u32`: the inner loops of the simplex are bound by memory, and 12 bytes an
+/// entry beat 16.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Compressed {
     /// Vector `k` has the entries `start[k]..start[k + 1]`; one more than there are vectors.
@@ -79,7 +84,8 @@ impl Compressed {
         self.start.extend(extra.start[1..].iter().map(|s| base + s));
     }
 
-    /// The same matrix compressed along the other dimension, which has length `inner`; sorted inner indices.
+    /// The same matrix compressed along the other dimension, which has length `inner`; sorted inner
+    /// indices.
     pub fn transpose(&self, inner: usize) -> Compressed {
         let mut start = vec![0usize; inner + 1];
         for &i in &self.index {
@@ -106,8 +112,9 @@ impl Compressed {
         }
     }
 
-    /// Appends, at the end of this matrix's vectors, the entries of `extra`, a matrix of the other orientation whose
-    /// vectors get the inner indices `inner_base..`. One pass from the back, in place.
+    /// Appends, at the end of this matrix's vectors, the entries of `extra`, a matrix of the other
+    /// orientation whose vectors get the inner indices `inner_base..`. One pass from the back, in
+    /// place.
     pub fn append_inner(&mut self, extra: &Compressed, inner_base: usize) {
         let outer = self.outer();
         let mut add = vec![0usize; outer];
@@ -117,8 +124,8 @@ impl Compressed {
         let old = self.nnz();
         self.index.resize(old + extra.nnz(), 0);
         self.value.resize(old + extra.nnz(), 0.0);
-        // `fill[k]` becomes the place where vector k's next new entry goes. Vectors between two that grow move together,
-        // those before the first that grows not at all.
+        // `fill[k]` becomes the place where vector k's next new entry goes. Vectors between two
+        // that grow move together, those before the first that grows not at all.
         let mut shift = extra.nnz();
         let mut end_of_run = old;
         let mut fill = add;
@@ -161,7 +168,8 @@ impl Compressed {
                 kept += 1;
             }
         }
-        // Starts are written behind the read position: `kept <= k`, and start[k] was read before it is overwritten.
+        // Starts are written behind the read position: `kept <= k`, and start[k] was read before it
+        // is overwritten.
         self.start[kept] = write;
         self.start.truncate(kept + 1);
         self.index.truncate(write);

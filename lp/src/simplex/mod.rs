@@ -1,8 +1,8 @@
 //! Data that both simplex methods work on: the scaled program, a basis with its factorisation,
 //! values and reduced costs.
 //!
-//! Everything here is in computational form: minimise `c x` subject to `A x + I s = 0` and bounds on `(x, s)`. The logical
-//! of row `i` is variable `n + i` and equals minus the row's activity.
+//! Everything here is in computational form: minimise `c x` subject to `A x + I s = 0` and bounds
+//! on `(x, s)`. The logical of row `i` is variable `n + i` and equals minus the row's activity.
 
 mod basis;
 mod edit;
@@ -109,8 +109,8 @@ pub(crate) struct Core {
     pub x: Vec<f64>,
     /// Reduced costs; 0 for basic variables.
     pub d: Vec<f64>,
-    /// Variable of each position (see [`crate::factor`]). `xb`, `bl`, `bu`, `dse` and all vectors that go through the
-    /// factorisation are by position, too.
+    /// Variable of each position (see [`crate::factor`]). `xb`, `bl`, `bu`, `dse` and all vectors
+    /// that go through the factorisation are by position, too.
     pub basic: Vec<u32>,
     pub xb: Vec<f64>,
     pub bl: Vec<f64>,
@@ -240,7 +240,8 @@ impl Core {
         self.n + self.m
     }
 
-    /// Makes all scratch fit the present dimensions. Statuses, basics and weights are the caller's business.
+    /// Makes all scratch fit the present dimensions. Statuses, basics and weights are the caller's
+    /// business.
     pub fn resize(&mut self) {
         let (m, n, t) = (self.m, self.n, self.total());
         self.price_matrix.invalidate();

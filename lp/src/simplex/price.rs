@@ -44,9 +44,10 @@ impl PackedRow {
     }
 }
 
-/// The matrix by rows as pricing wants it while rows of the inverse are long: rows in the order of positions, so that a
-/// pass walks memory forwards, and only the columns that were nonbasic at the last factorisation (a third of the columns
-/// of the compact rematerialization program). Columns that have left the basis since are multiplied one by one.
+/// The matrix by rows as pricing wants it while rows of the inverse are long: rows in the order of
+/// positions, so that a pass walks memory forwards, and only the columns that were nonbasic at the
+/// last factorisation (a third of the columns of the compact rematerialization program). Columns
+/// that have left the basis since are multiplied one by one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PriceMatrix {
     start: Vec<u32>,
@@ -79,8 +80,8 @@ impl PriceMatrix {
 fn add_multiple(row: &mut [f64], index: &[u32], coefficients: &[f64], r: f64) {
     for (&j, &v) in index.iter().zip(coefficients) {
         debug_assert!((j as usize) < row.len());
-        // SAFETY: the matrix by rows, and what is taken from it, holds indices of structural columns only, and `row` has one
-        // entry for each of them (`Core::resize`).
+        // SAFETY: the matrix by rows, and what is taken from it, holds indices of structural
+        // columns only, and `row` has one entry for each of them (`Core::resize`).
         unsafe { *row.get_unchecked_mut(j as usize) += r * v };
     }
 }
@@ -164,8 +165,9 @@ impl Core {
                 }
             }
         } else {
-            // Adding up rows; the list of touched columns is kept only while the row is expected to stay sparse.
-            // The price matrix is kept up to date at every pivot: worth it where there are many columns to leave out.
+            // Adding up rows; the list of touched columns is kept only while the row is expected to
+            // stay sparse. The price matrix is kept up to date at every pivot: worth it where there
+            // are many columns to leave out.
             let long = density > ROW_DENSITY_LIMIT && self.m >= ROW_PRICING_THRESHOLD;
             let listed = self.density.row < 0.1 && !long;
             self.row.index.clear();
@@ -192,8 +194,9 @@ impl Core {
             }
             self.ticks += 2 * ticks + if listed { 0 } else { n as u64 };
             if listed {
-                // In variable order: the order in which columns were met depends on rounding-free structure only, but
-                // a sorted scan of `d` and `status` is kinder to the cache when the row is not tiny.
+                // In variable order: the order in which columns were met depends on rounding-free
+                // structure only, but a sorted scan of `d` and `status` is kinder to the cache when
+                // the row is not tiny.
                 for k in 0..self.row.index.len() {
                     let j = self.row.index[k];
                     let v = std::mem::take(&mut self.row.value[j as usize]);

@@ -1,22 +1,25 @@
 //! Rows that are left out while they cannot matter.
 //!
-//! A row whose logical is basic and well within its bounds has no say in a pivot, yet every FTRAN computes its value: on
-//! the interval form of the rematerialization program four fifths of the entries of `U` lie in such rows. They are put to
-//! sleep: their entries leave the matrix the simplex works on, which turns them into empty free rows and the program into
-//! a relaxation. Its basis, duals and steepest edge weights are those of the whole program, so nothing else changes. At
-//! an optimum the activities of sleeping rows are computed from the values; violated rows are woken and the dual goes on.
-//! (It is partial pricing of rows, carried through to the factorisation.)
+//! A row whose logical is basic and well within its bounds has no say in a pivot, yet every FTRAN
+//! computes its value: on the interval form of the rematerialization program four fifths of the
+//! entries of `U` lie in such rows. They are put to sleep: their entries leave the matrix the
+//! simplex works on, which turns them into empty free rows and the program into a relaxation. Its
+//! basis, duals and steepest edge weights are those of the whole program, so nothing else changes.
+//! At an optimum the activities of sleeping rows are computed from the values; violated rows are
+//! woken and the dual goes on. (It is partial pricing of rows, carried through to the
+//! factorisation.)
 //!
-//! When columns with attractive reduced costs arrived together with violated rows, the violated rows are put to sleep
-//! as well: what is left is primal feasible, the primal runs first, and then the dual for the rows. That takes the place
-//! of a dual phase 1 (docs/decisions/059).
+//! When columns with attractive reduced costs arrived together with violated rows, the violated
+//! rows are put to sleep as well: what is left is primal feasible, the primal runs first, and then
+//! the dual for the rows. That takes the place of a dual phase 1 (docs/decisions/059).
 
 use super::{Compressed, Core};
 use crate::outcome::VarStatus;
 
 /// Distance from its bounds, relative to the bound, from which on a row counts as out of the way.
 const SLEEP_DISTANCE: f64 = 1e-2;
-/// Distance from its bounds, relative to the bound, within which a row is woken together with a violated one.
+/// Distance from its bounds, relative to the bound, within which a row is woken together with a
+/// violated one.
 const WAKE_DISTANCE: f64 = 1e-2;
 /// Share of the entries of basic columns that must go.
 const SLEEPING_SHARE_FLOOR: f64 = 0.3;
@@ -35,7 +38,8 @@ pub(crate) struct Sleep {
     spare: Compressed,
     /// Solves for which a row that was woken stays awake, and how many it will be next time.
     banned: Vec<(u8, u8)>,
-    /// Whether `x` holds the values of all variables at an optimum that only rows and columns were added to since.
+    /// Whether `x` holds the values of all variables at an optimum that only rows and columns were
+    /// added to since.
     values_known: bool,
     rounds: u32,
 }
@@ -84,8 +88,8 @@ impl Core {
         -sum.sum::<f64>()
     }
 
-    /// Before a solve that has to factorise anyway: rows that are out of the way go to sleep. `columns_first`: so do
-    /// violated ones if there are attractive columns.
+    /// Before a solve that has to factorise anyway: rows that are out of the way go to sleep.
+    /// `columns_first`: so do violated ones if there are attractive columns.
     pub fn put_to_sleep(&mut self, columns_first: bool) {
         self.sleep.rounds = 0;
         let Some(least) = self.lazy_rows else {
@@ -205,7 +209,8 @@ impl Core {
         }
     }
 
-    /// At an optimum of the relaxation: wakes the sleeping rows that are violated. Returns whether there are any.
+    /// At an optimum of the relaxation: wakes the sleeping rows that are violated. Returns whether
+    /// there are any.
     pub fn wake_violated(&mut self) -> bool {
         self.keep_values();
         if !self.has_sleepers() {
@@ -273,7 +278,8 @@ impl Core {
 mod tests {
     use crate::{Model, ModelBuilder, NewCol, NewRow, RowId, Sense, Settings, Solver};
 
-    /// Maximise `x + y` below `x + 2 y <= 4`, with thirty rows far away and one, `x <= 6 - y / 9`, not so far.
+    /// Maximise `x + y` below `x + 2 y <= 4`, with thirty rows far away and one, `x <= 6 - y / 9`,
+    /// not so far.
     fn model() -> Model {
         let mut b = ModelBuilder::new(Sense::Maximise);
         let x = b.add_col(1.0, 0.0..);

@@ -44,7 +44,8 @@ impl Core {
             Algorithm::Auto => self.prefer_primal(),
         };
         let wanted = perturb;
-        // A primal that goes on with new columns stalls rarely; perturbed bounds cost it more than that.
+        // A primal that goes on with new columns stalls rarely; perturbed bounds cost it more than
+        // that.
         let mut perturb = perturb && !(primal_turn && self.prefer_primal());
         let mut claims = 0;
         let mut round = 0;
@@ -65,7 +66,8 @@ impl Core {
                     if self.infeasibility_proven(false) || claims >= 2 {
                         return CoreEnd::Infeasible;
                     }
-                    // The multipliers do not prove it: let the other method look, without perturbation.
+                    // The multipliers do not prove it: let the other method look, without
+                    // perturbation.
                     claims += 1;
                     perturb = false;
                     primal_turn = !primal_turn;
@@ -142,8 +144,9 @@ impl Core {
         CoreEnd::Limit(LimitKind::Numerical)
     }
 
-    /// Reduced costs within tolerance can still hide a relative error of the objective that users would see, where
-    /// steps are long (Netlib's pilot: 4e-8). If their sum allows for one, the primal goes on with a tighter tolerance.
+    /// Reduced costs within tolerance can still hide a relative error of the objective that users
+    /// would see, where steps are long (Netlib's pilot: 4e-8). If their sum allows for one, the
+    /// primal goes on with a tighter tolerance.
     fn polish(&mut self, budget: &WorkBudget, started: u64) {
         let tol = self.dual_tol;
         if tol <= POLISHED {
@@ -166,7 +169,8 @@ impl Core {
                 self.compute_dual();
             }
             if self.primal_infeasibility().count > 0 {
-                // Rare: the polish ended on shifted bounds. The dual puts it right with the old tolerance.
+                // Rare: the polish ended on shifted bounds. The dual puts it right with the old
+                // tolerance.
                 self.dual_tol = tol;
                 crate::dual::run(self, &budget, false);
                 self.restore_costs();
@@ -197,16 +201,19 @@ impl Core {
         self.primal_infeasibility().count == 0
     }
 
-    /// Whether the multipliers in `rho` combine the rows to something the bounds forbid, in the scaled program.
+    /// Whether the multipliers in `rho` combine the rows to something the bounds forbid, in the
+    /// scaled program.
     ///
-    /// Multipliers on infinite sides that may be rounding noise are overlooked, except when `strict`: there only what
-    /// cancels to nothing counts as nothing, as [`crate::certificate::check_farkas`] has it.
+    /// Multipliers on infinite sides that may be rounding noise are overlooked, except when
+    /// `strict`: there only what cancels to nothing counts as nothing, as
+    /// [`crate::certificate::check_farkas`] has it.
     pub fn infeasibility_proven(&self, strict: bool) -> bool {
         let floor = if strict { 0.0 } else { 1e-3 };
         let y: Vec<f64> = (0..self.m)
             .map(|i| self.rho.value[self.factor.position(i)])
             .collect();
-        // sum_i y_i (A x + s)_i = 0 must be impossible: the smallest or the largest value over the box has a sign.
+        // sum_i y_i (A x + s)_i = 0 must be impossible: the smallest or the largest value over the
+        // box has a sign.
         let (mut least, mut most, mut size) = (0.0f64, 0.0f64, 0.0f64);
         let mut take = |w: f64, noise: f64, l: f64, u: f64| {
             if w.abs() <= 1e-9 * noise.max(floor) && !(l.is_finite() && u.is_finite()) {

@@ -1,4 +1,5 @@
-//! Values and reduced costs computed afresh from the factorisation, and the sums that tell how far from done we are.
+//! Values and reduced costs computed afresh from the factorisation, and the sums that tell how far
+//! from done we are.
 
 use super::Core;
 use crate::outcome::VarStatus;
@@ -22,8 +23,8 @@ impl Infeasibility {
 }
 
 impl Core {
-    /// Direction of movement of every nonbasic variable, and its value, from status and working bounds. A status that
-    /// contradicts the bounds is corrected.
+    /// Direction of movement of every nonbasic variable, and its value, from status and working
+    /// bounds. A status that contradicts the bounds is corrected.
     pub fn settle_nonbasic(&mut self) {
         for j in 0..self.total() {
             self.settle(j);
@@ -215,8 +216,9 @@ impl Core {
         sum
     }
 
-    /// `sum of working cost times value` over all variables: the objective of the working problem at the present
-    /// basic solution, which is also the dual objective when every reduced cost rests at the right bound.
+    /// `sum of working cost times value` over all variables: the objective of the working problem
+    /// at the present basic solution, which is also the dual objective when every reduced cost
+    /// rests at the right bound.
     pub fn working_objective(&self) -> f64 {
         let nonbasic: f64 = (0..self.total())
             .filter(|&j| self.status[j] != VarStatus::Basic && self.x[j] != 0.0)

@@ -1,17 +1,18 @@
-//! A fresh start in the middle of a sequence: presolve, solve, and go on from the basis that comes out.
+//! A fresh start in the middle of a sequence: presolve, solve, and go on from the basis that comes
+//! out.
 
 use super::{Solver, Stats};
 use crate::outcome::LpOutcome;
 use crate::presolve::{self, PresolveSettings};
 
 impl Solver {
-    /// Solves without regard to the present basis: presolve, the simplex method on what is left, postsolve. The basis that
-    /// comes out is where the next [`Solver::solve`] goes on.
+    /// Solves without regard to the present basis: presolve, the simplex method on what is left,
+    /// postsolve. The basis that comes out is where the next [`Solver::solve`] goes on.
     ///
-    /// After many rows arrived at once, most of which cut deep, this takes less time than going on from the old basis:
-    /// the dual simplex walks a long way, over a program that presolve makes several times smaller. (Measured: rounds of 100
-    /// path cuts on the retention-edge form of ResNet-50, `bench/results/remat_lp.txt`.) After a few rows or bounds
-    /// changed it takes more.
+    /// After many rows arrived at once, most of which cut deep, this takes less time than going on
+    /// from the old basis: the dual simplex walks a long way, over a program that presolve makes
+    /// several times smaller. (Measured: rounds of 100 path cuts on the retention-edge form of
+    /// ResNet-50, `bench/results/remat_lp.txt`.) After a few rows or bounds changed it takes more.
     ///
     /// ```
     /// use remat_lp::{ModelBuilder, NewRow, Sense, Settings, Solver, presolve::PresolveSettings};

@@ -55,8 +55,8 @@ impl Solver {
         }
     }
 
-    /// Largest violation of a bound, and of the sign of a reduced cost, in the model's units; costs relative to the
-    /// largest one, values relative to their own size.
+    /// Largest violation of a bound, and of the sign of a reduced cost, in the model's units; costs
+    /// relative to the largest one, values relative to their own size.
     pub(super) fn unscaled_violation(&self, s: &Solution) -> (f64, f64) {
         let model = &*self.model;
         let mut primal = 0.0f64;
@@ -117,8 +117,9 @@ impl Solver {
         }
     }
 
-    /// The ray without multipliers that are rounding noise on rows with an infinite side, where the proof holds without
-    /// them (noise there would price an infinite side); otherwise the ray as it is.
+    /// The ray without multipliers that are rounding noise on rows with an infinite side, where the
+    /// proof holds without them (noise there would price an infinite side); otherwise the ray as it
+    /// is.
     fn without_noise(&self, ray: FarkasRay) -> FarkasRay {
         let model = &self.model;
         let one_sided =
@@ -155,9 +156,10 @@ impl Solver {
         LpOutcome::Unbounded(Ray { x, direction })
     }
 
-    /// A bound on the optimum that the present basis proves, whatever rounding did, with the multipliers that prove it
-    /// ([`safe_bound`](crate::certificate::safe_bound)): what a solve that ended with [`LpOutcome::Limit`] has come to. It
-    /// is infinite where nothing is proven, as for most bases that are not dual feasible.
+    /// A bound on the optimum that the present basis proves, whatever rounding did, with the
+    /// multipliers that prove it ([`safe_bound`](crate::certificate::safe_bound)): what a solve
+    /// that ended with [`LpOutcome::Limit`] has come to. It is infinite where nothing is proven, as
+    /// for most bases that are not dual feasible.
     ///
     /// ```
     /// use remat_lp::{Limits, LpOutcome, ModelBuilder, Sense, Settings, Solver};
@@ -183,9 +185,9 @@ impl Solver {
         (safe_bound(&self.model, &y), y)
     }
 
-    /// The objective of the present basic solution, feasible or not. After a dual simplex that ended with
-    /// [`LpOutcome::Limit`] it is what the optimum is at least, but for tolerances and perturbation: an estimate where
-    /// [`Solver::dual_bound`] would be a proof.
+    /// The objective of the present basic solution, feasible or not. After a dual simplex that
+    /// ended with [`LpOutcome::Limit`] it is what the optimum is at least, but for tolerances and
+    /// perturbation: an estimate where [`Solver::dual_bound`] would be a proof.
     ///
     /// ```
     /// use remat_lp::{Limits, LpOutcome, ModelBuilder, Sense, Settings, Solver};

@@ -24,10 +24,10 @@ impl Solver {
         }
     }
 
-    /// Multipliers of the rows that make the tableau row of a basic column: with `rho` the result, `rho . A x` has
-    /// coefficient 1 in that column and 0 in every other basic column, and the coefficient of row `i`'s activity is
-    /// `-rho[i]` where that row is nonbasic. This is what Gomory and related cuts are read off from. `None` if the column
-    /// is not basic.
+    /// Multipliers of the rows that make the tableau row of a basic column: with `rho` the result,
+    /// `rho . A x` has coefficient 1 in that column and 0 in every other basic column, and the
+    /// coefficient of row `i`'s activity is `-rho[i]` where that row is nonbasic. This is what
+    /// Gomory and related cuts are read off from. `None` if the column is not basic.
     ///
     /// ```
     /// use remat_lp::{ModelBuilder, Sense, Settings, Solver};

@@ -95,8 +95,8 @@ impl Solver {
         }
     }
 
-    /// Adds rows, whose variables become basic: a dual feasible basis stays dual feasible. Returns the first new id;
-    /// the others follow.
+    /// Adds rows, whose variables become basic: a dual feasible basis stays dual feasible. Returns
+    /// the first new id; the others follow.
     ///
     /// # Errors
     /// Any mistake in a row; then nothing is added.
@@ -125,8 +125,9 @@ impl Solver {
         Ok(RowId(base as u32))
     }
 
-    /// Adds columns at the bound nearest zero: a primal feasible basis stays primal feasible if that bound is zero.
-    /// Factorisation and weights are kept. Returns the first new id; the others follow.
+    /// Adds columns at the bound nearest zero: a primal feasible basis stays primal feasible if
+    /// that bound is zero. Factorisation and weights are kept. Returns the first new id; the others
+    /// follow.
     ///
     /// # Errors
     /// Any mistake in a column; then nothing is added.
@@ -158,8 +159,8 @@ impl Solver {
         Ok(ColId(base as u32))
     }
 
-    /// Deletes rows; later ones move up. Rows whose variable is basic (slack rows) go without a trace; for others the
-    /// basis is repaired at the next solve.
+    /// Deletes rows; later ones move up. Rows whose variable is basic (slack rows) go without a
+    /// trace; for others the basis is repaired at the next solve.
     ///
     /// # Errors
     /// A row that does not exist; then nothing is deleted.

@@ -58,8 +58,8 @@ impl Stats {
 /// # Ok::<(), remat_lp::ModelError>(())
 /// ```
 ///
-/// A clone is an independent solver at the same basis with the same factorisation; workers of a parallel search start
-/// from one. Clones share the model until one of them changes it.
+/// A clone is an independent solver at the same basis with the same factorisation; workers of a
+/// parallel search start from one. Clones share the model until one of them changes it.
 #[derive(Clone)]
 pub struct Solver {
     model: Arc<Model>,
@@ -72,7 +72,8 @@ pub struct Solver {
 }
 
 impl Solver {
-    /// A solver at the slack basis of a model. A shared model is copied only when it is changed through the solver.
+    /// A solver at the slack basis of a model. A shared model is copied only when it is changed
+    /// through the solver.
     pub fn new(model: impl Into<Arc<Model>>, settings: Settings) -> Solver {
         let model = model.into();
         let (a, at) = (
@@ -95,7 +96,8 @@ impl Solver {
         }
     }
 
-    /// The model as it stands after all changes. Holding on to a clone of it makes the next change copy the model.
+    /// The model as it stands after all changes. Holding on to a clone of it makes the next change
+    /// copy the model.
     pub fn model(&self) -> &Arc<Model> {
         &self.model
     }
@@ -174,7 +176,8 @@ impl Solver {
                     if (primal <= primal_goal && dual <= dual_goal) || attempt > 3 {
                         return LpOutcome::Optimal(solution);
                     }
-                    // Feasible when scaled, not quite when unscaled: fresh factors first, then tighter tolerances.
+                    // Feasible when scaled, not quite when unscaled: fresh factors first, then
+                    // tighter tolerances.
                     if self.core.factor.updates() > 0 {
                         self.core.factored = false;
                     }
@@ -197,7 +200,8 @@ impl Solver {
                     if let Some(outcome) = self.cutoff() {
                         return outcome;
                     }
-                    // The perturbed costs passed the cutoff, the true ones do not: go on without it.
+                    // The perturbed costs passed the cutoff, the true ones do not: go on without
+                    // it.
                     budget.cutoff = None;
                     algorithm = Algorithm::Dual;
                 }

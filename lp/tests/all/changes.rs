@@ -1,4 +1,5 @@
-//! Random programs against brute force, and warm starts against cold ones over long sequences of changes.
+//! Random programs against brute force, and warm starts against cold ones over long sequences of
+//! changes.
 
 use remat_lp::{
     Algorithm, Bounds, ColId, LpOutcome, Model, ModelBuilder, NewCol, NewRow, RowId, Sense,
@@ -67,8 +68,8 @@ fn random_model(rng: &mut Lcg, m: usize, n: usize, boxed: bool) -> Model {
     b.build().unwrap()
 }
 
-/// Optimum of a small program over a box by looking at every vertex: every choice of n tight constraints out of column
-/// and row bounds.
+/// Optimum of a small program over a box by looking at every vertex: every choice of n tight
+/// constraints out of column and row bounds.
 fn brute_force(model: &Model) -> Option<f64> {
     let (m, n) = (model.num_rows(), model.num_cols());
     let mut planes: Vec<(Vec<f64>, f64)> = Vec::new();

@@ -1,4 +1,5 @@
-//! The solver against itself, every way it has of solving a program, and all of them against the certificates.
+//! The solver against itself, every way it has of solving a program, and all of them against the
+//! certificates.
 
 use crate::support::{End, FAMILIES, Rng};
 use remat_lp::presolve::{self, PresolveSettings};
@@ -108,7 +109,8 @@ fn medium_programs_end_as_they_were_made_to() {
     }
 }
 
-/// What branch and bound does: bounds go in and out, cuts and columns come and go; warm must equal cold at every step.
+/// What branch and bound does: bounds go in and out, cuts and columns come and go; warm must equal
+/// cold at every step.
 fn dive(name: &str, model: Model, seed: u64, steps: usize) {
     let mut r = Rng::new(seed);
     let model = Arc::new(model);

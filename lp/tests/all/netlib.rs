@@ -1,4 +1,5 @@
-//! Every Netlib problem in `../shared` to the reference objective, with certificates, from several starts.
+//! Every Netlib problem in `../shared` to the reference objective, with certificates, from several
+//! starts.
 
 use crate::support::netlib_dir;
 use remat_lp::presolve::{self, PresolveSettings};

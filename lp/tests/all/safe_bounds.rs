@@ -5,9 +5,10 @@ use remat_lp::certificate::{exact_bound, safe_bound};
 use remat_lp::{Bounds, Model, ModelBuilder, Sense, Settings, Solver, proven_bound};
 use std::sync::Arc;
 
-/// Dense equations in free columns and others that stay nonnegative, around a planted pair of solutions that satisfy
-/// complementary slackness; the optimum. With `whole` numbers it is exact, else up to rounding, and then the others are
-/// bounded, lest there be a ray that only rounding makes worthwhile.
+/// Dense equations in free columns and others that stay nonnegative, around a planted pair of
+/// solutions that satisfy complementary slackness; the optimum. With `whole` numbers it is exact,
+/// else up to rounding, and then the others are bounded, lest there be a ray that only rounding
+/// makes worthwhile.
 fn free_and_dense(r: &mut Rng, whole: bool) -> (Model, f64) {
     let m = 2 + r.below(12);
     let free = 1 + r.below(m);
@@ -107,7 +108,8 @@ fn bounds_hold_whatever_the_multipliers_are() {
 
 #[test]
 fn dependent_free_columns_agree_exactly_or_not_at_all() {
-    // Two free columns, the second three times the first, cost and all: but 0.3 is not three times 0.1 in doubles.
+    // Two free columns, the second three times the first, cost and all: but 0.3 is not three times
+    // 0.1 in doubles.
     for (cost, triple, bounded) in [(0.25, 0.75, true), (0.1, 0.3, false)] {
         let mut b = ModelBuilder::new(Sense::Minimise);
         let x = b.add_col(cost, ..);

@@ -1,8 +1,9 @@
 //! Vertex colouring of a small graph: fewest independent sets that contain every vertex once.
 //!
-//! Columns are independent sets (Mehrotra & Trick 1996). Branching is Ryan and Foster's: the number of sets that have two
-//! vertices is 0 (they differ in colour) or 1 (they share one). Cuts are subset rows of three vertices (Jepsen et al. 2008):
-//! at most one set has two of them. The graphs are small enough to list all independent sets.
+//! Columns are independent sets (Mehrotra & Trick 1996). Branching is Ryan and Foster's: the number
+//! of sets that have two vertices is 0 (they differ in colour) or 1 (they share one). Cuts are
+//! subset rows of three vertices (Jepsen et al. 2008): at most one set has two of them. The graphs
+//! are small enough to list all independent sets.
 
 use remat_solver::price::*;
 

@@ -1,7 +1,8 @@
 //! Accepts or refuses a point, against the model as it was given. Shares nothing with the search.
 //!
-//! A row of integers over integer columns, or of decimals with up to nine places, is summed exactly (in 128 bits, after
-//! scaling by a power of ten); other rows with compensated sums (Ogita, Rump & Oishi 2005) and the tolerance given.
+//! A row of integers over integer columns, or of decimals with up to nine places, is summed exactly
+//! (in 128 bits, after scaling by a power of ten); other rows with compensated sums (Ogita, Rump &
+//! Oishi 2005) and the tolerance given.
 
 use crate::mip::exact::{decimal_scale, scaled};
 use remat_lp::{ColId, Model, RowId};
@@ -38,8 +39,8 @@ pub enum Refusal {
     },
 }
 
-/// Activity of a row and whether it is outside its bounds, both exactly; `None` for a row that is not of decimals over
-/// integer columns.
+/// Activity of a row and whether it is outside its bounds, both exactly; `None` for a row that is
+/// not of decimals over integer columns.
 fn exact_row(model: &Model, id: RowId, x: &[f64]) -> Option<(f64, bool)> {
     let b = model.row_bounds(id);
     if !model.row(id).all(|(j, _)| model.is_integer(j)) {
@@ -84,8 +85,8 @@ pub(crate) fn dot(terms: impl Iterator<Item = (f64, f64)>) -> f64 {
 
 /// Checks a point and returns its objective in the model's sense.
 ///
-/// `tolerance` is absolute (a billionth of the side where that is more) and does not apply to integrality, which must be exact, nor to rows of
-/// integers or decimals over integer columns.
+/// `tolerance` is absolute (a billionth of the side where that is more) and does not apply to
+/// integrality, which must be exact, nor to rows of integers or decimals over integer columns.
 ///
 /// # Errors
 /// The first reason to refuse it.
@@ -105,7 +106,8 @@ pub fn check_point(model: &Model, x: &[f64], tolerance: f64) -> Result<f64, Refu
         return Err(Refusal::Shape);
     }
     let outside = |v: f64, l: f64, u: f64, tol: f64| {
-        // Relative to large sides only as far as their own precision asks for it: what is 1e-6 of a big-M is a cheat.
+        // Relative to large sides only as far as their own precision asks for it: what is 1e-6 of a
+        // big-M is a cheat.
         let slack = |side: f64| tol.max(1e-9 * side.abs());
         v < l - slack(l) || v > u + slack(u)
     };

@@ -1,7 +1,7 @@
 //! Binaries that exclude each other: cliques of literals, read off the rows.
 //!
-//! A row whose two lightest of some items do not fit together is a clique of these items (Johnson & Padberg 1982;
-//! Achterberg 2007, section 8.5).
+//! A row whose two lightest of some items do not fit together is a clique of these items (Johnson &
+//! Padberg 1982; Achterberg 2007, section 8.5).
 
 use crate::mip::problem::Problem;
 
@@ -38,7 +38,8 @@ pub(crate) struct CliqueTable {
 }
 
 impl CliqueTable {
-    /// The cliques of the rows, under the bounds given, and other pairs of literals that exclude each other.
+    /// The cliques of the rows, under the bounds given, and other pairs of literals that exclude
+    /// each other.
     pub fn new(p: &Problem, lower: &[f64], upper: &[f64], pairs: &[[Literal; 2]]) -> CliqueTable {
         let mut t = CliqueTable {
             start: vec![0],

@@ -3,9 +3,10 @@
 //! (dual proof analysis: Witzig, Berthold & Heinz 2017, *Experiments with conflict analysis in
 //! mixed integer programming*; Pólik 2015).
 //!
-//! A proof `y` gives `(c - A'y) x <= cutoff - y . side`, without the objective for an infeasible relaxation. Only rows that
-//! hold everywhere may take part. Rounding is accounted for with global bounds, so that what a conflict excludes is
-//! excluded in truth; it excludes no solution better than the best one known.
+//! A proof `y` gives `(c - A'y) x <= cutoff - y . side`, without the objective for an infeasible
+//! relaxation. Only rows that hold everywhere may take part. Rounding is accounted for with global
+//! bounds, so that what a conflict excludes is excluded in truth; it excludes no solution better
+//! than the best one known.
 
 use crate::mip::domain::Domain;
 use crate::mip::problem::Problem;
@@ -124,7 +125,8 @@ pub(crate) fn learn(
     Some((entries, rhs))
 }
 
-/// Coefficients of integer columns that do no more than make the row redundant shrink (Savelsbergh 1994).
+/// Coefficients of integer columns that do no more than make the row redundant shrink (Savelsbergh
+/// 1994).
 fn tighten(
     p: &Problem,
     entries: &mut [(u32, f64)],

@@ -1,6 +1,7 @@
 //! Surroundings of a search: those who watch it, and the files it keeps.
 //!
-//! Apart from [`Settings`](crate::mip::Settings) because programs solved inside the search must not have any of it.
+//! Apart from [`Settings`](crate::mip::Settings) because programs solved inside the search must not
+//! have any of it.
 
 use crate::mip::outcome::Solution;
 use std::path::PathBuf;
@@ -23,7 +24,8 @@ pub struct Progress {
     pub objective: Option<f64>,
 }
 
-/// Watches a search. Called between rounds by one thread at a time; what takes long here holds the search up.
+/// Watches a search. Called between rounds by one thread at a time; what takes long here holds the
+/// search up.
 pub trait Observer: Send + Sync {
     /// A new best solution, checked against the model.
     fn incumbent(&self, _solution: &Solution) {}
@@ -37,7 +39,8 @@ pub trait Observer: Send + Sync {
 /// Path and interval for writing the state of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
-    /// The state file. The one before is replaced by a rename, so that a valid one is there at any moment.
+    /// The state file. The one before is replaced by a rename, so that a valid one is there at any
+    /// moment.
     pub path: PathBuf,
     /// Seconds between two of them, taken at the next end of a round.
     pub seconds: f64,

@@ -1,5 +1,6 @@
-//! A known solution carried along in debug builds: a cut, a reduction or a pruned node that loses it, although it is
-//! better than what is known, is a defect that shows at once (the idea of HiGHS's `HighsDebugSol`).
+//! A known solution carried along in debug builds: a cut, a reduction or a pruned node that loses
+//! it, although it is better than what is known, is a defect that shows at once (the idea of
+//! HiGHS's `HighsDebugSol`).
 
 use crate::mip::clauses::Literal;
 use crate::mip::domain::Domain;
@@ -17,7 +18,8 @@ pub(crate) struct DebugSolution {
 }
 
 impl DebugSolution {
-    /// The solution in the columns of the problem; `None` if presolve chose others that are as good.
+    /// The solution in the columns of the problem; `None` if presolve chose others that are as
+    /// good.
     pub fn new(p: &Problem, postsolve: &Postsolve, original: &[f64]) -> Option<DebugSolution> {
         if !cfg!(debug_assertions) || original.len() != postsolve.original {
             return None;
@@ -50,7 +52,8 @@ impl DebugSolution {
         );
     }
 
-    /// Panics if a row that holds for every solution better than the cutoff cuts this one off although it is better.
+    /// Panics if a row that holds for every solution better than the cutoff cuts this one off
+    /// although it is better.
     pub fn check_conflict(&self, entries: &[(u32, f64)], rhs: f64, cutoff: f64) {
         if self.objective < cutoff - 1e-6 * cutoff.abs().max(1.0) {
             self.check_cut(entries, rhs, "conflict");
@@ -80,7 +83,8 @@ impl DebugSolution {
         }
     }
 
-    /// Panics if a clause that holds for every solution better than the cutoff excludes this one although it is better.
+    /// Panics if a clause that holds for every solution better than the cutoff excludes this one
+    /// although it is better.
     pub fn check_clause(&self, literals: &[Literal], cutoff: f64) {
         if self.objective >= cutoff - 1e-6 * cutoff.abs().max(1.0) {
             return;
@@ -114,7 +118,8 @@ impl DebugSolution {
         }
     }
 
-    /// Panics if a node that contains the solution is closed although the solution is better than the cutoff.
+    /// Panics if a node that contains the solution is closed although the solution is better than
+    /// the cutoff.
     pub fn check_closed(&self, node: &TreeNode, cutoff: f64) {
         if self.objective >= cutoff - 1e-6 * cutoff.abs().max(1.0) {
             return;

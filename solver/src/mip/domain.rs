@@ -17,7 +17,8 @@ pub(crate) const NONE: u32 = u32::MAX;
 pub(crate) enum Reason {
     /// A branching, or something that cannot be taken apart.
     None,
-    /// A row of the problem; `least`: its least activity leaves no more room, else its largest does.
+    /// A row of the problem; `least`: its least activity leaves no more room, else its largest
+    /// does.
     Row { row: u32, least: bool },
     /// A clause of this domain.
     Clause(u32),
@@ -39,8 +40,8 @@ pub(crate) struct Change {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Contradiction {
     pub reason: Reason,
-    /// Column and side of the bound that would have crossed the opposite one; `None` if the row or clause cannot be
-    /// met at all.
+    /// Column and side of the bound that would have crossed the opposite one; `None` if the row or
+    /// clause cannot be met at all.
     pub bound: Option<(u32, bool)>,
 }
 

@@ -6,8 +6,8 @@ use num_traits::{One, Signed, Zero};
 
 pub(crate) type Rational = BigRational;
 
-/// The decimal number that a double prints as: what was written in the model's file, unless it had more digits than a
-/// double can tell apart. `None` for infinities and NaN.
+/// The decimal number that a double prints as: what was written in the model's file, unless it had
+/// more digits than a double can tell apart. `None` for infinities and NaN.
 pub(crate) fn decimal(v: f64) -> Option<Rational> {
     if !v.is_finite() {
         return None;
@@ -29,8 +29,8 @@ pub(crate) fn decimal(v: f64) -> Option<Rational> {
     })
 }
 
-/// A power of ten that makes whole numbers of decimals, if they have no more than nine places; numbers beyond 1e15
-/// after scaling are too large.
+/// A power of ten that makes whole numbers of decimals, if they have no more than nine places;
+/// numbers beyond 1e15 after scaling are too large.
 pub(crate) fn decimal_scale(values: &[f64]) -> Option<f64> {
     let mut scale = 1.0;
     for _ in 0..10 {
@@ -61,8 +61,8 @@ pub(crate) fn binary(v: f64, places: Option<i32>) -> Option<Rational> {
     Rational::from_float(v)
 }
 
-/// A short fraction near a double: what it stands for if it came of division; else its first binary digits. `None` for
-/// infinities and NaN.
+/// A short fraction near a double: what it stands for if it came of division; else its first binary
+/// digits. `None` for infinities and NaN.
 pub(crate) fn nearby(v: f64) -> Option<Rational> {
     if !v.is_finite() {
         return None;
@@ -88,7 +88,8 @@ pub(crate) fn nearby(v: f64) -> Option<Rational> {
     Some(shortened(&Rational::from_float(v)?, 32, false))
 }
 
-/// Rounds, up or down, to a binary fraction of so many significant bits; numbers that are as short stay as they are.
+/// Rounds, up or down, to a binary fraction of so many significant bits; numbers that are as short
+/// stay as they are.
 pub(crate) fn shortened(v: &Rational, bits: u64, up: bool) -> Rational {
     if v.numer().bits() + v.denom().bits() <= bits {
         return v.clone();
@@ -114,7 +115,8 @@ pub(crate) fn common_step<'a>(numbers: impl Iterator<Item = &'a Rational>) -> Ra
     step
 }
 
-/// Solves a square system given as rows of (column, coefficient) and a right-hand side; `None` if it is singular.
+/// Solves a square system given as rows of (column, coefficient) and a right-hand side; `None` if
+/// it is singular.
 pub(crate) fn solve_square(
     mut rows: Vec<std::collections::BTreeMap<usize, Rational>>,
     mut side: Vec<Rational>,

@@ -32,7 +32,8 @@ pub struct NodeView<'a> {
 
 /// Decides how a node is split.
 pub trait BranchingRule: Send + Sync {
-    /// The children; together they must contain every solution below the node. `None` leaves it to the next rule.
+    /// The children; together they must contain every solution below the node. `None` leaves it to
+    /// the next rule.
     fn branch(&self, node: &NodeView<'_>) -> Option<Vec<Decision>>;
 }
 
@@ -70,8 +71,8 @@ pub trait Separator: Send + Sync {
     /// Hands violated, globally valid rows to the sink.
     fn separate(&self, node: &NodeView<'_>, sink: &mut CutSink);
 
-    /// Whether the rows are part of the problem: then integral points are separated too, and no point becomes a
-    /// solution that this separator cuts off.
+    /// Whether the rows are part of the problem: then integral points are separated too, and no
+    /// point becomes a solution that this separator cuts off.
     fn is_lazy(&self) -> bool {
         false
     }
@@ -95,14 +96,15 @@ pub trait Heuristic: Send + Sync {
     /// Name for logs.
     fn name(&self) -> &'static str;
 
-    /// Looks for solutions from a node's relaxation, with at most `budget` ticks (one per matrix entry touched);
-    /// returns the ticks used.
+    /// Looks for solutions from a node's relaxation, with at most `budget` ticks (one per matrix
+    /// entry touched); returns the ticks used.
     fn run(&self, node: &NodeView<'_>, budget: u64, sink: &mut SolutionSink) -> u64;
 }
 
 /// Tightens bounds at a node.
 pub trait Propagator: Send + Sync {
-    /// Bounds that follow from those given: (column, new bounds). An empty interval closes the node.
+    /// Bounds that follow from those given: (column, new bounds). An empty interval closes the
+    /// node.
     fn propagate(&self, lower: &[f64], upper: &[f64]) -> Vec<(ColId, Bounds)>;
 }
 

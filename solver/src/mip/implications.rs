@@ -52,8 +52,8 @@ pub(crate) fn probe(
     found
 }
 
-/// The bounds on the trail as implications, without those that a row says as plainly. Everything on the trail is of this
-/// probe.
+/// The bounds on the trail as implications, without those that a row says as plainly. Everything on
+/// the trail is of this probe.
 fn read(p: &Problem, d: &Domain, (j, value): (usize, f64), found: &mut Vec<Implication>) {
     for change in &d.trail {
         let col = change.col as usize;

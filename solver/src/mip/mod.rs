@@ -1,11 +1,12 @@
 //! Branch and cut for any mixed-integer model, with extension traits for domain knowledge.
 //!
-//! A model is a [`remat_lp::Model`] with integer markers; [`Solver`] solves it. The tree search, presolve, cuts,
-//! branching and heuristics know nothing of tensors: what makes them fast on a domain comes in through the traits
-//! [`BranchingRule`], [`Separator`], [`Heuristic`], [`Propagator`] and [`NodeSelector`].
+//! A model is a [`remat_lp::Model`] with integer markers; [`Solver`] solves it. The tree search,
+//! presolve, cuts, branching and heuristics know nothing of tensors: what makes them fast on a
+//! domain comes in through the traits [`BranchingRule`], [`Separator`], [`Heuristic`],
+//! [`Propagator`] and [`NodeSelector`].
 //!
-//! A result can be trusted: solutions are checked against the model given ([`check_point`]), leaves are pruned by bounds
-//! that hold in spite of rounding, and by verified Farkas proofs.
+//! A result can be trusted: solutions are checked against the model given ([`check_point`]), leaves
+//! are pruned by bounds that hold in spite of rounding, and by verified Farkas proofs.
 //!
 //! # Events
 //!

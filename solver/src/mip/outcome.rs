@@ -22,8 +22,8 @@ pub enum SolveStatus {
     TickLimit,
     /// Interrupted from outside.
     Interrupted,
-    /// The tree is done, but leaves remained whose linear programs could not be settled numerically; the dual bound
-    /// takes them into account.
+    /// The tree is done, but leaves remained whose linear programs could not be settled
+    /// numerically; the dual bound takes them into account.
     Unresolved,
 }
 

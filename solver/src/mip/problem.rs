@@ -1,4 +1,5 @@
-//! The working form of a program: minimised, bounds of integer columns integral, both orientations of the matrix.
+//! The working form of a program: minimised, bounds of integer columns integral, both orientations
+//! of the matrix.
 
 pub(crate) use remat_lp::Compressed as Sparse;
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, ModelError, Sense};
@@ -61,7 +62,8 @@ fn whole_scale(model: &Model, row: remat_lp::RowId) -> f64 {
 }
 
 impl Problem {
-    /// The working form of a model. Rows of decimals over integer columns are scaled to whole numbers. Bounds of integer columns are rounded inwards and may cross then.
+    /// The working form of a model. Rows of decimals over integer columns are scaled to whole
+    /// numbers. Bounds of integer columns are rounded inwards and may cross then.
     pub fn from_model(model: &Model) -> Problem {
         Problem::with_scales(model, |row| whole_scale(model, row))
     }
@@ -121,7 +123,8 @@ impl Problem {
         self.row_lower.len()
     }
 
-    /// The columns that are binary under the bounds given, those in the most rows first: the order of probing.
+    /// The columns that are binary under the bounds given, those in the most rows first: the order
+    /// of probing.
     pub fn binaries_by_rows(&self, lower: &[f64], upper: &[f64]) -> Vec<usize> {
         let mut binaries: Vec<usize> = (0..self.num_cols())
             .filter(|&j| self.integer[j] && lower[j] == 0.0 && upper[j] == 1.0)
@@ -180,8 +183,8 @@ impl Problem {
     }
 }
 
-/// The largest step of which every integer combination of the costs is a multiple, or 0 if there is none (continuous
-/// columns with a cost, or costs with too many digits).
+/// The largest step of which every integer combination of the costs is a multiple, or 0 if there is
+/// none (continuous columns with a cost, or costs with too many digits).
 pub(crate) fn objective_step(cost: &[f64], integer: &[bool]) -> f64 {
     let mut scale_found = 0.0;
     let used: Vec<f64> = cost

@@ -1,5 +1,5 @@
-//! The linear program of a worker: rows of the problem, then cuts and rows of branchings, each with a tag that
-//! survives additions and deletions.
+//! The linear program of a worker: rows of the problem, then cuts and rows of branchings, each with
+//! a tag that survives additions and deletions.
 
 use crate::mip::domain::Domain;
 use crate::mip::problem::Problem;
@@ -113,7 +113,8 @@ impl Relaxation {
             .set_col_bounds(ColId(j as u32), Bounds::new(lower, upper))
     }
 
-    /// For each basic column given the multipliers of the rows that make its tableau row; others are left out.
+    /// For each basic column given the multipliers of the rows that make its tableau row; others
+    /// are left out.
     pub fn tableau(&mut self, cols: &[usize]) -> Vec<Vec<f64>> {
         cols.iter()
             .filter_map(|&j| self.lp.tableau_multipliers(ColId(j as u32)))
@@ -213,7 +214,8 @@ impl Relaxation {
         });
     }
 
-    /// Solves under the bounds set; `domain` may know tighter bounds of continuous columns than the linear program.
+    /// Solves under the bounds set; `domain` may know tighter bounds of continuous columns than the
+    /// linear program.
     pub fn solve(&mut self, cutoff: f64, domain: &Domain) -> Result<Relaxed, ModelError> {
         // Warm starts that stall are worth less than a cold one (docs/decisions/054).
         let size = (self.lp.model().num_rows() + self.lp.model().num_cols()) as u64;
@@ -248,8 +250,8 @@ impl Relaxation {
             .is_some_and(|i| i.load(std::sync::atomic::Ordering::Relaxed))
     }
 
-    /// Solves with an iteration limit and without a second try: for strong branching and dives. A solution below the
-    /// cutoff comes without a bound.
+    /// Solves with an iteration limit and without a second try: for strong branching and dives. A
+    /// solution below the cutoff comes without a bound.
     pub fn probe(&mut self, cutoff: f64, iterations: u64, domain: &Domain) -> Relaxed {
         self.limits(cutoff, Some(iterations));
         let outcome = self.lp.solve();

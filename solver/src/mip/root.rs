@@ -57,8 +57,8 @@ pub(crate) fn solve(shared: &mut RoundShared, worker: &mut Worker) -> Result<Roo
     if !feasible {
         return Ok(RootEnd::Closed);
     }
-    // Continuous columns get finite bounds here where rows imply them: the linear program does not see these, safe
-    // bounds and cuts do.
+    // Continuous columns get finite bounds here where rows imply them: the linear program does not
+    // see these, safe bounds and cuts do.
     shared.lower.copy_from_slice(&worker.domain.lower);
     shared.upper.copy_from_slice(&worker.domain.upper);
     worker.sync_bounds(shared)?;

@@ -1,6 +1,7 @@
-//! Bounds and infeasibility proofs that hold in spite of rounding, over bounds of columns that may be tighter than
-//! those of the linear program (Neumaier & Shcherbina 2004). Propagation finds finite bounds for columns that have none
-//! of their own; with these a reduced cost of 1e-15 costs little instead of everything.
+//! Bounds and infeasibility proofs that hold in spite of rounding, over bounds of columns that may
+//! be tighter than those of the linear program (Neumaier & Shcherbina 2004). Propagation finds
+//! finite bounds for columns that have none of their own; with these a reduced cost of 1e-15 costs
+//! little instead of everything.
 
 use remat_lp::{ColId, Model, RowId};
 
@@ -19,13 +20,15 @@ impl Guarded {
         self.terms += 1.0;
     }
 
-    /// Recursive summation of rounded products: `|error| <= (terms + 1) eps * size` (Higham 2002, section 3.1), doubled.
+    /// Recursive summation of rounded products: `|error| <= (terms + 1) eps * size` (Higham 2002,
+    /// section 3.1), doubled.
     fn error(&self) -> f64 {
         2.0 * (self.terms + 2.0) * f64::EPSILON * self.size
     }
 }
 
-/// `min (c - A^T y) x` over the box, plus `y . side`, with usable multipliers only. Costs count if `with_cost`.
+/// `min (c - A^T y) x` over the box, plus `y . side`, with usable multipliers only. Costs count if
+/// `with_cost`.
 fn combine(model: &Model, y: &[f64], lower: &[f64], upper: &[f64], with_cost: bool) -> f64 {
     let mut total = Guarded::default();
     let mut usable = y.to_vec();
@@ -74,8 +77,9 @@ fn combine(model: &Model, y: &[f64], lower: &[f64], upper: &[f64], with_cost: bo
     total.sum - total.error()
 }
 
-/// The row `entries . x <= rhs` that holds for all points of the rows within the bounds, and with a cutoff for those
-/// whose objective is not above it; for a proof of infeasibility its multipliers with the sign that proves it.
+/// The row `entries . x <= rhs` that holds for all points of the rows within the bounds, and with a
+/// cutoff for those whose objective is not above it; for a proof of infeasibility its multipliers
+/// with the sign that proves it.
 ///
 /// `None` if a column without bounds would need its rounding accounted for.
 pub(crate) fn proof_row(
@@ -118,7 +122,8 @@ pub(crate) fn proof_row(
         if d.size == 0.0 {
             continue;
         }
-        // Within its error the coefficient is anything: the row holds with this one if its side makes up for it.
+        // Within its error the coefficient is anything: the row holds with this one if its side
+        // makes up for it.
         let reach = lower[j].abs().max(upper[j].abs());
         if !reach.is_finite() {
             return None;
@@ -133,7 +138,8 @@ pub(crate) fn proof_row(
     Some((entries, rhs.sum + rhs.error()))
 }
 
-/// A lower bound on the minimum of a minimised model over the tighter of its own bounds and those given.
+/// A lower bound on the minimum of a minimised model over the tighter of its own bounds and those
+/// given.
 pub(crate) fn bound(model: &Model, y: &[f64], lower: &[f64], upper: &[f64]) -> f64 {
     if y.len() != model.num_rows() || y.iter().any(|v| !v.is_finite()) {
         return f64::NEG_INFINITY;
@@ -160,7 +166,8 @@ mod tests {
 
     #[test]
     fn bounds_of_the_domain_replace_missing_ones() {
-        // min x + y, x + y >= 2, both at least 0 and without upper bound: a multiplier slightly too large.
+        // min x + y, x + y >= 2, both at least 0 and without upper bound: a multiplier slightly too
+        // large.
         let mut b = ModelBuilder::new(Sense::Minimise);
         let x = b.add_col(1.0, 0.0..);
         let y = b.add_col(1.0, 0.0..);

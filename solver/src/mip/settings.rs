@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Limits of a solve; the default has none. Only `seconds` and `interrupt` depend on the clock: with the others the
-/// same input gives the same tree.
+/// Limits of a solve; the default has none. Only `seconds` and `interrupt` depend on the clock:
+/// with the others the same input gives the same tree.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
@@ -15,8 +15,9 @@ pub struct Limits {
     pub nodes: Option<u64>,
     /// Deterministic work units (about one per matrix entry touched).
     pub ticks: Option<u64>,
-    /// Bytes of open nodes in memory. With a folder for node files ([`crate::mip::Control::node_files`]) the least promising
-    /// ones go there; without, the search ends.
+    /// Bytes of open nodes in memory. With a folder for node files
+    /// ([`crate::mip::Control::node_files`]) the least promising ones go there; without, the search
+    /// ends.
     pub memory_bytes: Option<u64>,
     /// Stop at the next node after another thread sets this.
     #[serde(skip)]
@@ -43,8 +44,8 @@ pub enum NodeSelection {
 /// assert_eq!(s.integrality_tolerance, 1e-6);
 /// ```
 ///
-/// They can be read from any format that `serde` knows; what is not said keeps its default, and a name that does not
-/// exist is an error.
+/// They can be read from any format that `serde` knows; what is not said keeps its default, and a
+/// name that does not exist is an error.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
@@ -54,13 +55,16 @@ pub struct Settings {
     pub relative_gap: f64,
     /// Stop when `primal - dual <= absolute_gap`.
     pub absolute_gap: f64,
-    /// Largest violation of a row or bound in a solution (or a billionth of the side, where that is more).
+    /// Largest violation of a row or bound in a solution (or a billionth of the side, where that is
+    /// more).
     pub feasibility_tolerance: f64,
-    /// Largest distance from an integer that counts as none in the linear relaxation. Solutions are rounded exactly.
+    /// Largest distance from an integer that counts as none in the linear relaxation. Solutions are
+    /// rounded exactly.
     pub integrality_tolerance: f64,
     /// Only solutions better than this (in the model's sense) are wanted.
     pub cutoff: Option<f64>,
-    /// Prune only by bounds computed with every rounding error accounted for, and by verified Farkas proofs.
+    /// Prune only by bounds computed with every rounding error accounted for, and by verified
+    /// Farkas proofs.
     pub safe_bounds: bool,
     /// Reduce the model first.
     pub presolve: bool,
@@ -86,14 +90,15 @@ pub struct Settings {
     pub heuristics: bool,
     /// Heuristics that solve restricted programs (RINS, RENS).
     pub sub_mips: bool,
-    /// Strong branching until a column has this many observations in each direction; 0 turns it off.
+    /// Strong branching until a column has this many observations in each direction; 0 turns it
+    /// off.
     pub reliability: u32,
     /// Order of nodes.
     pub node_selection: NodeSelection,
     /// Worker threads. The tree does not depend on it, unless `opportunistic` is set.
     pub threads: usize,
-    /// Workers take up nodes as they come instead of in rounds: faster on several threads, but the tree and which of
-    /// several optimal solutions is found depend on the moment.
+    /// Workers take up nodes as they come instead of in rounds: faster on several threads, but the
+    /// tree and which of several optimal solutions is found depend on the moment.
     pub opportunistic: bool,
     /// Number of the best solutions found that are kept for [`crate::mip::SolveResult::pool`].
     pub pool_size: usize,
@@ -102,11 +107,12 @@ pub struct Settings {
     /// Points to start from, one number per column of the model; unusable ones are ignored.
     #[serde(skip)]
     pub starts: Vec<Vec<f64>>,
-    /// A point known to be feasible: debug builds stop where a cut, a reduction or a pruned node loses it although it is
-    /// better than the best solution. Ignored in release builds.
+    /// A point known to be feasible: debug builds stop where a cut, a reduction or a pruned node
+    /// loses it although it is better than the best solution. Ignored in release builds.
     #[serde(skip)]
     pub debug_solution: Option<Vec<f64>>,
-    /// Searches this one is nested in: restricted programs have restricted programs of their own, to a depth.
+    /// Searches this one is nested in: restricted programs have restricted programs of their own,
+    /// to a depth.
     #[doc(hidden)]
     #[serde(skip)]
     pub nesting: u32,

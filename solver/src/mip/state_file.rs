@@ -1,7 +1,8 @@
-//! Files that hold the state of a search: a header with version, model and checksum, then the state, packed.
+//! Files that hold the state of a search: a header with version, model and checksum, then the
+//! state, packed.
 //!
-//! A file is written beside its place, flushed to the disk and renamed over the one before: whatever happens in between,
-//! one of the two is there, whole.
+//! A file is written beside its place, flushed to the disk and renamed over the one before:
+//! whatever happens in between, one of the two is there, whole.
 
 use crate::mip::outcome::SolveError;
 use remat_lp::{ColId, Model, RowId};

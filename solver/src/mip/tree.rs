@@ -144,7 +144,8 @@ impl NodeQueue {
         self.bytes
     }
 
-    /// Takes out the nodes that would come last, until what remains is no more than `bytes` (or a single node).
+    /// Takes out the nodes that would come last, until what remains is no more than `bytes` (or a
+    /// single node).
     pub fn take_last(&mut self, bytes: u64) -> Vec<TreeNode> {
         let mut taken = Vec::new();
         while self.bytes > bytes && self.nodes.len() > 1 {

@@ -1,4 +1,5 @@
-//! Branchings: integer quantities of a solution, linear in its columns, and how open a point leaves them.
+//! Branchings: integer quantities of a solution, linear in its columns, and how open a point leaves
+//! them.
 
 /// A quantity is at least, or at most, so much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,8 +44,8 @@ pub fn fraction(value: f64) -> f64 {
 }
 
 impl<Q> Open<Q> {
-    /// An open quantity, if its value is fractional; its score is `weight` for each unit of distance from the nearest
-    /// integer.
+    /// An open quantity, if its value is fractional; its score is `weight` for each unit of
+    /// distance from the nearest integer.
     pub fn if_fractional(quantity: Q, value: f64, weight: f64) -> Option<Self> {
         let f = fraction(value);
         (f > INTEGRALITY_TOLERANCE).then_some(Open {

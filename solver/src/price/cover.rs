@@ -1,13 +1,16 @@
 //! Lifted cover inequalities: what fits beside each other, as integers see it.
 //!
-//! At one moment tensors of sizes `m_i` have a capacity together, and each is there or not. A set of them that exceeds it, a
-//! *cover*, is never there whole; a relaxation has all but a slice of it. Where few large tensors fill the memory that is most of
-//! what a relaxation gains. With `N_1` the items that a fractional point has whole and `C` a minimal cover of the fractional ones in what `N_1`
-//! leaves, `sum_C x <= |C| - 1` holds while `N_1` is there; every other item is *lifted*: it gets the largest weight with which
-//! the row stays valid, items of `N_1` by what more would fit without them. (Balas 1975; Gu, Nemhauser & Savelsbergh 1998.)
+//! At one moment tensors of sizes `m_i` have a capacity together, and each is there or not. A set
+//! of them that exceeds it, a *cover*, is never there whole; a relaxation has all but a slice of
+//! it. Where few large tensors fill the memory that is most of what a relaxation gains. With `N_1`
+//! the items that a fractional point has whole and `C` a minimal cover of the fractional ones in
+//! what `N_1` leaves, `sum_C x <= |C| - 1` holds while `N_1` is there; every other item is
+//! *lifted*: it gets the largest weight with which the row stays valid, items of `N_1` by what more
+//! would fit without them. (Balas 1975; Gu, Nemhauser & Savelsbergh 1998.)
 //!
-//! Lifting is exact: `least[v]`, the fewest bytes that weigh `v`, tells what weighs most in any capacity, and one more item
-//! updates it as in the knapsack's dynamic program. It also proves the row: what weighs `most + 1` has more bytes than there are.
+//! Lifting is exact: `least[v]`, the fewest bytes that weigh `v`, tells what weighs most in any
+//! capacity, and one more item updates it as in the knapsack's dynamic program. It also proves the
+//! row: what weighs `most + 1` has more bytes than there are.
 
 /// An item of a knapsack.
 #[derive(Clone, Copy, Debug)]
@@ -86,7 +89,8 @@ impl Lifted {
 
 /// A row that the items' values violate by more than `violation` of its norm, with the violation.
 ///
-/// Values are between 0 and 1, about; nothing is found where the items that are there whole exceed the capacity.
+/// Values are between 0 and 1, about; nothing is found where the items that are there whole exceed
+/// the capacity.
 pub fn separate(items: &[Item], capacity: u64, violation: f64) -> Option<(f64, Cover)> {
     let whole = |item: &&Item| item.value > 1.0 - VALUE_TOLERANCE;
     let there: u64 = items.iter().filter(whole).map(|i| i.bytes).sum();
@@ -140,8 +144,8 @@ pub fn separate(items: &[Item], capacity: u64, violation: f64) -> Option<(f64, C
     (share > violation).then(|| (share, row()))
 }
 
-/// Lifts `sum_cover x <= |cover| - 1`, valid for a capacity of `room`: fractional `others` first, then what is there whole, then
-/// what is not there. Returns weights and right side.
+/// Lifts `sum_cover x <= |cover| - 1`, valid for a capacity of `room`: fractional `others` first,
+/// then what is there whole, then what is not there. Returns weights and right side.
 fn lift(
     items: &[Item],
     cover: &[Item],

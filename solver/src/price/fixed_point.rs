@@ -40,8 +40,9 @@ pub const FIXED_ONE: i128 = 1 << 40;
 /// Duals beyond it count as it: any duals prove a bound, and the sums of these do not overflow.
 const LARGEST_DUAL: f64 = 1e15;
 
-/// Duals as multiples of 1 / [`FIXED_ONE`], wrong signs as 0, and what the right sides are worth at them: where a bound of
-/// [`Pricing::lagrangian_bound`](super::Pricing::lagrangian_bound) begins, for programs whose numbers are small.
+/// Duals as multiples of 1 / [`FIXED_ONE`], wrong signs as 0, and what the right sides are worth at
+/// them: where a bound of [`Pricing::lagrangian_bound`](super::Pricing::lagrangian_bound) begins,
+/// for programs whose numbers are small.
 pub fn fixed_duals<P: Rows>(program: &P, rows: &[P::Row], duals: &[f64]) -> (Vec<i128>, i128) {
     let fixed = |(row, dual): (&P::Row, &f64)| {
         let dual = dual.clamp(-LARGEST_DUAL, LARGEST_DUAL);
@@ -58,13 +59,15 @@ pub fn fixed_duals<P: Rows>(program: &P, rows: &[P::Row], duals: &[f64]) -> (Vec
     (fixed, worth)
 }
 
-/// A bound in fixed point, where `one` is a unit of cost, as a cost; costs are integers. 0 if it is negative or too large.
+/// A bound in fixed point, where `one` is a unit of cost, as a cost; costs are integers. 0 if it is
+/// negative or too large.
 pub fn rounded_up(bound: i128, one: i128) -> u64 {
     let up = bound.div_euclid(one) + i128::from(bound.rem_euclid(one) > 0);
     u64::try_from(up).unwrap_or(0)
 }
 
-/// The largest bound in fixed point that is less than a cost: costs are integers, so above it is at least that cost.
+/// The largest bound in fixed point that is less than a cost: costs are integers, so above it is at
+/// least that cost.
 pub fn most_below(cost: u64, one: i128) -> i128 {
     (i128::from(cost) - 1).saturating_mul(one)
 }

@@ -8,11 +8,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// The cost of no solution.
 const NONE: u64 = u64::MAX;
 
-/// Best cost, best bound, counters, and what the relaxation and the search for solutions hand each other.
+/// Best cost, best bound, counters, and what the relaxation and the search for solutions hand each
+/// other.
 ///
-/// The search for solutions reports costs ([`found`](Incumbents::found)) and may offer the columns of its best solution
-/// to the restricted master; the relaxation publishes bounds and, to who listens, points to round. Everything may be called
-/// from any thread at any time; nothing blocks for long.
+/// The search for solutions reports costs ([`found`](Incumbents::found)) and may offer the columns
+/// of its best solution to the restricted master; the relaxation publishes bounds and, to who
+/// listens, points to round. Everything may be called from any thread at any time; nothing blocks
+/// for long.
 #[derive(Debug)]
 pub struct Incumbents<P: Program> {
     best: AtomicU64,
@@ -52,7 +54,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<P: Program> Incumbents<P> {
-    /// A lower bound on the cost of every solution is known; `listens`: points of relaxations are wanted on the way.
+    /// A lower bound on the cost of every solution is known; `listens`: points of relaxations are
+    /// wanted on the way.
     pub fn new(bound: u64, listens: bool) -> Self {
         Incumbents {
             bound: AtomicU64::new(bound),
@@ -96,7 +99,8 @@ impl<P: Program> Incumbents<P> {
         self.best.fetch_min(cost, Ordering::Relaxed);
     }
 
-    /// Notes a proven lower bound. Nodes of a tree that are closed may have bounds above the best cost; no bound does.
+    /// Notes a proven lower bound. Nodes of a tree that are closed may have bounds above the best
+    /// cost; no bound does.
     pub fn prove(&self, bound: u64) {
         let bound = bound.min(self.best.load(Ordering::Relaxed));
         self.bound.fetch_max(bound, Ordering::Relaxed);
@@ -119,7 +123,8 @@ impl<P: Program> Incumbents<P> {
         self.moves.fetch_add(moves, Ordering::Relaxed);
     }
 
-    /// Offers the columns of the best solution to the restricted master: with them it has a point, whatever rows come.
+    /// Offers the columns of the best solution to the restricted master: with them it has a point,
+    /// whatever rows come.
     pub fn offer(&self, columns: Vec<P::Column>) {
         *locked(&self.columns) = Some(columns);
     }
@@ -129,7 +134,8 @@ impl<P: Program> Incumbents<P> {
         locked(&self.columns).take()
     }
 
-    /// Publishes a relaxation: its bound, and its point where that is a good guide or any is better than none.
+    /// Publishes a relaxation: its bound, and its point where that is a good guide or any is better
+    /// than none.
     pub(super) fn publish(&self, bound: u64, settled: bool, point: &P::Point) {
         self.prove(bound);
         if self.listens && (settled || self.best().is_none()) {
@@ -146,8 +152,8 @@ impl<P: Program> Incumbents<P> {
 
 /// A search for solutions that goes by turns with the tree.
 pub trait PrimalHeuristic<P: Program> {
-    /// Looks for solutions, near the points of nodes that were solved, or elsewhere; reports them to `incumbents`. Returns
-    /// the work done, in moves.
+    /// Looks for solutions, near the points of nodes that were solved, or elsewhere; reports them
+    /// to `incumbents`. Returns the work done, in moves.
     fn run(&self, visited: Vec<super::Visited<P>>, incumbents: &Incumbents<P>) -> u64;
 }
 

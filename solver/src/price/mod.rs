@@ -1,9 +1,12 @@
-//! Branch, price and cut: for programs that have far more columns and rows than can be written down.
+//! Branch, price and cut: for programs that have far more columns and rows than can be written
+//! down.
 //!
-//! A [`Program`] says what its columns and rows are. A restricted master ([`Master`]) holds some of both; a relaxation adds
-//! violated rows and columns that pay until there are none, then cuts, and again ([`Root`]); a tree branches on integer
-//! quantities that are linear in the columns ([`search`]). Every bound is a Lagrangian bound over *all* columns, in
-//! integers ([`Pricing::lagrangian_bound`]), so it is safe before convergence and whatever the LP solver rounds.
+//! A [`Program`] says what its columns and rows are. A restricted master ([`Master`]) holds some of
+//! both; a relaxation adds violated rows and columns that pay until there are none, then cuts, and
+//! again ([`Root`]); a tree branches on integer quantities that are linear in the columns
+//! ([`search`]). Every bound is a Lagrangian bound over *all* columns, in integers
+//! ([`Pricing::lagrangian_bound`]), so it is safe before convergence and whatever the LP solver
+//! rounds.
 //!
 //! | module | concept |
 //! |---|---|

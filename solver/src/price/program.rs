@@ -1,8 +1,9 @@
 //! Interface of a program, split by who reads it: its columns, its rows, their pricing, what a
 //! point violates, and what is branched on.
 //!
-//! Columns come in *blocks* (tensors, agents, vehicles; one block if there is no such thing). Beside them there may be a
-//! few *static* columns that are always there. Costs and right sides are integers; units scale them for the LP solver.
+//! Columns come in *blocks* (tensors, agents, vehicles; one block if there is no such thing).
+//! Beside them there may be a few *static* columns that are always there. Costs and right sides are
+//! integers; units scale them for the LP solver.
 
 use super::{Branch, Open, Priced};
 use std::fmt::Debug;
@@ -23,7 +24,8 @@ pub enum Sense {
 pub struct RowTraits {
     /// Sense in which it limits.
     pub sense: Sense,
-    /// Columns that meet it may be missing from the restricted master, or there are none: what it lacks is paid for.
+    /// Columns that meet it may be missing from the restricted master, or there are none: what it
+    /// lacks is paid for.
     pub elastic: bool,
     /// It stays, slack or not.
     pub permanent: bool,
@@ -87,7 +89,8 @@ pub trait Columns: Clone + Debug + Send + Sync {
     }
 }
 
-/// Rows, of the program and cuts. A row gives every column its coefficient, whichever of the two came first.
+/// Rows, of the program and cuts. A row gives every column its coefficient, whichever of the two
+/// came first.
 pub trait Rows: Columns {
     /// A row. Ordered, so that sets of rows are deterministic.
     type Row: Clone + Ord + Debug + Send + Sync;
@@ -100,7 +103,8 @@ pub trait Rows: Columns {
     fn row_traits(&self, row: &Self::Row) -> RowTraits;
     /// Its right side: a count, or units of the resource.
     fn right_side(&self, row: &Self::Row) -> i64;
-    /// Tells `note` every part of a row with its block; coefficients of a column in several parts add up.
+    /// Tells `note` every part of a row with its block; coefficients of a column in several parts
+    /// add up.
     fn parts(&self, row: &Self::Row, note: &mut dyn FnMut(usize, Self::Part));
     /// Coefficient of a column in a part of a row.
     fn coefficient(&self, row: &Self::Row, part: Self::Part, column: &Self::Column) -> i64;
@@ -120,8 +124,8 @@ pub trait Rows: Columns {
 
 /// Pricing, bounds from duals, and what they exclude.
 ///
-/// Duals are in units of cost, per unit of the resource for rows that are [`Sense::AtMost`]. Any duals whatever give a
-/// bound: wrong signs count as 0.
+/// Duals are in units of cost, per unit of the resource for rows that are [`Sense::AtMost`]. Any
+/// duals whatever give a bound: wrong signs count as 0.
 pub trait Pricing: Rows {
     /// Record of what no solution below the cost to beat does. Excluded columns are neither priced
     /// nor kept.
@@ -139,7 +143,8 @@ pub trait Pricing: Rows {
     fn permitted_statics(&self, _: &Self::Exclusions) -> Vec<bool> {
         Vec::new()
     }
-    /// Prices all permitted columns; for each block about `per_block` of those whose reduced cost is below `-tolerance`.
+    /// Prices all permitted columns; for each block about `per_block` of those whose reduced cost
+    /// is below `-tolerance`.
     fn price(
         &self,
         exclusions: &Self::Exclusions,
@@ -148,14 +153,16 @@ pub trait Pricing: Rows {
         per_block: usize,
         tolerance: f64,
     ) -> Priced<Self::Column>;
-    /// A lower bound on the cost of every solution that does what is permitted, in integers, so safe.
+    /// A lower bound on the cost of every solution that does what is permitted, in integers, so
+    /// safe.
     fn lagrangian_bound(
         &self,
         exclusions: &Self::Exclusions,
         rows: &[Self::Row],
         duals: &[f64],
     ) -> u64;
-    /// Excludes what no permitted solution that costs less than `target` does, as far as these duals tell.
+    /// Excludes what no permitted solution that costs less than `target` does, as far as these
+    /// duals tell.
     fn exclude(&self, _: &mut Self::Exclusions, _rows: &[Self::Row], _duals: &[f64], _target: u64) {
     }
 }
@@ -173,8 +180,8 @@ pub struct SeparationSettings {
     pub resource_cuts: bool,
     /// Cuts on the resource in a round.
     pub resource_cut_limit: usize,
-    /// Whether families with dense rows (lifted covers) are separated. The root turns them on once other cuts are idle,
-    /// and off again where they gain little.
+    /// Whether families with dense rows (lifted covers) are separated. The root turns them on once
+    /// other cuts are idle, and off again where they gain little.
     pub dense: bool,
 }
 
@@ -229,8 +236,8 @@ pub trait Branching: Separation {
     /// An integer quantity to branch on.
     type Quantity: Clone + Ord + Debug + Send + Sync;
 
-    /// Integer quantities that a point leaves open, the most promising first, at most `limit`; none only where it is a
-    /// solution.
+    /// Integer quantities that a point leaves open, the most promising first, at most `limit`; none
+    /// only where it is a solution.
     fn open(&self, point: &Self::Point, limit: usize) -> Vec<Open<Self::Quantity>>;
     /// A branching as a row.
     fn branch_row(&self, branch: &Branch<Self::Quantity>) -> Self::Row;

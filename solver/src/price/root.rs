@@ -25,18 +25,22 @@ pub struct RootSettings {
     pub resource_rows_per_group: usize,
     /// Resource rows added at most in a round.
     pub resource_rows_per_round: usize,
-    /// Rows slack and columns dear for so many solves are dropped, earlier while cutting is eager; 0 for never.
+    /// Rows slack and columns dear for so many solves are dropped, earlier while cutting is eager;
+    /// 0 for never.
     pub purge_age: u32,
-    /// Rows are added before columns are priced, so that every solve is either dual or primal feasible at the start.
+    /// Rows are added before columns are priced, so that every solve is either dual or primal
+    /// feasible at the start.
     pub alternate: bool,
     /// Tail at which cut rounds end.
     pub tail: Tail,
-    /// Stop soon after this much time: for benchmarks. The answer then depends on the machine; the bound is valid.
+    /// Stop soon after this much time: for benchmarks. The answer then depends on the machine; the
+    /// bound is valid.
     pub time_limit: Option<Duration>,
-    /// Stop soon after this is set, in the middle of a linear program too. The bound reached so far is valid.
+    /// Stop soon after this is set, in the middle of a linear program too. The bound reached so far
+    /// is valid.
     pub stop: Option<Arc<AtomicBool>>,
-    /// Cuts are separated after every solve until they are idle, and not only where nothing is violated and nothing pays. The
-    /// last rounds always wait for that.
+    /// Cuts are separated after every solve until they are idle, and not only where nothing is
+    /// violated and nothing pays. The last rounds always wait for that.
     pub eager_cuts: bool,
 }
 
@@ -107,7 +111,9 @@ pub struct RootBound<P: Program> {
     pub separation_seconds: f64,
     /// The last fractional solution.
     pub point: P::Point,
-    /// Rows and duals that prove the bound: [`Pricing::lagrangian_bound`](super::Pricing::lagrangian_bound) computes it from them and the program alone.
+    /// Rows and duals that prove the bound:
+    /// [`Pricing::lagrangian_bound`](super::Pricing::lagrangian_bound) computes it from them and
+    /// the program alone.
     pub proof: Vec<(P::Row, f64)>,
 }
 
@@ -119,8 +125,9 @@ pub struct Root<P: Program> {
     plain: u64,
 }
 
-/// Rounds in which dense cuts must show their worth, and the least that they must gain then, as a share of what the other
-/// cuts have gained. Where they gain nothing they cost three quarters of the time.
+/// Rounds in which dense cuts must show their worth, and the least that they must gain then, as a
+/// share of what the other cuts have gained. Where they gain nothing they cost three quarters of
+/// the time.
 const DENSE_TRIAL_ROUNDS: usize = 4;
 const DENSE_GAIN_SHARE: f64 = 3e-3;
 
@@ -153,8 +160,8 @@ fn try_dense_cuts<P: Program>(
 }
 
 impl<P: Program> Root<P> {
-    /// Solves the plain relaxation, and again with cuts. `incumbents` are shown the relaxations on the way, and may offer
-    /// columns.
+    /// Solves the plain relaxation, and again with cuts. `incumbents` are shown the relaxations on
+    /// the way, and may offer columns.
     ///
     /// # Errors
     /// [`ModelError`] where the LP solver refuses a change: a defect.

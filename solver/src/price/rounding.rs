@@ -3,8 +3,8 @@
 use super::{Incumbents, PrimalHeuristic, Program, Visited};
 use std::sync::{Mutex, PoisonError};
 
-/// A program that knows the solutions near a point, and can tell a solution from what is none. A solution is a list of
-/// columns; one that is chosen several times stands there as often.
+/// A program that knows the solutions near a point, and can tell a solution from what is none. A
+/// solution is a list of columns; one that is chosen several times stands there as often.
 pub trait Rounding: Program {
     /// Candidates near a point, the point itself where it is integral. They need not be solutions.
     fn round(&self, point: &Self::Point) -> Vec<Vec<Self::Column>>;

@@ -18,8 +18,8 @@ pub struct SolveSettings {
 }
 
 impl Default for SolveSettings {
-    /// Settings for programs whose points are solutions once they are integral. Measured on random textbook problems
-    /// (`docs/decisions/058-one-engine.md`).
+    /// Settings for programs whose points are solutions once they are integral. Measured on random
+    /// textbook problems (`docs/decisions/058-one-engine.md`).
     fn default() -> Self {
         SolveSettings {
             root: RootSettings {
@@ -51,7 +51,8 @@ pub struct Solved<P: Program> {
 /// Error that makes solving impossible.
 #[derive(Debug, thiserror::Error)]
 pub enum PriceError {
-    /// The LP solver refused a row or column: the program gave a coefficient that is not finite, or bounds that cross.
+    /// The LP solver refused a row or column: the program gave a coefficient that is not finite, or
+    /// bounds that cross.
     #[error(transparent)]
     Model(#[from] ModelError),
     /// The operating system gave no threads.
@@ -64,7 +65,8 @@ pub enum PriceError {
     },
 }
 
-/// Solves a program by branch, price and cut. `starts` are solutions to begin with; what is none is left out.
+/// Solves a program by branch, price and cut. `starts` are solutions to begin with; what is none is
+/// left out.
 ///
 /// # Errors
 /// [`PriceError`] where the LP solver refuses the program, or there are no threads.

@@ -7,7 +7,8 @@ use remat_solver::mip::{Settings, SolveStatus, Solver};
 #[test]
 fn programs_that_once_went_wrong() {
     let cases = [(
-        // Coefficient tightening left 1e-15 of a coefficient, which a singleton row then divided by.
+        // Coefficient tightening left 1e-15 of a coefficient, which a singleton row then divided
+        // by.
         "Minimize\n c: - 8 x0 - 8 x1 - 7 x2 - x3 - x4\nSubject To\n r0: - 9 x0 + 3 x3 + 7 x4 = -6\n \
          r1: 22 <= 2 x1 - 2 x2 - 8 x4 <= 25\n r2: - 9 x0 - 5 x1 - 5 x3 <= 21\n r3: - 3 x0 + 6 x1 + 3 x3 = 9\n \
          r4: - x0 + 9 x1 - 5 x4 >= -6\nBounds\n -2 <= x0 <= 0\n 1 <= x1 <= 2\n x2 <= 2\n -5 <= x3 <= 1\n \

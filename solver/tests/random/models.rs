@@ -18,11 +18,13 @@ impl Dice {
     }
 }
 
-/// A box of integer points seen through a unimodular map: no column has bounds, rows alone keep it finite, and columns may
-/// have large values. The last coordinate of the box may be unbounded (`.2`). The truth comes from the box.
+/// A box of integer points seen through a unimodular map: no column has bounds, rows alone keep it
+/// finite, and columns may have large values. The last coordinate of the box may be unbounded
+/// (`.2`). The truth comes from the box.
 pub fn lattice_model(dice: &mut Dice) -> (Model, Truth, bool) {
     let n = dice.range(2, 4) as usize;
-    // `inverse` maps a point of the model (after subtracting `shift`) to one of the box; built from elementary steps.
+    // `inverse` maps a point of the model (after subtracting `shift`) to one of the box; built from
+    // elementary steps.
     let mut inverse: Vec<Vec<i64>> = (0..n)
         .map(|i| (0..n).map(|j| i64::from(i == j)).collect())
         .collect();
@@ -81,7 +83,8 @@ pub fn lattice_model(dice: &mut Dice) -> (Model, Truth, bool) {
             k += 1;
         }
     }
-    // Branch and bound on an unbounded polyhedron need not end where there is no point, or at no cost along a ray.
+    // Branch and bound on an unbounded polyhedron need not end where there is no point, or at no
+    // cost along a ray.
     let open = open && best.is_some() && cost[n - 1] != 0;
     let mut b = ModelBuilder::new(Sense::Minimise);
     // A linear form over the box as one over the model, and what the shift adds to it.
@@ -136,8 +139,8 @@ pub fn lattice_model(dice: &mut Dice) -> (Model, Truth, bool) {
     (b.build().unwrap(), truth, open)
 }
 
-/// Products of literals, written with the weak rows that are usual, that relieve a recurrence: Checkmate's `FREE` and `U`
-/// in small, with accidents.
+/// Products of literals, written with the weak rows that are usual, that relieve a recurrence:
+/// Checkmate's `FREE` and `U` in small, with accidents.
 pub fn recurrence(b: &mut ModelBuilder, dice: &mut Dice, sign: f64) {
     let n = dice.range(3, 6) as usize;
     let binary = |b: &mut ModelBuilder, cost: i64| {

@@ -1,4 +1,5 @@
-//! A panic of a program from outside, whichever function it comes from and on whichever worker, ends the solve with it.
+//! A panic of a program from outside, whichever function it comes from and on whichever worker,
+//! ends the solve with it.
 
 use remat_formulations::anneal::{Delta, Flip, Found, Landscape, Walk, Xoshiro256};
 use remat_formulations::solve::{

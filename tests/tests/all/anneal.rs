@@ -61,7 +61,8 @@ fn tried_flips_leave_no_trace(
     }
 }
 
-/// Flips anywhere, in ranges of any kind, keep the incremental state equal to a replay of the whole schedule.
+/// Flips anywhere, in ranges of any kind, keep the incremental state equal to a replay of the whole
+/// schedule.
 #[test]
 fn incremental_state_equals_the_replay() {
     for seed in 0..60 {
@@ -108,7 +109,8 @@ fn incremental_state_equals_the_replay() {
     }
 }
 
-/// On small graphs the search finds the optimum, says infeasible or nothing where nothing fits, and its bound holds.
+/// On small graphs the search finds the optimum, says infeasible or nothing where nothing fits, and
+/// its bound holds.
 #[test]
 fn small_graphs_are_solved_to_the_optimum() {
     let (mut feasible, mut tight) = (0, 0);

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
-/// The workspace's crates that each of them depends on in the product: not for tests, not for building.
+/// The workspace's crates that each of them depends on in the product: not for tests, not for
+/// building.
 fn arrows() -> BTreeMap<String, BTreeSet<String>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let output = Command::new(env!("CARGO"))

@@ -1,4 +1,5 @@
-//! Path cuts and path memory cuts hold at every schedule that fits, and lift the bounds as published.
+//! Path cuts and path memory cuts hold at every schedule that fits, and lift the bounds as
+//! published.
 
 use remat_formulations::checkmate::compact::{Compact, LazySettings, Space, solve_lazily};
 use remat_formulations::checkmate::graph::CheckmateGraph;

@@ -1,4 +1,5 @@
-//! The interval form: its rows hold at every schedule, its bounds are below every optimum and reach the known values.
+//! The interval form: its rows hold at every schedule, its bounds are below every optimum and reach
+//! the known values.
 
 use remat_formulations::checkmate::graph::CheckmateGraph;
 use remat_formulations::checkmate::interval::{
@@ -52,7 +53,8 @@ fn all_rows(graph: &CheckmateGraph) -> Vec<Row> {
     rows
 }
 
-/// A combination of schedules with most intervals thinned out, so that it is no schedule's neighbour.
+/// A combination of schedules with most intervals thinned out, so that it is no schedule's
+/// neighbour.
 fn thinned(
     graph: &CheckmateGraph,
     schedules: &[CheckmateSchedule],
@@ -129,7 +131,8 @@ fn rows_and_cuts_hold_at_every_schedule_that_fits() {
             covers += found.len();
             rows.extend(found);
         }
-        // Window, path and companions do not depend on the capacity: less of it brings more cuts to check.
+        // Window, path and companions do not depend on the capacity: less of it brings more cuts to
+        // check.
         let mut squeezed = graph.clone();
         squeezed.capacity /= 4;
         let found = point.violated_path_memory(&squeezed, &limits);
@@ -420,7 +423,8 @@ fn published_instances_have_the_known_bounds() {
             (peak * percent).div_ceil(100)
         }
     };
-    // No backward pass: any node may be recomputed in any stage. The best known plans cost 48146 and 48866.
+    // No backward pass: any node may be recomputed in any stage. The best known plans cost 48146
+    // and 48866.
     let (lp, safe) = bound("moccasin", "random_layered_100.json", share(90), 25).unwrap();
     assert!(lp >= 47990.0 && safe <= 48146);
     let (lp, safe) = bound("moccasin", "random_layered_100.json", share(80), 25).unwrap();

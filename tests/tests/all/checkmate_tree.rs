@@ -1,4 +1,5 @@
-//! Branch, price and cut against enumeration: with no help from annealing, so that the tree has to find the optimum itself.
+//! Branch, price and cut against enumeration: with no help from annealing, so that the tree has to
+//! find the optimum itself.
 
 use remat_check::proof::{Claim, parse, tree as checker};
 use remat_formulations::checkmate::CheckmateGraph;
@@ -332,7 +333,8 @@ fn solve_is_exact_on_small_graphs_on_any_number_of_threads() {
     }
 }
 
-/// Where the gap is wide the annealing goes its own way; a relaxation that is integral is a schedule all the same.
+/// Where the gap is wide the annealing goes its own way; a relaxation that is integral is a
+/// schedule all the same.
 #[test]
 fn schedules_that_only_the_tree_finds_are_kept_where_the_gap_is_wide() {
     let mut feasible = 0;

@@ -73,7 +73,8 @@ fn random_schedules_of_checkmate_stay_permitted_below_their_cost() {
             for c in &intervals {
                 assert!(graph.is_permitted(c, &exclusions), "round {round}: {c:?}");
             }
-            // The bound of what is permitted is one of the schedule, and at least as high as before.
+            // The bound of what is permitted is one of the schedule, and at least as high as
+            // before.
             let bound = lagrangian_bound(&graph, &exclusions, &rows, &duals);
             assert!(bound <= cost, "round {round}");
             assert!(bound >= root.safe_bound, "round {round}");

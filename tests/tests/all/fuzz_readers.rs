@@ -1,7 +1,9 @@
-//! No reader panics, overflows or loops, whatever the bytes; what is read survives validation, replay and writing.
+//! No reader panics, overflows or loops, whatever the bytes; what is read survives validation,
+//! replay and writing.
 //!
-//! `REMAT_FUZZ_SECONDS=600 cargo test -p remat-tests --test fuzz_readers long_run -- --nocapture` runs for as long as
-//! it is told; without the variable the long run takes a few thousand documents.
+//! `REMAT_FUZZ_SECONDS=600 cargo test -p remat-tests --test fuzz_readers long_run -- --nocapture`
+//! runs for as long as it is told; without the variable the long run takes a few thousand
+//! documents.
 
 use miette::GraphicalReportHandler;
 use proptest::prelude::*;
@@ -109,7 +111,8 @@ impl Tally {
                 Schedule::Monet(schedule) => simulate::monet(instance, schedule),
             };
             self.replays += replay.is_ok() as u64;
-            // Triples may repeat or name the first implementation, so texts differ; what they say does not.
+            // Triples may repeat or name the first implementation, so texts differ; what they say
+            // does not.
             let text = write_schedule(&document, instance);
             let again = ScheduleFile::parse("fuzz", text.as_bytes()).unwrap();
             assert_eq!(again.schedule(instance).as_ref(), Ok(&document));
@@ -198,7 +201,8 @@ fn change(bytes: &mut Vec<u8>, (what, at, length, token): Change) {
                 bytes.splice(from..from + count, (length % 9).to_string().into_bytes());
             }
         }
-        // Replace the word or the string that begins here, by a token or by another word of the document.
+        // Replace the word or the string that begins here, by a token or by another word of the
+        // document.
         0..=2 => {
             let quoted = bytes[from] == b'"';
             let inside = |b: &u8| {
@@ -296,7 +300,8 @@ fn long_run() {
     let end = seconds.map(|s| Instant::now() + Duration::from_secs(s));
     let partners = partners();
     let mut tally = Tally::default();
-    // Documents that read as something new are worth changing further: a small pool beside the seeds.
+    // Documents that read as something new are worth changing further: a small pool beside the
+    // seeds.
     let mut pool: Vec<Vec<u8>> = Vec::new();
     let start = std::env::var("REMAT_FUZZ_SEED")
         .ok()

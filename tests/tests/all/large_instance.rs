@@ -1,4 +1,5 @@
-//! An instance of 10,000 nodes goes through reader, writer and both replays; times are printed, not asserted.
+//! An instance of 10,000 nodes goes through reader, writer and both replays; times are printed, not
+//! asserted.
 
 use remat_instances::instance::{
     CostUnit, Instance, InstanceData, Node, NodeId, passing_in_plain_order,
@@ -10,7 +11,8 @@ use remat_instances::schedule::{
 use remat_instances::{read_bytes, simulate, write_instance};
 use std::time::Instant;
 
-/// A network of `layers` forward nodes with skips over 3 and 50 layers, a loss, and a backward node for each layer.
+/// A network of `layers` forward nodes with skips over 3 and 50 layers, a loss, and a backward node
+/// for each layer.
 fn network(layers: usize) -> Instance {
     let mut nodes: Vec<Node> = Vec::new();
     for i in 0..layers {

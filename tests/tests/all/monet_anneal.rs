@@ -1,4 +1,5 @@
-//! The annealing of MONeT's program against the simulator, against enumeration, and on published schedules.
+//! The annealing of MONeT's program against the simulator, against enumeration, and on published
+//! schedules.
 
 use remat_formulations::anneal::Flip;
 use remat_formulations::monet::anneal::{MonetLandscape, MonetProposer, MonetState};
@@ -72,7 +73,8 @@ fn tried_flips_leave_no_trace(
     }
 }
 
-/// Flips anywhere, in ranges of any kind, keep the incremental state equal to a replay of the whole schedule.
+/// Flips anywhere, in ranges of any kind, keep the incremental state equal to a replay of the whole
+/// schedule.
 #[test]
 fn incremental_state_equals_the_replay() {
     let mut in_place = 0;
@@ -115,8 +117,8 @@ fn incremental_state_equals_the_replay() {
     assert!(in_place > 100, "{in_place}");
 }
 
-/// A backward node reads what is stored beyond its stage: that a tensor is kept for one stage more is proposed where it pays, whether a
-/// later use calls for it or not.
+/// A backward node reads what is stored beyond its stage: that a tensor is kept for one stage more
+/// is proposed where it pays, whether a later use calls for it or not.
 #[test]
 fn a_stage_more_for_a_backward_node_is_proposed() {
     let mut last = 0;
@@ -180,7 +182,8 @@ fn published() -> Option<Vec<(String, u64, Instance, MonetSchedule)>> {
     Some(list)
 }
 
-/// What follows from the stored sets of a published schedule fits, and costs no more than was published.
+/// What follows from the stored sets of a published schedule fits, and costs no more than was
+/// published.
 #[test]
 fn stored_sets_of_published_schedules_cost_no_more_than_published() {
     let Some(list) = published() else {
@@ -226,9 +229,10 @@ fn solve(
     whole::monet(instance, budget_bytes, starts, settings).expect("solve")
 }
 
-/// Small instances are solved to the optimum that enumeration finds, and most of them proven, as is that there is no
-/// schedule; every schedule is a plan. (These random graphs do what no training graph does, and the replay is stricter than
-/// the program, see `docs/monet.md`: some bounds stay below the optimum.)
+/// Small instances are solved to the optimum that enumeration finds, and most of them proven, as is
+/// that there is no schedule; every schedule is a plan. (These random graphs do what no training
+/// graph does, and the replay is stricter than the program, see `docs/monet.md`: some bounds stay
+/// below the optimum.)
 #[test]
 fn small_instances_are_solved_to_the_optimum() {
     let (mut feasible, mut infeasible, mut unproven) = (0, 0, Vec::new());

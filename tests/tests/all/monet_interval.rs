@@ -20,7 +20,8 @@ use remat_tests::{files, monet_optimum, shared_data};
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// Every row that is not a cut; memory rows with a random part of the passing list charged by the run.
+/// Every row that is not a cut; memory rows with a random part of the passing list charged by the
+/// run.
 fn all_rows(graph: &MonetGraph, numbers: &mut Numbers) -> Vec<Row> {
     let mut rows = Vec::new();
     for node in 0..graph.columns as u32 {
@@ -166,7 +167,8 @@ fn rows_and_cuts_hold_at_random_schedules() {
             assert!(!(fits && dearer), "round {round}");
             fitting += usize::from(fits);
             in_place += usize::from(intervals.iter().any(|c| c.way(&graph).in_place));
-            // What exceeds the budget alone is left out of the program: only schedules that fit are points of it.
+            // What exceeds the budget alone is left out of the program: only schedules that fit are
+            // points of it.
             for row in rows.iter().filter(|_| fits) {
                 let holds = row.holds(&graph, &intervals, &ways);
                 assert!(holds, "round {round}: {row:?} at {intervals:?} {ways:?}");
@@ -425,8 +427,8 @@ fn the_tree_ends_at_the_optimum_of_the_published_program() {
                 infeasible += 1;
             }
         }
-        // What the tree found is a point of the published program, at that cost; the replay asks for more where buffers are
-        // overwritten.
+        // What the tree found is a point of the published program, at that cost; the replay asks
+        // for more where buffers are overwritten.
         let original = Original::new(&instance, budget, 1.0).unwrap();
         for (schedule, cost) in found.points.borrow().iter() {
             let over = violation(original.model(), &original.point(schedule));

@@ -1,4 +1,5 @@
-//! The two bounds on local memory in MONeT's published program: how their optima are related, and what the tighter one allows.
+//! The two bounds on local memory in MONeT's published program: how their optima are related, and
+//! what the tighter one allows.
 
 use remat_formulations::monet::original::{LocalBound, Original};
 use remat_instances::Instance;

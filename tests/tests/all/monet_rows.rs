@@ -1,5 +1,6 @@
-//! The replay of MONeT's program against the program itself: the rows of "Program A" of the benchmark description,
-//! evaluated one by one from the matrices, on random small instances and schedules and on all published schedules.
+//! The replay of MONeT's program against the program itself: the rows of "Program A" of the
+//! benchmark description, evaluated one by one from the matrices, on random small instances and
+//! schedules and on all published schedules.
 
 use remat_instances::instance::{
     CostUnit, Implementation, InPlace, Instance, InstanceData, Node, NodeId, NodeKind,
@@ -9,9 +10,11 @@ use remat_instances::schedule::{BitMatrix, MonetSchedule, Schedule, ScheduleFile
 use remat_instances::simulate;
 use remat_tests::{files, shared_data};
 
-/// Objective and largest left side of the memory rows (16) to (18), or `None` if a row (1) to (12) is violated.
+/// Objective and largest left side of the memory rows (16) to (18), or `None` if a row (1) to (12)
+/// is violated.
 ///
-/// One demand is not in the published program: nothing is computed from a buffer after it was overwritten.
+/// One demand is not in the published program: nothing is computed from a buffer after it was
+/// overwritten.
 fn rows(instance: &Instance, s: &MonetSchedule) -> Option<(i64, i64)> {
     let loss = instance.loss().unwrap().index();
     let stages = instance.len() - loss;
@@ -218,7 +221,8 @@ fn random_instance(random: &mut Random) -> Instance {
     Instance::new(data).unwrap()
 }
 
-/// A schedule that is nearly possible: random storage, repaired by recomputation, then a few random changes.
+/// A schedule that is nearly possible: random storage, repaired by recomputation, then a few random
+/// changes.
 fn random_schedule(random: &mut Random, instance: &Instance) -> MonetSchedule {
     let (stages, columns) = MonetSchedule::shape(instance).unwrap();
     let mut s = MonetSchedule {

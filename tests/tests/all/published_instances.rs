@@ -11,7 +11,8 @@ fn read(path: &Path) -> Instance {
     remat_instances::read(path).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Graph, nodes, edges, peak and cost without recomputation, largest inputs plus output: the table of the README.
+/// Graph, nodes, edges, peak and cost without recomputation, largest inputs plus output: the table
+/// of the README.
 const MOCCASIN: [(&str, usize, usize, u64, u64, u64); 7] = [
     ("random_layered_100", 100, 236, 46319, 47769, 20020),
     ("random_layered_500", 500, 2461, 284439, 255302, 49399),
@@ -122,7 +123,8 @@ fn benchmark_tables_are_read_for_both_programs() {
         }
         let last = &nodes[nodes.len() - 1]["B"]["fixed"];
         assert_eq!(b.static_bytes(), last.as_u64().unwrap() * 1024);
-        // The view by first implementations has the structure of the stated one, and the costs of table A.
+        // The view by first implementations has the structure of the stated one, and the costs of
+        // table A.
         let (view, kept) = a.single_implementation();
         assert_eq!(kept.len(), b.len());
         for i in view.ids() {
@@ -135,7 +137,8 @@ fn benchmark_tables_are_read_for_both_programs() {
     assert!(!paths.is_empty());
 }
 
-/// Every model of the zoo, with its defaults, survives the native format; its `passing` lists are the default there.
+/// Every model of the zoo, with its defaults, survives the native format; its `passing` lists are
+/// the default there.
 #[test]
 fn zoo_models_survive_the_native_format() {
     let models = zoo::list();

@@ -1,5 +1,5 @@
-//! Both programs as they were published: their points are the schedules, their sizes are the logged ones, and Checkmate's
-//! has the optima of the retention-edge form and of enumeration.
+//! Both programs as they were published: their points are the schedules, their sizes are the logged
+//! ones, and Checkmate's has the optima of the retention-edge form and of enumeration.
 
 use remat_formulations::checkmate::compact::{Compact, Space};
 use remat_formulations::checkmate::graph::CheckmateGraph;
@@ -259,7 +259,8 @@ fn checkmates_program_has_the_logged_sizes_and_its_published_schedules() {
     };
     let mut sizes = 0;
     for (name, size) in logged(&folder, "B") {
-        // A program of GoogLeNet takes as much time and memory as all others together, and says nothing new.
+        // A program of GoogLeNet takes as much time and memory as all others together, and says
+        // nothing new.
         if name.starts_with("googlenet") {
             continue;
         }

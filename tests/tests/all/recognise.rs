@@ -1,4 +1,5 @@
-//! Checkmate's program recognised without names, in any order and scale; and what is nearly it, refused.
+//! Checkmate's program recognised without names, in any order and scale; and what is nearly it,
+//! refused.
 
 use remat_formulations::checkmate::original::{Decision, Original, Stages};
 use remat_formulations::checkmate::{Recognised, recognise};
@@ -112,7 +113,8 @@ fn instance(round: usize, numbers: &mut Numbers) -> Instance {
     }
 }
 
-/// Checks that the recognised instance has the schedules of the original one, with points of the model.
+/// Checks that the recognised instance has the schedules of the original one, with points of the
+/// model.
 fn check(
     found: &Recognised,
     model: &Model,

@@ -16,10 +16,12 @@ use std::fmt::Write;
 /// Relative difference of gradients that floating-point sums in another order explain.
 const SAME_GRADIENT: f64 = 1e-4;
 
-/// Runs the plan, measures it, and with `--check` compares it with its claims and with plain training.
+/// Runs the plan, measures it, and with `--check` compares it with its claims and with plain
+/// training.
 ///
 /// # Errors
-/// [`Failure`] for bad input, a plan that cannot be executed, a device that is not there, and a check that failed.
+/// [`Failure`] for bad input, a plan that cannot be executed, a device that is not there, and a
+/// check that failed.
 pub fn run(arguments: &ExecArguments) -> Result<Exit, Failure> {
     if let Some(path) = &arguments.svg {
         files::check_writable(path)?;
@@ -40,7 +42,8 @@ pub fn run(arguments: &ExecArguments) -> Result<Exit, Failure> {
     if arguments.check {
         differences = claims(&found, &measured, arguments.tolerance);
     }
-    // Plain training may need more memory than the device has: then there is nothing to compare with.
+    // Plain training may need more memory than the device has: then there is nothing to compare
+    // with.
     if let Some(plain) = all.next().flatten() {
         let (loss, gradients) = against_plain(&measured, &plain)?;
         differences.extend(loss);
@@ -77,7 +80,7 @@ pub fn run(arguments: &ExecArguments) -> Result<Exit, Failure> {
     })
 }
 
-/// What the file claims and the device does not confirm.
+/// Claims of the file that the device does not confirm.
 fn claims(found: &Replayed, measured: &Measured, tolerance: f64) -> Vec<String> {
     let mut list = Vec::new();
     let replay = &found.replay;

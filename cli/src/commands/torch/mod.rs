@@ -1,4 +1,5 @@
-//! `remat-bb exec`, `profile` and `train-check`: what runs on libtorch, where the program was built with it.
+//! `remat-bb exec`, `profile` and `train-check`: what runs on libtorch, where the program was built
+//! with it.
 
 #[cfg(feature = "torch")]
 mod exec;
@@ -32,7 +33,7 @@ mod without {
         missing("exec")
     }
 
-    /// As [`exec`].
+    /// Says the same as [`exec`].
     ///
     /// # Errors
     /// [`Failure::Usage`], always.
@@ -40,7 +41,7 @@ mod without {
         missing("profile")
     }
 
-    /// As [`exec`].
+    /// Says the same as [`exec`].
     ///
     /// # Errors
     /// [`Failure::Usage`], always.

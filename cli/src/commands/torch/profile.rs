@@ -88,7 +88,8 @@ impl<'a> NodeJson<'a> {
     }
 }
 
-/// Bytes of the forward pass that a backward node keeps alive by reading them; nothing for a forward node.
+/// Bytes of the forward pass that a backward node keeps alive by reading them; nothing for a
+/// forward node.
 fn saved_bytes(instance: &Instance, node: &Node, implementation: &Implementation) -> u64 {
     let reads = implementation.needs.iter().map(|need| instance.node(*need));
     reads

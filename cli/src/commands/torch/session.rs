@@ -1,4 +1,5 @@
-//! What the commands on libtorch share: a device, a network on it, and plans run several times.
+//! Common parts of the commands on libtorch: a device, a network on it, and plans run several
+//! times.
 
 use crate::arguments::{ClockChoice, DeviceArguments};
 use crate::failure::Failure;
@@ -62,13 +63,14 @@ pub struct Measured {
     pub range: [f64; 2],
     /// Greatest peak of all runs in bytes.
     pub peak_bytes: u64,
-    /// What the first run left.
+    /// Gradients that the first run left.
     pub gradients: Vec<Tensor>,
 }
 
-/// Runs every plan once to warm up, then `repeat` times in turns: what disturbs the machine for a while disturbs all of
-/// them. On a device that caches memory each turn starts with an empty cache and one more run that is not counted. `None`
-/// for a plan for which the memory of the device does not suffice.
+/// Runs every plan once to warm up, then `repeat` times in turns: what disturbs the machine for a
+/// while disturbs all of them. On a device that caches memory each turn starts with an empty cache
+/// and one more run that is not counted. `None` for a plan for which the memory of the device does
+/// not suffice.
 ///
 /// # Errors
 /// [`ExecError`].
@@ -125,7 +127,7 @@ pub fn seconds(instance: &Instance, cost: u64) -> Option<f64> {
     Some(cost as f64 * each * 1e-9)
 }
 
-/// How far a measured number is from the predicted one, in percent.
+/// Deviation of a measured number from the predicted one, in percent.
 pub fn off(measured: f64, predicted: f64) -> String {
     format!("{:+.2}%", (measured / predicted - 1.0) * 100.0)
 }

@@ -22,7 +22,8 @@ const SOLVED: &str = "remat-bb";
 /// Profiles, solves, runs every plan, and compares.
 ///
 /// # Errors
-/// [`Failure`] for bad input, a device that is not there, and plans whose gradients are not those of plain training.
+/// [`Failure`] for bad input, a device that is not there, and plans whose gradients are not those
+/// of plain training.
 pub fn run(arguments: &TrainCheckArguments) -> Result<Exit, Failure> {
     let program = session::model(&arguments.model, arguments.batch)?;
     let mut training = session::training(program, &arguments.on)?;
@@ -140,7 +141,8 @@ impl GradientsCompared {
     }
 }
 
-/// What a run took; none of it where the device has too little memory.
+/// Time and memory of a run, predicted and measured; nothing is measured where the device has too
+/// little memory.
 #[derive(Serialize)]
 struct StrategyRun {
     strategy: &'static str,

@@ -1,23 +1,26 @@
 //! From a training graph to a chain.
 //!
-//! A forward graph is cut after every node position where exactly one tensor is still read by later forward nodes (an
-//! articulation point of the data flow); what lies between two cuts is a block and becomes a stage, as rotor does with
-//! the blocks of a ResNet. The loss and the backward nodes are split into one contiguous stretch per block, in reverse.
+//! A forward graph is cut after every node position where exactly one tensor is still read by later
+//! forward nodes (an articulation point of the data flow); what lies between two cuts is a block
+//! and becomes a stage, as rotor does with the blocks of a ResNet. The loss and the backward nodes
+//! are split into one contiguous stretch per block, in reverse.
 //!
 //! A cut is undone where the chain model would not describe the graph:
 //! - a backward node reads forward tensors of blocks that are too far apart, or out of order;
-//! - the tensor at the cut is read by no backward node (a convolution's output before a ReLU): as a checkpoint it is no
-//!   better than the tensor after it, and the model would hold it longer than Checkmate does;
-//! - a block's output does not depend on its input, or its backward step needs nothing of the forward pass: a
-//!   recomputation charged to it would not be needed.
+//! - the tensor at the cut is read by no backward node (a convolution's output before a ReLU): as a
+//!   checkpoint it is no better than the tensor after it, and the model would hold it longer than
+//!   Checkmate does;
+//! - a block's output does not depend on its input, or its backward step needs nothing of the
+//!   forward pass: a recomputation charged to it would not be needed.
 //!
-//! A plain linear network stays a chain of single nodes, as far as its backward nodes read every output.
+//! A plain linear network stays a chain of single nodes, as far as its backward nodes read every
+//! output.
 
 use super::{Chain, ForwardPeaks, Stage};
 use remat_instances::instance::{Instance, NodeId, NodeKind};
 use std::ops::Range;
 
-/// Why a graph has no chain.
+/// Reason why a graph has no chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoChain {
     /// The graph is not marked as a training graph.
@@ -62,7 +65,8 @@ impl TrainingChain<'_> {
         &self.blocks
     }
 
-    /// Whether every stage keeps for its backward step nothing but its own output: a linear network.
+    /// Whether every stage keeps for its backward step nothing but its own output: a linear
+    /// network.
     pub fn is_linear(&self) -> bool {
         self.chain
             .stages
@@ -71,7 +75,8 @@ impl TrainingChain<'_> {
     }
 }
 
-/// Makes a chain of at least two stages from a training graph. Without a loss, the first backward node stands for it.
+/// Makes a chain of at least two stages from a training graph. Without a loss, the first backward
+/// node stands for it.
 ///
 /// Time is linear in the graph for every cut that is undone.
 ///
@@ -257,7 +262,8 @@ fn depends_on_input(instance: &Instance, block: &Block, input: NodeId) -> bool {
     output_does && (reads(&backward) || reads(&closure(instance, block, &block.saved)))
 }
 
-/// The nodes of a block that have to run so that `wanted` is there, given the block's input, in execution order.
+/// The nodes of a block that have to run so that `wanted` is there, given the block's input, in
+/// execution order.
 pub(super) fn closure(instance: &Instance, block: &Block, wanted: &[NodeId]) -> Vec<usize> {
     let start = block.forward.start;
     let mut needed = vec![false; block.forward.len()];
@@ -280,9 +286,10 @@ pub(super) fn closure(instance: &Instance, block: &Block, wanted: &[NodeId]) -> 
         .collect()
 }
 
-/// Peak of running `nodes` in order as Checkmate's replay does: `held` is there at the start, an input is freed after
-/// its last read unless kept, an output that nobody reads directly after its node. Tensors that are read but neither
-/// held nor computed are somebody else's and are not counted.
+/// Peak of running `nodes` in order as Checkmate's replay does: `held` is there at the start, an
+/// input is freed after its last read unless kept, an output that nobody reads directly after its
+/// node. Tensors that are read but neither held nor computed are somebody else's and are not
+/// counted.
 fn peak(
     instance: &Instance,
     nodes: &[usize],

@@ -1,19 +1,21 @@
 //! Heterogeneous chains: the model of rotor and POFO, its operations, and their replay.
 //!
-//! A chain has stages `0..=L` (the papers count from 1): stage `l` turns the output `a_{l-1}` of the stage before into
-//! its own output `a_l`, and its backward step needs the gradient `delta_l`, the input `a_{l-1}` and `abar_l`, all
-//! intermediate data of the stage (Beaumont, Eyraud-Dubois, Hermann, Joly, Shilova, "Optimal checkpointing for
-//! heterogeneous chains: how to train deep neural networks with limited memory", 2019; POFO, NeurIPS 2021, section 3.1
-//! and table 1). The last stage holds the loss.
+//! A chain has stages `0..=L` (the papers count from 1): stage `l` turns the output `a_{l-1}` of
+//! the stage before into its own output `a_l`, and its backward step needs the gradient `delta_l`,
+//! the input `a_{l-1}` and `abar_l`, all intermediate data of the stage (Beaumont, Eyraud-Dubois,
+//! Hermann, Joly, Shilova, "Optimal checkpointing for heterogeneous chains: how to train deep
+//! neural networks with limited memory", 2019; POFO, NeurIPS 2021, section 3.1 and table 1). The
+//! last stage holds the loss.
 //!
-//! The published model has one duration and one overhead for each direction. Here a stage may be a whole block of an
-//! [`Instance`], and Checkmate's replay frees a tensor inside a block as soon as nothing reads it any more, computes
-//! every node in the first pass, and only what is needed in a later one. A [`Stage`] therefore carries the cost and
-//! peak of each *kind of run*; [`Chain::from_parameters`] fills them in from the published parameters. With these
-//! numbers:
+//! The published model has one duration and one overhead for each direction. Here a stage may be a
+//! whole block of an [`Instance`], and Checkmate's replay frees a tensor inside a block as soon as
+//! nothing reads it any more, computes every node in the first pass, and only what is needed in a
+//! later one. A [`Stage`] therefore carries the cost and peak of each *kind of run*;
+//! [`Chain::from_parameters`] fills them in from the published parameters. With these numbers:
 //! - the cost of a persistent schedule is exactly that of its [`CheckmateSchedule`];
-//! - its peak is at least that of its [`CheckmateSchedule`]: the model holds a stage's input until the stage's backward
-//!   step is over, also where the last read comes before. A budget that the model keeps is kept by the replay.
+//! - its peak is at least that of its [`CheckmateSchedule`]: the model holds a stage's input until
+//!   the stage's backward step is over, also where the last read comes before. A budget that the
+//!   model keeps is kept by the replay.
 //!
 //! [`extract`] makes a chain from an instance, [`TrainingChain::schedule`] maps operations back.
 
@@ -27,8 +29,8 @@ pub use extract::{Block, NoChain, TrainingChain, extract};
 #[cfg(doc)]
 use remat_instances::{instance::Instance, schedule::CheckmateSchedule};
 
-/// Peaks of the ways to run a stage forward, in bytes. The gradient held at the time is not counted, nor is the
-/// stage's input unless said so.
+/// Peaks of the ways to run a stage forward, in bytes. The gradient held at the time is not
+/// counted, nor is the stage's input unless said so.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ForwardPeaks {
     /// Only the output is kept, the input is held by somebody else (`F_ck`).
@@ -44,9 +46,11 @@ pub struct ForwardPeaks {
 pub struct Stage {
     /// Size of the output, `a_l`.
     pub output_bytes: u64,
-    /// Size of what `F_all` leaves, `abar_l`: all that the backward step needs of this stage, and the output.
+    /// Size of what `F_all` leaves, `abar_l`: all that the backward step needs of this stage, and
+    /// the output.
     pub saved_bytes: u64,
-    /// Size of the gradients that are alive when the backward step starts, `delta_l`; 0 for the last stage.
+    /// Size of the gradients that are alive when the backward step starts, `delta_l`; 0 for the
+    /// last stage.
     pub gradient_bytes: u64,
     /// Cost of the first forward run.
     pub forward_cost: u64,
@@ -56,16 +60,19 @@ pub struct Stage {
     pub pass_cost: u64,
     /// Cost of a further run that makes the output and everything saved (`F_all`).
     pub save_cost: u64,
-    /// Cost of a further `F_all` directly before the backward step: the output need not be made for its own sake.
+    /// Cost of a further `F_all` directly before the backward step: the output need not be made for
+    /// its own sake.
     pub close_cost: u64,
     /// Peaks of the first forward run.
     pub first: ForwardPeaks,
     /// Peaks of a further forward run.
     pub again: ForwardPeaks,
-    /// Peak of `F_all` and the backward step directly after it, gradients counted, input not. For the last stage the
-    /// run is the first, for the others a further one: a persistent schedule has no other case.
+    /// Peak of `F_all` and the backward step directly after it, gradients counted, input not. For
+    /// the last stage the run is the first, for the others a further one: a persistent schedule has
+    /// no other case.
     pub close_bytes: u64,
-    /// Peak of the backward step where `F_all` ran before, gradients and saved data counted, input not.
+    /// Peak of the backward step where `F_all` ran before, gradients and saved data counted, input
+    /// not.
     pub backward_bytes: u64,
 }
 
@@ -98,9 +105,11 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// A chain by its published parameters: `stages[l]` with input `a_{l-1}`, the first with an input of `input_bytes`.
+    /// A chain by its published parameters: `stages[l]` with input `a_{l-1}`, the first with an
+    /// input of `input_bytes`.
     ///
-    /// The gradient that the first stage makes (`delta_0` in the papers, that of the batch) is counted as 0 bytes.
+    /// The gradient that the first stage makes (`delta_0` in the papers, that of the batch) is
+    /// counted as 0 bytes.
     pub fn from_parameters(input_bytes: u64, stages: &[StageParameters]) -> Self {
         let mut input = input_bytes;
         let mut incoming = 0;
@@ -163,14 +172,16 @@ impl Chain {
 /// An operation on a chain; stages count from 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operation {
-    /// `F_all`: runs the stage forward, keeps its input, saves everything that its backward step needs.
+    /// `F_all`: runs the stage forward, keeps its input, saves everything that its backward step
+    /// needs.
     SaveAll(usize),
     /// `F_ck`: runs the stage forward, keeps its input and its output.
     KeepInput(usize),
-    /// `F_none`: runs the stage forward and drops its input, which is a plain output of the stage before.
+    /// `F_none`: runs the stage forward and drops its input, which is a plain output of the stage
+    /// before.
     DropInput(usize),
-    /// `B`: the backward step; drops the saved data of the stage, its input (where that is a plain output) and the
-    /// gradient that was read.
+    /// `B`: the backward step; drops the saved data of the stage, its input (where that is a plain
+    /// output) and the gradient that was read.
     Backward(usize),
 }
 
@@ -186,7 +197,7 @@ impl Operation {
     }
 }
 
-/// Why a sequence of operations cannot be executed.
+/// Reason why a sequence of operations cannot be executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OperationError {
     /// There is no such stage.
@@ -273,7 +284,7 @@ pub fn replay(chain: &Chain, operations: &[Operation]) -> Result<ChainReplay, Op
     }
 }
 
-/// What a chain holds between two operations.
+/// State of a chain between two operations: what it holds.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(in crate::baselines) struct ChainState {
     /// The output of the stage is in memory by itself.
@@ -315,7 +326,8 @@ impl ChainState {
         chain.fixed_bytes + data + gradient
     }
 
-    /// One operation; `closes` says that the stage's backward step follows at once. Returns its cost and peak.
+    /// One operation; `closes` says that the stage's backward step follows at once. Returns its
+    /// cost and peak.
     pub(super) fn apply(
         &mut self,
         chain: &Chain,
@@ -448,7 +460,8 @@ mod tests {
             Backward(0),
         ];
         let found = replay(&chain, &list).unwrap();
-        // Peak: backward of stage 1 with its input of 4 and 6 saved, gradients of 5 and 4, input batch of 7.
+        // Peak: backward of stage 1 with its input of 4 and 6 saved, gradients of 5 and 4, input
+        // batch of 7.
         assert_eq!((found.cost, found.peak_bytes), (66 + 1 + 2, 26));
     }
 

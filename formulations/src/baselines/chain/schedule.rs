@@ -1,14 +1,16 @@
 //! From operations on a chain to a schedule of the training graph.
 //!
-//! A schedule is frontier-advancing: everything recomputed between two backward steps belongs to the stage of the node
-//! that is computed next for the first time, the first node of the coming backward stretch. A persistent sequence runs
-//! a contiguous ascending run of stages there (`F^s .. F^t`, then `B^t`), hence no node twice in a stage: the dynamic
-//! program for stages `s..=t` starts with `F^s` and goes on, in either case, with the program for `s'..=t`, `s' > s`.
+//! A schedule is frontier-advancing: everything recomputed between two backward steps belongs to
+//! the stage of the node that is computed next for the first time, the first node of the coming
+//! backward stretch. A persistent sequence runs a contiguous ascending run of stages there
+//! (`F^s .. F^t`, then `B^t`), hence no node twice in a stage: the dynamic program for stages
+//! `s..=t` starts with `F^s` and goes on, in either case, with the program for `s'..=t`, `s' > s`.
 //!
-//! Only what is *held* is taken from the operations (the retained matrix S); the computations are the cheapest for it
-//! ([`CheckmateSchedule::cheapest`]). A sequence that runs a stage twice between two backward steps, which is not
-//! persistent, becomes a schedule that runs it once and holds the output in between: it costs no more than the
-//! sequence, and its peak is for the replay to tell.
+//! Only what is *held* is taken from the operations (the retained matrix S); the computations are
+//! the cheapest for it ([`CheckmateSchedule::cheapest`]). A sequence that runs a stage twice
+//! between two backward steps, which is not persistent, becomes a schedule that runs it once and
+//! holds the output in between: it costs no more than the sequence, and its peak is for the replay
+//! to tell.
 
 use super::{ChainState, Operation, OperationError, TrainingChain};
 use remat_instances::instance::{Instance, NodeId};
@@ -17,7 +19,8 @@ use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 impl TrainingChain<'_> {
     /// The schedule of a sequence of operations.
     ///
-    /// For a persistent sequence its cost is that of [`super::replay`], and its peak is at most the one found there.
+    /// For a persistent sequence its cost is that of [`super::replay`], and its peak is at most the
+    /// one found there.
     ///
     /// # Errors
     /// [`OperationError`] where the sequence cannot be executed.
@@ -65,12 +68,14 @@ pub(in crate::baselines) struct HeldTensors<'a> {
     instance: &'a Instance,
     chain: &'a TrainingChain<'a>,
     retained: BitMatrix,
-    /// Stage in which each block was run forward last, where that was one stage; a first run has one per node.
+    /// Stage in which each block was run forward last, where that was one stage; a first run has
+    /// one per node.
     run_at: Vec<Option<usize>>,
 }
 
 impl<'a> HeldTensors<'a> {
-    /// Nothing held but gradients, the loss, and, inside each block's first run, what later nodes of the block read.
+    /// Nothing held but gradients, the loss, and, inside each block's first run, what later nodes
+    /// of the block read.
     pub(in crate::baselines) fn new(chain: &'a TrainingChain<'a>) -> Self {
         let instance = chain.instance;
         let n = instance.len();
@@ -122,7 +127,8 @@ impl<'a> HeldTensors<'a> {
         }
     }
 
-    /// The input of block `l` is held until the recomputations before the backward stretch of block `next`.
+    /// The input of block `l` is held until the recomputations before the backward stretch of block
+    /// `next`.
     fn use_input(&mut self, l: usize, next: usize) {
         if let Some(before) = l.checked_sub(1)
             && let Some(x) = self.chain.blocks()[before].output
@@ -140,7 +146,7 @@ impl<'a> HeldTensors<'a> {
         }
     }
 
-    /// As [`Self::save`], apart from the block's output.
+    /// Saves as [`Self::save`] does, apart from the block's output.
     pub(in crate::baselines) fn save_inner(&mut self, l: usize) {
         let block = &self.chain.blocks()[l];
         for &id in block.saved.iter().filter(|&&id| Some(id) != block.output) {

@@ -1,7 +1,9 @@
-//! Dynamic checkpoint selection: Hong et al., section 4, Algorithm 5 in O(n^2) and Algorithm 6 in O(n).
+//! Dynamic checkpoint selection: Hong et al., section 4, Algorithm 5 in O(n^2) and Algorithm 6 in
+//! O(n).
 //!
 //! Both minimise the largest `m(i)` of equation 9, PyTorch's memory. With
-//! `s(i, j) = d_{i+1} + .. + d_{j-1} + max(d_i .. d_{j-1})` (equation 11) and `U(i, j) = s(i, j) + d_j`,
+//! `s(i, j) = d_{i+1} + .. + d_{j-1} + max(d_i .. d_{j-1})` (equation 11) and
+//! `U(i, j) = s(i, j) + d_j`,
 //!
 //! ```text
 //! M(n) = d_n
@@ -11,20 +13,24 @@
 //! is the least peak of what follows the checkpoint `i`.
 //!
 //! Where this departs from the text, each checked against all checkpoint sets by brute force:
-//! - The text takes the minimum over `j < n`, Algorithm 5 over `j <= n`. The latter is right: `d_n` is a checkpoint.
-//! - The answer is said to be `M(1)`. That would make layer 1 a checkpoint and leave the input out. With `d_0` in the
-//!   checkpoint set, as equation 9 has it, the answer is `M(0)`; the sets of table 2 do not contain 1 either. For the
-//!   paper's value without the input, set `d_0 = 0`.
-//! - Algorithm 6 compares with "`j + 1`"; meant is the next element of the queue, `j + 1` itself may have left it.
-//! - The paper's inequalities are strict, which sizes of 0 break. Only the weak forms are used here: `U(i, j)` does not
-//!   decrease in `j` nor as `i` falls, and a `j` with both `M` and `U` no less than those of another may go.
+//! - The text takes the minimum over `j < n`, Algorithm 5 over `j <= n`. The latter is right: `d_n`
+//!   is a checkpoint.
+//! - The answer is said to be `M(1)`. That would make layer 1 a checkpoint and leave the input out.
+//!   With `d_0` in the checkpoint set, as equation 9 has it, the answer is `M(0)`; the sets of
+//!   table 2 do not contain 1 either. For the paper's value without the input, set `d_0 = 0`.
+//! - Algorithm 6 compares with "`j + 1`"; meant is the next element of the queue, `j + 1` itself
+//!   may have left it.
+//! - The paper's inequalities are strict, which sizes of 0 break. Only the weak forms are used
+//!   here: `U(i, j)` does not decrease in `j` nor as `i` falls, and a `j` with both `M` and `U` no
+//!   less than those of another may go.
 //!
 //! The paper gives no recursive variant of these algorithms.
 
 use super::{LayerSizes, Selection};
 use std::collections::VecDeque;
 
-/// Algorithm 5: a best checkpoint set under equation 9 in O(n^2) time and O(n) memory. The first `j` wins a tie.
+/// Algorithm 5: a best checkpoint set under equation 9 in O(n^2) time and O(n) memory. The first
+/// `j` wins a tie.
 pub fn dynamic_selection_quadratic(sizes: &LayerSizes) -> Selection {
     let n = sizes.last();
     let mut least = vec![0; n + 1];
@@ -46,11 +52,12 @@ pub fn dynamic_selection_quadratic(sizes: &LayerSizes) -> Selection {
 
 /// Algorithm 6: a best checkpoint set under equation 9 in O(n) time and memory.
 ///
-/// The queue holds candidates `j`, ascending, with `M(j)` strictly falling. In that order `U(i, j)` rises, so the best
-/// `j` is the first with `U(i, j) >= M(j)` or the one before. As `i` falls, `U` rises: candidates beyond the crossing
-/// never come back and leave at the end, while a new `M(i)` removes those at the front that are no less. So the last two
-/// candidates are all that is looked at, and neither ever moves to the right: their range maxima come from two
-/// windows that grow on the left and shrink on the right.
+/// The queue holds candidates `j`, ascending, with `M(j)` strictly falling. In that order `U(i, j)`
+/// rises, so the best `j` is the first with `U(i, j) >= M(j)` or the one before. As `i` falls, `U`
+/// rises: candidates beyond the crossing never come back and leave at the end, while a new `M(i)`
+/// removes those at the front that are no less. So the last two candidates are all that is looked
+/// at, and neither ever moves to the right: their range maxima come from two windows that grow on
+/// the left and shrink on the right.
 pub fn dynamic_selection(sizes: &LayerSizes) -> Selection {
     let n = sizes.last();
     let mut next = vec![n; n + 1];
@@ -71,7 +78,8 @@ pub fn dynamic_selection(sizes: &LayerSizes) -> Selection {
             };
             let u = memory(&mut to_second, second);
             if u < m {
-                // The last candidate is at or before the crossing, or the crossing lies between the two.
+                // The last candidate is at or before the crossing, or the crossing lies between the
+                // two.
                 if m <= best.0 {
                     best = (m, second);
                 }
@@ -103,7 +111,8 @@ fn selection(peak_bytes: u64, next: &[usize]) -> Selection {
     }
 }
 
-/// The maximum over a window of positions that is extended to the left and cut on the right, O(1) amortised.
+/// The maximum over a window of positions that is extended to the left and cut on the right, O(1)
+/// amortised.
 #[derive(Default)]
 struct WindowMax {
     /// Positions whose value is larger than all to their left, ascending in both.

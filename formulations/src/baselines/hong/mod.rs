@@ -1,5 +1,5 @@
-//! Checkpoint sets of least peak memory for linear networks: Hong, Tsai, Wang, Liu, Wu, "GPU memory usage optimization
-//! for backward propagation in deep network training".
+//! Checkpoint sets of least peak memory for linear networks: Hong, Tsai, Wang, Liu, Wu, "GPU memory
+//! usage optimization for backward propagation in deep network training".
 //!
 //! | function | minimises | time |
 //! |---|---|---|
@@ -7,10 +7,12 @@
 //! | [`dynamic_selection_quadratic`] | equation 9: PyTorch's memory, freed step by step (Algorithm 5) | O(n^2) |
 //! | [`dynamic_selection`] | the same (Algorithm 6) | O(n) |
 //!
-//! Conventions: sizes are `d_0` (the input) to `d_n` (the output); both are checkpoints in every set. Where text and
-//! algorithms of the paper disagree, the equations stand; [`selection`] and [`dynamic`] list what was decided and why.
+//! Conventions: sizes are `d_0` (the input) to `d_n` (the output); both are checkpoints in every
+//! set. Where text and algorithms of the paper disagree, the equations stand; [`selection`] and
+//! [`dynamic`] list what was decided and why.
 //!
-//! [`schedule`] makes a schedule of a checkpoint set; [`run`] is the heuristic for a training graph.
+//! [`schedule`] makes a schedule of a checkpoint set; [`run`] is the heuristic for a training
+//! graph.
 
 pub mod dynamic;
 pub mod selection;
@@ -25,7 +27,7 @@ use super::{NotApplicable, best};
 use remat_instances::instance::Instance;
 use remat_instances::schedule::CheckmateSchedule;
 
-/// Which size stands for a stage of a chain that saves more than its output.
+/// Size that stands for a stage of a chain that saves more than its output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StageSize {
     /// The output, `a_l`: what a checkpoint takes.
@@ -34,8 +36,8 @@ pub enum StageSize {
     Saved,
 }
 
-/// The layer sizes of a training graph's chain: `d_l` is stage `l - 1`, the input is part of the fixed memory (0), and
-/// the last stage, which holds the loss and has no output, is not counted.
+/// The layer sizes of a training graph's chain: `d_l` is stage `l - 1`, the input is part of the
+/// fixed memory (0), and the last stage, which holds the loss and has no output, is not counted.
 ///
 /// On a linear network ([`TrainingChain::is_linear`]) both kinds of size agree.
 ///
@@ -53,12 +55,14 @@ pub fn layer_sizes(
     LayerSizes::new([0].into_iter().chain(sizes).collect())
 }
 
-/// The schedule of a checkpoint set (Algorithm 4): the forward pass keeps the checkpoints; when the backward pass
-/// reaches checkpoint `i`, everything between it and the checkpoint before is recomputed, and freed layer by layer.
+/// The schedule of a checkpoint set (Algorithm 4): the forward pass keeps the checkpoints; when the
+/// backward pass reaches checkpoint `i`, everything between it and the checkpoint before is
+/// recomputed, and freed layer by layer.
 ///
-/// `checkpoints` index layers as in [`layer_sizes`]: `i >= 1` is the output of stage `i - 1`. The segment before the last
-/// layer is kept from the forward pass: recomputing it at once would take the same memory and cost more. Of a stage
-/// with more to save than its output, the rest is recomputed also where the output is a checkpoint.
+/// `checkpoints` index layers as in [`layer_sizes`]: `i >= 1` is the output of stage `i - 1`. The
+/// segment before the last layer is kept from the forward pass: recomputing it at once would take
+/// the same memory and cost more. Of a stage with more to save than its output, the rest is
+/// recomputed also where the output is a checkpoint.
 ///
 /// # Errors
 /// [`CheckpointError`] where the list is no checkpoint set of the chain.
@@ -70,7 +74,8 @@ pub fn schedule(
     let last = stages - 1;
     sizes::check(checkpoints, last)?;
     let mut held = HeldTensors::new(training);
-    // Stages between two checkpoints h < i are h .. i, in the order of the backward pass: the last segment first.
+    // Stages between two checkpoints h < i are h .. i, in the order of the backward pass: the last
+    // segment first.
     let kept_from = checkpoints[checkpoints.len().saturating_sub(2)];
     for &i in checkpoints.iter().filter(|&&i| i < last) {
         held.keep_input(i);
@@ -81,7 +86,8 @@ pub fn schedule(
     }
     for pair in checkpoints.windows(2).rev().skip(1) {
         let (h, i) = (pair[0], pair[1]);
-        // The checkpoint at the end of the segment stays for its own stage's backward step, if that reads it.
+        // The checkpoint at the end of the segment stays for its own stage's backward step, if that
+        // reads it.
         held.keep_output(i - 1);
         for l in h..i {
             held.run_forward(l, false, i - 1);
@@ -98,9 +104,9 @@ pub fn schedule(
     Ok(held.finish())
 }
 
-/// The schedule of the checkpoint set with the least peak under PyTorch's model ([`dynamic_selection`]). The budget
-/// plays no part. On a chain that is not linear, both kinds of [`StageSize`] are tried, and the schedule with the
-/// smaller peak in the replay wins.
+/// The schedule of the checkpoint set with the least peak under PyTorch's model
+/// ([`dynamic_selection`]). The budget plays no part. On a chain that is not linear, both kinds of
+/// [`StageSize`] are tried, and the schedule with the smaller peak in the replay wins.
 ///
 /// # Errors
 /// [`NotApplicable`] where the graph has no chain.
@@ -112,7 +118,8 @@ pub fn run(instance: &Instance, _budget_bytes: u64) -> Result<CheckmateSchedule,
         &[StageSize::Output, StageSize::Saved]
     };
     let of_kind = |&kind: &StageSize| {
-        // Neither fails: an instance's sizes stay below 2^62 together, and a selection is a checkpoint set.
+        // Neither fails: an instance's sizes stay below 2^62 together, and a selection is a
+        // checkpoint set.
         let found = dynamic_selection(&layer_sizes(&training, kind).ok()?);
         schedule(&training, &found.checkpoints).ok()
     };

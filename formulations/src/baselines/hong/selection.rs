@@ -1,27 +1,31 @@
 //! Checkpoint selection in O(n^3): Hong et al., section 3, Algorithm 3.
 //!
-//! Minimises equation 6. For a bound `s` on the segments, `M(i, s)` is the least memory of checkpoints among
-//! `d_0 .. d_i` such that no segment is larger than `s`, where `d_i` need not be one:
+//! Minimises equation 6. For a bound `s` on the segments, `M(i, s)` is the least memory of
+//! checkpoints among `d_0 .. d_i` such that no segment is larger than `s`, where `d_i` need not be
+//! one:
 //!
 //! ```text
 //! M(i, s) = min over l(i) <= j <= i of  d_j + M(j - 1, s),   M(-1, s) = 0
 //! ```
 //!
-//! with `l(i)` the least `j` for which `d_{j+1} + .. + d_i <= s`. Both `l` and the candidates move one way, so a monotone
-//! queue gives all `M(., s)` in O(n); there are O(n^2) segment sums `s`.
+//! with `l(i)` the least `j` for which `d_{j+1} + .. + d_i <= s`. Both `l` and the candidates move
+//! one way, so a monotone queue gives all `M(., s)` in O(n); there are O(n^2) segment sums `s`.
 //!
 //! Where this departs from the text:
-//! - The paper says that `d_n` is a checkpoint, but returns `s + M(n, s)`, which may leave it in a segment; that can be
-//!   less than any value of equation 6 with `d_n` among the checkpoints (sizes 1, 4, 1, 1: 6 where equation 6 gives at
-//!   least 7). Here `c_s = d_n + M(n - 1, s)`, which brute force confirms.
-//! - `l` is monotone for sizes of 0 as well (weakly), and ties in the queue are resolved either way at equal value.
+//! - The paper says that `d_n` is a checkpoint, but returns `s + M(n, s)`, which may leave it in a
+//!   segment; that can be less than any value of equation 6 with `d_n` among the checkpoints (sizes
+//!   1, 4, 1, 1: 6 where equation 6 gives at least 7). Here `c_s = d_n + M(n - 1, s)`, which brute
+//!   force confirms.
+//! - `l` is monotone for sizes of 0 as well (weakly), and ties in the queue are resolved either way
+//!   at equal value.
 
 use super::{LayerSizes, Selection};
 use std::collections::VecDeque;
 
 /// A best checkpoint set under equation 6. Among segment bounds of equal value the least wins.
 ///
-/// Time O(n^3) at worst: bounds that cannot beat the best found are skipped. Memory O(n^2) for the segment sums.
+/// Time O(n^3) at worst: bounds that cannot beat the best found are skipped. Memory O(n^2) for the
+/// segment sums.
 pub fn checkpoint_selection(sizes: &LayerSizes) -> Selection {
     let n = sizes.last();
     if n == 0 {

@@ -1,4 +1,5 @@
-//! The sizes of a linear network's data, and the memory of a checkpoint set (Hong et al., equations 6 and 9 to 12).
+//! The sizes of a linear network's data, and the memory of a checkpoint set (Hong et al., equations
+//! 6 and 9 to 12).
 
 /// Sizes `d_0 .. d_n` of the input, the layers' outputs and the final output, with prefix sums.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -8,7 +9,7 @@ pub struct LayerSizes {
     before: Vec<u64>,
 }
 
-/// Why a list is not a list of layer sizes.
+/// Reason why a list is not a list of layer sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SizesError {
     /// There is no input.
@@ -19,7 +20,7 @@ pub enum SizesError {
     TooLarge,
 }
 
-/// Why a list of layers is not a checkpoint set.
+/// Reason why a list of layers is not a checkpoint set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "checkpoints must ascend from 0 to {last}, both included, without repetition; entry {at} does not"
@@ -110,11 +111,13 @@ impl LayerSizes {
         Ok(kept + segment.unwrap_or(0))
     }
 
-    /// Equations 9 to 12: the largest `m(i)` over the checkpoints `i` after the first. `m(i)` is the memory when the
-    /// backward pass reaches `i`: the checkpoints up to `i`, the segment before it, and a gradient buffer as large as
-    /// the largest of that segment and the checkpoint `h` before it.
+    /// Equations 9 to 12: the largest `m(i)` over the checkpoints `i` after the first. `m(i)` is
+    /// the memory when the backward pass reaches `i`: the checkpoints up to `i`, the segment before
+    /// it, and a gradient buffer as large as the largest of that segment and the checkpoint `h`
+    /// before it.
     ///
-    /// `m(0)` is not defined (there is no checkpoint before); for a network without layers the peak is the input.
+    /// `m(0)` is not defined (there is no checkpoint before); for a network without layers the peak
+    /// is the input.
     ///
     /// # Errors
     /// [`CheckpointError`] where the list is no checkpoint set.

@@ -107,7 +107,8 @@ proptest! {
     }
 }
 
-/// A linear network of (cost, bytes), whose backward nodes read input, output and a gradient without size.
+/// A linear network of (cost, bytes), whose backward nodes read input, output and a gradient
+/// without size.
 fn linear(layers: &[(u64, u64)]) -> Instance {
     let n = layers.len();
     let mut nodes = Vec::new();
@@ -172,8 +173,9 @@ fn networks_without_layers_hold_their_input() {
     assert_eq!(dynamic_selection_quadratic(&sizes), alone);
 }
 
-/// VGG-19 at 224 x 224, batch 128, activations in MiB: 16 convolutions, 5 poolings, 3 fully connected layers. Table 2
-/// puts the measured peak of Algorithm 6 below that of Algorithm 3; the model must say the same.
+/// VGG-19 at 224 x 224, batch 128, activations in MiB: 16 convolutions, 5 poolings, 3 fully
+/// connected layers. Table 2 puts the measured peak of Algorithm 6 below that of Algorithm 3; the
+/// model must say the same.
 #[test]
 fn on_vgg_19_the_dynamic_selection_beats_the_static_one() {
     let image = |channels: u64, side: u64| 128 * channels * side * side * 4;

@@ -5,10 +5,11 @@ use remat_instances::instance::{CostUnit, InstanceData, Node, NodeId};
 use remat_instances::simulate;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The least cost over all persistent operation sequences, by Dijkstra's algorithm on what is in memory. Shares with
-/// the dynamic program nothing but the replay of single operations.
+/// The least cost over all persistent operation sequences, by Dijkstra's algorithm on what is in
+/// memory. Shares with the dynamic program nothing but the replay of single operations.
 fn brute_force(chain: &Chain, budget_bytes: u64) -> Option<u64> {
-    // The flag of a stage says that its plain output is a checkpoint (an operation kept it as its input).
+    // The flag of a stage says that its plain output is a checkpoint (an operation kept it as its
+    // input).
     type State = (ChainState, Vec<bool>);
     let n = chain.len();
     let start: State = (ChainState::new(chain), vec![false; n]);
@@ -88,7 +89,8 @@ fn parameters() -> impl Strategy<Value = StageParameters> {
         )
 }
 
-/// One forward node: does it read a second tensor, what does its backward node read, is that split in two nodes.
+/// One forward node: does it read a second tensor, what does its backward node read, is that split
+/// in two nodes.
 type Recipe = (bool, u8, bool, u64, u64, u64);
 
 fn training_graph(recipes: &[Recipe]) -> Instance {
@@ -178,8 +180,8 @@ fn check_against_brute_force(chain: &Chain, budget: u64) -> Result<(), TestCaseE
     Ok(())
 }
 
-/// Schedules with coarse slots: same cost in both replays, never above the budget, never cheaper than exact ones.
-/// Returns whether there is one.
+/// Schedules with coarse slots: same cost in both replays, never above the budget, never cheaper
+/// than exact ones. Returns whether there is one.
 fn check_schedule(
     training: &TrainingChain<'_>,
     instance: &Instance,
@@ -270,7 +272,8 @@ proptest! {
     }
 }
 
-/// A sequence that need not be persistent: random possible operations, then the backward steps that are left.
+/// A sequence that need not be persistent: random possible operations, then the backward steps that
+/// are left.
 fn random_sequence(chain: &Chain, picks: &[u16]) -> Vec<Operation> {
     let n = chain.len();
     let mut state = ChainState::new(chain);
@@ -308,8 +311,8 @@ fn random_sequence(chain: &Chain, picks: &[u16]) -> Vec<Operation> {
     list
 }
 
-/// Homogeneous chains with unit costs and sizes are revolve's: with `c` checkpoints besides the input, the number of
-/// forward runs is the binomial optimum of Griewank and Walther (2000).
+/// Homogeneous chains with unit costs and sizes are revolve's: with `c` checkpoints besides the
+/// input, the number of forward runs is the binomial optimum of Griewank and Walther (2000).
 #[test]
 fn unit_chains_reach_the_binomial_optimum() {
     let unit = StageParameters {
@@ -319,7 +322,8 @@ fn unit_chains_reach_the_binomial_optimum() {
         gradient_bytes: 0,
         ..StageParameters::default()
     };
-    // t(l, c) = min over j of j + t(l - j, c - 1) + t(j, c): forward runs to reverse l steps with c slots.
+    // t(l, c) = min over j of j + t(l - j, c - 1) + t(j, c): forward runs to reverse l steps with c
+    // slots.
     fn revolve(l: u64, c: u64) -> u64 {
         match (l, c) {
             (0 | 1, _) => 0,
@@ -331,8 +335,8 @@ fn unit_chains_reach_the_binomial_optimum() {
                 .unwrap(),
         }
     }
-    // One slot of revolve holds the input (fixed here); the last stage needs one byte to run and save, a pass needs
-    // two (input and output), one of which is the checkpoint's own.
+    // One slot of revolve holds the input (fixed here); the last stage needs one byte to run and
+    // save, a pass needs two (input and output), one of which is the checkpoint's own.
     let stages = vec![unit; 9];
     let chain = Chain::from_parameters(1, &stages);
     let outcome = solve(&chain, 4, Settings::default()).unwrap();

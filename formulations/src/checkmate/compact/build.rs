@@ -169,7 +169,8 @@ fn decisions(
         }
     }
     if let Some(f) = backward {
-        // A forward tensor stays until its last forward reader, and on to the loss if it is kept at all.
+        // A forward tensor stays until its last forward reader, and on to the loss if it is kept at
+        // all.
         for i in 0..f {
             let kept = retained[f * n + i];
             for t in i + 1..f {
@@ -183,8 +184,8 @@ fn decisions(
     (computed, retained)
 }
 
-/// The last stage in which each tensor can be of use; where gradients are not recomputed, their inputs are of use only
-/// when they first run.
+/// The last stage in which each tensor can be of use; where gradients are not recomputed, their
+/// inputs are of use only when they first run.
 fn last_stages(graph: &CheckmateGraph, backward: Option<usize>) -> Vec<usize> {
     let n = graph.len();
     let mut last: Vec<usize> = (0..n).collect();

@@ -5,14 +5,15 @@ use remat_lp::certificate::safe_bound;
 use remat_lp::{LimitKind, LpOutcome, ModelError, RowId, Settings, Solver};
 use std::collections::BTreeSet;
 
-/// How memory rows are taken in.
+/// Settings of taking in memory rows.
 #[derive(Clone, Debug)]
 pub struct LazySettings {
     /// Settings of the linear programming solver.
     pub lp: Settings,
     /// Rows taken in at most in one round.
     pub rows_per_round: usize,
-    /// Rows taken in at most for one stage in one round; neighbouring rows of a stage say nearly the same.
+    /// Rows taken in at most for one stage in one round; neighbouring rows of a stage say nearly
+    /// the same.
     pub rows_per_stage: usize,
     /// Violation that counts as none, a share of the capacity.
     pub tolerance: f64,
@@ -37,13 +38,15 @@ pub struct LazyOutcome {
     pub rows: Vec<(MemoryRow, RowId)>,
     /// The last outcome: optimal, infeasible, or a limit.
     pub outcome: LpOutcome,
-    /// A lower bound on the cost computed from the dual vector in safe arithmetic; the base cost where there is none.
+    /// A lower bound on the cost computed from the dual vector in safe arithmetic; the base cost
+    /// where there is none.
     pub safe_bound: f64,
     /// Solves, each but the last followed by new rows.
     pub rounds: usize,
 }
 
-/// Solves the relaxation from the "keep everything" basis, taking in violated memory rows in rounds.
+/// Solves the relaxation from the "keep everything" basis, taking in violated memory rows in
+/// rounds.
 ///
 /// # Errors
 /// [`ModelError`] if the solver refuses a row, which would be a defect here.

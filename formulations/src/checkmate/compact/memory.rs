@@ -39,8 +39,8 @@ impl Compact {
         })
     }
 
-    /// A memory row, in units of the [graph](crate::checkmate::CheckmateGraph::memory_unit). `None` where nothing is to be
-    /// decided and the memory suffices.
+    /// A memory row, in units of the [graph](crate::checkmate::CheckmateGraph::memory_unit). `None`
+    /// where nothing is to be decided and the memory suffices.
     pub fn memory_row(&self, place: MemoryRow) -> Option<NewRow> {
         let (t, k) = (place.stage as usize, place.node as usize);
         let g = &self.graph;
@@ -70,8 +70,9 @@ impl Compact {
         Some(NewRow::new(..=room as f64 / unit, entries))
     }
 
-    /// The memory rows that a point violates by more than `tolerance` (a share of the capacity), the worst first, with
-    /// their violations as shares of the capacity. Time is linear in the number of edges for each stage.
+    /// The memory rows that a point violates by more than `tolerance` (a share of the capacity),
+    /// the worst first, with their violations as shares of the capacity. Time is linear in the
+    /// number of edges for each stage.
     pub fn violated_memory(&self, x: &[f64], tolerance: f64) -> Vec<(MemoryRow, f64)> {
         let g = &self.graph;
         let n = g.len();

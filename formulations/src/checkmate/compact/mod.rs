@@ -1,9 +1,10 @@
 //! The retention-edge form of Checkmate's program.
 //!
-//! `R[t,i]`: node `i` is recomputed in stage `t`. `S[t,i]`: tensor `i` is in memory when stage `t` starts. For the readers
-//! `q1 < q2 < ..` of `i`, `E[t,i,q]`: `i` is still held in stage `t` when the turn of `q` comes. With
-//! `E[t,i,q] >= R[t,q]`, `E[t,i,q_s] >= E[t,i,q_{s+1}]` and `E[t,i,q_last] >= S[t+1,i]`, the memory while `k` runs in stage
-//! `t` is linear without the published program's `FREE` and `U`:
+//! `R[t,i]`: node `i` is recomputed in stage `t`. `S[t,i]`: tensor `i` is in memory when stage `t`
+//! starts. For the readers `q1 < q2 < ..` of `i`, `E[t,i,q]`: `i` is still held in stage `t` when
+//! the turn of `q` comes. With `E[t,i,q] >= R[t,q]`, `E[t,i,q_s] >= E[t,i,q_{s+1}]` and
+//! `E[t,i,q_last] >= S[t+1,i]`, the memory while `k` runs in stage `t` is linear without the
+//! published program's `FREE` and `U`:
 //!
 //! ```text
 //! row (t,k):  sum_{i<k} m_i E[t,i, first reader of i at or after k]     (S[t+1,i] where no reader is left)
@@ -11,16 +12,18 @@
 //! ```
 //!
 //! **Same integer optima.** Take a schedule of the published program and drop what is of no use
-//! ([`CheckmateGraph::cleaned`]): its cost and its memory do not rise. In what is left every retained tensor is read in its stage or retained further, so
-//! at every moment the tensors in memory are those with a later reader in the stage or a place in the next: exactly
-//! those with `E = 1` at its least value (or `S = 1`, before their own turn). So the row's left side is the memory `U` of
-//! the cleaned schedule, and it is a point here. The other way round, the `R` and `S` of an integer point of this form
-//! satisfy the published rows for `R` and `S`; its `E` are at least the least ones, and after cleaning the replayed
-//! memory is at most the row's left side. The memory when a stage starts needs no row: it is part of the memory
-//! at the end of the stage before.
+//! ([`CheckmateGraph::cleaned`]): its cost and its memory do not rise. In what is left every
+//! retained tensor is read in its stage or retained further, so at every moment the tensors in
+//! memory are those with a later reader in the stage or a place in the next: exactly those with
+//! `E = 1` at its least value (or `S = 1`, before their own turn). So the row's left side is the
+//! memory `U` of the cleaned schedule, and it is a point here. The other way round, the `R` and `S`
+//! of an integer point of this form satisfy the published rows for `R` and `S`; its `E` are at
+//! least the least ones, and after cleaning the replayed memory is at most the row's left side. The
+//! memory when a stage starts needs no row: it is part of the memory at the end of the stage
+//! before.
 //!
-//! A value that is known is no column: `R[t,t] = 1`, tensors that nothing can read any more are 0, and with `R[t,q] = 1` so
-//! are the edges up to `q`.
+//! A value that is known is no column: `R[t,t] = 1`, tensors that nothing can read any more are 0,
+//! and with `R[t,q] = 1` so are the edges up to `q`.
 
 mod build;
 mod lazy;
@@ -33,13 +36,14 @@ use super::CheckmateGraph;
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 use remat_lp::{Basis, ColId, Model, RowId, VarStatus};
 
-/// Which decisions have columns.
+/// Decisions that have columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Space {
     /// Any tensor may be recomputed or dropped in any stage: the whole program.
     Full,
-    /// Nothing is recomputed before the first backward node, gradients are kept until their last reader and never
-    /// recomputed: a restriction that every published optimal schedule satisfies. For graphs with a loss.
+    /// Nothing is recomputed before the first backward node, gradients are kept until their last
+    /// reader and never recomputed: a restriction that every published optimal schedule satisfies.
+    /// For graphs with a loss.
     Rectangular,
 }
 
@@ -66,7 +70,7 @@ impl Entry {
     }
 }
 
-/// What a column decides.
+/// Decision of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// `R[stage, node]`.
@@ -104,13 +108,15 @@ pub struct Compact {
     /// `R[t,i]` and `S[t,i]`, `len x len`, by rows.
     computed: Vec<Entry>,
     retained: Vec<Entry>,
-    /// `E[t,i,.]` of each (t,i) as (reader, value), readers ascending; only readers that may run in the stage.
+    /// `E[t,i,.]` of each (t,i) as (reader, value), readers ascending; only readers that may run in
+    /// the stage.
     held: Vec<(u32, Entry)>,
     held_start: Vec<u32>,
 }
 
 impl Compact {
-    /// Builds the form. Columns are continuous in `[0, 1]` and marked as integer; memory rows are left out.
+    /// Builds the form. Columns are continuous in `[0, 1]` and marked as integer; memory rows are
+    /// left out.
     ///
     /// `Space::Rectangular` needs a graph with a loss; `Space::Full` is taken for others.
     pub fn new(graph: CheckmateGraph, space: Space) -> Compact {
@@ -122,7 +128,7 @@ impl Compact {
         &self.graph
     }
 
-    /// Which decisions have columns.
+    /// Decisions that have columns.
     pub fn space(&self) -> Space {
         self.space
     }
@@ -132,7 +138,7 @@ impl Compact {
         &self.model
     }
 
-    /// What each column decides.
+    /// Decision of each column.
     pub fn decisions(&self) -> &[Decision] {
         &self.decisions
     }
@@ -160,14 +166,15 @@ impl Compact {
             .unwrap_or(Entry::Zero)
     }
 
-    /// `E[stage, node, .]` as (reader, value), readers ascending; only readers that may run in the stage.
+    /// `E[stage, node, .]` as (reader, value), readers ascending; only readers that may run in the
+    /// stage.
     pub fn held(&self, stage: usize, node: usize) -> &[(u32, Entry)] {
         let at = stage * self.graph.len() + node;
         &self.held[self.held_start[at] as usize..self.held_start[at + 1] as usize]
     }
 
-    /// Whether `node` is in memory when the turn of `k > node` comes in `stage`: `E` of the first reader at or after
-    /// `k`, or `S` of the next stage.
+    /// Whether `node` is in memory when the turn of `k > node` comes in `stage`: `E` of the first
+    /// reader at or after `k`, or `S` of the next stage.
     pub fn present(&self, stage: usize, node: usize, k: usize) -> Entry {
         let reader = self
             .held(stage, node)
@@ -176,13 +183,14 @@ impl Compact {
         reader.map_or_else(|| self.retained(stage + 1, node), |(_, e)| *e)
     }
 
-    /// A basis of "keep everything": nothing recomputed, everything retained. It is optimal without memory rows and dual
-    /// feasible with them, whatever the costs.
+    /// A basis of "keep everything": nothing recomputed, everything retained. It is optimal without
+    /// memory rows and dual feasible with them, whatever the costs.
     ///
-    /// Of the many bases of that point this is one in which what is retained is basic where a row asks for it: `S[t,i]` in
-    /// `S[t,i] + R[t,i] >= S[t+1,i]`, a retention edge in the row below it. The basis is triangular (a row's other column is a
-    /// later one), and only costs of nothing are basic, so all duals are zero. A memory row can then trade `S` for `R`
-    /// along a whole chain at once; with everything nonbasic at its upper bound the chain comes in link by link
+    /// Of the many bases of that point this is one in which what is retained is basic where a row
+    /// asks for it: `S[t,i]` in `S[t,i] + R[t,i] >= S[t+1,i]`, a retention edge in the row below
+    /// it. The basis is triangular (a row's other column is a later one), and only costs of nothing
+    /// are basic, so all duals are zero. A memory row can then trade `S` for `R` along a whole
+    /// chain at once; with everything nonbasic at its upper bound the chain comes in link by link
     /// (`bench/results/remat_lp.txt`).
     pub fn keep_everything(&self) -> Basis {
         let mut cols: Vec<VarStatus> = self
@@ -215,7 +223,8 @@ impl Compact {
         Basis { cols, rows }
     }
 
-    /// The point of a schedule, or `None` where the cleaned schedule does something that is not in the space.
+    /// The point of a schedule, or `None` where the cleaned schedule does something that is not in
+    /// the space.
     ///
     /// The schedule must be one that executes. Retention edges take their least values.
     pub fn point(&self, schedule: &CheckmateSchedule) -> Option<Vec<f64>> {
@@ -228,8 +237,8 @@ impl Compact {
                 true
             }
             Entry::Zero => !value,
-            // What is known to be there may be dropped in a cleaned schedule when nothing reads it; but a schedule
-            // that computes it again is outside.
+            // What is known to be there may be dropped in a cleaned schedule when nothing reads it;
+            // but a schedule that computes it again is outside.
             Entry::One => value || keep,
         };
         for t in 0..n {

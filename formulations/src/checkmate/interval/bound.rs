@@ -5,12 +5,12 @@ use super::{CheckmateGraph, Row};
 use crate::life::{EXCLUSION_PASSES, Exclusions};
 use remat_solver::price::{most_below, rounded_up};
 
-/// A lower bound on the cost of every schedule that fits and does nothing but what is permitted, from any duals whatever, per
-/// byte for memory rows. Wrong signs count as 0.
+/// A lower bound on the cost of every schedule that fits and does nothing but what is permitted,
+/// from any duals whatever, per byte for memory rows. Wrong signs count as 0.
 ///
-/// Duals are rounded to fixed point, and everything after that is integer arithmetic: the right sides priced, plus for
-/// each tensor the cheapest set of disjoint intervals. All rows hold at every schedule, so the sum is at most its cost;
-/// costs are integers, so it is rounded up.
+/// Duals are rounded to fixed point, and everything after that is integer arithmetic: the right
+/// sides priced, plus for each tensor the cheapest set of disjoint intervals. All rows hold at
+/// every schedule, so the sum is at most its cost; costs are integers, so it is rounded up.
 pub fn lagrangian_bound(
     graph: &CheckmateGraph,
     exclusions: &Exclusions,
@@ -31,11 +31,12 @@ pub fn lagrangian_bound(
     rounded_up(total, fixed.one).max(graph.base_cost())
 }
 
-/// Excludes the starts and retentions that no schedule below `target` has, by the duals of some rows.
+/// Excludes the starts and retentions that no schedule below `target` has, by the duals of some
+/// rows.
 ///
-/// The least cost of a set of disjoint intervals with a start, in place of that of the cheapest set, makes the
-/// Lagrangian bound one of the schedules with that start. A recomputation without a permitted way to have its inputs
-/// is excluded as well.
+/// The least cost of a set of disjoint intervals with a start, in place of that of the cheapest
+/// set, makes the Lagrangian bound one of the schedules with that start. A recomputation without a
+/// permitted way to have its inputs is excluded as well.
 pub(super) fn exclude(
     graph: &CheckmateGraph,
     exclusions: &mut Exclusions,
@@ -127,8 +128,8 @@ impl PricedIntervals {
     }
 }
 
-/// Duals in fixed point with so many bits behind the point, at least 0, those of memory rows as prices of a byte; `None` where
-/// numbers would overflow.
+/// Duals in fixed point with so many bits behind the point, at least 0, those of memory rows as
+/// prices of a byte; `None` where numbers would overflow.
 pub(super) fn multipliers(
     graph: &CheckmateGraph,
     rows: &[Row],

@@ -1,4 +1,5 @@
-//! Branchings: integer quantities of a schedule, linear in its intervals, and which of them a fractional point leaves open.
+//! Branchings: integer quantities of a schedule, linear in its intervals, and which of them a
+//! fractional point leaves open.
 
 use super::{CheckmateGraph, Interval, IntervalPoint};
 use crate::life::{CLASS_WEIGHT, Group};
@@ -8,7 +9,7 @@ use std::borrow::Cow;
 /// An integer quantity of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Quantity {
-    /// How often tensors are recomputed in a range of stages.
+    /// Number of recomputations of tensors in a range of stages.
     Starts {
         /// The tensors.
         of: Group,
@@ -17,7 +18,7 @@ pub enum Quantity {
         /// Last stage of the range.
         last: u32,
     },
-    /// How many of them are held when `stage` starts.
+    /// Number of tensors that are held when `stage` starts.
     Held {
         /// The tensors.
         of: Group,
@@ -27,7 +28,7 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    /// What it is about.
+    /// Tensors that it counts.
     pub fn of(&self) -> Group {
         match *self {
             Quantity::Starts { of, .. } | Quantity::Held { of, .. } => of,
@@ -52,9 +53,10 @@ impl Quantity {
 /// A quantity is at least, or at most, so much.
 pub type Branch = remat_solver::price::Branch<Quantity>;
 
-/// Fractional quantities of a point: for each tensor, and each class, the count of recomputations, the stage in which it is most
-/// in doubt how many are held, and the window up to which its recomputations are; the highest scores first, at most
-/// `limit`. Empty only where `R` and `S` are integral.
+/// Fractional quantities of a point: for each tensor, and each class, the count of recomputations,
+/// the stage in which it is most in doubt how many are held, and the window up to which its
+/// recomputations are; the highest scores first, at most `limit`. Empty only where `R` and `S` are
+/// integral.
 pub(super) fn open_quantities(
     graph: &CheckmateGraph,
     point: &IntervalPoint,
@@ -115,8 +117,9 @@ fn sum_by_stage<'a>(nodes: &[u32], of: impl Fn(usize) -> &'a [f64]) -> Cow<'a, [
     Cow::Owned(sum)
 }
 
-/// The stage at whose start it is most doubtful how many of so many tensors are held: the middle of the longest run of stages
-/// with the most fractional value. Where there is a backward pass, its first stage if that is fractional enough.
+/// The stage at whose start it is most doubtful how many of so many tensors are held: the middle of
+/// the longest run of stages with the most fractional value. Where there is a backward pass, its
+/// first stage if that is fractional enough.
 fn most_doubtful_stage(
     graph: &CheckmateGraph,
     held: &[f64],

@@ -1,4 +1,4 @@
-//! What a byte costs from event to event.
+//! Prices of a byte from event to event.
 
 /// Prices of a byte at events, measured by one gauge. Few of the `n^2` events have one.
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ impl<T: Copy + std::ops::Add<Output = T>> BytePrices<T> {
         }
     }
 
-    /// What a byte costs at all events before event (stage, node) together.
+    /// Price of a byte over all events before event (stage, node) together.
     #[inline]
     pub fn before(&self, stage: u32, node: u32) -> T {
         let stage = stage as usize;

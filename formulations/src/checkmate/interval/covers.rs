@@ -1,11 +1,13 @@
 //! Lifted covers at events that are full, and at recomputations.
 //!
-//! At event `(t,k)` each tensor is there or not, apart from the inputs of `t` up to `k`, which are there in every schedule: they are
-//! computed at no later event of the stage. A cover of what may be there is a row ([`remat_solver::price::cover`]).
+//! At event `(t,k)` each tensor is there or not, apart from the inputs of `t` up to `k`, which are
+//! there in every schedule: they are computed at no later event of the stage. A cover of what may
+//! be there is a row ([`remat_solver::price::cover`]).
 //!
-//! A relaxation recomputes `k` by a third, and has its inputs there by a third. A schedule has them whole: so the recomputation
-//! of `k` is one item, of the size of all that `k` needs, and its inputs are none. Where `k` is not recomputed the row only says that the others
-//! fit, so it holds at every schedule.
+//! A relaxation recomputes `k` by a third, and has its inputs there by a third. A schedule has them
+//! whole: so the recomputation of `k` is one item, of the size of all that `k` needs, and its
+//! inputs are none. Where `k` is not recomputed the row only says that the others fit, so it holds
+//! at every schedule.
 
 use super::{CheckmateGraph, Interval, IntervalPoint, Row};
 use remat_solver::price::cover::{Cover, Item, VIOLATION, separate};
@@ -19,16 +21,17 @@ const MADE: f64 = 0.02;
 /// Rows in a round.
 const LIMIT: usize = 100;
 
-/// What fits at an event, as integers see it: a row of the form.
+/// Cover of an event, a row of the form: what fits there, as integers see it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventCover {
     /// The stage.
     pub stage: u32,
     /// The node whose turn it is.
     pub node: u32,
-    /// What counts when it is there.
+    /// Cover of the tensors that count when they are there.
     pub cover: Cover,
-    /// What counts besides if the node is recomputed: it has its inputs then, which count for nothing themselves.
+    /// Weight that counts besides if the node is recomputed: it has its inputs then, which count
+    /// for nothing themselves.
     pub made: u32,
 }
 
@@ -41,7 +44,8 @@ impl EventCover {
         -weight * there - i64::from(self.made) * i64::from(starts)
     }
 
-    /// The tensors whose intervals may count, each once: a node that counts when it is made is not among the others.
+    /// The tensors whose intervals may count, each once: a node that counts when it is made is not
+    /// among the others.
     pub fn tensors(&self) -> impl Iterator<Item = u32> {
         let others = self.cover.weights.iter().map(|w| w.0);
         others.chain((self.made > 0).then_some(self.node))
@@ -123,7 +127,7 @@ impl IntervalPoint {
     }
 }
 
-/// What may be there at a moment or not, and the room for it.
+/// Items that may be there at a moment or not, and the room for them.
 fn knapsack(graph: &CheckmateGraph, moment: CoverMoment, there: &[f64]) -> (Vec<Item>, u64) {
     let CoverMoment { stage, node, made } = moment;
     let of_stage = &graph.needs[stage as usize];

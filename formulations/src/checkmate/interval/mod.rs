@@ -1,9 +1,11 @@
-//! The interval form of Checkmate's program: one column for each stretch of time that a tensor spends in memory.
+//! The interval form of Checkmate's program: one column for each stretch of time that a tensor
+//! spends in memory.
 //!
-//! An *event* `(t,k)` is node `k`'s turn in stage `t`. A column is an interval of tensor `i`: it starts when `i` is first
-//! computed, or when it is recomputed in some stage `a` (which costs `c_i`), and it ends at the event that reads it last.
-//! In a schedule without useless retention ([`CheckmateGraph::cleaned`]) every tensor's time in memory is such a set of
-//! intervals, no two of one tensor in the same stage, so the form has the integer optima of the whole program. Rows:
+//! An *event* `(t,k)` is node `k`'s turn in stage `t`. A column is an interval of tensor `i`: it
+//! starts when `i` is first computed, or when it is recomputed in some stage `a` (which costs
+//! `c_i`), and it ends at the event that reads it last. In a schedule without useless retention
+//! ([`CheckmateGraph::cleaned`]) every tensor's time in memory is such a set of intervals, no two
+//! of one tensor in the same stage, so the form has the integer optima of the whole program. Rows:
 //!
 //! ```text
 //! need (i,b)      intervals of i that cover event (b,b)                                         >=  1
@@ -17,14 +19,16 @@
 //!                 - need_j (intervals of path tensors crossing the start of a)                  <=  capacity - need_j - g, lazily
 //! ```
 //!
-//! The last is stronger than in the compact form: what is read last in stage `b` itself behind the turn of `j` counts as
-//! staying. Every dual is a price on an event, a stage boundary or a start, so the best interval of a tensor is found in one
-//! sweep over its stages and readers (`price`), over *all* intervals, those whose rows are not in the program yet too.
-//! The cheapest set of disjoint intervals of each tensor gives the Lagrangian bound (`bound`), in integers and safe
+//! The last is stronger than in the compact form: what is read last in stage `b` itself behind the
+//! turn of `j` counts as staying. Every dual is a price on an event, a stage boundary or a start,
+//! so the best interval of a tensor is found in one sweep over its stages and readers (`price`),
+//! over *all* intervals, those whose rows are not in the program yet too. The cheapest set of
+//! disjoint intervals of each tensor gives the Lagrangian bound (`bound`), in integers and safe
 //! before convergence.
 //!
-//! What a tree branches on is linear in the intervals as well (`branch`), and one more row of the same kind. Relaxations,
-//! root and tree are those of every interval form ([`remat_solver::price`]), to which `program` makes this one known.
+//! What a tree branches on is linear in the intervals as well (`branch`), and one more row of the
+//! same kind. Relaxations, root and tree are those of every interval form
+//! ([`remat_solver::price`]), to which `program` makes this one known.
 
 mod bound;
 mod branch;
@@ -79,7 +83,8 @@ impl Interval {
                 while end + 1 < n && clean.retained.get(end + 1, i) {
                     end += 1;
                 }
-                // Cleaned: in the last stage it is there somebody reads it, unless nobody ever does.
+                // Cleaned: in the last stage it is there somebody reads it, unless nobody ever
+                // does.
                 let readers = graph.users[i].iter().rev();
                 let reader = readers
                     .copied()
@@ -102,8 +107,8 @@ impl Interval {
         self.start > self.node
     }
 
-    /// The first event at which its memory is charged to it. A first computation's own event is not: it happens in
-    /// every schedule.
+    /// The first event at which its memory is charged to it. A first computation's own event is
+    /// not: it happens in every schedule.
     pub(crate) fn first_event(&self, len: usize) -> u32 {
         event(len, self.start, self.node) + u32::from(!self.is_recomputed())
     }
@@ -150,10 +155,11 @@ pub enum Row {
         stage: u32,
         /// The node whose turn it is.
         node: u32,
-        /// How it is measured: index into [`CheckmateGraph::gauges`], 0 for sizes as they are.
+        /// Gauge by which it is measured: index into [`CheckmateGraph::gauges`], 0 for sizes as
+        /// they are.
         gauge: u32,
     },
-    /// What fits at an event, as integers see it.
+    /// Cover of an event: what fits there, as integers see it.
     Cover(EventCover),
     /// A path cut.
     Path(PathCut),

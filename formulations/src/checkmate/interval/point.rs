@@ -13,8 +13,8 @@ pub struct IntervalPoint {
     pub intervals: Vec<(Interval, f64)>,
 }
 
-/// Path memory cuts that are computed for each that is wanted, the most promising first: a point far from its end has tens of
-/// thousands of windows.
+/// Path memory cuts that are computed for each that is wanted, the most promising first: a point
+/// far from its end has tens of thousands of windows.
 const CANDIDATES: usize = 5;
 /// Values below count as 0.
 const ZERO: f64 = 1e-9;
@@ -40,8 +40,9 @@ impl IntervalPoint {
         point
     }
 
-    /// What the point retains by more than a threshold and to some use, shape `n x n`: in general not a schedule that fits,
-    /// but one if the point is integral. (An interval may end at a reader that does not run there: that end is useless.)
+    /// Tensors that the point retains by more than a threshold and to some use, shape `n x n`: in
+    /// general not a schedule that fits, but one if the point is integral. (An interval may end at
+    /// a reader that does not run there: that end is useless.)
     pub fn rounded(&self, graph: &CheckmateGraph, threshold: f64) -> BitMatrix {
         let n = graph.len();
         let point = self.fractional(graph);
@@ -102,8 +103,8 @@ impl IntervalPoint {
         found
     }
 
-    /// Events at which the memory, measured by a gauge, exceeds `limit_bytes`, worst first, at most `per_stage` in a stage,
-    /// apart from those that are `known`.
+    /// Events at which the memory, measured by a gauge, exceeds `limit_bytes`, worst first, at most
+    /// `per_stage` in a stage, apart from those that are `known`.
     pub fn violated_memory(
         &self,
         graph: &CheckmateGraph,
@@ -178,7 +179,8 @@ impl IntervalPoint {
             .collect()
     }
 
-    /// The cut with the tensors that stay through its window most, and its violation as a share of `need_j`.
+    /// The cut with the tensors that stay through its window most, and its violation as a share of
+    /// `need_j`.
     fn memory_cut(
         &self,
         graph: &CheckmateGraph,

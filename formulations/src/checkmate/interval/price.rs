@@ -7,7 +7,7 @@ use remat_solver::price::{Candidate, Number, Priced};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Add;
 
-/// What the duals say about the intervals of one tensor.
+/// Prices of the intervals of one tensor, from the duals.
 #[derive(Clone, Debug)]
 struct TensorPrices<T> {
     /// Paid to an interval that covers an event.
@@ -27,8 +27,8 @@ pub(super) struct IntervalPrices<T> {
 }
 
 impl<T: Number> IntervalPrices<T> {
-    /// Prices of rows with duals. The dual of a count is at least 0; that of a memory row is given as its price of a
-    /// byte, at least 0.
+    /// Prices of rows with duals. The dual of a count is at least 0; that of a memory row is given
+    /// as its price of a byte, at least 0.
     pub fn new<'a>(graph: &CheckmateGraph, rows: impl Iterator<Item = (&'a Row, T)>) -> Self {
         let n = graph.len();
         let mut memory: BTreeMap<u32, Vec<(u32, u32, T)>> = BTreeMap::new();
@@ -134,9 +134,10 @@ impl<T: Number> IntervalPrices<T> {
         }
     }
 
-    /// Sweeps the stages of tensor `i` from the last to the first. `found` is told, for every start stage, the cheapest
-    /// reduced cost of an interval that starts there and where it ends. Returns the least total reduced cost of a set of
-    /// disjoint intervals. What is not permitted is left out.
+    /// Sweeps the stages of tensor `i` from the last to the first. `found` is told, for every start
+    /// stage, the cheapest reduced cost of an interval that starts there and where it ends. Returns
+    /// the least total reduced cost of a set of disjoint intervals. What is not permitted is left
+    /// out.
     pub fn sweep(
         &self,
         graph: &CheckmateGraph,
@@ -261,12 +262,13 @@ fn least<T: Number>(a: Option<T>, b: Option<T>) -> Option<T> {
     }
 }
 
-/// Working memory of a sweep, and what it leaves behind: prices by stage, the tensor's own stage first.
+/// Working memory of a sweep, and what it leaves behind: prices by stage, the tensor's own stage
+/// first.
 #[derive(Clone, Debug)]
 pub(super) struct IntervalSweep<T> {
     /// One unit of cost.
     pub one: T,
-    /// What a start is paid.
+    /// Payment to a start.
     start: Vec<T>,
     /// Least total of disjoint intervals that start in the stage or later.
     best_set: Vec<T>,
@@ -301,16 +303,17 @@ impl<T: Number> IntervalSweep<T> {
         }
     }
 
-    /// After a sweep: least totals of the sets that start in a stage (`starts(stage, total)`), and of those with an interval that is
-    /// held when a stage begins (`holds(stage, total)`); `None` where there is no such set. Stages count from the tensor's own,
-    /// in which nothing is held.
+    /// After a sweep: least totals of the sets that start in a stage (`starts(stage, total)`), and
+    /// of those with an interval that is held when a stage begins (`holds(stage, total)`); `None`
+    /// where there is no such set. Stages count from the tensor's own, in which nothing is held.
     pub fn totals(
         &self,
         may_hold: impl Fn(usize) -> bool,
         mut starts: impl FnMut(usize, Option<T>),
         mut holds: impl FnMut(usize, Option<T>),
     ) {
-        // Least total of sets that end before the stage, and of those with an interval that has not ended.
+        // Least total of sets that end before the stage, and of those with an interval that has not
+        // ended.
         let (mut before, mut within) = (T::ZERO, None);
         for slot in 0..self.best_set.len().saturating_sub(1) {
             let end = self.end_then[slot];
@@ -330,8 +333,10 @@ fn sum<T: Number>(a: Option<T>, b: Option<T>) -> Option<T> {
     Some(a? + b?)
 }
 
-/// Prices all intervals of all tensors. Duals are in the instance's unit of cost, those of memory rows per byte and at most
-/// 0. For each tensor at most `per_block` recomputed intervals and the one from the first computation are returned.
+/// Prices all intervals of all tensors. Duals are in the instance's unit of cost, those of memory
+/// rows per byte and at most
+/// 0. For each tensor at most `per_block` recomputed intervals and the one from the first
+///    computation are returned.
 pub(super) fn price(
     graph: &CheckmateGraph,
     exclusions: &Exclusions,

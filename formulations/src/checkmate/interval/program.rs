@@ -73,7 +73,7 @@ impl Columns for CheckmateGraph {
         }
     }
 
-    /// What is kept from the first computation to the last reader.
+    /// Whether the interval lasts from the first computation to the last reader.
     fn is_never_purged(&self, column: &Interval) -> bool {
         let readers = &self.users[column.node as usize];
         !column.is_recomputed() && readers.last() == Some(&column.end)
@@ -84,8 +84,8 @@ impl Rows for CheckmateGraph {
     type Row = Row;
     type Part = ();
 
-    /// A row for every need, and for every need the interval from the first computation and the one that is recomputed for
-    /// it alone.
+    /// A row for every need, and for every need the interval from the first computation and the one
+    /// that is recomputed for it alone.
     fn start(&self) -> (Vec<Row>, Vec<Interval>) {
         let needs = || {
             (0..self.len() as u32).flat_map(|node| {
@@ -243,7 +243,7 @@ impl Branching for CheckmateGraph {
     }
 }
 
-/// Why there is no root bound.
+/// Reason why there is no root bound.
 #[derive(Debug, thiserror::Error)]
 pub enum RootError {
     /// A node does not fit alone.
@@ -257,7 +257,8 @@ pub enum RootError {
 /// The bound of the interval form at the root, over the whole space of schedules.
 ///
 /// # Errors
-/// [`RootError::TooSmall`] where a node cannot run within the budget (in bytes, fixed memory included) at all.
+/// [`RootError::TooSmall`] where a node cannot run within the budget (in bytes, fixed memory
+/// included) at all.
 pub fn root_bound(
     instance: &Instance,
     budget_bytes: u64,
@@ -266,7 +267,8 @@ pub fn root_bound(
     root_bound_recorded(instance, budget_bytes, settings, None)
 }
 
-/// As [`root_bound`], with a journal of the changes of the program and of its solves.
+/// Computes the bound as [`root_bound`] does, with a journal of the changes of the program and of
+/// its solves.
 ///
 /// # Errors
 /// As [`root_bound`].

@@ -1,4 +1,5 @@
-//! Proofs of bounds, as text (`remat-proof/1`, `docs/proof.md`) that can be checked without the solver.
+//! Proofs of bounds, as text (`remat-proof/1`, `docs/proof.md`) that can be checked without the
+//! solver.
 
 use super::bound::multipliers;
 use super::{Branch, CheckmateGraph, Quantity, Row};

@@ -1,7 +1,8 @@
-//! Checkmate's program as it was published (Jain et al., MLSys 2020, section 4), row by row, so that any solver can be
-//! compared.
+//! Checkmate's program as it was published (Jain et al., MLSys 2020, section 4), row by row, so
+//! that any solver can be compared.
 //!
-//! With `n` nodes in execution order there are `n` stages. Columns, all for stages `t` and nodes `i`, `k` in `0..n`:
+//! With `n` nodes in execution order there are `n` stages. Columns, all for stages `t` and nodes
+//! `i`, `k` in `0..n`:
 //!
 //! | column | meaning |
 //! |---|---|
@@ -10,8 +11,8 @@
 //! | `F[t,i,k]`, binary, for edges `i -> k` | the published `FREE`: `i` is freed in stage `t` right after `k` ran |
 //! | `U[t,k]`, continuous | memory while `k` runs in stage `t`, at most the capacity |
 //!
-//! `FREE` on the diagonal (`i = k`) is left out: it would be 1 only for a computation that nobody uses (section 4.6).
-//! Minimise `sum cost_i R[t,i]` subject to
+//! `FREE` on the diagonal (`i = k`) is left out: it would be 1 only for a computation that nobody
+//! uses (section 4.6). Minimise `sum cost_i R[t,i]` subject to
 //!
 //! ```text
 //! (1) sum_{t<i} R[t,i] = 0,  sum_{t<=i} S[t,i] = 0,  sum_t R[t,t] = n       frontier-advancing stages
@@ -24,13 +25,13 @@
 //! (7) U[t,k] + w_k R[t,k] <= capacity                                       only for nodes with a workspace w_k
 //! ```
 //!
-//! Rows (4) are the linear cast of `F = (hazards == 0)`. The published program has no workspaces; without them there is no
-//! row (7), and the rows are exactly those of the published runs (which carried the bounds of `U` as rows too:
-//! [`Original::published_rows`]).
+//! Rows (4) are the linear cast of `F = (hazards == 0)`. The published program has no workspaces;
+//! without them there is no row (7), and the rows are exactly those of the published runs (which
+//! carried the bounds of `U` as rows too: [`Original::published_rows`]).
 //!
-//! [`Stages::Unpartitioned`] is the form that the paper compares with: in place of (1), nothing is in memory at first,
-//! and every node without readers is computed in some stage. Its stages need not advance the frontier, so its
-//! optimum can be lower.
+//! [`Stages::Unpartitioned`] is the form that the paper compares with: in place of (1), nothing is
+//! in memory at first, and every node without readers is computed in some stage. Its stages need
+//! not advance the frontier, so its optimum can be lower.
 
 mod build;
 mod point;
@@ -74,7 +75,7 @@ pub struct Original {
     model: Model,
 }
 
-/// What the program sees of an instance.
+/// View of an instance for the program.
 #[derive(Clone, Debug)]
 struct CheckmateParts {
     cost: Vec<u64>,
@@ -132,7 +133,7 @@ impl CheckmateParts {
     }
 }
 
-/// What a column of the published program decides.
+/// Decision of a column of the published program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Decision {
     /// `R[stage, node]`.
@@ -168,8 +169,9 @@ pub enum Decision {
 }
 
 impl Original {
-    /// Builds the program. Memory is counted in units of `unit_bytes`; a power of two keeps every coefficient exact, and
-    /// one near a thousandth of the capacity keeps solvers out of numerical trouble ([`Original::unit_for`]).
+    /// Builds the program. Memory is counted in units of `unit_bytes`; a power of two keeps every
+    /// coefficient exact, and one near a thousandth of the capacity keeps solvers out of numerical
+    /// trouble ([`Original::unit_for`]).
     ///
     /// A budget below what some node needs makes an infeasible program, not an error.
     ///
@@ -197,7 +199,8 @@ impl Original {
         })
     }
 
-    /// The unit that suits a budget: a power of two near a thousandth of what it leaves beside the fixed memory.
+    /// The unit that suits a budget: a power of two near a thousandth of what it leaves beside the
+    /// fixed memory.
     pub fn unit_for(instance: &Instance, budget_bytes: u64) -> f64 {
         let capacity = budget_bytes.saturating_sub(instance.static_bytes());
         (capacity / 1000).max(1).next_power_of_two() as f64
@@ -228,7 +231,7 @@ impl Original {
         self.model.num_nonzeros() + 2 * self.parts.len() * self.parts.len()
     }
 
-    /// What a column decides.
+    /// Decision of a column.
     ///
     /// # Panics
     /// If the program has no such column.
@@ -266,7 +269,8 @@ impl Original {
         }
     }
 
-    /// The column of a decision, or `None` where the program has none: a stage or node beyond its size, no such edge.
+    /// The column of a decision, or `None` where the program has none: a stage or node beyond its
+    /// size, no such edge.
     pub fn column(&self, decision: Decision) -> Option<ColId> {
         let n = self.parts.len();
         let inside = |stage: u32, node: u32| (stage as usize) < n && (node as usize) < n;

@@ -10,8 +10,9 @@ use remat_lp::ColId;
 impl Original {
     /// The point of a schedule: `F` and `U` follow from `R` and `S` by their definitions.
     ///
-    /// The schedule's matrices must have as many rows and columns as the program has nodes. A schedule that cannot be
-    /// executed, or that does not fit, gives a point that violates rows or bounds.
+    /// The schedule's matrices must have as many rows and columns as the program has nodes. A
+    /// schedule that cannot be executed, or that does not fit, gives a point that violates rows or
+    /// bounds.
     pub fn point(&self, schedule: &CheckmateSchedule) -> Vec<f64> {
         let p = &self.parts;
         let n = p.len();
@@ -48,8 +49,8 @@ impl Original {
         x
     }
 
-    /// `R` and `S` of an integer point: entries above one half are ones. Of a frontier-advancing program it is a schedule;
-    /// of an unpartitioned one [`Original::plan`] makes use of it.
+    /// `R` and `S` of an integer point: entries above one half are ones. Of a frontier-advancing
+    /// program it is a schedule; of an unpartitioned one [`Original::plan`] makes use of it.
     ///
     /// # Panics
     /// If the point has not one number for each column.
@@ -67,9 +68,10 @@ impl Original {
         CheckmateSchedule { computed, retained }
     }
 
-    /// The plan of an integer point (Algorithm 1), for either kind of stages: the computations of the stages in order, and
-    /// every tensor freed right after its last use. [`remat_instances::simulate::plan`] replays it; its peak is at most the largest
-    /// `U` of the point.
+    /// The plan of an integer point (Algorithm 1), for either kind of stages: the computations of
+    /// the stages in order, and every tensor freed right after its last use.
+    /// [`remat_instances::simulate::plan`] replays it; its peak is at most the largest `U` of the
+    /// point.
     ///
     /// # Errors
     /// [`ReplayError`] where a node runs without one of its inputs: the point violates a row (3).

@@ -63,7 +63,8 @@ pub fn path_cut_row(form: &Compact, cut: &PathCut) -> NewRow {
     NewRow::new(1.0 - constant.., entries)
 }
 
-/// A path memory cut as a row, in units of the [graph](crate::checkmate::CheckmateGraph::memory_unit).
+/// A path memory cut as a row, in units of the
+/// [graph](crate::checkmate::CheckmateGraph::memory_unit).
 pub fn memory_cut_row(form: &Compact, cut: &PathMemoryCut) -> NewRow {
     let g = form.graph();
     let unit = g.memory_unit();
@@ -86,8 +87,8 @@ pub fn memory_cut_row(form: &Compact, cut: &PathMemoryCut) -> NewRow {
     NewRow::new(..=room - constant, entries)
 }
 
-/// Violated path memory cuts of the form, the most violated first, at most `settings.resource_cut_limit`, one for each
-/// (reader, source).
+/// Violated path memory cuts of the form, the most violated first, at most
+/// `settings.resource_cut_limit`, one for each (reader, source).
 pub fn separate_memory_cuts(
     form: &Compact,
     point: &FractionalPoint,

@@ -9,15 +9,15 @@ use crate::checkmate::CheckmateGraph;
 pub struct MemoryCandidate {
     /// Need, window and path.
     pub path: PathCut,
-    /// How much of the path is held at the start of the window.
+    /// Amount of the path that is held at the start of the window.
     pub held: f64,
     /// By how much memory looks exceeded, as a share of what the first node of the path needs.
     pub share: f64,
 }
 
-/// For every need and every node on its walk the window in which memory looks tightest. What stays is estimated from
-/// `S[b,k]` less the recomputations in the window, an overestimate for tensors that are read for the last time early in
-/// stage `b`; the caller computes the cut itself.
+/// For every need and every node on its walk the window in which memory looks tightest. What stays
+/// is estimated from `S[b,k]` less the recomputations in the window, an overestimate for tensors
+/// that are read for the last time early in stage `b`; the caller computes the cut itself.
 pub fn walk_memory(
     graph: &CheckmateGraph,
     point: &FractionalPoint,
@@ -86,7 +86,8 @@ pub fn walk_memory(
     out
 }
 
-/// By stage, the bytes of gradients as the plain order has them; they are not counted among what stays.
+/// By stage, the bytes of gradients as the plain order has them; they are not counted among what
+/// stays.
 fn gradients_alive(graph: &CheckmateGraph, backward: usize) -> Vec<f64> {
     let alive_at = |t: usize| {
         let alive = |g: &usize| graph.users[*g].last().is_some_and(|&q| q as usize >= t);
@@ -96,7 +97,8 @@ fn gradients_alive(graph: &CheckmateGraph, backward: usize) -> Vec<f64> {
     (0..graph.len()).map(alive_at).collect()
 }
 
-/// What stays in memory throughout a window, for one window after the other that begins a stage earlier.
+/// Tensors that stay in memory throughout a window, for one window after the other that begins a
+/// stage earlier.
 struct Stays<'a> {
     graph: &'a CheckmateGraph,
     backward: usize,
@@ -104,7 +106,8 @@ struct Stays<'a> {
     retained: Vec<f64>,
     /// By stage, which nodes are recomputed there and how often.
     made: Vec<Vec<(u32, f64)>>,
-    /// How much of each tensor stays: below 0 where it is recomputed more often than it is there in the end.
+    /// Share of each tensor that stays: below 0 where it is recomputed more often than it is there
+    /// in the end.
     share: Vec<f64>,
     /// Bytes of each tensor that stay, and of all together.
     bytes: Vec<f64>,
@@ -136,7 +139,8 @@ impl<'a> Stays<'a> {
         }
     }
 
-    /// The window ends with stage `b`; its first stage is the next one that [`Stays::begin_at`] is told.
+    /// The window ends with stage `b`; its first stage is the next one that [`Stays::begin_at`] is
+    /// told.
     fn end_at(&mut self, b: usize) {
         let row = &self.retained[b * self.backward..(b + 1) * self.backward];
         self.share[..self.backward].copy_from_slice(row);

@@ -15,7 +15,8 @@ pub(super) struct PathDistances {
     pub end: usize,
     /// Nodes in the order of the walk: descending, the needed node first.
     pub nodes: Vec<u32>,
-    /// `d_i(a)` of the k-th node at `k * width + (a - first)`; `UNREACHED` where no path with less than 1 reaches it.
+    /// `d_i(a)` of the k-th node at `k * width + (a - first)`; `UNREACHED` where no path with less
+    /// than 1 reaches it.
     distance: Vec<f64>,
     /// The next node on the way to the needed one.
     parent: Vec<u32>,
@@ -60,7 +61,8 @@ impl PathDistances {
         path
     }
 
-    /// Walks back from `needed` over stages `first..end`, leaving nodes with distances of `stop` or more unexpanded.
+    /// Walks back from `needed` over stages `first..end`, leaving nodes with distances of `stop` or
+    /// more unexpanded.
     pub fn run(
         &mut self,
         graph: &CheckmateGraph,
@@ -126,8 +128,8 @@ impl PathDistances {
     }
 }
 
-/// Violated path cuts, the most promising first, at most `settings.limit`. Windows start at stage `first_stage` or later
-/// (0 for the full space, the first backward node for the rectangular one).
+/// Violated path cuts, the most promising first, at most `settings.limit`. Windows start at stage
+/// `first_stage` or later (0 for the full space, the first backward node for the rectangular one).
 pub fn separate(
     graph: &CheckmateGraph,
     point: &FractionalPoint,
@@ -165,9 +167,10 @@ pub fn separate(
                 let distances = &walk.distances(k)[..b + 1 - first];
                 for (z, d) in distances.iter().enumerate() {
                     let violation = 1.0 - d - (upto - made[first + z]);
-                    // The latest of equals: before memory is tight a tensor is held a stage longer for nothing, so that
-                    // cuts with earlier windows are met without effect, one after the other (measured: ResNet-50 6 GiB
-                    // stalls at 110701 with the earliest and goes beyond 112900 with the latest).
+                    // The latest of equals: before memory is tight a tensor is held a stage longer
+                    // for nothing, so that cuts with earlier windows are met without effect, one
+                    // after the other (measured: ResNet-50 6 GiB stalls at 110701 with the earliest
+                    // and goes beyond 112900 with the latest).
                     if violation >= worst - 1e-9 {
                         (worst, at) = (violation, Some(first + z));
                     }

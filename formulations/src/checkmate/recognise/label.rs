@@ -1,4 +1,4 @@
-//! What the columns of a reduced program decide, read from its rows.
+//! Decisions of the columns of a reduced program, read from its rows.
 
 use super::{Reading, Reduced};
 use crate::checkmate::original::Decision;
@@ -55,7 +55,8 @@ pub(super) fn read(p: &Reduced) -> Option<Reading> {
 struct LabelReader<'a> {
     p: &'a Reduced,
     class: Vec<Option<Class>>,
-    /// Stage and node of `R` and `S`; of a `FREE` the stage and the reader, with the input in `input_of`.
+    /// Stage and node of `R` and `S`; of a `FREE` the stage and the reader, with the input in
+    /// `input_of`.
     place: Vec<Option<(u32, u32)>>,
     covers: Vec<CoverRow>,
     /// Rows with a `FREE`, as indices of `binaries`.
@@ -69,7 +70,8 @@ struct MemoryChains {
     place: BTreeMap<u32, (u32, u32)>,
     bytes: Vec<f64>,
     capacity: f64,
-    /// For each binary column in a link between the `U` of two nodes: its coefficient against the later `U`.
+    /// For each binary column in a link between the `U` of two nodes: its coefficient against the
+    /// later `U`.
     linked: BTreeMap<u32, f64>,
 }
 
@@ -80,8 +82,9 @@ fn near(a: f64, b: f64) -> bool {
 }
 
 impl LabelReader<'_> {
-    /// `FREE`: the one large coefficient of a row with a right side of 1 or more; or a column that is equal to another one
-    /// (the last stage, where nothing is retained and nobody reads later) and is in no other row over binaries.
+    /// `FREE`: the one large coefficient of a row with a right side of 1 or more; or a column that
+    /// is equal to another one (the last stage, where nothing is retained and nobody reads later)
+    /// and is in no other row over binaries.
     fn find_freed(&mut self) {
         let mut only_pairs = vec![true; self.class.len()];
         for row in &self.p.binaries {
@@ -175,7 +178,8 @@ impl LabelReader<'_> {
                 (true, true) => return None,
                 // A node without inputs and cost: only its `S` is in hazards, those of its readers.
                 _ if in_hazard[a] && !in_hazard[b] => (b, a),
-                // Where nothing tells, there may be no difference; the comparison at the end decides.
+                // Where nothing tells, there may be no difference; the comparison at the end
+                // decides.
                 _ => (a, b),
             };
             self.class[r] = Some(Class::Computed);
@@ -351,7 +355,8 @@ impl LabelReader<'_> {
                 None => nameless.push((chain, rows)),
             }
         }
-        // A stage whose rows have no free column: stage 0, and others only where tensors have no size.
+        // A stage whose rows have no free column: stage 0, and others only where tensors have no
+        // size.
         nameless.sort_by_key(|c| c.0.len());
         let rest = (0..self.n).filter(|&t| !stages[t]).collect::<Vec<_>>();
         if rest.len() != nameless.len() {
@@ -550,7 +555,8 @@ impl LabelReader<'_> {
         (0..self.class.len()).map(one).collect()
     }
 
-    /// What the memory of a node's own stage leaves free of the capacity.
+    /// Workspace of each node: the part of the capacity that the memory of the node's own stage
+    /// leaves free.
     fn workspaces(&self, memory: &MemoryChains) -> Vec<f64> {
         let mut workspace = vec![0.0; self.n];
         for (u, (t, k)) in &memory.place {

@@ -1,20 +1,21 @@
-//! Checkmate's published program recognised in a model of unknown origin: by its structure, not by its names or the order of
-//! its rows and columns.
+//! Checkmate's published program recognised in a model of unknown origin: by its structure, not by
+//! its names or the order of its rows and columns.
 //!
-//! What single rows over binary columns force is fixed first ([`reduce`]), so that it does not matter whether the
-//! fixings of frontier-advancing stages are sums, bounds, or columns that are not there. What is left speaks for itself:
+//! What single rows over binary columns force is fixed first ([`reduce`]), so that it does not
+//! matter whether the fixings of frontier-advancing stages are sums, bounds, or columns that are
+//! not there. What is left speaks for itself:
 //!
-//! - Rows over binaries with a right side of at least 1 are the upper sides of the hazards; the column with the large
-//!   coefficient is a `FREE`, the one with -1 an `R`.
-//! - The other rows have the forms `x <= y + z` and `1 <= y + z`, and `{y, z}` is always `{R[t,i], S[t,i]}`: a cell.
-//!   `x` is `S[t+1,i]`, or `R[t,k]` of a reader.
-//! - Following `S[t,i]`, `S[t+1,i]`, .. a tensor's cells make a chain up to the last stage, so the chain of node `i` has
-//!   `n - 1 - i` links: lengths tell nodes and stages.
-//! - `1 <= R[t,i] + S[t,i]` says that node `t` reads `i`. Equalities chain the `U` of a stage in the order of nodes, and their
-//!   coefficients are the sizes.
+//! - Rows over binaries with a right side of at least 1 are the upper sides of the hazards; the
+//!   column with the large coefficient is a `FREE`, the one with -1 an `R`.
+//! - The other rows have the forms `x <= y + z` and `1 <= y + z`, and `{y, z}` is always
+//!   `{R[t,i], S[t,i]}`: a cell. `x` is `S[t+1,i]`, or `R[t,k]` of a reader.
+//! - Following `S[t,i]`, `S[t+1,i]`, .. a tensor's cells make a chain up to the last stage, so the
+//!   chain of node `i` has `n - 1 - i` links: lengths tell nodes and stages.
+//! - `1 <= R[t,i] + S[t,i]` says that node `t` reads `i`. Equalities chain the `U` of a stage in
+//!   the order of nodes, and their coefficients are the sizes.
 //!
-//! Then the program of the instance so read is built anew, reduced in the same way, and compared row by row. Only what is
-//! equal is recognised.
+//! Then the program of the instance so read is built anew, reduced in the same way, and compared
+//! row by row. Only what is equal is recognised.
 
 mod label;
 mod reduce;
@@ -29,8 +30,8 @@ use remat_lp::{ColId, Model, Sense};
 /// A model that is Checkmate's program.
 #[derive(Clone, Debug)]
 pub struct Recognised {
-    /// The instance that the model states, all nodes forward and named by their positions; sizes and costs in the least
-    /// units that make them integers.
+    /// The instance that the model states, all nodes forward and named by their positions; sizes
+    /// and costs in the least units that make them integers.
     pub instance: Instance,
     /// The capacity in the same unit as the instance's sizes (there is no fixed memory).
     pub budget_bytes: u64,
@@ -60,8 +61,8 @@ impl Recognised {
         self.columns.iter().map(value).collect()
     }
 
-    /// The schedule that retains what a point of the model retains, with the cheapest computations: a start. `None` for a
-    /// point of another length.
+    /// The schedule that retains what a point of the model retains, with the cheapest computations:
+    /// a start. `None` for a point of another length.
     pub fn schedule(&self, point: &[f64]) -> Option<CheckmateSchedule> {
         if point.len() != self.columns.len() {
             return None;
@@ -79,7 +80,8 @@ impl Recognised {
         Some(CheckmateSchedule::cheapest(&self.instance, retained))
     }
 
-    /// The model's objective for a cost of the instance, or for a bound on it (then in the model's sense).
+    /// The model's objective for a cost of the instance, or for a bound on it (then in the model's
+    /// sense).
     pub fn objective(&self, cost: u64) -> f64 {
         let minimised = cost as f64 / self.cost_scale + self.shift;
         match self.sense {
@@ -89,8 +91,9 @@ impl Recognised {
     }
 }
 
-/// Recognises Checkmate's published program (frontier-advancing, see [`super::original`]) in a model, however it is named,
-/// ordered and scaled. `None` where it is something else, or the program with rows added or left out.
+/// Recognises Checkmate's published program (frontier-advancing, see [`super::original`]) in a
+/// model, however it is named, ordered and scaled. `None` where it is something else, or the
+/// program with rows added or left out.
 pub fn recognise(model: &Model) -> Option<Recognised> {
     let reduced = reduce(model)?;
     let read = label::read(&reduced)?;
@@ -102,7 +105,8 @@ pub fn recognise(model: &Model) -> Option<Recognised> {
             .copied()
             .collect::<Vec<_>>(),
     )?;
-    // The last node's cost is in the constant alone; a constant that holds no such cost leaves it at 0.
+    // The last node's cost is in the constant alone; a constant that holds no such cost leaves it
+    // at 0.
     let rest = reduced.constant - read.cost.iter().sum::<f64>();
     let mut prices = read.cost.clone();
     prices.push(rest.max(0.0));
@@ -161,8 +165,8 @@ pub fn recognise(model: &Model) -> Option<Recognised> {
     })
 }
 
-/// Nonnegative numbers as integers, and what they were multiplied by: the least of 1, 10, .., 10^6 and powers of two that
-/// makes all of them whole.
+/// Nonnegative numbers as integers, and what they were multiplied by: the least of 1, 10, .., 10^6
+/// and powers of two that makes all of them whole.
 fn integers(values: Vec<f64>) -> Option<(Vec<u64>, f64)> {
     let largest = values.iter().copied().fold(0.0, f64::max);
     let least = values.iter().copied().fold(0.0, f64::min);
@@ -187,9 +191,9 @@ fn integers(values: Vec<f64>) -> Option<(Vec<u64>, f64)> {
     None
 }
 
-/// What the structure says.
+/// Structure as read from a model.
 struct Reading {
-    /// What each column of the model decides; `None` for fixed ones.
+    /// Decision of each column of the model; `None` for fixed ones.
     decisions: Vec<Option<Decision>>,
     /// Inputs of each node, ascending.
     needs: Vec<Vec<u32>>,

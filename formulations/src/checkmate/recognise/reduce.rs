@@ -27,9 +27,10 @@ pub(super) struct Reduced {
     pub upper: Vec<f64>,
     /// In the minimised form.
     pub cost: Vec<f64>,
-    /// What the fixed columns and the offset cost, in the minimised form.
+    /// Cost of the fixed columns and of the offset, in the minimised form.
     pub constant: f64,
-    /// Rows over free binary columns that not every point satisfies, scaled so that the smallest coefficient is 1.
+    /// Rows over free binary columns that not every point satisfies, scaled so that the smallest
+    /// coefficient is 1.
     pub binaries: Vec<Inequality>,
     /// Rows that define continuous columns.
     pub equalities: Vec<Equality>,
@@ -39,8 +40,9 @@ pub(super) struct Reduced {
 
 const TOLERANCE: f64 = 1e-7;
 
-/// Fixes binary columns as far as single rows over binary columns force them, and drops what is settled. `None` for a
-/// program that is no minimisation over binary and bounded continuous columns with such rows, or whose rows contradict.
+/// Fixes binary columns as far as single rows over binary columns force them, and drops what is
+/// settled. `None` for a program that is no minimisation over binary and bounded continuous columns
+/// with such rows, or whose rows contradict.
 pub(super) fn reduce(model: &Model) -> Option<Reduced> {
     let n = model.num_cols();
     let sign = match model.sense() {

@@ -1,4 +1,5 @@
-//! Whether a reduced program is, under its labels, the published program of the instance that was read from it.
+//! Whether a reduced program is, under its labels, the published program of the instance that was
+//! read from it.
 
 use super::{Reduced, reduce};
 use crate::checkmate::original::{Decision, Original};
@@ -14,8 +15,9 @@ fn near(a: f64, b: f64) -> bool {
     (a - b).abs() <= TOLERANCE * a.abs().max(b.abs()).max(1.0)
 }
 
-/// `Some` if every row of the one is a row of the other. Columns that the model lacks may be `FREE` and `U` of nodes beyond
-/// the stage, which are of no use; then rows with them are left out of the comparison.
+/// `Some` if every row of the one is a row of the other. Columns that the model lacks may be `FREE`
+/// and `U` of nodes beyond the stage, which are of no use; then rows with them are left out of the
+/// comparison.
 pub(super) fn same(
     model: &Reduced,
     original: &Original,
@@ -77,7 +79,8 @@ fn bounds(model: &Reduced, published: &Reduced, name: &[Option<u32>]) -> Option<
     Some(())
 }
 
-/// All rows, by columns of the published program. Rows with a column that `skipped` names are left out.
+/// All rows, by columns of the published program. Rows with a column that `skipped` names are left
+/// out.
 fn rows(
     p: &Reduced,
     name: impl Fn(u32) -> Option<u32>,
@@ -119,8 +122,8 @@ fn rows(
     Some(out)
 }
 
-/// `k F + h <= k + g` says: `h <= g` where `F` is 1. Any `k` that leaves `h` alone otherwise is as good; the least one is
-/// taken. Other rows stay as they are.
+/// `k F + h <= k + g` says: `h <= g` where `F` is 1. Any `k` that leaves `h` alone otherwise is as
+/// good; the least one is taken. Other rows stay as they are.
 fn tightest(p: &Reduced, entries: &[(u32, f64)], upper: f64) -> (Vec<(u32, f64)>, f64) {
     let mut large = entries.iter().filter(|e| e.1 > 1.5);
     let (Some((f, k)), None) = (large.next(), large.next()) else {

@@ -23,7 +23,8 @@ pub struct InPlaceWay {
     pub workspace: i64,
     /// Added to the cost.
     pub cost_delta: i64,
-    /// Whether it is never worse than any other way of the node, in the first stage and in later ones.
+    /// Whether it is never worse than any other way of the node, in the first stage and in later
+    /// ones.
     pub dominates: [bool; 2],
     /// Cheapest way, in the first stage and in later ones.
     pub cheapest: [Way; 2],
@@ -34,7 +35,7 @@ pub struct InPlaceWay {
 pub struct Variant {
     /// Forward tensors that are read, as words of bits.
     pub reads: Vec<u64>,
-    /// Where its ways lie: see [`MonetLandscape::ways_of`].
+    /// Range of its ways: see [`MonetLandscape::ways_of`].
     pub ways: Ways,
 }
 
@@ -57,21 +58,24 @@ pub struct Ways {
 pub struct MonetStage {
     /// Charged throughout the forward part, in bytes.
     pub always: i64,
-    /// Charged at the backward node, apart from workspace and stored tensors, in bytes. Stage 0 has none.
+    /// Charged at the backward node, apart from workspace and stored tensors, in bytes. Stage 0 has
+    /// none.
     pub backward: i64,
-    /// Distinct sets of forward tensors that the backward node may read; stage 0 has what the loss reads, without ways.
+    /// Distinct sets of forward tensors that the backward node may read; stage 0 has what the loss
+    /// reads, without ways.
     pub variants: Vec<Variant>,
     /// Tensors that some variant reads, as words of bits.
     pub read_by_any: Vec<u64>,
 }
 
-/// What the search reads of an instance.
+/// View of an instance for the search.
 ///
 /// All sizes and costs are `i64`: the instance promises that sums over all nodes fit.
 ///
-/// A forward node is taken to read what its first implementation reads; implementations that read more are left aside.
-/// Implementations that are neither cheaper nor smaller than another with the same reads are dropped: they can be
-/// exchanged for it in any schedule at no loss, since a workspace counts at its own event only.
+/// A forward node is taken to read what its first implementation reads; implementations that read
+/// more are left aside. Implementations that are neither cheaper nor smaller than another with the
+/// same reads are dropped: they can be exchanged for it in any schedule at no loss, since a
+/// workspace counts at its own event only.
 pub struct MonetLandscape {
     /// Number of stages, `n - l` with the loss at `l`.
     pub stages: usize,
@@ -99,8 +103,8 @@ pub struct MonetLandscape {
     pub readers: Vec<Vec<u32>>,
     /// Stages whose backward node has several variants, ascending.
     pub choices: Vec<u32>,
-    /// Tensors that matter together with a tensor: inputs, readers, by-products and their parents, and whatever a backward
-    /// node may read instead.
+    /// Tensors that matter together with a tensor: inputs, readers, by-products and their parents,
+    /// and whatever a backward node may read instead.
     pub partners: Vec<Vec<u32>>,
     /// Budget in bytes.
     pub capacity: i64,
@@ -135,8 +139,8 @@ impl Lists {
 }
 
 impl MonetLandscape {
-    /// Flattens `instance` for a budget in bytes; `None` for an instance without a loss, to which the program does not
-    /// apply.
+    /// Flattens `instance` for a budget in bytes; `None` for an instance without a loss, to which
+    /// the program does not apply.
     pub fn new(instance: &Instance, budget_bytes: u64) -> Option<Self> {
         let (stages, columns) = MonetSchedule::shape(instance)?;
         let words = columns.div_ceil(64);

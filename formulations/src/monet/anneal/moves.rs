@@ -5,15 +5,17 @@ use super::state::MonetState;
 use crate::anneal::Flip;
 use remat_lp::random::Xoshiro256;
 
-/// One in so many flips that keep a tensor does so for one stage, for the backward node before: otherwise nothing but a switch of that
-/// node's variant ends there, and the gap may have no other use.
+/// One in so many flips that keep a tensor does so for one stage, for the backward node before:
+/// otherwise nothing but a switch of that node's variant ends there, and the gap may have no other
+/// use.
 const BEYOND: u32 = 32;
 
-/// Draws flips. The stages between two uses of a tensor (computations, or backward nodes that may read it) form a gap;
-/// inside a gap a tensor is either held throughout or useless, so flips go by gaps, whole or in part.
+/// Draws flips. The stages between two uses of a tensor (computations, or backward nodes that may
+/// read it) form a gap; inside a gap a tensor is either held throughout or useless, so flips go by
+/// gaps, whole or in part.
 ///
-/// A backward node reads only what its stage computes or what is stored beyond it (row 6 of the written-out program), so
-/// a flip for the sake of a backward node goes one stage further.
+/// A backward node reads only what its stage computes or what is stored beyond it (row 6 of the
+/// written-out program), so a flip for the sake of a backward node goes one stage further.
 pub struct MonetProposer<'g> {
     graph: &'g MonetLandscape,
 }
@@ -26,8 +28,8 @@ impl<'g> MonetProposer<'g> {
 
     /// A flip anywhere.
     ///
-    /// Half of the draws choose a moment and a tensor that a stage uses there, which finds the short gaps; the others
-    /// choose a moment and any tensor, which finds the long ones.
+    /// Half of the draws choose a moment and a tensor that a stage uses there, which finds the
+    /// short gaps; the others choose a moment and any tensor, which finds the long ones.
     pub fn anywhere(&self, state: &MonetState<'_>, random: &mut Xoshiro256) -> Option<Flip> {
         let stage = random.below(self.graph.stages as u32) as usize;
         let used = state.used(stage);
@@ -40,8 +42,8 @@ impl<'g> MonetProposer<'g> {
         self.at(state, tensor, stage, random)
     }
 
-    /// A flip of a partner of a flip's tensor: an input, a reader, a by-product, or what a backward node may read in its
-    /// place; near one of its ends, or over the same stages the other way.
+    /// A flip of a partner of a flip's tensor: an input, a reader, a by-product, or what a backward
+    /// node may read in its place; near one of its ends, or over the same stages the other way.
     pub fn beside(
         &self,
         state: &MonetState<'_>,
@@ -70,8 +72,8 @@ impl<'g> MonetProposer<'g> {
         self.at(state, tensor as usize, stage as usize, random)
     }
 
-    /// What `tensor` can do about a flip of one that has it as an input: let go where it is stored for nothing, if the other
-    /// is kept, or be stored where it is computed.
+    /// Flip of `tensor` in response to one of a tensor that has it as an input: it is let go where
+    /// it is stored for nothing, if the other is kept, or stored where it is computed.
     pub fn following(&self, state: &MonetState<'_>, tensor: usize, first: Flip) -> Option<Flip> {
         let (release, stage) = (first.keep, first.to as usize);
         if stage == 0 || state.is_kept(tensor, stage) != release {
@@ -112,10 +114,11 @@ impl<'g> MonetProposer<'g> {
         choices.get(pick).map(|t| *t as usize)
     }
 
-    /// The flip that makes `tensor` stored, or not stored, for the backward node of `stage`, where it is not so already.
+    /// The flip that makes `tensor` stored, or not stored, for the backward node of `stage`, where
+    /// it is not so already.
     ///
-    /// It goes back to where the stored stretch began, or to the tensor's last use before; what is to be stored
-    /// otherwise begins there, or, half of the time, in stage 0.
+    /// It goes back to where the stored stretch began, or to the tensor's last use before; what is
+    /// to be stored otherwise begins there, or, half of the time, in stage 0.
     pub fn for_backward(
         &self,
         state: &MonetState<'_>,
@@ -148,7 +151,8 @@ impl<'g> MonetProposer<'g> {
         })
     }
 
-    /// Keeps `tensor` where the flip drops its own, or the other way round, as far as it was the opposite there.
+    /// Keeps `tensor` where the flip drops its own, or the other way round, as far as it was the
+    /// opposite there.
     fn instead(&self, state: &MonetState<'_>, flip: Flip, tensor: usize) -> Option<Flip> {
         let keep = !flip.keep;
         let (from, to) = (flip.from as usize, flip.to as usize);
@@ -171,7 +175,8 @@ impl<'g> MonetProposer<'g> {
         })
     }
 
-    /// A flip of `tensor` in the gap that holds the start of `stage`, or `None` where there is nothing to flip.
+    /// A flip of `tensor` in the gap that holds the start of `stage`, or `None` where there is
+    /// nothing to flip.
     fn at(
         &self,
         state: &MonetState<'_>,
@@ -217,7 +222,8 @@ impl<'g> MonetProposer<'g> {
             }
         }
         if to > from && random.one_in(3) {
-            // Part of the gap: a later end of a drop is an earlier recomputation, a later start of a keep likewise.
+            // Part of the gap: a later end of a drop is an earlier recomputation, a later start of
+            // a keep likewise.
             let span = (to - from) as u32;
             let near = if random.one_in(2) { span.min(4) } else { span };
             let cut = random.below(near) as usize;

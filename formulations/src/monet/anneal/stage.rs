@@ -1,18 +1,21 @@
-//! Evaluation of one stage: what must be computed for given retained sets, in which ways, its cost and its peak memory.
+//! Evaluation of one stage: what must be computed for given retained sets, in which ways, its cost
+//! and its peak memory.
 
 use super::graph::{MonetLandscape, Variant, Way, has, ones};
 
-/// Cost and peak memory of one stage, and how far its memory may shift without a change of its choices.
+/// Cost and peak memory of one stage, and how far its memory may shift without a change of its
+/// choices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MonetStageValue {
     /// Cost of all computations of the stage.
     pub cost: i64,
     /// Largest memory in the stage in bytes.
     pub peak: i64,
-    /// As long as all its moments grow by the same number of bytes up to this one, the cost stays and the peak grows alike.
+    /// Largest number of bytes by which all its moments may grow together: the cost stays then, and
+    /// the peak grows alike.
     pub up: i64,
-    /// As long as all its moments shrink by the same number of bytes below this one, the cost stays and the peak shrinks
-    /// alike.
+    /// Number of bytes below which all its moments may shrink together: the cost stays then, and
+    /// the peak shrinks alike.
     pub down: i64,
 }
 
@@ -30,7 +33,7 @@ impl MonetStageValue {
     }
 }
 
-/// What a stage does in full, for a schedule.
+/// Record of all that a stage does, for a schedule.
 #[derive(Clone, Debug, Default)]
 pub struct StageRecord {
     /// Computed columns, each with its implementation and whether it runs in place.
@@ -72,21 +75,24 @@ impl MonetStageScratch {
         &self.touched
     }
 
-    /// Tensors that the stage noted last computes, or that it or its backward node may read, and by-products of what it
-    /// computes.
+    /// Tensors that the stage noted last computes, or that it or its backward node may read, and
+    /// by-products of what it computes.
     pub fn used(&self) -> &[u64] {
         &self.used
     }
 }
 
-/// Evaluates stage `t` for the retained sets at its start (`now`, of total size `held_bytes`) and at its end (`next`).
+/// Evaluates stage `t` for the retained sets at its start (`now`, of total size `held_bytes`) and
+/// at its end (`next`).
 ///
-/// Everything else follows. Of the variants of the backward node the one with the least excess, then the least cost, is
-/// taken. For it the computations are the cheapest possible: in stage 0 all proper nodes; what `next` retains and `now`
-/// does not; what the backward node reads and `next` does not retain (row 6 of the written-out program); all inputs that
-/// are not held, and the parents of by-products. A node overwrites its in-place input where nobody needs that any more
-/// and it is no loss; of several ways the cheapest that fits at the node's own event is taken, which is optimal since
-/// neither has an effect on any other event. Cost and memory equal those of [`remat_instances::simulate::monet`].
+/// Everything else follows. Of the variants of the backward node the one with the least excess,
+/// then the least cost, is taken. For it the computations are the cheapest possible: in stage 0 all
+/// proper nodes; what `next` retains and `now` does not; what the backward node reads and `next`
+/// does not retain (row 6 of the written-out program); all inputs that are not held, and the
+/// parents of by-products. A node overwrites its in-place input where nobody needs that any more
+/// and it is no loss; of several ways the cheapest that fits at the node's own event is taken,
+/// which is optimal since neither has an effect on any other event. Cost and memory equal those of
+/// [`remat_instances::simulate::monet`].
 pub fn evaluate(
     graph: &MonetLandscape,
     t: usize,
@@ -98,7 +104,8 @@ pub fn evaluate(
     evaluate_with::<false>(graph, t, now, next, held_bytes, scratch)
 }
 
-/// As [`evaluate`], and afterwards the scratch knows what the stage touches and uses.
+/// Evaluates as [`evaluate`] does, and afterwards the scratch knows what the stage touches and
+/// uses.
 pub fn evaluate_and_note(
     graph: &MonetLandscape,
     t: usize,
@@ -179,7 +186,7 @@ fn evaluate_with<const NOTE: bool>(
     best
 }
 
-/// As [`evaluate`], and what exactly the stage does.
+/// Evaluates as [`evaluate`] does, and records what exactly the stage does.
 pub fn record(
     graph: &MonetLandscape,
     t: usize,
@@ -267,7 +274,8 @@ impl Tally {
         self.glance((bytes + way.workspace).max(0));
     }
 
-    /// The cheapest way that fits, or the smallest; notes how far the memory may shift until another one is chosen.
+    /// The cheapest way that fits, or the smallest; notes how far the memory may shift until
+    /// another one is chosen.
     #[inline]
     fn choose(&mut self, bytes: i64, ways: &[Way]) -> Way {
         let room = self.capacity - bytes;
@@ -285,7 +293,8 @@ impl Tally {
     }
 }
 
-/// One variant of a stage: one descending scan finds the computations, one ascending pass follows the memory.
+/// One variant of a stage: one descending scan finds the computations, one ascending pass follows
+/// the memory.
 #[allow(clippy::too_many_arguments)]
 #[inline]
 fn pass<R: Recorder>(
@@ -432,7 +441,8 @@ fn in_place_by_product(graph: &MonetLandscape, j: usize, again: bool) -> Way {
     }
 }
 
-/// Finds what must be computed (`done`), what that reads (`read`), and which nodes may overwrite their input (`legal`).
+/// Finds what must be computed (`done`), what that reads (`read`), and which nodes may overwrite
+/// their input (`legal`).
 fn find_computations(
     graph: &MonetLandscape,
     t: usize,
@@ -487,7 +497,8 @@ fn find_computations(
     }
 }
 
-/// Whether the input is there to be overwritten, and every by-product made in the same breath can follow.
+/// Whether the input is there to be overwritten, and every by-product made in the same breath can
+/// follow.
 fn may_overwrite(
     graph: &MonetLandscape,
     k: usize,

@@ -1,4 +1,5 @@
-//! The state of the search: retained sets, and for each stage its cost, its peak memory and the tensors it depends on.
+//! The state of the search: retained sets, and for each stage its cost, its peak memory and the
+//! tensors it depends on.
 
 use super::graph::{MonetLandscape, ones};
 use super::stage::{
@@ -9,13 +10,14 @@ use remat_instances::schedule::{BitMatrix, MonetSchedule};
 
 /// Retained sets with everything that follows from them.
 ///
-/// A flip touches few stages in full: the one before the range (the tensor must be made, or is not made any more), the
-/// last one, and those in between that depend on the tensor. In all others the memory moves by the tensor's size, and
-/// unless that changes what fits there, nothing else does.
+/// A flip touches few stages in full: the one before the range (the tensor must be made, or is not
+/// made any more), the last one, and those in between that depend on the tensor. In all others the
+/// memory moves by the tensor's size, and unless that changes what fits there, nothing else does.
 #[derive(Clone)]
 pub struct MonetState<'g> {
     graph: &'g MonetLandscape,
-    /// `(T + 1) x words` bits: tensor retained at the start of a stage; row `T` is what is there after the last one.
+    /// `(T + 1) x words` bits: tensor retained at the start of a stage; row `T` is what is there
+    /// after the last one.
     kept: Vec<u64>,
     held_bytes: Vec<i64>,
     value: Vec<MonetStageValue>,
@@ -27,7 +29,7 @@ pub struct MonetState<'g> {
     lists: Vec<[Vec<u32>; 2]>,
     total_cost: i64,
     total_excess: i64,
-    /// What a byte of excess counts for in each stage, at least 1.
+    /// Weight of a byte of excess in each stage, at least 1.
     weight: Vec<f64>,
     scratch: MonetStageScratch,
     /// Values of stages, total cost and excess, lists.
@@ -99,7 +101,8 @@ impl StageBits {
 }
 
 impl<'g> MonetState<'g> {
-    /// The state for given retained sets (shape `(T + 1) x columns`); what is said to be there at the very start is not.
+    /// The state for given retained sets (shape `(T + 1) x columns`); what is said to be there at
+    /// the very start is not.
     pub fn new(graph: &'g MonetLandscape, retained: &BitMatrix) -> Self {
         let (stages, words) = (graph.stages, graph.words);
         let mut state = MonetState {
@@ -200,7 +203,8 @@ impl<'g> MonetState<'g> {
         self.used.next(tensor, stage)
     }
 
-    /// Last stage up to `stage` that computes or may read `tensor`, or could make it as a by-product.
+    /// Last stage up to `stage` that computes or may read `tensor`, or could make it as a
+    /// by-product.
     #[inline]
     pub fn previous_use(&self, tensor: usize, stage: usize) -> Option<usize> {
         self.used.previous(tensor, stage)
@@ -211,14 +215,15 @@ impl<'g> MonetState<'g> {
         if flip.keep { bytes } else { -bytes }
     }
 
-    /// Makes excess weigh more in the stages that have some, and less in the others, after a share of a run.
+    /// Makes excess weigh more in the stages that have some, and less in the others, after a share
+    /// of a run.
     pub fn press(&mut self, share: f64) {
         let capacity = self.graph.capacity;
         let above = self.value.iter().map(|value| value.excess(capacity) > 0);
         price::press(&mut self.weight, above, share);
     }
 
-    /// What a flip would change. Exact as long as no stage was pressed.
+    /// Computes the change by a flip. Exact as long as no stage was pressed.
     pub fn evaluate(&mut self, flip: Flip) -> Delta {
         let (i, from, to) = (flip.tensor as usize, flip.from as usize, flip.to as usize);
         let capacity = self.graph.capacity;
@@ -253,7 +258,7 @@ impl<'g> MonetState<'g> {
         }
     }
 
-    /// What the flip changes in one stage that must be evaluated in full.
+    /// Change by the flip in one stage that must be evaluated in full.
     #[inline]
     fn change(&mut self, flip: Flip, t: usize, shift: i64) -> (i64, f64) {
         let words = self.graph.words;
@@ -383,7 +388,8 @@ impl<'g> MonetState<'g> {
         self.refresh_touches::<TRY>(t);
     }
 
-    /// Takes over what the stage noted last, which is `t`, depends on; where they may come back, notes the lists before.
+    /// Takes over what the stage noted last, which is `t`, depends on; where they may come back,
+    /// notes the lists before.
     fn refresh_touches<const TRY: bool>(&mut self, t: usize) {
         let before = self.undo.list(t, TRY);
         let lists = &mut self.lists[t];

@@ -1,4 +1,4 @@
-//! Where a run over schedules of MONeT's program stands, and its moves.
+//! State of a run over schedules of MONeT's program, and its moves.
 
 use super::graph::{MonetLandscape, has, ones};
 use super::moves::MonetProposer;
@@ -52,7 +52,7 @@ impl Landscape for MonetLandscape {
     }
 }
 
-/// Where a run stands.
+/// State of a run.
 pub struct MonetWalk<'g> {
     graph: &'g MonetLandscape,
     state: MonetState<'g>,
@@ -118,8 +118,9 @@ impl Walk for MonetWalk<'_> {
         self.graph.needs(tensor)
     }
 
-    /// Has a backward node read other tensors: what its new variant reads is stored for it; what only others read is not, half of the time.
-    /// Neighbouring nodes, whose tensors depend on each other, may follow suit.
+    /// Has a backward node read other tensors: what its new variant reads is stored for it; what
+    /// only others read is not, half of the time. Neighbouring nodes, whose tensors depend on each
+    /// other, may follow suit.
     fn leap(
         &mut self,
         price: f64,

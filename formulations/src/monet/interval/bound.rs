@@ -5,13 +5,14 @@ use super::{MonetGraph, Row};
 use crate::life::{EXCLUSION_PASSES, Exclusions};
 use remat_solver::price::{most_below, rounded_up};
 
-/// A lower bound on the cost of every schedule that meets the rows and does nothing but what is permitted, from any multipliers
-/// whatever (per byte for memory rows). Wrong signs count as 0.
+/// A lower bound on the cost of every schedule that meets the rows and does nothing but what is
+/// permitted, from any multipliers whatever (per byte for memory rows). Wrong signs count as 0.
 ///
-/// Multipliers are rounded to fixed point, and everything after that is integer arithmetic: the right sides priced, for each
-/// tensor the cheapest life, for each backward node the cheapest choice. The lives and choices of a schedule are
-/// among those minimised over, and its rows hold, so the sum is at most its cost; costs are integers, so it is rounded up.
-/// Equations that say nothing but that (first starts, one choice) may have any multiplier, which cancels.
+/// Multipliers are rounded to fixed point, and everything after that is integer arithmetic: the
+/// right sides priced, for each tensor the cheapest life, for each backward node the cheapest
+/// choice. The lives and choices of a schedule are among those minimised over, and its rows hold,
+/// so the sum is at most its cost; costs are integers, so it is rounded up. Equations that say
+/// nothing but that (first starts, one choice) may have any multiplier, which cancels.
 pub fn lagrangian_bound(
     graph: &MonetGraph,
     exclusions: &Exclusions,
@@ -39,9 +40,10 @@ fn several(graph: &MonetGraph) -> impl Iterator<Item = usize> {
     (0..graph.stages).filter(|&t| graph.choices[t].len() > 1)
 }
 
-/// Excludes the starts, by their ways, the retentions and the choices that no schedule below `target` has, by the duals of
-/// some rows: the least cost of a life with one of them, in place of that of the cheapest life, makes the Lagrangian bound
-/// one of the schedules that have it. A recomputation without a permitted way to have its inputs is excluded as well.
+/// Excludes the starts, by their ways, the retentions and the choices that no schedule below
+/// `target` has, by the duals of some rows: the least cost of a life with one of them, in place of
+/// that of the cheapest life, makes the Lagrangian bound one of the schedules that have it. A
+/// recomputation without a permitted way to have its inputs is excluded as well.
 pub(super) fn exclude(
     graph: &MonetGraph,
     exclusions: &mut Exclusions,

@@ -1,4 +1,5 @@
-//! Branchings: integer quantities of a schedule, linear in its columns, and which of them a fractional point leaves open.
+//! Branchings: integer quantities of a schedule, linear in its columns, and which of them a
+//! fractional point leaves open.
 
 use super::rows::{Kind, Row, Term, Which};
 use super::{MonetGraph, Point};
@@ -8,14 +9,14 @@ use remat_solver::price::{INTEGRALITY_TOLERANCE, Open, fraction, most_promising}
 /// An integer quantity of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Quantity {
-    /// How many backward nodes run a choice.
+    /// Number of backward nodes that run a choice.
     Choice {
         /// Their stages.
         of: Group,
         /// Index into [`MonetGraph::choices`].
         way: u32,
     },
-    /// How often nodes are computed in stages `first..=last`.
+    /// Number of computations of nodes in stages `first..=last`.
     Starts {
         /// The nodes.
         of: Group,
@@ -40,7 +41,7 @@ pub enum Quantity {
         /// The stage.
         stage: u32,
     },
-    /// How many tensors are stored when a stage starts.
+    /// Number of tensors that are stored when a stage starts.
     Stored {
         /// The tensors.
         of: Group,
@@ -99,9 +100,10 @@ impl Row {
     }
 }
 
-/// Fractional quantities of a point, the highest scores first, at most `limit`: implementations; for each tensor, and each class, the
-/// count of recomputations, the stage in which it is most in doubt how many are stored, and the window up to which they are
-/// recomputed; and how each is computed. Empty only where the point is a schedule.
+/// Fractional quantities of a point, the highest scores first, at most `limit`: implementations;
+/// for each tensor, and each class, the count of recomputations, the stage in which it is most in
+/// doubt how many are stored, and the window up to which they are recomputed; and how each is
+/// computed. Empty only where the point is a schedule.
 pub(super) fn open_quantities(
     graph: &MonetGraph,
     point: &Point,
@@ -149,7 +151,7 @@ fn groups(single: usize, classes: &[Vec<u32>]) -> impl Iterator<Item = Group> + 
     single.chain((0..classes.len() as u32).map(Group::Class))
 }
 
-/// What is at stake with some like ones, from what is with one.
+/// Weight of a count over some like ones in branching, from that of a count over one.
 fn weight(one: f64, like: &[u32]) -> f64 {
     match like.len() {
         1 => one,
@@ -157,7 +159,7 @@ fn weight(one: f64, like: &[u32]) -> f64 {
     }
 }
 
-/// How often some tensors are recomputed, and how many are stored.
+/// Adds quantities to branch on: how often some tensors are recomputed, and how many are stored.
 fn open_counts(
     graph: &MonetGraph,
     point: &Point,
@@ -202,7 +204,7 @@ fn open_counts(
     }
 }
 
-/// How a node is computed in a stage.
+/// Adds quantities to branch on: the way in which a node is computed in a stage.
 fn ways(
     graph: &MonetGraph,
     point: &Point,

@@ -1,7 +1,8 @@
 //! Lifted covers of memory rows: what does not fit together is not there together.
 //!
-//! At a moment, tensors are there or not, and so is a run with a certain workspace: a knapsack ([`remat_solver::price::cover`]). What every
-//! choice of a stage reads is there in every schedule from its own turn on, and no item.
+//! At a moment, tensors are there or not, and so is a run with a certain workspace: a knapsack
+//! ([`remat_solver::price::cover`]). What every choice of a stage reads is there in every schedule
+//! from its own turn on, and no item.
 
 use super::rows::{Kind, Term, Which, start};
 use super::{MonetGraph, PathCut, Point, Row};
@@ -15,8 +16,9 @@ const FULL: f64 = 0.7;
 /// And beside runs of which a point has at least so much.
 const RUN: f64 = 0.03;
 
-/// What may be there at the turn of a node in a stage, or of its backward node where none is given; beside a run or a choice
-/// with a workspace of at least so many bytes, if there is one.
+/// Turn of a node in a stage, or of the stage's backward node where none is given, at which tensors
+/// may be there; beside a run or a choice with a workspace of at least so many bytes, if there is
+/// one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
     /// The stage.
@@ -49,7 +51,8 @@ impl<'a> MomentKnapsack<'a> {
         }
     }
 
-    /// Fills it; returns the room. `there` tells how much of each tensor is there, `run` how much of the run or choice.
+    /// Fills it; returns the room. `there` tells how much of each tensor is there, `run` how much
+    /// of the run or choice.
     fn fill(&mut self, moment: Moment, run: f64, there: impl Fn(usize) -> f64) -> Option<u64> {
         let MomentKnapsack { graph, read, items } = self;
         let Moment {
@@ -110,8 +113,8 @@ impl<'a> MomentKnapsack<'a> {
 }
 
 impl Point {
-    /// Violated covers of memory rows, by how much: at every event of forward nodes that is nearly full, beside every run, and at every
-    /// backward node.
+    /// Violated covers of memory rows, by how much: at every event of forward nodes that is nearly
+    /// full, beside every run, and at every backward node.
     pub fn violated_covers(&self, graph: &MonetGraph) -> Vec<(f64, Row)> {
         let mut found = Vec::new();
         let mut knapsack = MomentKnapsack::new(graph);
@@ -180,8 +183,9 @@ impl Point {
 }
 
 impl Row {
-    /// A cover of what is there at a moment: tensors, named by their numbers, and the run of the node, named so as well, or the
-    /// choices with so large a workspace, named by the number of tensors. Where a node runs its passing list is charged by the run, (17).
+    /// A cover of what is there at a moment: tensors, named by their numbers, and the run of the
+    /// node, named so as well, or the choices with so large a workspace, named by the number of
+    /// tensors. Where a node runs its passing list is charged by the run, (17).
     ///
     /// A tensor is there, once, if it is stored or held ([`Row::memory`]).
     fn cover(graph: &MonetGraph, moment: Moment, mut cover: Cover) -> Row {
@@ -222,15 +226,16 @@ impl Row {
         }
     }
 
-    /// The cover of a path memory cut, by how much it is violated: what stays, `D_k = S[b',k] - sum_{t=since..b'-1} R[t,k]`, and the
-    /// computation of `j` in the window, which is due as far as
+    /// The cover of a path memory cut, by how much it is violated: what stays,
+    /// `D_k = S[b',k] - sum_{t=since..b'-1} R[t,k]`, and the computation of `j` in the window,
+    /// which is due as far as
     ///
     /// ```text
     /// due = sum_{ways} M[b,p] - sum_{stored} S[a,i] - sum_{t=a..since-1} R[t,j]
     /// ```
     ///
-    /// Both are integers and at most 1; they fit together in the largest room of the window's stages where they are 1, and less
-    /// is less. `stays` tells `D_k` at a point.
+    /// Both are integers and at most 1; they fit together in the largest room of the window's
+    /// stages where they are 1, and less is less. `stays` tells `D_k` at a point.
     pub(super) fn path_cover(
         graph: &MonetGraph,
         cut: &PathCut,

@@ -1,9 +1,11 @@
-//! Separation of path cuts and path memory cuts: shortest paths backwards from what a backward node reads.
+//! Separation of path cuts and path memory cuts: shortest paths backwards from what a backward node
+//! reads.
 //!
-//! For fixed `q`, walk backwards from `q` through the inputs with `d_i(a)` the least storage at the start of stage `a` along a
-//! path from `i` to `q`, for all `a` at once. The step from a by-product to its parent is free. Where a backward node chooses
-//! between implementations that read different tensors, one cut takes a path for each: their common part counts once, and
-//! the node `j` at their head too, which no sum of cuts for the single tensors gives.
+//! For fixed `q`, walk backwards from `q` through the inputs with `d_i(a)` the least storage at the
+//! start of stage `a` along a path from `i` to `q`, for all `a` at once. The step from a by-product
+//! to its parent is free. Where a backward node chooses between implementations that read different
+//! tensors, one cut takes a path for each: their common part counts once, and the node `j` at their
+//! head too, which no sum of cuts for the single tensors gives.
 
 use super::windows::{Form, memory_cuts};
 use super::{MonetGraph, PathCut, Point, Row};
@@ -107,7 +109,7 @@ impl StageDistances {
 /// Choices of a backward node and the tensors with which each may be content.
 pub(super) struct Target<'a> {
     ways: Vec<u32>,
-    /// How much of the choices is chosen.
+    /// Sum of the values of the choices.
     pub need: f64,
     groups: Vec<Vec<&'a StageDistances>>,
 }
@@ -250,7 +252,8 @@ pub fn separate_cuts(graph: &MonetGraph, point: &Point, settings: &SeparationSet
             for j in target.sources() {
                 let made = point.made_before(j as usize);
                 let upto = made[b + 1];
-                // The latest of equals: before memory is tight a tensor is stored a stage longer for nothing.
+                // The latest of equals: before memory is tight a tensor is stored a stage longer
+                // for nothing.
                 let mut tops: [(f64, usize); 2] = [(settings.violation, 0); 2];
                 for (a, before) in made.iter().enumerate().take(b + 1).skip(1) {
                     let violation = target.need - target.least(j, a) - (upto - before);
@@ -291,7 +294,8 @@ pub fn separate_cuts(graph: &MonetGraph, point: &Point, settings: &SeparationSet
             .total_cmp(&x.violation)
             .then_with(|| x.row.cmp(&y.row))
     });
-    // Where a cut charges both ways, the plain one of the same reader and source is nearly the same row.
+    // Where a cut charges both ways, the plain one of the same reader and source is nearly the same
+    // row.
     let of_both = loads.iter().filter(|l| l.form == Form::BothWays);
     let of_both: BTreeSet<(u32, u32)> = of_both.map(|l| (l.reader, l.source)).collect();
     loads.retain(|l| l.form != Form::Plain || !of_both.contains(&(l.reader, l.source)));

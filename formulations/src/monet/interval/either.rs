@@ -1,9 +1,10 @@
 //! Path memory cuts that charge both ways: what is computed, and what is stored instead.
 //!
-//! In the situation of a path cut either `j` is computed whole in some stage of `[a,b]`, or something of the paths is stored when
-//! stage `a` begins. Each way takes memory, beside what stays throughout, and a relaxation that mixes the two has room for more
-//! than either leaves. With `D_k` as for path memory cuts (`since = a`), tensors `G` that are none of `J` and the paths, `room'_a` for what is stored
-//! when `a` begins, and any `r` among the rooms of `[a,b]`:
+//! In the situation of a path cut either `j` is computed whole in some stage of `[a,b]`, or
+//! something of the paths is stored when stage `a` begins. Each way takes memory, beside what stays
+//! throughout, and a relaxation that mixes the two has room for more than either leaves. With `D_k`
+//! as for path memory cuts (`since = a`), tensors `G` that are none of `J` and the paths, `room'_a`
+//! for what is stored when `a` begins, and any `r` among the rooms of `[a,b]`:
 //!
 //! ```text
 //! sum_J m_k D_k + need_j (sum_ways M[b,p] - sum_stored S[a,p]) + sum_stored (m_p + more) S[a,p]
@@ -11,13 +12,16 @@
 //! more = r - room'_a + sum_G m_k
 //! ```
 //!
-//! `room'_a` is that of the first turn of stage `a`, or of the backward node before, less its workspace and what it reads in the way that takes
-//! least: whichever way it runs, what it reads is stored then or held.
+//! `room'_a` is that of the first turn of stage `a`, or of the backward node before, less its
+//! workspace and what it reads in the way that takes least: whichever way it runs, what it reads is
+//! stored then or held.
 //!
-//! Where nothing of the paths is stored, `j` is computed in some `t` if one of the ways is chosen, and what stays fits beside it in
-//! `room_t`; if none is chosen, what stays fits in every room of the window. Where `s >= 1` tensors of the paths are stored, they, what stays
-//! and `G`, less what is missing of it, are there when `a` begins, so the left side is at most `r + (s - 1) (more - need_j)`:
-//! `more` is at most `need_j` where `s` may be 2. Any part of the bytes of a tensor of `G` may count.
+//! Where nothing of the paths is stored, `j` is computed in some `t` if one of the ways is chosen,
+//! and what stays fits beside it in `room_t`; if none is chosen, what stays fits in every room of
+//! the window. Where `s >= 1` tensors of the paths are stored, they, what stays and `G`, less what
+//! is missing of it, are there when `a` begins, so the left side is at most
+//! `r + (s - 1) (more - need_j)`: `more` is at most `need_j` where `s` may be 2. Any part of the
+//! bytes of a tensor of `G` may count.
 
 use super::rows::{Kind, Which, start};
 use super::{MonetGraph, PathCut, Point, Row};
@@ -27,12 +31,14 @@ const ABSENT: f64 = 1e-6;
 /// Steps in which it is estimated how much of the paths is stored.
 const LEVELS: usize = 8;
 
-/// What is charged when a stage begins: at the turn of its first node or, if that has less room, at the backward node before.
+/// Charge at the beginning of a stage: at the turn of its first node or, if that has less room, at
+/// the backward node before.
 pub(super) struct Beginning {
     stage: usize,
     /// Bytes for all that is there.
     room: i64,
-    /// What the backward node before reads in some way, where what is held for it is charged too.
+    /// Tensors that the backward node before reads in some way, where what is held for it is
+    /// charged too.
     reads: Option<Vec<u32>>,
 }
 
@@ -61,8 +67,8 @@ impl Beginning {
         }
     }
 
-    /// Bytes for what is there beside the backward node: its workspace and what it reads are there, whichever way it runs, as far as
-    /// `counts` does not leave that to others.
+    /// Bytes for what is there beside the backward node: its workspace and what it reads are there,
+    /// whichever way it runs, as far as `counts` does not leave that to others.
     fn room(&self, graph: &MonetGraph, counts: impl Fn(u32) -> bool) -> i64 {
         if self.reads.is_none() {
             return self.room;
@@ -85,8 +91,9 @@ impl Beginning {
         reads.binary_search(&k).is_ok()
     }
 
-    /// By how much of the paths is stored, in steps, the bytes that others fill beyond those for which there is `room`: each stays or is there when
-    /// the stage begins, whichever is more. `stay` tells the bytes that stay.
+    /// By how much of the paths is stored, in steps, the bytes that others fill beyond those for
+    /// which there is `room`: each stays or is there when the stage begins, whichever is more.
+    /// `stay` tells the bytes that stay.
     pub fn fill(
         &self,
         graph: &MonetGraph,
@@ -116,7 +123,7 @@ impl Beginning {
 pub(super) struct Fill([f64; LEVELS + 1]);
 
 impl Fill {
-    /// Where so much of the paths is stored.
+    /// Estimate in bytes where so much of the paths is stored.
     pub fn at(&self, stored: f64) -> f64 {
         self.0[((stored * LEVELS as f64) as usize).min(LEVELS)]
     }
@@ -132,13 +139,14 @@ struct Either<'a> {
     needed: i64,
     /// Bytes for what is there when the window begins.
     room: i64,
-    /// How much of the paths is stored.
+    /// Amount of the paths that is stored.
     stored: f64,
     /// Bytes of what stays and of what is stored of the paths.
     taken: f64,
     /// `J`, and how much of each stays.
     staying: Vec<(u32, f64)>,
-    /// What may be in `G`, and what that promises for each byte beyond what it does by staying; the best first.
+    /// Tensors that may be in `G`, each with what it promises for each byte beyond what it does by
+    /// staying; the best first.
     there: Vec<(u32, f64)>,
 }
 
@@ -169,7 +177,8 @@ impl<'a> Either<'a> {
         };
         let bytes = |k: u32| graph.bytes[k as usize];
         let is_other = |k: &u32| bytes(*k) > 0 && !cut.stored.contains(k);
-        // What the backward node reads is there in one way or the other, and need not be in G; nor in J where little of it stays.
+        // What the backward node reads is there in one way or the other, and need not be in G; nor
+        // in J where little of it stays.
         let mut left = Vec::new();
         for k in (0..graph.columns as u32).filter(is_other) {
             let stays = either.stays(k);
@@ -200,7 +209,7 @@ impl<'a> Either<'a> {
         self.cut.reader + u32::from(k < self.cut.source)
     }
 
-    /// How much of a tensor stays; nothing of what the computation of `j` charges.
+    /// Part of a tensor that stays; 0 for one that the computation of `j` charges.
     fn stays(&self, k: u32) -> f64 {
         let j = self.cut.source;
         if k == j || self.graph.passing[j as usize].binary_search(&k).is_ok() {
@@ -210,14 +219,16 @@ impl<'a> Either<'a> {
         self.point.stays(k as usize, from, upto).max(0.0)
     }
 
-    /// The stages of the window with more room than `right`, and how much of the computation of `j` that relieves.
+    /// The stages of the window with more room than `right`, and how much of the computation of `j`
+    /// that relieves.
     fn roomy(&self, right: i64) -> impl Iterator<Item = (u32, i64)> {
         let stages = self.cut.from..=self.cut.reader;
         let more = move |t: u32| (self.graph.room[t as usize] - right).clamp(0, self.needed);
         stages.map(move |t| (t, more(t))).filter(|t| t.1 > 0)
     }
 
-    /// What counts with a right side; `need` tells how much of the ways is chosen.
+    /// Alternative with a right side: what counts with it. `need` tells how much of the ways is
+    /// chosen.
     fn way(&self, right: i64, need: f64) -> Alternative {
         let most = match self.cut.stored.len() {
             1 => i64::MAX,
@@ -280,7 +291,8 @@ impl<'a> Either<'a> {
     }
 }
 
-/// The cut of some paths that is violated most, by how much as a share of what `j` needs. `need` tells how much of the ways is chosen.
+/// The cut of some paths that is violated most, by how much as a share of what `j` needs. `need`
+/// tells how much of the ways is chosen.
 pub(super) fn either_way(
     graph: &MonetGraph,
     point: &Point,

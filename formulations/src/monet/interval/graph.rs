@@ -1,4 +1,4 @@
-//! What MONeT's program sees of an instance, in arrays, without what is dominated.
+//! View of an instance for MONeT's program, in arrays, without what is dominated.
 
 use crate::life::{classes, classes_of_tensors};
 use crate::monet::original::MonetError;
@@ -30,8 +30,8 @@ pub struct Choice {
     pub reads: Vec<u32>,
 }
 
-/// Costs, sizes and readers of MONeT's program. Forward nodes, by-products and the loss are `0..columns`; stage 0 runs
-/// the forward pass, stage `t` backward node `columns - 1 + t`.
+/// Costs, sizes and readers of MONeT's program. Forward nodes, by-products and the loss are
+/// `0..columns`; stage 0 runs the forward pass, stage `t` backward node `columns - 1 + t`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MonetGraph {
     /// Number of forward nodes, by-products and the loss among them.
@@ -40,11 +40,12 @@ pub struct MonetGraph {
     pub stages: usize,
     /// Size of each output, in bytes.
     pub bytes: Vec<i64>,
-    /// What is charged around each forward node whenever it runs, ascending.
+    /// Tensors charged around each forward node whenever it runs, ascending.
     pub passing: Vec<Vec<u32>>,
     /// Distinct inputs that every implementation reads, ascending.
     pub needs: Vec<Vec<u32>>,
-    /// Forward nodes that read each tensor, ascending; by-products among the readers of their parent.
+    /// Forward nodes that read each tensor, ascending; by-products among the readers of their
+    /// parent.
     pub users: Vec<Vec<u32>>,
     /// The node in whose computation a by-product is made.
     pub parent: Vec<Option<u32>>,
@@ -56,31 +57,35 @@ pub struct MonetGraph {
     pub first: Vec<Vec<StartWay>>,
     /// Ways to compute it again, none dominated.
     pub again: Vec<Vec<StartWay>>,
-    /// Ways to run the backward node of each stage, none dominated; one for stage 0, which reads what the loss reads.
+    /// Ways to run the backward node of each stage, none dominated; one for stage 0, which reads
+    /// what the loss reads.
     pub choices: Vec<Vec<Choice>>,
     /// Bytes left beside what is charged throughout a stage, while forward nodes run.
     pub room: Vec<i64>,
     /// Bytes left beside the backward node of a stage; entry 0 has no meaning.
     pub backward_room: Vec<i64>,
-    /// The last stage in which it can be of use to have the tensor, directly or for a recomputation; `None` where that is
-    /// stage 0 alone.
+    /// The last stage in which it can be of use to have the tensor, directly or for a
+    /// recomputation; `None` where that is stage 0 alone.
     pub last_use: Vec<Option<u32>>,
-    /// Tensors of the same size, or of the same size and cost, that may be stored: at least two in each class.
+    /// Tensors of the same size, or of the same size and cost, that may be stored: at least two in
+    /// each class.
     pub classes: Vec<Vec<u32>>,
-    /// Stages whose backward nodes have the same choices, but for the tensors that they read: at least two in each class.
+    /// Stages whose backward nodes have the same choices, but for the tensors that they read: at
+    /// least two in each class.
     pub choice_classes: Vec<Vec<u32>>,
-    /// Ways with which a node fits at all, as a bit mask by node and stage (ways from the 64th on count as fitting).
+    /// Ways with which a node fits at all, as a bit mask by node and stage (ways from the 64th on
+    /// count as fitting).
     fitting: Vec<u64>,
     /// Whether a node has an in-place option, by-products included.
     offers_in_place: Vec<bool>,
-    /// Which way stands for each implementation, plain and in place in turn; in stage 0 and later.
+    /// Way that stands for each implementation, plain and in place in turn; in stage 0 and later.
     way_stands: [Vec<Vec<u16>>; 2],
-    /// Which choice stands for each implementation, by stage.
+    /// Choice that stands for each implementation, by stage.
     choice_stands: Vec<Vec<u16>>,
 }
 
-/// Keeps what no other entry beats in cost and workspace among those that it may replace; the first of equals. Returns,
-/// beside it, which of the kept ones stands for each entry.
+/// Keeps what no other entry beats in cost and workspace among those that it may replace; the first
+/// of equals. Returns, beside it, which of the kept ones stands for each entry.
 fn undominated<T>(
     all: Vec<T>,
     key: impl Fn(&T) -> (u64, i64),
@@ -208,10 +213,11 @@ impl MonetGraph {
         Ok(graph)
     }
 
-    /// Notes the starts that exceed the budget alone: with the output, the passing list and the workspace, (17), and the
-    /// tensors that the backward node reads whatever it chooses, which are stored beyond the stage or held from their turn on,
-    /// (6). Likewise choices, (18), which are left out for good. Where nothing is left, all of them stay: the
-    /// relaxation will say that nothing fits.
+    /// Notes the starts that exceed the budget alone: with the output, the passing list and the
+    /// workspace, (17), and the tensors that the backward node reads whatever it chooses, which are
+    /// stored beyond the stage or held from their turn on, (6). Likewise choices, (18), which are
+    /// left out for good. Where nothing is left, all of them stay: the relaxation will say that
+    /// nothing fits.
     fn leave_out_what_never_fits(&mut self) {
         for t in 0..self.stages {
             let room = self.backward_room[t];
@@ -308,7 +314,8 @@ impl MonetGraph {
         self.offers_in_place[node as usize]
     }
 
-    /// The last stage at whose start a tensor may be stored to some use: a backward node reads what is stored beyond it.
+    /// The last stage at whose start a tensor may be stored to some use: a backward node reads what
+    /// is stored beyond it.
     pub fn last_stored(&self, node: u32) -> u32 {
         self.last_use[node as usize].map_or(0, |t| t + 1)
     }
@@ -319,7 +326,8 @@ impl MonetGraph {
         list.iter().map(|&u| self.bytes[u as usize]).sum()
     }
 
-    /// Bytes charged at least while a node is computed again: its output, its passing list, its least workspace.
+    /// Bytes charged at least while a node is computed again: its output, its passing list, its
+    /// least workspace.
     pub fn need_bytes(&self, node: u32) -> i64 {
         let scratch = self.again[node as usize].iter().map(|s| s.workspace).min();
         self.bytes[node as usize] + self.passing_bytes(node) + scratch.unwrap_or(0)
@@ -331,7 +339,8 @@ impl MonetGraph {
         single.map(|c| c[0].cost).sum()
     }
 
-    /// A cost that every schedule reaches: each forward node and each backward node once, at its cheapest.
+    /// A cost that every schedule reaches: each forward node and each backward node once, at its
+    /// cheapest.
     pub fn base_cost(&self) -> u64 {
         let least = |list: &[StartWay]| list.iter().map(|s| s.cost).min().unwrap_or(0);
         let forced = (0..self.columns).filter(|&i| self.parent[i].is_none());
@@ -340,7 +349,8 @@ impl MonetGraph {
         forward + self.choices.iter().skip(1).map(cheapest).sum::<u64>()
     }
 
-    /// No schedule without useless recomputations costs more: each node once in each stage of its life, at its dearest.
+    /// No schedule without useless recomputations costs more: each node once in each stage of its
+    /// life, at its dearest.
     pub fn costliest(&self) -> u64 {
         let most = |list: &[StartWay]| list.iter().map(|s| s.cost).max().unwrap_or(0);
         let forward = (0..self.columns).map(|i| {
@@ -352,21 +362,24 @@ impl MonetGraph {
         forward.chain(backward).fold(0, u64::saturating_add)
     }
 
-    /// The unit in which programs count memory, in bytes: a power of two near a thousandth of the budget.
+    /// The unit in which programs count memory, in bytes: a power of two near a thousandth of the
+    /// budget.
     pub fn memory_unit(&self) -> f64 {
         let thousandth = (self.room[0].max(0) as u64 / 1000).max(1);
         thousandth.next_power_of_two() as f64
     }
 
-    /// The unit in which linear programs count cost: a power of two, 1 unless the base cost is beyond 2^21.
+    /// The unit in which linear programs count cost: a power of two, 1 unless the base cost is
+    /// beyond 2^21.
     pub fn cost_unit(&self) -> f64 {
         let millionth = (self.base_cost() >> 21).max(1);
         millionth.next_power_of_two() as f64
     }
 }
 
-/// Ways to compute a forward node. One that costs no less and has no smaller workspace than another of the same kind (in
-/// place or not) is left out: costs and memory rows only rise with it, and no other row sees which one it is.
+/// Ways to compute a forward node. One that costs no less and has no smaller workspace than another
+/// of the same kind (in place or not) is left out: costs and memory rows only rise with it, and no
+/// other row sees which one it is.
 fn starts_of(node: &remat_instances::instance::Node, again: bool) -> (Vec<StartWay>, Vec<u16>) {
     let several = node.implementations.len() > 1;
     let mut all = Vec::new();
@@ -383,8 +396,8 @@ fn starts_of(node: &remat_instances::instance::Node, again: bool) -> (Vec<StartW
         };
         all.push(plain);
         if let Some(option) = &node.in_place {
-            // The published program keeps the workspace of a chosen algorithm, the replay takes that of the option: the
-            // smaller one is safe for both.
+            // The published program keeps the workspace of a chosen algorithm, the replay takes
+            // that of the option: the smaller one is safe for both.
             let scratch = match several {
                 true => option.workspace_bytes.min(workspace),
                 false => option.workspace_bytes,
@@ -404,8 +417,8 @@ fn starts_of(node: &remat_instances::instance::Node, again: bool) -> (Vec<StartW
     )
 }
 
-/// Ways to run the backward node of a stage. One that costs no less, has no smaller workspace and reads no less than another
-/// is left out: every row is monotone in all three.
+/// Ways to run the backward node of a stage. One that costs no less, has no smaller workspace and
+/// reads no less than another is left out: every row is monotone in all three.
 fn choices_of(instance: &Instance, loss: usize, t: usize) -> (Vec<Choice>, Vec<u16>) {
     let node = instance.node(NodeId::from(loss + t));
     let reads = |list: &[NodeId]| -> Vec<u32> {
@@ -436,8 +449,8 @@ fn choices_of(instance: &Instance, loss: usize, t: usize) -> (Vec<Choice>, Vec<u
 }
 
 impl MonetGraph {
-    /// The undominated choice that stands for an implementation of the backward node of a stage: itself, or one that
-    /// costs, takes and reads no more.
+    /// The undominated choice that stands for an implementation of the backward node of a stage:
+    /// itself, or one that costs, takes and reads no more.
     pub fn choice_of(&self, stage: usize, implementation: u16) -> usize {
         let stands = self.choice_stands[stage].get(usize::from(implementation));
         usize::from(stands.copied().unwrap_or(0))

@@ -91,7 +91,7 @@ impl Point {
         &self.stored[node * self.width..(node + 1) * self.width]
     }
 
-    /// How much of a tensor is held for the backward node of a stage without being stored.
+    /// Part of a tensor that is held for the backward node of a stage without being stored.
     #[inline]
     pub fn held(&self, stage: usize, node: usize) -> f64 {
         self.held[self.at(node, stage)]
@@ -123,15 +123,16 @@ impl Point {
         &self.made_before[node * self.width..(node + 1) * self.width]
     }
 
-    /// How much of a tensor is stored when stage `upto` begins and was not computed in stages `from..upto`: it stays, or less than
-    /// that does. It may be negative.
+    /// Part of a tensor that is stored when stage `upto` begins and was not computed in stages
+    /// `from..upto`: it stays, or less than that does. It may be negative.
     #[inline]
     pub(super) fn stays(&self, node: usize, from: usize, upto: usize) -> f64 {
         let made = self.made_before(node);
         self.stored(upto, node) - (made[upto] - made[from])
     }
 
-    /// Rows (5), (8), (11), (12), and those of what ends, that are violated by more than `tolerance`.
+    /// Rows (5), (8), (11), (12), and those of what ends, that are violated by more than
+    /// `tolerance`.
     pub fn violated_links(&self, graph: &MonetGraph, tolerance: f64) -> Vec<Row> {
         let mut found = Vec::new();
         for v in 0..graph.columns {
@@ -188,8 +189,9 @@ impl Point {
         found
     }
 
-    /// Memory rows that are exceeded by more than `overflow_bytes`, each charged by whichever of storage and runs is larger,
-    /// worst first, at most `per_stage` in a stage, apart from those that are `known`.
+    /// Memory rows that are exceeded by more than `overflow_bytes`, each charged by whichever of
+    /// storage and runs is larger, worst first, at most `per_stage` in a stage, apart from those
+    /// that are `known`.
     pub fn violated_memory(
         &self,
         graph: &MonetGraph,
@@ -269,7 +271,8 @@ impl Point {
         row.terms.iter().map(value).sum()
     }
 
-    /// What the run of `j` in stage `t` adds to what is stored at its turn, charged by whichever is larger; at least 0.
+    /// Bytes that the run of `j` in stage `t` adds to what is stored at its turn, charged by
+    /// whichever is larger; at least 0.
     fn gain_of_run(&self, graph: &MonetGraph, t: usize, j: usize) -> f64 {
         let run = self.made(t, j);
         if run <= ZERO {
@@ -284,7 +287,8 @@ impl Point {
         gain.max(0.0)
     }
 
-    /// The memory row of an event, `None` for the backward node, as strong as it gets at this point.
+    /// The memory row of an event, `None` for the backward node, as strong as it gets at this
+    /// point.
     fn memory_row(&self, graph: &MonetGraph, t: usize, event: Option<usize>) -> Row {
         let Some(j) = event else {
             return Row::backward(graph, t as u32);
@@ -347,9 +351,9 @@ impl Point {
         best
     }
 
-    /// A schedule near the point that executes, in general not within the budget: what is stored by more than
-    /// `threshold`, the choices with the largest values, what must be computed for these, in place where the point does so
-    /// and nothing stands in the way.
+    /// A schedule near the point that executes, in general not within the budget: what is stored by
+    /// more than `threshold`, the choices with the largest values, what must be computed for these,
+    /// in place where the point does so and nothing stands in the way.
     pub fn proposal(
         &self,
         instance: &Instance,
@@ -419,7 +423,8 @@ impl Point {
         ways[(0..ways.len()).max_by(order).unwrap_or(0)]
     }
 
-    /// Takes back in-place steps whose input is needed afterwards, and lets by-products follow their parents.
+    /// Takes back in-place steps whose input is needed afterwards, and lets by-products follow
+    /// their parents.
     fn settle_in_place(&self, graph: &MonetGraph, s: &mut MonetSchedule, t: usize, reads: &[u32]) {
         let mut taken = vec![false; graph.columns];
         for v in (0..graph.columns).rev() {

@@ -5,7 +5,7 @@ use crate::life::Exclusions;
 use remat_solver::price::{Candidate, Number, Priced};
 use std::collections::BTreeMap;
 
-/// What every atom costs beyond its own cost, by tensor and stage.
+/// Price of every atom beyond its own cost, by tensor and stage.
 #[derive(Clone, Debug)]
 pub(super) struct AtomPrices<T> {
     width: usize,
@@ -24,7 +24,8 @@ pub(super) struct AtomPrices<T> {
 }
 
 impl<T: Number> AtomPrices<T> {
-    /// Prices of rows with duals: at least 0 for counts, at most 0 for memory (per byte), any for equations.
+    /// Prices of rows with duals: at least 0 for counts, at most 0 for memory (per byte), any for
+    /// equations.
     pub fn new<'a>(graph: &MonetGraph, one: T, rows: impl Iterator<Item = (&'a Row, T)>) -> Self {
         let width = graph.stages + 2;
         let blank = || vec![T::ZERO; graph.columns * width];
@@ -121,7 +122,8 @@ impl<T: Number> AtomPrices<T> {
         }
     }
 
-    /// Reduced costs of the starts of a node in a stage, with their ways: those that fit and are permitted.
+    /// Reduced costs of the starts of a node in a stage, with their ways: those that fit and are
+    /// permitted.
     pub fn starts(
         &self,
         graph: &MonetGraph,
@@ -155,9 +157,10 @@ impl<T: Number> AtomPrices<T> {
             .map(move |(way, s)| (price(s), way as u16))
     }
 
-    /// Goes through the stages of a tensor from its last use to the first. `found` is told the cheapest interval from each
-    /// start. Returns the least total reduced cost of a life: intervals that follow each other, the first one in stage 0
-    /// where that is forced. What is not permitted is left out.
+    /// Goes through the stages of a tensor from its last use to the first. `found` is told the
+    /// cheapest interval from each start. Returns the least total reduced cost of a life: intervals
+    /// that follow each other, the first one in stage 0 where that is forced. What is not permitted
+    /// is left out.
     pub fn sweep(
         &self,
         graph: &MonetGraph,
@@ -270,10 +273,11 @@ impl<T: Number> AtomPrices<T> {
     }
 }
 
-/// What a sweep leaves behind of a stage.
+/// Prices that a sweep leaves behind for a stage.
 #[derive(Clone, Copy, Debug)]
 struct SweptStage<T> {
-    /// Price of the cheapest start, of what it is held for in the stage, and of all that comes after it.
+    /// Price of the cheapest start, of what it is held for in the stage, and of all that comes
+    /// after it.
     start: Option<(T, T, T)>,
     /// Price of being stored when the next stage begins, and of all that comes after that.
     kept: Option<(T, T)>,
@@ -288,7 +292,7 @@ impl<T> Default for SweptStage<T> {
     }
 }
 
-/// What a sweep leaves behind, by stage.
+/// Prices that a sweep leaves behind, by stage.
 #[derive(Clone, Debug)]
 pub(super) struct AtomSweep<T> {
     stages: Vec<SweptStage<T>>,
@@ -299,9 +303,10 @@ impl<T: Number> AtomSweep<T> {
         AtomSweep { stages: Vec::new() }
     }
 
-    /// After a sweep: least totals of the lives that start in a stage, without the price of the start that is the cheapest
-    /// (`starts(stage, total)`), and of those that are stored when a stage begins (`stored(stage, total)`); `None` where
-    /// there is no such life. `forced`: a life starts in stage 0.
+    /// After a sweep: least totals of the lives that start in a stage, without the price of the
+    /// start that is the cheapest (`starts(stage, total)`), and of those that are stored when a
+    /// stage begins (`stored(stage, total)`); `None` where there is no such life. `forced`: a life
+    /// starts in stage 0.
     pub fn totals(
         &self,
         forced: bool,
@@ -334,7 +339,8 @@ fn least<T: Number>(a: Option<T>, b: Option<T>) -> Option<T> {
     }
 }
 
-/// Prices all intervals of all tensors at duals in the instance's unit of cost, per byte for memory rows.
+/// Prices all intervals of all tensors at duals in the instance's unit of cost, per byte for memory
+/// rows.
 pub(super) fn price(
     graph: &MonetGraph,
     exclusions: &Exclusions,

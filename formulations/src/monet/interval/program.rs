@@ -74,7 +74,8 @@ impl Rows for MonetGraph {
     type Row = Row;
     type Part = Term;
 
-    /// The rows for first starts, choices and needs, and the intervals from stage 0 on, so that whatever is read was kept.
+    /// The rows for first starts, choices and needs, and the intervals from stage 0 on, so that
+    /// whatever is read was kept.
     fn start(&self) -> (Vec<Row>, Vec<Interval>) {
         let mut rows = Vec::new();
         let mut intervals = Vec::new();
@@ -105,7 +106,8 @@ impl Rows for MonetGraph {
                     if t + 1 < last {
                         intervals.push(interval(t + 1, false));
                     }
-                    // Made for this reader alone: without these the program starts far from fitting.
+                    // Made for this reader alone: without these the program starts far from
+                    // fitting.
                     if t > 0 && self.fits_somehow(node, t) {
                         intervals.push(Interval {
                             start: t,
@@ -293,7 +295,7 @@ impl MonetGraph {
     }
 }
 
-/// Why there is no root bound.
+/// Reason why there is no root bound.
 #[derive(Debug, thiserror::Error)]
 pub enum RootError {
     /// The instance has no such program.
@@ -304,8 +306,8 @@ pub enum RootError {
     Model(#[from] ModelError),
 }
 
-/// The bound of the interval form at the root, over the whole space of schedules. `incumbents` are shown relaxations on
-/// the way.
+/// The bound of the interval form at the root, over the whole space of schedules. `incumbents` are
+/// shown relaxations on the way.
 ///
 /// # Errors
 /// [`RootError::Instance`] where the instance has no loss.

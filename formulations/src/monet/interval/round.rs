@@ -1,8 +1,9 @@
 //! Memory rows rounded: what a relaxation could use of the room and no schedule can.
 //!
-//! Mixed-integer rounding, as in [`Gauge`](crate::checkmate::Gauge). Its function of sizes is superadditive and rises, negative
-//! ones included, so it may be applied to each term of a row: where several terms count a column, their rounded sum is at
-//! most what the sum would be rounded to.
+//! Mixed-integer rounding, as in [`Gauge`](crate::checkmate::Gauge). Its function of sizes is
+//! superadditive and rises, negative ones included, so it may be applied to each term of a row:
+//! where several terms count a column, their rounded sum is at most what the sum would be rounded
+//! to.
 
 use super::{Kind, MonetGraph, Point, Row, Term, Which};
 
@@ -13,11 +14,12 @@ const LEAST_UNIT: i64 = 500;
 const LEAST_GAIN: i64 = 1000;
 /// Violation below which a row is left alone, as a share of the room.
 const VIOLATION: f64 = 5e-4;
-/// How full memory must be for a row to be rounded.
+/// Share of the room that must be in use for a row to be rounded.
 const FULL: f64 = 0.97;
 
 impl Row {
-    /// The row rounded by a unit; `None` where that gains next to nothing, or if it is no memory row.
+    /// The row rounded by a unit; `None` where that gains next to nothing, or if it is no memory
+    /// row.
     pub fn rounded(&self, graph: &MonetGraph, unit: i64) -> Option<Row> {
         if !self.is_memory() || unit <= 0 || self.right < unit {
             return None;

@@ -2,7 +2,7 @@
 
 use super::{Interval, MonetGraph};
 
-/// Which starts count in a term.
+/// Starts that count in a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Which {
     /// All, with the coefficient.
@@ -28,7 +28,7 @@ pub enum Term {
         first: u32,
         /// Last stage; the same as the first for [`Which::WithWorkspace`].
         last: u32,
-        /// Which of them.
+        /// Those of them that count.
         which: Which,
         /// The coefficient.
         coefficient: i64,
@@ -62,20 +62,20 @@ pub enum Term {
     },
 }
 
-/// What a row is for.
+/// Purpose of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// The forward pass runs: one start in stage 0. An equation.
     First,
     /// A backward node runs in one way. An equation.
     Choose,
-    /// What a backward node reads is there, (6).
+    /// Every tensor that a backward node reads is there, (6).
     Need,
-    /// What a computation reads is there, (5).
+    /// Every tensor that a computation reads is there, (5).
     Input,
     /// A by-product is made with its parent, (8) and (12).
     Parent,
-    /// What is overwritten is not stored or read, (6) and (11).
+    /// A tensor that is overwritten is not stored or read, (6) and (11).
     Overwritten,
     /// Memory while forward nodes run, (16) and (17). At most.
     Memory,
@@ -93,10 +93,11 @@ pub enum Kind {
     Branch,
 }
 
-/// A row: the sum of its terms is at least (at most for memory, equal to for equations) its right side.
+/// A row: the sum of its terms is at least (at most for memory, equal to for equations) its right
+/// side.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Row {
-    /// What it is for.
+    /// Purpose of the row.
     pub kind: Kind,
     /// The right side: a count, or bytes for memory rows.
     pub right: i64,
@@ -115,7 +116,8 @@ pub struct PathCut {
     pub source: u32,
     /// The nodes of the paths whose storage counts, ascending.
     pub stored: Vec<u32>,
-    /// Choices of the backward node for which the paths stand, ascending: indices into [`MonetGraph::choices`].
+    /// Choices of the backward node for which the paths stand, ascending: indices into
+    /// [`MonetGraph::choices`].
     pub ways: Vec<u32>,
 }
 
@@ -187,8 +189,8 @@ impl Row {
         }
     }
 
-    /// What the backward node of a stage reads is stored for the next stage or held: (6), and for stage 0 what (16) and
-    /// (17) charge for the inputs of the loss.
+    /// Requires that a tensor which the backward node of a stage reads is stored for the next stage
+    /// or held: (6), and for stage 0 what (16) and (17) charge for the inputs of the loss.
     pub fn need(graph: &MonetGraph, stage: u32, node: u32) -> Row {
         let mut terms = Vec::new();
         graph.stored(&mut terms, node, stage + 1, 1);
@@ -222,7 +224,8 @@ impl Row {
         }
     }
 
-    /// What node `node` reads is there when it is computed in a stage: stored, or computed in the same stage, (5).
+    /// Requires that a tensor which node `node` reads is there when the node is computed in a
+    /// stage: stored, or computed in the same stage, (5).
     pub fn input(graph: &MonetGraph, stage: u32, node: u32, input: u32) -> Row {
         let mut terms = vec![start(input, stage, stage, Which::All, 1)];
         graph.stored(&mut terms, input, stage, 1);
@@ -234,8 +237,9 @@ impl Row {
         }
     }
 
-    /// A by-product is made in the stages in which its parent is computed, (8), and in place if and only if it is, (12): one
-    /// row for each of the two, or one for both where the parent has no such option.
+    /// A by-product is made in the stages in which its parent is computed, (8), and in place if and
+    /// only if it is, (12): one row for each of the two, or one for both where the parent has no
+    /// such option.
     pub fn parent(stage: u32, by_product: u32, parent: u32, which: Which) -> Row {
         Row {
             kind: Kind::Parent,
@@ -247,9 +251,9 @@ impl Row {
         }
     }
 
-    /// If `node` is computed in place, the tensor it overwrites is not stored for the next stage, (11), and not held for
-    /// the backward node, (6); of the intervals of a tensor at most one is either. (Stage 0 is charged for the inputs of
-    /// the loss, overwritten or not.)
+    /// If `node` is computed in place, the tensor it overwrites is not stored for the next stage,
+    /// (11), and not held for the backward node, (6); of the intervals of a tensor at most one is
+    /// either. (Stage 0 is charged for the inputs of the loss, overwritten or not.)
     pub fn overwritten(graph: &MonetGraph, stage: u32, node: u32, over: u32) -> Row {
         let mut terms = vec![start(node, stage, stage, Which::InPlace, -1)];
         graph.stored(&mut terms, over, stage + 1, -1);
@@ -267,16 +271,17 @@ impl Row {
         }
     }
 
-    /// What `node` overwrites in a stage from 1 on is there before and gone afterwards: an interval of it ends in the stage, and is
-    /// not held,
+    /// Requires that the tensor which `node` overwrites in a stage from 1 on is there before and
+    /// gone afterwards: an interval of it ends in the stage, and is not held,
     ///
     /// ```text
     /// S[t,over] + R[t,over] - S[t+1,over] - held  >=  IP[t,node]
     /// ```
     ///
-    /// If the node is computed in place, (5) gives one of the first two and [`Row::overwritten`] takes the other two; if not, the left side
-    /// counts intervals. Where a part of a tensor is there, this row lets no more than that part be overwritten, so that the same whole
-    /// tensor cannot be overwritten a little in each of many stages.
+    /// If the node is computed in place, (5) gives one of the first two and [`Row::overwritten`]
+    /// takes the other two; if not, the left side counts intervals. Where a part of a tensor is
+    /// there, this row lets no more than that part be overwritten, so that the same whole tensor
+    /// cannot be overwritten a little in each of many stages.
     pub fn ended(graph: &MonetGraph, stage: u32, node: u32, over: u32) -> Row {
         let mut row = Row::overwritten(graph, stage, node, over);
         graph.stored(&mut row.terms, over, stage, 1);
@@ -287,11 +292,12 @@ impl Row {
 
     /// Memory at the turn of `node` in a stage, (16) and (17) in one.
     ///
-    /// `by_run` names tensors of the passing list of `node`, and perhaps `node` itself, that are charged where `node` runs;
-    /// the others are charged where they are stored. Where `node` does not run the row is at most (16), where it runs
-    /// at most (17), because there every tensor of the list is charged by the run alone. With an empty list and `runs` false
-    /// it is (16), with the whole list (17); any list makes a valid row, and the best one at a point charges each tensor by
-    /// whichever is larger.
+    /// `by_run` names tensors of the passing list of `node`, and perhaps `node` itself, that are
+    /// charged where `node` runs; the others are charged where they are stored. Where `node` does
+    /// not run the row is at most (16), where it runs at most (17), because there every tensor of
+    /// the list is charged by the run alone. With an empty list and `runs` false it is (16), with
+    /// the whole list (17); any list makes a valid row, and the best one at a point charges each
+    /// tensor by whichever is larger.
     pub fn memory(graph: &MonetGraph, stage: u32, node: u32, by_run: &[u32], runs: bool) -> Row {
         let mut terms = Vec::new();
         let mut own = 0;
@@ -350,10 +356,11 @@ impl Row {
         }
     }
 
-    /// The row of a path cut. For each choice `p` named there is a path from `j` to a tensor that `p` reads, and all
-    /// their nodes are in `stored` (by-products' parents apart: a by-product is only made while its parent is computed).
-    /// If one of these choices is made and nothing of its path is stored when stage `a` begins, the tensor it reads is
-    /// computed in `[a,b]`, hence the node before it on the path, as it is not stored at `a`, and so on to `j`:
+    /// The row of a path cut. For each choice `p` named there is a path from `j` to a tensor that
+    /// `p` reads, and all their nodes are in `stored` (by-products' parents apart: a by-product is
+    /// only made while its parent is computed). If one of these choices is made and nothing of its
+    /// path is stored when stage `a` begins, the tensor it reads is computed in `[a,b]`, hence the
+    /// node before it on the path, as it is not stored at `a`, and so on to `j`:
     ///
     /// ```text
     /// sum_{stored} S[a,i] + sum_{t=a..b} R[t,j]  >=  sum_{ways} M[b,p]
@@ -394,11 +401,13 @@ impl Row {
         }
     }
 
-    /// The row of a path memory cut: in the situation of the path cut, if besides `j` is not computed from `a` to before `since`
-    /// (`a` or later), it is computed whole in some stage `t` of `[since,b]`, where its output, its passing list and its least
-    /// workspace are charged (`need_j`), beside everything of `staying`, none of which is on that list. `k > j` is charged there
-    /// if it is stored when `t` starts, `k < j` if it is stored when `t + 1` starts; so it is there if it is stored at the start of
-    /// `b` (of `b + 1`) and was not computed in between:
+    /// The row of a path memory cut: in the situation of the path cut, if besides `j` is not
+    /// computed from `a` to before `since` (`a` or later), it is computed whole in some stage `t`
+    /// of `[since,b]`, where its output, its passing list and its least workspace are charged
+    /// (`need_j`), beside everything of `staying`, none of which is on that list. `k > j` is
+    /// charged there if it is stored when `t` starts, `k < j` if it is stored when `t + 1` starts;
+    /// so it is there if it is stored at the start of `b` (of `b + 1`) and was not computed in
+    /// between:
     ///
     /// ```text
     /// sum_{k staying} m_k (S[b',k] - sum_{t=since..b'-1} R[t,k])
@@ -406,8 +415,9 @@ impl Row {
     ///     <=  the largest room of a stage in [since,b],       b' = b + 1 for k < j, b otherwise
     /// ```
     ///
-    /// If no choice named is made, something of the paths is stored, or `j` was computed before, the row says that the tensors that
-    /// stay fit at the turn of `j` in stage `b`, which they do, (16).
+    /// If no choice named is made, something of the paths is stored, or `j` was computed before,
+    /// the row says that the tensors that stay fit at the turn of `j` in stage `b`, which they do,
+    /// (16).
     pub fn path_memory(graph: &MonetGraph, cut: &PathCut, since: u32, staying: &[u32]) -> Row {
         let (a, b, j) = (cut.from, cut.reader, cut.source);
         let need = graph.need_bytes(j).max(0);
@@ -456,7 +466,8 @@ impl MonetGraph {
         }
     }
 
-    /// Adds terms for `S[upto, node]` less the starts of `node` in stages from `since` to before `upto`: whether it stays.
+    /// Adds terms for `S[upto, node]` less the starts of `node` in stages from `since` to before
+    /// `upto`: whether it stays.
     pub(super) fn stays(
         &self,
         terms: &mut Vec<Term>,

@@ -1,19 +1,23 @@
-//! Path memory cuts: for every node on the way to a backward node the window of stages in which memory looks tightest.
+//! Path memory cuts: for every node on the way to a backward node the window of stages in which
+//! memory looks tightest.
 //!
-//! What stays through a window is summed once for all sources. A plain cut (and its cover, and what rounding makes of it) has the window
-//! `[since,b]` for the memory and begins its paths in any `a` up to `since`, whichever leaves most to compute; one that charges both ways
-//! has `a = since`.
+//! What stays through a window is summed once for all sources. A plain cut (and its cover, and what
+//! rounding makes of it) has the window `[since,b]` for the memory and begins its paths in any `a`
+//! up to `since`, whichever leaves most to compute; one that charges both ways has `a = since`.
 
 use super::cuts::Target;
 use super::either::{Beginning, either_way};
 use super::{MonetGraph, Point, Row};
 use remat_solver::price::SeparationSettings;
 
-/// How far from violated a path memory cut may be to be rounded, as a share of what its source needs.
+/// Distance from violation up to which a path memory cut may be rounded, as a share of what its
+/// source needs.
 const BY_ROUNDING: f64 = 0.3;
-/// How much more than as it is a cut is violated when it is rounded, to be worth it.
+/// Gain in violation over the cut as it is that makes its rounding worth it, as a share of what its
+/// source needs.
 const ROUNDING_GAIN: f64 = 0.01;
-/// How far from violated one that charges both ways may look to be tried, as a share of that; and in how many windows it is.
+/// Violation above which a cut that charges both ways is tried, as a share of what its source needs
+/// (below 0: it may look satisfied), and the number of windows in which it is tried at most.
 const TRIAL_SHARE_FLOOR: f64 = -0.2;
 const TRIES: usize = 3;
 
@@ -28,7 +32,7 @@ pub(super) enum Form {
 
 /// A violated cut.
 pub(super) struct ViolatedPathCut {
-    /// As a share of what the source needs.
+    /// Violation, as a share of what the source needs.
     pub violation: f64,
     pub row: Row,
     pub reader: u32,
@@ -41,11 +45,14 @@ struct WindowSource {
     node: u32,
     /// `need_j`.
     needed: f64,
-    /// By stages from 1 on: how much must be made from there on, and the stage from which the paths are free of storage for that.
+    /// By stages from 1 on: how much must be made from there on, and the stage from which the paths
+    /// are free of storage for that.
     due: Vec<(f64, usize)>,
-    /// Where the memory of a plain cut begins, and how much that is violated. A cover may be where the sum is not.
+    /// Violation of a plain cut, and the stage where its memory begins. A cover may be violated
+    /// where the sum is not.
     since: (f64, usize),
-    /// Where those that charge both ways may begin.
+    /// Violations that cuts which charge both ways seem to have, and the stages where these may
+    /// begin.
     either: Vec<(f64, usize)>,
 }
 
@@ -95,7 +102,8 @@ impl Windows<'_> {
     /// Estimates the violation in each window, and notes the best of each source.
     fn look(&self, sources: &mut [WindowSource]) {
         let (graph, n, b) = (self.graph, self.graph.columns, self.reader);
-        // Bytes that stay up to the turn of a node behind k (from the left), before k (from the right).
+        // Bytes that stay up to the turn of a node behind k (from the left), before k (from the
+        // right).
         let mut left = vec![0.0; n + 1];
         let mut right = vec![0.0; n + 1];
         let mut room = i64::MIN;
@@ -199,7 +207,8 @@ impl Windows<'_> {
     }
 }
 
-/// The violated cuts of a target, which the backward node of stage `b` reads. `units` are sizes to round by.
+/// The violated cuts of a target, which the backward node of stage `b` reads. `units` are sizes to
+/// round by.
 pub(super) fn memory_cuts(
     graph: &MonetGraph,
     point: &Point,

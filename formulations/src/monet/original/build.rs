@@ -1,4 +1,5 @@
-//! Rows, bounds and costs of the published program. Row numbers are those of the benchmark description.
+//! Rows, bounds and costs of the published program. Row numbers are those of the benchmark
+//! description.
 
 use super::MonetParts;
 use remat_instances::instance::NodeKind;
@@ -6,7 +7,7 @@ use remat_lp::{Bounds, ColId, Model, ModelBuilder, Sense};
 
 const INFINITY: f64 = f64::INFINITY;
 
-/// What takes rows: a model, or a counter.
+/// Receiver of rows: a model, or a counter.
 pub(super) trait Sink {
     /// A row. Entries may repeat a column (they add up) and may be 0; the list is left empty.
     fn row(&mut self, lower: f64, upper: f64, entries: &mut Vec<(u32, f64)>);
@@ -78,7 +79,8 @@ impl Modeller {
         let mut count = 0;
         fixings(p, &mut |column, value| {
             count += 1;
-            // Where both values are demanded the bounds cross in the published program; an empty row says so here.
+            // Where both values are demanded the bounds cross in the published program; an empty
+            // row says so here.
             let fixed = lp.col_bounds(ColId(column));
             if fixed.lower <= value && value <= fixed.upper {
                 lp.set_col_bounds(ColId(column), value..=value);
@@ -98,8 +100,8 @@ impl Modeller {
     }
 }
 
-/// Adds up entries of one column, drops zeros. Rows are made in the order of the columns wherever they are long, so that there
-/// is nothing to sort.
+/// Adds up entries of one column, drops zeros. Rows are made in the order of the columns wherever
+/// they are long, so that there is nothing to sort.
 fn merge(entries: &mut Vec<(u32, f64)>) {
     if !entries.is_sorted_by_key(|e| e.0) {
         entries.sort_by_key(|e| e.0);
@@ -108,8 +110,8 @@ fn merge(entries: &mut Vec<(u32, f64)>) {
     entries.retain(|e| e.1 != 0.0);
 }
 
-/// Columns that are fixed, by (1), (2), (10), (13), (15), each as often as the published runs have a row for it; and by the
-/// tighter local bound.
+/// Columns that are fixed, by (1), (2), (10), (13), (15), each as often as the published runs have
+/// a row for it; and by the tighter local bound.
 pub(super) fn fixings(p: &MonetParts, fix: &mut impl FnMut(u32, f64)) {
     let l = &p.layout;
     for i in 0..l.columns {
@@ -378,7 +380,7 @@ impl<S: Sink> RowWriter<'_, S> {
         bytes as f64 / self.p.unit_bytes
     }
 
-    /// What is left of the budget beside `G_t`.
+    /// Budget left beside `G_t`, in the program's unit of memory.
     fn room(&self, t: usize) -> f64 {
         let p = self.p;
         let mut bytes = p.budget_bytes as i64;

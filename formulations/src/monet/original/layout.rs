@@ -1,6 +1,6 @@
-//! Where the columns of the published program are, and what they are called.
+//! Layout of the columns of the published program, and their names.
 
-/// What a column decides; the letters are those of the module page.
+/// Decision of a column; the letters are those of the module page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Decision {
     /// `R[stage, node]`.
@@ -133,7 +133,7 @@ impl ColumnLayout {
         (self.in_place_start() + t * self.columns + i) as u32
     }
 
-    /// What a column decides.
+    /// Decision of a column.
     pub fn decision(&self, at: usize) -> Decision {
         assert!(at < self.len(), "column {at} of {}", self.len());
         let split = |at: usize| (at / self.columns, at % self.columns);

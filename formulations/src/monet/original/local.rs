@@ -1,16 +1,18 @@
-//! Which tensors row (17) takes to be in local memory while a node is recomputed: the two upper bounds of the paper
-//! (appendix B).
+//! Tensors that row (17) takes to be in local memory while a node is recomputed: the two upper
+//! bounds of the paper (appendix B).
 //!
-//! What is in local memory around node `j` of stage `t` depends on which later nodes the stage recomputes, which would make the
-//! row quadratic. Both bounds are constant lists:
+//! What is in local memory around node `j` of stage `t` depends on which later nodes the stage
+//! recomputes, which would make the row quadratic. Both bounds are constant lists:
 //!
-//! - [`LocalBound::Plain`]: what any later forward node reads, as if all of them were recomputed. These are the `local` lists of
-//!   the benchmark, and what the published runs used.
-//! - [`LocalBound::Tight`]: what forward nodes up to `k(t)` read, the last forward node that backward nodes from `b(t)` on
-//!   read. Nodes behind it need no recomputation: they are fixed to none, which costs no optimum since leaving out a useless run
-//!   only lowers left sides. So a schedule of the plain program, without what it computes for nothing, is one of this program, and
-//!   the optimum can only be lower. The opposite does not hold: where a skip connection passes over `j` and ends behind
-//!   `k(t)`, the plain bound charges its tensor and this one does not, and nor does a plan that frees tensors after their last use.
+//! - [`LocalBound::Plain`]: what any later forward node reads, as if all of them were recomputed.
+//!   These are the `local` lists of the benchmark, and what the published runs used.
+//! - [`LocalBound::Tight`]: what forward nodes up to `k(t)` read, the last forward node that
+//!   backward nodes from `b(t)` on read. Nodes behind it need no recomputation: they are fixed to
+//!   none, which costs no optimum since leaving out a useless run only lowers left sides. So a
+//!   schedule of the plain program, without what it computes for nothing, is one of this program,
+//!   and the optimum can only be lower. The opposite does not hold: where a skip connection passes
+//!   over `j` and ends behind `k(t)`, the plain bound charges its tensor and this one does not, and
+//!   nor does a plan that frees tensors after their last use.
 
 use super::MonetParts;
 use remat_instances::instance::Instance;
@@ -18,14 +20,14 @@ use remat_instances::instance::Instance;
 /// An upper bound on local memory in row (17).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LocalBound {
-    /// As if all later forward nodes were recomputed: the published program.
+    /// All later forward nodes count as recomputed: the published program.
     #[default]
     Plain,
-    /// As if those were recomputed that backward nodes still to come can use.
+    /// Those forward nodes count as recomputed that backward nodes still to come can use.
     Tight,
 }
 
-/// What the tighter bound knows of an instance.
+/// Data of an instance for the tighter bound.
 #[derive(Clone, Debug)]
 pub(super) struct Horizon {
     /// For each stage, one more than the last forward node that is of use (`k(t) + 1`).
@@ -64,7 +66,8 @@ impl MonetParts {
         horizon.is_none_or(|h| i < h.end[t])
     }
 
-    /// Tensors that are taken to be there while node `j` runs in stage `t`, its output aside; ascending.
+    /// Tensors that are taken to be there while node `j` runs in stage `t`, its output aside;
+    /// ascending.
     pub fn passing(&self, t: usize, j: usize) -> impl Iterator<Item = usize> {
         let horizon = self.horizon.as_ref().filter(|_| j <= self.loss);
         let list = self.node(j).passing.iter().map(|u| u.index());

@@ -1,9 +1,9 @@
-//! MONeT's program as it was published, index by index: "Program A" of the benchmark description, whose row numbers stand
-//! in brackets here and in the code.
+//! MONeT's program as it was published, index by index: "Program A" of the benchmark description,
+//! whose row numbers stand in brackets here and in the code.
 //!
-//! With the loss at position `l` of `n` nodes there are `V = l + 1` forward columns (by-products and the loss among
-//! them) and `T = n - l` stages: stage 0 runs the forward pass, stage `t > 0` recomputes forward nodes and then runs
-//! backward node `b(t) = l + t`. All columns are binary:
+//! With the loss at position `l` of `n` nodes there are `V = l + 1` forward columns (by-products
+//! and the loss among them) and `T = n - l` stages: stage 0 runs the forward pass, stage `t > 0`
+//! recomputes forward nodes and then runs backward node `b(t) = l + t`. All columns are binary:
 //!
 //! | column | meaning |
 //! |---|---|
@@ -15,15 +15,18 @@
 //! | `F[t,k,c]` | algorithm `c` is used for the choice in slot `k` in stage `t` |
 //! | `IP[t,i]` | `i` is computed in place in stage `t`, in modes that offer it |
 //!
-//! Slots are the nodes whose implementations are convolution algorithms (named `algo` and a number, which is `c`), and
-//! forward nodes with several implementations of any name (then `c` counts them).
+//! Slots are the nodes whose implementations are convolution algorithms (named `algo` and a number,
+//! which is `c`), and forward nodes with several implementations of any name (then `c` counts
+//! them).
 //!
-//! Row (17) is an upper bound on memory, for which the paper has a plain and a tighter form: [`LocalBound`].
+//! Row (17) is an upper bound on memory, for which the paper has a plain and a tighter form:
+//! [`LocalBound`].
 //!
-//! Where an instance says more than the published ones do, the rows follow its meaning: inputs that only some
-//! implementations of a forward node read bind their `F` in rows (5), and a recomputation with a cost of its own is charged
-//! it in `F` too. A cost of the loss is charged once, in `R[0,l]`. One demand of an executable schedule is not in the
-//! published program: that nothing is computed from a buffer after it was overwritten.
+//! Where an instance says more than the published ones do, the rows follow its meaning: inputs that
+//! only some implementations of a forward node read bind their `F` in rows (5), and a recomputation
+//! with a cost of its own is charged it in `F` too. A cost of the loss is charged once, in
+//! `R[0,l]`. One demand of an executable schedule is not in the published program: that nothing is
+//! computed from a buffer after it was overwritten.
 
 mod build;
 mod layout;
@@ -40,7 +43,7 @@ use remat_instances::instance::{Implementation, Instance, NodeId, NodeKind};
 use remat_instances::schedule::{MonetSchedule, algorithm_number};
 use remat_lp::{ColId, Model};
 
-/// Why there is no program for an instance.
+/// Reason why there is no program for an instance.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MonetError {
     /// MONeT's stages are those of the backward pass.
@@ -51,7 +54,7 @@ pub enum MonetError {
     /// The program is too large for 32-bit indices.
     #[error("the program would have {columns} columns; at most 2^30 can be indexed")]
     TooLarge {
-        /// How many it would have.
+        /// Number of columns that it would have.
         columns: usize,
     },
 }
@@ -75,7 +78,7 @@ pub struct Original {
     fixings: usize,
 }
 
-/// What the program sees of an instance.
+/// View of an instance for the program.
 #[derive(Clone, Debug)]
 struct MonetParts {
     instance: Instance,
@@ -84,7 +87,8 @@ struct MonetParts {
     in_place: bool,
     /// The slot of each node that has one.
     slot: Vec<Option<usize>>,
-    /// For each node, the `c` of each of its implementations; for backward nodes without a slot the `p`.
+    /// For each node, the `c` of each of its implementations; for backward nodes without a slot the
+    /// `p`.
     choice: Vec<Vec<usize>>,
     /// For the tighter local bound.
     horizon: Option<Horizon>,
@@ -97,7 +101,8 @@ struct MonetParts {
 pub struct Check {
     /// Its objective.
     pub objective: f64,
-    /// Largest violation of a row, a fixing or a 0-1 bound, memory in units; 0 for a point of the program.
+    /// Largest violation of a row, a fixing or a 0-1 bound, memory in units; 0 for a point of the
+    /// program.
     pub violation: f64,
 }
 
@@ -187,8 +192,8 @@ impl MonetParts {
         self.node(i).fixed_bytes as i64
     }
 
-    /// What implementation slot `p` of the backward node of stage `t` is: none behind the last one. Algorithms of a slot
-    /// share implementation 0.
+    /// Implementations of the backward node of stage `t`, by slot `p`: none behind the last one.
+    /// Algorithms of a slot share implementation 0.
     fn backward_ways(&self, t: usize) -> &[Implementation] {
         let node = self.node(self.loss + t);
         match self.slot[self.loss + t] {
@@ -205,8 +210,8 @@ impl MonetParts {
 }
 
 impl Original {
-    /// Builds the program, as published. Memory is counted in units of `unit_bytes`; a power of two keeps every coefficient
-    /// exact.
+    /// Builds the program, as published. Memory is counted in units of `unit_bytes`; a power of two
+    /// keeps every coefficient exact.
     ///
     /// # Errors
     /// [`MonetError::NoLoss`], [`MonetError::TooLarge`].
@@ -249,7 +254,7 @@ impl Original {
         &self.model
     }
 
-    /// What a column decides.
+    /// Decision of a column.
     ///
     /// # Panics
     /// If the program has no such column.
@@ -286,8 +291,8 @@ impl Original {
         })
     }
 
-    /// Evaluates the point of a schedule row by row, without building the program: for those too large to build. The
-    /// schedule's matrices must have the shapes of [`MonetSchedule::shape`].
+    /// Evaluates the point of a schedule row by row, without building the program: for those too
+    /// large to build. The schedule's matrices must have the shapes of [`MonetSchedule::shape`].
     ///
     /// # Errors
     /// As [`Original::new`].

@@ -4,15 +4,15 @@ use super::{MonetParts, Original};
 use remat_instances::schedule::{BitMatrix, MonetSchedule};
 
 impl Original {
-    /// The point of a schedule: `P` and `Z` follow from the rest. The schedule's matrices must have the shapes of
-    /// [`MonetSchedule::shape`]; choices that a node does not have are left out.
+    /// The point of a schedule: `P` and `Z` follow from the rest. The schedule's matrices must have
+    /// the shapes of [`MonetSchedule::shape`]; choices that a node does not have are left out.
     pub fn point(&self, schedule: &MonetSchedule) -> Vec<f64> {
         self.parts.point(schedule)
     }
 }
 
 impl MonetParts {
-    /// As [`Original::point`].
+    /// Point of a schedule, as in [`Original::point`].
     pub(super) fn point(&self, schedule: &MonetSchedule) -> Vec<f64> {
         let p = self;
         let l = &p.layout;
@@ -62,8 +62,8 @@ impl MonetParts {
 }
 
 impl Original {
-    /// The schedule of an integer point. Where a point takes more than one implementation of a node, the cheapest of them
-    /// is chosen: that needs no more than the point does.
+    /// The schedule of an integer point. Where a point takes more than one implementation of a
+    /// node, the cheapest of them is chosen: that needs no more than the point does.
     ///
     /// # Panics
     /// If the point has not one number for each column.
@@ -104,7 +104,8 @@ impl Original {
         schedule
     }
 
-    /// The cheapest algorithm that a point takes for a node, as an index of its implementations; 0 without a slot.
+    /// The cheapest algorithm that a point takes for a node, as an index of its implementations; 0
+    /// without a slot.
     fn algorithm(&self, on: &impl Fn(u32) -> bool, t: usize, n: usize) -> u16 {
         let p = &self.parts;
         let Some(k) = p.slot[n] else { return 0 };

@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Moves of an annealing run in the first round, for each node.
 pub(super) const FIRST_MOVES_PER_NODE: u64 = 1 << 10;
-/// Rounds at a time during the tree, with runs of the first length: nothing else is annealed as long as the gap is wide,
-/// where relaxations guide badly; then as much as what they guide.
+/// Rounds at a time during the tree, with runs of the first length: nothing else is annealed as
+/// long as the gap is wide, where relaxations guide badly; then as much as what they guide.
 const RENEWED_ROUNDS: u64 = 4;
 /// Length of a run during the tree at most, in first ones.
 const RENEWED_LENGTH_LIMIT: u64 = 16;
@@ -28,7 +28,8 @@ impl<P: Problem> SearchShared<'_, P> {
         checkmate / P::Landscape::MOVE_WEIGHT
     }
 
-    /// Anneals at low temperatures from retained sets; returns the work in moves of Checkmate's annealing.
+    /// Anneals at low temperatures from retained sets; returns the work in moves of Checkmate's
+    /// annealing.
     pub fn polish(&self, starts: &[BitMatrix]) -> u64 {
         if starts.is_empty() {
             return 0;
@@ -51,7 +52,8 @@ impl<P: Problem> SearchShared<'_, P> {
         spent
     }
 
-    /// A few more rounds of annealing from the best schedules; returns the work in moves of Checkmate's annealing.
+    /// A few more rounds of annealing from the best schedules; returns the work in moves of
+    /// Checkmate's annealing.
     fn renew(&self) -> u64 {
         let stream = self.calls.fetch_add(1, Ordering::Relaxed);
         let longer = match self.incumbents.best() {
@@ -131,7 +133,8 @@ impl<P: Problem> Observer for Beside<'_, '_, P> {
     }
 }
 
-/// The annealing beside the root: with a time limit the two help each other, and it ends when the root does.
+/// The annealing beside the root: with a time limit the two help each other, and it ends when the
+/// root does.
 pub(super) struct BesideRoot<'s, 'p, P: Problem> {
     pub shared: &'s SearchShared<'p, P>,
     pub root_done: &'s AtomicBool,
@@ -140,7 +143,8 @@ pub(super) struct BesideRoot<'s, 'p, P: Problem> {
 impl<P: Problem> Observer for BesideRoot<'_, '_, P> {
     fn is_over(&self) -> bool {
         let shared = self.shared;
-        // Without a time limit the work is fixed, so that the answer does not depend on when the bound arrives.
+        // Without a time limit the work is fixed, so that the answer does not depend on when the
+        // bound arrives.
         let ended = || shared.is_closed() || self.root_done.load(Ordering::Relaxed);
         shared.is_stopped() || (shared.is_timed() && ended())
     }
@@ -165,7 +169,8 @@ impl<P: Problem> PrimalHeuristic<P::Program> for SearchShared<'_, P> {
         let Some(program) = &self.program else {
             return 0;
         };
-        // Relaxations guide badly as long as the gap is wide; but one that is integral is a schedule.
+        // Relaxations guide badly as long as the gap is wide; but one that is integral is a
+        // schedule.
         let is_far = self.is_far();
         let near = |v: Visited<P::Program>| self.problem.near(program, &v.point, NODE_THRESHOLD);
         let visited = visited.into_iter().filter(|v| v.integral || !is_far);

@@ -1,9 +1,10 @@
 //! The search: the same for every formulation.
 //!
-//! First the root relaxation is solved in one thread while the others anneal. Then the tree is searched by all threads; what
-//! its relaxations retain is rounded and annealed at low temperatures, which finds better schedules than annealing alone.
-//! With a time limit the first phase ends when the root does, or the limit comes; without one it does a fixed amount of
-//! work, so that the answer depends on instance, budget and settings alone.
+//! First the root relaxation is solved in one thread while the others anneal. Then the tree is
+//! searched by all threads; what its relaxations retain is rounded and annealed at low
+//! temperatures, which finds better schedules than annealing alone. With a time limit the first
+//! phase ends when the root does, or the limit comes; without one it does a fixed amount of work,
+//! so that the answer depends on instance, budget and settings alone.
 //!
 //! | file | concept |
 //! |---|---|
@@ -21,7 +22,8 @@ use state::SearchShared;
 use std::sync::PoisonError;
 use std::time::Instant;
 
-/// Solves where keeping everything does not fit. `bound` is a lower bound on the cost of every schedule.
+/// Solves where keeping everything does not fit. `bound` is a lower bound on the cost of every
+/// schedule.
 pub(super) fn run<P: Problem>(
     problem: &P,
     budget_bytes: u64,

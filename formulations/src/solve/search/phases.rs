@@ -40,7 +40,8 @@ pub(super) fn root_and_annealing<P: Problem>(
     };
     let root_done = AtomicBool::new(false);
     let timed = shared.is_timed();
-    // What is known before the root begins, it can have without a limit, too: the answer is the same each time.
+    // What is known before the root begins, it can have without a limit, too: the answer is the
+    // same each time.
     let first = (!timed).then(|| pool.install(|| shared.problem.known(None)));
     if let Some(best) = first.iter().flatten().min_by_key(|found| found.cost) {
         shared.offer(best);

@@ -1,4 +1,4 @@
-//! What both phases of a solve share: what is known, the time, and when to end.
+//! State shared by both phases of a solve: what is known, the time, and when to end.
 
 use crate::anneal::Population;
 use crate::solve::{Listener, Problem, Progress, Settings};
@@ -8,20 +8,20 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Share of the time limit that is annealed at a time during the tree, once there is a schedule: on large general graphs
-/// moves are slow, and the tree must have its turn.
+/// Share of the time limit that is annealed at a time during the tree, once there is a schedule: on
+/// large general graphs moves are slow, and the tree must have its turn.
 const TURN_SHARE: f64 = 1.0 / 16.0;
 /// Shares of the time limit that the search goes on at least and at most once the gap is met.
 const OVERTIME_SHARES: [f64; 2] = [0.02, 0.5];
 
-/// What both phases share.
+/// State shared by both phases.
 pub(super) struct SearchShared<'a, P: Problem> {
     pub problem: &'a P,
     pub program: Option<Arc<P::Program>>,
     pub settings: &'a Settings,
     listener: &'a dyn Listener,
     pub clock: &'a Instant,
-    /// When the gap was met.
+    /// Time at which the gap was met.
     met: OnceLock<Duration>,
     pub incumbents: Incumbents<P::Program>,
     pub population: Mutex<Population>,
@@ -44,7 +44,8 @@ pub(super) struct Turns {
     pub pace: AtomicU64,
 }
 
-/// What another thread left behind a lock is whole: nothing panics between two writes.
+/// Locks a mutex. The data that another thread left behind is whole: nothing panics between two
+/// writes.
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -92,7 +93,8 @@ impl<'a, P: Problem> SearchShared<'a, P> {
         self.listener.is_interrupted() || self.stop.load(Ordering::Relaxed)
     }
 
-    /// Whether the best schedule is proven within the gap, and overtime, if there is any, has come to its end.
+    /// Whether the best schedule is proven within the gap, and overtime, if there is any, has come
+    /// to its end.
     pub fn is_closed(&self) -> bool {
         let bound = self.incumbents.bound();
         let Some(best) = self.incumbents.best() else {

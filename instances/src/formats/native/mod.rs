@@ -1,8 +1,8 @@
-//! The project's own instance format, `remat-instance/1`: reader and writer. Described in `docs/formats.md` and in
-//! `instances/schema/remat-instance-1.schema.json`.
+//! The project's own instance format, `remat-instance/1`: reader and writer. Described in
+//! `docs/formats.md` and in `instances/schema/remat-instance-1.schema.json`.
 //!
-//! Made to be written by hand: what has an obvious default may be left out, nodes may be named where they are referred
-//! to, and a field that is not known is an error rather than ignored.
+//! Made to be written by hand: what has an obvious default may be left out, nodes may be named
+//! where they are referred to, and a field that is not known is an error rather than ignored.
 
 mod write;
 

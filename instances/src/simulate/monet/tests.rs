@@ -3,7 +3,8 @@
 use super::*;
 use crate::instance::{CostUnit, Gradient, InPlace, InstanceData, Node, passing_in_plain_order};
 
-/// conv, relu (in place on conv), its mask, loss, backward of relu, backward of conv; sizes are powers of two.
+/// conv, relu (in place on conv), its mask, loss, backward of relu, backward of conv; sizes are
+/// powers of two.
 fn instance() -> Instance {
     let mut nodes = vec![
         Node::forward("conv", vec![], 10, 1),
@@ -61,10 +62,11 @@ fn memory_and_cost_are_those_worked_out_by_hand() {
     assert_eq!(replay.base_cost, 10 + 17 + 1 + 30 + 40);
     assert_eq!(replay.computations, 6);
     let timeline = replay.timeline.iter().map(|p| p.bytes);
-    // Stage 0: fixed 128 of the node before the loss. relu (2) and its passing conv (1, instead of the kept conv);
-    // the mask (4) and relu, which passes, and the kept conv; the loss (8), relu passes and is held as well, conv
-    // and mask are kept. Stage 1: fixed 192 before drelu, whose passing list is the loss (8); then fixed 256, its
-    // output 16, passing 8, and what is stored: 1 + 4 + 8. Stage 2 likewise.
+    // Stage 0: fixed 128 of the node before the loss. relu (2) and its passing conv (1, instead of
+    // the kept conv); the mask (4) and relu, which passes, and the kept conv; the loss (8), relu
+    // passes and is held as well, conv and mask are kept. Stage 1: fixed 192 before drelu, whose
+    // passing list is the loss (8); then fixed 256, its output 16, passing 8, and what is stored: 1 +
+    // 4 + 8. Stage 2 likewise.
     let stage0 = [
         128,
         128 + 1,

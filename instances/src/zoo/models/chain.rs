@@ -1,4 +1,5 @@
-//! A linear chain: the graph of the theory (Griewank and Walther, TOMS 2000; Chen et al., 2016; Jain et al., 2020).
+//! A linear chain: the graph of the theory (Griewank and Walther, TOMS 2000; Chen et al., 2016;
+//! Jain et al., 2020).
 
 use super::{ModelBuild, ZooModel};
 use crate::instance::{Instance, Node, NodeId};
@@ -24,8 +25,9 @@ pub(super) const CHAIN: ZooModel = ZooModel {
     builder: ModelBuild::Graph(chain),
 };
 
-/// Layers 0..n, the loss at no cost, then for each layer, in reverse, a node that reads the gradient from behind and
-/// the layer's input. The last node makes only parameter gradients: its output is empty. There is no fixed memory.
+/// Layers 0..n, the loss at no cost, then for each layer, in reverse, a node that reads the
+/// gradient from behind and the layer's input. The last node makes only parameter gradients: its
+/// output is empty. There is no fixed memory.
 fn chain(spec: &ModelSpec) -> Result<Instance, ZooError> {
     let n = spec.integer("n") as usize;
     let [bytes, cost, backward_cost] =

@@ -1,4 +1,5 @@
-//! FCN-8s on VGG-16 (Long, Shelhamer, Darrell, "Fully convolutional networks for semantic segmentation", CVPR 2015).
+//! FCN-8s on VGG-16 (Long, Shelhamer, Darrell, "Fully convolutional networks for semantic
+//! segmentation", CVPR 2015).
 
 use super::{ModelBuild, ZooModel, classes, dropout, images, size, vgg};
 use crate::zoo::{Convolution, ModelSpec, Network, Pooling, Tensor, ZooError};

@@ -1,5 +1,6 @@
-//! GoogLeNet (Szegedy et al., "Going deeper with convolutions", CVPR 2015), the batch-norm variant of torchvision and
-//! of the published profiles: no biases, 3x3 in place of 5x5 in the third branch.
+//! GoogLeNet (Szegedy et al., "Going deeper with convolutions", CVPR 2015), the batch-norm variant
+//! of torchvision and of the published profiles: no biases, 3x3 in place of 5x5 in the third
+//! branch.
 
 use super::{ModelBuild, ZooModel, classes, classifier, conv_norm, dropout, flatten, images, size};
 use crate::zoo::spec::{FLAG, parameter};
@@ -23,7 +24,8 @@ pub(super) const GOOGLENET: ZooModel = ZooModel {
     builder: ModelBuild::Network(googlenet),
 };
 
-/// Name, then channels of: 1x1; reduction and 3x3; reduction and second 3x3; after the pool. Table 1 of the paper.
+/// Name, then channels of: 1x1; reduction and 3x3; reduction and second 3x3; after the pool. Table
+/// 1 of the paper.
 const INCEPTIONS: [(&str, [u64; 6]); 9] = [
     ("inception3a", [64, 96, 128, 16, 32, 32]),
     ("inception3b", [128, 128, 192, 32, 96, 64]),

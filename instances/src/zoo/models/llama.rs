@@ -1,5 +1,5 @@
-//! Llama-style decoder (Touvron et al., "LLaMA", 2023, and "Llama 2", 2023): RMS norm, rotary positions, SwiGLU, grouped
-//! queries.
+//! Llama-style decoder (Touvron et al., "LLaMA", 2023, and "Llama 2", 2023): RMS norm, rotary
+//! positions, SwiGLU, grouped queries.
 
 use super::transformer::{d_model, ffn, heads, layers, residual, seq, shape, vocab};
 use super::{ModelBuild, ZooModel, flash};

@@ -20,7 +20,7 @@ use super::spec::{COMMON, ParameterInfo, ParameterKind, integer, parameter};
 use super::{Activation, Convolution, ModelSpec, Network, Tensor, ZooError};
 use crate::instance::Instance;
 
-/// How a model becomes a graph.
+/// Construction of a model's graph.
 pub(super) enum ModelBuild {
     /// A forward network, differentiated by the zoo.
     Network(fn(&ModelSpec) -> Result<Network, ZooError>),

@@ -1,4 +1,4 @@
-//! What the transformers have in common.
+//! Common parts of the transformers.
 
 use crate::zoo::spec::{ParameterInfo, integer};
 use crate::zoo::{Heads, ModelSpec, Network, Slice, Tensor, ZooError};
@@ -105,7 +105,7 @@ pub(super) fn first_position(net: &mut Network, name: &str, x: Tensor) -> Result
     net.view(&format!("{name}.features"), x, &[batch, d])
 }
 
-/// As many key heads as query heads: the parameter `heads`.
+/// Heads with as many key heads as query heads: the parameter `heads`.
 pub(super) fn equal_heads(spec: &ModelSpec, causal: bool) -> Heads {
     let heads = spec.integer("heads");
     Heads {

@@ -1,5 +1,5 @@
-//! 3D U-Net (Cicek et al., "3D U-Net: learning dense volumetric segmentation from sparse annotation", MICCAI 2016),
-//! padded.
+//! 3D U-Net (Cicek et al., "3D U-Net: learning dense volumetric segmentation from sparse
+//! annotation", MICCAI 2016), padded.
 
 use super::{ModelBuild, ZooModel, classes};
 use crate::zoo::spec::{ParameterKind, integer, parameter};

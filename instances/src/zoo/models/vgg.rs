@@ -1,4 +1,5 @@
-//! VGG (Simonyan and Zisserman, "Very deep convolutional networks for large-scale image recognition", ICLR 2015).
+//! VGG (Simonyan and Zisserman, "Very deep convolutional networks for large-scale image
+//! recognition", ICLR 2015).
 
 use super::{ModelBuild, ZooModel, classes, dropout, flatten, images, size};
 use crate::zoo::{Convolution, ModelSpec, Network, Pooling, Tensor, ZooError};

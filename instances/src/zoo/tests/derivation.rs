@@ -210,7 +210,8 @@ fn attention_fused_and_plain() {
     ] {
         assert_eq!(needs(&plain, name), expected, "{name}");
     }
-    // A class token is a part of the last layer's output; the rest of its gradient is zero and must be written.
+    // A class token is a part of the last layer's output; the rest of its gradient is zero and must
+    // be written.
     let vit = instance("vit?layers=1&size=32");
     assert_eq!(needs(&vit, "encoder.ln.grad_cat"), ["head.grad"]);
     assert_eq!(
@@ -235,7 +236,8 @@ fn unpooling_reads_positions() {
     assert_eq!(needs(&graph, "pool5.grad"), ["relu5_3", "unpool5.grad"]);
 }
 
-/// Queries of several heads share a key; rotated and not, each part has its own gradient in the fused node's output.
+/// Queries of several heads share a key; rotated and not, each part has its own gradient in the
+/// fused node's output.
 #[test]
 fn grouped_queries() {
     let graph = instance("llama?layers=1&seq=8&d_model=16&heads=4&kv_heads=2&ffn=8&vocab=5");

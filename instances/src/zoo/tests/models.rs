@@ -6,9 +6,9 @@ use crate::schedule::CheckmateSchedule;
 use crate::simulate;
 use crate::zoo::list;
 
-/// Where the numbers come from: torchvision's model table and paper tables for the networks on images (trainable
-/// parameters), Hugging Face's checkpoints for the transformers, the 3D U-Net paper (without batch norm parameters),
-/// arithmetic of the layer tables for FCN-8s and SegNet.
+/// Sources of the numbers: torchvision's model table and paper tables for the networks on images
+/// (trainable parameters), Hugging Face's checkpoints for the transformers, the 3D U-Net paper
+/// (without batch norm parameters), arithmetic of the layer tables for FCN-8s and SegNet.
 #[test]
 fn parameter_counts_are_the_published_ones() {
     for (text, published) in [
@@ -67,7 +67,8 @@ fn parameter_counts_are_the_published_ones() {
     assert_eq!(net("segnet").parameter_count(), segnet);
 }
 
-/// Billions of multiply-adds for one image (torchvision's table of models; MobileNet v1: 569 million in its paper).
+/// Billions of multiply-adds for one image (torchvision's table of models; MobileNet v1: 569
+/// million in its paper).
 #[test]
 fn multiply_adds_are_the_published_ones() {
     for (text, published) in [
@@ -229,7 +230,8 @@ fn check_shape_of_graph(instance: &Instance, text: &str) {
     let loss = instance.loss().unwrap();
     for id in instance.ids() {
         let node = instance.node(id);
-        // Every tensor has a reader: nothing in a training graph is computed in vain but parameter gradients.
+        // Every tensor has a reader: nothing in a training graph is computed in vain but parameter
+        // gradients.
         if node.output_bytes > 0 {
             assert!(
                 !instance.users(id).is_empty(),

@@ -17,15 +17,16 @@ fn published(name: &str) -> Option<Value> {
     Some(serde_json::from_str(&text).unwrap())
 }
 
-/// A published node that does nothing here: views, gradients that are views, and the input gradient of the first layer.
+/// A published node that does nothing here: views, gradients that are views, and the input gradient
+/// of the first layer.
 fn is_elided(node: &Value) -> bool {
     let op = node["op"].as_str().unwrap();
     matches!(op, "flatten" | "flatten_bwd" | "add__bwd" | "cat_bwd")
         || (node["grad"] == "input" && node["bytes"] == 0)
 }
 
-/// Node by node: sizes, fixed memory, and inputs. Elided nodes stand for their inputs, and the mask that our dropout
-/// saves for what the published one saves, its output.
+/// Node by node: sizes, fixed memory, and inputs. Elided nodes stand for their inputs, and the mask
+/// that our dropout saves for what the published one saves, its output.
 fn compare(name: &str, ours: &Instance) {
     let Some(graph) = published(name) else {
         return;
@@ -104,8 +105,8 @@ fn unet_is_the_published_graph() {
     );
 }
 
-/// Fixed memory at the end of the published GoogLeNet: parameters with both auxiliary heads, statistics, images,
-/// gradients.
+/// Fixed memory at the end of the published GoogLeNet: parameters with both auxiliary heads,
+/// statistics, images, gradients.
 #[test]
 fn googlenet_has_the_published_fixed_memory() {
     let ours = instance("googlenet?batch=320&aux=true");
@@ -113,8 +114,9 @@ fn googlenet_has_the_published_fixed_memory() {
     assert_eq!(ours.static_bytes(), 296_775_232);
 }
 
-/// Sums of the published profiles in units of 10 microseconds (P100, fp32, forward and backward). The model is fitted to
-/// them as a whole; GoogLeNet's many small 1x1 convolutions and 3x3 pools of stride 1 are slower than it says.
+/// Sums of the published profiles in units of 10 microseconds (P100, fp32, forward and backward).
+/// The model is fitted to them as a whole; GoogLeNet's many small 1x1 convolutions and 3x3 pools of
+/// stride 1 are slower than it says.
 #[test]
 fn costs_are_near_the_published_profiles() {
     for (text, published, least) in [

@@ -144,13 +144,15 @@ proptest! {
         }
     }
 
-    /// Any values in range give a valid instance or a typed error; extents and counts from tiny to absurd.
+    /// Any values in range give a valid instance or a typed error; extents and counts from tiny to
+    /// absurd.
     #[test]
     fn any_values_build_or_fail(model in 0usize..19, picks in proptest::collection::vec(any::<u64>(), 32)) {
         let info = &list()[model];
         let mut spec = ModelSpec::new(info.name).unwrap();
         for (parameter, pick) in info.parameters.iter().zip(picks) {
-            // Half of the parameters keep their default; the number of layers stays small to stay fast.
+            // Half of the parameters keep their default; the number of layers stays small to stay
+            // fast.
             if pick % 2 == 0 && parameter.name != "layers" {
                 continue;
             }

@@ -51,7 +51,8 @@ impl Dyadic {
         &self.mantissa << (self.exponent - exponent)
     }
 
-    /// Doubles below and above `self / denominator`, neighbours unless that would be subnormal; both zero only for zero.
+    /// Doubles below and above `self / denominator`, neighbours unless that would be subnormal;
+    /// both zero only for zero.
     pub fn over(&self, denominator: &BigInt) -> (f64, f64) {
         if self.is_zero() {
             return (0.0, 0.0);

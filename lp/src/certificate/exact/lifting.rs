@@ -1,7 +1,9 @@
-//! Exact solutions of square systems by lifting (Dixon, *Exact solution of linear equations using p-adic expansions*, 1982).
+//! Exact solutions of square systems by lifting (Dixon, *Exact solution of linear equations using
+//! p-adic expansions*, 1982).
 //!
-//! One elimination modulo a prime gives one digit of the solution after the other; when there are enough, the
-//! rational numbers are recognised (Wang's reconstruction) and verified in the integers.
+//! One elimination modulo a prime gives one digit of the solution after the other; when there are
+//! enough, the rational numbers are recognised (Wang's reconstruction) and verified in the
+//! integers.
 
 use super::modular::{Elimination, PRIME, residue};
 use num_bigint::BigInt;
@@ -25,8 +27,8 @@ pub(super) struct Rationals {
 }
 
 impl System {
-    /// The solution, by the elimination of the same equations modulo the prime; verified. None where the prime was
-    /// unlucky or more than `work` operations would be needed.
+    /// The solution, by the elimination of the same equations modulo the prime; verified. None
+    /// where the prime was unlucky or more than `work` operations would be needed.
     pub fn solve(&self, elimination: &Elimination, mut work: u64) -> Option<Rationals> {
         let prime = BigInt::from(PRIME);
         let mut rest = self.right.clone();
@@ -79,7 +81,8 @@ impl System {
         self.equations.iter().map(row).sum::<u64>() + right + u64::from((self.vars + 1).ilog2())
     }
 
-    /// The rationals of which these are the first digits, if they are clearly smaller than what the digits could tell.
+    /// The rationals of which these are the first digits, if they are clearly smaller than what the
+    /// digits could tell.
     fn recognise(&self, digits: &[Vec<i64>], prime: &BigInt) -> Option<Rationals> {
         let modulus = prime.pow(digits.len() as u32);
         let half = &modulus >> 1;
@@ -135,7 +138,8 @@ fn balanced(v: u64) -> i64 {
     }
 }
 
-/// Numerator and positive denominator, both at most `limit`, of the fraction that is `value` modulo `modulus`.
+/// Numerator and positive denominator, both at most `limit`, of the fraction that is `value` modulo
+/// `modulus`.
 fn fraction(value: BigInt, modulus: &BigInt, limit: &BigInt) -> Option<(BigInt, BigInt)> {
     let (mut high, mut low) = (modulus.clone(), value);
     let (mut before, mut now) = (BigInt::zero(), BigInt::one());
@@ -178,7 +182,8 @@ mod tests {
 
     #[test]
     fn hilbert_matrices_are_solved_exactly() {
-        // Rows of the Hilbert matrix of order 12, multiplied by their denominators; the sum of each row on the right: all ones.
+        // Rows of the Hilbert matrix of order 12, multiplied by their denominators; the sum of each
+        // row on the right: all ones.
         let n = 12usize;
         let product: BigInt = (1..2 * n as i64).map(BigInt::from).product();
         let equations: Vec<Vec<(usize, BigInt)>> = (0..n)
@@ -198,7 +203,8 @@ mod tests {
         assert_eq!(elimination.pivots().count(), n);
         let found = system.solve(&elimination, u64::MAX).unwrap();
         assert!(found.numerators.iter().all(|v| *v == found.denominator));
-        // With the first unit vector on the right: the first column of the inverse, whose first entry is n^2.
+        // With the first unit vector on the right: the first column of the inverse, whose first
+        // entry is n^2.
         system.right = vec![BigInt::zero(); n];
         system.right[0] = product;
         let found = system.solve(&elimination, u64::MAX).unwrap();

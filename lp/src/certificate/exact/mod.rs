@@ -1,10 +1,12 @@
-//! The bound where reduced costs must be exactly zero: on free columns, and along rays without cost.
+//! The bound where reduced costs must be exactly zero: on free columns, and along rays without
+//! cost.
 //!
-//! The columns whose reduced cost has a wrong sign that no bound makes up for become equations, which the multipliers are made
-//! to satisfy exactly: they are moved by rational amounts in as many rows (the projection of Steffy & Wolter, *Valid linear
-//! programming bounds for exact mixed-integer programming*, INFORMS J. Computing 2013). What the move makes of all other
-//! columns is enclosed from exact sums; a column or row that fails now joins the equations or may not move, and it
-//! starts again.
+//! The columns whose reduced cost has a wrong sign that no bound makes up for become equations,
+//! which the multipliers are made to satisfy exactly: they are moved by rational amounts in as many
+//! rows (the projection of Steffy & Wolter, *Valid linear programming bounds for exact
+//! mixed-integer programming*, INFORMS J. Computing 2013). What the move makes of all other columns
+//! is enclosed from exact sums; a column or row that fails now joins the equations or may not move,
+//! and it starts again.
 //!
 //! - `dyadic.rs`: doubles, their sums and products.
 //! - `modular.rs`: which equations are independent, in which rows they are solved.
@@ -22,14 +24,15 @@ use modular::{Elimination, EquationEntry};
 use num_bigint::BigInt;
 use std::collections::BTreeSet;
 
-/// Projections before giving up: each lets the columns that the one before spoilt join the equations.
+/// Projections before giving up: each lets the columns that the one before spoilt join the
+/// equations.
 const ROUNDS: usize = 12;
 /// Elementary operations for one projection, some nanoseconds each.
 const WORK: u64 = 4_000_000_000;
 
-/// A bound on the optimum that holds whatever `y` is, as [`safe_bound`](super::safe_bound) gives it, but from multipliers
-/// near `y` that satisfy in exact arithmetic the dual equations that `y` misses by rounding. Infinite if that proves nothing
-/// either, or takes too long.
+/// A bound on the optimum that holds whatever `y` is, as [`safe_bound`](super::safe_bound) gives
+/// it, but from multipliers near `y` that satisfy in exact arithmetic the dual equations that `y`
+/// misses by rounding. Infinite if that proves nothing either, or takes too long.
 ///
 /// ```
 /// use remat_lp::{certificate, ModelBuilder, Sense};
@@ -163,7 +166,8 @@ impl<'a> Moved<'a> {
         d
     }
 
-    /// Moves so that the reduced costs of `columns` are zero, those aside that depend on others, by rows other than `fixed`.
+    /// Moves so that the reduced costs of `columns` are zero, those aside that depend on others, by
+    /// rows other than `fixed`.
     fn project(&mut self, columns: &BTreeSet<usize>, fixed: &BTreeSet<usize>) -> Option<()> {
         let model = self.model;
         let columns: Vec<usize> = columns.iter().copied().collect();
@@ -200,7 +204,8 @@ impl<'a> Moved<'a> {
             right: vec![BigInt::default(); rest.len()],
             vars: rest.len(),
         };
-        // Both sides of an equation times a power of two of its own; the right sides times a common one.
+        // Both sides of an equation times a power of two of its own; the right sides times a common
+        // one.
         let mut scaled = Vec::with_capacity(rest.len());
         for (e, right) in rest {
             let square = model.col_entries(columns[e]);

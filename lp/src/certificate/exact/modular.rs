@@ -1,12 +1,14 @@
 //! Sparse elimination in the integers modulo `2^61 - 1`, where zero means zero.
 //!
-//! Every entry is carried twice: modulo the prime, which tells cancellation from a small rest and a dependent equation
-//! from a nearly dependent one, and as a double, by whose size pivots are chosen, so that solutions stay small. What is
-//! found here is verified in the integers by those who use it.
+//! Every entry is carried twice: modulo the prime, which tells cancellation from a small rest and a
+//! dependent equation from a nearly dependent one, and as a double, by whose size pivots are
+//! chosen, so that solutions stay small. What is found here is verified in the integers by those
+//! who use it.
 
 use num_bigint::{BigInt, Sign};
 
-/// The Mersenne prime `2^61 - 1`: powers of two are rotations, so that doubles need no common denominator.
+/// The Mersenne prime `2^61 - 1`: powers of two are rotations, so that doubles need no common
+/// denominator.
 pub(super) const PRIME: u64 = (1 << 61) - 1;
 /// An entry below this share of its equation's largest is no pivot.
 const THRESHOLD: f64 = 0.05;
@@ -77,7 +79,8 @@ pub(super) struct Elimination {
 }
 
 impl Elimination {
-    /// Eliminates; equations that depend on others are left out. None if it takes more than `work` operations.
+    /// Eliminates; equations that depend on others are left out. None if it takes more than `work`
+    /// operations.
     pub fn new(mut equations: Vec<Vec<EquationEntry>>, vars: usize, mut work: u64) -> Option<Self> {
         let mut holders: Vec<Vec<u32>> = vec![Vec::new(); vars];
         for (e, entries) in equations.iter_mut().enumerate() {
@@ -157,7 +160,8 @@ impl Elimination {
             .map(|p| (p.equation as usize, p.var as usize))
     }
 
-    /// The same with equations and variables of the pivots under new numbers; others, which are `u32::MAX`, go.
+    /// The same with equations and variables of the pivots under new numbers; others, which are
+    /// `u32::MAX`, go.
     pub fn renumbered(mut self, equations: &[u32], vars: &[u32]) -> Self {
         for p in &mut self.pivots {
             p.equation = equations[p.equation as usize];
@@ -178,7 +182,8 @@ impl Elimination {
         entries.sum()
     }
 
-    /// Solves for the pivots' variables, all others zero: from right sides by equation, which are used up, to `x` by variable.
+    /// Solves for the pivots' variables, all others zero: from right sides by equation, which are
+    /// used up, to `x` by variable.
     pub fn solve(&self, right: &mut [u64], x: &mut [u64]) {
         for p in &self.pivots {
             let v = right[p.equation as usize];

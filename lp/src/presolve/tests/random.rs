@@ -32,8 +32,8 @@ impl Rng {
     }
 }
 
-/// A random program around a known point (so that most are feasible), with planted singletons, doubletons, duplicates,
-/// slacks and tight rows.
+/// A random program around a known point (so that most are feasible), with planted singletons,
+/// doubletons, duplicates, slacks and tight rows.
 fn structured(seed: u64) -> Arc<Model> {
     let mut r = Rng(seed);
     let (m, n) = (1 + r.below(7) as usize, 2 + r.below(9) as usize);
@@ -222,7 +222,8 @@ proptest! {
 
 #[test]
 fn duplicate_rows_whose_bounds_meet_up_to_rounding_make_an_equation() {
-    // Found by the random programs: an inequality whose bound is a seventh off that of its multiple, an equation, in the last digit.
+    // Found by the random programs: an inequality whose bound is a seventh off that of its
+    // multiple, an equation, in the last digit.
     let model = structured(12152837341608108654);
     assert_eq!(agree(&model, &PresolveSettings::default()), Ok(true));
 }

@@ -1,4 +1,5 @@
-//! Families of linear programs with known ends, for tests of the solver against itself, its certificates and others.
+//! Families of linear programs with known ends, for tests of the solver against itself, its
+//! certificates and others.
 #![allow(dead_code)] // Every test file uses its own part.
 
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, RowId, Sense, mps};
@@ -107,8 +108,8 @@ fn matrix(r: &mut Rng, m: usize, n: usize, per_row: usize) -> Vec<Vec<(usize, f6
         .collect()
 }
 
-/// A program made around a primal and dual solution that satisfy complementary slackness; a share of `ties` in a hundred
-/// of the nonbasic duals are zero and of the basic values at bounds.
+/// A program made around a primal and dual solution that satisfy complementary slackness; a share
+/// of `ties` in a hundred of the nonbasic duals are zero and of the basic values at bounds.
 fn around_optimum(
     r: &mut Rng,
     size: usize,
@@ -299,7 +300,8 @@ fn network(r: &mut Rng, size: usize) -> (Model, End) {
     (b.build().unwrap(), End::Optimal(None))
 }
 
-/// Production over time: stock carried from period to period, with ranged rows, free and fixed columns.
+/// Production over time: stock carried from period to period, with ranged rows, free and fixed
+/// columns.
 fn staircase(r: &mut Rng, size: usize) -> (Model, End) {
     let periods = size / 3 + 2;
     let mut b = ModelBuilder::new(Sense::Maximise);
@@ -330,8 +332,8 @@ fn staircase(r: &mut Rng, size: usize) -> (Model, End) {
     (b.build().unwrap(), End::Optimal(None))
 }
 
-/// Equations on whole, small, dense data with no nonnegative solution, shown only by multipliers that use all rows (as
-/// Netlib's `klein` problems): `y^T A <= 0` and `y^T b > 0`.
+/// Equations on whole, small, dense data with no nonnegative solution, shown only by multipliers
+/// that use all rows (as Netlib's `klein` problems): `y^T A <= 0` and `y^T b > 0`.
 fn klein_like(r: &mut Rng, size: usize) -> (Model, End) {
     let m = size.clamp(3, 60);
     let y: Vec<f64> = (0..m - 1)
@@ -362,7 +364,8 @@ fn klein_like(r: &mut Rng, size: usize) -> (Model, End) {
     (b.build().unwrap(), End::Infeasible)
 }
 
-/// Ranged rows and boxed columns around a point, and one more row that all of them together put out of reach by 1e-3.
+/// Ranged rows and boxed columns around a point, and one more row that all of them together put out
+/// of reach by 1e-3.
 fn infeasible_by_little(r: &mut Rng, size: usize) -> (Model, End) {
     let n = size + 3;
     let mut b = ModelBuilder::new(Sense::Minimise);
@@ -429,7 +432,8 @@ fn unbounded(r: &mut Rng, size: usize) -> (Model, End) {
     (b.build().unwrap(), End::Unbounded)
 }
 
-/// A program with a known optimum whose rows and columns are scaled over `decades` decades either way.
+/// A program with a known optimum whose rows and columns are scaled over `decades` decades either
+/// way.
 pub fn scaled_over_decades(rng: &mut Rng, decades: i32) -> Model {
     let plain = FAMILIES[0].1(rng, 30).0;
     let mut power = |spread: i32| 10f64.powi(rng.below(2 * spread as usize + 1) as i32 - spread);

@@ -32,7 +32,8 @@ impl Decision {
         }
     }
 
-    /// Two children that split an integer-valued linear expression: at most `floor(value)`, or at least one more.
+    /// Two children that split an integer-valued linear expression: at most `floor(value)`, or at
+    /// least one more.
     pub fn split_expression(entries: &[(ColId, f64)], value: f64) -> Vec<Decision> {
         let row = |b| Decision {
             bounds: Vec::new(),

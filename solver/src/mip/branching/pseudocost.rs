@@ -1,4 +1,5 @@
-//! Pseudo-costs: what branching on a column gained per unit so far (Benichou et al. 1971; Achterberg, Koch & Martin 2005).
+//! Pseudo-costs: what branching on a column gained per unit so far (Benichou et al. 1971;
+//! Achterberg, Koch & Martin 2005).
 
 use serde::{Deserialize, Serialize};
 

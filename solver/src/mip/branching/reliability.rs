@@ -1,4 +1,5 @@
-//! Reliability branching: strong branching where pseudo-costs know too little (Achterberg, Koch & Martin 2005).
+//! Reliability branching: strong branching where pseudo-costs know too little (Achterberg, Koch &
+//! Martin 2005).
 
 use super::Decision;
 use super::pseudocost::score;
@@ -27,7 +28,8 @@ enum BranchSide {
     Unknown,
 }
 
-/// Columns without progress after which strong branching ends; as many are probed at once at the root.
+/// Columns without progress after which strong branching ends; as many are probed at once at the
+/// root.
 const LOOKAHEAD: u32 = 8;
 
 impl Worker {
@@ -180,18 +182,20 @@ impl Worker {
         };
         let b01 = self.domain.lower[j] == 0.0 && self.domain.upper[j] == 1.0;
         let up_first = match &self.best {
-            // Towards the best solution if it is a good one, else where less is lost; ties by the nearest integer.
+            // Towards the best solution if it is a good one, else where less is lost; ties by the
+            // nearest integer.
             Some(b) if b.objective - bound <= 0.01 * b.objective.abs() => b.x[j] > v,
             _ if (u - d).abs() > 1e-9 * (u + d) => u < d,
-            // On a plateau of the objective: one binary at 1 decides many others, one at 0 next to nothing.
+            // On a plateau of the objective: one binary at 1 decides many others, one at 0 next to
+            // nothing.
             _ if b01 => f > 0.2,
             _ => f > 0.5,
         };
         vec![child(up_first), child(!up_first)]
     }
 
-    /// Strong branching on several columns at once, each on a copy of the linear program: what comes out depends neither
-    /// on the others nor on the number of threads.
+    /// Strong branching on several columns at once, each on a copy of the linear program: what
+    /// comes out depends neither on the others nor on the number of threads.
     fn probe_ahead(
         &mut self,
         shared: &RoundShared,
@@ -244,7 +248,8 @@ struct Probe<'a> {
 }
 
 impl Probe<'_> {
-    /// Solves one side of a branching; the linear program keeps the bounds of before, not the basis.
+    /// Solves one side of a branching; the linear program keeps the bounds of before, not the
+    /// basis.
     fn side(
         &mut self,
         shared: &RoundShared,

@@ -7,11 +7,13 @@ use remat_lp::{Bounds, ColId};
 /// Values this near to an integer, or to 0, count as such.
 const TOLERANCE: f64 = 1e-6;
 
-/// Splits ordered groups of columns of which at most one is not 0 (special ordered sets of type 1: Beale & Tomlin 1970).
+/// Splits ordered groups of columns of which at most one is not 0 (special ordered sets of type 1:
+/// Beale & Tomlin 1970).
 ///
-/// The columns are not below 0, and that at most one is above has to follow from the model (a row `sum <= 1`, say):
-/// the rule splits, it does not enforce. Of the groups with several columns above 0 the most spread one is split where the
-/// relaxation's mean position lies: what is beyond is 0 in one child, what comes before in the other.
+/// The columns are not below 0, and that at most one is above has to follow from the model (a row
+/// `sum <= 1`, say): the rule splits, it does not enforce. Of the groups with several columns above
+/// 0 the most spread one is split where the relaxation's mean position lies: what is beyond is 0 in
+/// one child, what comes before in the other.
 ///
 /// ```
 /// # use remat_lp::{ColId, ModelBuilder, Sense};
@@ -78,10 +80,11 @@ impl BranchingRule for OrderedGroups {
     }
 }
 
-/// Branches on linear expressions that are integer-valued in every solution: counts, windows, differences.
+/// Branches on linear expressions that are integer-valued in every solution: counts, windows,
+/// differences.
 ///
-/// The expression whose value is furthest from an integer is restricted to at most its floor, or at least one more. When
-/// all are integral, columns follow.
+/// The expression whose value is furthest from an integer is restricted to at most its floor, or at
+/// least one more. When all are integral, columns follow.
 #[derive(Clone, Debug)]
 pub struct IntegerExpressions {
     expressions: Vec<Vec<(ColId, f64)>>,
@@ -110,8 +113,9 @@ impl BranchingRule for IntegerExpressions {
 }
 
 impl Decision {
-    /// Two children that split an ordered group of columns, none below 0 and at most one above: those behind position
-    /// `after` are 0, or those up to it are. `integer`: which columns of the model are integer.
+    /// Two children that split an ordered group of columns, none below 0 and at most one above:
+    /// those behind position `after` are 0, or those up to it are. `integer`: which columns of the
+    /// model are integer.
     pub fn split_group(columns: &[ColId], after: usize, integer: &[bool]) -> Vec<Decision> {
         let zero = Bounds::new(0.0, 0.0);
         let fix = |side: &[ColId]| {

@@ -1,5 +1,6 @@
-//! Sums of rows that promise cuts: a row, with variable bounds in place of continuous columns and then with rows that
-//! eliminate those that are left (Marchand & Wolsey 2001). All in doubles: what comes out are multipliers, and any will do.
+//! Sums of rows that promise cuts: a row, with variable bounds in place of continuous columns and
+//! then with rows that eliminate those that are left (Marchand & Wolsey 2001). All in doubles: what
+//! comes out are multipliers, and any will do.
 
 use super::cuts::nearer;
 use super::tree::CertifiedTree;
@@ -25,7 +26,8 @@ enum DerivedArcs {
 /// Multipliers of rows, or coefficients of columns.
 type Sum = Vec<(usize, f64)>;
 
-/// A column or row as a distance from a bound or side: the sign, the bound, and whether it is integer.
+/// A column or row as a distance from a bound or side: the sign, the bound, and whether it is
+/// integer.
 #[derive(Clone, Copy)]
 struct Distance {
     sign: f64,
@@ -78,7 +80,8 @@ impl<'a> Aggregation<'a> {
         }
     }
 
-    /// Multipliers of rows whose rounding cuts the point off, as far as doubles tell; the deepest first.
+    /// Multipliers of rows whose rounding cuts the point off, as far as doubles tell; the deepest
+    /// first.
     pub fn promising(&self, most: usize) -> Vec<Sum> {
         let mut out = Vec::new();
         for start in 0..self.tree.rows.len() {
@@ -109,7 +112,8 @@ impl<'a> Aggregation<'a> {
                     }
                 }
             }
-            // The deepest continuous column goes next, one with a variable bound if there is no other.
+            // The deepest continuous column goes next, one with a variable bound if there is no
+            // other.
             let mut deepest: Vec<(f64, usize, f64)> = (sum.iter())
                 .filter(|e| !self.tree.m.integer[e.0] && self.depth(e.0) > 1e-6)
                 .filter(|e| match arcs {
@@ -153,8 +157,8 @@ impl<'a> Aggregation<'a> {
         self.cols[j].map_or(f64::INFINITY, |d| d.value)
     }
 
-    /// The sum with variable bounds (rows of one continuous and one integer column) in place of the continuous columns
-    /// inside their bounds, and such columns that have none.
+    /// The sum with variable bounds (rows of one continuous and one integer column) in place of the
+    /// continuous columns inside their bounds, and such columns that have none.
     fn substituted(&self, rows: &[(usize, f64)], sum: &[(usize, f64)]) -> (Sum, Sum) {
         let model = self.tree.lp.model();
         let (mut out, mut left) = (rows.to_vec(), Vec::new());
@@ -200,7 +204,8 @@ impl<'a> Aggregation<'a> {
             .map(|(_, i, factor)| (i, factor))
     }
 
-    /// The divisor, with a sign, by which a sum is rounded to the deepest cut, and how deep that is.
+    /// The divisor, with a sign, by which a sum is rounded to the deepest cut, and how deep that
+    /// is.
     fn best_divisor(&self, y: &[(usize, f64)]) -> Option<(f64, f64)> {
         let sum = self.sum(y);
         let mut divisors: Vec<f64> = vec![1.0];

@@ -1,6 +1,6 @@
-//! Bounds of columns that rows imply, before the tree of a proof (Savelsbergh 1994): each is a line of its own. They shorten
-//! the tree by much where other rows are multiples of them (`x <= 1000 y`), and what has no bound at all would make all
-//! of a reduced cost's noise count.
+//! Bounds of columns that rows imply, before the tree of a proof (Savelsbergh 1994): each is a line
+//! of its own. They shorten the tree by much where other rows are multiples of them
+//! (`x <= 1000 y`), and what has no bound at all would make all of a reduced cost's noise count.
 
 use super::ConstraintSense;
 use super::tree::{ActiveBound, CertifiedTree};
@@ -63,7 +63,8 @@ impl CertifiedTree<'_> {
                     if have.is_some() && self.m.rows[i].len() > ROW_LENGTH_LIMIT {
                         continue;
                     }
-                    // An upper bound comes from the row's upper side if the coefficient is positive.
+                    // An upper bound comes from the row's upper side if the coefficient is
+                    // positive.
                     let high = up == a.is_positive();
                     let row = &self.rows[i];
                     let side = if high { &row.upper } else { &row.lower };
@@ -98,7 +99,8 @@ impl CertifiedTree<'_> {
         moved
     }
 
-    /// Whether a bound is new, or so much better that it is worth a line. Bounds that leave nothing are for the tree.
+    /// Whether a bound is new, or so much better that it is worth a line. Bounds that leave nothing
+    /// are for the tree.
     fn is_worth_having(&self, j: usize, up: bool, value: &Rational) -> bool {
         let (lower, upper) = (&self.lower[j], &self.upper[j]);
         let (have, other) = if up { (upper, lower) } else { (lower, upper) };

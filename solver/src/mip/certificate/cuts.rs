@@ -1,10 +1,11 @@
-//! Cuts of a proof: mixed-integer rounding of rows of the simplex tableau (Gomory 1960) and of other sums of rows (Marchand &
-//! Wolsey 2001), in rational numbers and each with its proof.
+//! Cuts of a proof: mixed-integer rounding of rows of the simplex tableau (Gomory 1960) and of
+//! other sums of rows (Marchand & Wolsey 2001), in rational numbers and each with its proof.
 //!
-//! A sum of rows is an identity `sum a_k t_k = b` over distances `t_k >= 0` to bounds and sides. Its rounding holds on
-//! both sides of the split `pi t <= floor(b)`, `pi t >= ceil(b)`, `pi` the integer columns' coefficients rounded (Cook,
-//! Kannan & Schrijver 1990): on either it is a sum of the case and of multiples of `t_k >= 0`. The coefficients may be
-//! rounded up at will, the sums take up the rest; so numbers stay short, however many cuts rest on one another.
+//! A sum of rows is an identity `sum a_k t_k = b` over distances `t_k >= 0` to bounds and sides.
+//! Its rounding holds on both sides of the split `pi t <= floor(b)`, `pi t >= ceil(b)`, `pi` the
+//! integer columns' coefficients rounded (Cook, Kannan & Schrijver 1990): on either it is a sum of
+//! the case and of multiples of `t_k >= 0`. The coefficients may be rounded up at will, the sums
+//! take up the rest; so numbers stay short, however many cuts rest on one another.
 
 use super::aggregation::Aggregation;
 use super::tree::{ActiveBound, CertifiedTree, RelaxationRow};
@@ -20,7 +21,8 @@ const ROUNDS: usize = 40;
 const PATIENCE: usize = 6;
 /// Rounds at a node of the tree.
 const NODE_ROUNDS: usize = 3;
-/// Most tableau rows tried in a round, at the root and at a node; of other sums three times as many.
+/// Most tableau rows tried in a round, at the root and at a node; of other sums three times as
+/// many.
 const SOURCES: usize = 60;
 const NODE_SOURCES: usize = 20;
 /// Most cuts taken in a round.
@@ -92,7 +94,8 @@ fn nonzero(sum: BTreeMap<usize, Rational>) -> Vec<(usize, Rational)> {
 }
 
 impl CertifiedTree<'_> {
-    /// Adds cuts to the relaxation until they gain nothing; those that are slack in the end are taken out again.
+    /// Adds cuts to the relaxation until they gain nothing; those that are slack in the end are
+    /// taken out again.
     pub(super) fn strengthen(&mut self) -> Result<(), ModelError> {
         let mut reference: Option<(f64, usize)> = None;
         for round in 0..ROUNDS {
@@ -132,7 +135,8 @@ impl CertifiedTree<'_> {
         }
     }
 
-    /// Cuts of a node that hold below it only: they rest on its assumptions. The relaxation's outcome with them.
+    /// Cuts of a node that hold below it only: they rest on its assumptions. The relaxation's
+    /// outcome with them.
     pub(super) fn strengthen_node(
         &mut self,
         s: &Solution,

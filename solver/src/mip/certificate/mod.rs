@@ -1,9 +1,11 @@
-//! Proofs that others can check: VIPR 1.1 (Cheung, Gleixner & Steffy 2017, *Verifying integer programming results*).
+//! Proofs that others can check: VIPR 1.1 (Cheung, Gleixner & Steffy 2017, *Verifying integer
+//! programming results*).
 //!
-//! The search that finds a result may do what it likes; what is written here is a second tree: no presolve, cuts at the
-//! root that are proven one by one, depth first, with the optimum known. Each of its leaves is a combination of rows, bounds and assumptions with
-//! rational multipliers, taken from the duals of the floating-point relaxation and corrected by the bounds so that it
-//! holds exactly. Numbers of the model are taken as the decimals that they print as.
+//! The search that finds a result may do what it likes; what is written here is a second tree: no
+//! presolve, cuts at the root that are proven one by one, depth first, with the optimum known. Each
+//! of its leaves is a combination of rows, bounds and assumptions with rational multipliers, taken
+//! from the duals of the floating-point relaxation and corrected by the bounds so that it holds
+//! exactly. Numbers of the model are taken as the decimals that they print as.
 
 mod aggregation;
 mod bounds;
@@ -143,7 +145,8 @@ fn entries<'a>(e: impl Iterator<Item = (usize, &'a Rational)>) -> String {
 /// Writes the proof of a finished search. `stop` ends the work with an error.
 ///
 /// # Errors
-/// A search that did not end, a proof that needs more than the duals give, or a file that cannot be written.
+/// A search that did not end, a proof that needs more than the duals give, or a file that cannot be
+/// written.
 pub(crate) fn write(
     path: &Path,
     model: &Model,

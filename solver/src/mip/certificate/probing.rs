@@ -1,6 +1,6 @@
-//! Sides of columns that are closed at the root, found by probing (Savelsbergh 1994): a split with a leaf on one side. The
-//! other side becomes a bound that rests on its assumption, so that more bounds, cuts and the whole tree may build on it;
-//! the splits are put together in the end.
+//! Sides of columns that are closed at the root, found by probing (Savelsbergh 1994): a split with
+//! a leaf on one side. The other side becomes a bound that rests on its assumption, so that more
+//! bounds, cuts and the whole tree may build on it; the splits are put together in the end.
 
 use super::ConstraintSense;
 use super::tree::{ActiveBound, CertifiedTree};
@@ -86,7 +86,8 @@ impl CertifiedTree<'_> {
         Ok(())
     }
 
-    /// Closes one side of a column if its relaxation is; the other side's bound is in force from then on.
+    /// Closes one side of a column if its relaxation is; the other side's bound is in force from
+    /// then on.
     fn probe_side(
         &mut self,
         s: &Solution,

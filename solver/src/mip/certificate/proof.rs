@@ -1,4 +1,5 @@
-//! The constraints of a proof: those of the model, then derived ones, each with the text of its line.
+//! The constraints of a proof: those of the model, then derived ones, each with the text of its
+//! line.
 
 use super::{ConstraintSense, ExactModel, SidePositions, entries};
 use crate::mip::exact::Rational;

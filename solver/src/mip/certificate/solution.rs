@@ -1,4 +1,5 @@
-//! A solution in exact numbers: integer columns as they are, continuous ones from the basis of their linear program.
+//! A solution in exact numbers: integer columns as they are, continuous ones from the basis of
+//! their linear program.
 
 use super::ExactModel;
 use crate::mip::exact::{Rational, decimal, solve_square};
@@ -31,7 +32,8 @@ fn holds(m: &ExactModel, x: &[Rational]) -> bool {
         })
 }
 
-/// The basic solution of the linear program over the continuous columns, solved in rational numbers.
+/// The basic solution of the linear program over the continuous columns, solved in rational
+/// numbers.
 fn basic_point(
     model: &Model,
     m: &ExactModel,
@@ -62,7 +64,8 @@ fn basic_point(
             VarStatus::Free => Rational::default(),
         };
     }
-    // An integer column that is basic at its fixed value leaves a row too many; those rows must agree with the rest.
+    // An integer column that is basic at its fixed value leaves a row too many; those rows must
+    // agree with the rest.
     let (mut rows, mut sides) = (Vec::new(), Vec::new());
     for (i, row) in m.rows.iter().enumerate() {
         let (l, u) = &m.row_sides[i];

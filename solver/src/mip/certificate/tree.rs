@@ -22,7 +22,8 @@ pub(super) struct Goal {
 }
 
 impl Goal {
-    /// `gaps`: relative and absolute; they count only where the objective is not a multiple of something.
+    /// `gaps`: relative and absolute; they count only where the objective is not a multiple of
+    /// something.
     pub fn new(m: &ExactModel, value: Rational, gaps: (f64, f64)) -> Goal {
         let priced = || m.cost.iter().zip(&m.integer).filter(|(c, _)| !c.is_zero());
         let step = if priced().all(|(_, &integer)| integer) {
@@ -358,7 +359,8 @@ impl CertifiedTree<'_> {
         self.lp.set_col_bounds(ColId(j as u32), bounds)
     }
 
-    /// A line that says that nothing better than the goal, or nothing at all, is here; tried with ever more digits.
+    /// A line that says that nothing better than the goal, or nothing at all, is here; tried with
+    /// ever more digits.
     fn leaf(&mut self, y: &[f64], with_cost: bool) -> Option<usize> {
         if with_cost && self.goal.is_none() {
             return None;

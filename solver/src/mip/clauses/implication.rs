@@ -1,9 +1,11 @@
-//! The implication graph of a domain's trail, and the cut through it at the first unique implication point.
+//! The implication graph of a domain's trail, and the cut through it at the first unique
+//! implication point.
 //!
-//! Every change on the trail knows the row or clause it follows from; the bounds that the derivation used are the last
-//! changes of the row's other columns before it. Branchings, and bounds found by other means (reduced costs, strong
-//! branching, learned rows, propagators of the domain), have no reason and stay in the clause: it says no more than that
-//! these bounds leave nothing together.
+//! Every change on the trail knows the row or clause it follows from; the bounds that the
+//! derivation used are the last changes of the row's other columns before it. Branchings, and
+//! bounds found by other means (reduced costs, strong branching, learned rows, propagators of the
+//! domain), have no reason and stay in the clause: it says no more than that these bounds leave
+//! nothing together.
 
 use super::Literal;
 use crate::mip::domain::{Domain, NONE, Reason};
@@ -43,8 +45,8 @@ impl ImplicationCut<'_> {
     }
 }
 
-/// The positions that make a row's least activity (`below`: that which exceeds its upper side), or its largest, what it
-/// is just before `time`, without a column.
+/// The positions that make a row's least activity (`below`: that which exceeds its upper side), or
+/// its largest, what it is just before `time`, without a column.
 fn row_positions(
     p: &Problem,
     d: &Domain,
@@ -160,8 +162,8 @@ pub(crate) fn conflict_positions(p: &Problem, d: &Domain) -> Option<Vec<u32>> {
     Some(out)
 }
 
-/// Positions that together leave nothing of a row `entries . x <= rhs`; bounds that the proof does not need are left
-/// out, those that count least first.
+/// Positions that together leave nothing of a row `entries . x <= rhs`; bounds that the proof does
+/// not need are left out, those that count least first.
 pub(crate) fn proof_positions(
     d: &Domain,
     entries: &[(u32, f64)],
@@ -207,7 +209,8 @@ pub(crate) fn proof_positions(
     Some(out)
 }
 
-/// The clause at the first unique implication point of the last branching; `None` if it would be too long.
+/// The clause at the first unique implication point of the last branching; `None` if it would be
+/// too long.
 pub(crate) fn first_uip(
     p: &Problem,
     d: &Domain,

@@ -1,9 +1,10 @@
-//! Clauses over bounds, learned from conflicts: of a set of bounds that together leave nothing, one has to fail
-//! (conflict analysis in integer programs: Achterberg 2007, *Conflict analysis in mixed integer programming*; first
-//! unique implication points: Marques-Silva & Sakallah 1999; two watched literals: Moskewicz et al. 2001).
+//! Clauses over bounds, learned from conflicts: of a set of bounds that together leave nothing, one
+//! has to fail (conflict analysis in integer programs: Achterberg 2007, *Conflict analysis in mixed
+//! integer programming*; first unique implication points: Marques-Silva & Sakallah 1999; two
+//! watched literals: Moskewicz et al. 2001).
 //!
-//! A clause holds for every solution better than the best one known when it was learned. [`implication`] finds it from
-//! the trail of a domain, [`watch`] propagates it.
+//! A clause holds for every solution better than the best one known when it was learned.
+//! [`implication`] finds it from the trail of a domain, [`watch`] propagates it.
 
 pub(crate) mod implication;
 pub(crate) mod watch;

@@ -1,4 +1,5 @@
-//! Propagation of clauses: each watches two of its bounds that do not hold yet; while they do not, nothing follows.
+//! Propagation of clauses: each watches two of its bounds that do not hold yet; while they do not,
+//! nothing follows.
 
 use super::{Clause, Literal};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Mixed-integer rounding of rows and of paths of rows: a continuous column far from its bounds is eliminated with
-//! another row, up to a few times (Marchand & Wolsey 2001).
+//! Mixed-integer rounding of rows and of paths of rows: a continuous column far from its bounds is
+//! eliminated with another row, up to a few times (Marchand & Wolsey 2001).
 
 use super::mir;
 use super::shift::{Base, BoundSubstitution};
@@ -8,7 +8,8 @@ use crate::mip::implications::Implication;
 use crate::mip::problem::Problem;
 use remat_lp::{ColId, RowId};
 
-/// Bounds of continuous columns by multiples of integer ones: `x <= factor * y + constant`, and from below.
+/// Bounds of continuous columns by multiples of integer ones: `x <= factor * y + constant`, and
+/// from below.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct VariableBounds {
     upper: Vec<Vec<(u32, f64, f64)>>,
@@ -230,7 +231,8 @@ enum Arcs {
     Any,
 }
 
-/// Rounds a row, then the row and one that eliminates a continuous column, and so on; whether there was a second row.
+/// Rounds a row, then the row and one that eliminates a continuous column, and so on; whether there
+/// was a second row.
 fn path(
     c: &Context<'_>,
     start: usize,

@@ -1,5 +1,6 @@
-//! Clique inequalities: of literals that exclude each other pairwise, at most one is true (Padberg 1973). Heavy cliques
-//! among the fractional literals are found by a depth-first search with a limit, then lifted with literals at zero.
+//! Clique inequalities: of literals that exclude each other pairwise, at most one is true (Padberg
+//! 1973). Heavy cliques among the fractional literals are found by a depth-first search with a
+//! limit, then lifted with literals at zero.
 
 use super::{Context, Cut};
 use crate::mip::cliques::{Literal, column, is_complement, value};

@@ -1,11 +1,13 @@
-//! Lifted cover inequalities of knapsack rows (Balas 1975): of a minimal cover not all items fit, and a heavy item
-//! counts for as many of the heaviest cover items as it weighs. Items that exclude each other form groups (generalised
-//! upper bounds: Wolsey 1990; Gu, Nemhauser & Savelsbergh 1998): a cover has at most one item of each, and all items of its
-//! group that weigh as much stand for it.
+//! Lifted cover inequalities of knapsack rows (Balas 1975): of a minimal cover not all items fit,
+//! and a heavy item counts for as many of the heaviest cover items as it weighs. Items that exclude
+//! each other form groups (generalised upper bounds: Wolsey 1990; Gu, Nemhauser & Savelsbergh
+//! 1998): a cover has at most one item of each, and all items of its group that weigh as much stand
+//! for it.
 //!
-//! Valid: of every group one item at most is chosen. Chosen items that count for `h` weigh at least as much as the `h`
-//! heaviest of the cover, sums of heaviest are subadditive, and an item that stands for its group weighs at least as much
-//! as the cover's; so choices that count for as many as the cover has weigh as much as the cover, more than fits.
+//! Valid: of every group one item at most is chosen. Chosen items that count for `h` weigh at least
+//! as much as the `h` heaviest of the cover, sums of heaviest are subadditive, and an item that
+//! stands for its group weighs at least as much as the cover's; so choices that count for as many
+//! as the cover has weigh as much as the cover, more than fits.
 
 use super::{Context, Cut};
 use crate::mip::cliques::{Literal, literal};
@@ -83,8 +85,8 @@ fn knapsack(c: &Context<'_>, row: usize, sign: f64, side: f64) -> Option<Cut> {
     lifted(c, &items, &cover)
 }
 
-/// The items in groups of which at most one is chosen, heaviest first: greedily from the cliques, those first that hold
-/// most of the point.
+/// The items in groups of which at most one is chosen, heaviest first: greedily from the cliques,
+/// those first that hold most of the point.
 fn groups(c: &Context<'_>, items: &[CoverItem]) -> Vec<Vec<usize>> {
     let table = &c.tables.cliques;
     let mut place: HashMap<Literal, usize> = HashMap::with_capacity(items.len());

@@ -1,4 +1,5 @@
-//! Gomory mixed-integer cuts (Gomory 1960), as mixed-integer rounding of rows of the simplex tableau.
+//! Gomory mixed-integer cuts (Gomory 1960), as mixed-integer rounding of rows of the simplex
+//! tableau.
 
 use super::mir;
 use super::shift::{Base, BoundSubstitution};
@@ -25,7 +26,8 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
     let basis = &c.solution.basis;
     let mut dense = vec![0.0; n];
     for multipliers in &c.tableau {
-        // The tableau row as an equation: sum_i y_i (row_i . x) with each row's activity at its side minus a slack.
+        // The tableau row as an equation: sum_i y_i (row_i . x) with each row's activity at its
+        // side minus a slack.
         dense.fill(0.0);
         let mut base = Base::default();
         let largest = multipliers.iter().fold(0.0f64, |a, v| a.max(v.abs()));

@@ -1,5 +1,5 @@
-//! Implied bounds (Hoffman & Padberg 1991): what a binary means for the bound of another column, where the point does not
-//! respect it.
+//! Implied bounds (Hoffman & Padberg 1991): what a binary means for the bound of another column,
+//! where the point does not respect it.
 
 use super::{Context, Cut};
 

@@ -3,7 +3,8 @@
 use super::shift::{self, Base, BoundSubstitution, Shifted, ShiftedTerm};
 use super::{Context, Cut, mixed_cover};
 
-/// The largest integer not above a number of moderate size: without a call, this is the innermost loop of separation.
+/// The largest integer not above a number of moderate size: without a call, this is the innermost
+/// loop of separation.
 #[inline]
 fn floor(v: f64) -> f64 {
     let t = v as i64 as f64;
@@ -151,7 +152,8 @@ fn rounding(c: &Context<'_>, base: &Base, shifted: &Shifted) -> Option<Cut> {
 fn rounded(a: f64, f0: f64) -> f64 {
     let down = floor(a);
     let f = a - down;
-    // A fraction within rounding of the next integer counts as none: the smaller coefficient is the valid one.
+    // A fraction within rounding of the next integer counts as none: the smaller coefficient is the
+    // valid one.
     if f > f0 && f < 1.0 - 1e-10 {
         down + (f - f0) / (1.0 - f0)
     } else if f >= 1.0 - 1e-10 {
@@ -161,7 +163,8 @@ fn rounded(a: f64, f0: f64) -> f64 {
     }
 }
 
-/// Violation over norm of the rounded inequality in shifted space; `None` if the right side has no useful fraction.
+/// Violation over norm of the rounded inequality in shifted space; `None` if the right side has no
+/// useful fraction.
 fn efficacy(terms: &[ShiftedTerm], rhs: f64, divisor: f64) -> Option<f64> {
     let f0 = fractional(rhs / divisor);
     if !(0.02..=0.98).contains(&f0) || divisor < 1e-6 || (rhs / divisor).abs() > 1e12 {

@@ -1,6 +1,6 @@
-//! Lifted covers of a row of binaries and one continuous variable (Marchand & Wolsey 1999, *The 0-1 knapsack problem with
-//! a single continuous variable*). With variable bounds substituted these are lifted flow covers (Gu, Nemhauser &
-//! Savelsbergh 1999).
+//! Lifted covers of a row of binaries and one continuous variable (Marchand & Wolsey 1999, *The 0-1
+//! knapsack problem with a single continuous variable*). With variable bounds substituted these are
+//! lifted flow covers (Gu, Nemhauser & Savelsbergh 1999).
 
 use super::shift::{self, Base, Shifted, ShiftedTerm};
 use super::{Context, Cut};
@@ -9,8 +9,8 @@ fn is_binary(t: &ShiftedTerm) -> bool {
     t.integer && !t.slack && t.range == 1.0
 }
 
-/// The better of two greedy covers. Other variables than binaries are nonnegative: with positive coefficients they are
-/// dropped, with negative ones they make up the continuous variable.
+/// The better of two greedy covers. Other variables than binaries are nonnegative: with positive
+/// coefficients they are dropped, with negative ones they make up the continuous variable.
 pub(crate) fn separate(c: &Context<'_>, base: &Base, shifted: &Shifted) -> Option<Cut> {
     if !shifted.terms.iter().any(|t| is_binary(t) && t.value > 1e-6) {
         return None;
@@ -123,8 +123,8 @@ fn lift(
     shift::unshift(c, base, terms, &coefficients, side)
 }
 
-/// The superadditive lifting function: flat pieces of height `i * excess`, joined by pieces of slope one that end at the
-/// partial sums of the large cover items.
+/// The superadditive lifting function: flat pieces of height `i * excess`, joined by pieces of
+/// slope one that end at the partial sums of the large cover items.
 fn phi(a: f64, excess: f64, sums: &[f64]) -> f64 {
     let last = sums.len() - 1;
     for i in 0..last {

@@ -1,4 +1,5 @@
-//! Cutting planes at the root: separators find violated inequalities, the pool keeps the good and different ones.
+//! Cutting planes at the root: separators find violated inequalities, the pool keeps the good and
+//! different ones.
 
 mod aggregate;
 mod clique;
@@ -126,7 +127,8 @@ impl<'a> Context<'a> {
         (activity - rhs) / f64::sqrt(norm)
     }
 
-    /// Cleans a candidate, measures it, and returns it if it cuts enough and is numerically harmless.
+    /// Cleans a candidate, measures it, and returns it if it cuts enough and is numerically
+    /// harmless.
     pub fn finish(&self, mut entries: Vec<(u32, f64)>, mut rhs: f64) -> Option<Cut> {
         let largest = entries.iter().fold(0.0f64, |m, e| m.max(e.1.abs()));
         if !(largest > 1e-9 && largest < 1e12 && rhs.is_finite()) {

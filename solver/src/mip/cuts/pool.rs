@@ -1,4 +1,5 @@
-//! All cuts found so far: one that was not chosen, or left the relaxation again, may be violated later.
+//! All cuts found so far: one that was not chosen, or left the relaxation again, may be violated
+//! later.
 
 use super::{Context, Cut};
 
@@ -9,7 +10,8 @@ struct Pooled {
     age: u32,
 }
 
-/// Cuts that are not in the relaxation, and those that are: these are not violated and do no harm here.
+/// Cuts that are not in the relaxation, and those that are: these are not violated and do no harm
+/// here.
 #[derive(Default)]
 pub(crate) struct CutPool {
     cuts: Vec<Pooled>,

@@ -1,10 +1,10 @@
-//! An aggregated row in nonnegative variables: every column is replaced by its distance to a bound or a variable bound
-//! (Marchand & Wolsey 2001, section 2), and the way back for a cut found there.
+//! An aggregated row in nonnegative variables: every column is replaced by its distance to a bound
+//! or a variable bound (Marchand & Wolsey 2001, section 2), and the way back for a cut found there.
 
 use super::{Context, Cut};
 
-/// An equation `sum coef * x + sum factor * slack = rhs` made from rows of the relaxation. A slack is nonnegative:
-/// `slack = upper - activity` or `activity - lower` of its row.
+/// An equation `sum coef * x + sum factor * slack = rhs` made from rows of the relaxation. A slack
+/// is nonnegative: `slack = upper - activity` or `activity - lower` of its row.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Base {
     pub entries: Vec<(u32, f64)>,

@@ -9,8 +9,8 @@ fn below(rng: &mut Xoshiro256PlusPlus, n: u64) -> usize {
     (rng.next_u64() % n) as usize
 }
 
-/// Seven binaries, the first six in two groups of at most one, and an integer up to 5; a knapsack over all of them and
-/// two more rows.
+/// Seven binaries, the first six in two groups of at most one, and an integer up to 5; a knapsack
+/// over all of them and two more rows.
 fn grouped_knapsack(rng: &mut Xoshiro256PlusPlus) -> Model {
     let mut b = ModelBuilder::new(Sense::Maximise);
     let cols: Vec<_> = (0..8)

@@ -1,5 +1,6 @@
-//! Zero-half cuts: sums of integral rows with multipliers one half, found by pairing odd rows that share odd columns
-//! (Caprara & Fischetti 1996; the row elimination of Koster, Zymolka & Kutschka 2009 with a small limit).
+//! Zero-half cuts: sums of integral rows with multipliers one half, found by pairing odd rows that
+//! share odd columns (Caprara & Fischetti 1996; the row elimination of Koster, Zymolka & Kutschka
+//! 2009 with a small limit).
 
 use super::mir;
 use super::shift::{Base, BoundSubstitution};
@@ -45,7 +46,8 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
                 }
                 let k = j.index();
                 let (to_l, to_u) = (x[k] - c.lower[k], c.upper[k] - x[k]);
-                // A column at a bound is shifted there: it leaves, and takes its bound's parity along.
+                // A column at a bound is shifted there: it leaves, and takes its bound's parity
+                // along.
                 if to_l.min(to_u) < 1e-6 {
                     let at = if to_l <= to_u { c.lower[k] } else { c.upper[k] };
                     parity.rhs_odd ^= at.rem_euclid(2.0) == 1.0;
@@ -80,7 +82,8 @@ pub(crate) fn separate(c: &Context<'_>, out: &mut Vec<Cut>) {
                 k += 1;
             }
         }
-        // Eliminate the shortest row with little slack: its first odd column is cleared from all others.
+        // Eliminate the shortest row with little slack: its first odd column is cleared from all
+        // others.
         let pick = (0..rows.len()).min_by(|&a, &b| {
             rows[a]
                 .slack

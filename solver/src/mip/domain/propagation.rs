@@ -1,7 +1,7 @@
 //! Propagation of bounds through rows and clauses.
 //!
-//! Activity based (Savelsbergh 1994; Achterberg 2007, section 7.1): a row whose least activity leaves
-//! little room tightens its columns.
+//! Activity based (Savelsbergh 1994; Achterberg 2007, section 7.1): a row whose least activity
+//! leaves little room tightens its columns.
 
 use super::{Contradiction, Domain, Reason};
 use crate::mip::problem::Problem;
@@ -10,7 +10,8 @@ use crate::mip::problem::Problem;
 const LARGE: f64 = 1e8;
 
 impl Domain {
-    /// Propagates until nothing moves or the work allowed is done; whether the domain is still feasible.
+    /// Propagates until nothing moves or the work allowed is done; whether the domain is still
+    /// feasible.
     pub fn propagate(&mut self, p: &Problem) -> bool {
         let limit = self.ticks + 30 * (p.rows.index.len() as u64 + 1000);
         let mut head = 0;
@@ -114,7 +115,8 @@ impl Domain {
         }
         for (&j, &a) in index.iter().zip(value) {
             let j = j as usize;
-            // Bounds of the row's start are used even if this loop has tightened some: weaker, never wrong.
+            // Bounds of the row's start are used even if this loop has tightened some: weaker,
+            // never wrong.
             let (l, u) = (self.lower[j], self.upper[j]);
             if l == u {
                 continue;
@@ -151,7 +153,8 @@ impl Domain {
         }
     }
 
-    /// Propagates a row `entries . x <= rhs` that is not of the problem; whether it changed anything.
+    /// Propagates a row `entries . x <= rhs` that is not of the problem; whether it changed
+    /// anything.
     pub fn propagate_extra(&mut self, p: &Problem, entries: &[(u32, f64)], rhs: f64) -> bool {
         self.ticks += entries.len() as u64 + 1;
         let (mut min, mut infinite, mut size) = (0.0, 0u32, 0.0f64);
@@ -195,7 +198,8 @@ impl Domain {
         self.mark() > mark
     }
 
-    /// A bound that follows from a row. Continuous columns take it only if it is worth it, with a margin.
+    /// A bound that follows from a row. Continuous columns take it only if it is worth it, with a
+    /// margin.
     fn derive(&mut self, p: &Problem, j: usize, value: f64, upper: bool, (l, u): (f64, f64)) {
         if !value.is_finite() {
             return;

@@ -1,5 +1,5 @@
-//! Dives: round a few columns, propagate, solve again, until the point is integral or there is no way on (Berthold 2006).
-//! What differs is the choice of the columns.
+//! Dives: round a few columns, propagate, solve again, until the point is integral or there is no
+//! way on (Berthold 2006). What differs is the choice of the columns.
 
 use crate::mip::domain::BoundChange;
 use crate::mip::relaxation::Relaxed;

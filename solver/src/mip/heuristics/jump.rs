@@ -1,6 +1,6 @@
-//! A local search of jump moves: take a violated row, move the column of it that lowers the weighted violation most to
-//! the value that suits the row; where nothing helps, violated rows gain weight (after Luteberget & Sartor 2023,
-//! *Feasibility Jump*; weights as in Thornton 2005).
+//! A local search of jump moves: take a violated row, move the column of it that lowers the
+//! weighted violation most to the value that suits the row; where nothing helps, violated rows gain
+//! weight (after Luteberget & Sartor 2023, *Feasibility Jump*; weights as in Thornton 2005).
 
 use crate::mip::problem::Problem;
 use crate::mip::worker::{RoundShared, Worker};

@@ -1,9 +1,11 @@
-//! Large-neighbourhood search: the same program with most columns fixed, solved by a search of its own.
+//! Large-neighbourhood search: the same program with most columns fixed, solved by a search of its
+//! own.
 //!
-//! RINS fixes what incumbent and relaxation agree on (Danna, Rothberg & Le Pape 2005); RENS fixes what is integral in
-//! the relaxation and boxes the rest around it (Berthold 2014); crossover fixes what good solutions agree on, mutation
-//! a random part of the incumbent (Rothberg 2007); local branching bounds the distance to the incumbent (Fischetti &
-//! Lodi 2003); columns with large reduced costs at the root stay where they are there.
+//! RINS fixes what incumbent and relaxation agree on (Danna, Rothberg & Le Pape 2005); RENS fixes
+//! what is integral in the relaxation and boxes the rest around it (Berthold 2014); crossover fixes
+//! what good solutions agree on, mutation a random part of the incumbent (Rothberg 2007); local
+//! branching bounds the distance to the incumbent (Fischetti & Lodi 2003); columns with large
+//! reduced costs at the root stay where they are there.
 
 use crate::mip::domain::Domain;
 use crate::mip::outcome::{SolveError, SolveStatus};
@@ -80,7 +82,8 @@ const WITH_INCUMBENT: [Restriction; 7] = [
     Restriction::ReducedCost,
 ];
 
-/// Restricted programs within restricted programs: where feasibility is hard, the innermost small ones find it.
+/// Restricted programs within restricted programs: where feasibility is hard, the innermost small
+/// ones find it.
 const NESTING_LIMIT: u32 = 3;
 
 /// Data that neighbourhoods are made of.
@@ -178,7 +181,8 @@ pub(crate) fn run(shared: &RoundShared, around: &Around) -> Result<Neighbourhood
     })
 }
 
-/// Fixes columns of the program, propagating in between; `None` if too few are left fixed, else the ticks used.
+/// Fixes columns of the program, propagating in between; `None` if too few are left fixed, else the
+/// ticks used.
 fn restrict(
     shared: &RoundShared,
     around: &Around,
@@ -288,7 +292,8 @@ fn restrict(
     ((fixed - before) * 10 >= integers * 2).then_some(d.ticks)
 }
 
-/// Adds a row that keeps the binaries within a short distance of a point; whether there are enough of them.
+/// Adds a row that keeps the binaries within a short distance of a point; whether there are enough
+/// of them.
 fn near(p: &mut Problem, x: &[f64]) -> bool {
     let mut entries: Vec<(u32, f64)> = Vec::new();
     let mut side = 0.0;

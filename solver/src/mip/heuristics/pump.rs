@@ -1,5 +1,6 @@
-//! The feasibility pump: round the relaxation's point, then look for the relaxation's point nearest to that, and so on
-//! (Fischetti, Glover & Lodi 2005; rounding with propagation after Fischetti & Salvagnin 2009).
+//! The feasibility pump: round the relaxation's point, then look for the relaxation's point nearest
+//! to that, and so on (Fischetti, Glover & Lodi 2005; rounding with propagation after Fischetti &
+//! Salvagnin 2009).
 
 use crate::mip::worker::{RoundShared, Worker};
 use remat_lp::random::SplitMix64;
@@ -89,7 +90,8 @@ impl Worker {
         Ok(found)
     }
 
-    /// Rounds one integer column after the other, propagating in between; a conflict leaves the rest to plain rounding.
+    /// Rounds one integer column after the other, propagating in between; a conflict leaves the
+    /// rest to plain rounding.
     fn round_with_propagation(&mut self, shared: &RoundShared, x: &[f64]) -> Vec<f64> {
         let p = shared.problem.clone();
         let mark = self.domain.mark();

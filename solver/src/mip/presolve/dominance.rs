@@ -1,5 +1,6 @@
-//! Reductions that compare columns: parallel ones are merged, dominated ones are fixed (Gamrath, Koch, Martin,
-//! Miltenberger & Weninger 2015, *Progress in presolving for mixed integer programming*).
+//! Reductions that compare columns: parallel ones are merged, dominated ones are fixed (Gamrath,
+//! Koch, Martin, Miltenberger & Weninger 2015, *Progress in presolving for mixed integer
+//! programming*).
 
 use super::{PostsolveStep, WorkingProblem};
 
@@ -72,9 +73,9 @@ pub(super) fn merge_parallel(w: &mut WorkingProblem) {
 
 /// Fixes columns at their lower bound where another one does all they do, and better.
 ///
-/// `j` dominates `k` if a unit moved from `k` to `j` costs nothing and hurts no row. If `j` has no upper bound, or
-/// rows keep it below, `k` is not needed. If `j` at its upper bound satisfies every row that `k` is good for, `k` is not
-/// needed then either.
+/// `j` dominates `k` if a unit moved from `k` to `j` costs nothing and hurts no row. If `j` has no
+/// upper bound, or rows keep it below, `k` is not needed. If `j` at its upper bound satisfies every
+/// row that `k` is good for, `k` is not needed then either.
 pub(super) fn fix_dominated(w: &mut WorkingProblem) {
     let columns = w.columns();
     let mut ticks = 20 * columns.iter().map(Vec::len).sum::<usize>() + 100_000;
@@ -192,7 +193,8 @@ fn most_left(w: &WorkingProblem, i: usize, j: usize, a: f64) -> f64 {
     }
 }
 
-/// Whether a row holds whatever the others do, if `j` is at its upper and `k` at its lower bound. Both help it.
+/// Whether a row holds whatever the others do, if `j` is at its upper and `k` at its lower bound.
+/// Both help it.
 fn satisfied(w: &WorkingProblem, i: usize, j: usize, k: usize) -> bool {
     let own = |c: usize| {
         let entry = w.rows[i].iter().find(|e| e.0 as usize == c);

@@ -19,7 +19,8 @@ impl WorkingProblem {
         self.integer[j] && self.lower[j] == 0.0 && self.upper[j] == 1.0
     }
 
-    /// The upper (`sign` 1) or lower (-1) side of a row, if it is finite and all columns are binary.
+    /// The upper (`sign` 1) or lower (-1) side of a row, if it is finite and all columns are
+    /// binary.
     pub(super) fn knapsack(&self, i: usize, sign: f64) -> Option<LiteralKnapsack> {
         let side = if sign > 0.0 {
             self.row_upper[i]
@@ -42,7 +43,8 @@ impl WorkingProblem {
         Some(LiteralKnapsack { items, capacity })
     }
 
-    /// Adds a row that says `sum of terms <= side` in literals, with coefficients 1 for `+` and -1 for `-`.
+    /// Adds a row that says `sum of terms <= side` in literals, with coefficients 1 for `+` and -1
+    /// for `-`.
     pub(super) fn add_literal_row(
         &mut self,
         plus: &[Literal],
@@ -87,8 +89,8 @@ impl LiteralKnapsack {
             .then(|| self.items.iter().map(|e| negated(e.1)).collect())
     }
 
-    /// The only literal that leaves no room for any other, if all others fit together without it: the row then says that
-    /// it excludes each of them, and nothing else.
+    /// The only literal that leaves no room for any other, if all others fit together without it:
+    /// the row then says that it excludes each of them, and nothing else.
     pub(super) fn excluder(&self) -> Option<Literal> {
         let margin = 1e-9 * self.capacity.abs().max(1.0);
         let heaviest =

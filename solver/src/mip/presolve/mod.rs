@@ -1,9 +1,10 @@
 //! Reductions before the search, and the way back.
 //!
-//! Rounds over working lists of rows until nothing changes: bound propagation, redundant and singleton rows, coefficient
-//! tightening (Savelsbergh 1994), dual fixing, slack columns, doubleton equations, implied integers, parallel rows
-//! and columns, dominated columns (Achterberg et al. 2020, *Presolve reductions in mixed integer programming*), probing;
-//! then products and their recurrences, and equations added to other rows where that cancels entries.
+//! Rounds over working lists of rows until nothing changes: bound propagation, redundant and
+//! singleton rows, coefficient tightening (Savelsbergh 1994), dual fixing, slack columns, doubleton
+//! equations, implied integers, parallel rows and columns, dominated columns (Achterberg et al.
+//! 2020, *Presolve reductions in mixed integer programming*), probing; then products and their
+//! recurrences, and equations added to other rows where that cancels entries.
 
 mod columns;
 mod dominance;

@@ -14,8 +14,9 @@ pub(crate) enum PostsolveStep {
         constant: f64,
         terms: Vec<(u32, f64)>,
     },
-    /// A literal (twice the column, plus one for the complement) is true where none of others is. The column may remain
-    /// in the reduced problem, which then leaves it free to be less than that.
+    /// A literal (twice the column, plus one for the complement) is true where none of others is.
+    /// The column may remain in the reduced problem, which then leaves it free to be less than
+    /// that.
     Product { literal: u32, excluded: Vec<u32> },
     /// The column kept stands for `own + factor * gone`; bounds of both from before.
     Merged {

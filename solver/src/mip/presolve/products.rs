@@ -1,16 +1,19 @@
 //! Binaries that are products of literals, and what is strong about them.
 //!
-//! `f = l_1 l_2 ... l_m` is usually written as `f + sum of not l_j >= 1` and `m f + sum of not l_j <= m`: the second row
-//! has a weak relaxation. Checkmate's `FREE` is defined so (Jain et al. 2020, equation 7), and used only in a recurrence
-//! of continuous columns, its `U`. Here such columns are recognised by their rows alone. Then
+//! `f = l_1 l_2 ... l_m` is usually written as `f + sum of not l_j >= 1` and
+//! `m f + sum of not l_j <= m`: the second row has a weak relaxation. Checkmate's `FREE` is defined
+//! so (Jain et al. 2020, equation 7), and used only in a recurrence of continuous columns, its `U`.
+//! Here such columns are recognised by their rows alone. Then
 //!
-//! 1. the weak rows are replaced by cliques: `f` excludes `not l_j`, and products that contradict each other exclude each
-//!    other (clique merging, Achterberg et al. 2020, section 4.4);
-//! 2. clauses `x <= sum of D` are lifted: everything in a clique of literals each of which implies `D` counts on the left;
+//! 1. the weak rows are replaced by cliques: `f` excludes `not l_j`, and products that contradict
+//!    each other exclude each other (clique merging, Achterberg et al. 2020, section 4.4);
+//! 2. clauses `x <= sum of D` are lifted: everything in a clique of literals each of which implies
+//!    `D` counts on the left;
 //! 3. recurrences are eliminated, see [`super::recurrences`];
-//! 4. rows that say that a product must not be true too often are redundant where lifted clauses prove them;
-//! 5. a product that nothing keeps from being true then needs no row that forces it to be, and no branching: it is
-//!    restored from its factors.
+//! 4. rows that say that a product must not be true too often are redundant where lifted clauses
+//!    prove them;
+//! 5. a product that nothing keeps from being true then needs no row that forces it to be, and no
+//!    branching: it is restored from its factors.
 
 use super::literals::negated;
 use super::recurrences;
@@ -47,7 +50,8 @@ struct Strong {
     products: Vec<usize>,
 }
 
-/// Recognises products, strengthens what defines them, and eliminates the recurrences they feed. Once is enough.
+/// Recognises products, strengthens what defines them, and eliminates the recurrences they feed.
+/// Once is enough.
 pub(super) fn run(w: &mut WorkingProblem) {
     let products = find(w);
     if products.is_empty() {
@@ -78,8 +82,9 @@ pub(super) fn run(w: &mut WorkingProblem) {
     relax(w, &products, &strong, added.clone());
     let held = held(w, &products, added);
     for (k, p) in products.iter().enumerate() {
-        // Whatever its factors are, the rows leave only the product, or all up to it: nothing to branch on. As an
-        // integer it would take part in covers, which costs more than it gives (docs/decisions/059).
+        // Whatever its factors are, the rows leave only the product, or all up to it: nothing to
+        // branch on. As an integer it would take part in covers, which costs more than it gives
+        // (docs/decisions/059).
         w.integer[column(p.literal)] = false;
         if held[k] {
             continue;
@@ -150,8 +155,8 @@ fn find(w: &WorkingProblem) -> Vec<BinaryProduct> {
             }
         }
     }
-    // A product found later may have an earlier one's column as a factor only if that one is taken: excluded above. The
-    // other way round it is sorted out here.
+    // A product found later may have an earlier one's column as a factor only if that one is taken:
+    // excluded above. The other way round it is sorted out here.
     let factors: Vec<bool> = {
         let mut is = vec![false; n];
         for p in &products {
@@ -204,7 +209,8 @@ fn cliques(products: &[BinaryProduct]) -> Vec<Strong> {
     out
 }
 
-/// Clauses with as much on the left as is valid, those they come from go; and further rows that hold, for proofs only.
+/// Clauses with as much on the left as is valid, those they come from go; and further rows that
+/// hold, for proofs only.
 fn lift(
     w: &mut WorkingProblem,
     products: &[BinaryProduct],
@@ -279,8 +285,8 @@ fn lift(
     (out, proofs)
 }
 
-/// Drops sides of rows that would keep products from being true, where strong rows prove them. The rows that were added
-/// stay as they are.
+/// Drops sides of rows that would keep products from being true, where strong rows prove them. The
+/// rows that were added stay as they are.
 fn relax(
     w: &mut WorkingProblem,
     products: &[BinaryProduct],
@@ -324,7 +330,8 @@ fn relax(
                 weight[negated(l) as usize] = -sign * a;
                 touched.push(l);
             }
-            // For every product the strong row that looks most like this one, as often as it asks for.
+            // For every product the strong row that looks most like this one, as often as it asks
+            // for.
             let mut uses: BTreeMap<usize, f64> = BTreeMap::new();
             for &(k, a) in &asked {
                 let likeness = |r: usize| {
@@ -431,7 +438,8 @@ mod tests {
     use super::*;
     use crate::mip::problem::Problem;
 
-    /// Two tensors, `b` read by `c` and `d`: who computes what in the second of two stages, and what is freed.
+    /// Two tensors, `b` read by `c` and `d`: who computes what in the second of two stages, and
+    /// what is freed.
     fn program() -> Problem {
         let text = "Minimize\n c: 5 rb + 7 rc + 7 rd + 3 sb\nSubject To\n keep: sb + rb - nb >= 0\n c: sb + rb - rc >= 0\n \
              d: sb + rb - rd >= 0\n need: rc + rd + nb >= 1\n \
@@ -449,7 +457,8 @@ mod tests {
         let steps = |kind: fn(&PostsolveStep) -> bool| w.steps.iter().filter(|s| kind(s)).count();
         assert_eq!(steps(|s| matches!(s, PostsolveStep::Product { .. })), 2);
         assert_eq!(steps(|s| matches!(s, PostsolveStep::Aggregated { .. })), 4);
-        // Neither products nor states are left to branch on, and no row forces or hinders a product.
+        // Neither products nor states are left to branch on, and no row forces or hinders a
+        // product.
         assert_eq!(w.integer.iter().filter(|i| **i).count(), 5);
         let (p, kept) = w.assemble();
         assert_eq!((p.num_cols(), kept.len()), (7, 7));

@@ -1,11 +1,11 @@
-//! Columns that are sums of binaries: `u_0 = a x`, `u_k = u_(k-1) + b x`. They are put in wherever they
-//! occur; what remains are their bounds, as rows of binaries. These are longer, but they are knapsacks: covers,
-//! cliques and coefficients see nothing of them through a chain of equations.
+//! Columns that are sums of binaries: `u_0 = a x`, `u_k = u_(k-1) + b x`. They are put in wherever
+//! they occur; what remains are their bounds, as rows of binaries. These are longer, but they are
+//! knapsacks: covers, cliques and coefficients see nothing of them through a chain of equations.
 
 use super::{PostsolveStep, WorkingProblem};
 
-/// Eliminates the recurrences that touch the given columns, one equation with a single column that is not binary after the
-/// other.
+/// Eliminates the recurrences that touch the given columns, one equation with a single column that
+/// is not binary after the other.
 pub(super) fn eliminate(w: &mut WorkingProblem, around: &[usize]) {
     let of = connected(w, around);
     let nonzeros = |w: &WorkingProblem| w.rows.iter().map(Vec::len).sum::<usize>();
@@ -46,8 +46,8 @@ pub(super) fn eliminate(w: &mut WorkingProblem, around: &[usize]) {
             continue;
         }
         total += fill;
-        // Bounds that other rows imply need no row of their own. These rows stay, and so do the bounds they use: columns
-        // eliminated later come from later equations.
+        // Bounds that other rows imply need no row of their own. These rows stay, and so do the
+        // bounds they use: columns eliminated later come from later equations.
         let (mut free_below, mut free_above) = (false, false);
         for &r in &rows {
             let (l, u) = implied(w, r, j);

@@ -3,7 +3,8 @@
 use super::{Infeasible, WorkingProblem};
 use crate::mip::problem::{ceil_tol, floor_tol};
 
-/// Drops redundant sides and rows, turns singletons into bounds, tightens coefficients of integer columns.
+/// Drops redundant sides and rows, turns singletons into bounds, tightens coefficients of integer
+/// columns.
 pub(crate) fn simplify(w: &mut WorkingProblem) -> Result<(), Infeasible> {
     for i in 0..w.rows.len() {
         if !w.row_alive[i] {
@@ -75,7 +76,8 @@ fn singleton(w: &mut WorkingProblem, i: usize) -> Result<(), Infeasible> {
     }
     let (mut l, mut u) = (low / a, high / a);
     if w.integer[j] {
-        // The row goes, so what the tolerance gives away is measured there: a small part of a column may be much of it.
+        // The row goes, so what the tolerance gives away is measured there: a small part of a
+        // column may be much of it.
         let tol = |side: f64| 1e-6 * side.abs().max(1.0) / a.abs();
         let (down, up) = (ceil_tol(l), floor_tol(u));
         l = if l - down > tol(low) {
@@ -99,8 +101,9 @@ fn singleton(w: &mut WorkingProblem, i: usize) -> Result<(), Infeasible> {
     Ok(())
 }
 
-/// Coefficient tightening of `sign * row <= side`, whose largest activity is `max`: an integer column one step from the
-/// end at which it helps least makes the row redundant, so its coefficient can shrink.
+/// Coefficient tightening of `sign * row <= side`, whose largest activity is `max`: an integer
+/// column one step from the end at which it helps least makes the row redundant, so its coefficient
+/// can shrink.
 fn tighten(w: &mut WorkingProblem, i: usize, max: f64, sign: f64, noise: f64) {
     let mut max = max;
     let mut side = if sign > 0.0 {
@@ -117,7 +120,8 @@ fn tighten(w: &mut WorkingProblem, i: usize, max: f64, sign: f64, noise: f64) {
             continue;
         }
         let d = side - (max - a.abs());
-        // Worth it, and not a cancellation: a coefficient that all but vanishes would be noise that later divides.
+        // Worth it, and not a cancellation: a coefficient that all but vanishes would be noise that
+        // later divides.
         if d <= 1e-4 * a.abs().max(1e-3) + 10.0 * noise
             || d >= (1.0 - 1e-6) * a.abs() - 10.0 * noise
         {
@@ -209,7 +213,8 @@ mod tests {
 
     #[test]
     fn a_small_part_of_an_integer_column_may_be_much_of_its_row() {
-        // x >= 0.9999952e-6, which is nothing beside the tolerance of a column; at x = 0 the row is short by 10.
+        // x >= 0.9999952e-6, which is nothing beside the tolerance of a column; at x = 0 the row is
+        // short by 10.
         let mut b = ModelBuilder::new(Sense::Minimise);
         let x = b.add_col(1.0, 0.0..=1.0);
         b.set_integer(x, true);

@@ -1,4 +1,5 @@
-//! Equations added to other rows so that entries cancel (Chang & McCormick 1993; Achterberg et al. 2020, section 5.3).
+//! Equations added to other rows so that entries cancel (Chang & McCormick 1993; Achterberg et al.
+//! 2020, section 5.3).
 
 use super::WorkingProblem;
 

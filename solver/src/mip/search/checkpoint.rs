@@ -1,8 +1,9 @@
 //! The whole state of a search, and the way back into it.
 //!
-//! Everything that decides what happens next is in it except the factorisation of the linear programs and their pricing
-//! weights: a search that goes on from a state has the same tree to finish, but may choose among equally good vertices
-//! otherwise than the search that was not interrupted.
+//! Everything that decides what happens next is in it except the factorisation of the linear
+//! programs and their pricing weights: a search that goes on from a state has the same tree to
+//! finish, but may choose among equally good vertices otherwise than the search that was not
+//! interrupted.
 
 use super::TreeSearch;
 use crate::mip::branching::pseudocost::PseudoCosts;

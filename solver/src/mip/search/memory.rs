@@ -11,7 +11,8 @@ impl TreeSearch {
         limit.is_some_and(|l| self.queue.bytes() > l) && self.control.node_files.is_none()
     }
 
-    /// Sends the least promising half to a file where memory is short, and fetches a file where there is room again.
+    /// Sends the least promising half to a file where memory is short, and fetches a file where
+    /// there is room again.
     pub(super) fn balance_memory(&mut self) -> Result<(), SolveError> {
         let (Some(limit), Some(folder)) = (
             self.shared.settings.limits.memory_bytes,

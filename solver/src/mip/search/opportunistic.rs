@@ -1,8 +1,10 @@
-//! Workers that take up nodes as they come: faster than rounds, since nobody waits, but no two runs are alike.
+//! Workers that take up nodes as they come: faster than rounds, since nobody waits, but no two runs
+//! are alike.
 //!
-//! The search itself stays with one thread, which sleeps nearly all the time: it hands jobs to the workers over channels
-//! and merges what they send back. A worker sends its open nodes before its plunge is over when others have nothing to
-//! do, and solutions at once; the value solutions must be below is an atomic that all of them read.
+//! The search itself stays with one thread, which sleeps nearly all the time: it hands jobs to the
+//! workers over channels and merges what they send back. A worker sends its open nodes before its
+//! plunge is over when others have nothing to do, and solutions at once; the value solutions must
+//! be below is an atomic that all of them read.
 
 use super::TreeSearch;
 use super::round::PLUNGE;
@@ -181,7 +183,8 @@ impl TreeSearch {
         end
     }
 
-    /// Hands out jobs and merges what comes back, until there is nothing left or a limit is reached.
+    /// Hands out jobs and merges what comes back, until there is nothing left or a limit is
+    /// reached.
     fn direct(
         &mut self,
         jobs: &[Sender<Job>],

@@ -67,7 +67,8 @@ impl TreeSearch {
             }
             RootEnd::Closed => false,
             RootEnd::Stopped => {
-                // Nothing is known but what was before a restart. A run that goes on from here starts over.
+                // Nothing is known but what was before a restart. A run that goes on from here
+                // starts over.
                 self.queue.push(TreeNode {
                     id: 0,
                     depth: 0,
@@ -90,13 +91,14 @@ impl TreeSearch {
         Ok(end)
     }
 
-    /// The relaxation is unbounded. With rational data the program is unbounded exactly if it has a feasible point
-    /// (Meyer 1974).
+    /// The relaxation is unbounded. With rational data the program is unbounded exactly if it has a
+    /// feasible point (Meyer 1974).
     pub(super) fn find_any_point(&mut self) -> Result<(), SolveError> {
         let mut p = (*self.shared.problem).clone();
         p.cost.fill(0.0);
         p.offset = 0.0;
-        // Where nothing bounds the integers a tree may be infinite beside a point: near the origin it is not.
+        // Where nothing bounds the integers a tree may be infinite beside a point: near the origin
+        // it is not.
         for radius in BOXES {
             let mut near = p.clone();
             for j in (0..near.cost.len()).filter(|&j| p.integer[j]) {

@@ -20,7 +20,8 @@ impl TreeSearch {
         (0..width).map_while(|_| self.queue.pop()).collect()
     }
 
-    /// Every node to a worker of its own; results are merged in order, so the number of threads does not matter.
+    /// Every node to a worker of its own; results are merged in order, so the number of threads
+    /// does not matter.
     pub(super) fn solve_round(&mut self, round: Vec<TreeNode>) -> Result<(), SolveError> {
         while self.workers.len() < round.len() {
             self.workers

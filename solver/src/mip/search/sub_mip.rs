@@ -23,7 +23,8 @@ impl TreeSearch {
         // What was found of late earns further turns; without a solution nothing matters more.
         let main = self.ticks() - self.side_ticks;
         let bound = self.shared.lower_bound;
-        // Far from the bound a better solution is likely; if many turns have found none, it is the bound that is bad.
+        // Far from the bound a better solution is likely; if many turns have found none, it is the
+        // bound that is bad.
         let early = self.sub_mip_turn < 12;
         let poor = (self.shared.incumbent.as_ref())
             .is_none_or(|i| early && i.objective - bound > 0.05 * i.objective.abs());

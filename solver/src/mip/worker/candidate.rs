@@ -1,4 +1,5 @@
-//! Candidates for solutions: checked, repaired where continuous columns allow it, kept if they are better.
+//! Candidates for solutions: checked, repaired where continuous columns allow it, kept if they are
+//! better.
 
 use super::node::violation;
 use super::{Incumbent, RoundShared, Worker};
@@ -8,7 +9,8 @@ use crate::mip::relaxation::Relaxed;
 use remat_lp::{ColId, ModelError};
 
 impl Worker {
-    /// Hands a point to the checks; whether it is feasible (it need not be better than what is known).
+    /// Hands a point to the checks; whether it is feasible (it need not be better than what is
+    /// known).
     pub fn offer(
         &mut self,
         shared: &RoundShared,
@@ -81,8 +83,9 @@ impl Worker {
         Ok(true)
     }
 
-    /// Solves the model given over its continuous columns, with the integer ones of a point and a small tolerance: presolve
-    /// and scaling may have blown up what the reduced relaxation takes for a rounding error.
+    /// Solves the model given over its continuous columns, with the integer ones of a point and a
+    /// small tolerance: presolve and scaling may have blown up what the reduced relaxation takes
+    /// for a rounding error.
     fn polish(
         &mut self,
         shared: &RoundShared,
@@ -151,8 +154,9 @@ impl Worker {
         self.try_integral(shared, &reduced, "start")
     }
 
-    /// Rounds the integer columns of a point that is integral within tolerances and hands it in; with continuous columns
-    /// and a refusal, the linear program over these is solved for the integer values.
+    /// Rounds the integer columns of a point that is integral within tolerances and hands it in;
+    /// with continuous columns and a refusal, the linear program over these is solved for the
+    /// integer values.
     pub fn try_integral(
         &mut self,
         shared: &RoundShared,

@@ -1,4 +1,5 @@
-//! Learning from what is closed: rows from dual proofs, clauses from the implications that led there.
+//! Learning from what is closed: rows from dual proofs, clauses from the implications that led
+//! there.
 
 use super::{RoundShared, Worker};
 use crate::mip::clauses::{Clause, implication};

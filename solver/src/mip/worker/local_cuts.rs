@@ -1,4 +1,5 @@
-//! Cuts at nodes of the tree, from the bounds that hold there: rows of the node's subtree, handed to its children.
+//! Cuts at nodes of the tree, from the bounds that hold there: rows of the node's subtree, handed
+//! to its children.
 
 use super::{RoundShared, Worker};
 use crate::mip::cuts::{self, Context, CutPool};
@@ -19,7 +20,8 @@ pub(super) struct LocalCuts {
 }
 
 impl LocalCuts {
-    /// Whether a node at this depth is worth a round: at every fourth level, often only where it pays.
+    /// Whether a node at this depth is worth a round: at every fourth level, often only where it
+    /// pays.
     pub fn due(&self, shared: &RoundShared, depth: u32, processed: u64) -> bool {
         let s = &shared.settings;
         let promising =

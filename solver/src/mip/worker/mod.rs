@@ -1,5 +1,6 @@
-//! A worker takes a node and plunges: it solves the node, splits it, goes on with one child and hands the others back,
-//! until there is nothing left to go on with. Everything it needs of the others is frozen for the round.
+//! A worker takes a node and plunges: it solves the node, splits it, goes on with one child and
+//! hands the others back, until there is nothing left to go on with. Everything it needs of the
+//! others is frozen for the round.
 
 mod candidate;
 mod learn;
@@ -43,8 +44,8 @@ pub(crate) struct Worker {
     polished: u64,
     /// Relaxation of the root, where this worker has seen it.
     pub root_x: Vec<f64>,
-    /// Bounds of the present node's subtree found by reduced costs and strong branching: propagation would not find
-    /// them again.
+    /// Bounds of the present node's subtree found by reduced costs and strong branching:
+    /// propagation would not find them again.
     pub extra_bounds: Vec<(ColId, Bounds)>,
     /// Rows of branchings that are in the relaxation: what they prove holds below them only.
     local: Vec<u64>,
@@ -230,7 +231,8 @@ impl Worker {
         Ok(std::mem::replace(&mut self.report, WorkerReport::new()))
     }
 
-    /// In an opportunistic search: hands solutions out at once, and open nodes where somebody waits for them.
+    /// In an opportunistic search: hands solutions out at once, and open nodes where somebody waits
+    /// for them.
     fn send_early(&mut self, shared: &RoundShared) {
         let (Some(outlet), Some(live)) = (&self.outlet, &shared.live) else {
             return;
@@ -257,7 +259,8 @@ impl Worker {
             if !self.domain.infeasible {
                 self.impose(shared, &step.decision);
             }
-            // One branching after the other, so that each bound is known to follow from those above it only.
+            // One branching after the other, so that each bound is known to follow from those above
+            // it only.
             if learning && !self.domain.infeasible {
                 self.domain.propagate(&shared.problem);
             }
@@ -302,7 +305,8 @@ impl Worker {
         }
     }
 
-    /// Gives the linear program the domain's bounds of integer columns and the problem's of continuous ones.
+    /// Gives the linear program the domain's bounds of integer columns and the problem's of
+    /// continuous ones.
     pub fn sync_bounds(&mut self, shared: &RoundShared) -> Result<(), ModelError> {
         let p = &shared.problem;
         for j in 0..p.num_cols() {

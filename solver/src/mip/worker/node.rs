@@ -240,7 +240,8 @@ impl Worker {
         })
     }
 
-    /// Moving a nonbasic column this far would cost more than is left (Dantzig, Fulkerson & Johnson 1954).
+    /// Moving a nonbasic column this far would cost more than is left (Dantzig, Fulkerson & Johnson
+    /// 1954).
     fn fix_by_reduced_costs(&mut self, shared: &RoundShared, s: &Solution, bound: f64) -> bool {
         if !self.cutoff.is_finite() {
             return false;

@@ -33,7 +33,8 @@ impl<P: Program> Master<P> {
         }
     }
 
-    /// Goes to a basis as far as it is there: rows and columns that are not in the master are left out.
+    /// Goes to a basis as far as it is there: rows and columns that are not in the master are left
+    /// out.
     ///
     /// # Errors
     /// [`ModelError`] if the solver refuses, which would be a defect here.

@@ -1,4 +1,5 @@
-//! The restricted master: some columns, some rows, every static column, and the LP solver that holds them.
+//! The restricted master: some columns, some rows, every static column, and the LP solver that
+//! holds them.
 
 mod basis;
 mod columns;
@@ -18,7 +19,8 @@ use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Follows the changes of a master and its solves, to replay them elsewhere. Purging is not reported.
+/// Follows the changes of a master and its solves, to replay them elsewhere. Purging is not
+/// reported.
 pub trait Journal: Send {
     /// Rows were added.
     fn rows(&mut self, rows: &[NewRow]);
@@ -34,11 +36,13 @@ const OVERFLOW: ColId = ColId(0);
 const MISSING: ColId = ColId(1);
 /// Number of the first static column.
 const STATICS: usize = 2;
-/// Pivots of one solve at most, and so many more for each row and column: beyond them it goes round in circles.
+/// Pivots of one solve at most, and so many more for each row and column: beyond them it goes round
+/// in circles.
 const SOLVE_PIVOT_LIMIT: u64 = 10_000;
 const PIVOTS_PER_ROW_AND_COLUMN: u64 = 20;
 
-/// The restricted master program. Columns of the LP: the overflow, what is missing, the static columns, the others.
+/// The restricted master program. Columns of the LP: the overflow, what is missing, the static
+/// columns, the others.
 pub struct Master<P: Program> {
     program: Arc<P>,
     solver: Solver,
@@ -183,7 +187,8 @@ impl<P: Program> Master<P> {
         self.stop = stop;
     }
 
-    /// Solves from the present basis. A solve that takes far more pivots than masters of this size do ends at that limit.
+    /// Solves from the present basis. A solve that takes far more pivots than masters of this size
+    /// do ends at that limit.
     pub fn solve(&mut self, algorithm: Algorithm) -> LpOutcome {
         let clock = std::time::Instant::now();
         let size = (self.rows.len() + self.num_columns()) as u64;
@@ -211,8 +216,8 @@ impl<P: Program> Master<P> {
         }
     }
 
-    /// Starts the next solve from the slack basis, with other random numbers: with the same ones a second fresh start would
-    /// come to nothing as well.
+    /// Starts the next solve from the slack basis, with other random numbers: with the same ones a
+    /// second fresh start would come to nothing as well.
     pub fn forget_basis(&mut self) {
         self.spent = self.work();
         let mut settings = self.solver.settings().clone();
@@ -232,7 +237,8 @@ impl<P: Program> Master<P> {
         Values::new(columns.zip(values.iter().copied()), statics)
     }
 
-    /// The resource that is lacking, in units of [`Rows::resource_unit`](super::Rows::resource_unit).
+    /// The resource that is lacking, in units of
+    /// [`Rows::resource_unit`](super::Rows::resource_unit).
     pub fn overflow(&self, solution: &Solution) -> f64 {
         solution.value(OVERFLOW)
     }
@@ -261,7 +267,8 @@ impl<P: Program> Master<P> {
         solution.objective * self.program.cost_unit()
     }
 
-    /// The duals of a solution in the program's unit of cost, per unit of the resource for [`Sense::AtMost`].
+    /// The duals of a solution in the program's unit of cost, per unit of the resource for
+    /// [`Sense::AtMost`].
     pub fn duals(&self, solution: &Solution) -> Vec<f64> {
         let unit = self.program.cost_unit();
         let per_resource = unit / self.program.resource_unit();
@@ -285,9 +292,9 @@ impl<P: Program> Master<P> {
             .price(&self.exclusions, &self.rows, &duals, per_block, tolerance)
     }
 
-    /// The value that the relaxation would have with one more branching, in the program's unit of cost, and the work it takes
-    /// to find out: as far as it is known after so many simplex iterations, or infinite if it is above `most`. The master
-    /// stays as it is.
+    /// The value that the relaxation would have with one more branching, in the program's unit of
+    /// cost, and the work it takes to find out: as far as it is known after so many simplex
+    /// iterations, or infinite if it is above `most`. The master stays as it is.
     ///
     /// # Errors
     /// [`ModelError`] if the solver refuses, which would be a defect here.

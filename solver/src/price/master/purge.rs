@@ -14,7 +14,8 @@ const EARLY_AGES: Ages = Ages {
 };
 /// Share of the objective beyond which a reduced cost counts as dear.
 const DEAR_SHARE: f64 = 1e-3;
-/// Columns for each row beyond which less dear ones go too, and after fewer solves: every pivot looks at all of them.
+/// Columns for each row beyond which less dear ones go too, and after fewer solves: every pivot
+/// looks at all of them.
 const COLUMNS_PER_ROW_LIMIT: usize = 4;
 const DEAR_SHARE_BEYOND: f64 = 1e-4;
 const COLUMN_AGE_BEYOND: u32 = 2;
@@ -27,9 +28,10 @@ struct Ages {
 }
 
 impl<P: Program> Master<P> {
-    /// Notes which rows are slack and which columns are dear in a solution, and drops those that have been so for `age`
-    /// solves: sooner where they are many (rows only while cutting is `eager`), and in any case later by `patience`: what
-    /// comes and goes in turns stays in the end.
+    /// Notes which rows are slack and which columns are dear in a solution, and drops those that
+    /// have been so for `age` solves: sooner where they are many (rows only while cutting is
+    /// `eager`), and in any case later by `patience`: what comes and goes in turns stays in the
+    /// end.
     ///
     /// # Errors
     /// [`ModelError`] if the solver refuses, which would be a defect here.
@@ -113,8 +115,8 @@ impl<P: Program> Master<P> {
     }
 }
 
-/// Ages for a master of so many rows, columns and blocks, and the reduced cost from which on a column is dear, as a share
-/// of the objective.
+/// Ages for a master of so many rows, columns and blocks, and the reduced cost from which on a
+/// column is dear, as a share of the objective.
 fn limits([rows, columns, blocks]: [usize; 3], age: u32, eager: bool) -> (Ages, f64) {
     let mut ages = Ages {
         rows: age,

@@ -60,8 +60,8 @@ impl<P: Program> Proof<P> {
 }
 
 impl<P: Program> Relaxation<P> {
-    /// Computes the safe bound of a solution's duals, and of some that are nearer the best so far where it lags behind the
-    /// value.
+    /// Computes the safe bound of a solution's duals, and of some that are nearer the best so far
+    /// where it lags behind the value.
     pub(super) fn prove(&mut self, solution: &Solution) {
         let clock = Instant::now();
         let master = &self.master;

@@ -1,4 +1,5 @@
-//! The loop where the time goes: solve, price and separate, add, until nothing is violated and nothing pays.
+//! The loop where the time goes: solve, price and separate, add, until nothing is violated and
+//! nothing pays.
 
 use super::cuts::spread;
 use super::{RelaxEnd, Relaxation};
@@ -6,14 +7,16 @@ use crate::price::{Incumbents, Program, RowLimits};
 use remat_lp::{Algorithm, LpOutcome, ModelError, Solution};
 use std::time::Instant;
 
-/// Solves from one computation of the safe bound to the next; it is computed at the end in any case.
+/// Solves from one computation of the safe bound to the next; it is computed at the end in any
+/// case.
 const SOLVES_PER_BOUND: usize = 25;
 /// Number of rises of the penalties of what the master lacks, at most, and the factor of each.
 const PENALTY_RISE_LIMIT: usize = 8;
 const PENALTY_FACTOR: f64 = 8.0;
 /// Tries at a node that the LP solver gets from the slack basis.
 const FRESH_START_LIMIT: usize = 20;
-/// Share of the value within which the last solve must have moved for the relaxation to count as settled.
+/// Share of the value within which the last solve must have moved for the relaxation to count as
+/// settled.
 const SETTLED_SHARE: f64 = 1e-3;
 /// A value that stays within this share of itself over so many solves stands still.
 const STALL_SHARE: f64 = 2e-5;
@@ -28,7 +31,8 @@ const REDUCED_COST_TOLERANCE: f64 = 1e-4;
 pub(in crate::price) enum Until {
     /// Until every row of the master is met, in general a single time.
     Feasible,
-    /// Until the value stands still. Large programs bring rows and columns on a plateau for as long as they took to come there.
+    /// Until the value stands still. Large programs bring rows and columns on a plateau for as long
+    /// as they took to come there.
     Stalled,
     /// Until nothing is violated and nothing pays.
     Converged,
@@ -149,7 +153,8 @@ impl<P: Program> Relaxation<P> {
         Solve::Retry
     }
 
-    /// Notes a solution, and judges it. Before the purge: afterwards its columns are others than the master's.
+    /// Notes a solution, and judges it. Before the purge: afterwards its columns are others than
+    /// the master's.
     fn judge(&mut self, solution: &Solution, progress: &mut Progress) -> Judged {
         let late = self.is_late();
         let met = self.master.is_met(solution);
@@ -173,7 +178,8 @@ impl<P: Program> Relaxation<P> {
         }
     }
 
-    /// The rows that a solution violates and the columns that pay; proves the bound when that is due.
+    /// The rows that a solution violates and the columns that pay; proves the bound when that is
+    /// due.
     fn price_and_separate(&mut self, solution: &Solution, judged: &Judged) -> Found<P> {
         let rows = self.violated_rows(judged.overflow);
         let mut columns = Vec::new();
@@ -202,7 +208,8 @@ impl<P: Program> Relaxation<P> {
         Ok(())
     }
 
-    /// Adds what was found. What still overflows on a plateau may be too cheap: it grows dearer now and then.
+    /// Adds what was found. What still overflows on a plateau may be too cheap: it grows dearer now
+    /// and then.
     fn add(
         &mut self,
         found: Found<P>,
@@ -261,8 +268,8 @@ impl<P: Program> Relaxation<P> {
         Ok(dearer)
     }
 
-    /// Solves again with the rows and columns that came last, and lets no more in: trials of branchings start from an
-    /// optimum, or all of them would first find the way to it.
+    /// Solves again with the rows and columns that came last, and lets no more in: trials of
+    /// branchings start from an optimum, or all of them would first find the way to it.
     pub fn resolve(&mut self) {
         if self.complete {
             return;

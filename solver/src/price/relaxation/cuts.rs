@@ -47,7 +47,8 @@ impl Tail {
     }
 }
 
-/// The distance between the last so many values, and the largest of them; nothing where there are fewer.
+/// The distance between the last so many values, and the largest of them; nothing where there are
+/// fewer.
 pub(super) fn spread(values: &[f64], count: usize) -> Option<(f64, f64)> {
     let last = &values[values.len().checked_sub(count)?..];
     let most = last.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -109,9 +110,10 @@ impl<P: Program> Relaxation<P> {
         Ok(end)
     }
 
-    /// Adds cuts at the solution, or at a point `inside` the relaxation, between it and the mean of those before: a vertex
-    /// has whatever no row forbids yet, the next one has something else, and what cuts the point inside off cuts off much
-    /// that is near both (in-out separation; Ben-Ameur & Neto 2007, Fischetti & Salvagnin 2010).
+    /// Adds cuts at the solution, or at a point `inside` the relaxation, between it and the mean of
+    /// those before: a vertex has whatever no row forbids yet, the next one has something else, and
+    /// what cuts the point inside off cuts off much that is near both (in-out separation; Ben-Ameur
+    /// & Neto 2007, Fischetti & Salvagnin 2010).
     fn add_cuts(&mut self, inside: bool) -> Result<usize, ModelError> {
         let clock = Instant::now();
         let program = self.program();

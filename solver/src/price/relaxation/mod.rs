@@ -71,7 +71,8 @@ pub(super) struct Relaxation<P: Program> {
     mean: Option<Values<P::Column>>,
     /// Rows and duals of the best bound that was proven here.
     pub proof: Proof<P>,
-    /// Whether that solution meets every row, apart from cuts that were not looked for, or is near one that does.
+    /// Whether that solution meets every row, apart from cuts that were not looked for, or is near
+    /// one that does.
     pub settled: bool,
     /// Whether nothing is violated and nothing pays at that solution.
     pub complete: bool,
@@ -117,7 +118,8 @@ impl<P: Program> Relaxation<P> {
         self.master.program()
     }
 
-    /// Goes to another node: its branchings, what is excluded below it, and the bound that is known there.
+    /// Goes to another node: its branchings, what is excluded below it, and the bound that is known
+    /// there.
     pub fn enter(
         &mut self,
         branches: &[Branch<P::Quantity>],

@@ -1,8 +1,9 @@
-//! A made-up program that uses everything a program may: tenants of a building choose a plan of what they use in each
-//! period; what a period has is limited, and more can be rented.
+//! A made-up program that uses everything a program may: tenants of a building choose a plan of
+//! what they use in each period; what a period has is limited, and more can be rented.
 //!
-//! A column is a tenant's plan. Rows say that every tenant has one (elastic) and that a period's use fits (resource,
-//! separated). Renting is a static column for each period. Cuts are covers of plans. Exclusions are of plans.
+//! A column is a tenant's plan. Rows say that every tenant has one (elastic) and that a period's
+//! use fits (resource, separated). Renting is a static column for each period. Cuts are covers of
+//! plans. Exclusions are of plans.
 
 use crate::price::*;
 use remat_lp::random::SplitMix64;
@@ -133,7 +134,8 @@ impl Tenants {
         (reduced, renting)
     }
 
-    /// Reduced costs of what is permitted, the least of each tenant, and the bound; `None` if a tenant has no plan left.
+    /// Reduced costs of what is permitted, the least of each tenant, and the bound; `None` if a
+    /// tenant has no plan left.
     fn bound(
         &self,
         permitted: &[Vec<bool>],

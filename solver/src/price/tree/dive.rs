@@ -1,14 +1,16 @@
-//! Dives: from a node straight down to a solution, pricing on the way (Sadykov, Vanderbeck, Pessoa, Tahiri & Uchoa 2019,
-//! *Primal heuristics for branch and price: the assets of diving methods*, INFORMS Journal on Computing 31).
+//! Dives: from a node straight down to a solution, pricing on the way (Sadykov, Vanderbeck, Pessoa,
+//! Tahiri & Uchoa 2019, *Primal heuristics for branch and price: the assets of diving methods*,
+//! INFORMS Journal on Computing 31).
 
 use super::Visited;
 use crate::price::relaxation::{RelaxEnd, Relaxation, Until};
 use crate::price::{Branch, Open, Program};
 use remat_lp::ModelError;
 
-/// Dives from a node that was solved: rounds up the open quantity that is nearest to its next integer, and prices again,
-/// until the point is integral, what is fixed cannot be met, or the bound reaches the target. What is proven on the way
-/// holds below these branchings only: the proof of the node stays as it was.
+/// Dives from a node that was solved: rounds up the open quantity that is nearest to its next
+/// integer, and prices again, until the point is integral, what is fixed cannot be met, or the
+/// bound reaches the target. What is proven on the way holds below these branchings only: the proof
+/// of the node stays as it was.
 pub(super) fn dive<P: Program>(
     relax: &mut Relaxation<P>,
     branches: &[Branch<P::Quantity>],

@@ -1,9 +1,10 @@
 //! Branch, price and cut.
 //!
-//! A node of the tree is a list of branchings ([`Branch`](super::Branch)). One restricted program serves all nodes: going to another node
-//! exchanges its branching rows, while columns, rows and cuts, which hold everywhere, stay. A few such programs work side by
-//! side, in rounds. Nodes are taken by least bound, with short plunges to the better child. Every bound is a Lagrangian
-//! bound in integers.
+//! A node of the tree is a list of branchings ([`Branch`](super::Branch)). One restricted program
+//! serves all nodes: going to another node exchanges its branching rows, while columns, rows and
+//! cuts, which hold everywhere, stay. A few such programs work side by side, in rounds. Nodes are
+//! taken by least bound, with short plunges to the better child. Every bound is a Lagrangian bound
+//! in integers.
 
 mod dive;
 mod node;
@@ -35,8 +36,8 @@ use warm::RowPool;
 pub struct TreeSettings {
     /// A node whose bound is within this share of the best cost is closed.
     pub gap: f64,
-    /// Whether the search goes on from there towards a gap of 0, until a limit or the flag ends it. Nodes are not closed
-    /// within the gap then but put aside. Not together with `prove`.
+    /// Whether the search goes on from there towards a gap of 0, until a limit or the flag ends it.
+    /// Nodes are not closed within the gap then but put aside. Not together with `prove`.
     pub beyond: bool,
     /// Nodes at most.
     pub nodes: u64,
@@ -50,15 +51,18 @@ pub struct TreeSettings {
     pub strong_candidates: usize,
     /// Branchings tried side by side. The answer depends on it, and not on the number of threads.
     pub strong_batch: usize,
-    /// Trials in a row without a better one that end the choice, unless the best one gains little on one side.
+    /// Trials in a row without a better one that end the choice, unless the best one gains little
+    /// on one side.
     pub strong_patience: usize,
-    /// Work on trials for each unit of work on relaxations; beyond that, what pseudo-costs know well is not tried.
+    /// Work on trials for each unit of work on relaxations; beyond that, what pseudo-costs know
+    /// well is not tried.
     pub strong_share: u64,
     /// Simplex iterations of the first trials, as far as most of them end within these.
     pub strong_first_iterations: u64,
     /// Those of later ones; twice as many where most do not end within them.
     pub strong_iterations: u64,
-    /// Nodes of the tree from one dive to a solution to the next, the first one below the root; 0 for none.
+    /// Nodes of the tree from one dive to a solution to the next, the first one below the root; 0
+    /// for none.
     pub dive_every: u64,
     /// Whether a proof is collected.
     pub prove: bool,
@@ -101,7 +105,8 @@ pub enum TreeEnd {
 pub struct TreeOutcome<P: Program> {
     /// Status at the end.
     pub end: TreeEnd,
-    /// Safe lower bound on the cost of every solution that fits. Above the cost of every solution if none fits.
+    /// Safe lower bound on the cost of every solution that fits. Above the cost of every solution
+    /// if none fits.
     pub bound: u64,
     /// Bound at the root.
     pub root_bound: u64,
@@ -116,9 +121,10 @@ pub struct TreeOutcome<P: Program> {
     pub proof: Option<TreeProof<P>>,
 }
 
-/// Searches the tree, in safe bounds, over the whole space of solutions. Nodes are solved in rounds of
-/// [`TreeSettings::lanes`], in the current rayon pool; the answer does not depend on its size. Between rounds `heuristic`
-/// looks for solutions. The limits of the root's settings end the search too.
+/// Searches the tree, in safe bounds, over the whole space of solutions. Nodes are solved in rounds
+/// of [`TreeSettings::lanes`], in the current rayon pool; the answer does not depend on its size.
+/// Between rounds `heuristic` looks for solutions. The limits of the root's settings end the search
+/// too.
 ///
 /// # Errors
 /// [`ModelError`] where the LP solver refuses a change: a defect.
@@ -131,7 +137,8 @@ pub fn search<P: Program>(
     Tree::new(root, settings, incumbents, heuristic).run()
 }
 
-/// Share of the distance between least bound and target within which a lane plunges into the better child.
+/// Share of the distance between least bound and target within which a lane plunges into the better
+/// child.
 const PLUNGE_REACH: u64 = 4;
 /// Bound first, then the younger node.
 type Key = (u64, std::cmp::Reverse<u64>);
@@ -272,8 +279,9 @@ impl<'a, P: Program> Tree<'a, P> {
         })
     }
 
-    /// Runs the heuristic from relaxations, and on as long as it is due where the gap is wide. Elsewhere relaxations guide
-    /// better than good solutions do, and more of them come from the tree alone.
+    /// Runs the heuristic from relaxations, and on as long as it is due where the gap is wide.
+    /// Elsewhere relaxations guide better than good solutions do, and more of them come from the
+    /// tree alone.
     fn run_heuristic(&mut self, mut visited: Vec<Visited<P>>) {
         let goes_on = |tree: &Self| tree.is_far() && tree.share.is_due() && !tree.limit_reached();
         // What a round brought is looked at whatever ends the search: it may be a solution.

@@ -16,7 +16,8 @@ const NODE_TAIL: Tail = Tail {
     of_gain: 0.0,
 };
 
-/// Gain of the last branching, as a share of what would have closed the node, below which the node is on a plateau.
+/// Gain of the last branching, as a share of what would have closed the node, below which the node
+/// is on a plateau.
 const PLATEAU_GAIN_SHARE: f64 = 0.02;
 /// Quantities that are looked at before one is chosen to branch on.
 const CANDIDATE_LIMIT: usize = 64;
@@ -140,7 +141,8 @@ fn branch<P: Program>(
         let gain = (relax.value.min(target as f64) - before).max(0.0);
         solved.gained = Some((open, up, gain));
         if gain <= PLATEAU_GAIN_SHARE * (target as f64 - before) {
-            // Where branchings come to nothing, pseudo-costs are of no use: it is worth any trial to find one that does not.
+            // Where branchings come to nothing, pseudo-costs are of no use: it is worth any trial
+            // to find one that does not.
             effort.thrifty = false;
             looked_at = CANDIDATE_LIMIT_ON_PLATEAU;
         }

@@ -1,4 +1,5 @@
-//! Strong branching: candidates are tried by dual simplex, as far as pseudo-costs do not know better.
+//! Strong branching: candidates are tried by dual simplex, as far as pseudo-costs do not know
+//! better.
 
 use super::TreeSettings;
 use super::pseudocost::PseudoCosts;
@@ -7,16 +8,19 @@ use crate::price::{Open, Program, Work};
 use rayon::prelude::*;
 use remat_lp::ModelError;
 
-/// Gain on the worse side, as a share of what would close the node, below which more candidates are tried.
+/// Gain on the worse side, as a share of what would close the node, below which more candidates are
+/// tried.
 const WANTED_GAIN_SHARE: f64 = 0.1;
 /// Work of the first trials at most, in multiples of the root's.
 pub(super) const FIRST_TRIALS_WORK: u64 = 10;
 /// Factor by which later trials are longer where many do not end.
 const LONG_TRIAL_FACTOR: u64 = 2;
-/// Share of trials that do not end beyond which they grow longer, and below which they grow shorter again.
+/// Share of trials that do not end beyond which they grow longer, and below which they grow shorter
+/// again.
 const UNENDED_SHARE_TO_LENGTHEN: f64 = 0.5;
 const UNENDED_SHARE_TO_SHORTEN: f64 = 0.2;
-/// Gain that counts as the least, and the score of gains that close a child, as shares of what would close the node.
+/// Gain that counts as the least, and the score of gains that close a child, as shares of what
+/// would close the node.
 const GAIN_FLOOR_SHARE: f64 = 1e-3;
 const CLOSING_GAIN_SHARE: f64 = 1.1;
 /// The gain wanted where no solution is known, as a share of the value.
@@ -38,7 +42,8 @@ pub(super) struct Effort<'a> {
     pub dives: bool,
 }
 
-/// Lengths of trials: the first ones, which decide on the whole tree, are longest, if most of them end.
+/// Lengths of trials: the first ones, which decide on the whole tree, are longest, if most of them
+/// end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Length {
     first: bool,
@@ -64,7 +69,8 @@ impl Length {
         }
     }
 
-    /// Notes how many of so many solves the limit has ended, and whether the time of the first ones is over.
+    /// Notes how many of so many solves the limit has ended, and whether the time of the first ones
+    /// is over.
     pub fn note(&mut self, solves: u64, limited: u64, over: bool) {
         let least = if self.long {
             UNENDED_SHARE_TO_SHORTEN
@@ -96,9 +102,10 @@ impl<Q> Default for Trials<Q> {
     }
 }
 
-/// The branching whose trial, or pseudo-cost, promises most: candidates in the order of what pseudo-costs expect of them,
-/// until some in a row did not do better than the best, or all as long as that one gains little. Most trials are short: many
-/// candidates tried a little find better branchings than a few tried to their end.
+/// The branching whose trial, or pseudo-cost, promises most: candidates in the order of what
+/// pseudo-costs expect of them, until some in a row did not do better than the best, or all as long
+/// as that one gains little. Most trials are short: many candidates tried a little find better
+/// branchings than a few tried to their end.
 pub(super) fn choose<P: Program>(
     relax: &Relaxation<P>,
     open: &[Open<P::Quantity>],

@@ -1,8 +1,10 @@
 //! Proofs of a tree's bound: for every node the branching that leads to it, and duals.
 //!
-//! The duals of a node prove a bound on what is below it, in the Lagrangian way ([`Pricing::lagrangian_bound`](crate::price::Pricing::lagrangian_bound)). Those of an
-//! inner node (of the root above all) also prove what no better solution below it does ([`Pricing::exclude`](crate::price::Pricing::exclude)), on which the
-//! bounds further down rest. Nothing else is needed to check the tree.
+//! The duals of a node prove a bound on what is below it, in the Lagrangian way
+//! ([`Pricing::lagrangian_bound`](crate::price::Pricing::lagrangian_bound)). Those of an inner node
+//! (of the root above all) also prove what no better solution below it does
+//! ([`Pricing::exclude`](crate::price::Pricing::exclude)), on which the bounds further down rest.
+//! Nothing else is needed to check the tree.
 
 use crate::price::relaxation::Proof;
 use crate::price::{Branch, Program};
@@ -11,12 +13,13 @@ use std::collections::BTreeMap;
 /// A node of the tree.
 #[derive(Clone, Debug)]
 pub struct ProvenNode<Q> {
-    /// The node above, and the branching that leads here; without one, it is the node above once more, with other duals.
-    /// `None` at the root.
+    /// The node above, and the branching that leads here; without one, it is the node above once
+    /// more, with other duals. `None` at the root.
     pub above: Option<(u32, Option<Branch<Q>>)>,
     /// Bound that the duals prove, after the exclusions above; 0 if there are none.
     pub bound: u64,
-    /// Rows ([`TreeProof::rows`]) with their duals, as for [`Pricing::lagrangian_bound`](crate::price::Pricing::lagrangian_bound).
+    /// Rows ([`TreeProof::rows`]) with their duals, as for
+    /// [`Pricing::lagrangian_bound`](crate::price::Pricing::lagrangian_bound).
     pub duals: Vec<(u32, f64)>,
 }
 
@@ -30,7 +33,8 @@ pub struct TreeProof<P: Program> {
 }
 
 impl<P: Program> TreeProof<P> {
-    /// The bound that is proven: a node's is the better of its own and that of the node above, the least of all leaves counts.
+    /// The bound that is proven: a node's is the better of its own and that of the node above, the
+    /// least of all leaves counts.
     pub fn bound(&self) -> u64 {
         let mut bounds: Vec<u64> = Vec::with_capacity(self.nodes.len());
         let mut leaf = vec![true; self.nodes.len()];

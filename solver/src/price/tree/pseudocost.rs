@@ -3,8 +3,9 @@
 use crate::price::{Open, Program};
 use std::collections::BTreeMap;
 
-/// Gains of branchings by kind and direction. What a trial gains in the restricted master is more than what is left of it
-/// once new columns are in, so what was gained in truth counts as soon as it is known.
+/// Gains of branchings by kind and direction. What a trial gains in the restricted master is more
+/// than what is left of it once new columns are in, so what was gained in truth counts as soon as
+/// it is known.
 #[derive(Default)]
 pub(super) struct PseudoCosts {
     trials: BTreeMap<Key, Average>,

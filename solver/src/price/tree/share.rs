@@ -1,12 +1,15 @@
-//! Time shared by the tree and the primal heuristic beside it: work of the tree is owed, moves of the heuristic pay for it.
+//! Time shared by the tree and the primal heuristic beside it: work of the tree is owed, moves of
+//! the heuristic pay for it.
 
 /// Ticks of the LP solver in the time of a move of the primal heuristic, about.
 const TICKS_PER_MOVE: u64 = 400;
-/// Gap beyond which a better solution is worth more than the tree: half of the time is the heuristic's at first.
+/// Gap beyond which a better solution is worth more than the tree: half of the time is the
+/// heuristic's at first.
 const WIDE_GAP: f64 = 0.01;
 /// Gap below which there is little left to find.
 const NARROW_GAP: f64 = 5e-4;
-/// The tree's time in multiples of the heuristic's: at first, except where the gap is wide, and at most.
+/// The tree's time in multiples of the heuristic's: at first, except where the gap is wide, and at
+/// most.
 const TREE_SHARE: u32 = 2;
 const TREE_SHARE_LIMIT: u32 = 5;
 const TREE_SHARE_LIMIT_IF_NARROW: u32 = 20;
@@ -49,7 +52,8 @@ impl Share {
     }
 }
 
-/// Whether the best solution costs so much more than the bound that a better one is worth more than the tree.
+/// Whether the best solution costs so much more than the bound that a better one is worth more than
+/// the tree.
 pub fn is_far(best: u64, bound: u64) -> bool {
     gap(best, bound) > WIDE_GAP
 }

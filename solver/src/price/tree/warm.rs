@@ -5,9 +5,9 @@ use crate::price::master::Basics;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The rows and the basis that a relaxation rests on. A node that is far from the one that was solved before it has few of
-/// its rows in the restricted master any more: where the basis of its parent is put together again, it begins where that one
-/// ended.
+/// The rows and the basis that a relaxation rests on. A node that is far from the one that was
+/// solved before it has few of its rows in the restricted master any more: where the basis of its
+/// parent is put together again, it begins where that one ended.
 pub(in crate::price) struct Warm<P: Program> {
     /// Rows with duals in its best bound.
     pub priced: Vec<Arc<P::Row>>,

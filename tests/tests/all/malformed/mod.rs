@@ -1,4 +1,5 @@
-//! Malformed documents: each error names the file, the place, the value found, and what would be right.
+//! Malformed documents: each error names the file, the place, the value found, and what would be
+//! right.
 
 mod replacements;
 mod schedules;

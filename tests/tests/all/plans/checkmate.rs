@@ -8,8 +8,8 @@ use remat_instances::schedule::CheckmateSchedule;
 use remat_instances::simulate;
 use std::collections::BTreeMap;
 
-/// Algorithm 1 to the letter, without moving deallocations: memory as `U` counts it. A tensor that is recomputed
-/// while it is held stays twice until the stage ends.
+/// Algorithm 1 to the letter, without moving deallocations: memory as `U` counts it. A tensor that
+/// is recomputed while it is held stays twice until the stage ends.
 fn literal_plan(g: &Instance, s: &CheckmateSchedule) -> Plan {
     let n = g.len();
     let mut steps = Vec::new();
@@ -92,8 +92,8 @@ proptest! {
         let by_plan = simulate::plan(&g, &literal_plan(&g, &s)).unwrap();
         prop_assert_eq!(by_schedule.cost, by_plan.cost);
         prop_assert_eq!(by_schedule.computations, by_plan.computations);
-        // Between stages nothing runs, so a plan has no sample there; such a moment is never above the stage's first
-        // computation, which holds the same tensors and its output.
+        // Between stages nothing runs, so a plan has no sample there; such a moment is never above
+        // the stage's first computation, which holds the same tensors and its output.
         prop_assert_eq!(by_schedule.peak_bytes, by_plan.peak_bytes);
     }
 

@@ -17,8 +17,8 @@ fn every_fault_of_a_statement_is_found_where_it_is() {
     let good = Plan::from_checkmate(&g, &CheckmateSchedule::checkpoint_all(&g)).unwrap();
     let text = good.display(&g).to_string();
     let names: Vec<&str> = text.lines().collect();
-    // 0: %0 = allocate a, 1: compute a, 2: %1 = allocate b, 3: compute b, 4: %2 = allocate c, 5: compute c, then three
-    // deallocations.
+    // 0: %0 = allocate a, 1: compute a, 2: %1 = allocate b, 3: compute b, 4: %2 = allocate c, 5:
+    // compute c, then three deallocations.
     assert_eq!(names[4..6], ["%2 = allocate c", "compute c -> %2"]);
     let fault = |change: &dyn Fn(&mut Vec<Step>)| {
         let mut plan = good.clone();

@@ -35,7 +35,8 @@ fn graph(max: usize) -> impl Strategy<Value = Instance> {
     })
 }
 
-/// A graph and a schedule with random retained sets, made consistent by dropping what cannot be there.
+/// A graph and a schedule with random retained sets, made consistent by dropping what cannot be
+/// there.
 pub fn scheduled(max: usize) -> impl Strategy<Value = (Instance, CheckmateSchedule)> {
     graph(max)
         .prop_flat_map(|g| {
@@ -55,7 +56,8 @@ pub fn scheduled(max: usize) -> impl Strategy<Value = (Instance, CheckmateSchedu
         })
 }
 
-/// The same with useless computations thrown in: bits of R beyond the cheapest, closed under inputs.
+/// The same with useless computations thrown in: bits of R beyond the cheapest, closed under
+/// inputs.
 pub fn wasteful(max: usize) -> impl Strategy<Value = (Instance, CheckmateSchedule)> {
     scheduled(max)
         .prop_flat_map(|(g, s)| {

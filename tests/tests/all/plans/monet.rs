@@ -6,7 +6,8 @@ use remat_instances::plan::Plan;
 use remat_instances::schedule::{BitMatrix, MonetSchedule};
 use remat_instances::simulate::{self, ReplayError};
 
-/// Forward a, b (may overwrite a), m (mask of b, made with b), loss; backward of b (from b's output or its mask) and a.
+/// Forward a, b (may overwrite a), m (mask of b, made with b), loss; backward of b (from b's output
+/// or its mask) and a.
 pub fn monet_instance() -> Instance {
     let implementation = |needs: &[u32], cost, workspace| Implementation {
         recompute_cost: cost + 1,
@@ -114,10 +115,12 @@ deallocate %5
 ";
     assert_eq!(plan.display(&g).to_string(), expected);
     let replay = simulate::plan(&g, &plan).unwrap();
-    // a 10, b 20 - 3, its mask 2 + 5, loss 1, grad b by the mask 40, a again with its second way 8, grad a 50.
+    // a 10, b 20 - 3, its mask 2 + 5, loss 1, grad b by the mask 40, a again with its second way 8,
+    // grad a 50.
     assert_eq!(replay.cost, 10 + 17 + 7 + 1 + 40 + 8 + 50);
     let bytes: Vec<u64> = replay.timeline.iter().map(|p| p.bytes).collect();
-    // Fixed memory follows the frontier; a is released while b runs; a's second way needs 52 when recomputed.
+    // Fixed memory follows the frontier; a is released while b runs; a's second way needs 52 when
+    // recomputed.
     assert_eq!(
         bytes,
         [
