@@ -264,7 +264,7 @@ fn compare_monet(args: Monet) -> Result<bool, Box<dyn std::error::Error>> {
     Ok(true)
 }
 
-/// Whether every file agreed.
+/// Returns whether every file agreed.
 fn lp(args: Lp) -> Result<bool, Box<dyn std::error::Error>> {
     let beside = args.dir.join("reference.csv");
     let config = netlib::Config {
@@ -302,7 +302,7 @@ fn lp(args: Lp) -> Result<bool, Box<dyn std::error::Error>> {
     Ok(lines.iter().all(netlib::Line::agrees))
 }
 
-/// Whether no answer was wrong.
+/// Returns whether no answer was wrong.
 fn mip(args: Mip) -> Result<bool, Box<dyn std::error::Error>> {
     let beside = args.dir.join("reference.csv");
     let config = mip::Config {

@@ -350,8 +350,8 @@ impl Line {
             .reduce(f64::max)
     }
 
-    /// Whether the answer is certified and no more than 1e-8 off what it can be compared with. That
-    /// there is no optimum must be proven, and HiGHS must not have one.
+    /// Returns whether the answer is certified and no more than 1e-8 off what it can be compared
+    /// with. That there is no optimum must be proven, and HiGHS must not have one.
     pub fn agrees(&self) -> bool {
         let end = match self.ours.objective {
             Some(_) => self.difference().is_none_or(|d| d <= 1e-8),

@@ -78,9 +78,9 @@ pub fn plain(formulation: &AnyFormulation) -> Result<Replay, Failure> {
 /// [`Failure::Replay`], which no valid instance leads to (under MONeT's semantics, none with a
 /// loss).
 pub fn plain_replay(instance: &Instance, semantics: Semantics) -> Result<Replay, Failure> {
-    let plain = instance.without_recomputation(semantics);
-    let replay = plain.and_then(|plain| plain.replay(instance));
-    replay.map_err(|e| replay_failure(instance.name(), e))
+    instance
+        .plain_replay(semantics)
+        .map_err(|e| replay_failure(instance.name(), e))
 }
 
 /// A failed replay of a file.

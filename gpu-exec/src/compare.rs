@@ -7,7 +7,7 @@ use tch::{Kind, Tensor};
 /// Difference between two lists of gradients.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Comparison {
-    /// Whether every bit is the same.
+    /// True if every bit is the same.
     pub equal: bool,
     /// The greatest difference of one parameter's gradients: the maximum norm of the difference,
     /// divided by that of the reference (or 1e-30, if that is larger).

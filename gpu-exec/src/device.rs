@@ -108,7 +108,7 @@ impl Device {
         }
     }
 
-    /// Whether freed memory stays reserved for the next tensors.
+    /// Returns whether freed memory stays reserved for the next tensors.
     pub fn caches(&self) -> bool {
         matches!(self.place, Place::Cuda(_))
     }

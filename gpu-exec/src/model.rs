@@ -53,7 +53,7 @@ pub fn program_of(instance: &Instance) -> Result<TrainingProgram, ExecError> {
     Ok(program)
 }
 
-/// Whether every way to compute a node is one of the model's: reads the same nodes.
+/// Returns whether every way to compute a node is one of the model's: reads the same nodes.
 fn offered(found: &Node, model: &Node) -> bool {
     let over = |node: &Node| node.in_place.as_ref().map(|option| option.on);
     found.needs() == model.needs()

@@ -21,7 +21,7 @@ pub struct ProfileSettings {
     pub warmup: usize,
     /// Measured runs of each node, at least 1.
     pub repeats: usize,
-    /// Whether times come from whole training steps, where the device has the memory.
+    /// True if times come from whole training steps, where the device has the memory.
     pub whole_steps: bool,
 }
 

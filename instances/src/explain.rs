@@ -33,7 +33,8 @@ pub struct Absence {
 }
 
 impl Absence {
-    /// Whether the tensor alone could have stayed within a budget, everything else unchanged.
+    /// Returns whether the tensor alone could have stayed within a budget, everything else
+    /// unchanged.
     pub fn could_have_stayed(&self, budget_bytes: u64) -> bool {
         self.fullest
             .is_none_or(|(_, bytes)| bytes.saturating_add(self.bytes) <= budget_bytes)

@@ -108,6 +108,14 @@ impl Instance {
             }
         })
     }
+
+    /// Replays that schedule: percentages of a budget are of its peak.
+    ///
+    /// # Errors
+    /// As [`Instance::without_recomputation`].
+    pub fn plain_replay(&self, semantics: Semantics) -> Result<Replay, ReplayError> {
+        self.without_recomputation(semantics)?.replay(self)
+    }
 }
 
 impl Schedule {

@@ -60,7 +60,7 @@ impl Bounds {
         Bounds { lower, upper }
     }
 
-    /// Whether the interval is a single point.
+    /// Returns whether the interval is a single point.
     pub fn is_fixed(self) -> bool {
         self.lower == self.upper
     }

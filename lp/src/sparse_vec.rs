@@ -9,7 +9,7 @@ pub(crate) const GHOST: f64 = 1e-100;
 /// Values that a pass looks at together: where most are zero, so are most of their neighbours.
 pub(crate) const CHUNK: usize = 8;
 
-/// Whether all bits are zero.
+/// Returns whether all bits are zero.
 #[inline(always)]
 pub(crate) fn all_zero(values: &[f64]) -> bool {
     values.iter().fold(0, |bits, x| bits | x.to_bits()) == 0

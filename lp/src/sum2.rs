@@ -53,7 +53,7 @@ impl Sum2 {
         self.low = -self.low;
     }
 
-    /// Whether no rounding error is being carried.
+    /// Returns whether no rounding error is being carried.
     pub fn is_exact(&self) -> bool {
         self.low == 0.0 && self.high.is_finite()
     }

@@ -24,7 +24,7 @@ pub struct Installed {
     /// Which one.
     pub solver: External,
     program: PathBuf,
-    /// Whether the program is a Python with `pyscipopt`.
+    /// True if the program is a Python with `pyscipopt`.
     python: bool,
 }
 

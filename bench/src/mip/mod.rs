@@ -33,9 +33,9 @@ pub struct Config {
     pub threads: usize,
     /// Relative gap that counts as optimal, here and there.
     pub gap: f64,
-    /// Whether our threads take up nodes as they come.
+    /// True if our threads take up nodes as they come.
     pub opportunistic: bool,
-    /// Whether our search prunes by bounds that hold in spite of rounding only.
+    /// True if our search prunes by bounds that hold in spite of rounding only.
     pub safe_bounds: bool,
     /// Solvers outside that run too.
     pub with: Vec<Installed>,
@@ -59,7 +59,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Whether it ended with a proof.
+    /// Returns whether it ended with a proof.
     pub fn complete(&self) -> bool {
         self.status != "limit" && self.status != "failed"
     }

@@ -124,7 +124,7 @@ impl Options {
         cfg!(feature = "highs") && !self.alone
     }
 
-    /// Whether anybody listens to the sequence.
+    /// Returns whether anybody listens to the sequence.
     fn is_recorded(&self) -> bool {
         self.record.is_some() || self.follows()
     }

@@ -72,7 +72,7 @@ impl Cover {
         }
     }
 
-    /// Whether tensors that weigh more fit into some room.
+    /// Returns whether tensors that weigh more fit into some room.
     fn fits_more(&self, graph: &Graph, room: Option<u64>, most: u32) -> bool {
         let Some(room) = room else {
             return false;

@@ -71,7 +71,7 @@ impl Graph {
         inputs + self.working[node as usize]
     }
 
-    /// Whether one node reads another.
+    /// Returns whether one node reads another.
     pub fn reads(&self, reader: u32, input: u32) -> bool {
         let inputs = self.inputs.get(reader as usize);
         inputs.is_some_and(|inputs| inputs.contains(&input))

@@ -7,30 +7,30 @@
 use super::graph::Graph;
 use super::rows::Prices;
 
-/// Permissions of a better schedule: recomputations and stays that are not ruled out.
+/// Recomputations and stays that no better schedule has.
 #[derive(Clone)]
-pub struct Permits {
+pub struct LifeExclusions {
     len: usize,
     no_start: Vec<bool>,
     no_hold: Vec<bool>,
 }
 
-impl Permits {
-    /// Everything.
-    pub fn all(len: usize) -> Self {
-        Permits {
+impl LifeExclusions {
+    /// Nothing is excluded.
+    pub fn none(len: usize) -> Self {
+        LifeExclusions {
             len,
             no_start: vec![false; len * len],
             no_hold: vec![false; len * len],
         }
     }
 
-    /// Whether a node may be recomputed in a stage.
+    /// Returns whether a node may be recomputed in a stage.
     pub fn may_start(&self, node: usize, stage: usize) -> bool {
         !self.no_start[node * self.len + stage]
     }
 
-    /// Whether a tensor may be in memory when a stage begins.
+    /// Returns whether a tensor may be in memory when a stage begins.
     pub fn may_hold(&self, node: usize, stage: usize) -> bool {
         !self.no_hold[node * self.len + stage]
     }
@@ -59,7 +59,7 @@ pub struct Lives {
     begin: Vec<Option<i128>>,
     /// Cost of an end.
     end: Vec<Option<i128>>,
-    /// Whether it may be there when the stage begins.
+    /// True if it may be there when the stage begins.
     hold: Vec<bool>,
     /// Least cost from the stage on of one that is not there when it begins; one entry more than
     /// stages.
@@ -70,7 +70,13 @@ pub struct Lives {
 
 impl Lives {
     /// The lives of a tensor at prices, of which `one` is a unit of cost.
-    pub fn new(graph: &Graph, prices: &Prices, permits: &Permits, node: usize, one: i128) -> Self {
+    pub fn new(
+        graph: &Graph,
+        prices: &Prices,
+        exclusions: &LifeExclusions,
+        node: usize,
+        one: i128,
+    ) -> Self {
         let last = graph.last_stage[node];
         let stages = last - node + 1;
         let mut paid = vec![0; stages + 1];
@@ -103,12 +109,14 @@ impl Lives {
         for stage in node..=last {
             let slot = stage - node;
             let own = graph.event(stage, node);
-            lives.hold.push(slot > 0 && permits.may_hold(node, stage));
+            lives
+                .hold
+                .push(slot > 0 && exclusions.may_hold(node, stage));
             // Its first computation happens in any case, and its memory counts from the next event
             // on.
             lives.begin.push(match slot {
                 0 => Some(-prices.charged(node, own + 1)),
-                _ if permits.may_start(node, stage) => {
+                _ if exclusions.may_start(node, stage) => {
                     let cost = i128::from(graph.cost[node]) * one - paid[slot];
                     Some(cost - prices.charged(node, own) + crossed[slot])
                 }
@@ -117,7 +125,7 @@ impl Lives {
             let runs = |q: &&u32| {
                 let q = **q as usize;
                 q == stage
-                    || (q < stage && stage <= graph.last_stage[q] && permits.may_start(q, stage))
+                    || (q < stage && stage <= graph.last_stage[q] && exclusions.may_start(q, stage))
             };
             let readers = graph.readers[node].iter().filter(runs);
             let behind = |q: &u32| prices.charged(node, graph.event(stage, *q as usize) + 1);
@@ -145,7 +153,7 @@ impl Lives {
     }
 
     /// Rules out recomputations and stays with which no life costs at most `most`.
-    pub fn exclude(&self, most: i128, permits: &mut Permits) {
+    pub fn exclude(&self, most: i128, exclusions: &mut LifeExclusions) {
         let dear = |cost: Option<i128>| cost.is_none_or(|cost| cost > most);
         // Least cost up to the beginning of the stage: not there, there.
         let (mut absent, mut present) = (0, None);
@@ -155,11 +163,11 @@ impl Lives {
                 present = None;
             }
             if slot > 0 && dear(sum(present, self.present[slot])) {
-                permits.exclude_hold(self.node, stage);
+                exclusions.exclude_hold(self.node, stage);
             }
             let begun = self.begin[slot].map(|b| b + absent);
             if slot > 0 && dear(sum(begun, self.present[slot])) {
-                permits.exclude_start(self.node, stage);
+                exclusions.exclude_start(self.node, stage);
             }
             present = least(present, begun);
             let ended = sum(present, self.end[slot]);

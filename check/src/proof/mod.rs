@@ -53,7 +53,7 @@ pub struct Quantity {
 pub enum Counted {
     /// Its recomputations in stages from the first to the last.
     Starts(u32, u32),
-    /// Whether it is in memory when the stage begins.
+    /// True if it is in memory when the stage begins.
     Held(u32),
 }
 
@@ -69,7 +69,7 @@ pub struct Branch {
 }
 
 impl Branch {
-    /// Whether one of the two holds at every schedule.
+    /// Returns whether one of the two holds at every schedule.
     pub fn completes(&self, other: &Branch) -> bool {
         let (low, high) = match (self.at_least, other.at_least) {
             (false, true) => (self, other),

@@ -1,7 +1,7 @@
 //! Checks a proof node by node.
 
 use super::graph::Graph;
-use super::lives::{Lives, Permits};
+use super::lives::{LifeExclusions, Lives};
 use super::rows::{self, Prices};
 use super::{Branch, Claim, Node, Place, Proof, Row};
 use remat_instances::Instance;
@@ -83,9 +83,9 @@ struct Checker<'a> {
 /// A node that is still to be checked, and what is known above it.
 struct OpenNode {
     node: u32,
-    permits: Permits,
+    exclusions: LifeExclusions,
     branches: Vec<Branch>,
-    /// Whether the node above reaches the target by itself.
+    /// True if the node above reaches the target by itself.
     closed: bool,
 }
 
@@ -93,7 +93,7 @@ impl Checker<'_> {
     fn run(&mut self) -> Result<(), String> {
         let mut open = vec![OpenNode {
             node: 0,
-            permits: Permits::all(self.graph.len()),
+            exclusions: LifeExclusions::none(self.graph.len()),
             branches: Vec::new(),
             closed: false,
         }];
@@ -107,7 +107,7 @@ impl Checker<'_> {
     fn visit(&mut self, at: OpenNode) -> Result<Vec<OpenNode>, String> {
         let OpenNode {
             node: number,
-            mut permits,
+            mut exclusions,
             branches,
             closed,
         } = at;
@@ -124,7 +124,7 @@ impl Checker<'_> {
         let bounds = self.bounds(node).ok_or_else(|| {
             format!("node {number}: the multipliers are too large for whole numbers of 128 bits")
         })?;
-        let reach = bounds.reach(self, &permits);
+        let reach = bounds.reach(self, &exclusions);
         let closed = closed || reach > bounds.most_below(self.target);
         let below = std::mem::take(&mut self.below[number as usize]);
         if below.is_empty() {
@@ -138,7 +138,7 @@ impl Checker<'_> {
                 )),
             };
         }
-        bounds.exclude(self, &mut permits);
+        bounds.exclude(self, &mut exclusions);
         let places: Vec<Option<Branch>> = below
             .iter()
             .map(|&b| match &self.proof.nodes[b as usize].place {
@@ -161,7 +161,7 @@ impl Checker<'_> {
             .zip(places)
             .map(|(node, branch)| OpenNode {
                 node,
-                permits: permits.clone(),
+                exclusions: exclusions.clone(),
                 branches: branches.iter().cloned().chain(branch).collect(),
                 closed,
             });
@@ -194,43 +194,43 @@ impl NodeBounds {
         (i128::from(cost) - 1).saturating_mul(self.one)
     }
 
-    fn lives(&self, checker: &Checker<'_>, permits: &Permits, node: usize) -> Lives {
-        Lives::new(&checker.graph, &self.prices, permits, node, self.one)
+    fn lives(&self, checker: &Checker<'_>, exclusions: &LifeExclusions, node: usize) -> Lives {
+        Lives::new(&checker.graph, &self.prices, exclusions, node, self.one)
     }
 
     /// The cost of every permitted schedule is at least this: the right sides and, for each tensor,
     /// the cheapest life.
-    fn reach(&self, checker: &Checker<'_>, permits: &Permits) -> i128 {
-        let lives = (0..checker.graph.len()).map(|i| self.lives(checker, permits, i).least());
+    fn reach(&self, checker: &Checker<'_>, exclusions: &LifeExclusions) -> i128 {
+        let lives = (0..checker.graph.len()).map(|i| self.lives(checker, exclusions, i).least());
         checker.base * self.one + self.prices.worth + lives.sum::<i128>()
     }
 
     /// Rules out what no permitted schedule that costs less than the target does.
-    fn exclude(&self, checker: &Checker<'_>, permits: &mut Permits) {
+    fn exclude(&self, checker: &Checker<'_>, exclusions: &mut LifeExclusions) {
         let graph = &checker.graph;
         for _ in 0..PASSES {
-            let before = permits.excluded();
-            let room = self.most_below(checker.target) - self.reach(checker, permits);
+            let before = exclusions.excluded();
+            let room = self.most_below(checker.target) - self.reach(checker, exclusions);
             let least: Vec<i128> = (0..graph.len())
-                .map(|i| self.lives(checker, permits, i).least())
+                .map(|i| self.lives(checker, exclusions, i).least())
                 .collect();
             for (i, least) in least.into_iter().enumerate() {
-                let lives = self.lives(checker, permits, i);
-                lives.exclude(least + room, permits);
+                let lives = self.lives(checker, exclusions, i);
+                lives.exclude(least + room, exclusions);
             }
             // What cannot have its inputs cannot be recomputed.
             for i in 0..graph.len() {
                 for stage in i + 1..=graph.last_stage[i] {
                     let there = |&input: &u32| {
                         let input = input as usize;
-                        permits.may_hold(input, stage) || permits.may_start(input, stage)
+                        exclusions.may_hold(input, stage) || exclusions.may_start(input, stage)
                     };
                     if !graph.inputs[i].iter().all(there) {
-                        permits.exclude_start(i, stage);
+                        exclusions.exclude_start(i, stage);
                     }
                 }
             }
-            if permits.excluded() == before {
+            if exclusions.excluded() == before {
                 break;
             }
         }

@@ -108,7 +108,7 @@ fn rounded(mut c: Constraint, integer: &BTreeSet<usize>) -> Result<Constraint, S
     Ok(c)
 }
 
-/// Whether one of the two holds at every point with integral values.
+/// Returns whether one of the two holds at every point with integral values.
 fn leave_no_third(a: &Constraint, b: &Constraint, integer: &BTreeSet<usize>) -> bool {
     let (low, high) = match (a.sense, b.sense) {
         (Sense::AtMost, Sense::AtLeast) => (a, b),

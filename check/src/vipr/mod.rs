@@ -71,7 +71,7 @@ pub struct Certificate {
     pub names: Vec<String>,
     /// Columns that are integer.
     pub integer: BTreeSet<usize>,
-    /// Whether the objective is maximised.
+    /// True if the objective is maximised.
     pub maximise: bool,
     /// The objective.
     pub objective: Rc<Form>,

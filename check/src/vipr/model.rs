@@ -45,7 +45,7 @@ struct ModelRow {
 struct ModelColumn {
     lower: Option<BigRational>,
     upper: Option<BigRational>,
-    /// Whether a bound was given; integer columns without one are binary in old files.
+    /// True if a bound was given; integer columns without one are binary in old files.
     touched: bool,
 }
 

@@ -191,7 +191,7 @@ struct MipResult<'a> {
     model: &'a Model,
     settings: &'a Settings,
     result: &'a SolveResult,
-    /// Whether a certificate was wanted.
+    /// True if a certificate was wanted.
     certificate: bool,
 }
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 /// Follows an annealing, from any of its threads: ends it, is told of its work, and brings retained
 /// sets to polish.
 pub trait Observer: Sync {
-    /// Whether to end; asked often.
+    /// Returns whether to end; asked often.
     fn is_over(&self) -> bool {
         false
     }

@@ -26,7 +26,7 @@ pub struct PolishSettings {
     pub moves: u64,
     /// Time for all runs together; those that it ends early are cold by then.
     pub time: Option<Duration>,
-    /// Whether runs seek a schedule that fits: where none is known, what a relaxation retains is
+    /// True if runs seek a schedule that fits: where none is known, what a relaxation retains is
     /// far from one.
     pub seek: bool,
     /// Seed of all random choices.

@@ -27,12 +27,12 @@ impl Population {
         self.members.first()
     }
 
-    /// Whether nothing fits.
+    /// Returns whether nothing fits.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
 
-    /// Whether a new one would take another's place.
+    /// Returns whether a new one would take another's place.
     pub fn is_full(&self) -> bool {
         self.members.len() == SIZE
     }

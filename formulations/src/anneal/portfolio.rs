@@ -232,7 +232,7 @@ struct Round<'a> {
     every: usize,
     moves: u64,
     time: Option<Duration>,
-    /// Whether nothing fits yet.
+    /// True if nothing fits yet.
     seeking: bool,
     settings: &'a PortfolioSettings,
 }

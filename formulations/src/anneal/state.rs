@@ -16,7 +16,7 @@ pub struct Flip {
     pub from: u32,
     /// Last stage whose start is concerned.
     pub to: u32,
-    /// Whether the tensor is kept afterwards; before, it is the opposite in the whole range.
+    /// True if the tensor is kept afterwards; before, it is the opposite in the whole range.
     pub keep: bool,
 }
 
@@ -124,7 +124,7 @@ impl<'g> CheckmateState<'g> {
         matrix
     }
 
-    /// Whether a tensor is retained at the start of a stage.
+    /// Returns whether a tensor is retained at the start of a stage.
     #[inline]
     pub fn is_kept(&self, tensor: usize, stage: usize) -> bool {
         self.kept[stage * self.graph.words + tensor / 64] >> (tensor % 64) & 1 != 0

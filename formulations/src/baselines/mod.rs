@@ -111,7 +111,7 @@ pub struct Baseline {
     pub description: &'static str,
     /// Publication that it comes from.
     pub source: &'static str,
-    /// Whether it solves a linear program: that takes seconds where the others take milliseconds.
+    /// True if it solves a linear program: that takes seconds where the others take milliseconds.
     pub solves_program: bool,
     heuristic: Heuristic,
 }

@@ -181,7 +181,8 @@ mod tests {
     use crate::baselines::fixtures::{Reads, chain, residual, training_dag};
     use proptest::prelude::*;
 
-    /// Whether the backward pass can be served from `saved` without running a banned node again.
+    /// Returns whether the backward pass can be served from `saved` without running a banned node
+    /// again.
     fn serves(graph: &TrainingGraph<'_>, banned: &[bool], saved: impl Fn(usize) -> bool) -> bool {
         let instance = graph.instance();
         let mut available: Vec<bool> = Vec::new();

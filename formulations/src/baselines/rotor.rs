@@ -255,7 +255,7 @@ impl<'a> RotorTable<'a> {
             .min(usize::MAX / 4)
     }
 
-    /// Whether the stretch ends in the last stage, so that its forward runs are first runs.
+    /// Returns whether the stretch ends in the last stage, so that its forward runs are first runs.
     fn is_first_pass(&self, t: usize) -> bool {
         t + 1 == self.stages.len()
     }

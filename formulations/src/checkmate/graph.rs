@@ -92,7 +92,7 @@ impl CheckmateGraph {
         self.cost.len()
     }
 
-    /// Whether there is no node.
+    /// Returns whether there is no node.
     pub fn is_empty(&self) -> bool {
         self.cost.is_empty()
     }

@@ -51,26 +51,26 @@ impl Exclusions {
         }
     }
 
-    /// Whether the tensor may be computed in a stage in a way.
+    /// Returns whether the tensor may be computed in a stage in a way.
     #[inline]
     pub fn may_start(&self, tensor: u32, stage: u32, way: usize) -> bool {
         let column = stage as usize * self.ways + way;
         !self.no_start.get(tensor as usize, column)
     }
 
-    /// Whether the tensor may be in memory when a stage begins.
+    /// Returns whether the tensor may be in memory when a stage begins.
     #[inline]
     pub fn may_hold(&self, tensor: u32, stage: u32) -> bool {
         !self.no_hold.get(tensor as usize, stage as usize)
     }
 
-    /// Whether the tensor may be in memory at the beginning of all stages behind `start` up to
-    /// `end`.
+    /// Returns whether the tensor may be in memory at the beginning of all stages behind `start` up
+    /// to `end`.
     pub fn may_hold_through(&self, tensor: u32, start: u32, end: u32) -> bool {
         (start + 1..=end).all(|stage| self.may_hold(tensor, stage))
     }
 
-    /// Whether a stage may make a choice.
+    /// Returns whether a stage may make a choice.
     #[inline]
     pub fn may_choose(&self, stage: usize, way: usize) -> bool {
         !self.no_choice.get(stage, way)

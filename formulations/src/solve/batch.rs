@@ -11,7 +11,7 @@ use remat_instances::instance::Instance;
 use remat_instances::simulate;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether a batch can be trained within budget and cost.
+/// True if a batch can be trained within budget and cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// It can: cost and peak of a replayed schedule.
@@ -126,8 +126,8 @@ impl<'a> MaxBatch<'a> {
         self
     }
 
-    /// Whether a batch can be trained. The solve ends as soon as its plan costs at most `cap`, or
-    /// its bound is above it.
+    /// Returns whether a batch can be trained. The solve ends as soon as its plan costs at most
+    /// `cap`, or its bound is above it.
     ///
     /// # Errors
     /// [`SolveError`].
@@ -186,7 +186,7 @@ pub struct Largest {
 }
 
 impl Largest {
-    /// Whether no larger batch can be trained: the next one is proven to be too large.
+    /// Returns whether no larger batch can be trained: the next one is proven to be too large.
     pub fn is_exact(&self) -> bool {
         let next = self.batch.map_or(1, |b| b.0 + 1);
         self.proven_too_large.is_some_and(|p| p <= next)

@@ -25,7 +25,7 @@ impl Compared {
         self.result.as_ref().ok().map(|(_, replay)| replay)
     }
 
-    /// Whether its schedule fits a budget; `None` without one.
+    /// Returns whether its schedule fits a budget; `None` without one.
     pub fn fits(&self, budget_bytes: u64) -> Option<bool> {
         self.replay().map(|r| r.peak_bytes <= budget_bytes)
     }

@@ -21,7 +21,7 @@ pub struct Progress {
 ///
 /// A panic of a listener ends the solve with that panic.
 pub trait Listener: Sync {
-    /// Whether to end the solve with the best schedule so far; asked often.
+    /// Returns whether to end the solve with the best schedule so far; asked often.
     fn is_interrupted(&self) -> bool {
         false
     }

@@ -23,7 +23,7 @@ pub struct ModelSettings {
     pub mip: mip::Settings,
     /// Settings of programs without integers.
     pub linear: LinearSettings,
-    /// Whether rematerialization programs are recognised and solved as such.
+    /// True if rematerialization programs are recognised and solved as such.
     pub recognise: bool,
 }
 
@@ -66,7 +66,7 @@ impl Default for LinearSettings {
 pub struct Linear {
     /// Outcome with duals or a ray, and what presolve did.
     pub solved: Solved,
-    /// Whether the time limit ended it.
+    /// True if the time limit ended it.
     pub timed_out: bool,
     /// Time taken.
     pub seconds: f64,

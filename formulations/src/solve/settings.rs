@@ -39,7 +39,7 @@ pub struct Settings {
     pub lanes: usize,
     /// Seed of all random choices.
     pub seed: u64,
-    /// Whether a proof of the bound is collected ([`Outcome::proof`](super::Outcome::proof)).
+    /// True if a proof of the bound is collected ([`Outcome::proof`](super::Outcome::proof)).
     pub prove: bool,
 }
 

@@ -30,7 +30,7 @@ pub(super) struct Machine<'a> {
     pub step: usize,
     /// Bytes that the device had reserved at most during the last computation.
     pub reserved: u64,
-    /// Whether the node at hand is to leave what its by-product is made of.
+    /// True if the node at hand is to leave what its by-product is made of.
     pub keep_positions: bool,
     /// Positions of maxima that poolings left for their by-products, by operation.
     positions: Vec<Option<Tensor>>,

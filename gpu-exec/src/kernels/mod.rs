@@ -63,7 +63,7 @@ pub struct Gradients {
 pub struct Wanted<'a> {
     /// Inputs, by position.
     pub inputs: &'a [usize],
-    /// Whether to make those of all parameters.
+    /// True if those of all parameters are made.
     pub parameters: bool,
 }
 

@@ -117,7 +117,7 @@ fn names(field: &'static str) -> impl Iterator<Item = &'static str> {
     names.split('|')
 }
 
-/// Whether a field has a name; the beginning usually tells.
+/// Returns whether a field has a name; the beginning usually tells.
 fn is_called(field: &'static str, name: &str) -> bool {
     let rest = field.strip_prefix(name);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '|']))
@@ -132,7 +132,7 @@ pub(super) struct Place<'d> {
     missing: Option<&'static str>,
     /// What stands here.
     what: Option<&'static str>,
-    /// Whether that is said of the list of which this is an entry.
+    /// True if that is said of the list of which this is an entry.
     entry: bool,
 }
 

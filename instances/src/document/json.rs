@@ -24,7 +24,7 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// Whether another span lies in this one.
+    /// Returns whether another span lies in this one.
     pub(super) fn holds(self, other: Span) -> bool {
         self.start <= other.start && other.end <= self.end
     }

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 pub(crate) struct Lines {
     /// Spaces before a field; none also means none after commas and colons.
     indent: usize,
-    /// Whether the entries of the document's lists stand on lines of their own.
+    /// True if the entries of the document's lists stand on lines of their own.
     entries: bool,
     /// Lists and objects that are open.
     depth: usize,
@@ -51,7 +51,7 @@ impl Lines {
         write!(out, "\n{:1$}", "", self.depth * self.indent)
     }
 
-    /// Whether the entries of the list that is open stand on lines of their own.
+    /// Returns whether the entries of the list that is open stand on lines of their own.
     fn is_long(self) -> bool {
         self.entries && self.depth == 2
     }

@@ -271,7 +271,7 @@ impl<'d> Reader<'d> {
         ascending(ids.iter().map(|id| self.earlier(text, *id)))
     }
 
-    /// Whether the implementations of a node are convolution algorithms.
+    /// Returns whether the implementations of a node are convolution algorithms.
     fn has_algorithms(&self, text: &NodeText<'_>) -> bool {
         self.0.flags.conv_choice && text.conv_slot.is_some()
     }

@@ -171,7 +171,7 @@ impl Instance {
         self.data.nodes.len()
     }
 
-    /// Whether there is no node. A validated instance has at least one.
+    /// Returns whether there is no node. A validated instance has at least one.
     pub fn is_empty(&self) -> bool {
         self.data.nodes.is_empty()
     }
@@ -225,7 +225,7 @@ impl Instance {
             .unwrap_or(0)
     }
 
-    /// Whether any node offers a choice that only MONeT's program knows: implementations,
+    /// Returns whether any node offers a choice that only MONeT's program knows: implementations,
     /// by-products or in-place.
     pub fn has_choices(&self) -> bool {
         self.data.nodes.iter().any(|v| {

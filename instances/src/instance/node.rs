@@ -192,7 +192,7 @@ impl Node {
         self.implementations[0].workspace_bytes.max(0) as u64
     }
 
-    /// Whether the node belongs to the backward pass.
+    /// Returns whether the node belongs to the backward pass.
     pub fn is_backward(&self) -> bool {
         matches!(self.kind, NodeKind::Backward { .. })
     }

@@ -392,7 +392,7 @@ fn algorithms(
     Ok(())
 }
 
-/// Whether a node runs in a stage.
+/// Returns whether a node runs in a stage.
 fn runs(schedule: &MonetSchedule, instance: &Instance, stage: usize, id: NodeId) -> bool {
     if id.index() < schedule.computed.columns() {
         schedule.computed.get(stage, id.index())

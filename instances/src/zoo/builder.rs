@@ -28,7 +28,7 @@ pub(super) struct TensorLayout {
     pub storage: Storage,
     /// The operation, or view, that made it; `None` for the input batch.
     pub producer: Option<usize>,
-    /// Whether the loss depends on a parameter through it.
+    /// True if the loss depends on a parameter through it.
     pub needs_gradient: bool,
 }
 
@@ -146,7 +146,7 @@ impl Network {
         self.value(x).producer
     }
 
-    /// Whether the loss depends on a parameter through a tensor.
+    /// Returns whether the loss depends on a parameter through a tensor.
     pub fn needs_gradient(&self, x: Tensor) -> bool {
         self.value(x).needs_gradient
     }

@@ -78,7 +78,7 @@ impl KernelClass {
         }
     }
 
-    /// Whether the matrix rate applies.
+    /// Returns whether the matrix rate applies.
     pub fn is_matrix(self) -> bool {
         matches!(
             self,

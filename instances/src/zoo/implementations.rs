@@ -159,7 +159,7 @@ impl ConvolutionAlgorithm {
         }
     }
 
-    /// Whether it can make what a kernel of this class makes.
+    /// Returns whether it can make what a kernel of this class makes.
     fn makes(self, class: KernelClass) -> bool {
         match class {
             KernelClass::Convolution => true,

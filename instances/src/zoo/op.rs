@@ -25,9 +25,9 @@ pub struct Convolution {
     pub dilation: u64,
     /// Groups; equal to the input channels for a depthwise convolution.
     pub groups: u64,
-    /// Whether there is a bias.
+    /// True if there is a bias.
     pub bias: bool,
-    /// Whether it is a transposed convolution (the gradient of one, used to upsample).
+    /// True if it is a transposed convolution (the gradient of one, used to upsample).
     pub transposed: bool,
 }
 
@@ -115,7 +115,7 @@ pub struct Pooling {
     pub stride: u64,
     /// Padding on both ends.
     pub padding: u64,
-    /// Whether a last, partly filled window counts (as long as it starts inside the input).
+    /// True if a last, partly filled window counts (as long as it starts inside the input).
     pub ceil: bool,
 }
 
@@ -203,7 +203,7 @@ pub struct Heads {
     pub query: u64,
     /// Key and value heads; divides `query`.
     pub key_value: u64,
-    /// Whether a position sees only itself and those before it.
+    /// True if a position sees only itself and those before it.
     pub causal: bool,
 }
 
@@ -225,7 +225,7 @@ pub enum Op {
     Convolution(Convolution),
     /// Affine map of the last axis; parameters: weight, and bias where there is one.
     Linear {
-        /// Whether there is a bias.
+        /// True if there is a bias.
         bias: bool,
     },
     /// Batch normalisation over all axes but the channels; parameters: scale, shift.
@@ -319,7 +319,7 @@ impl Op {
         }
     }
 
-    /// Whether the output is its first input's memory (no node, no cost, no bytes).
+    /// Returns whether the output is its first input's memory (no node, no cost, no bytes).
     pub fn is_view(&self) -> bool {
         matches!(self, Op::View | Op::Slice(_))
     }

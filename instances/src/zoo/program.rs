@@ -29,7 +29,7 @@ pub enum Action {
         operation: usize,
         /// Inputs whose gradients it makes, by position: one slot each.
         feeds: Vec<usize>,
-        /// Whether it makes the parameters' gradients.
+        /// True if it makes the parameters' gradients.
         parameters: bool,
         /// The gradient of the operator's output: the sum of these.
         gradient: Vec<Piece>,

@@ -282,7 +282,7 @@ impl ModelSpec {
         }
     }
 
-    /// Whether operators have implementation sets. Bare graphs have none.
+    /// Returns whether operators have implementation sets. Bare graphs have none.
     pub(super) fn has_implementations(&self) -> bool {
         let known = self.model.parameters();
         known.iter().any(|p| p.name == "implementations")

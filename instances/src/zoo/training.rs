@@ -17,17 +17,17 @@ use crate::instance::{
 /// Layout of a training graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TrainingOptions {
-    /// Whether there are a loss and a backward pass at all; without, the graph is the forward pass.
+    /// True if there are a loss and a backward pass at all; without, the graph is the forward pass.
     pub backward: bool,
-    /// Whether the parameters' and the input's gradient of a convolution or linear layer are two
+    /// True if the parameters' and the input's gradient of a convolution or linear layer are two
     /// nodes (as in the published profiles), the first with an empty output: the activation can go
     /// before the input's gradient comes.
     pub split_gradients: bool,
-    /// Whether gradients of a tensor with several users are summed in nodes of their own
+    /// True if gradients of a tensor with several users are summed in nodes of their own
     /// (`grad_add`); otherwise the backward node of its producer reads all of them (as in the
     /// published profiles).
     pub explicit_sums: bool,
-    /// Whether a ReLU's gradient reads the ReLU's input (as in the published profiles) in place of
+    /// True if a ReLU's gradient reads the ReLU's input (as in the published profiles) in place of
     /// its output.
     pub relu_reads_input: bool,
 }

@@ -23,11 +23,11 @@ pub(super) struct BackwardNode {
     pub gradient: Gradient,
     /// Inputs of the operator that it reads, by position.
     pub reads_inputs: Vec<usize>,
-    /// Whether it reads the operator's output.
+    /// True if it reads the operator's output.
     pub reads_output: bool,
     /// Inputs of the operator whose gradients it makes; its output holds them side by side.
     pub feeds: Vec<usize>,
-    /// Whether it makes the parameter gradients, which go to fixed memory.
+    /// True if it makes the parameter gradients, which go to fixed memory.
     pub parameters: bool,
     pub kernels: Vec<Kernel>,
 }

@@ -83,7 +83,7 @@ pub(crate) struct Dual<'a> {
     /// A row that is passed over until the next pivot, because its pivots proved to be noise.
     taboo: Vec<u32>,
     troubles: usize,
-    /// Whether costs are to be perturbed once the run proves long, and its steps so far.
+    /// True if costs are to be perturbed once the run proves long, and its steps so far.
     may_perturb: bool,
     steps: u64,
     /// The objective when it last rose, and steps since.
@@ -250,8 +250,8 @@ impl Dual<'_> {
         }
     }
 
-    /// Whether the objective has not risen for so long that the method may be going round in
-    /// circles.
+    /// Returns whether the objective has not risen for so long that the method may be going round
+    /// in circles.
     fn has_stalled(&mut self) -> bool {
         if self.objective > self.risen + 1e-12 * self.risen.abs() {
             self.risen = self.objective;

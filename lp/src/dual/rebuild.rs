@@ -121,8 +121,8 @@ impl Dual<'_> {
         }
     }
 
-    /// Whether recomputed values differ so much from the updated ones that the factorisation is not
-    /// to be trusted.
+    /// Returns whether recomputed values differ so much from the updated ones that the
+    /// factorisation is not to be trusted.
     fn drifted(&self) -> bool {
         let core = &*self.core;
         let drift = core

@@ -23,7 +23,7 @@ pub(super) struct UpdateProduct {
     start: Vec<usize>,
     index: Vec<u32>,
     value: Vec<f64>,
-    /// Whether the next build is to be updated by this form.
+    /// True if the next build is to be updated by this form.
     wanted: bool,
     /// Running averages of the lengths of column etas and of row etas with their spikes.
     columns: f64,
@@ -134,8 +134,8 @@ impl Factor {
         self.product.wanted = wanted;
     }
 
-    /// Whether the next update is to be in product form: once begun, there is no way back before
-    /// the next build.
+    /// Returns whether the next update is to be in product form: once begun, there is no way back
+    /// before the next build.
     pub(super) fn product_due(&self) -> bool {
         !self.product.is_empty() || (self.product.wanted && self.updates == 0)
     }

@@ -24,7 +24,7 @@ pub(super) struct Token<'a> {
     pub text: &'a str,
     /// From 1.
     pub line: usize,
-    /// Whether it is the first word of its line.
+    /// True if it is the first word of its line.
     pub first: bool,
 }
 
@@ -36,12 +36,12 @@ fn is_name_char(c: char) -> bool {
     c.is_alphanumeric() || NAME_EXTRA.contains(c) || !c.is_ascii()
 }
 
-/// Whether a word can start a name.
+/// Returns whether a word can start a name.
 pub(super) fn starts_name(c: char) -> bool {
     is_name_char(c) && !c.is_ascii_digit() && !matches!(c, '.' | '[' | ']')
 }
 
-/// Whether a whole string can be written as a name and read back as the same name.
+/// Returns whether a whole string can be written as a name and read back as the same name.
 pub(super) fn is_safe_name(name: &str) -> bool {
     let mut chars = name.chars();
     let Some(first) = chars.next() else {

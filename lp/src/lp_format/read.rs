@@ -82,7 +82,7 @@ enum LpSection {
 struct Expression {
     terms: Vec<(ColId, f64)>,
     constant: f64,
-    /// Whether anything was there at all.
+    /// True if anything was there at all.
     any: bool,
 }
 

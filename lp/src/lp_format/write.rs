@@ -34,8 +34,8 @@ pub fn to_string(model: &Model) -> String {
     out
 }
 
-/// Whether the columns first appear in their own order when only nonzero costs are written in the
-/// objective.
+/// Returns whether the columns first appear in their own order when only nonzero costs are written
+/// in the objective.
 fn order_is_kept(model: &Model) -> bool {
     let in_objective = (0..model.num_cols()).filter(|&j| model.cost[j] != 0.0);
     let in_rows =

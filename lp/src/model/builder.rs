@@ -130,7 +130,7 @@ impl ModelBuilder {
         self.integer[col.index()] = integer;
     }
 
-    /// Whether a column is marked as integer.
+    /// Returns whether a column is marked as integer.
     ///
     /// # Panics
     /// If the column does not exist.

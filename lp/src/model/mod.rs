@@ -20,7 +20,7 @@ pub(crate) use error::check_bounds;
 pub use matrix::SparseMatrix;
 pub(crate) use matrix::by_columns;
 
-/// Whether the objective is to be made small or large.
+/// Direction in which the objective is to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Sense {
     /// Smallest objective wins.
@@ -74,7 +74,7 @@ impl Model {
         &self.name
     }
 
-    /// Whether the objective is minimised or maximised.
+    /// Returns whether the objective is minimised or maximised.
     pub fn sense(&self) -> Sense {
         self.sense
     }
@@ -140,7 +140,7 @@ impl Model {
         &self.row_upper
     }
 
-    /// Whether the model's source declared the column integer. The LP solver ignores it.
+    /// Returns whether the model's source declared the column integer. The LP solver ignores it.
     pub fn is_integer(&self, col: ColId) -> bool {
         self.integer[col.index()]
     }

@@ -289,8 +289,8 @@ impl MpsReader {
         }
     }
 
-    /// Whether a line belongs to the first set of its section. Others are alternatives, which do
-    /// not count.
+    /// Returns whether a line belongs to the first set of its section. Others are alternatives,
+    /// which do not count.
     fn is_of_first_set(&mut self, section: &'static str, set: &str) -> bool {
         let first = self.first_sets.entry(section);
         let first = first.or_insert_with(|| set.to_owned());

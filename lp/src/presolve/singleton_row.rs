@@ -11,7 +11,7 @@ struct SingletonRow {
     /// Bounds of the column that came from the row.
     lower_from_row: bool,
     upper_from_row: bool,
-    /// Whether the column's bounds became one value.
+    /// True if the column's bounds became one value.
     fixed: bool,
 }
 

@@ -54,7 +54,7 @@ pub(super) struct PostsolveState {
     pub d: Vec<f64>,
     pub col: Vec<VarStatus>,
     pub row: Vec<VarStatus>,
-    /// Whether `y` is a dual ray instead of a dual solution.
+    /// True if `y` is a dual ray instead of a dual solution.
     pub ray: bool,
 }
 

@@ -50,7 +50,7 @@ fn implied(w: &mut WorkingModel, i: usize, j: usize, a: f64) -> (f64, f64) {
     )
 }
 
-/// Whether no bound of a column can bind before its rows do.
+/// Returns whether no bound of a column can bind before its rows do.
 fn is_implied_free(w: &mut WorkingModel, j: usize, entries: &Entries) -> bool {
     let (l, u) = (w.lower[j], w.upper[j]);
     let (mut lower_done, mut upper_done) = (l == f64::NEG_INFINITY, u == f64::INFINITY);

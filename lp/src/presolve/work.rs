@@ -25,7 +25,7 @@ pub(super) struct Activity {
     max_infinite: u32,
     /// Sum of the magnitudes that went into the finite parts.
     size: f64,
-    /// Whether it has been updated since it was summed up, with the rounding errors that this
+    /// True if it has been updated since it was summed up, with the rounding errors that this
     /// brings.
     updated: bool,
 }
@@ -270,7 +270,8 @@ impl WorkingModel {
         col.iter().copied().filter(|e| alive[e.0 as usize])
     }
 
-    /// Whether all live entries of a column have a property. Looks at them without tidying up.
+    /// Returns whether all live entries of a column have a property. Looks at them without tidying
+    /// up.
     pub fn col_all(&self, j: usize, property: impl Fn(usize, f64) -> bool) -> bool {
         self.cols[j]
             .iter()

@@ -233,7 +233,7 @@ impl Primal<'_> {
             .map(|kind: LimitKind| self.leave(SimplexEnd::Limit(kind)))
     }
 
-    /// Whether values were recomputed with the present factors and nothing happened since.
+    /// Returns whether values were recomputed with the present factors and nothing happened since.
     fn recomputed(&self) -> bool {
         self.core.factored && self.core.factor.updates() == 0
     }

@@ -113,9 +113,9 @@ impl Core {
         replaced.len()
     }
 
-    /// Whether the factorisation has become dear: what the updates since the build have cost the
-    /// solves exceeds what a build and fresh values cost (the classic rule that minimises the
-    /// average cost of an iteration), or the hard limit is reached.
+    /// Returns whether the factorisation has become dear: what the updates since the build have
+    /// cost the solves exceeds what a build and fresh values cost (the classic rule that minimises
+    /// the average cost of an iteration), or the hard limit is reached.
     pub fn refactor_due(&self) -> bool {
         let k = self.factor.updates();
         let rebuild =

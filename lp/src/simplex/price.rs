@@ -53,7 +53,7 @@ pub(crate) struct PriceMatrix {
     start: Vec<u32>,
     index: Vec<u32>,
     value: Vec<f64>,
-    /// Whether a column is in the matrix or in `late`.
+    /// For each column, true if it is in the matrix or in `late`.
     member: Vec<bool>,
     late: Vec<u32>,
     valid: bool,

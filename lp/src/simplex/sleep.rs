@@ -38,20 +38,20 @@ pub(crate) struct Sleep {
     spare: Compressed,
     /// Solves for which a row that was woken stays awake, and how many it will be next time.
     banned: Vec<(u8, u8)>,
-    /// Whether `x` holds the values of all variables at an optimum that only rows and columns were
+    /// True if `x` holds the values of all variables at an optimum that only rows and columns were
     /// added to since.
     values_known: bool,
     rounds: u32,
 }
 
 impl Core {
-    /// Whether the row is left out.
+    /// Returns whether the row is left out.
     #[inline]
     pub fn is_asleep(&self, row: usize) -> bool {
         self.sleep.some && self.sleep.asleep[row]
     }
 
-    /// Whether anybody sleeps.
+    /// Returns whether anybody sleeps.
     pub fn has_sleepers(&self) -> bool {
         self.sleep.some
     }
@@ -64,7 +64,7 @@ impl Core {
         self.sleep.values_known = true;
     }
 
-    /// Whether the values kept are still of use.
+    /// Returns whether the values kept are still of use.
     pub fn values_known(&mut self) -> &mut bool {
         &mut self.sleep.values_known
     }

@@ -180,7 +180,7 @@ impl Core {
         self.dual_tol = tol;
     }
 
-    /// Whether the basis is primal feasible but not dual feasible.
+    /// Returns whether the basis is primal feasible but not dual feasible.
     fn prefer_primal(&mut self) -> bool {
         if !self.factored {
             self.refactor();
@@ -201,8 +201,8 @@ impl Core {
         self.primal_infeasibility().count == 0
     }
 
-    /// Whether the multipliers in `rho` combine the rows to something the bounds forbid, in the
-    /// scaled program.
+    /// Returns whether the multipliers in `rho` combine the rows to something the bounds forbid, in
+    /// the scaled program.
     ///
     /// Multipliers on infinite sides that may be rounding noise are overlooked, except when
     /// `strict`: there only what cancels to nothing counts as nothing, as

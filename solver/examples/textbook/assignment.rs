@@ -1,7 +1,7 @@
 //! Generalised assignment: every job to one agent, each agent with a capacity; least cost.
 //!
-//! A column is a set of jobs for one agent (Savelsbergh 1997); branching is on "this agent does
-//! this job", a sum of columns; pricing is a knapsack for each agent.
+//! A column is a set of jobs for one agent (Savelsbergh 1997), branching is on "this agent does this
+//! job", pricing is a knapsack for each agent.
 
 use remat_solver::price::*;
 use std::collections::BTreeMap;
@@ -20,9 +20,7 @@ pub struct Assignment {
 /// Jobs of one agent, as bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct JobSet {
-    /// Whose.
     pub agent: usize,
-    /// Which.
     pub jobs: u64,
 }
 
@@ -47,8 +45,7 @@ impl Assignment {
         self.cost[0].len()
     }
 
-    /// For each agent the set of least reduced cost, the empty one included, where a unit of cost
-    /// is `one`.
+    /// For each agent the set of least reduced cost, with a unit of cost being `one`.
     fn knapsacks<N: Number>(&self, rows: &[Row], duals: &[N], one: N) -> Vec<(N, JobSet)> {
         let negative = |costs: &Vec<u64>| costs.iter().map(|c| -one.times(*c as i64)).collect();
         let mut worth: Vec<Vec<N>> = self.cost.iter().map(negative).collect();

@@ -14,7 +14,7 @@ pub struct Colouring {
     pub adjacent: Vec<u32>,
     /// Independent sets, as bits.
     sets: Vec<u32>,
-    /// Whether vertex rows come in only where they are violated.
+    /// True if vertex rows come in only where they are violated.
     pub lazy: bool,
 }
 

@@ -71,8 +71,8 @@ pub trait Separator: Send + Sync {
     /// Hands violated, globally valid rows to the sink.
     fn separate(&self, node: &NodeView<'_>, sink: &mut CutSink);
 
-    /// Whether the rows are part of the problem: then integral points are separated too, and no
-    /// point becomes a solution that this separator cuts off.
+    /// Returns whether the rows are part of the problem: then integral points are separated too,
+    /// and no point becomes a solution that this separator cuts off.
     fn is_lazy(&self) -> bool {
         false
     }

@@ -93,7 +93,7 @@ fn read(p: &Problem, d: &Domain, (j, value): (usize, f64), found: &mut Vec<Impli
     }
 }
 
-/// Whether cliques or variable bounds are read off the row in which the bound was found.
+/// Returns whether cliques or variable bounds are read off the row in which the bound was found.
 fn plain(p: &Problem, change: &Change, j: usize) -> bool {
     let Reason::Row { row, .. } = change.reason else {
         return false;

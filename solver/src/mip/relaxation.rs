@@ -64,7 +64,7 @@ pub(crate) struct Relaxation {
     pub unproven: u64,
     /// Multipliers that closed the last relaxation, and whether with the objective.
     pub proof: Option<(Vec<f64>, bool)>,
-    /// Whether there is a basis to start from.
+    /// True if there is a basis to start from.
     solved: bool,
 }
 

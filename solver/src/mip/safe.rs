@@ -147,7 +147,7 @@ pub(crate) fn bound(model: &Model, y: &[f64], lower: &[f64], upper: &[f64]) -> f
     combine(model, y, lower, upper, true)
 }
 
-/// Whether the multipliers prove that no point satisfies all rows within the bounds.
+/// Returns whether the multipliers prove that no point satisfies all rows within the bounds.
 pub(crate) fn farkas_holds(model: &Model, y: &[f64], lower: &[f64], upper: &[f64]) -> bool {
     if y.len() != model.num_rows() || y.iter().any(|v| !v.is_finite()) {
         return false;

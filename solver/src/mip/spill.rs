@@ -16,7 +16,7 @@ struct NodeFile {
 /// The node files of a search; they go when it does.
 pub(crate) struct NodeFiles {
     folder: PathBuf,
-    /// Whether the folder was made for them.
+    /// True if the folder was made for them.
     own: bool,
     files: Vec<NodeFile>,
     serial: u64,

@@ -89,7 +89,7 @@ impl<P: Program> Incumbents<P> {
         self.moves.load(Ordering::Relaxed)
     }
 
-    /// Whether it is proven that there is no solution.
+    /// Returns whether it is proven that there is no solution.
     pub fn is_infeasible(&self) -> bool {
         self.infeasible.load(Ordering::Relaxed)
     }

@@ -66,7 +66,7 @@ pub trait Columns: Clone + Debug + Send + Sync {
     }
     /// Cost of a column.
     fn cost(&self, column: &Self::Column) -> u64;
-    /// Whether a column stays in the restricted master even if it does not pay.
+    /// Returns whether a column stays in the restricted master even if it does not pay.
     fn is_never_purged(&self, _: &Self::Column) -> bool {
         false
     }
@@ -135,11 +135,11 @@ pub trait Pricing: Rows {
     fn no_exclusions(&self) -> Self::Exclusions;
     /// Excludes what another excludes, too.
     fn exclude_all_of(&self, _: &mut Self::Exclusions, _other: &Self::Exclusions) {}
-    /// Whether nothing about a column is excluded.
+    /// Returns whether nothing about a column is excluded.
     fn is_permitted(&self, _: &Self::Column, _: &Self::Exclusions) -> bool {
         true
     }
-    /// Whether each static column is permitted, in their order; empty if all are.
+    /// Returns whether each static column is permitted, in their order; empty if all are.
     fn permitted_statics(&self, _: &Self::Exclusions) -> Vec<bool> {
         Vec::new()
     }
@@ -176,11 +176,11 @@ pub struct SeparationSettings {
     pub per_target: usize,
     /// Cuts in a round.
     pub limit: usize,
-    /// Whether cuts on the resource are separated.
+    /// True if cuts on the resource are separated.
     pub resource_cuts: bool,
     /// Cuts on the resource in a round.
     pub resource_cut_limit: usize,
-    /// Whether families with dense rows (lifted covers) are separated. The root turns them on once
+    /// True if families with dense rows (lifted covers) are separated. The root turns them on once
     /// other cuts are idle, and off again where they gain little.
     pub dense: bool,
 }

@@ -245,7 +245,7 @@ impl<P: Program> Root<P> {
         self.relax.master.work().iterations
     }
 
-    /// Whether it is proven that no solution fits.
+    /// Returns whether it is proven that no solution fits.
     pub fn is_infeasible(&self) -> bool {
         self.end == RelaxEnd::Infeasible
     }

@@ -40,7 +40,7 @@ fn budget(instance: &Instance, numbers: &mut Numbers) -> u64 {
     peaks.min().unwrap() - numbers.below(6)
 }
 
-/// Whether every proper forward node reads the one before it and nothing else.
+/// Returns whether every proper forward node reads the one before it and nothing else.
 fn is_chain(instance: &Instance) -> bool {
     let loss = instance.loss().unwrap().index();
     let proper = |i: &usize| {

@@ -135,7 +135,7 @@ impl GradientsCompared {
         }
     }
 
-    /// Whether another order of sums explains the difference.
+    /// Returns whether another order of sums explains the difference.
     fn same(&self) -> bool {
         self.equal || self.largest_relative_difference < 1e-4
     }

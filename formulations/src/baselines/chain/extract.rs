@@ -65,7 +65,7 @@ impl TrainingChain<'_> {
         &self.blocks
     }
 
-    /// Whether every stage keeps for its backward step nothing but its own output: a linear
+    /// Returns whether every stage keeps for its backward step nothing but its own output: a linear
     /// network.
     pub fn is_linear(&self) -> bool {
         self.chain
@@ -248,7 +248,7 @@ fn collect_saved(instance: &Instance, block: &mut Block) {
     block.saved = saved;
 }
 
-/// Whether the block's output and its backward step both need the block's input.
+/// Returns whether the block's output and its backward step both need the block's input.
 fn depends_on_input(instance: &Instance, block: &Block, input: NodeId) -> bool {
     let reads = |nodes: &[usize]| {
         nodes

@@ -155,7 +155,7 @@ impl Chain {
         self.stages.len()
     }
 
-    /// Whether there is no stage.
+    /// Returns whether there is no stage.
     pub fn is_empty(&self) -> bool {
         self.stages.is_empty()
     }
@@ -306,7 +306,7 @@ impl ChainState {
         }
     }
 
-    /// Whether the output of the stage is in memory.
+    /// Returns whether the output of the stage is in memory.
     pub(super) fn holds(&self, l: usize) -> bool {
         self.plain[l] || self.saved[l]
     }

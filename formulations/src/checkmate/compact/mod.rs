@@ -173,8 +173,8 @@ impl Compact {
         &self.held[self.held_start[at] as usize..self.held_start[at + 1] as usize]
     }
 
-    /// Whether `node` is in memory when the turn of `k > node` comes in `stage`: `E` of the first
-    /// reader at or after `k`, or `S` of the next stage.
+    /// Returns whether `node` is in memory when the turn of `k > node` comes in `stage`: `E` of the
+    /// first reader at or after `k`, or `S` of the next stage.
     pub fn present(&self, stage: usize, node: usize, k: usize) -> Entry {
         let reader = self
             .held(stage, node)

@@ -35,7 +35,7 @@ impl Quantity {
         }
     }
 
-    /// Whether an interval adds 1 to it.
+    /// Returns whether an interval adds 1 to it.
     pub fn counts(&self, graph: &CheckmateGraph, c: &Interval) -> bool {
         self.of()
             .list(&graph.classes)

@@ -102,7 +102,7 @@ impl Interval {
         out
     }
 
-    /// Whether it begins with a recomputation rather than the first computation.
+    /// Returns whether it begins with a recomputation rather than the first computation.
     pub fn is_recomputed(&self) -> bool {
         self.start > self.node
     }
@@ -118,13 +118,13 @@ impl Interval {
         event(len, self.end, self.reader)
     }
 
-    /// Whether it is in memory at an event.
+    /// Returns whether it is in memory at an event.
     pub fn covers(&self, len: usize, stage: u32, node: u32) -> bool {
         let e = event(len, stage, node);
         self.first_event(len) <= e && e <= self.last_event(len)
     }
 
-    /// Whether it is in memory when a stage starts.
+    /// Returns whether it is in memory when a stage starts.
     pub fn crosses(&self, stage: u32) -> bool {
         self.start < stage && stage <= self.end
     }
@@ -259,7 +259,7 @@ impl Row {
         }
     }
 
-    /// Whether it is a memory row: at most, in bytes.
+    /// Returns whether it is a memory row: at most, in bytes.
     pub fn is_memory(&self) -> bool {
         matches!(self, Row::Memory { .. } | Row::PathMemory(_))
     }

@@ -73,7 +73,7 @@ impl Columns for CheckmateGraph {
         }
     }
 
-    /// Whether the interval lasts from the first computation to the last reader.
+    /// Returns whether the interval lasts from the first computation to the last reader.
     fn is_never_purged(&self, column: &Interval) -> bool {
         let readers = &self.users[column.node as usize];
         !column.is_recomputed() && readers.last() == Some(&column.end)

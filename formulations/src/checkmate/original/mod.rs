@@ -40,7 +40,7 @@ use crate::bound::TooSmall;
 use remat_instances::instance::{Instance, NodeId};
 use remat_lp::{ColId, Model};
 
-/// Whether stages advance the frontier.
+/// True if stages advance the frontier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stages {
     /// Stage `t` computes node `t` for the first time.
@@ -206,7 +206,7 @@ impl Original {
         (capacity / 1000).max(1).next_power_of_two() as f64
     }
 
-    /// Whether stages advance the frontier.
+    /// Returns whether stages advance the frontier.
     pub fn stages(&self) -> Stages {
         self.stages
     }

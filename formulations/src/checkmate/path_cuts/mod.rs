@@ -67,8 +67,8 @@ impl PathCut {
         self.path[0]
     }
 
-    /// Whether the cut is one: an edge between neighbours of the path, a reader, and stages in
-    /// order.
+    /// Returns whether the cut is one: an edge between neighbours of the path, a reader, and stages
+    /// in order.
     pub fn is_valid(&self, graph: &CheckmateGraph) -> bool {
         let edge = |u: u32, v: u32| graph.needs[v as usize].contains(&u);
         let Some(&needed) = self.path.last() else {
@@ -160,7 +160,7 @@ impl FractionalPoint {
         self.len
     }
 
-    /// Whether there is no node.
+    /// Returns whether there is no node.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

@@ -23,7 +23,7 @@ pub struct InPlaceWay {
     pub workspace: i64,
     /// Added to the cost.
     pub cost_delta: i64,
-    /// Whether it is never worse than any other way of the node, in the first stage and in later
+    /// True if it is never worse than any other way of the node, in the first stage and in later
     /// ones.
     pub dominates: [bool; 2],
     /// Cheapest way, in the first stage and in later ones.
@@ -386,7 +386,7 @@ pub(super) fn ones(words: &[u64]) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
-/// Whether a bit is set.
+/// Returns whether a bit is set.
 #[inline]
 pub(super) fn has(words: &[u64], i: usize) -> bool {
     words[i / 64] >> (i % 64) & 1 != 0

@@ -20,7 +20,7 @@ pub struct MonetStageValue {
 }
 
 impl MonetStageValue {
-    /// Whether everything may shift by so many bytes without a change of any choice.
+    /// Returns whether everything may shift by so many bytes without a change of any choice.
     #[inline]
     pub fn is_linear(&self, shift: i64) -> bool {
         shift <= self.up && -shift < self.down
@@ -497,8 +497,8 @@ fn find_computations(
     }
 }
 
-/// Whether the input is there to be overwritten, and every by-product made in the same breath can
-/// follow.
+/// Returns whether the input is there to be overwritten, and every by-product made in the same
+/// breath can follow.
 fn may_overwrite(
     graph: &MonetLandscape,
     k: usize,

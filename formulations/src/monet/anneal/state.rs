@@ -179,7 +179,7 @@ impl<'g> MonetState<'g> {
         schedule
     }
 
-    /// Whether a tensor is retained at the start of a stage (or after the last one).
+    /// Returns whether a tensor is retained at the start of a stage (or after the last one).
     #[inline]
     pub fn is_kept(&self, tensor: usize, stage: usize) -> bool {
         self.kept[stage * self.graph.words + tensor / 64] >> (tensor % 64) & 1 != 0

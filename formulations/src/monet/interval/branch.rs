@@ -25,7 +25,7 @@ pub enum Quantity {
         /// Last stage.
         last: u32,
     },
-    /// Whether a node is computed in a stage with at least so many bytes of workspace.
+    /// True if a node is computed in a stage with at least so many bytes of workspace.
     Scratch {
         /// The node.
         node: u32,
@@ -34,7 +34,7 @@ pub enum Quantity {
         /// Workspace.
         bytes: i64,
     },
-    /// Whether a node is computed in place in a stage.
+    /// True if a node is computed in place in a stage.
     InPlace {
         /// The node.
         node: u32,

@@ -85,7 +85,7 @@ impl Beginning {
         self.room - taken.min().unwrap_or(0)
     }
 
-    /// Whether the backward node reads it.
+    /// Returns whether the backward node reads it.
     fn is_read(&self, k: u32) -> bool {
         let reads = self.reads.as_deref().unwrap_or_default();
         reads.binary_search(&k).is_ok()

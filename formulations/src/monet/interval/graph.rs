@@ -76,7 +76,7 @@ pub struct MonetGraph {
     /// Ways with which a node fits at all, as a bit mask by node and stage (ways from the 64th on
     /// count as fitting).
     fitting: Vec<u64>,
-    /// Whether a node has an in-place option, by-products included.
+    /// True if a node has an in-place option, by-products included.
     offers_in_place: Vec<bool>,
     /// Way that stands for each implementation, plain and in place in turn; in stage 0 and later.
     way_stands: [Vec<Vec<u16>>; 2],
@@ -265,13 +265,13 @@ impl MonetGraph {
         }
     }
 
-    /// Whether a node fits at all in a stage when it is computed in a way.
+    /// Returns whether a node fits at all in a stage when it is computed in a way.
     pub fn fits(&self, node: u32, stage: u32, way: usize) -> bool {
         let mask = self.fitting[node as usize * self.stages + stage as usize];
         way >= 64 || mask >> way & 1 != 0
     }
 
-    /// Whether some way fits.
+    /// Returns whether some way fits.
     pub fn fits_somehow(&self, node: u32, stage: u32) -> bool {
         (0..self.starts(node, stage).len()).any(|k| self.fits(node, stage, k))
     }
@@ -304,12 +304,12 @@ impl MonetGraph {
         }
     }
 
-    /// Whether a node runs in stage 0 in any case: all but by-products do.
+    /// Returns whether a node runs in stage 0 in any case: all but by-products do.
     pub fn is_forced(&self, node: u32) -> bool {
         self.parent[node as usize].is_none()
     }
 
-    /// Whether a node offers to be computed in place, by-products included.
+    /// Returns whether a node offers to be computed in place, by-products included.
     pub fn may_overwrite(&self, node: u32) -> bool {
         self.offers_in_place[node as usize]
     }

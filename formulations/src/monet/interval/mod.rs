@@ -59,7 +59,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Whether it is stored when a stage starts.
+    /// Returns whether it is stored when a stage starts.
     pub fn is_stored(&self, stage: u32) -> bool {
         self.start < stage && stage <= self.end
     }

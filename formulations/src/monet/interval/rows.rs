@@ -122,7 +122,7 @@ pub struct PathCut {
 }
 
 impl Row {
-    /// Whether it is a memory row: at most, in bytes.
+    /// Returns whether it is a memory row: at most, in bytes.
     pub fn is_memory(&self) -> bool {
         matches!(
             self.kind,
@@ -130,7 +130,7 @@ impl Row {
         )
     }
 
-    /// Whether it is an equation.
+    /// Returns whether it is an equation.
     pub fn is_equation(&self) -> bool {
         matches!(self.kind, Kind::First | Kind::Choose)
     }
@@ -154,7 +154,7 @@ impl Row {
         stored + chosen.sum::<i64>()
     }
 
-    /// Whether a schedule meets it.
+    /// Returns whether a schedule meets it.
     pub fn holds(&self, graph: &MonetGraph, intervals: &[Interval], choices: &[usize]) -> bool {
         let left = self.activity(graph, intervals, choices);
         match (self.is_equation(), self.is_memory()) {
@@ -493,7 +493,7 @@ impl MonetGraph {
         }
     }
 
-    /// Whether some choice of a stage reads a tensor.
+    /// Returns whether some choice of a stage reads a tensor.
     pub fn is_read(&self, node: u32, stage: u32) -> bool {
         let choices = &self.choices[stage as usize];
         choices.iter().any(|c| c.reads.contains(&node))
@@ -553,7 +553,7 @@ impl Term {
         coefficient.unsigned_abs() as f64
     }
 
-    /// Whether workspaces come on top of its coefficient.
+    /// Returns whether workspaces come on top of its coefficient.
     pub(super) fn has_workspace(&self) -> bool {
         let which = match self {
             Term::Start { which, .. } => *which,

@@ -71,7 +71,7 @@ pub(super) struct ColumnLayout {
     pub algorithms: usize,
     /// Nodes with a choice of algorithms (K).
     pub slots: usize,
-    /// Whether there are `IP` columns.
+    /// True if there are `IP` columns.
     pub in_place: bool,
 }
 

@@ -60,7 +60,7 @@ impl Horizon {
 }
 
 impl MonetParts {
-    /// Whether the local bound lets forward node `i` run in stage `t`.
+    /// Returns whether the local bound lets forward node `i` run in stage `t`.
     pub fn may_run(&self, t: usize, i: usize) -> bool {
         let horizon = self.horizon.as_ref();
         horizon.is_none_or(|h| i < h.end[t])

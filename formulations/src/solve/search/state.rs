@@ -93,8 +93,8 @@ impl<'a, P: Problem> SearchShared<'a, P> {
         self.listener.is_interrupted() || self.stop.load(Ordering::Relaxed)
     }
 
-    /// Whether the best schedule is proven within the gap, and overtime, if there is any, has come
-    /// to its end.
+    /// Returns whether the best schedule is proven within the gap, and overtime, if there is any,
+    /// has come to its end.
     pub fn is_closed(&self) -> bool {
         let bound = self.incumbents.bound();
         let Some(best) = self.incumbents.best() else {
@@ -108,7 +108,7 @@ impl<'a, P: Problem> SearchShared<'a, P> {
         open == 0 || self.clock.elapsed() >= met + self.overtime(met)
     }
 
-    /// Whether the search may go on once the gap is met.
+    /// Returns whether the search may go on once the gap is met.
     pub fn has_overtime(&self) -> bool {
         self.is_timed() && !self.settings.prove && self.settings.overtime > 0.0
     }
@@ -125,7 +125,7 @@ impl<'a, P: Problem> SearchShared<'a, P> {
         }
     }
 
-    /// Whether annealing beside the tree ends.
+    /// Returns whether annealing beside the tree ends.
     pub fn is_over(&self) -> bool {
         self.is_stopped() || (self.is_timed() && self.is_closed())
     }
@@ -137,7 +137,7 @@ impl<'a, P: Problem> SearchShared<'a, P> {
         limit.map(|limit| limit.mul_f64(TURN_SHARE))
     }
 
-    /// Whether there is a schedule, and it costs far more than the bound.
+    /// Returns whether there is a schedule, and it costs far more than the bound.
     pub fn is_far(&self) -> bool {
         let (best, bound) = (self.incumbents.best(), self.incumbents.bound());
         best.is_some_and(|best| price::is_far(best, bound))

@@ -99,8 +99,8 @@ impl CertifiedTree<'_> {
         moved
     }
 
-    /// Whether a bound is new, or so much better that it is worth a line. Bounds that leave nothing
-    /// are for the tree.
+    /// Returns whether a bound is new, or so much better that it is worth a line. Bounds that leave
+    /// nothing are for the tree.
     fn is_worth_having(&self, j: usize, up: bool, value: &Rational) -> bool {
         let (lower, upper) = (&self.lower[j], &self.upper[j]);
         let (have, other) = if up { (upper, lower) } else { (lower, upper) };

@@ -86,7 +86,7 @@ fn clause_positions(d: &Domain, id: u32, without: Option<(u32, bool)>, time: u32
     out
 }
 
-/// Whether a literal held just before a time.
+/// Returns whether a literal held just before a time.
 fn held(d: &Domain, l: &Literal, time: u32) -> bool {
     let v = d.value_before(l.col as usize, l.upper, time);
     if l.upper { v <= l.value } else { v >= l.value }

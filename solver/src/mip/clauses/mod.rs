@@ -21,7 +21,7 @@ pub(crate) struct Literal {
 }
 
 impl Literal {
-    /// Whether every point within the bounds satisfies it.
+    /// Returns whether every point within the bounds satisfies it.
     pub fn holds(&self, lower: &[f64], upper: &[f64]) -> bool {
         let j = self.col as usize;
         if self.upper {
@@ -31,7 +31,7 @@ impl Literal {
         }
     }
 
-    /// Whether no point within the bounds satisfies it.
+    /// Returns whether no point within the bounds satisfies it.
     pub fn fails(&self, lower: &[f64], upper: &[f64]) -> bool {
         let j = self.col as usize;
         if self.upper {

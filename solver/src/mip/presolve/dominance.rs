@@ -130,7 +130,7 @@ pub(super) fn fix_dominated(w: &mut WorkingProblem) {
     }
 }
 
-/// Whether moving a unit from the second column to the first hurts no row.
+/// Returns whether moving a unit from the second column to the first hurts no row.
 fn dominates(w: &WorkingProblem, first: &[(u32, f64)], second: &[(u32, f64)]) -> bool {
     let (mut a, mut b) = (first.iter().peekable(), second.iter().peekable());
     loop {
@@ -193,8 +193,8 @@ fn most_left(w: &WorkingProblem, i: usize, j: usize, a: f64) -> f64 {
     }
 }
 
-/// Whether a row holds whatever the others do, if `j` is at its upper and `k` at its lower bound.
-/// Both help it.
+/// Returns whether a row holds whatever the others do, if `j` is at its upper and `k` at its lower
+/// bound. Both help it.
 fn satisfied(w: &WorkingProblem, i: usize, j: usize, k: usize) -> bool {
     let own = |c: usize| {
         let entry = w.rows[i].iter().find(|e| e.0 as usize == c);

@@ -5,7 +5,7 @@ use crate::mip::outcome::SolveError;
 use crate::mip::spill::NodeFiles;
 
 impl TreeSearch {
-    /// Whether open nodes need more memory than allowed and have nowhere to go.
+    /// Returns whether open nodes need more memory than allowed and have nowhere to go.
     pub(super) fn memory_is_full(&self) -> bool {
         let limit = self.shared.settings.limits.memory_bytes;
         limit.is_some_and(|l| self.queue.bytes() > l) && self.control.node_files.is_none()

@@ -76,7 +76,7 @@ pub(crate) struct TreeSearch {
     /// Workers that are on threads of their own (opportunistic search).
     pub away: Vec<opportunistic::Away>,
     pub files: Option<NodeFiles>,
-    /// Whether the root is behind.
+    /// True if the root is behind.
     pub root_done: bool,
     /// Seconds of the runs before, if this one resumes them.
     pub seconds_before: f64,

@@ -20,8 +20,8 @@ pub(super) struct LocalCuts {
 }
 
 impl LocalCuts {
-    /// Whether a node at this depth is worth a round: at every fourth level, often only where it
-    /// pays.
+    /// Returns whether a node at this depth is worth a round: at every fourth level, often only
+    /// where it pays.
     pub fn due(&self, shared: &RoundShared, depth: u32, processed: u64) -> bool {
         let s = &shared.settings;
         let promising =

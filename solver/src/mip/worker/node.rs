@@ -232,7 +232,7 @@ impl Worker {
         self.report.observations.push(o);
     }
 
-    /// Whether a point violates bounds of the domain of integer columns.
+    /// Returns whether a point violates bounds of the domain of integer columns.
     fn outside(&self, shared: &RoundShared, x: &[f64]) -> bool {
         (0..x.len()).any(|j| {
             shared.problem.integer[j]
@@ -332,7 +332,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Whether there is no solution, or one that is far from the bound.
+    /// Returns whether there is no solution, or one that is far from the bound.
     fn is_poor(&self, bound: f64) -> bool {
         let far = |o: f64| o - bound > 0.05 * o.abs();
         self.best.as_ref().is_none_or(|b| far(b.objective))

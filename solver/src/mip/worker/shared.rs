@@ -68,7 +68,7 @@ pub(crate) struct Live {
     cutoff: AtomicU64,
     /// Workers that have nothing to do.
     pub hungry: AtomicUsize,
-    /// Whether plunges should end.
+    /// True if plunges should end.
     pub pause: AtomicBool,
 }
 
@@ -101,7 +101,7 @@ pub(crate) struct RoundShared {
     pub postsolve: Arc<Postsolve>,
     pub settings: Settings,
     pub extensions: Extensions,
-    /// Whether the search emits events.
+    /// True if the search emits events.
     pub emits_events: bool,
     /// Global rows beyond the problem's.
     pub rows: Vec<Arc<ExtraRow>>,
@@ -151,7 +151,7 @@ impl RoundShared {
         cutoff
     }
 
-    /// Whether a plunge should hand back what it has.
+    /// Returns whether a plunge should hand back what it has.
     pub fn paused(&self) -> bool {
         self.stopped() || (self.live.as_ref()).is_some_and(|l| l.pause.load(Ordering::Relaxed))
     }

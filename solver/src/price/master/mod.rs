@@ -167,7 +167,7 @@ impl<P: Program> Master<P> {
         &self.rows
     }
 
-    /// Whether a row is in the program.
+    /// Returns whether a row is in the program.
     pub fn contains(&self, row: &P::Row) -> bool {
         self.row_set.contains(row)
     }
@@ -243,7 +243,7 @@ impl<P: Program> Master<P> {
         solution.value(OVERFLOW)
     }
 
-    /// Whether the resource suffices and every elastic row is met.
+    /// Returns whether the resource suffices and every elastic row is met.
     pub fn is_met(&self, solution: &Solution) -> bool {
         [OVERFLOW, MISSING]
             .iter()

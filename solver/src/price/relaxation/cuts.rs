@@ -37,7 +37,7 @@ pub struct Tail {
 }
 
 impl Tail {
-    /// Whether the last of some values are in it.
+    /// Returns whether the last of some values are in it.
     fn holds(&self, values: &[f64], before: f64, rounds: usize) -> bool {
         let Some((apart, most)) = spread(values, rounds + 1) else {
             return false;

@@ -71,10 +71,10 @@ pub(super) struct Relaxation<P: Program> {
     mean: Option<Values<P::Column>>,
     /// Rows and duals of the best bound that was proven here.
     pub proof: Proof<P>,
-    /// Whether that solution meets every row, apart from cuts that were not looked for, or is near
+    /// True if that solution meets every row, apart from cuts that were not looked for, or is near
     /// one that does.
     pub settled: bool,
-    /// Whether nothing is violated and nothing pays at that solution.
+    /// True if nothing is violated and nothing pays at that solution.
     pub complete: bool,
     /// Cost below which the exclusions hold: no bound is above it.
     pub cutoff: u64,

@@ -232,7 +232,7 @@ impl Rows for Tenants {
 }
 
 impl Pricing for Tenants {
-    /// Whether a plan of a tenant is permitted.
+    /// True if a plan of a tenant is permitted.
     type Exclusions = Vec<Vec<bool>>;
     fn no_exclusions(&self) -> Vec<Vec<bool>> {
         let all = self.plans.iter().map(|plans| vec![true; plans.len()]);

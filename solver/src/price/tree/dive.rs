@@ -24,7 +24,7 @@ pub(super) fn dive<P: Program>(
     }))
 }
 
-/// Whether it came to a solution.
+/// Returns whether it came to a solution.
 fn go_down<P: Program>(
     relax: &mut Relaxation<P>,
     mut branches: Vec<Branch<P::Quantity>>,

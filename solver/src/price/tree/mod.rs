@@ -36,7 +36,7 @@ use warm::RowPool;
 pub struct TreeSettings {
     /// A node whose bound is within this share of the best cost is closed.
     pub gap: f64,
-    /// Whether the search goes on from there towards a gap of 0, until a limit or the flag ends it.
+    /// True if the search goes on from there towards a gap of 0, until a limit or the flag ends it.
     /// Nodes are not closed within the gap then but put aside. Not together with `prove`.
     pub beyond: bool,
     /// Nodes at most.
@@ -64,7 +64,7 @@ pub struct TreeSettings {
     /// Nodes of the tree from one dive to a solution to the next, the first one below the root; 0
     /// for none.
     pub dive_every: u64,
-    /// Whether a proof is collected.
+    /// True if a proof is collected.
     pub prove: bool,
 }
 
@@ -377,7 +377,7 @@ impl<'a, P: Program> Tree<'a, P> {
         round
     }
 
-    /// Whether the round from here on has a dive.
+    /// Returns whether the round from here on has a dive.
     fn dive_is_due(&mut self) -> bool {
         let every = self.settings.dive_every;
         let due = every > 0 && self.nodes >= self.next_dive;

@@ -38,7 +38,7 @@ pub(super) struct Effort<'a> {
     /// Trials have taken their share of the work.
     pub thrifty: bool,
     pub length: Length,
-    /// Whether the node is followed by a dive.
+    /// True if the node is followed by a dive.
     pub dives: bool,
 }
 

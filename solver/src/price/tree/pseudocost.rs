@@ -56,7 +56,7 @@ impl PseudoCosts {
         })
     }
 
-    /// Whether there is no need for a trial.
+    /// Returns whether there is no need for a trial.
     pub fn is_reliable<P: Program>(&self, open: &Open<P::Quantity>) -> bool {
         [false, true].iter().all(|up| {
             let known = self.gained.get(&(P::kind(&open.quantity), *up));

@@ -30,7 +30,7 @@ impl Share {
         self.owed += (ticks / u64::from(self.of_tree(best, bound))) as i64;
     }
 
-    /// Whether it is the primal heuristic's turn.
+    /// Returns whether it is the primal heuristic's turn.
     pub fn is_due(&self) -> bool {
         self.owed > 0
     }
@@ -52,8 +52,8 @@ impl Share {
     }
 }
 
-/// Whether the best solution costs so much more than the bound that a better one is worth more than
-/// the tree.
+/// Returns whether the best solution costs so much more than the bound that a better one is worth
+/// more than the tree.
 pub fn is_far(best: u64, bound: u64) -> bool {
     gap(best, bound) > WIDE_GAP
 }
