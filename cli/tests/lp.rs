@@ -74,3 +74,18 @@ fn exit_codes_tell_infeasible_unbounded_and_bad_files_apart() {
         "{message}"
     );
 }
+
+#[test]
+fn sets_that_do_not_count_are_told_once_each() {
+    let folder = TempDir::new().unwrap();
+    let text = "NAME t\nROWS\n N cost\n G need\n G more\nCOLUMNS\n x cost 1 need 2\n x more 1\nRHS\n \
+        first need 9\n second need 4\n second more 1\nENDATA\n";
+    let output = lp(&folder, "sets.mps", text, &["-q"]);
+    assert_eq!(output.status.code(), Some(0));
+    let told = String::from_utf8(output.stderr).unwrap();
+    let warning = "warning: the RHS set \"second\" is left out: the first one, \"first\", counts\n";
+    assert!(
+        told.ends_with(warning) && told.lines().count() == 1,
+        "{told}"
+    );
+}

@@ -22,9 +22,11 @@
 //!
 //! # Events
 //!
-//! Nothing is printed. A solve emits `tracing` events named `simplex`, target `remat_lp`, level
-//! `DEBUG`: one at each rebuild of the working state and one, with `last = true`, at its end. They
-//! come from the thread that solves, and cost nothing where no subscriber wants them.
+//! Nothing is printed. The MPS reader emits a warning named `set left out` for each set of a
+//! section that does not count (`section`, `set`, `first`). A solve emits `tracing` events named
+//! `simplex`, target `remat_lp`, level `DEBUG`: one at each rebuild of the working state and one,
+//! with `last = true`, at its end. They come from the thread that solves, and cost nothing where no
+//! subscriber wants them.
 //!
 //! | field | meaning |
 //! |---|---|

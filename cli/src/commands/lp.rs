@@ -77,13 +77,15 @@ pub fn run(arguments: &LpArguments) -> Result<Exit, Failure> {
 pub(super) fn read(path: &Path) -> Result<Model, Failure> {
     let name = path.to_string_lossy().to_ascii_lowercase();
     let is_lp = name.trim_end_matches(".gz").ends_with(".lp");
-    let text = match is_lp {
+    // What is left out is told in any case.
+    let warnings = log::ReaderLog(path.display().to_string());
+    let text = log::shown(warnings, false, || match is_lp {
         true => lp_format::read(path).map_err(|e| e.to_string()),
         false => mps::read(path).map_err(|e| match e {
             mps::MpsError::Io { .. } => e.to_string(),
             _ => format!("{}: {e}", path.display()),
         }),
-    };
+    });
     text.map_err(|problem| Failure::Usage {
         problem,
         remedy: "FILE is a linear program in MPS format (fixed or free), or in CPLEX LP format where its name ends \

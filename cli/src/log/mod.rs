@@ -5,9 +5,11 @@
 
 mod lp;
 mod mip;
+mod reader;
 
 pub use lp::SimplexLog;
 pub use mip::SearchLog;
+pub use reader::ReaderLog;
 
 use std::fmt::Debug;
 use std::io::Write;

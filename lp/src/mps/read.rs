@@ -4,7 +4,7 @@ use super::{MpsError, MpsFormat};
 use crate::ids::{Bounds, ColId, RowId};
 use crate::model::{Model, ModelBuilder, Sense};
 use crate::text_file;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 /// Reads a file, unpacking it if it starts like a gzip file.
@@ -87,6 +87,8 @@ struct MpsReader {
     stated: Vec<StatedBounds>,
     /// The set that each of RHS, RANGES and BOUNDS begins with: the one that counts.
     first_sets: HashMap<&'static str, String>,
+    /// Others, which are left out, each with its section.
+    other_sets: HashSet<(&'static str, String)>,
     current: Option<(String, ColId)>,
     in_integers: bool,
     costs: Vec<f64>,
@@ -295,8 +297,14 @@ impl MpsReader {
         let first = self.first_sets.entry(section);
         let first = first.or_insert_with(|| set.to_owned());
         let counts = first == set;
-        if !counts {
-            tracing::warn!(section, set, first = first.as_str(), "set left out");
+        if !counts && self.other_sets.insert((section, set.to_owned())) {
+            tracing::warn!(
+                name: "set left out",
+                target: "remat_lp",
+                section,
+                set,
+                first = first.as_str(),
+            );
         }
         counts
     }

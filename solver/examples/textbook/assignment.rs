@@ -1,7 +1,7 @@
 //! Generalised assignment: every job to one agent, each agent with a capacity; least cost.
 //!
-//! A column is a set of jobs for one agent (Savelsbergh 1997), branching is on "this agent does this
-//! job", pricing is a knapsack for each agent.
+//! A column is a set of jobs for one agent (Savelsbergh 1997), branching is on "this agent does
+//! this job", pricing is a knapsack for each agent.
 
 use remat_solver::price::*;
 use std::collections::BTreeMap;
