@@ -3,8 +3,8 @@
 
 use crate::Knapsack;
 use remat_solver::price::{
-    Branch, Branching, Candidate, Columns, Number, Open, Priced, Pricing, RowTraits, Rows, Sense,
-    Separation, most_promising, rounded_up,
+    Branch, Branching, Columns, Number, Open, Priced, Pricing, RowTraits, Rows, Sense, Separation,
+    most_promising, rounded_up,
 };
 
 /// A row of the program.
@@ -103,11 +103,9 @@ impl Rows for Knapsack {
     }
 
     fn row_traits(&self, row: &KnapsackRow) -> RowTraits {
-        let room = *row == KnapsackRow::Room;
-        RowTraits {
-            sense: if room { Sense::AtMost } else { Sense::AtLeast },
-            elastic: !room,
-            permanent: true,
+        match row {
+            KnapsackRow::Room => RowTraits::always_met(Sense::AtMost),
+            KnapsackRow::Limit(_) => RowTraits::elastic(Sense::AtLeast),
         }
     }
 
@@ -117,7 +115,7 @@ impl Rows for Knapsack {
             KnapsackRow::Room => {
                 self.room as i64 - self.tensors.iter().map(|t| t.0 as i64).sum::<i64>()
             }
-            KnapsackRow::Limit(branch) => branch.sign() * i64::from(branch.count),
+            KnapsackRow::Limit(branch) => branch.right_side(),
         }
     }
 
@@ -145,18 +143,12 @@ impl Pricing for Knapsack {
 
     fn no_exclusions(&self) {}
 
-    fn exclude_all_of(&self, (): &mut (), (): &()) {}
-
-    fn is_permitted(&self, _: &u32, (): &()) -> bool {
-        true
-    }
-
     fn price(
         &self,
         (): &(),
         rows: &[KnapsackRow],
         duals: &[f64],
-        limit: usize,
+        _: usize,
         tolerance: f64,
     ) -> Priced<u32> {
         let prices: Vec<f64> = rows
@@ -166,17 +158,7 @@ impl Pricing for Knapsack {
             .collect();
         let (least, reduced) = self.least(rows, &prices, 1.0);
         let mut priced = Priced::new(least);
-        for (tensor, reduced_cost) in reduced.into_iter().enumerate().filter(|r| r.1 < -tolerance) {
-            let column = tensor as u32;
-            priced.add_best(
-                &mut [Candidate {
-                    reduced_cost,
-                    column,
-                }],
-                limit,
-                |_| false,
-            );
-        }
+        priced.add_below(-tolerance, reduced.into_iter().zip(0..));
         priced.sorted()
     }
 

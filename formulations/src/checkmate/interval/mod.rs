@@ -255,7 +255,7 @@ impl Row {
                 let need = graph.need_bytes(cut.path.source() as usize) + cut.other_bytes;
                 capacity - need as i64 + beside
             }
-            Row::Branch(branch) => branch.sign() * i64::from(branch.count),
+            Row::Branch(branch) => branch.right_side(),
         }
     }
 

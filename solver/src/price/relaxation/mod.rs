@@ -19,7 +19,7 @@ pub use cuts::Tail;
 pub(super) use values::Values;
 
 use super::tree::warm::Warm;
-use super::{Branch, Incumbents, Journal, Master, Program, RootSettings};
+use super::{Branch, Incumbents, Journal, Master, Open, Program, RootSettings};
 use remat_lp::{ModelError, Solution};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -186,6 +186,18 @@ impl<P: Program> Relaxation<P> {
         if let Some(incumbents) = incumbents {
             incumbents.publish(self.bound, self.settled, &self.point);
         }
+    }
+
+    /// Returns the quantities that the point leaves open, at most `limit`. Where there are none but a
+    /// row may be missing it converges first: the point may be integral and yet no solution. `None`
+    /// if that does not end well.
+    pub fn open(&mut self, limit: usize) -> Result<Option<Vec<Open<P::Quantity>>>, ModelError> {
+        let open = self.program().open(&self.point, limit);
+        if !open.is_empty() || self.complete {
+            return Ok(Some(open));
+        }
+        let end = self.converge(Until::Converged, None)?;
+        Ok((end == RelaxEnd::Converged).then(|| self.program().open(&self.point, limit)))
     }
 
     /// Notes a solution.

@@ -35,15 +35,13 @@ fn go_down<P: Program>(
         branches.retain(|b| b.quantity != up.quantity || !b.at_least);
         branches.push(up);
         relax.enter(&branches, exclusions.clone(), relax.bound)?;
-        let mut end = relax.converge(Until::Stalled, None)?;
-        open = relax.program().open(&relax.point, usize::MAX);
-        if end == RelaxEnd::Converged && open.is_empty() && !relax.complete {
-            end = relax.converge(Until::Converged, None)?;
-            open = relax.program().open(&relax.point, usize::MAX);
-        }
-        if end != RelaxEnd::Converged {
+        if relax.converge(Until::Stalled, None)? != RelaxEnd::Converged {
             return Ok(false);
         }
+        let Some(left) = relax.open(usize::MAX)? else {
+            return Ok(false);
+        };
+        open = left;
     }
     Ok(true)
 }

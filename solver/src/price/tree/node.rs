@@ -156,16 +156,11 @@ fn branch<P: Program>(
     if relax.bound >= target {
         return Ok(solved);
     }
-    let mut open = relax.program().open(&relax.point, looked_at);
-    if open.is_empty() && !relax.complete {
-        // Integral, but maybe not a solution: a row may be missing.
-        end = relax.converge(Until::Converged, None)?;
-        solved.bound = relax.bound;
-        if end != RelaxEnd::Converged {
-            return Ok(solved);
-        }
-        open = relax.program().open(&relax.point, looked_at);
-    }
+    let open = relax.open(looked_at)?;
+    solved.bound = relax.bound;
+    let Some(open) = open else {
+        return Ok(solved);
+    };
     solved.visited = Some(Visited {
         point: relax.point.clone(),
         integral: open.is_empty(),
