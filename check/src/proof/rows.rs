@@ -1,4 +1,4 @@
-//! Whether a row holds at every schedule, and what its multiplier is worth to whom.
+//! Validity of rows at every schedule, and the worth of their multipliers, by whom it concerns.
 
 use super::graph::Graph;
 use super::{Branch, Counted, Path, Row};

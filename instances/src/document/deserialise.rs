@@ -124,13 +124,13 @@ fn is_called(field: &'static str, name: &str) -> bool {
         || field.contains('|') && names(field).any(|other| other == name)
 }
 
-/// Where a value is looked for: the deserialiser.
+/// Place of a value that is looked for: the deserialiser.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'d> {
     /// The value; where the field is missing, the object that lacks it.
     value: &'d Value,
     missing: Option<&'static str>,
-    /// What stands here.
+    /// Meaning of the value, if the document's words say it.
     what: Option<&'static str>,
     /// True if that is said of the list of which this is an entry.
     entry: bool,
@@ -176,7 +176,7 @@ impl<'d> Place<'d> {
         kind.fail(self.value.span, problem, remedy)
     }
 
-    /// What should stand here, in the document's words, or else in serde's.
+    /// Returns the meaning of the value in the document's words, or else in serde's.
     fn what(self, expected: &dyn Expected) -> String {
         match (self.what, self.entry) {
             (Some(list), true) => {

@@ -1,4 +1,4 @@
-//! What is wrong with a document, where, and what would be right.
+//! Errors of documents: the problem, its place, and the remedy.
 
 use super::Span;
 use miette::{
@@ -6,14 +6,14 @@ use miette::{
 };
 use std::fmt;
 
-/// What is wrong with a value, what it is, and what would be right.
+/// Problem of a value, with the value found and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
     /// The offending value as it stands in the document, shortened.
     pub found: String,
-    /// What would be right.
+    /// A description of what would be right.
     pub remedy: String,
 }
 
@@ -23,7 +23,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// What kind of thing is wrong, for programs that act on it.
+/// Kind of a problem, for programs that act on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FaultKind {
@@ -71,13 +71,13 @@ impl FaultKind {
     }
 }
 
-/// What is wrong with a value, before the document is at hand to say where that is and to quote it.
+/// Problem of a value, before the document is at hand to say where that is and to quote it.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    /// Where it is; the default stands for the whole document.
+    /// Its place; the default stands for the whole document.
     pub(super) span: Span,
     pub(super) kind: FaultKind,
-    /// What was found is empty where it is the value itself.
+    /// The problem; the text of what was found is empty where it is the value itself.
     pub(super) fault: Fault,
 }
 
@@ -106,7 +106,7 @@ pub struct Position {
     pub column: usize,
 }
 
-/// Why a document (an instance, a schedule, a plan) could not be read.
+/// Reason why a document (an instance, a schedule, a plan) could not be read.
 ///
 /// The message names the file, line and column, the path in the document (`nodes[3].B.mem`), the
 /// value found there and what would be right. As a [`Diagnostic`] it also shows the place in the
@@ -190,7 +190,7 @@ impl ReadError {
         }))
     }
 
-    /// What kind of thing is wrong.
+    /// Returns the kind of the problem.
     pub fn kind(&self) -> FaultKind {
         self.0.kind
     }
@@ -211,7 +211,7 @@ impl ReadError {
         &self.0.path
     }
 
-    /// What is wrong, what was found, what would be right.
+    /// Returns the problem, what was found, and the remedy.
     pub fn fault(&self) -> &Fault {
         &self.0.fault
     }

@@ -37,7 +37,7 @@ pub(crate) struct Value {
     pub data: Data,
 }
 
-/// What a value holds.
+/// Content of a value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum Data {
     #[default]
@@ -100,7 +100,7 @@ pub(crate) fn parse(text: &str) -> Result<Value, Failure> {
     Ok(value)
 }
 
-/// What is wrong at a byte, what stands there, and what would be right.
+/// Makes a failure of the problem at a byte, what stands there, and the remedy.
 fn fault(kind: FaultKind, at: usize, problem: &str, found: String, remedy: &str) -> Failure {
     let (start, end) = (at as u32, at as u32 + 1);
     kind.fail(Span { start, end }, problem, remedy).found(found)

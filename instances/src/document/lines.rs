@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
 use std::io::{self, Write};
 
-/// How a document is laid out.
+/// Layout of a document.
 #[derive(Clone, Copy)]
 pub(crate) struct Lines {
     /// Spaces before a field; none also means none after commas and colons.
@@ -36,7 +36,7 @@ impl Lines {
         }
     }
 
-    /// What stands before an entry: a comma, and a new line or a space.
+    /// Writes the text before an entry: a comma, and a new line or a space.
     fn before<W: ?Sized + Write>(self, out: &mut W, first: bool, line: bool) -> io::Result<()> {
         if !first {
             out.write_all(b",")?;

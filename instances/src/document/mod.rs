@@ -71,7 +71,7 @@ pub fn schema(path: &Path) -> Result<Option<String>, ReadError> {
     Ok(header.schema.map(|schema| (*schema).to_owned()))
 }
 
-/// What says of what kind a document is.
+/// The field that names the kind of a document.
 #[derive(Deserialize)]
 #[serde(rename = "an object with `schema`")]
 struct Header<'d> {

@@ -67,7 +67,7 @@ struct NodeText<'d> {
     passing: Option<Vec<Spanned<u64>>>,
     #[serde(rename = "parent: the forward node that makes this one")]
     parent: Option<Spanned<u64>>,
-    /// What each implementation of a backward node keeps, as its name.
+    /// Name of what each implementation of a backward node keeps.
     #[serde(rename = "keeps: a list over implementations of lists of words")]
     keeps: Option<Vec<Vec<&'d str>>>,
     #[serde(rename = "fwd")]

@@ -80,7 +80,7 @@ fn instance(document: &Document) -> Result<Instance, Failure> {
     }
 }
 
-/// What tells the formats apart.
+/// Fields that tell the formats apart.
 #[derive(Deserialize)]
 #[serde(rename = "an instance: an object with `nodes`")]
 struct Header<'d> {

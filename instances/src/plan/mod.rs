@@ -62,7 +62,7 @@ pub enum Step {
     Compute {
         /// The node.
         node: NodeId,
-        /// Where its output goes.
+        /// The register of its output.
         register: Register,
         /// Index into the node's implementations.
         implementation: u16,
@@ -86,7 +86,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// How often each node is computed, by node index; `nodes` is the number of nodes of the
+    /// Counts the computations of each node, by node index; `nodes` is the number of nodes of the
     /// instance.
     ///
     /// Computations of nodes that the instance does not have are left out;

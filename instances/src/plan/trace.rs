@@ -1,4 +1,5 @@
-//! What the makers of plans share: a run of computations with resolved reads, and its statements.
+//! Common parts of the makers of plans: a run of computations with resolved reads, and its
+//! statements.
 
 use super::{Plan, Register, Semantics, Step};
 use crate::instance::{Instance, NodeId, NodeKind};

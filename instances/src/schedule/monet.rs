@@ -60,7 +60,7 @@ impl MonetSchedule {
         Some(schedule)
     }
 
-    /// What a schedule of Checkmate's program for the view with single implementations stores at
+    /// Stored sets of a schedule of Checkmate's program for the view with single implementations at
     /// the start of each stage (shape `(n - l + 1) x (l + 1)`), with what backward nodes read
     /// stored beyond their stage; `ids` are the view's nodes in `instance`. `None` without a loss,
     /// or where the shapes do not agree.
@@ -114,7 +114,7 @@ impl MonetSchedule {
     }
 }
 
-/// What the first implementation of a node reads among the first `columns` nodes.
+/// Lists what the first implementation of a node reads among the first `columns` nodes.
 fn forward_needs(
     instance: &Instance,
     i: usize,

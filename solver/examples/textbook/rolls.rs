@@ -13,7 +13,7 @@ pub struct CuttingStock {
     pub demands: Vec<u32>,
 }
 
-/// How many of each item.
+/// Number of each item.
 pub type Pattern = Vec<u32>;
 /// A position, and an item that begins there.
 pub type Arc = (usize, usize);
@@ -55,7 +55,7 @@ impl CuttingStock {
         arcs.collect()
     }
 
-    /// How many rolls have an item at a position.
+    /// Number of rolls with an item at a position.
     pub fn flows(&self, point: &[(Pattern, f64)]) -> BTreeMap<Arc, f64> {
         let mut flows = BTreeMap::new();
         for (pattern, value) in point {

@@ -1,4 +1,4 @@
-//! What is annealed: the set of kept tensors, one flip at a time.
+//! The landscape that is annealed: the set of kept tensors, one flip at a time.
 
 use crate::Knapsack;
 use remat_formulations::anneal::{Delta, Flip, Landscape, Walk, Xoshiro256};

@@ -1,5 +1,5 @@
-//! What is bounded: a column for each tensor that is computed once more, and a row for the bytes
-//! that this must save.
+//! The program that is bounded: a column for each tensor that is computed once more, and a row for
+//! the bytes that this must save.
 
 use crate::Knapsack;
 use remat_solver::price::{
@@ -10,7 +10,7 @@ use remat_solver::price::{
 /// A row of the program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KnapsackRow {
-    /// What is kept fits.
+    /// The kept tensors fit.
     Room,
     /// A tensor is computed once more at most, or by a branching not at all, or it is.
     Limit(Branch<u32>),
@@ -26,7 +26,7 @@ pub(crate) fn multiplier(row: &KnapsackRow, dual: f64) -> i128 {
 }
 
 impl KnapsackRow {
-    /// What it pays for each unit, at least 0.
+    /// Price of each unit, at least 0.
     fn price(&self, dual: f64) -> f64 {
         let room = matches!(self, KnapsackRow::Room);
         if room { -dual } else { dual }.max(0.0)

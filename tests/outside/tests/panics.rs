@@ -243,7 +243,7 @@ impl Listener for Faulty<()> {
     }
 }
 
-/// What a solve with a fault ends with: the text of its panic.
+/// Text of the panic that a solve with a fault ends with.
 fn text_of(instance: &Instance, fault: Fault, threads: usize) -> String {
     let formulation = Faulty {
         inner: KeepOrRecompute::new(instance).unwrap(),

@@ -1,5 +1,5 @@
-//! Whether a reduced program is, under its labels, the published program of the instance that was
-//! read from it.
+//! Check that a reduced program is, under its labels, the published program of the instance that
+//! was read from it.
 
 use super::{Reduced, reduce};
 use crate::checkmate::original::{Decision, Original};

@@ -188,9 +188,9 @@ impl<P: Program> Relaxation<P> {
         }
     }
 
-    /// Returns the quantities that the point leaves open, at most `limit`. Where there are none but a
-    /// row may be missing it converges first: the point may be integral and yet no solution. `None`
-    /// if that does not end well.
+    /// Returns the quantities that the point leaves open, at most `limit`. Where there are none but
+    /// a row may be missing it converges first: the point may be integral and yet no solution.
+    /// `None` if that does not end well.
     pub fn open(&mut self, limit: usize) -> Result<Option<Vec<Open<P::Quantity>>>, ModelError> {
         let open = self.program().open(&self.point, limit);
         if !open.is_empty() || self.complete {
