@@ -85,7 +85,9 @@ mod sum2;
 mod text_file;
 
 pub use ids::{Bounds, ColId, RowId};
-pub use model::{Model, ModelBuilder, ModelError, NewCol, NewRow, Sense, SparseMatrix};
+pub use model::{
+    CONTRADICTION, Crossed, Model, ModelBuilder, ModelError, NewCol, NewRow, Sense, SparseMatrix,
+};
 pub use outcome::{Basis, FarkasRay, LimitKind, LpOutcome, Ray, Solution, VarStatus};
 pub use proven::proven_bound;
 pub use settings::{Algorithm, Limits, Settings};

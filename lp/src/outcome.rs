@@ -1,6 +1,7 @@
 //! Outcomes of a solve. Each ending carries what is needed to check it without trusting the solver.
 
 use crate::ids::{ColId, RowId};
+use crate::model::{Crossed, Model};
 
 /// Status of a variable (column, or row activity) with respect to a basis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -84,6 +85,18 @@ pub struct Solution {
 pub struct FarkasRay {
     /// One multiplier per row.
     pub y: Vec<f64>,
+}
+
+impl FarkasRay {
+    /// The proof that bounds of a model contradict each other ([`Model::crossed`]): the row alone,
+    /// or no row at all where they are a column's.
+    pub(crate) fn of_crossed(model: &Model) -> Option<FarkasRay> {
+        let mut y = vec![0.0; model.num_rows()];
+        if let Crossed::Row(row) = model.crossed()? {
+            y[row.index()] = 1.0;
+        }
+        Some(FarkasRay { y })
+    }
 }
 
 /// A proof that the objective has no limit: from the feasible point `x`, all of

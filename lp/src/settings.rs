@@ -1,5 +1,6 @@
 //! User settings: tolerances, strategy, limits.
 
+use crate::model::CONTRADICTION;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -64,7 +65,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Settings {
-            primal_tolerance: 1e-7,
+            primal_tolerance: CONTRADICTION,
             dual_tolerance: 1e-7,
             algorithm: Algorithm::Auto,
             scaling: true,

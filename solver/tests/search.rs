@@ -177,7 +177,7 @@ fn a_start_is_used_and_a_cutoff_at_the_optimum_leaves_nothing() {
         ..Settings::default()
     };
     let r = Solver::new(model.clone(), settings).run().unwrap();
-    assert_eq!((r.status, r.solution), (SolveStatus::Infeasible, None));
+    assert_eq!((r.status, r.solution), (SolveStatus::Cutoff, None));
     let settings = Settings {
         cutoff: Some(best.objective - 0.5),
         ..Settings::default()

@@ -45,8 +45,10 @@ struct ModelRow {
 struct ModelColumn {
     lower: Option<BigRational>,
     upper: Option<BigRational>,
-    /// True if a bound was given; integer columns without one are binary in old files.
+    /// True if a bound was given; integer columns without one are binary.
     touched: bool,
+    /// True if a lower bound was given: a negative upper one does not take it back.
+    low_given: bool,
 }
 
 impl MpsModel {
@@ -64,12 +66,23 @@ impl MpsModel {
         let mut col_of: BTreeMap<String, usize> = BTreeMap::new();
         let mut cols: Vec<ModelColumn> = Vec::new();
         let (mut section, mut integer) = (String::new(), false);
+        // The set of each section that counts: the first.
+        let mut sets: BTreeMap<String, String> = BTreeMap::new();
+        let mut counts = |section: &str, set: &str| {
+            sets.entry(section.into()).or_insert_with(|| set.into()) == set
+        };
         for (k, line) in text.lines().enumerate() {
             let fail = |what: &str| Err(format!("line {}: {what}", k + 1));
             if line.starts_with('*') || line.trim().is_empty() {
                 continue;
             }
-            let w: Vec<&str> = line.split_whitespace().collect();
+            // A dollar sign that begins no name begins a remark.
+            let remark =
+                |w: &str| w.starts_with('$') && !row_of.contains_key(w) && !col_of.contains_key(w);
+            let mut w: Vec<&str> = line.split_whitespace().collect();
+            if let Some(at) = w.iter().skip(1).position(|w| remark(w)) {
+                w.truncate(at + 1);
+            }
             if !line.starts_with([' ', '\t']) {
                 section = w[0].to_ascii_uppercase();
                 if section == "ENDATA" {
@@ -114,6 +127,7 @@ impl MpsModel {
                             lower: Some(BigRational::zero()),
                             upper: None,
                             touched: false,
+                            low_given: false,
                         });
                     }
                     for pair in w[1..].chunks(2) {
@@ -129,7 +143,11 @@ impl MpsModel {
                 }
                 "RHS" | "RANGES" if w.len() >= 2 => {
                     // The name of the set may be missing.
-                    for pair in w[w.len() % 2..].chunks(2) {
+                    let named = w.len() % 2;
+                    if !counts(&section, if named == 1 { w[0] } else { "" }) {
+                        continue;
+                    }
+                    for pair in w[named..].chunks(2) {
                         let v = number(pair[1])?;
                         match row_of.get(pair[0]) {
                             Some(&i) if section == "RHS" => rows[i].side = v,
@@ -142,22 +160,26 @@ impl MpsModel {
                 "BOUNDS" => {
                     let kind = w[0].to_ascii_uppercase();
                     let valued = !matches!(kind.as_str(), "FR" | "MI" | "PL" | "BV");
-                    let (name, value) = match (valued, w.len()) {
-                        (true, 4) => (w[2], Some(number(w[3])?)),
-                        (true, 3) => (w[1], Some(number(w[2])?)),
-                        (false, 3..) => (w[2], None),
-                        (false, 2) => (w[1], None),
+                    let (set, name, value) = match (valued, w.len()) {
+                        (true, 4) => (w[1], w[2], Some(number(w[3])?)),
+                        (true, 3) => ("", w[1], Some(number(w[2])?)),
+                        (false, 3..) => (w[1], w[2], None),
+                        (false, 2) => ("", w[1], None),
                         _ => return fail("a bound needs a column and mostly a value"),
                     };
+                    if !counts(&section, set) {
+                        continue;
+                    }
                     let Some(&j) = col_of.get(name) else {
                         return fail("a column that does not exist");
                     };
                     let c = &mut cols[j];
                     c.touched = true;
+                    c.low_given |= matches!(kind.as_str(), "LO" | "LI" | "FX" | "FR" | "MI" | "BV");
                     let value = value.unwrap_or_else(BigRational::zero);
                     match kind.as_str() {
                         "UP" | "UI" => {
-                            if value.is_negative() && c.lower.as_ref().is_some_and(Zero::is_zero) {
+                            if value.is_negative() && !c.low_given {
                                 c.lower = None;
                             }
                             c.upper = finite(value);
@@ -200,8 +222,11 @@ impl MpsModel {
             }
             m.add_sides(low.and_then(finite), high.and_then(finite), form);
         }
-        for (j, c) in cols.into_iter().enumerate() {
+        for (j, mut c) in cols.into_iter().enumerate() {
             let one = BigRational::from_integer(1.into());
+            if m.integer[j] && !c.touched {
+                c.upper = Some(one.clone());
+            }
             m.add_sides(c.lower, c.upper, vec![(j, one)]);
         }
         m.sides.sort();

@@ -8,6 +8,7 @@ use num_traits::ToPrimitive;
 use remat_check::proof;
 use remat_check::vipr::{self, Claim, check, model::MpsModel, parse};
 use remat_instances::budget::format_bytes;
+use remat_lp::mps;
 use serde::Serialize;
 use std::path::Path;
 
@@ -36,7 +37,13 @@ pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
     let certificate = parse::parse(&text).map_err(|e| refuse(&arguments.certificate, e))?;
     if let Some(path) = &arguments.model {
         let path = Path::new(path);
-        let model = MpsModel::parse(&read(path)?).map_err(|e| refuse(path, e))?;
+        // The checker reads MPS itself; what an LP file says is for the program's reader to tell.
+        let text = if super::lp::is_lp(path) {
+            mps::to_string(&super::lp::read(path)?)
+        } else {
+            read(path)?
+        };
+        let model = MpsModel::parse(&text).map_err(|e| refuse(path, e))?;
         model
             .compare(&certificate)
             .map_err(|e| refuse(&arguments.certificate, e))?;

@@ -73,10 +73,15 @@ pub fn run(arguments: &LpArguments) -> Result<Exit, Failure> {
     })
 }
 
-/// Reads MPS or CPLEX LP, told apart by the name: `.lp` and `.lp.gz` are LP files.
-pub(super) fn read(path: &Path) -> Result<Model, Failure> {
+/// Returns whether a file is an LP file by its name: `.lp` or `.lp.gz`.
+pub(super) fn is_lp(path: &Path) -> bool {
     let name = path.to_string_lossy().to_ascii_lowercase();
-    let is_lp = name.trim_end_matches(".gz").ends_with(".lp");
+    name.trim_end_matches(".gz").ends_with(".lp")
+}
+
+/// Reads MPS or CPLEX LP, told apart by the name.
+pub(super) fn read(path: &Path) -> Result<Model, Failure> {
+    let is_lp = is_lp(path);
     // What is left out is told in any case.
     let warnings = log::ReaderLog(path.display().to_string());
     let text = log::shown(warnings, false, || match is_lp {

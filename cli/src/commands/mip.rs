@@ -126,6 +126,9 @@ fn settings(arguments: &MipArguments) -> Result<Settings, Failure> {
         let _: Settings = toml::Table::try_into(table.clone()).map_err(|e| fail(place(), e))?;
     }
     let mut s: Settings = table.try_into().map_err(|e| fail(place(), e))?;
+    if s.threads == 0 {
+        s.threads = one_per_core();
+    }
     let a = arguments;
     let limits = &mut s.limits;
     limits.seconds = a.time_limit.map(|t| t.as_secs_f64()).or(limits.seconds);
@@ -134,14 +137,19 @@ fn settings(arguments: &MipArguments) -> Result<Settings, Failure> {
     s.relative_gap = a.gap.unwrap_or(s.relative_gap);
     s.absolute_gap = a.absolute_gap.unwrap_or(s.absolute_gap);
     s.threads = match a.threads {
-        Some(0) => std::thread::available_parallelism().map_or(1, usize::from),
+        Some(0) => one_per_core(),
         Some(n) => usize::from(n),
         None => s.threads,
     };
     s.seed = a.seed.unwrap_or(s.seed);
     s.opportunistic |= a.opportunistic;
     s.pool_size = a.pool.map_or(s.pool_size, |k| k as usize);
+    s.validate().map_err(failure)?;
     Ok(s)
+}
+
+fn one_per_core() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Puts the entries of one table into another, tables within tables too.
@@ -230,6 +238,7 @@ impl MipResult<'_> {
         match self.result.status {
             SolveStatus::Optimal => "optimal",
             SolveStatus::Infeasible => "infeasible",
+            SolveStatus::Cutoff => "cutoff",
             SolveStatus::Unbounded => "unbounded",
             SolveStatus::Interrupted => "interrupted",
             _ if self.result.solution.is_some() => "feasible",
@@ -240,7 +249,10 @@ impl MipResult<'_> {
     /// Reason for the end of the search, in words.
     fn end(&self) -> &'static str {
         match self.result.status {
-            SolveStatus::Optimal | SolveStatus::Infeasible | SolveStatus::Unbounded => "complete",
+            SolveStatus::Optimal
+            | SolveStatus::Infeasible
+            | SolveStatus::Cutoff
+            | SolveStatus::Unbounded => "complete",
             SolveStatus::TimeLimit => "time limit",
             SolveStatus::NodeLimit => "node limit",
             SolveStatus::TickLimit => "tick limit",

@@ -263,7 +263,7 @@ fn answer(
         Sense::Minimise => (1.0, f64::INFINITY),
         Sense::Maximise => (-1.0, f64::NEG_INFINITY),
     };
-    let mut dual_bound = match outcome.status {
+    let dual_bound = match outcome.status {
         Status::Infeasible => worst,
         _ => recognised.objective(outcome.bound),
     };
@@ -280,7 +280,10 @@ fn answer(
     if let Some(cutoff) = settings.cutoff {
         solution = solution.filter(|s| sign * s.objective < sign * cutoff);
         if solution.is_none() && sign * dual_bound >= sign * cutoff {
-            (status, dual_bound) = (SolveStatus::Infeasible, worst);
+            status = match status {
+                SolveStatus::Infeasible => status,
+                _ => SolveStatus::Cutoff,
+            };
         }
         if solution.is_none() && status == SolveStatus::Optimal {
             // Optimal within the gap, and above the cutoff: between the two nothing is proven.

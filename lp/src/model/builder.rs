@@ -1,6 +1,7 @@
 //! Collecting a model: columns, rows and entries in any order.
 
-use super::{Model, ModelError, Sense, SparseMatrix, by_columns, check_bounds};
+use super::error::{CONTRADICTION, check_sides};
+use super::{Model, ModelError, Sense, SparseMatrix, by_columns};
 use crate::ids::{Bounds, ColId, RowId};
 use crate::simplex::Compressed;
 
@@ -156,9 +157,11 @@ impl ModelBuilder {
 
     /// Validates everything and compresses the matrix both ways. Zero entries are dropped.
     ///
+    /// Bounds that cross are no mistake: the model is infeasible ([`Model::crossed`]). Where they
+    /// cross by no more than 1e-7 they become the value in the middle.
+    ///
     /// # Errors
-    /// NaN or infinite coefficients, crossed or NaN bounds, entries outside the model, duplicated
-    /// entries.
+    /// NaN or infinite coefficients, NaN bounds, entries outside the model, duplicated entries.
     pub fn build(mut self) -> Result<Model, ModelError> {
         self.check()?;
         let (m, n) = (self.num_rows(), self.num_cols());
@@ -215,7 +218,7 @@ impl ModelBuilder {
     /// their entries, in place of those added one by one.
     ///
     /// # Errors
-    /// A matrix of another shape, numbers that are not finite, crossed bounds.
+    /// A matrix of another shape, numbers that are not finite.
     pub fn build_with(self, matrix: SparseMatrix) -> Result<Model, ModelError> {
         self.check()?;
         for (what, expected, found) in [
@@ -257,11 +260,15 @@ impl ModelBuilder {
                 });
             }
         }
+        let name = |names: &[String], what: &str, k: usize| match names.get(k) {
+            Some(n) if !n.is_empty() => format!("{what} `{n}`"),
+            _ => format!("{what} {k}"),
+        };
         for (j, &b) in self.col_bounds.iter().enumerate() {
-            check_bounds(&format!("column {j}"), b)?;
+            check_sides(|| name(&self.col_names, "column", j), b)?;
         }
         for (i, &b) in self.row_bounds.iter().enumerate() {
-            check_bounds(&format!("row {i}"), b)?;
+            check_sides(|| name(&self.row_names, "row", i), b)?;
         }
         Ok(())
     }
@@ -269,6 +276,12 @@ impl ModelBuilder {
     /// The model, from sorted columns without duplicates.
     fn finish(mut self, mut cols: Compressed) -> Model {
         let (m, n) = (self.num_rows(), self.num_cols());
+        for b in self.col_bounds.iter_mut().chain(&mut self.row_bounds) {
+            if b.lower > b.upper && b.lower - b.upper <= CONTRADICTION {
+                let middle = b.upper + (b.lower - b.upper) / 2.0;
+                *b = Bounds::new(middle, middle);
+            }
+        }
         if cols.value.contains(&0.0) {
             let mut clean = Compressed::default();
             for j in 0..n {
@@ -319,6 +332,21 @@ fn check_coefficient(row: usize, col: usize, value: f64) -> Result<(), ModelErro
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Crossed;
+
+    #[test]
+    fn crossed_bounds_are_kept_unless_rounding_explains_them() {
+        let with = |lower: f64, upper: f64| {
+            let mut b = ModelBuilder::new(Sense::Minimise);
+            let x = b.add_col(1.0, 0.0..);
+            b.add_row(Bounds::new(lower, upper), [(x, 1.0)]);
+            b.build().unwrap()
+        };
+        assert_eq!(with(2.0, 1.0).crossed(), Some(Crossed::Row(RowId(0))));
+        let near = with(1.0 + 1e-8, 1.0);
+        assert_eq!(near.crossed(), None);
+        assert_eq!(near.row_lower(), near.row_upper());
+    }
 
     #[test]
     fn each_mistake_has_its_own_error() {
@@ -332,10 +360,6 @@ mod tests {
         assert!(matches!(
             with(&|b| b.set_cost(ColId(0), f64::NAN)),
             ModelError::NotFinite { .. }
-        ));
-        assert!(matches!(
-            with(&|b| b.set_col_bounds(ColId(0), 2.0..=1.0)),
-            ModelError::CrossedBounds { .. }
         ));
         assert!(matches!(
             with(&|b| b.set_row_bounds(RowId(0), f64::INFINITY)),

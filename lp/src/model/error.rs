@@ -71,18 +71,29 @@ pub enum ModelError {
     },
 }
 
-pub(crate) fn check_bounds(what: &str, b: Bounds) -> Result<(), ModelError> {
+/// Sides further apart than this, in a row's or column's own units, contradict each other; what is
+/// within it is feasible (docs/tolerances.md).
+pub const CONTRADICTION: f64 = 1e-7;
+
+/// Refuses bounds that mean nothing.
+pub(crate) fn check_sides(what: impl FnOnce() -> String, b: Bounds) -> Result<(), ModelError> {
     if b.lower.is_nan()
         || b.upper.is_nan()
         || b.lower == f64::INFINITY
         || b.upper == f64::NEG_INFINITY
     {
         return Err(ModelError::BadBound {
-            what: what.to_string(),
+            what: what(),
             lower: b.lower,
             upper: b.upper,
         });
     }
+    Ok(())
+}
+
+/// Refuses bounds that mean nothing, and those that cross.
+pub(crate) fn check_bounds(what: &str, b: Bounds) -> Result<(), ModelError> {
+    check_sides(|| what.to_string(), b)?;
     if b.lower > b.upper {
         return Err(ModelError::CrossedBounds {
             what: what.to_string(),

@@ -15,8 +15,8 @@ use crate::ids::{Bounds, ColId, RowId};
 pub use builder::ModelBuilder;
 pub(crate) use edit::retain;
 pub use edit::{NewCol, NewRow};
-pub use error::ModelError;
 pub(crate) use error::check_bounds;
+pub use error::{CONTRADICTION, ModelError};
 pub use matrix::SparseMatrix;
 pub(crate) use matrix::by_columns;
 
@@ -39,6 +39,15 @@ impl Sense {
             Sense::Maximise => -1.0,
         }
     }
+}
+
+/// A row or column of a model whose lower bound is above its upper bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Crossed {
+    /// The bounds of a column.
+    Col(ColId),
+    /// The bounds of a row.
+    Row(RowId),
 }
 
 /// A linear program: `min` or `max` of `cost . x + offset` with `row_lower <= A x <= row_upper` and
@@ -118,6 +127,15 @@ impl Model {
     /// If the model has no such row.
     pub fn row_bounds(&self, row: RowId) -> Bounds {
         Bounds::new(self.row_lower[row.index()], self.row_upper[row.index()])
+    }
+
+    /// The first bounds that cross, columns before rows: such a model is infeasible.
+    pub fn crossed(&self) -> Option<Crossed> {
+        let first = |lower: &[f64], upper: &[f64]| lower.iter().zip(upper).position(|(l, u)| l > u);
+        let col = first(&self.col_lower, &self.col_upper).map(|j| Crossed::Col(ColId(j as u32)));
+        col.or_else(|| {
+            first(&self.row_lower, &self.row_upper).map(|i| Crossed::Row(RowId(i as u32)))
+        })
     }
 
     /// Lower bounds of all columns.

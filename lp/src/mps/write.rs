@@ -3,6 +3,7 @@
 use super::MpsError;
 use crate::model::{Model, Sense};
 use crate::text_file;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -34,6 +35,16 @@ fn render(model: &Model, out: &mut String) -> std::fmt::Result {
         .map(|k| format!("obj{k}"))
         .find(|n| !rows.contains(n))
         .unwrap_or_default();
+    // Sides that cross make no range: a second row has the upper one.
+    let fresh = |name: &String| {
+        (0..)
+            .map(|k| format!("{name}_upper{k}"))
+            .find(|n| !rows.contains(n) && *n != objective)
+    };
+    let second: BTreeMap<usize, String> = (0..rows.len())
+        .filter(|&i| model.row_lower[i] > model.row_upper[i])
+        .filter_map(|i| Some((i, fresh(&rows[i])?)))
+        .collect();
     writeln!(out, "NAME {}", model.name)?;
     if model.sense == Sense::Maximise {
         writeln!(out, "OBJSENSE\n    MAX")?;
@@ -47,6 +58,9 @@ fn render(model: &Model, out: &mut String) -> std::fmt::Result {
             (false, _) => 'G',
         };
         writeln!(out, " {kind} {name}")?;
+    }
+    for name in second.values() {
+        writeln!(out, " L {name}")?;
     }
     writeln!(out, "COLUMNS")?;
     let mut in_integers = false;
@@ -65,6 +79,9 @@ fn render(model: &Model, out: &mut String) -> std::fmt::Result {
         }
         for (i, v) in model.col_entries(j) {
             writeln!(out, " {name} {} {v:e}", rows[i])?;
+            if let Some(row) = second.get(&i) {
+                writeln!(out, " {name} {row} {v:e}")?;
+            }
         }
     }
     if in_integers {
@@ -84,10 +101,13 @@ fn render(model: &Model, out: &mut String) -> std::fmt::Result {
             writeln!(out, " RHS {name} {rhs:e}")?;
         }
     }
+    for (&i, row) in &second {
+        writeln!(out, " RHS {row} {:e}", model.row_upper[i])?;
+    }
     writeln!(out, "RANGES")?;
     for (i, name) in rows.iter().enumerate() {
         let (l, u) = (model.row_lower[i], model.row_upper[i]);
-        if l.is_finite() && u.is_finite() && l != u {
+        if l.is_finite() && u.is_finite() && l < u {
             writeln!(out, " RNG {name} {:e}", u - l)?;
         }
     }
@@ -104,7 +124,7 @@ fn render(model: &Model, out: &mut String) -> std::fmt::Result {
         }
         if l == f64::NEG_INFINITY {
             writeln!(out, " MI BND {name}")?;
-        } else if l != 0.0 {
+        } else if l != 0.0 || u < 0.0 {
             writeln!(out, " LO BND {name} {l:e}")?;
         }
         if u.is_finite() {

@@ -146,6 +146,9 @@ impl Presolved {
     /// ```
     #[allow(clippy::new_ret_no_self)] // What a presolve makes need not be a program.
     pub fn new(model: &Arc<Model>, settings: &PresolveSettings) -> PresolveOutcome {
+        if let Some(ray) = FarkasRay::of_crossed(model) {
+            return PresolveOutcome::Infeasible(Some(ray));
+        }
         let mut work = WorkingModel::new(model);
         match reduce(&mut work, settings) {
             Ok(()) => match contradiction(model, &mut work, settings) {

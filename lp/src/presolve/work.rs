@@ -2,7 +2,7 @@
 //! of what changed.
 
 use super::stack::{ReductionRecord, Stack};
-use crate::model::Model;
+use crate::model::{CONTRADICTION, Model};
 use std::collections::VecDeque;
 
 /// Reason why presolve ends early.
@@ -237,7 +237,7 @@ impl WorkingModel {
     /// Violations beyond this prove that there is no feasible point; smaller ones are left to the
     /// solver's tolerance.
     pub fn row_impossible(&self, i: usize) -> f64 {
-        1e-7 + 1e-11 * self.row_scale[i]
+        CONTRADICTION + 1e-11 * self.row_scale[i]
     }
 
     pub fn next_row(&mut self) -> Option<usize> {

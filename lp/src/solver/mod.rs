@@ -11,7 +11,7 @@ mod basis;
 mod change;
 
 use crate::model::Model;
-use crate::outcome::LpOutcome;
+use crate::outcome::{FarkasRay, LpOutcome};
 use crate::refine::refine;
 use crate::scaling::Scaling;
 use crate::settings::{Algorithm, Limits, Settings};
@@ -67,6 +67,8 @@ pub struct Solver {
     limits: Limits,
     scaling: Scaling,
     core: Core,
+    /// True if bounds of the model crossed when it came.
+    crossed: bool,
     /// Work done in solvers of presolved programs.
     elsewhere: Stats,
 }
@@ -87,6 +89,7 @@ impl Solver {
         };
         let core = build_core(&model, (a, at), &scaling, &settings);
         Solver {
+            crossed: model.crossed().is_some(),
             model,
             settings,
             limits: Limits::default(),
@@ -144,6 +147,12 @@ impl Solver {
 
     /// Solves from the present basis with the given method in the lead.
     pub fn solve_with(&mut self, algorithm: Algorithm) -> LpOutcome {
+        if self.crossed {
+            match FarkasRay::of_crossed(&self.model) {
+                Some(ray) => return LpOutcome::Infeasible(ray),
+                None => self.crossed = false,
+            }
+        }
         self.core.objective_sign = self.model.sense.sign();
         self.core.objective_offset = self.model.offset;
         let mut outcome = self.run(algorithm);

@@ -2,8 +2,8 @@
 
 use crate::support::netlib;
 use remat_lp::{
-    Algorithm, ColId, LimitKind, Limits, LpOutcome, Model, ModelBuilder, NewRow, Sense, Settings,
-    Solver, certificate,
+    Algorithm, Bounds, ColId, LimitKind, Limits, LpOutcome, Model, ModelBuilder, NewRow, Sense,
+    Settings, Solver, certificate, lp_format, mps, presolve,
 };
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -244,4 +244,64 @@ fn limits_stop_and_the_next_call_goes_on() {
         ..Default::default()
     });
     assert_eq!(s.solve(), LpOutcome::Limit(LimitKind::Ticks));
+}
+
+/// `min x + y` with `0 <= y <= 3`, a row of both, and `sides` of the row or of `x`.
+fn with_sides(sides: Bounds, of_row: bool) -> Arc<Model> {
+    let mut b = ModelBuilder::new(Sense::Minimise);
+    let x = b.add_col(1.0, if of_row { Bounds::NONNEGATIVE } else { sides });
+    let y = b.add_col(1.0, 0.0..=3.0);
+    let row = if of_row { sides } else { Bounds::NONNEGATIVE };
+    b.add_row(row, [(x, 1.0), (y, 1.0)]);
+    Arc::new(b.build().unwrap())
+}
+
+#[test]
+fn crossed_sides_are_infeasible_and_nearly_equal_ones_are_not() {
+    for of_row in [false, true] {
+        for (apart, feasible) in [(1e-9, true), (9e-8, true), (2e-7, false), (5.0, false)] {
+            let model = with_sides(Bounds::new(2.0 + apart, 2.0), of_row);
+            assert_eq!(model.crossed().is_none(), feasible);
+            let presolve = presolve::PresolveSettings::default();
+            for presolve in [None, Some(&presolve)] {
+                let (settings, limits) = (Settings::default(), Limits::default());
+                let outcome = presolve::solve(&model, &settings, &limits, presolve).outcome;
+                certificate::check(&model, &outcome, 1e-6).unwrap();
+                let found = matches!(outcome, LpOutcome::Optimal(_));
+                assert_eq!(found, feasible, "{of_row} {apart:e}: {outcome:?}");
+            }
+            for text in [mps::to_string(&model), lp_format::to_string(&model)] {
+                let read = if text.contains("ROWS") {
+                    mps::parse(&text, mps::MpsFormat::Free).unwrap()
+                } else {
+                    lp_format::parse(&text, "t.lp").unwrap()
+                };
+                // Rows that cross are two in MPS.
+                let outcome = Solver::new(read, Settings::default()).solve();
+                let found = matches!(outcome, LpOutcome::Optimal(_));
+                assert_eq!(found, feasible, "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_that_miss_each_other_by_little_are_judged_alike_with_presolve_and_without() {
+    for (apart, feasible) in [(3e-9, true), (5e-8, true), (5e-7, false), (1e-4, false)] {
+        for entries in 1..4 {
+            let mut b = ModelBuilder::new(Sense::Minimise);
+            let columns: Vec<ColId> = (0..entries).map(|_| b.add_col(1.0, 0.0..=9.0)).collect();
+            b.add_row(..=3.0, columns.iter().map(|&c| (c, 1.0)));
+            b.add_row(3.0 + apart.., columns.iter().map(|&c| (c, 1.0)));
+            let model = Arc::new(b.build().unwrap());
+            let presolve = presolve::PresolveSettings::default();
+            for presolve in [None, Some(&presolve)] {
+                let (settings, limits) = (Settings::default(), Limits::default());
+                let outcome = presolve::solve(&model, &settings, &limits, presolve).outcome;
+                certificate::check(&model, &outcome, 1e-6).unwrap();
+                let found = matches!(outcome, LpOutcome::Optimal(_));
+                assert_eq!(found, feasible, "{entries} {apart:e}: {outcome:?}");
+            }
+        }
+    }
 }

@@ -6,7 +6,7 @@ mod propagation;
 
 use crate::mip::clauses::Clause;
 use crate::mip::clauses::watch::{Says, Watched};
-use crate::mip::problem::{Problem, ceil_tol, floor_tol};
+use crate::mip::problem::{Problem, ceil_tol, contradiction, floor_tol};
 use std::sync::Arc;
 
 /// No position on the trail.
@@ -277,7 +277,7 @@ impl Domain {
             return false;
         }
         let value = if value > u {
-            if p.integer[j] || value > u + 1e-6 * u.abs().max(1.0) {
+            if p.integer[j] || value > u + contradiction(u) {
                 self.cross(j, false);
                 return true;
             }
@@ -305,7 +305,7 @@ impl Domain {
             return false;
         }
         let value = if value < l {
-            if p.integer[j] || value < l - 1e-6 * l.abs().max(1.0) {
+            if p.integer[j] || value < l - contradiction(l) {
                 self.cross(j, true);
                 return true;
             }

@@ -40,6 +40,7 @@ mod exact;
 mod extend;
 mod heuristics;
 mod implications;
+mod lattice;
 mod outcome;
 mod packed;
 mod presolve;

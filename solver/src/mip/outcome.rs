@@ -8,8 +8,11 @@ use std::path::PathBuf;
 pub enum SolveStatus {
     /// The solution is optimal within the gaps of the settings.
     Optimal,
-    /// No feasible point exists (or none better than the cutoff of the settings).
+    /// No feasible point exists.
     Infeasible,
+    /// No feasible point is better than the cutoff of the settings; whether there is any at all is
+    /// not known.
+    Cutoff,
     /// The objective has no limit over the feasible points; the solution is one of them.
     Unbounded,
     /// The time limit.
@@ -114,7 +117,7 @@ pub enum SolveError {
         problem: String,
     },
     /// A setting makes no sense.
-    #[error("setting `{name}` is {value}: {expected}")]
+    #[error("setting `{name}` is {value}: {expected} is needed")]
     Setting {
         /// Name of the setting.
         name: &'static str,

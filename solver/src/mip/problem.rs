@@ -1,8 +1,9 @@
 //! The working form of a program: minimised, bounds of integer columns integral, both orientations
 //! of the matrix.
 
+use crate::mip::exact::decimal_scale;
 pub(crate) use remat_lp::Compressed as Sparse;
-use remat_lp::{Bounds, ColId, Model, ModelBuilder, ModelError, Sense};
+use remat_lp::{Bounds, CONTRADICTION, ColId, Model, ModelBuilder, ModelError, Sense};
 use serde::{Deserialize, Serialize};
 
 /// Values at or beyond this count as infinite, as in MPS files.
@@ -20,6 +21,9 @@ pub(crate) struct Problem {
     pub row_upper: Vec<f64>,
     pub rows: Sparse,
     pub cols: Sparse,
+    /// Rows of decimals over integer columns: whether a point meets them is decided without
+    /// tolerance.
+    pub exact: Vec<bool>,
     /// If positive: in every feasible point, `cost . x` (without the offset) is a multiple of this.
     pub objective_step: f64,
 }
@@ -44,6 +48,38 @@ pub(crate) fn ceil_tol(v: f64) -> f64 {
     (v - 1e-6).ceil()
 }
 
+/// Bounds of an integer column from sides that were stated for it: a fractional side may carry its
+/// own rounding, a billionth of it, and no more.
+pub(crate) fn within_sides(lower: f64, upper: f64) -> (f64, f64) {
+    let own = |side: f64| {
+        if side.fract() == 0.0 {
+            0.0
+        } else {
+            1e-9 * side.abs().max(1.0)
+        }
+    };
+    ((lower - own(lower)).ceil(), (upper + own(upper)).floor())
+}
+
+/// Amount by which a side of a continuous column, or of a row that is not exact, has to be missed
+/// for a contradiction (docs/tolerances.md).
+pub(crate) fn contradiction(side: f64) -> f64 {
+    CONTRADICTION.max(1e-9 * side.abs())
+}
+
+/// Returns whether a row is of decimals over integer columns.
+pub(crate) fn is_exact(row: &[(u32, f64)], sides: [f64; 2], integer: &[bool]) -> bool {
+    if !row.iter().all(|e| integer[e.0 as usize]) {
+        return false;
+    }
+    let sides = sides.into_iter().filter(|s| s.is_finite());
+    let values: Vec<f64> = row.iter().map(|e| e.1).chain(sides).collect();
+    decimal_scale(&values).is_some()
+}
+
+/// Decimals are made whole numbers as long as these are no larger.
+pub(crate) const MOST_SCALED: f64 = 1e7;
+
 /// Factor that makes whole numbers of a row of decimals over integer columns, if they remain small:
 /// cuts, propagation and the check of solutions then mean the same row.
 fn whole_scale(model: &Model, row: remat_lp::RowId) -> f64 {
@@ -56,8 +92,8 @@ fn whole_scale(model: &Model, row: remat_lp::RowId) -> f64 {
         .filter(|s| s.abs() < INFINITE);
     let values: Vec<f64> = model.row(row).map(|(_, a)| a).chain(sides).collect();
     let largest = values.iter().fold(0.0f64, |m, v| m.max(v.abs()));
-    crate::mip::exact::decimal_scale(&values)
-        .filter(|s| s * largest <= 1e7)
+    decimal_scale(&values)
+        .filter(|s| s * largest <= MOST_SCALED)
         .unwrap_or(1.0)
 }
 
@@ -77,6 +113,8 @@ impl Problem {
         let n = model.num_cols();
         let sign = model.sense().sign();
         let mut rows = Sparse::default();
+        let mut exact = Vec::with_capacity(model.num_rows());
+        let integer: Vec<bool> = (0..n).map(|j| model.is_integer(ColId(j as u32))).collect();
         let mut row_lower: Vec<f64> = model.row_lower().iter().map(|&v| clip(v)).collect();
         let mut row_upper: Vec<f64> = model.row_upper().iter().map(|&v| clip(v)).collect();
         for i in 0..model.num_rows() {
@@ -87,15 +125,15 @@ impl Problem {
             for side in [&mut row_lower[i], &mut row_upper[i]] {
                 *side = times(*side);
             }
-            rows.push(model.row(id).map(|(j, v)| (j.0, times(v))));
+            let row: Vec<(u32, f64)> = model.row(id).map(|(j, v)| (j.0, times(v))).collect();
+            exact.push(is_exact(&row, [row_lower[i], row_upper[i]], &integer));
+            rows.push(row);
         }
-        let integer: Vec<bool> = (0..n).map(|j| model.is_integer(ColId(j as u32))).collect();
         let mut lower: Vec<f64> = model.col_lower().iter().map(|&v| clip(v)).collect();
         let mut upper: Vec<f64> = model.col_upper().iter().map(|&v| clip(v)).collect();
         for j in 0..n {
             if integer[j] {
-                lower[j] = ceil_tol(lower[j]);
-                upper[j] = floor_tol(upper[j]);
+                (lower[j], upper[j]) = within_sides(lower[j], upper[j]);
             }
         }
         let cols = rows.transpose(n);
@@ -109,6 +147,7 @@ impl Problem {
             row_upper,
             rows,
             cols,
+            exact,
             objective_step: 0.0,
         };
         p.objective_step = objective_step(&p.cost, &p.integer);

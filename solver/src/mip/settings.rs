@@ -1,5 +1,6 @@
 //! User settings: tolerances, switches, limits.
 
+use crate::mip::outcome::SolveError;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -156,19 +157,97 @@ impl Default for Settings {
     }
 }
 
-/// A named setting with its value.
-type Named = (&'static str, f64);
+/// Largest number of threads, in every command.
+pub const MOST_THREADS: usize = 1024;
 
-/// The first gap that is negative or tolerance that is out of reach, with what would be right.
-pub(crate) fn out_of_range(
-    gaps: &[Named],
-    tolerances: &[Named],
-) -> Option<(&'static str, f64, &'static str)> {
-    let gap = gaps.iter().find(|(_, v)| v.is_nan() || *v < 0.0);
-    let tolerance = || tolerances.iter().find(|(_, v)| !(1e-10..=1e-3).contains(v));
-    gap.map(|&(name, v)| (name, v, "a number not below 0"))
-        .or_else(|| tolerance().map(|&(name, v)| (name, v, "a number between 1e-10 and 1e-3")))
+impl Settings {
+    /// Checks every value, wherever it comes from: [`Solver::run`](crate::mip::Solver::run) does
+    /// it, programs that read settings may do it sooner.
+    ///
+    /// ```
+    /// let s = remat_solver::mip::Settings { cutoff: Some(f64::NAN), ..Default::default() };
+    /// let problem = s.validate().unwrap_err().to_string();
+    /// assert_eq!(problem, "setting `cutoff` is NaN: a finite number is needed");
+    /// ```
+    ///
+    /// # Errors
+    /// [`SolveError::Setting`] for the first value that makes no sense, with what would be right.
+    pub fn validate(&self) -> Result<(), SolveError> {
+        let from = |low: f64, high: f64| move |v: f64| (low..high).contains(&v);
+        let tolerance = |v: f64| (1e-10..=1e-3).contains(&v);
+        let count = |high: usize| move |v: f64| (1.0..=high as f64).contains(&v);
+        type Check<'a> = (&'static str, f64, &'a dyn Fn(f64) -> bool, &'static str);
+        let checks: [Check<'_>; 9] = [
+            (
+                "relative_gap",
+                self.relative_gap,
+                &from(0.0, 1.0),
+                "a number from 0 to below 1",
+            ),
+            (
+                "absolute_gap",
+                self.absolute_gap,
+                &from(0.0, f64::INFINITY),
+                "a finite number not below 0",
+            ),
+            (
+                "feasibility_tolerance",
+                self.feasibility_tolerance,
+                &tolerance,
+                "a number from 1e-10 to 1e-3",
+            ),
+            (
+                "integrality_tolerance",
+                self.integrality_tolerance,
+                &tolerance,
+                "a number from 1e-10 to 1e-3",
+            ),
+            (
+                "cutoff",
+                self.cutoff.unwrap_or(0.0),
+                &f64::is_finite,
+                "a finite number",
+            ),
+            (
+                "limits.seconds",
+                self.limits.seconds.unwrap_or(0.0),
+                &from(0.0, MOST_SECONDS),
+                "a number of seconds from 0 to 1e12",
+            ),
+            (
+                "threads",
+                self.threads as f64,
+                &count(MOST_THREADS),
+                "a number from 1 to 1024",
+            ),
+            (
+                "pool_size",
+                self.pool_size as f64,
+                &count(100_000),
+                "a number from 1 to 100000",
+            ),
+            (
+                "round_width",
+                self.round_width as f64,
+                &count(255),
+                "a number from 1 to 255",
+            ),
+        ];
+        for (name, value, is_right, expected) in checks {
+            if !is_right(value) {
+                return Err(SolveError::Setting {
+                    name,
+                    value: value.to_string(),
+                    expected,
+                });
+            }
+        }
+        Ok(())
+    }
 }
+
+/// A time that no clock overflows on.
+const MOST_SECONDS: f64 = 1e12;
 
 /// Threads for the rounds of a search; none where one is enough, or more cannot be had.
 pub(crate) fn thread_pool(threads: usize) -> Option<rayon::ThreadPool> {

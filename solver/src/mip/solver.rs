@@ -120,7 +120,7 @@ impl Solver {
     /// With the panic of an extension or observer, on whichever thread it was raised: the other
     /// threads stop at their next node, and the search is lost.
     pub fn run(&self) -> Result<SolveResult, SolveError> {
-        self.check_settings()?;
+        self.settings.validate()?;
         let start = Instant::now();
         let stop = Arc::new(AtomicBool::new(false));
         clock::watched(&self.settings.limits, start, &stop, || {
@@ -142,36 +142,6 @@ impl Solver {
         let gaps = (self.settings.relative_gap, self.settings.absolute_gap);
         let written = crate::mip::certificate::write(path, &self.model, result, gaps, stop.clone());
         written.err().map(|e| e.to_string())
-    }
-
-    fn check_settings(&self) -> Result<(), SolveError> {
-        let s = &self.settings;
-        let bad = |name, value: f64, expected| {
-            Err(SolveError::Setting {
-                name,
-                value: value.to_string(),
-                expected,
-            })
-        };
-        let gaps = [
-            ("relative_gap", s.relative_gap),
-            ("absolute_gap", s.absolute_gap),
-        ];
-        let tolerances = [
-            ("feasibility_tolerance", s.feasibility_tolerance),
-            ("integrality_tolerance", s.integrality_tolerance),
-        ];
-        if let Some((name, v, expected)) = crate::mip::settings::out_of_range(&gaps, &tolerances) {
-            return bad(name, v, expected);
-        }
-        if s.round_width == 0 || s.round_width > 255 {
-            return bad(
-                "round_width",
-                s.round_width as f64,
-                "a number between 1 and 255",
-            );
-        }
-        Ok(())
     }
 
     fn run_until(&self, stop: &Arc<AtomicBool>, start: Instant) -> Result<SolveResult, SolveError> {
@@ -251,7 +221,7 @@ impl Solver {
                     solution: None,
                     pool: Vec::new(),
                     certificate_problem: None,
-                    dual_bound: sign * self.settings.cutoff.map_or(f64::INFINITY, |c| sign * c),
+                    dual_bound: sign * f64::INFINITY,
                     info,
                 })));
             }

@@ -6,6 +6,7 @@ mod checkmate_compact;
 mod checkmate_cuts;
 mod checkmate_interval;
 mod checkmate_tree;
+mod contradictions;
 mod exclusions;
 mod explain;
 mod fuzz_readers;

@@ -1,6 +1,8 @@
 //! Tests of reading MPS.
 
 use super::*;
+use crate::model::Crossed;
+use crate::mps::to_string;
 
 #[test]
 fn ranges_bounds_offset_and_markers() {
@@ -91,8 +93,10 @@ fn a_lower_bound_that_was_stated_stays_where_the_upper_one_is_negative() {
     assert_eq!(lower(" UP b x -3\n").unwrap(), f64::NEG_INFINITY);
     assert_eq!(lower(" UP b x -3\n LO b x -5\n").unwrap(), -5.0);
     assert_eq!(lower(" LO b x -5\n UP b x -3\n").unwrap(), -5.0);
-    let crossed = lower(" LO b x 0\n UP b x -3\n").unwrap_err().to_string();
-    assert!(crossed.contains("cross"), "{crossed}");
+    let crossed = with("BOUNDS\n LO b x 0\n UP b x -3\n").unwrap();
+    assert_eq!(crossed.crossed(), Some(Crossed::Col(ColId(0))));
+    let again = parse(&to_string(&crossed), MpsFormat::Free).unwrap();
+    assert_eq!(again.crossed(), crossed.crossed());
 }
 
 #[test]

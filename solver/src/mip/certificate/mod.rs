@@ -11,6 +11,7 @@ mod aggregation;
 mod bounds;
 mod choice;
 mod cuts;
+mod equations;
 mod probing;
 mod proof;
 mod solution;
@@ -173,8 +174,11 @@ pub(crate) fn write(
     });
     let mut proof = Derivation::new(&exact);
     let constraints = proof.constraints();
-    let end = tree::prove(model, &exact, goal.as_ref(), &mut proof, stop);
-    end.map_err(|problem| fail(path, format!("no proof: {problem}")))?;
+    let at_once = goal.is_none() && equations::contradiction(&exact, &mut proof).is_some();
+    if !at_once {
+        let end = tree::prove(model, &exact, goal.as_ref(), &mut proof, stop);
+        end.map_err(|problem| fail(path, format!("no proof: {problem}")))?;
+    }
 
     let mut out = format!(
         "% {}: written by remat-bb; constant {} is not part of the objective\nVER 1.1\nVAR {}\n",

@@ -4,10 +4,31 @@
 //! leaves little room tightens its columns.
 
 use super::{Contradiction, Domain, Reason};
-use crate::mip::problem::Problem;
+use crate::mip::problem::{Problem, contradiction};
 
 /// Bounds derived for continuous columns beyond this are not worth having.
 const LARGE: f64 = 1e8;
+
+/// A bound that follows from a row.
+#[derive(Clone, Copy)]
+struct Derived {
+    value: f64,
+    upper: bool,
+}
+
+impl Derived {
+    /// The bound `value`; from an exact row, whose columns are integer, the integer next to it: no
+    /// tolerance but for the division.
+    fn new(value: f64, upper: bool, exact: bool) -> Derived {
+        let rounding = 1e-12 * value.abs().max(1.0);
+        let value = match (exact, upper) {
+            (false, _) => value,
+            (true, true) => (value + rounding).floor(),
+            (true, false) => (value - rounding).ceil(),
+        };
+        Derived { value, upper }
+    }
+}
 
 impl Domain {
     /// Propagates until nothing moves or the work allowed is done; whether the domain is still
@@ -91,7 +112,14 @@ impl Domain {
         let (row_l, row_u) = (p.row_lower[i], p.row_upper[i]);
         // Summation error of the activities; what is derived has to be worse than that.
         let noise = 1e-13 * size * index.len() as f64;
-        let tol = |side: f64| 1e-6 * side.abs().max(1.0) + noise;
+        let exact = p.exact[i];
+        let tol = |side: f64| {
+            if exact {
+                noise
+            } else {
+                contradiction(side) + noise
+            }
+        };
         let over = min_inf == 0 && min > row_u + tol(row_u);
         if over || (max_inf == 0 && max < row_l - tol(row_l)) {
             self.infeasible = true;
@@ -132,7 +160,8 @@ impl Domain {
                     row: i as u32,
                     least: true,
                 };
-                self.derive(p, j, (row_u - rest + noise) / a, a > 0.0, (l, u));
+                let value = Derived::new((row_u - rest + noise) / a, a > 0.0, exact);
+                self.derive(p, j, value, (l, u));
                 self.reason = Reason::None;
             }
             if self.infeasible {
@@ -144,7 +173,8 @@ impl Domain {
                     row: i as u32,
                     least: false,
                 };
-                self.derive(p, j, (row_l - rest - noise) / a, a < 0.0, (l, u));
+                let value = Derived::new((row_l - rest - noise) / a, a < 0.0, exact);
+                self.derive(p, j, value, (l, u));
                 self.reason = Reason::None;
             }
             if self.infeasible {
@@ -190,7 +220,8 @@ impl Domain {
                 continue;
             }
             let rest = if low.is_finite() { min - low } else { min };
-            self.derive(p, j, (rhs - rest + noise) / a, a > 0.0, (l, u));
+            let value = Derived::new((rhs - rest + noise) / a, a > 0.0, false);
+            self.derive(p, j, value, (l, u));
             if self.infeasible {
                 return true;
             }
@@ -200,7 +231,8 @@ impl Domain {
 
     /// A bound that follows from a row. Continuous columns take it only if it is worth it, with a
     /// margin.
-    fn derive(&mut self, p: &Problem, j: usize, value: f64, upper: bool, (l, u): (f64, f64)) {
+    fn derive(&mut self, p: &Problem, j: usize, derived: Derived, (l, u): (f64, f64)) {
+        let Derived { value, upper } = derived;
         if !value.is_finite() {
             return;
         }

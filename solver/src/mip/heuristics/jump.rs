@@ -3,7 +3,7 @@
 //! weight (after Luteberget & Sartor 2023, *Feasibility Jump*; weights as in Thornton 2005).
 
 use crate::mip::problem::Problem;
-use crate::mip::worker::{RoundShared, Worker};
+use crate::mip::worker::{Attempt, RoundShared, Worker};
 use remat_lp::ModelError;
 use remat_lp::random::SplitMix64;
 
@@ -191,6 +191,6 @@ impl Worker {
         if !done {
             return Ok(false);
         }
-        self.try_integral(shared, &x, "jump")
+        Ok(self.try_integral(shared, &x, "jump")? == Attempt::Accepted)
     }
 }

@@ -159,7 +159,7 @@ pub(crate) fn run(shared: &RoundShared, around: &Around) -> Result<Neighbourhood
     let result = solver.run()?;
     let exhausted = matches!(
         result.status,
-        SolveStatus::Infeasible | SolveStatus::Optimal
+        SolveStatus::Infeasible | SolveStatus::Cutoff | SolveStatus::Optimal
     );
     let verdict = if result.solution.is_some() {
         NeighbourhoodVerdict::Better

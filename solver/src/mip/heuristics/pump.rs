@@ -2,7 +2,7 @@
 //! to that, and so on (Fischetti, Glover & Lodi 2005; rounding with propagation after Fischetti &
 //! Salvagnin 2009).
 
-use crate::mip::worker::{RoundShared, Worker};
+use crate::mip::worker::{Attempt, RoundShared, Worker};
 use remat_lp::random::SplitMix64;
 use remat_lp::{ColId, LpOutcome, ModelError, Solution};
 
@@ -60,7 +60,7 @@ impl Worker {
                 }
             }
             last.clone_from(&target);
-            if self.try_integral(shared, &target, "pump")? {
+            if self.try_integral(shared, &target, "pump")? == Attempt::Accepted {
                 found = true;
                 break;
             }
@@ -80,7 +80,9 @@ impl Worker {
                 break;
             };
             x = s.x;
-            if self.fractional(shared, &x).is_empty() && self.try_integral(shared, &x, "pump")? {
+            if self.fractional(shared, &x).is_empty()
+                && self.try_integral(shared, &x, "pump")? == Attempt::Accepted
+            {
                 found = true;
                 break;
             }

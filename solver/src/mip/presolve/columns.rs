@@ -1,6 +1,7 @@
 //! Reductions that look at one column.
 
 use super::{Infeasible, PostsolveStep, WorkingProblem};
+use crate::mip::problem::contradiction;
 
 /// Dual fixing, empty columns, and removal of fixed columns.
 pub(crate) fn fix(w: &mut WorkingProblem) -> Result<(), Infeasible> {
@@ -90,8 +91,9 @@ pub(crate) fn implied_integers(w: &mut WorkingProblem) {
         let k = j as usize;
         if whole && exact {
             w.integer[k] = true;
-            w.lower[k] = crate::mip::problem::ceil_tol(w.lower[k]);
-            w.upper[k] = crate::mip::problem::floor_tol(w.upper[k]);
+            let (l, u) = (w.lower[k], w.upper[k]);
+            w.lower[k] = (l - contradiction(l)).ceil();
+            w.upper[k] = (u + contradiction(u)).floor();
             w.changes += 1;
         }
     }
@@ -193,14 +195,19 @@ pub(crate) fn doubletons(w: &mut WorkingProblem) -> Result<(), Infeasible> {
             (l, u) = (u, l);
         }
         if w.integer[jy] {
-            (l, u) = (
-                crate::mip::problem::ceil_tol(l),
-                crate::mip::problem::floor_tol(u),
-            );
+            let missed = |side: f64| {
+                if w.integer[jx] {
+                    1e-9
+                } else {
+                    contradiction(side) / factor.abs()
+                }
+            };
+            l = (l - missed(w.lower[jx])).ceil();
+            u = (u + missed(w.upper[jx])).floor();
         }
         let (l, u) = (w.lower[jy].max(l), w.upper[jy].min(u));
         if l > u {
-            if w.integer[jy] || l > u + 1e-6 * u.abs().max(1.0) {
+            if w.integer[jy] || l > u + contradiction(u) {
                 return Err(Infeasible);
             }
             continue;

@@ -8,6 +8,7 @@
 
 mod columns;
 mod dominance;
+mod equations;
 mod literals;
 mod postsolve;
 mod probing;
@@ -19,7 +20,7 @@ mod sparsify;
 pub(crate) use postsolve::{Postsolve, PostsolveStep};
 
 use crate::mip::domain::Domain;
-use crate::mip::problem::{Problem, Sparse, objective_step};
+use crate::mip::problem::{Problem, Sparse, is_exact, objective_step};
 use crate::mip::settings::Settings;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -66,6 +67,22 @@ impl WorkingProblem {
             steps: Vec::new(),
             changes: 0,
         }
+    }
+
+    /// Adds an integer column without bounds, cost or rows, which is `constant + terms` of the
+    /// columns before it.
+    fn add_column(&mut self, constant: f64, terms: Vec<(u32, f64)>) {
+        let col = self.cost.len() as u32;
+        self.cost.push(0.0);
+        self.lower.push(f64::NEG_INFINITY);
+        self.upper.push(f64::INFINITY);
+        self.integer.push(true);
+        self.col_alive.push(true);
+        self.steps.push(PostsolveStep::Added {
+            col,
+            constant,
+            terms,
+        });
     }
 
     /// Rows that each column is in; they may lose the column later.
@@ -131,6 +148,12 @@ impl WorkingProblem {
         }
     }
 
+    /// Returns whether a row is decided without tolerance ([`Problem::exact`]).
+    fn is_exact(&self, i: usize) -> bool {
+        let sides = [self.row_lower[i], self.row_upper[i]];
+        is_exact(&self.rows[i], sides, &self.integer)
+    }
+
     fn kill_row(&mut self, i: usize) {
         self.row_alive[i] = false;
         self.rows[i].clear();
@@ -149,8 +172,10 @@ impl WorkingProblem {
         let pick = |v: &[f64]| kept.iter().map(|&j| v[j as usize]).collect::<Vec<f64>>();
         let mut rows = Sparse::default();
         let (mut row_lower, mut row_upper) = (Vec::new(), Vec::new());
+        let mut exact = Vec::new();
         for i in 0..self.rows.len() {
             if self.row_alive[i] {
+                exact.push(self.is_exact(i));
                 let mut entries: Vec<(u32, f64)> = self.rows[i]
                     .iter()
                     .map(|&(j, v)| (place[j as usize], v))
@@ -172,6 +197,7 @@ impl WorkingProblem {
             row_upper,
             rows,
             cols,
+            exact,
             objective_step: 0.0,
         };
         p.objective_step = objective_step(&p.cost, &p.integer);
@@ -213,6 +239,7 @@ fn reduce(
     rounds(work, settings, stop)?;
     let before = work.changes;
     columns::fix(work)?;
+    equations::reduce(work)?;
     products::run(work);
     if work.changes > before {
         rounds(work, settings, stop)?;
@@ -290,6 +317,7 @@ pub(crate) fn run(
         Box::new(p),
         Postsolve {
             original,
+            width: work.cost.len(),
             kept,
             steps: work.steps,
         },

@@ -18,6 +18,13 @@ pub(crate) enum PostsolveStep {
     /// The column may remain in the reduced problem, which then leaves it free to be less than
     /// that.
     Product { literal: u32, excluded: Vec<u32> },
+    /// A column that the model given does not have; of a point it has it is `constant + sum of
+    /// factor * column`.
+    Added {
+        col: u32,
+        constant: f64,
+        terms: Vec<(u32, f64)>,
+    },
     /// The column kept stands for `own + factor * gone`; bounds of both from before.
     Merged {
         kept: u32,
@@ -33,6 +40,8 @@ pub(crate) enum PostsolveStep {
 pub(crate) struct Postsolve {
     /// Columns of the model given.
     pub original: usize,
+    /// The same with those that were added, which come last.
+    pub width: usize,
     /// Original column of every column of the reduced problem.
     pub kept: Vec<u32>,
     pub steps: Vec<PostsolveStep>,
@@ -41,7 +50,11 @@ pub(crate) struct Postsolve {
 impl Postsolve {
     /// This way back after another one, which starts from this one's reduced problem.
     pub fn then(&self, next: &Postsolve) -> Postsolve {
-        let at = |j: u32| self.kept[j as usize];
+        let at = |j: u32| match self.kept.get(j as usize) {
+            Some(&k) => k,
+            // Added after all that this one knows.
+            None => (self.width + j as usize - next.original) as u32,
+        };
         let mut steps = self.steps.clone();
         steps.extend(next.steps.iter().map(|s| match s {
             PostsolveStep::Fixed { col, value } => PostsolveStep::Fixed {
@@ -53,6 +66,15 @@ impl Postsolve {
                 constant,
                 terms,
             } => PostsolveStep::Aggregated {
+                col: at(*col),
+                constant: *constant,
+                terms: terms.iter().map(|&(j, f)| (at(j), f)).collect(),
+            },
+            PostsolveStep::Added {
+                col,
+                constant,
+                terms,
+            } => PostsolveStep::Added {
                 col: at(*col),
                 constant: *constant,
                 terms: terms.iter().map(|&(j, f)| (at(j), f)).collect(),
@@ -80,6 +102,7 @@ impl Postsolve {
         }));
         Postsolve {
             original: self.original,
+            width: self.width + next.width - next.original,
             kept: next.kept.iter().map(|&j| at(j)).collect(),
             steps,
         }
@@ -87,12 +110,13 @@ impl Postsolve {
 
     /// The point of the model given that belongs to one of the reduced problem.
     pub fn restore(&self, x: &[f64]) -> Vec<f64> {
-        let mut out = vec![0.0; self.original];
+        let mut out = vec![0.0; self.width];
         for (&j, &v) in self.kept.iter().zip(x) {
             out[j as usize] = v;
         }
         for step in self.steps.iter().rev() {
             match step {
+                PostsolveStep::Added { .. } => {}
                 PostsolveStep::Fixed { col, value } => out[*col as usize] = *value,
                 PostsolveStep::Aggregated {
                     col,
@@ -123,18 +147,28 @@ impl Postsolve {
                 }
             }
         }
+        out.truncate(self.original);
         out
     }
 
     /// The point of the reduced problem that belongs to one of the model given.
     pub fn project(&self, original: &[f64]) -> Vec<f64> {
         let mut point = original.to_vec();
+        point.resize(self.width, 0.0);
         for step in &self.steps {
-            if let PostsolveStep::Merged {
-                kept, gone, factor, ..
-            } = step
-            {
-                point[*kept as usize] += factor * point[*gone as usize];
+            match step {
+                PostsolveStep::Merged {
+                    kept, gone, factor, ..
+                } => point[*kept as usize] += factor * point[*gone as usize],
+                PostsolveStep::Added {
+                    col,
+                    constant,
+                    terms,
+                } => {
+                    let sum = terms.iter().map(|&(j, f)| f * point[j as usize]);
+                    point[*col as usize] = constant + sum.sum::<f64>();
+                }
+                _ => {}
             }
         }
         self.kept.iter().map(|&j| point[j as usize]).collect()
@@ -149,6 +183,7 @@ mod tests {
     fn a_merged_column_is_split_within_both_bounds() {
         let post = |factor: f64, own: (f64, f64), other: (f64, f64)| Postsolve {
             original: 2,
+            width: 2,
             kept: vec![0],
             steps: vec![PostsolveStep::Merged {
                 kept: 0,
@@ -185,6 +220,7 @@ mod tests {
         // x0 = 2 + x1 and x2 = 5 first; then x3 (now column 1) = 4 and x1 (now column 0) = 1 + x4.
         let first = Postsolve {
             original: 5,
+            width: 5,
             kept: vec![1, 3, 4],
             steps: vec![
                 PostsolveStep::Aggregated {
@@ -197,6 +233,7 @@ mod tests {
         };
         let second = Postsolve {
             original: 3,
+            width: 3,
             kept: vec![2],
             steps: vec![
                 PostsolveStep::Fixed { col: 1, value: 4.0 },

@@ -479,6 +479,7 @@ mod tests {
         let (p, kept) = w.assemble();
         let post = super::super::Postsolve {
             original: 11,
+            width: 11,
             kept,
             steps: w.steps,
         };

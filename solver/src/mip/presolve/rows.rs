@@ -1,7 +1,8 @@
 //! Reductions that look at one row, or compare rows.
 
 use super::{Infeasible, WorkingProblem};
-use crate::mip::problem::{ceil_tol, floor_tol};
+use crate::mip::exact::{decimal_scale, scaled};
+use crate::mip::problem::{MOST_SCALED, contradiction, gcd};
 
 /// Drops redundant sides and rows, turns singletons into bounds, tightens coefficients of integer
 /// columns.
@@ -12,8 +13,8 @@ pub(crate) fn simplify(w: &mut WorkingProblem) -> Result<(), Infeasible> {
         }
         match w.rows[i].len() {
             0 => {
-                let tol = |s: f64| 1e-6 * s.abs().max(1.0);
-                if w.row_lower[i] > tol(w.row_lower[i]) || w.row_upper[i] < -tol(w.row_upper[i]) {
+                let (l, u) = (w.row_lower[i], w.row_upper[i]);
+                if l > contradiction(l) || u < -contradiction(u) {
                     return Err(Infeasible);
                 }
                 w.kill_row(i);
@@ -23,7 +24,7 @@ pub(crate) fn simplify(w: &mut WorkingProblem) -> Result<(), Infeasible> {
                 singleton(w, i)?;
                 continue;
             }
-            _ => {}
+            _ => divide(w, i)?,
         }
         let (mut min, mut max, mut size) = (0.0, 0.0, 0.0f64);
         for &(j, a) in &w.rows[i] {
@@ -43,7 +44,7 @@ pub(crate) fn simplify(w: &mut WorkingProblem) -> Result<(), Infeasible> {
         }
         let (l, u) = (w.row_lower[i], w.row_upper[i]);
         let noise = 1e-12 * size * w.rows[i].len() as f64;
-        let tol = |s: f64| 1e-6 * s.abs().max(1.0) + noise;
+        let tol = |s: f64| contradiction(s) + noise;
         if (u.is_finite() && min > u + tol(u)) || (l.is_finite() && max < l - tol(l)) {
             return Err(Infeasible);
         }
@@ -66,6 +67,40 @@ pub(crate) fn simplify(w: &mut WorkingProblem) -> Result<(), Infeasible> {
     Ok(())
 }
 
+/// Divides a row of decimals over integer columns by the largest number of which all coefficients
+/// are multiples, and rounds its sides to what its activity can be.
+fn divide(w: &mut WorkingProblem, i: usize) -> Result<(), Infeasible> {
+    let row = &w.rows[i];
+    if !row.iter().all(|e| w.integer[e.0 as usize]) {
+        return Ok(());
+    }
+    let sides = [w.row_lower[i], w.row_upper[i]];
+    let finite = sides.into_iter().filter(|s| s.is_finite());
+    let values: Vec<f64> = row.iter().map(|e| e.1).chain(finite).collect();
+    let Some(scale) = decimal_scale(&values) else {
+        return Ok(());
+    };
+    let whole = |v: f64| scaled(v, scale).unwrap_or(v * scale);
+    let divisor = row.iter().fold(0, |g, e| gcd(g, whole(e.1).abs() as u64)) as f64;
+    let lower = (whole(sides[0]) / divisor).ceil();
+    let upper = (whole(sides[1]) / divisor).floor();
+    if lower > upper {
+        return Err(Infeasible);
+    }
+    // Decimals with many places are left as they are: large numbers are no better.
+    let largest = row.iter().fold(0.0f64, |m, e| m.max(whole(e.1).abs()));
+    let large = scale != 1.0 && largest / divisor > MOST_SCALED;
+    if large || (scale == divisor && [lower, upper] == sides) {
+        return Ok(());
+    }
+    for e in &mut w.rows[i] {
+        e.1 = whole(e.1) / divisor;
+    }
+    (w.row_lower[i], w.row_upper[i]) = (lower, upper);
+    w.changes += 1;
+    Ok(())
+}
+
 /// `l <= a x <= u` becomes bounds.
 fn singleton(w: &mut WorkingProblem, i: usize) -> Result<(), Infeasible> {
     let (j, a) = w.rows[i][0];
@@ -78,18 +113,20 @@ fn singleton(w: &mut WorkingProblem, i: usize) -> Result<(), Infeasible> {
     if w.integer[j] {
         // The row goes, so what the tolerance gives away is measured there: a small part of a
         // column may be much of it.
-        let tol = |side: f64| 1e-6 * side.abs().max(1.0) / a.abs();
-        let (down, up) = (ceil_tol(l), floor_tol(u));
-        l = if l - down > tol(low) {
-            down + 1.0
-        } else {
-            down
+        let exact = w.is_exact(i);
+        let tol = |side: f64, v: f64| {
+            let rounding = 1e-12 * v.abs().max(1.0);
+            if exact {
+                rounding
+            } else {
+                rounding.max(contradiction(side) / a.abs())
+            }
         };
-        u = if up - u > tol(high) { up - 1.0 } else { up };
+        (l, u) = ((l - tol(low, l)).ceil(), (u + tol(high, u)).floor());
     }
     let (nl, nu) = (w.lower[j].max(l), w.upper[j].min(u));
     if nl > nu {
-        if w.integer[j] || nl > nu + 1e-6 * nu.abs().max(1.0) {
+        if w.integer[j] || (nl - nu) * a.abs() > contradiction(a * nu) {
             return Err(Infeasible);
         }
         let v = if nl == w.lower[j] { nl } else { nu };
@@ -179,7 +216,7 @@ pub(crate) fn parallel(w: &mut WorkingProblem) -> Result<(), Infeasible> {
                     (l, u) = (u, l);
                 }
                 let (l, u) = (w.row_lower[a].max(l), w.row_upper[a].min(u));
-                if l > u + 1e-6 * u.abs().max(1.0) {
+                if l > u + contradiction(u) {
                     return Err(Infeasible);
                 }
                 if l <= u {

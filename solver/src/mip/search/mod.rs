@@ -301,6 +301,9 @@ impl TreeSearch {
             (SolveStatus::Optimal, _) if self.unresolved_bound < self.shared.cutoff => {
                 SolveStatus::Unresolved
             }
+            (SolveStatus::Optimal, None) if self.shared.settings.cutoff.is_some() => {
+                SolveStatus::Cutoff
+            }
             (SolveStatus::Optimal, None) => SolveStatus::Infeasible,
             (status, _) => status,
         };

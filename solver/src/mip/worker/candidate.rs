@@ -5,8 +5,21 @@ use super::node::violation;
 use super::{Incumbent, RoundShared, Worker};
 use crate::mip::check::check_point;
 use crate::mip::extend::{CutSink, NodeView};
+use crate::mip::problem::within_sides;
 use crate::mip::relaxation::Relaxed;
-use remat_lp::{ColId, ModelError};
+use remat_lp::{CONTRADICTION, ColId, LpOutcome, ModelError};
+
+/// End of the attempt to make a solution of the integer values of a point.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Attempt {
+    /// There is one with these values.
+    Accepted,
+    /// None was found.
+    Refused,
+    /// There is none: every integer column of the model was checked without tolerance, and no
+    /// values of the others meet the rows and bounds.
+    Impossible,
+}
 
 impl Worker {
     /// Hands a point to the checks; whether it is feasible (it need not be better than what is
@@ -91,7 +104,7 @@ impl Worker {
         shared: &RoundShared,
         rounded: &[f64],
         found_by: &'static str,
-    ) -> Result<bool, ModelError> {
+    ) -> Result<Attempt, ModelError> {
         let model = &shared.original;
         let point = shared.postsolve.restore(rounded);
         let mut lp = remat_lp::Solver::new(
@@ -106,8 +119,9 @@ impl Worker {
             if model.is_integer(col) {
                 let b = model.col_bounds(col);
                 let v = point[j].round();
-                if v < b.lower || v > b.upper {
-                    return Ok(false);
+                let (lower, upper) = within_sides(b.lower, b.upper);
+                if v < lower || v > upper {
+                    return Ok(Attempt::Impossible);
                 }
                 lp.set_col_bounds(col, v)?;
             }
@@ -117,10 +131,22 @@ impl Worker {
             interrupt: Some(shared.stop.clone()),
             ..Default::default()
         });
-        let outcome = lp.solve();
+        let mut outcome = lp.solve();
+        if matches!(outcome, LpOutcome::Infeasible(_)) {
+            lp.settings_mut().primal_tolerance = CONTRADICTION;
+            outcome = lp.solve();
+        }
         self.domain.ticks += lp.stats().ticks;
+        if let LpOutcome::Infeasible(ray) = &outcome {
+            let proven = remat_lp::certificate::check_farkas(lp.model(), ray).is_ok();
+            return Ok(if proven {
+                Attempt::Impossible
+            } else {
+                Attempt::Refused
+            });
+        }
         let Some(s) = outcome.optimal() else {
-            return Ok(false);
+            return Ok(Attempt::Refused);
         };
         let mut x = s.x.clone();
         for (j, v) in x.iter_mut().enumerate() {
@@ -132,7 +158,12 @@ impl Worker {
                 v.clamp(b.lower, b.upper)
             };
         }
-        self.offer_original(shared, &shared.postsolve.project(&x), x, found_by)
+        let accepted = self.offer_original(shared, &shared.postsolve.project(&x), x, found_by)?;
+        Ok(if accepted {
+            Attempt::Accepted
+        } else {
+            Attempt::Refused
+        })
     }
 
     /// Tries a point of the model given that the user brought.
@@ -151,18 +182,19 @@ impl Worker {
         if self.offer_original(shared, &reduced, x, "start")? {
             return Ok(true);
         }
-        self.try_integral(shared, &reduced, "start")
+        let attempt = self.try_integral(shared, &reduced, "start")?;
+        Ok(attempt == Attempt::Accepted)
     }
 
     /// Rounds the integer columns of a point that is integral within tolerances and hands it in;
     /// with continuous columns and a refusal, the linear program over these is solved for the
-    /// integer values.
+    /// integer values: always where these are all that is left of the domain.
     pub fn try_integral(
         &mut self,
         shared: &RoundShared,
         x: &[f64],
         found_by: &'static str,
-    ) -> Result<bool, ModelError> {
+    ) -> Result<Attempt, ModelError> {
         let p = shared.problem.clone();
         let mut rounded = x.to_vec();
         for j in 0..x.len() {
@@ -176,11 +208,13 @@ impl Worker {
         }
         let moved = (0..x.len()).any(|j| p.integer[j] && (rounded[j] - x[j]).abs() > 1e-9);
         if self.offer(shared, &rounded, found_by)? && !moved {
-            return Ok(true);
+            return Ok(Attempt::Accepted);
         }
-        if p.integer.iter().all(|&i| i) {
-            return Ok(false);
+        let model = &shared.original;
+        if (0..model.num_cols()).all(|j| model.is_integer(ColId(j as u32))) {
+            return Ok(Attempt::Impossible);
         }
+        let last = (0..p.num_cols()).all(|j| !p.integer[j] || self.domain.is_fixed(j));
         let snapshot = self.relax.snapshot();
         let mark = self.domain.mark();
         for j in 0..x.len() {
@@ -203,13 +237,18 @@ impl Worker {
                 accepted = self.offer(shared, &y, found_by)?;
             }
         }
-        if !accepted && self.polished < 20 + self.processed / 20 {
+        let mut attempt = if accepted {
+            Attempt::Accepted
+        } else {
+            Attempt::Refused
+        };
+        if !accepted && (last || self.polished < 20 + self.processed / 20) {
             self.polished += 1;
-            accepted = self.polish(shared, &rounded, found_by)?;
+            attempt = self.polish(shared, &rounded, found_by)?;
         }
         self.domain.undo(mark);
         self.sync_bounds(shared)?;
         self.relax.restore(&snapshot)?;
-        Ok(accepted)
+        Ok(attempt)
     }
 }

@@ -8,6 +8,7 @@ mod local_cuts;
 mod node;
 mod shared;
 
+pub(crate) use candidate::Attempt;
 pub(crate) use node::{Child, reduced_cost_fixing};
 pub(crate) use shared::{Incumbent, Live, RoundShared, WorkerReport};
 

@@ -1,5 +1,6 @@
 //! One node: propagation, relaxation, fixing, separation, heuristics, and the split.
 
+use super::candidate::Attempt;
 use super::{RoundShared, Worker};
 use crate::mip::branching::Decision;
 use crate::mip::branching::pseudocost::Observation;
@@ -120,12 +121,17 @@ impl Worker {
                 }
             }
             if fractional.is_empty() {
-                let accepted = self.try_integral(shared, &s.x, "relaxation")?;
+                let attempt = self.try_integral(shared, &s.x, "relaxation")?;
                 let all_fixed = (0..p.num_cols()).all(|j| !p.integer[j] || self.domain.is_fixed(j));
                 if bound >= self.cutoff {
                     return Ok(Processed::Closed);
                 }
-                if all_fixed && accepted && self.best.is_some() {
+                let settled = match attempt {
+                    Attempt::Accepted => self.best.is_some(),
+                    Attempt::Refused => false,
+                    Attempt::Impossible => true,
+                };
+                if all_fixed && settled {
                     return Ok(Processed::Closed);
                 }
                 return Ok(self.split_blindly(shared, bound, Some(&s.x)));

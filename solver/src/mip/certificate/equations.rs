@@ -1,0 +1,121 @@
+//! Contradictions that need no tree: sides that cross, and equations over integer columns that no
+//! integer point meets. Such equations add up to one with whole coefficients and a fractional side,
+//! which rounded up and rounded down contradicts itself.
+
+use super::proof::Derivation;
+use super::{ConstraintSense, ExactModel, SidePositions, entries};
+use crate::mip::exact::{Rational, one};
+use crate::mip::lattice::{IntegerPoints, connected, integer_points};
+use num_bigint::BigInt;
+use num_integer::Integer;
+use num_traits::{One, Zero};
+use std::collections::BTreeMap;
+
+/// Systems of more columns are left to the tree.
+const MOST_COLUMNS: usize = 200;
+
+/// Derives a contradiction without assumptions; the line of it.
+pub(super) fn contradiction(m: &ExactModel, proof: &mut Derivation) -> Option<usize> {
+    crossed(m, proof).or_else(|| unsolvable(m, proof))
+}
+
+fn crossed(m: &ExactModel, proof: &mut Derivation) -> Option<usize> {
+    let columns = m.col_sides.iter().zip(&proof.cols);
+    let rows = m.row_sides.iter().zip(&proof.rows);
+    let (side, lines) = columns.chain(rows).find_map(|((l, u), lines)| {
+        let apart = l.as_ref()? - u.as_ref()?;
+        (apart > Rational::zero()).then_some((apart, lines))
+    })?;
+    let SidePositions {
+        lower: Some(lower),
+        upper: Some(upper),
+    } = *lines
+    else {
+        return None;
+    };
+    let parts = [(lower, one()), (upper, -one())];
+    Some(proof.combine(ConstraintSense::AtLeast, &side, "0", &parts, false))
+}
+
+/// An equation of the model times a number that makes it whole.
+struct Whole {
+    row: usize,
+    factor: BigInt,
+    entries: Vec<(usize, BigInt)>,
+    side: BigInt,
+}
+
+fn unsolvable(m: &ExactModel, proof: &mut Derivation) -> Option<usize> {
+    let equations: Vec<Whole> = (0..m.rows.len()).filter_map(|i| whole(m, i)).collect();
+    let columns_of = |e: &Whole| e.entries.iter().map(|e| e.0).collect();
+    for system in connected(equations, columns_of, m.cost.len()) {
+        let mut place = BTreeMap::new();
+        for e in system.iter().flat_map(|e| &e.entries) {
+            let next = place.len();
+            place.entry(e.0).or_insert(next);
+        }
+        if place.len() > MOST_COLUMNS {
+            continue;
+        }
+        let rows: Vec<Vec<(usize, BigInt)>> = system
+            .iter()
+            .map(|e| {
+                e.entries
+                    .iter()
+                    .map(|(j, a)| (place[j], a.clone()))
+                    .collect()
+            })
+            .collect();
+        let sides: Vec<BigInt> = system.iter().map(|e| e.side.clone()).collect();
+        if let IntegerPoints::None(multipliers) = integer_points(&rows, &sides, place.len()) {
+            let parts = (system.iter().zip(multipliers))
+                .filter(|(_, y)| !y.is_zero())
+                .map(|(e, y)| (e.row, y * Rational::from_integer(e.factor.clone())))
+                .collect::<Vec<_>>();
+            return refuse(m, proof, &parts);
+        }
+    }
+    None
+}
+
+fn whole(m: &ExactModel, row: usize) -> Option<Whole> {
+    let (Some(l), Some(u)) = &m.row_sides[row] else {
+        return None;
+    };
+    let entries = &m.rows[row];
+    if l != u || entries.is_empty() || !entries.iter().all(|e| m.integer[e.0]) {
+        return None;
+    }
+    let numbers = entries.iter().map(|e| &e.1).chain([l]);
+    let factor = numbers.fold(BigInt::one(), |f, v| f.lcm(v.denom()));
+    let times = |v: &Rational| (v * Rational::from_integer(factor.clone())).to_integer();
+    Some(Whole {
+        row,
+        entries: entries.iter().map(|(j, a)| (*j, times(a))).collect(),
+        side: times(l),
+        factor,
+    })
+}
+
+/// The sum of equations with multipliers, rounded both ways.
+fn refuse(m: &ExactModel, proof: &mut Derivation, parts: &[(usize, Rational)]) -> Option<usize> {
+    let mut sum: BTreeMap<usize, Rational> = BTreeMap::new();
+    let mut side = Rational::zero();
+    let mut lines = Vec::new();
+    for (row, y) in parts {
+        for (j, a) in &m.rows[*row] {
+            *sum.entry(*j).or_default() += y * a;
+        }
+        side += y * m.row_sides[*row].0.as_ref()?;
+        lines.push((proof.rows[*row].lower?, y.clone()));
+    }
+    let form = entries(sum.iter().filter(|e| !e.1.is_zero()).map(|(j, a)| (*j, a)));
+    let mut rounded = |sense: ConstraintSense, to: Rational| {
+        let plain = proof.combine(sense, &side, &form, &lines, false);
+        proof.combine(sense, &to, &form, &[(plain, one())], true)
+    };
+    let above = rounded(ConstraintSense::AtLeast, side.ceil());
+    let below = rounded(ConstraintSense::AtMost, side.floor());
+    let parts = [(above, one()), (below, -one())];
+    Some(proof.combine(ConstraintSense::AtLeast, &one(), "0", &parts, false))
+}

@@ -1,0 +1,416 @@
+//! The integer points of a system of equations, in whole numbers of any size.
+//!
+//! Unimodular column operations bring the matrix into echelon form (Hermite 1851; Schrijver, *Theory
+//! of linear and integer programming*, 1986, sections 4.1 and 5.3). Either some combination of the
+//! equations has whole coefficients and a fractional side, so that no integer point meets it, or all
+//! integer points are `base + whole multiples of a basis`. The basis is made short (Lenstra, Lenstra
+//! & Lovász 1982, in the integral form of de Weger 1989), the base near to where the bounds are:
+//! Aardal, Hurkens & Lenstra, *Solving a system of linear Diophantine equations with lower and upper
+//! bounds on the variables*, 2000.
+
+use crate::mip::exact::Rational;
+use num_bigint::BigInt;
+use num_integer::Integer;
+use num_traits::{One, Signed, ToPrimitive, Zero};
+
+/// The integer points of equations over `n` columns: `base + multipliers . basis`, and back.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Lattice {
+    /// One point, `n` long.
+    pub base: Vec<BigInt>,
+    /// Vectors that the equations do not see, each `n` long.
+    pub basis: Vec<Vec<BigInt>>,
+    /// Of each vector of the basis the row, `n` long, that gives its multiplier from a point less
+    /// the base.
+    pub inverse: Vec<Vec<BigInt>>,
+}
+
+/// Solution of equations over the integers.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum IntegerPoints {
+    /// There are integer points.
+    Lattice(Lattice),
+    /// There are none: the equations with these multipliers add up to whole coefficients and a
+    /// fractional side.
+    None(Vec<Rational>),
+}
+
+/// Equations that share columns, together, in linear time.
+pub(crate) fn connected<E>(
+    equations: Vec<E>,
+    columns_of: impl Fn(&E) -> Vec<usize>,
+    columns: usize,
+) -> Vec<Vec<E>> {
+    let mut of_column = vec![Vec::new(); columns];
+    for (k, e) in equations.iter().enumerate() {
+        columns_of(e).iter().for_each(|&j| of_column[j].push(k));
+    }
+    let mut left: Vec<Option<E>> = equations.into_iter().map(Some).collect();
+    let mut systems = Vec::new();
+    for first in 0..left.len() {
+        let mut system: Vec<E> = left[first].take().into_iter().collect();
+        let mut at = 0;
+        while at < system.len() {
+            for j in columns_of(&system[at]) {
+                let others = std::mem::take(&mut of_column[j]);
+                system.extend(others.into_iter().filter_map(|k| left[k].take()));
+            }
+            at += 1;
+        }
+        systems.push(system);
+    }
+    systems.retain(|s| !s.is_empty());
+    systems
+}
+
+/// `target -= q * vector`.
+fn subtract(target: &mut [BigInt], vector: &[BigInt], q: &BigInt) {
+    for (t, v) in target.iter_mut().zip(vector) {
+        if !v.is_zero() {
+            *t -= q * v;
+        }
+    }
+}
+
+/// The two vectors at different positions of a list: the first to change, the second to read.
+fn pair(list: &mut [Vec<BigInt>], change: usize, read: usize) -> (&mut Vec<BigInt>, &Vec<BigInt>) {
+    if change < read {
+        let (low, high) = list.split_at_mut(read);
+        (&mut low[change], &high[0])
+    } else {
+        let (low, high) = list.split_at_mut(change);
+        (&mut high[0], &low[read])
+    }
+}
+
+/// The integer nearest to a quotient.
+fn nearest(a: &BigInt, b: &BigInt) -> BigInt {
+    (BigInt::from(2) * a + b).div_floor(&(BigInt::from(2) * b))
+}
+
+fn dot(a: &[BigInt], b: &[BigInt]) -> BigInt {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
+/// Columns of the matrix under unimodular operations, with the operations and their inverse.
+struct Columns {
+    /// Each column of the matrix, over the equations.
+    image: Vec<Vec<BigInt>>,
+    /// Each column of the unimodular matrix.
+    unit: Vec<Vec<BigInt>>,
+    /// Each row of its inverse.
+    inverse: Vec<Vec<BigInt>>,
+}
+
+impl Columns {
+    fn new(rows: &[Vec<(usize, BigInt)>], n: usize) -> Columns {
+        let mut image = vec![vec![BigInt::zero(); rows.len()]; n];
+        for (i, row) in rows.iter().enumerate() {
+            for (j, a) in row {
+                image[*j][i] = a.clone();
+            }
+        }
+        let unit: Vec<Vec<BigInt>> = (0..n)
+            .map(|j| (0..n).map(|k| BigInt::from(u8::from(j == k))).collect())
+            .collect();
+        Columns {
+            image,
+            inverse: unit.clone(),
+            unit,
+        }
+    }
+
+    /// Takes `q` times column `b` off column `a`.
+    fn reduce(&mut self, a: usize, b: usize, q: &BigInt) {
+        for list in [&mut self.image, &mut self.unit] {
+            let (target, vector) = pair(list, a, b);
+            subtract(target, vector, q);
+        }
+        let (target, vector) = pair(&mut self.inverse, b, a);
+        subtract(target, vector, &-q);
+    }
+
+    fn swap(&mut self, a: usize, b: usize) {
+        self.image.swap(a, b);
+        self.unit.swap(a, b);
+        self.inverse.swap(a, b);
+    }
+
+    /// Clears an equation from the columns behind `first` but for one, which moves there; whether
+    /// there is one.
+    fn echelon(&mut self, i: usize, first: usize) -> bool {
+        loop {
+            let live = (first..self.image.len()).filter(|&k| !self.image[k][i].is_zero());
+            let Some(least) = live.min_by_key(|&k| self.image[k][i].abs()) else {
+                return false;
+            };
+            self.swap(first, least);
+            let mut clean = true;
+            for k in first + 1..self.image.len() {
+                if self.image[k][i].is_zero() {
+                    continue;
+                }
+                let pivot = self.image[first][i].clone();
+                let sign = BigInt::from(if pivot.is_negative() { -1 } else { 1 });
+                let q = nearest(&(&self.image[k][i] * &sign), &pivot.abs());
+                self.reduce(k, first, &q);
+                clean &= self.image[k][i].is_zero();
+            }
+            if clean {
+                return true;
+            }
+        }
+    }
+}
+
+/// The integer points of `rows . x = sides` over `n` columns.
+pub(crate) fn integer_points(
+    rows: &[Vec<(usize, BigInt)>],
+    sides: &[BigInt],
+    n: usize,
+) -> IntegerPoints {
+    let mut columns = Columns::new(rows, n);
+    // Of each column of the echelon form its equation, and the combination of the equations that
+    // sees this column alone, as 1.
+    let mut seen: Vec<Vec<Rational>> = Vec::new();
+    let mut coordinates: Vec<BigInt> = Vec::new();
+    for i in 0..rows.len() {
+        let rank = coordinates.len();
+        // What is left of the equation beside the columns before.
+        let mut multipliers = vec![Rational::zero(); rows.len()];
+        multipliers[i] = Rational::one();
+        let mut rest = sides[i].clone();
+        for k in 0..rank {
+            let a = &columns.image[k][i];
+            rest -= a * &coordinates[k];
+            for (m, s) in multipliers.iter_mut().zip(&seen[k]) {
+                *m -= Rational::from_integer(a.clone()) * s;
+            }
+        }
+        if !columns.echelon(i, rank) {
+            if rest.is_zero() {
+                continue;
+            }
+            // No column is left, but a side: half of it is what no integer point gives.
+            let half = Rational::new(BigInt::one(), BigInt::from(2) * &rest);
+            return IntegerPoints::None(multipliers.into_iter().map(|m| m * &half).collect());
+        }
+        let pivot = columns.image[rank][i].clone();
+        let share = Rational::new(BigInt::one(), pivot.clone());
+        let multipliers: Vec<Rational> = multipliers.into_iter().map(|m| m * &share).collect();
+        if !rest.is_multiple_of(&pivot) {
+            return IntegerPoints::None(multipliers);
+        }
+        coordinates.push(rest / pivot);
+        seen.push(multipliers);
+    }
+    let rank = coordinates.len();
+    let mut base = vec![BigInt::zero(); n];
+    for (k, c) in coordinates.iter().enumerate() {
+        subtract(&mut base, &columns.unit[k], &-c);
+    }
+    IntegerPoints::Lattice(Lattice {
+        base,
+        basis: columns.unit.split_off(rank),
+        inverse: columns.inverse.split_off(rank),
+    })
+}
+
+impl Lattice {
+    /// Makes the basis short.
+    pub fn shorten(&mut self) {
+        let n = self.basis.len();
+        // Determinants of the leading Gram matrices, from 1 for none; and `lambda[k][j]`, the
+        // Gram-Schmidt coefficients times `d[j + 1]`.
+        let mut d = vec![BigInt::one()];
+        let mut lambda = vec![vec![BigInt::zero(); n]; n];
+        let mut k = 0;
+        while k < n {
+            if d.len() == k + 1 {
+                for j in 0..=k {
+                    let mut u = dot(&self.basis[k], &self.basis[j]);
+                    for i in 0..j {
+                        u = (&d[i + 1] * u - &lambda[k][i] * &lambda[j][i]) / &d[i];
+                    }
+                    if j < k {
+                        lambda[k][j] = u;
+                    } else {
+                        d.push(u);
+                    }
+                }
+            }
+            if k == 0 {
+                k = 1;
+                continue;
+            }
+            self.reduce(&mut lambda, &d, k, k - 1);
+            let l = lambda[k][k - 1].clone();
+            let short = BigInt::from(4) * (&d[k + 1] * &d[k - 1] + &l * &l)
+                < BigInt::from(3) * &d[k] * &d[k];
+            if !short {
+                for j in (0..k - 1).rev() {
+                    self.reduce(&mut lambda, &d, k, j);
+                }
+                k += 1;
+                continue;
+            }
+            self.basis.swap(k, k - 1);
+            self.inverse.swap(k, k - 1);
+            let (low, high) = lambda.split_at_mut(k);
+            for (a, b) in low[k - 1][..k - 1].iter_mut().zip(&mut high[0][..k - 1]) {
+                std::mem::swap(a, b);
+            }
+            let b = (&d[k - 1] * &d[k + 1] + &l * &l) / &d[k];
+            for row in lambda.iter_mut().take(d.len() - 1).skip(k + 1) {
+                let t = row[k].clone();
+                row[k] = (&d[k + 1] * &row[k - 1] - &l * &t) / &d[k];
+                row[k - 1] = (&b * t + &l * &row[k]) / &d[k + 1];
+            }
+            d[k] = b;
+            k = (k - 1).max(1);
+        }
+    }
+
+    /// Size-reduces vector `k` by vector `j`.
+    fn reduce(&mut self, lambda: &mut [Vec<BigInt>], d: &[BigInt], k: usize, j: usize) {
+        if BigInt::from(2) * lambda[k][j].abs() <= d[j + 1] {
+            return;
+        }
+        let q = nearest(&lambda[k][j], &d[j + 1]);
+        let (target, vector) = pair(&mut self.basis, k, j);
+        subtract(target, vector, &q);
+        let (target, vector) = pair(&mut self.inverse, j, k);
+        subtract(target, vector, &-&q);
+        let (low, high) = lambda.split_at_mut(k);
+        subtract(&mut high[0][..j], &low[j][..j], &q);
+        high[0][j] -= &q * &d[j + 1];
+    }
+
+    /// Moves the base towards a point, by whole multiples of the basis: the nearest plane of the
+    /// last vector first (Babai 1986). Floating point is good enough: any base is right.
+    pub fn centre(&mut self, target: &[f64]) {
+        let float =
+            |v: &[BigInt]| -> Vec<f64> { v.iter().map(|x| x.to_f64().unwrap_or(0.0)).collect() };
+        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
+        let mut orthogonal: Vec<Vec<f64>> = Vec::new();
+        for v in &self.basis {
+            let mut o = float(v);
+            for p in &orthogonal {
+                let share = dot(&o, p) / dot(p, p);
+                for (x, y) in o.iter_mut().zip(p) {
+                    *x -= share * y;
+                }
+            }
+            orthogonal.push(o);
+        }
+        for (v, o) in self.basis.iter().zip(&orthogonal).rev() {
+            let off: Vec<f64> = float(&self.base)
+                .iter()
+                .zip(target)
+                .map(|(b, t)| b - t)
+                .collect();
+            let steps = (dot(&off, o) / dot(o, o)).round();
+            if steps.is_finite() && steps.abs() < 1e15 {
+                subtract(&mut self.base, v, &BigInt::from(steps as i64));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    use rand_xoshiro::rand_core::{RngCore, SeedableRng};
+
+    type System = (Vec<Vec<(usize, BigInt)>>, Vec<BigInt>, usize);
+
+    /// A number from `-most` to `most`.
+    fn draw(rng: &mut Xoshiro256PlusPlus, most: i64) -> i64 {
+        (rng.next_u64() % (2 * most as u64 + 1)) as i64 - most
+    }
+
+    fn random(rng: &mut Xoshiro256PlusPlus) -> System {
+        let (m, n) = (
+            1 + rng.next_u64() as usize % 3,
+            1 + rng.next_u64() as usize % 5,
+        );
+        let rows = (0..m)
+            .map(|_| {
+                (0..n)
+                    .filter_map(|j| {
+                        let a = draw(rng, 12);
+                        (a != 0).then(|| (j, BigInt::from(a)))
+                    })
+                    .collect()
+            })
+            .collect();
+        let sides = (0..m).map(|_| BigInt::from(draw(rng, 30))).collect();
+        (rows, sides, n)
+    }
+
+    fn activity(row: &[(usize, BigInt)], x: &[BigInt]) -> BigInt {
+        row.iter().map(|(j, a)| a * &x[*j]).sum()
+    }
+
+    #[test]
+    fn points_and_refusals_of_random_systems_are_right() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut solvable = 0;
+        for _ in 0..3000 {
+            let (rows, sides, n) = random(&mut rng);
+            match integer_points(&rows, &sides, n) {
+                IntegerPoints::None(y) => {
+                    let mut form = vec![Rational::zero(); n];
+                    let mut side = Rational::zero();
+                    for ((row, s), y) in rows.iter().zip(&sides).zip(&y) {
+                        row.iter()
+                            .for_each(|(j, a)| form[*j] += y * Rational::from_integer(a.clone()));
+                        side += y * Rational::from_integer(s.clone());
+                    }
+                    assert!(form.iter().all(|v| v.is_integer()) && !side.is_integer());
+                }
+                IntegerPoints::Lattice(mut lattice) => {
+                    solvable += 1;
+                    let long: BigInt = lattice.basis.iter().map(|v| dot(v, v)).sum();
+                    lattice.shorten();
+                    let short: BigInt = lattice.basis.iter().map(|v| dot(v, v)).sum();
+                    assert!(short <= long || lattice.basis.len() > 1);
+                    let target: Vec<f64> = (0..n).map(|_| draw(&mut rng, 50) as f64).collect();
+                    lattice.centre(&target);
+                    for (row, s) in rows.iter().zip(&sides) {
+                        assert_eq!(activity(row, &lattice.base), *s);
+                        assert!(lattice.basis.iter().all(|v| activity(row, v).is_zero()));
+                    }
+                    // The way back, and with it that nothing is missing.
+                    for (i, row) in lattice.inverse.iter().enumerate() {
+                        for (k, v) in lattice.basis.iter().enumerate() {
+                            assert_eq!(dot(row, v), BigInt::from(u8::from(i == k)));
+                        }
+                    }
+                }
+            }
+        }
+        assert!(solvable > 300 && solvable < 2700, "{solvable}");
+    }
+
+    #[test]
+    fn a_system_that_has_points_is_never_refused() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(2);
+        for _ in 0..1000 {
+            let (rows, _, n) = random(&mut rng);
+            let x: Vec<BigInt> = (0..n).map(|_| BigInt::from(draw(&mut rng, 99))).collect();
+            let sides: Vec<BigInt> = rows.iter().map(|r| activity(r, &x)).collect();
+            let IntegerPoints::Lattice(mut lattice) = integer_points(&rows, &sides, n) else {
+                panic!("{rows:?} {sides:?}");
+            };
+            lattice.shorten();
+            let off: Vec<BigInt> = x.iter().zip(&lattice.base).map(|(a, b)| a - b).collect();
+            let mut back = lattice.base.clone();
+            for (v, row) in lattice.basis.iter().zip(&lattice.inverse) {
+                subtract(&mut back, v, &-dot(row, &off));
+            }
+            assert_eq!(back, x);
+        }
+    }
+}

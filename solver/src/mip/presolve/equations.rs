@@ -1,0 +1,243 @@
+//! Equations over integer columns with wide bounds, where halving bounds never ends: at `2 x + 4 y -
+//! 6 z = 3` every relaxation is feasible, and no integer point.
+//!
+//! What has no integer point is found out; otherwise the columns become sums of new ones, whole
+//! multiples of a short basis of the equations' lattice, and branching on those is branching across
+//! the thin side of the program (Aardal, Hurkens & Lenstra 2000; `lattice.rs`).
+
+use super::{Infeasible, PostsolveStep, WorkingProblem};
+use crate::mip::exact::{decimal_scale, scaled};
+use crate::mip::lattice::{IntegerPoints, Lattice, connected, integer_points};
+use num_bigint::BigInt;
+use num_integer::Integer;
+use num_traits::{One, Signed, ToPrimitive, Zero};
+
+/// Largest systems that are looked at, in columns, and the coefficients that the new rows may have.
+const MOST_COLUMNS: usize = 50;
+const MOST_COEFFICIENT: f64 = 1e7;
+/// A column that can take fewer values than this is left to branching.
+const WIDE: f64 = 20.0;
+/// Entries that the new rows may have, for each entry that was there.
+const FILL: usize = 4;
+
+/// An equation in whole numbers without a common factor.
+struct WholeEquation {
+    row: usize,
+    entries: Vec<(usize, BigInt)>,
+    side: BigInt,
+}
+
+/// The whole numbers of a row of decimals over integer columns and the side beside them.
+fn whole(w: &WorkingProblem, i: usize) -> Option<(Vec<(usize, BigInt)>, BigInt)> {
+    let side = w.row_lower[i];
+    let row = &w.rows[i];
+    if side != w.row_upper[i] || !row.iter().all(|e| w.integer[e.0 as usize]) {
+        return None;
+    }
+    let values: Vec<f64> = row.iter().map(|e| e.1).chain([side]).collect();
+    let scale = decimal_scale(&values)?;
+    let integer = |v: f64| Some(BigInt::from(scaled(v, scale)? as i64));
+    let entries: Option<Vec<(usize, BigInt)>> = row
+        .iter()
+        .map(|&(j, a)| Some((j as usize, integer(a)?)))
+        .collect();
+    Some((entries?, integer(side)?))
+}
+
+/// Replaces the columns of equations in which no column has the coefficient one and all are wide.
+pub(super) fn reduce(w: &mut WorkingProblem) -> Result<(), Infeasible> {
+    let is_wide = |w: &WorkingProblem, j: usize| w.upper[j] - w.lower[j] >= WIDE;
+    let mut equations = Vec::new();
+    for i in 0..w.rows.len() {
+        let len = w.rows[i].len();
+        if !w.row_alive[i] || !(2..=MOST_COLUMNS).contains(&len) {
+            continue;
+        }
+        if !w.rows[i].iter().all(|e| is_wide(w, e.0 as usize)) {
+            continue;
+        }
+        let Some((mut entries, side)) = whole(w, i) else {
+            continue;
+        };
+        let divisor = entries.iter().fold(BigInt::zero(), |g, e| g.gcd(&e.1));
+        if !side.is_multiple_of(&divisor) {
+            return Err(Infeasible);
+        }
+        entries.iter_mut().for_each(|e| e.1 = &e.1 / &divisor);
+        if entries.iter().all(|e| !e.1.abs().is_one()) {
+            equations.push(WholeEquation {
+                row: i,
+                entries,
+                side: side / divisor,
+            });
+        }
+    }
+    let columns_of = |e: &WholeEquation| e.entries.iter().map(|e| e.0).collect();
+    for system in connected(equations, columns_of, w.cost.len()) {
+        replace(w, &system)?;
+    }
+    Ok(())
+}
+
+/// Puts sums of new columns in the place of the columns of a system.
+fn replace(w: &mut WorkingProblem, system: &[WholeEquation]) -> Result<(), Infeasible> {
+    let mut columns: Vec<usize> = system
+        .iter()
+        .flat_map(|e| e.entries.iter().map(|e| e.0))
+        .collect();
+    columns.sort_unstable();
+    columns.dedup();
+    if columns.len() > MOST_COLUMNS {
+        return Ok(());
+    }
+    let place = |j: usize| columns.binary_search(&j).unwrap_or(0);
+    let rows: Vec<Vec<(usize, BigInt)>> = system
+        .iter()
+        .map(|e| {
+            e.entries
+                .iter()
+                .map(|(j, a)| (place(*j), a.clone()))
+                .collect()
+        })
+        .collect();
+    let sides: Vec<BigInt> = system.iter().map(|e| e.side.clone()).collect();
+    let mut lattice = match integer_points(&rows, &sides, columns.len()) {
+        IntegerPoints::None(_) => return Err(Infeasible),
+        IntegerPoints::Lattice(lattice) => lattice,
+    };
+    lattice.shorten();
+    let middle: Vec<f64> = columns
+        .iter()
+        .map(|&j| middle(w.lower[j], w.upper[j]))
+        .collect();
+    lattice.centre(&middle);
+    if let Some(sums) = Sums::new(&lattice)
+        && sums.fill(w, &columns) <= FILL * sums.old_entries(w, &columns) + 100
+    {
+        for e in system {
+            w.kill_row(e.row);
+        }
+        sums.substitute(w, &columns);
+    }
+    Ok(())
+}
+
+/// A value well within bounds; zero where there are none.
+fn middle(lower: f64, upper: f64) -> f64 {
+    match (lower.is_finite(), upper.is_finite()) {
+        (true, true) => lower + (upper - lower) / 2.0,
+        (true, false) => lower,
+        (false, true) => upper,
+        (false, false) => 0.0,
+    }
+}
+
+/// Each old column as a constant and multiples of new ones, and each new one of the old ones.
+struct Sums {
+    constant: Vec<f64>,
+    /// New column and factor, of each old column.
+    terms: Vec<Vec<(usize, f64)>>,
+    /// Constant, then old column and factor, of each new column.
+    back: Vec<(f64, Vec<(usize, f64)>)>,
+}
+
+impl Sums {
+    /// `None` if the numbers are too large for floating point.
+    fn new(lattice: &Lattice) -> Option<Sums> {
+        let small = |v: &BigInt, most: f64| v.to_f64().filter(|v| v.abs() <= most);
+        let constant: Vec<f64> = lattice
+            .base
+            .iter()
+            .map(|v| small(v, 1e12))
+            .collect::<Option<_>>()?;
+        let mut terms = vec![Vec::new(); constant.len()];
+        for (k, vector) in lattice.basis.iter().enumerate() {
+            for (j, v) in vector.iter().enumerate().filter(|e| !e.1.is_zero()) {
+                terms[j].push((k, small(v, MOST_COEFFICIENT)?));
+            }
+        }
+        let back = lattice
+            .inverse
+            .iter()
+            .map(|row| {
+                let shift: BigInt = row.iter().zip(&lattice.base).map(|(a, b)| a * b).sum();
+                let entries: Option<Vec<(usize, f64)>> = row
+                    .iter()
+                    .enumerate()
+                    .filter(|e| !e.1.is_zero())
+                    .map(|(j, v)| Some((j, small(v, 1e12)?)))
+                    .collect();
+                Some((-small(&shift, 1e15)?, entries?))
+            })
+            .collect::<Option<_>>()?;
+        Some(Sums {
+            constant,
+            terms,
+            back,
+        })
+    }
+
+    fn old_entries(&self, w: &WorkingProblem, columns: &[usize]) -> usize {
+        let of = |row: &Vec<(u32, f64)>| {
+            row.iter()
+                .filter(|e| columns.binary_search(&(e.0 as usize)).is_ok())
+                .count()
+        };
+        w.rows.iter().map(of).sum()
+    }
+
+    /// Entries of the new columns: one row for each old column, and the rows it was in.
+    fn fill(&self, w: &WorkingProblem, columns: &[usize]) -> usize {
+        let own: usize = self.terms.iter().map(Vec::len).sum();
+        let touched = w.rows.iter().filter(|row| {
+            row.iter()
+                .any(|e| columns.binary_search(&(e.0 as usize)).is_ok())
+        });
+        own + touched.count() * self.back.len()
+    }
+
+    fn substitute(&self, w: &mut WorkingProblem, columns: &[usize]) {
+        let first = w.cost.len() as u32;
+        for (constant, terms) in &self.back {
+            let of = |&(k, f): &(usize, f64)| (columns[k] as u32, f);
+            w.add_column(*constant, terms.iter().map(of).collect());
+        }
+        let new_terms = |k: usize| -> Vec<(u32, f64)> {
+            let of = |&(t, f): &(usize, f64)| (first + t as u32, f);
+            self.terms[k].iter().map(of).collect()
+        };
+        for i in 0..w.rows.len() {
+            let inside: Vec<(usize, f64)> = w.rows[i]
+                .iter()
+                .filter_map(|e| Some((columns.binary_search(&(e.0 as usize)).ok()?, e.1)))
+                .collect();
+            if inside.is_empty() || !w.row_alive[i] {
+                continue;
+            }
+            w.rows[i].retain(|e| columns.binary_search(&(e.0 as usize)).is_err());
+            let shift: f64 = inside.iter().map(|&(k, a)| a * self.constant[k]).sum();
+            w.row_lower[i] -= shift;
+            w.row_upper[i] -= shift;
+            for (k, a) in inside {
+                w.add_multiple(i, &new_terms(k), a);
+            }
+        }
+        for (k, &j) in columns.iter().enumerate() {
+            let (terms, constant) = (new_terms(k), self.constant[k]);
+            w.shift_cost(&terms, constant, w.cost[j]);
+            if w.lower[j].is_finite() || w.upper[j].is_finite() {
+                w.rows.push(terms.clone());
+                w.row_lower.push(w.lower[j] - constant);
+                w.row_upper.push(w.upper[j] - constant);
+                w.row_alive.push(true);
+            }
+            w.col_alive[j] = false;
+            w.steps.push(PostsolveStep::Aggregated {
+                col: j as u32,
+                constant,
+                terms,
+            });
+            w.changes += 1;
+        }
+    }
+}
