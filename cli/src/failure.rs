@@ -1,5 +1,6 @@
 //! Errors of the commands, how they are shown, and the exit codes.
 
+use crate::visible::visible;
 use miette::Diagnostic;
 use remat_formulations::solve::{PlanError, SolveError};
 use remat_instances::budget::BudgetError;
@@ -175,13 +176,13 @@ pub fn install_handler() {
 
 /// Shows a failure on standard error.
 pub fn show(failure: Failure) {
-    let report = miette::Report::new(failure);
-    let _ = writeln!(std::io::stderr(), "{report:?}");
+    let report = format!("{:?}", miette::Report::new(failure));
+    let _ = writeln!(std::io::stderr(), "{}", visible(&report));
 }
 
 /// Shows a note on standard error, unless `quiet`.
 pub fn note(text: &str, quiet: bool) {
     if !quiet {
-        let _ = writeln!(std::io::stderr(), "note: {text}");
+        let _ = writeln!(std::io::stderr(), "note: {}", visible(text));
     }
 }

@@ -1,6 +1,7 @@
 //! Output: files that are whole or not there, and standard output whose reader may go away.
 
 use crate::failure::Failure;
+use crate::visible::visible;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
@@ -10,7 +11,10 @@ use std::path::Path;
 /// [`Failure::Write`] for anything else, such as a full disk behind a redirection.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out
+        .write_all(visible(text).as_bytes())
+        .and_then(|()| out.flush())
+    {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Failure::Write {
             file: "standard output".into(),
             problem: e.to_string(),

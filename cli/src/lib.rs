@@ -29,6 +29,7 @@ pub mod log;
 pub mod progress;
 pub mod report;
 pub mod source;
+pub mod visible;
 
 use arguments::{Arguments, Command};
 use clap::Parser;

@@ -89,3 +89,27 @@ fn sets_that_do_not_count_are_told_once_each() {
         "{told}"
     );
 }
+
+#[test]
+fn text_behind_the_end_is_told_and_names_cannot_control_a_terminal() {
+    let folder = TempDir::new().unwrap();
+    let output = lp(
+        &folder,
+        "a.lp",
+        &format!("{DIET} more: bread >= 5\n"),
+        &["-q"],
+    );
+    assert_eq!(output.status.code(), Some(0));
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        told.ends_with("a.lp, line 11: warning: text behind `End` does not count\n"),
+        "{told}"
+    );
+    let text = "NAME \u{1b}[2Jt\nROWS\n N cost\nCOLUMNS\n \u{1b}[2J cost 1\nENDATA\n";
+    for (text, code) in [(text.to_string(), 0), (text.replace("cost 1", "more 1"), 2)] {
+        let output = lp(&folder, "b.mps", &text, &["-q"]);
+        assert_eq!(output.status.code(), Some(code));
+        let shown = [output.stdout, output.stderr].concat();
+        assert!(!shown.contains(&0x1b) && !shown.is_empty());
+    }
+}

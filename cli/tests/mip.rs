@@ -382,3 +382,99 @@ fn the_documented_settings_are_those_there_are() {
         );
     }
 }
+
+#[test]
+fn starts_are_read_as_other_solvers_write_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("m.lp");
+    let lines = "maximize\n 2 a + 3 b + 4 c\nst\n 3 a + 4 b + 5 c <= 9\nbinary\n a b c\nend\n";
+    std::fs::write(&model, lines).unwrap();
+    let start = folder.path().join("start.sol");
+    let solve = |code: i32, text_of_start: &str| {
+        std::fs::write(&start, text_of_start).unwrap();
+        let arguments = ["mip", text(&model), "--start", text(&start), "--json", "-q"];
+        run_to(code, &arguments)
+    };
+    // The optimum: found by the start, whatever it comes in.
+    for file in [
+        "# Objective value = 7\nb 1\nc 1\n",
+        "=obj= 7\nb 1\nc 1\n",
+        "solution status: optimal solution found\nobjective value:    7\nb     1 \t(obj:3)\nc   1 \t(obj:4)\n",
+        "Optimal - objective value 7.0\n      1 b        1            3\n      2 c     1       4\n",
+        "Model status\nOptimal\n\n# Primal solution values\nFeasible\nObjective 7\n# Columns 3\na 0\nb 1\nc 1\n# Rows 1\nR0 9\n",
+        "<?xml version=\"1.0\"?>\n<CPLEXSolution><variables><variable name=\"b\" value=\"1\"/><variable name=\"c\" value=\"1\"/>\n\
+         </variables></CPLEXSolution>\n",
+    ] {
+        let (out, _) = solve(0, file);
+        let result = object(&out);
+        assert_eq!(
+            (&result["objective"], &result["found_by"]),
+            (&7.0.into(), &"start".into()),
+            "{file}"
+        );
+    }
+    let (_, err) = solve(2, "b 1\nghost 1\n");
+    assert!(
+        err.contains("start.sol: the model has no column `ghost`"),
+        "{err}"
+    );
+    let (_, err) = run_to(2, &["mip", text(&model), "--start", "nope.sol"]);
+    assert_eq!(err.matches("nope.sol").count(), 1, "{err}");
+}
+
+/// Files of public reports: the right answer, or a part of the error, of each.
+#[test]
+fn files_of_public_reports_have_the_right_answers() {
+    let reports = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/reports");
+    if !reports.is_dir() {
+        println!("skipped: {} is not there", reports.display());
+        return;
+    }
+    let file = |name: &str| reports.join(name).display().to_string();
+    for (name, objective) in [
+        ("bin-fixed-zero.lp", 0.0),
+        ("bin-lower-one.lp", 5.0),
+        ("bin-modeller.lp", 10.5),
+        ("empty-semi.lp", -26.0),
+        ("left-number-rows.lp", 3.0),
+        ("after-end.lp", 9.0),
+        ("two-rhs-sets.mps", 4.5),
+        ("two-bound-sets.mps", 6.0),
+        ("dollar-remark.mps", 4.5),
+    ] {
+        let (out, err) = run_to(0, &["mip", &file(name), "--json", "-q"]);
+        assert_eq!(
+            object(&out)["objective"].as_f64(),
+            Some(objective),
+            "{name}"
+        );
+        assert_eq!(
+            err.contains("behind `End`"),
+            name == "after-end.lp",
+            "{err}"
+        );
+    }
+    for (name, parts) in [
+        ("right-side-terms.lp", ["line 4", "on the left"]),
+        ("unknown-column-bound.mps", ["line 10", "ghost"]),
+    ] {
+        let (_, err) = run_to(2, &["mip", &file(name)]);
+        assert!(parts.iter().all(|part| err.contains(part)), "{err}");
+    }
+    for start in ["start-scip.sol", "start-cbc.sol"] {
+        let arguments = [
+            "mip",
+            &file("start-model.lp"),
+            "--start",
+            &file(start),
+            "--json",
+        ];
+        let (out, err) = run_to(0, &arguments);
+        assert_eq!(object(&out)["found_by"], "start");
+        assert!(
+            err.lines()
+                .any(|l| l.starts_with('S') && l.contains("8000.0000")),
+            "{err}"
+        );
+    }
+}

@@ -22,9 +22,9 @@
 //!
 //! # Events
 //!
-//! Nothing is printed. The MPS reader emits a warning named `set left out` for each set of a
-//! section that does not count (`section`, `set`, `first`). A solve emits `tracing` events named
-//! `simplex`, target `remat_lp`, level `DEBUG`: one at each rebuild of the working state and one,
+//! Nothing is printed. The readers emit a warning named `file remark` (`line`, `text`) for all that
+//! does not count in a file, or may be a mistake in it: text behind its end, a set of a section
+//! that is not the first. A solve emits `tracing` events named `simplex`, target `remat_lp`, level `DEBUG`: one at each rebuild of the working state and one,
 //! with `last = true`, at its end. They come from the thread that solves, and cost nothing where no
 //! subscriber wants them.
 //!

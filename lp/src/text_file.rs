@@ -3,18 +3,97 @@
 use crate::ids::{ColId, RowId};
 use crate::model::Model;
 use std::collections::HashSet;
-use std::io::{Read, Result, Write};
+use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::path::Path;
+
+/// Numbers this large mean infinity, in bounds and right-hand sides, as all solvers have it.
+pub(crate) const INFINITE: f64 = 1e20;
+
+/// Words of a file that are shown in errors are cut after this many characters.
+const SHOWN_CHARACTERS: usize = 60;
 
 /// Reads a file, unpacking it if it starts like a gzip file.
 pub(crate) fn read(path: &Path) -> Result<String> {
-    let mut bytes = std::fs::read(path)?;
+    decode(std::fs::read(path)?)
+}
+
+/// Makes text of the bytes of a file, plain or gzipped. A byte order mark is left out; what is not
+/// UTF-8 is taken for Latin-1, so that names that differ stay different.
+pub(crate) fn decode(mut bytes: Vec<u8>) -> Result<String> {
     if bytes.starts_with(&[0x1f, 0x8b]) {
         let mut plain = Vec::new();
         flate2::read::MultiGzDecoder::new(&bytes[..]).read_to_end(&mut plain)?;
         bytes = plain;
     }
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    if let Some(kind) = foreign(&bytes) {
+        let message = format!("this is {kind}; plain text in UTF-8, or that gzipped, is read");
+        return Err(Error::new(ErrorKind::InvalidData, message));
+    }
+    if bytes.starts_with(b"\xef\xbb\xbf") {
+        bytes.drain(..3);
+    }
+    let latin = |bytes: Vec<u8>| bytes.iter().map(|&b| char::from(b)).collect();
+    Ok(String::from_utf8(bytes).unwrap_or_else(|e| latin(e.into_bytes())))
+}
+
+/// Kind of a file that is no text here, by its first bytes.
+fn foreign(bytes: &[u8]) -> Option<&'static str> {
+    const KINDS: [(&[u8], &str); 6] = [
+        (b"\xff\xfe", "text in UTF-16"),
+        (b"\xfe\xff", "text in UTF-16"),
+        (b"BZh", "a bzip2 file"),
+        (b"\xfd7zXZ", "an xz file"),
+        (b"\x28\xb5\x2f\xfd", "a zstd file"),
+        (b"PK\x03\x04", "a zip file"),
+    ];
+    let kind = KINDS.iter().find(|(start, _)| bytes.starts_with(start));
+    kind.map(|(_, kind)| *kind)
+}
+
+/// A word of a file as errors and warnings show it: characters that cannot be seen are escaped, a
+/// long one is cut.
+pub(crate) fn shown(word: &str) -> String {
+    let mut out = String::new();
+    for (k, c) in word.chars().enumerate() {
+        match c {
+            _ if k == SHOWN_CHARACTERS => {
+                out.push_str("...");
+                break;
+            }
+            '\\' | '\'' | '"' => out.push(c),
+            _ => out.extend(c.escape_debug()),
+        }
+    }
+    out
+}
+
+/// Something in a file that is read, but should be known.
+pub(crate) struct Remark {
+    /// Line number, from 1.
+    pub line: usize,
+    /// Description, in words.
+    pub text: String,
+}
+
+/// Tells of remarks on a file that was read: a `tracing` warning named `file remark` each.
+pub(crate) fn tell(remarks: &[Remark]) {
+    for remark in remarks {
+        tracing::warn!(
+            name: "file remark",
+            target: "remat_lp",
+            line = remark.line as u64,
+            text = remark.text.as_str(),
+        );
+    }
+}
+
+/// Clips a bound that means infinity.
+pub(crate) fn clip(v: f64) -> f64 {
+    if v.abs() >= INFINITE {
+        v.signum() * f64::INFINITY
+    } else {
+        v
+    }
 }
 
 /// Writes a file, packed if its name ends in `.gz`.
@@ -49,5 +128,80 @@ fn or_generated(given: Vec<String>, prefix: char, usable: impl Fn(&str) -> bool)
         given
     } else {
         (0..given.len()).map(|k| format!("{prefix}{k}")).collect()
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use std::sync::{Arc, Mutex};
+    use tracing::field::{Field, Visit};
+    use tracing::span::{Attributes, Id, Record};
+    use tracing::{Event, Metadata, Subscriber};
+
+    /// Keeps remarks, as `line: text`.
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<String>>>);
+
+    impl Visit for Kept {
+        fn record_u64(&mut self, _: &Field, line: u64) {
+            self.0.lock().unwrap().push(format!("{line}: "));
+        }
+
+        fn record_str(&mut self, _: &Field, text: &str) {
+            if let Some(last) = self.0.lock().unwrap().last_mut() {
+                last.push_str(text);
+            }
+        }
+
+        fn record_debug(&mut self, _: &Field, _: &dyn std::fmt::Debug) {}
+    }
+
+    impl Subscriber for Kept {
+        fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+            metadata.is_event()
+        }
+
+        fn event(&self, event: &Event<'_>) {
+            assert_eq!(event.metadata().name(), "file remark");
+            event.record(&mut self.clone());
+        }
+
+        fn new_span(&self, _: &Attributes<'_>) -> Id {
+            Id::from_u64(1)
+        }
+
+        fn record(&self, _: &Id, _: &Record<'_>) {}
+
+        fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+        fn enter(&self, _: &Id) {}
+
+        fn exit(&self, _: &Id) {}
+    }
+
+    /// The remarks that a reader makes, as `line: text`.
+    pub(crate) fn remarks(read: impl FnOnce()) -> Vec<String> {
+        let kept = Kept::default();
+        tracing::subscriber::with_default(kept.clone(), read);
+        kept.0.lock().unwrap().clone()
+    }
+
+    #[test]
+    fn bytes_become_text_or_an_error_that_names_their_kind() {
+        let read = |bytes: &[u8]| decode(bytes.to_vec());
+        assert_eq!(read(b"\xef\xbb\xbfmin").unwrap(), "min");
+        assert_eq!(read("é".as_bytes()).unwrap(), "é");
+        assert_eq!(read(b"\xe9 \xe8").unwrap(), "é è");
+        let error = read(b"\xff\xfem\0").unwrap_err().to_string();
+        assert!(error.contains("UTF-16"), "{error}");
+        assert!(read(b"\x1f\x8bcut off").is_err());
+    }
+
+    #[test]
+    fn words_are_shown_without_control_characters_and_cut() {
+        assert_eq!(shown("a\u{1b}[2J\u{202e}'é'"), "a\\u{1b}[2J\\u{202e}'é'");
+        let long = shown(&"x".repeat(1000));
+        assert!(long.ends_with("x...") && long.len() == SHOWN_CHARACTERS + 3);
     }
 }

@@ -30,13 +30,7 @@ pub fn run(arguments: &MipArguments) -> Result<Exit, Failure> {
     let mut settings = settings(arguments)?;
     let model = Arc::new(super::lp::read(&arguments.file)?);
     for path in &arguments.start {
-        let point = SolutionFile::read(path).and_then(|s| s.point(&model));
-        settings.starts.push(point.map_err(|e| Failure::Usage {
-            problem: format!("{}: {e}", path.display()),
-            remedy: "a start names columns of the model and their values, one a line; those that it does not name \
-                     are zero"
-                .into(),
-        })?);
+        settings.starts.push(start(path, &model)?);
     }
     interrupt::catch(
         "ending with the best solution so far; once more to end at once",
@@ -66,6 +60,21 @@ pub fn run(arguments: &MipArguments) -> Result<Exit, Failure> {
         SolveStatus::Unbounded => Exit::Done,
         _ if result.solution.is_some() => Exit::Done,
         _ => Exit::NoPlan,
+    })
+}
+
+/// A solution to start from.
+fn start(path: &Path, model: &Model) -> Result<Vec<f64>, Failure> {
+    let file = SolutionFile::read(path).map_err(|e| e.to_string());
+    let point = file.and_then(|s| {
+        let point = s.point(model);
+        point.map_err(|e| format!("{}: {e}", path.display()))
+    });
+    point.map_err(|problem| Failure::Usage {
+        problem,
+        remedy: "a start names columns of the model and their values, one a line, or is a solution file of Gurobi, CPLEX, \
+                 SCIP, HiGHS or CBC; columns that it does not name are zero"
+            .into(),
     })
 }
 

@@ -11,6 +11,7 @@ pub use lp::SimplexLog;
 pub use mip::SearchLog;
 pub use reader::ReaderLog;
 
+use crate::visible::visible;
 use std::fmt::Debug;
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
@@ -132,7 +133,7 @@ impl<T: LogTable> Subscriber for TableWriter<T> {
     fn event(&self, event: &Event<'_>) {
         let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let text = table.text(&EventFields::of(event));
-        let _ = std::io::stderr().write_all(text.as_bytes());
+        let _ = std::io::stderr().write_all(visible(&text).as_bytes());
     }
 
     // Spans are not enabled.

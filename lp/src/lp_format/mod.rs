@@ -5,9 +5,10 @@
 //! constant, `\` starts a comment, section names are read in any case and start a line. Variables
 //! are nonnegative unless `Bounds` says otherwise; columns are numbered in the order in which they
 //! first appear, and a column that appears in a later section only is created there. Numbers of
-//! magnitude 1e30 and `inf`, `infinity` are infinite. What is not a linear program with integer
+//! magnitude 1e20 and `inf`, `infinity` are infinite. What is not a linear program with integer
 //! markers (quadratic terms, semi-continuous columns, SOS, indicator and general constraints,
-//! several objectives) is rejected by name.
+//! several objectives) is rejected by name; a section of that kind that lists nothing is not. An
+//! `End` that is missing, text behind it, and rows of one name are read with a remark.
 //!
 //! Source: *IBM ILOG CPLEX, LP file format*, and the dialects of Gurobi and HiGHS where they agree.
 

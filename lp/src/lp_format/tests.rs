@@ -72,19 +72,20 @@ fn binaries_keep_narrower_bounds_wherever_they_are_stated() {
 #[test]
 fn mistakes_are_named_with_line_and_word() {
     let rows = |r: &str| format!("min\n x\nst\n{r}\nend\n");
-    let cases: [(String, usize, &str, &str); 14] = [
+    let cases: [(String, usize, &str, &str); 20] = [
         ("x + y".into(), 1, "x", "starts with"),
         ("min\n x y\nend".into(), 2, "y", "before this term"),
-        (
-            "min\n x\nst\n x <= 1\n".into(),
-            4,
-            "end of file",
-            "without `End`",
-        ),
         (rows("c: x + y < z"), 4, "z", "number was expected"),
         (rows("c: x + y"), 5, "end", "`<=`, `>=` or `=`"),
         (rows("c: 1 <= x >= 2"), 4, ">=", "both relations"),
-        (rows("c: x >= 1\nc: x <= 2"), 5, "c", "line 4"),
+        (rows("c: x >= 2 y\nd: y >= 2"), 4, "y", "on the left"),
+        (rows("x >= 2 + 3 y"), 4, "+", "on the left"),
+        (rows("3 <= x + y z >= 1"), 4, "z", "before this term"),
+        (rows("1 <= 5\nx <= 2"), 5, "x", "on one line"),
+        (rows("c: 3 <="), 5, "end", "terms or a number"),
+        (rows("c: x >= inf"), 4, "x", "no value"),
+        (rows("c: 1e400 x >= 1"), 4, "x", "finite"),
+        (rows("x\u{1b}[2J\u{7} y >= 1"), 4, "\\u{1b}", "no meaning"),
         (rows("5 <= x <= 3"), 4, "5", "empty"),
         (rows("q: [ x ^ 2 ] <= 2"), 4, "[", "quadratic"),
         (rows("b = 1 -> x <= 2"), 4, "->", "indicator"),
@@ -181,4 +182,110 @@ fn rows_without_columns_are_read_where_they_have_a_name() {
     assert_eq!(m.row(RowId(0)).count(), 0);
     let (line, token, _) = wrong("min\n x\nst\n = 0\nend\n");
     assert_eq!((line, token.as_str()), (4, "="));
+}
+
+/// Limits of the rows of `min x + y`, and their entries in `x` and `y`.
+fn rows_of(rows: &str) -> Vec<(f64, f64, f64, f64)> {
+    let text = format!("min\n x + y\nst\n{rows}end\n");
+    let m = parse(&text, "t.lp").unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let entry = |i, j| m.row(RowId(i)).find(|e| e.0 == ColId(j));
+    let entry = |i, j| entry(i, j).map_or(0.0, |e| e.1);
+    let row = |i: u32| {
+        let b = m.row_bounds(RowId(i));
+        (b.lower, b.upper, entry(i, 0), entry(i, 1))
+    };
+    (0..m.num_rows() as u32).map(row).collect()
+}
+
+#[test]
+fn numbers_stand_on_the_left_in_several_rows_in_turn() {
+    const INF: f64 = f64::INFINITY;
+    let expected = [
+        (3.0, INF, 1.0, 1.0),
+        (-INF, 1.0, 1.0, -1.0),
+        (-2.0, INF, 1.0, -4.0),
+        (1.0, 3.0, 2.0, 0.0),
+        (0.0, 8.0, 0.0, 1.0),
+        (5.0, 5.0, 1.0, 0.0),
+    ];
+    let labels = "a: 3 <= x + y\nb: 1 >= x - y\nc: -2 <= x - 4 y\nd: 1 <= 2 x <= 3\n1: 9 >= y + 1 >= 1\ne: 5 = x\n";
+    let bare =
+        "3 <= x + y\n 1 >= x - y\n -2 <= x - 4 y\n 1 <= 2 x <= 3\n 9 >= y + 1 >= 1\n 5 = x\n";
+    let spread = "3\n <= x\n + y 2: 1 >=\n x - y 3: - 2\n <= x -\n 4 y 4: 1 <= 2 x\n <= 3\n 5: 9 >= y\n + 1\n >= 1\n 5 = x\n";
+    for rows in [labels, bare, spread] {
+        assert_eq!(rows_of(rows), expected, "{rows}");
+    }
+    // A constant on a line of its own belongs to the terms before it, unless a column is compared
+    // with it.
+    assert_eq!(rows_of("3 <= x\n - 2 <= 7\n"), [(5.0, 9.0, 1.0, 0.0)]);
+    let two = [(3.0, INF, 1.0, 0.0), (-2.0, INF, 0.0, 7.0)];
+    assert_eq!(rows_of("3 <= x\n - 2 <= 7 y\n"), two);
+}
+
+#[test]
+fn rows_of_numbers_alone_are_rows_without_columns() {
+    let inf = f64::INFINITY;
+    assert_eq!(rows_of("c: 0 >= 1\n"), [(-inf, -1.0, 0.0, 0.0)]);
+    let two = [(-3.0, inf, 0.0, 0.0), (2.0, inf, 1.0, 0.0)];
+    assert_eq!(rows_of("2 <= 5\n c: x >= 2\n"), two);
+}
+
+/// Remarks on a text, each with its line.
+fn remarks(text: &str) -> Vec<String> {
+    crate::text_file::tests::remarks(|| drop(parse(text, "t.lp").unwrap()))
+}
+
+#[test]
+fn doubtful_ends_and_names_are_told() {
+    let told = |text| remarks(text).join("|");
+    assert_eq!(told("min\n x\nst\n c: x >= 1\nend\n\\ a comment\n"), "");
+    assert_eq!(
+        told("min\n x\nend\ntight: x <= 2\nend\n"),
+        "4: text behind `End` does not count"
+    );
+    assert_eq!(
+        told("min\n x\nst\n x >= 1\n"),
+        "4: the file ends without `End`: part of it may be missing"
+    );
+    let names = "min\n x\nst\n c: x >= 1\n d: x >= 2\n c: x >= 3\n d: x >= 4\nend\n";
+    assert_eq!(
+        told(names),
+        "6: a row on line 4 is called `c`, too: both are kept"
+    );
+}
+
+#[test]
+fn sections_come_in_any_order_by_any_name_and_may_be_empty() {
+    let plain =
+        "min\n 2 x + y\nst\n c: x + y >= 1.5\nbounds\n y <= 4\ngeneral\n x\nbinary\n y\nend\n";
+    let model = parse(plain, "t").unwrap();
+    let same = [
+        "MINIMIZE 2 x + y\nbounds y <= 4\nsemi-continuous\nINTEGERS x\nBin y\nSuch That c: x + y >= 1.5\nSOS\nend",
+        "minimise\n obj: 2 x + y\nsubject to:\n c: x + y => 1.5\nlazy constraints\nuser cuts\ngens\nend",
+    ];
+    assert_eq!(parse(same[0], "t").unwrap(), model);
+    // `gens` is no section: it is a column of `user cuts`.
+    let (line, token, _) = wrong(same[1]);
+    assert_eq!((line, token.as_str()), (6, "user"));
+    let all = "Minimum\n obj: 2 x + y\nS.T.\n c: x + y >= +1.5e0\nBOUND\n y < 4\nint\n x\nbinaries\n y\ngen\n\
+        sos1\nsos2\npwlobj\ngeneral constraints\nlazy constraints\nsemis\nEnd\n";
+    assert_eq!(parse(all, "t").unwrap(), model);
+}
+
+#[test]
+fn bounds_and_numbers_are_read_as_other_programs_write_them() {
+    let text = "max\n a + b + c + d + e + f + g + 0 h\nst\n r: 1.e+05 a + +2 b + -3 c - -d + e + e >= -1.E2\nbounds\n\
+        -inf <= a <= 5\n b >= -infinity\n c = 3\n d Free\n -1e30 <= e <= 1e30\n +0.0 <=  f <= +inf\n g <= 1e20\n\
+        -INF < h =< -1\nend\n";
+    let m = parse(text, "t").unwrap();
+    let inf = f64::INFINITY;
+    assert_eq!(m.col_lower(), [-inf, -inf, 3.0, -inf, -inf, 0.0, 0.0, -inf]);
+    assert_eq!(m.col_upper(), [5.0, inf, 3.0, inf, inf, inf, inf, -1.0]);
+    let row: Vec<f64> = m.row(RowId(0)).map(|e| e.1).collect();
+    assert_eq!(row, [1e5, 2.0, -3.0, 1.0, 2.0]);
+    assert_eq!(m.row_lower(), [-100.0]);
+    for objective in ["", "obj:", "0", "obj: 0 x"] {
+        let m = parse(&format!("min\n {objective}\nst\n x >= 1\nend\n"), "t").unwrap();
+        assert_eq!((m.costs(), m.offset()), (&[0.0][..], 0.0));
+    }
 }

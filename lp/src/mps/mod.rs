@@ -3,7 +3,10 @@
 //! Sections NAME, OBJSENSE, OBJNAME, ROWS, COLUMNS (with integer markers), RHS, RANGES, BOUNDS,
 //! ENDATA. Bound types UP, LO, FX, FR, MI, PL, BV, LI, UI; semi-continuous `SC` is rejected. A
 //! right-hand side on the objective row is minus the objective's offset. An integer column without
-//! any bound is binary, as most readers have it.
+//! any bound is binary, as most readers have it. Bounds and right-hand sides of magnitude 1e20 are
+//! infinite. Sections of other kinds (`QUADOBJ`, `SOS`, `INDICATORS`, ...) may be there if they list
+//! nothing. Further N rows, ranges of N rows, further sets of a section and text behind ENDATA do
+//! not count, which a remark says.
 
 mod read;
 mod write;

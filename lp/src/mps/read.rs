@@ -1,9 +1,13 @@
 //! Reading MPS.
 
+mod bounds;
+mod fields;
+
 use super::{MpsError, MpsFormat};
 use crate::ids::{Bounds, ColId, RowId};
 use crate::model::{Model, ModelBuilder, Sense};
-use crate::text_file;
+use crate::text_file::{self, Remark, clip, shown};
+use fields::{finite, number, slice, split_fixed};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
@@ -34,12 +38,27 @@ pub fn read(path: impl AsRef<Path>) -> Result<Model, MpsError> {
 /// # Errors
 /// [`MpsError::Syntax`] with the line, or [`MpsError::Model`].
 pub fn parse(text: &str, format: MpsFormat) -> Result<Model, MpsError> {
-    match format {
-        MpsFormat::Free => MpsReader::default().run(text, false),
-        MpsFormat::Fixed => MpsReader::default().run(text, true),
-        MpsFormat::Auto => MpsReader::default()
-            .run(text, false)
-            .or_else(|e| MpsReader::default().run(text, true).map_err(|_| e)),
+    let read = |fixed| MpsReader::default().run(text, fixed);
+    let (model, remarks) = match format {
+        MpsFormat::Free => read(false),
+        MpsFormat::Fixed => read(true),
+        // Where neither makes sense, the format that makes sense for longer is meant.
+        MpsFormat::Auto => read(false).or_else(|free| {
+            read(true).map_err(|fixed| match line_of(&fixed) > line_of(&free) {
+                true => fixed,
+                false => free,
+            })
+        }),
+    }?;
+    text_file::tell(&remarks);
+    Ok(model)
+}
+
+/// The line of an error; the last one for what is found in the model as a whole.
+fn line_of(error: &MpsError) -> usize {
+    match error {
+        MpsError::Syntax { line, .. } => *line,
+        _ => usize::MAX,
     }
 }
 
@@ -54,8 +73,35 @@ enum MpsSection {
     Rhs,
     Ranges,
     Bounds,
+    /// A section that may list nothing: its name, and its line.
+    Unsupported(&'static str, usize),
     End,
 }
+
+/// Sections of other programs' files that are known, and not supported.
+const UNSUPPORTED: [&str; 21] = [
+    "QUADOBJ",
+    "QSECTION",
+    "QMATRIX",
+    "QCMATRIX",
+    "CSECTION",
+    "SOS",
+    "SOS1",
+    "SOS2",
+    "SETS",
+    "INDICATORS",
+    "GENCONS",
+    "PWLOBJ",
+    "PWLNAM",
+    "PWLCON",
+    "LAZYCONS",
+    "USERCUTS",
+    "DELAYEDROWS",
+    "MODELCUTS",
+    "BRANCHING",
+    "SCENARIOS",
+    "MULTIOBJ",
+];
 
 /// Meaning of a row name.
 #[derive(Clone, Copy)]
@@ -73,15 +119,44 @@ struct StatedBounds {
     lower: bool,
 }
 
+/// A row of the model, as far as it was stated.
+struct MpsRow {
+    kind: u8,
+    rhs: Option<f64>,
+    range: Option<f64>,
+    /// The last column with an entry in it.
+    entered: Option<ColId>,
+    /// The line that stated the last of it.
+    line: usize,
+}
+
+impl MpsRow {
+    fn bounds(&self) -> Bounds {
+        let r = self.rhs.unwrap_or(0.0);
+        let (lower, upper) = match (self.kind, self.range) {
+            (b'L', None) => (f64::NEG_INFINITY, r),
+            (b'L', Some(w)) => (r - w.abs(), r),
+            (b'G', None) => (r, f64::INFINITY),
+            (b'G', Some(w)) => (r, r + w.abs()),
+            (_, None) => (r, r),
+            (_, Some(w)) if w < 0.0 => (r + w, r),
+            (_, Some(w)) => (r, r + w),
+        };
+        Bounds::new(clip(lower), clip(upper))
+    }
+}
+
 #[derive(Default)]
 struct MpsReader {
     builder: ModelBuilder,
-    objective_name: Option<String>,
-    rows: HashMap<String, RowRef>,
-    has_objective: bool,
-    kinds: Vec<u8>,
-    rhs: Vec<f64>,
-    range: Vec<Option<f64>>,
+    /// The name that OBJNAME gives, and its line.
+    wanted: Option<(String, usize)>,
+    /// The name of the objective row.
+    objective: Option<String>,
+    row_names: HashMap<String, RowRef>,
+    rows: Vec<MpsRow>,
+    /// The last column with an entry in the objective.
+    costed: Option<ColId>,
     cols: HashMap<String, ColId>,
     /// Which bounds were stated, per column.
     stated: Vec<StatedBounds>,
@@ -92,26 +167,34 @@ struct MpsReader {
     current: Option<(String, ColId)>,
     in_integers: bool,
     costs: Vec<f64>,
-    offset: f64,
+    offset: Option<f64>,
+    /// The line that is read.
+    line: usize,
+    remarks: Vec<Remark>,
+    /// True once a further N row was told of.
+    told_of_dropped: bool,
 }
 
 impl MpsReader {
-    fn run(mut self, text: &str, fixed: bool) -> Result<Model, MpsError> {
+    fn run(mut self, text: &str, fixed: bool) -> Result<(Model, Vec<Remark>), MpsError> {
         let mut section = MpsSection::Start;
         let mut fields: Vec<&str> = Vec::with_capacity(6);
         for (k, line) in text.lines().enumerate() {
+            self.line = k + 1;
             if line.starts_with('*') || line.trim().is_empty() {
+                self.comment(line);
                 continue;
             }
             let at = |message: String| MpsError::Syntax {
                 line: k + 1,
                 message,
             };
+            if section == MpsSection::End {
+                self.remark("text behind ENDATA does not count".into());
+                break;
+            }
             if !line.starts_with([' ', '\t']) {
                 section = self.header(line).map_err(at)?;
-                if section == MpsSection::End {
-                    break;
-                }
                 continue;
             }
             fields.clear();
@@ -137,7 +220,7 @@ impl MpsReader {
                 MpsSection::Start => Err("data before the first section".to_string()),
                 MpsSection::ObjSense => self.sense(fields[0]),
                 MpsSection::ObjName => {
-                    self.objective_name = Some(fields[0].to_string());
+                    self.wanted = Some((fields[0].to_string(), self.line));
                     Ok(())
                 }
                 MpsSection::Rows => self.row(&fields, fixed, line),
@@ -145,7 +228,12 @@ impl MpsReader {
                 MpsSection::Rhs => self.rhs(&fields),
                 MpsSection::Ranges => self.ranges(&fields),
                 MpsSection::Bounds => self.bound(&fields),
-                MpsSection::End => break,
+                MpsSection::Unsupported(name, line) => {
+                    let message =
+                        format!("section {name} is not supported (linear terms and integers only)");
+                    return Err(MpsError::Syntax { line, message });
+                }
+                MpsSection::End => Ok(()),
             }
             .map_err(at)?;
         }
@@ -156,6 +244,23 @@ impl MpsReader {
             });
         }
         self.finish()
+    }
+
+    fn remark(&mut self, text: String) {
+        let line = self.line;
+        self.remarks.push(Remark { line, text });
+    }
+
+    /// Remarks on the comment in which PuLP says that the objective is maximised, as no reader of
+    /// MPS looks for it there.
+    fn comment(&mut self, line: &str) {
+        let says = line.to_ascii_lowercase().replace(' ', "");
+        if says.starts_with("*sense:max") {
+            self.remark(
+                "this comment does not count: the objective is minimised unless OBJSENSE says MAX"
+                    .into(),
+            );
+        }
     }
 
     fn header(&mut self, line: &str) -> Result<MpsSection, String> {
@@ -173,9 +278,7 @@ impl MpsReader {
                 MpsSection::ObjSense
             }
             "OBJNAME" => {
-                if let Some(w) = words.next() {
-                    self.objective_name = Some(w.to_string());
-                }
+                self.wanted = words.next().map(|w| (w.to_string(), self.line));
                 MpsSection::ObjName
             }
             "ROWS" => MpsSection::Rows,
@@ -188,19 +291,28 @@ impl MpsReader {
                 self.sense(word)?;
                 MpsSection::ObjSense
             }
-            other => {
-                return Err(format!(
-                    "section {other} is not supported (linear programs only)"
-                ));
-            }
+            other => match UNSUPPORTED.iter().find(|name| **name == other) {
+                Some(name) => MpsSection::Unsupported(name, self.line),
+                None => {
+                    return Err(format!(
+                        "{} is no section; a line of data begins with a blank",
+                        shown(word)
+                    ));
+                }
+            },
         })
     }
 
     fn sense(&mut self, word: &str) -> Result<(), String> {
         let sense = match word.to_ascii_uppercase().as_str() {
-            "MAX" | "MAXIMIZE" | "MAXIMISE" => Sense::Maximise,
-            "MIN" | "MINIMIZE" | "MINIMISE" => Sense::Minimise,
-            other => return Err(format!("objective sense {other}: MIN or MAX expected")),
+            "MAX" | "MAXIMIZE" | "MAXIMISE" | "MAXIMUM" => Sense::Maximise,
+            "MIN" | "MINIMIZE" | "MINIMISE" | "MINIMUM" => Sense::Minimise,
+            _ => {
+                return Err(format!(
+                    "objective sense {}: MIN or MAX expected",
+                    shown(word)
+                ));
+            }
         };
         self.builder.set_sense(sense);
         Ok(())
@@ -217,36 +329,52 @@ impl MpsReader {
             "L" => b'L',
             "G" => b'G',
             "E" => b'E',
-            other => return Err(format!("row type {other}: N, L, G or E expected")),
+            other => return Err(format!("row type {}: N, L, G or E expected", shown(other))),
         };
         let reference = if kind == b'N' {
-            let wanted = self.objective_name.as_ref().is_none_or(|o| *o == name);
-            if !self.has_objective && wanted {
-                self.has_objective = true;
+            let wanted = self.wanted.as_ref().is_none_or(|(o, _)| *o == name);
+            if self.objective.is_none() && wanted {
+                self.objective = Some(name.clone());
                 RowRef::Objective
             } else {
+                if !self.told_of_dropped {
+                    self.told_of_dropped = true;
+                    let name = shown(&name);
+                    self.remark(format!(
+                        "{name} is an N row, but not the objective: it does not count"
+                    ));
+                }
                 RowRef::Dropped
             }
         } else {
             let id = self.builder.add_row(Bounds::FREE, []);
             self.builder.set_row_name(id, name.clone());
-            self.kinds.push(kind);
-            self.rhs.push(0.0);
-            self.range.push(None);
+            self.rows.push(MpsRow {
+                kind,
+                rhs: None,
+                range: None,
+                entered: None,
+                line: self.line,
+            });
             RowRef::Row(id.index())
         };
-        if self.rows.insert(name.clone(), reference).is_some() {
-            return Err(format!("row {name} is declared twice"));
+        if self.row_names.insert(name.clone(), reference).is_some() {
+            return Err(format!("row {} is declared twice", shown(&name)));
         }
         Ok(())
     }
 
     fn column(&mut self, fields: &[&str]) -> Result<(), String> {
-        if fields.len() >= 3 && fields[1].trim_matches('\'') == "MARKER" {
+        if fields.len() >= 3 && fields[1] == "'MARKER'" {
             match fields[fields.len() - 1].trim_matches('\'') {
                 "INTORG" => self.in_integers = true,
                 "INTEND" => self.in_integers = false,
-                other => return Err(format!("marker {other}: INTORG or INTEND expected")),
+                other => {
+                    return Err(format!(
+                        "marker {}: INTORG or INTEND expected; other sets of columns are not supported",
+                        shown(other)
+                    ));
+                }
             }
             return Ok(());
         }
@@ -263,18 +391,34 @@ impl MpsReader {
                 self.stated.push(StatedBounds::default());
                 self.costs.push(0.0);
                 if self.cols.insert(name.to_string(), id).is_some() {
-                    return Err(format!("the entries of column {name} are not together"));
+                    return Err(format!(
+                        "the entries of column {} are not together",
+                        shown(name)
+                    ));
                 }
                 self.current = Some((name.to_string(), id));
                 id
             }
         };
         for pair in fields[1..].chunks_exact(2) {
-            let value = number(pair[1])?;
-            match self.row_ref(pair[0])? {
-                RowRef::Objective => self.costs[col.index()] += value,
-                RowRef::Dropped => {}
-                RowRef::Row(i) => self.builder.add_entry(RowId(i as u32), col, value),
+            let value = finite(pair[1])?;
+            let entered = match self.row_ref(pair[0])? {
+                RowRef::Dropped => continue,
+                RowRef::Objective => {
+                    self.costs[col.index()] = value;
+                    &mut self.costed
+                }
+                RowRef::Row(i) => {
+                    self.builder.add_entry(RowId(i as u32), col, value);
+                    &mut self.rows[i].entered
+                }
+            };
+            if entered.replace(col) == Some(col) {
+                return Err(format!(
+                    "column {} has two entries in row {}",
+                    shown(name),
+                    shown(pair[0])
+                ));
             }
         }
         Ok(())
@@ -283,7 +427,7 @@ impl MpsReader {
     /// Drops a remark: a word that begins with `$`, behind the first one, and is no name.
     fn drop_remark(&self, fields: &mut Vec<&str>) {
         let is_remark = |word: &&str| {
-            let named = self.rows.contains_key(*word) || self.cols.contains_key(*word);
+            let named = self.row_names.contains_key(*word) || self.cols.contains_key(*word);
             word.starts_with('$') && !named
         };
         if let Some(at) = fields.iter().skip(1).position(is_remark) {
@@ -298,22 +442,21 @@ impl MpsReader {
         let first = first.or_insert_with(|| set.to_owned());
         let counts = first == set;
         if !counts && self.other_sets.insert((section, set.to_owned())) {
-            tracing::warn!(
-                name: "set left out",
-                target: "remat_lp",
-                section,
-                set,
-                first = first.as_str(),
+            let text = format!(
+                "the {section} set {:?} is left out: the first one, {:?}, counts",
+                shown(set),
+                shown(first)
             );
+            self.remark(text);
         }
         counts
     }
 
     fn row_ref(&self, name: &str) -> Result<RowRef, String> {
-        self.rows
+        self.row_names
             .get(name)
             .copied()
-            .ok_or_else(|| format!("row {name} was not declared in ROWS"))
+            .ok_or_else(|| format!("row {} was not declared in ROWS", shown(name)))
     }
 
     /// The (name, value) pairs of an RHS or RANGES line, whose set name may be missing; none of a
@@ -335,10 +478,16 @@ impl MpsReader {
     fn rhs(&mut self, fields: &[&str]) -> Result<(), String> {
         for pair in self.pairs("RHS", fields)?.chunks_exact(2) {
             let value = number(pair[1])?;
-            match self.row_ref(pair[0])? {
-                RowRef::Objective => self.offset = -value,
-                RowRef::Dropped => {}
-                RowRef::Row(i) => self.rhs[i] = value,
+            let earlier = match self.row_ref(pair[0])? {
+                RowRef::Objective => self.offset.replace(-finite(pair[1])?),
+                RowRef::Dropped => None,
+                RowRef::Row(i) => self.at_row(i).rhs.replace(value),
+            };
+            if earlier.is_some() {
+                return Err(format!(
+                    "row {} has a right-hand side already",
+                    shown(pair[0])
+                ));
             }
         }
         Ok(())
@@ -347,100 +496,57 @@ impl MpsReader {
     fn ranges(&mut self, fields: &[&str]) -> Result<(), String> {
         for pair in self.pairs("RANGES", fields)?.chunks_exact(2) {
             let value = number(pair[1])?;
-            if let RowRef::Row(i) = self.row_ref(pair[0])? {
-                self.range[i] = Some(value);
-            }
-        }
-        Ok(())
-    }
-
-    fn bound(&mut self, fields: &[&str]) -> Result<(), String> {
-        let kind = fields[0].to_ascii_uppercase();
-        let needs_value = !matches!(kind.as_str(), "FR" | "MI" | "PL" | "BV");
-        let is_column = |k: usize| fields.get(k).is_some_and(|f| self.cols.contains_key(*f));
-        let (set, name, value) = match (needs_value, fields.len()) {
-            (true, 4) => (fields[1], fields[2], Some(number(fields[3])?)),
-            (true, 3) => ("", fields[1], Some(number(fields[2])?)),
-            // A number that is not needed may follow.
-            (false, 2) => ("", fields[1], None),
-            (false, 3) if is_column(1) && !is_column(2) => ("", fields[1], None),
-            (false, 3 | 4) => (fields[1], fields[2], None),
-            _ => {
-                let value = if needs_value { ", value" } else { "" };
-                return Err(format!(
-                    "a bound of type {kind} is: type, set name, column{value}"
-                ));
-            }
-        };
-        if !self.is_of_first_set("BOUNDS", set) {
-            return Ok(());
-        }
-        let col = *self
-            .cols
-            .get(name)
-            .ok_or_else(|| format!("column {name} was not declared in COLUMNS"))?;
-        let mut b = self.builder.col_bounds(col);
-        let v = value.unwrap_or(0.0);
-        let stated = self.stated[col.index()];
-        if !stated.any && self.builder.is_integer(col) && kind == "LI" {
-            b.upper = f64::INFINITY;
-        }
-        match kind.as_str() {
-            "UP" | "UI" => {
-                b.upper = v;
-                // An upper bound below zero with no lower bound stated: by tradition, no lower
-                // bound.
-                if v < 0.0 && !stated.lower {
-                    b.lower = f64::NEG_INFINITY;
+            let name = shown(pair[0]);
+            let earlier = match self.row_ref(pair[0])? {
+                RowRef::Row(i) => self.at_row(i).range.replace(value),
+                RowRef::Objective | RowRef::Dropped => {
+                    self.remark(format!("the range of {name}, an N row, does not count"));
+                    None
                 }
-            }
-            "LO" | "LI" => b.lower = v,
-            "FX" => b = Bounds::from(v),
-            "FR" => b = Bounds::FREE,
-            "MI" => b.lower = f64::NEG_INFINITY,
-            "PL" => b.upper = f64::INFINITY,
-            "BV" => b = Bounds::new(0.0, 1.0),
-            "SC" => {
-                return Err(format!(
-                    "column {name} is semi-continuous (SC): not a linear program, not supported"
-                ));
-            }
-            other => {
-                return Err(format!(
-                    "bound type {other}: UP, LO, FX, FR, MI, PL, BV, LI or UI expected"
-                ));
+            };
+            if earlier.is_some() {
+                return Err(format!("row {name} has a range already"));
             }
         }
-        if matches!(kind.as_str(), "BV" | "LI" | "UI") {
-            self.builder.set_integer(col, true);
-        }
-        self.stated[col.index()] = StatedBounds {
-            any: true,
-            lower: stated.lower || !matches!(kind.as_str(), "UP" | "UI" | "PL"),
-        };
-        self.builder.set_col_bounds(col, clip_infinite(b));
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Model, MpsError> {
-        self.builder.set_offset(self.offset);
+    /// A row that the present line says something of.
+    fn at_row(&mut self, i: usize) -> &mut MpsRow {
+        let row = &mut self.rows[i];
+        row.line = self.line;
+        row
+    }
+
+    fn finish(mut self) -> Result<(Model, Vec<Remark>), MpsError> {
+        if let Some((name, line)) = self
+            .wanted
+            .take_if(|(o, _)| self.objective.as_ref() != Some(o))
+        {
+            let message = format!(
+                "OBJNAME is {}, which no N row behind it is called",
+                shown(&name)
+            );
+            return Err(MpsError::Syntax { line, message });
+        }
+        self.builder.set_offset(self.offset.unwrap_or(0.0));
         for (j, &c) in self.costs.iter().enumerate() {
             self.builder.set_cost(ColId(j as u32), c);
         }
-        for (i, &kind) in self.kinds.iter().enumerate() {
-            let r = self.rhs[i];
-            let width = self.range[i];
-            let b = match (kind, width) {
-                (b'L', None) => Bounds::new(f64::NEG_INFINITY, r),
-                (b'L', Some(w)) => Bounds::new(r - w.abs(), r),
-                (b'G', None) => Bounds::new(r, f64::INFINITY),
-                (b'G', Some(w)) => Bounds::new(r, r + w.abs()),
-                (_, None) => Bounds::from(r),
-                (_, Some(w)) if w < 0.0 => Bounds::new(r + w, r),
-                (_, Some(w)) => Bounds::new(r, r + w),
-            };
-            self.builder
-                .set_row_bounds(RowId(i as u32), clip_infinite(b));
+        for (i, row) in self.rows.iter().enumerate() {
+            let (id, b) = (RowId(i as u32), row.bounds());
+            if let Some(problem) = no_value(b) {
+                let name = self
+                    .row_names
+                    .iter()
+                    .find(|(_, r)| matches!(r, RowRef::Row(k) if *k == i));
+                let name = name.map_or(String::new(), |(name, _)| shown(name));
+                return Err(MpsError::Syntax {
+                    line: row.line,
+                    message: format!("row {name}: {problem}"),
+                });
+            }
+            self.builder.set_row_bounds(id, b);
         }
         for (j, stated) in self.stated.iter().enumerate() {
             let col = ColId(j as u32);
@@ -448,59 +554,17 @@ impl MpsReader {
                 self.builder.set_col_bounds(col, 0.0..=1.0);
             }
         }
-        Ok(self.builder.build()?)
+        Ok((self.builder.build()?, self.remarks))
     }
 }
 
-/// By convention 1e20 and beyond (some files: 1e30, 1e31) mean infinity.
-fn clip_infinite(b: Bounds) -> Bounds {
-    Bounds::new(
-        if b.lower <= -1e20 {
-            f64::NEG_INFINITY
-        } else {
-            b.lower
-        },
-        if b.upper >= 1e20 {
-            f64::INFINITY
-        } else {
-            b.upper
-        },
-    )
-}
-
-fn number(s: &str) -> Result<f64, String> {
-    let parsed = s
-        .parse::<f64>()
-        .or_else(|_| s.replace(['d', 'D'], "e").parse::<f64>());
-    match parsed {
-        Ok(v) if !v.is_nan() => Ok(v),
-        _ => Err(format!("{s} is not a number")),
-    }
-}
-
-/// Bytes `from..to` of a line, as far as they exist (names are ASCII in fixed format; others yield
-/// an empty field).
-fn slice(line: &str, from: usize, to: usize) -> &str {
-    let to = to.min(line.len());
-    if from >= to {
-        ""
-    } else {
-        line.get(from..to).unwrap_or("")
-    }
-}
-
-fn split_fixed<'a>(line: &'a str, section: MpsSection, fields: &mut Vec<&'a str>) {
-    if section == MpsSection::Bounds {
-        fields.push(slice(line, 1, 3).trim());
-    }
-    for (from, to) in [(4, 12), (14, 22), (24, 36), (39, 47), (49, 61)] {
-        let f = slice(line, from, to).trim();
-        // The set name of RHS, RANGES and BOUNDS may be blank; everything after it may not.
-        if f.is_empty() && !(from == 4 && section != MpsSection::Columns) {
-            break;
-        }
-        fields.push(f);
-    }
+/// Error in bounds that are infinite on the wrong side.
+fn no_value(b: Bounds) -> Option<String> {
+    let wrong = b.lower.is_nan()
+        || b.upper.is_nan()
+        || b.lower == f64::INFINITY
+        || b.upper == f64::NEG_INFINITY;
+    wrong.then(|| format!("the bounds [{}, {}] leave no value", b.lower, b.upper))
 }
 
 #[cfg(test)]

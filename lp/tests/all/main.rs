@@ -3,6 +3,7 @@
 mod changes;
 mod differential;
 mod endings;
+mod files;
 mod netlib;
 mod presolve;
 mod refine;

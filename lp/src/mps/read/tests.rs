@@ -157,3 +157,140 @@ fn semicontinuous_and_garbage_are_refused_with_the_line() {
     );
     assert!(parse("QUADOBJ\n", MpsFormat::Free).is_err());
 }
+
+#[test]
+fn mistakes_are_named_with_line_and_names() {
+    let cases = [
+        ("RHS\n b q 9\n", 8, "row q was not declared"),
+        (
+            "RHS\n b r 9\n b r 8\n",
+            9,
+            "row r has a right-hand side already",
+        ),
+        (
+            "RHS\n b c 9 c 9\n",
+            8,
+            "row c has a right-hand side already",
+        ),
+        ("RANGES\n b r 9\n b r 8\n", 9, "row r has a range already"),
+        (
+            "RHS\n b r 1e30\n",
+            8,
+            "row r: the bounds [inf, inf] leave no value",
+        ),
+        ("BOUNDS\n LO b x inf\n", 8, "column x: the bounds"),
+        ("BOUNDS\n SC b x 3\n", 8, "column x is semi-continuous"),
+        ("BOUNDS\n XX b x 3\n", 8, "bound type XX"),
+        ("BOUNDS\n UP b x\n", 8, "x is not a number"),
+        ("QUADOBJ\n x x 1\n", 7, "section QUADOBJ is not supported"),
+        ("RHS\nSOS\n S1 s\n", 8, "section SOS is not supported"),
+        (
+            "RHS\nGENCONS\n MAX g\n",
+            8,
+            "section GENCONS is not supported",
+        ),
+        (
+            "RHS\nb r 9\n",
+            8,
+            "b is no section; a line of data begins with a blank",
+        ),
+        ("COLUMNS\n y r 1e400\n", 8, "1e400 is too large"),
+        (
+            "COLUMNS\n y r 1 r 2\n",
+            8,
+            "column y has two entries in row r",
+        ),
+        (
+            "COLUMNS\n y c 1\n y c 2\n",
+            9,
+            "column y has two entries in row c",
+        ),
+        ("COLUMNS\n M 'MARKER' 'SOSORG'\n", 8, "marker SOSORG"),
+        (
+            "COLUMNS\n \u{1b}[2J\u{7} r 1\n x r 1\n",
+            9,
+            "column x are not together",
+        ),
+        (
+            "COLUMNS\n y \u{1b}[2J 1\n",
+            8,
+            "row \\u{1b}[2J was not declared",
+        ),
+        ("OBJNAME q\n", 7, "OBJNAME is q"),
+    ];
+    for (sections, line, part) in cases {
+        let error = with(sections).unwrap_err().to_string();
+        let place = format!("line {line}: ");
+        assert!(error.starts_with(&place) && error.contains(part), "{error}");
+    }
+    // In a file that is neither, the error is that of the format that goes further.
+    let text = "NAME t\nROWS\n N  c\n G  a row\nCOLUMNS\n    x         c                  1.0   a row              ?\nENDATA\n";
+    let error = parse(text, MpsFormat::Auto).unwrap_err().to_string();
+    assert_eq!(error, "line 6: ? is not a number");
+}
+
+#[test]
+fn what_does_not_count_is_told() {
+    let told = |text: &str| {
+        let read = || drop(parse(text, MpsFormat::Auto).unwrap());
+        crate::text_file::tests::remarks(read).join("|")
+    };
+    let base = "NAME t\nROWS\n N c\n G r\nCOLUMNS\n x c 1 r 2\n";
+    let with = |sections: &str| told(&format!("{base}{sections}ENDATA\n"));
+    assert_eq!(with("RHS\nRANGES\nBOUNDS\nQUADOBJ\nSOS\n"), "");
+    assert_eq!(
+        with("RHS\n a r 1\n b r 2\n b r 3\n"),
+        "9: the RHS set \"b\" is left out: the first one, \"a\", counts"
+    );
+    assert_eq!(
+        with("RANGES\n b c 2\n"),
+        "8: the range of c, an N row, does not count"
+    );
+    assert_eq!(
+        told(&format!("{base}ENDATA\n* a comment\n\nRHS\n b r 2\n")),
+        "10: text behind ENDATA does not count"
+    );
+    let spare = base.replace(" G r", " N d\n N e\n G r");
+    assert_eq!(
+        told(&format!("{spare}ENDATA\n")),
+        "4: d is an N row, but not the objective: it does not count"
+    );
+    let sense = told(&format!("*SENSE:Maximize\n{base}ENDATA\n"));
+    assert!(
+        sense.starts_with("1: this comment does not count"),
+        "{sense}"
+    );
+}
+
+#[test]
+fn senses_sections_and_integers_are_read_as_other_programs_write_them() {
+    let lines = "NAME t\r\nOBJSENSE MAXIMIZE\r\nROWS\r\n\tN\tc\r\n\tL\tr\r\nCOLUMNS\r\n\
+        \tM\t'MARKER'\t'INTORG'\r\n\tx\tc\t1.e+0\tr\t1d0\r\n\tM\t'MARKER'\t'INTEND'\r\nRHS\r\n\
+        \tr\t7.5\r\nENDATA\r\n";
+    let m = parse(lines, MpsFormat::Auto).unwrap();
+    assert_eq!((m.sense(), m.row_upper()[0]), (Sense::Maximise, 7.5));
+    assert_eq!((m.col_lower()[0], m.col_upper()[0]), (0.0, 1.0));
+    let bounds = |lines: &str| {
+        let text = format!(
+            "NAME t\nROWS\n N c\n L r\nCOLUMNS\n M 'MARKER' 'INTORG'\n x c 1 r 1\n M 'MARKER' 'INTEND'\nBOUNDS\n{lines}ENDATA\n"
+        );
+        let m = parse(&text, MpsFormat::Auto).unwrap();
+        assert!(m.is_integer(ColId(0)));
+        (m.col_lower()[0], m.col_upper()[0])
+    };
+    let inf = f64::INFINITY;
+    for (lines, expected) in [
+        (" UP b x 5\n", (0.0, 5.0)),
+        (" up b x 5\n", (0.0, 5.0)),
+        (" UI b x 5\n LI b x 2\n", (2.0, 5.0)),
+        (" LO b x 0\n", (0.0, inf)),
+        (" PL b x\n", (0.0, inf)),
+        (" MI b x\n", (-inf, inf)),
+        (" FR b x\n UP b x 1e20\n", (-inf, inf)),
+        (" BV b x 1\n", (0.0, 1.0)),
+        (" UP b x -3\n", (-inf, -3.0)),
+        (" UP b x 0\n", (0.0, 0.0)),
+    ] {
+        assert_eq!(bounds(lines), expected, "{lines}");
+    }
+}

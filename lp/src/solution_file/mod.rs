@@ -1,4 +1,4 @@
-//! Solution files (`.sol`): what most solvers write and read.
+//! Solution files: one kind is written, those of most solvers are read.
 //!
 //! ```text
 //! # Model diet
@@ -11,10 +11,17 @@
 //! Lines that start with `#` are a header; every other line is a column's name and its value.
 //! Columns that are not mentioned are zero. Names may contain spaces: the value is the last word of
 //! the line. A name ending in `.gz` is packed.
+//!
+//! Read are also the files of Gurobi (`.sol`, `.mst`) and MIPLIB (`=obj= 12.5`), which are alike,
+//! and those of SCIP, CBC, HiGHS (not its table for readers) and CPLEX (`.sol`, `.mst`; the first
+//! solution of several), told apart by their beginning.
+
+mod read;
+mod xml;
 
 use crate::ids::ColId;
 use crate::model::Model;
-use crate::text_file;
+use crate::text_file::{self, shown};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -55,12 +62,27 @@ pub enum SolutionFileError {
         /// Description of the mistake, and of what would be right.
         message: String,
     },
-    /// The file names a column that the model does not have.
-    #[error("the solution gives a value to column `{name}`, which the model does not have")]
-    UnknownColumn {
-        /// The name.
-        name: String,
+    /// The file names columns that the model does not have.
+    #[error("the model has no {}", columns(.names))]
+    UnknownColumns {
+        /// Their names, in the order of the file.
+        names: Vec<String>,
     },
+}
+
+/// Columns in words: the first few by name.
+fn columns(names: &[String]) -> String {
+    const NAMED: usize = 3;
+    let named: Vec<String> = names
+        .iter()
+        .take(NAMED)
+        .map(|n| format!("`{}`", shown(n)))
+        .collect();
+    let more = match names.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("column {}{more}", named.join(", "))
 }
 
 impl SolutionFile {
@@ -82,19 +104,23 @@ impl SolutionFile {
     /// The point in a model's column order; columns that are not mentioned are zero.
     ///
     /// # Errors
-    /// [`SolutionFileError::UnknownColumn`].
+    /// [`SolutionFileError::UnknownColumns`].
     pub fn point(&self, model: &Model) -> Result<Vec<f64>, SolutionFileError> {
         let position: HashMap<String, usize> = (0..model.num_cols())
             .map(|j| (model.col_name(ColId(j as u32)), j))
             .collect();
         let mut x = vec![0.0; model.num_cols()];
+        let mut names = Vec::new();
         for (name, value) in &self.values {
             match position.get(name) {
                 Some(&j) => x[j] = *value,
-                None => return Err(SolutionFileError::UnknownColumn { name: name.clone() }),
+                None => names.push(name.clone()),
             }
         }
-        Ok(x)
+        if names.is_empty() {
+            return Ok(x);
+        }
+        Err(SolutionFileError::UnknownColumns { names })
     }
 
     /// The text of the file; numbers read back to the same bits.
@@ -129,38 +155,12 @@ impl SolutionFile {
     /// # Errors
     /// [`SolutionFileError::Syntax`].
     pub fn parse(text: &str, file: &str) -> Result<Self, SolutionFileError> {
-        let mut out = SolutionFile::default();
-        for (k, line) in text.lines().enumerate() {
-            let wrong = |token: &str, message: &str| SolutionFileError::Syntax {
-                file: file.to_string(),
-                line: k + 1,
-                token: token.to_string(),
-                message: message.to_string(),
-            };
-            let number = |word: &str| {
-                word.parse::<f64>()
-                    .ok()
-                    .filter(|v| !v.is_nan())
-                    .ok_or_else(|| wrong(word, "a number was expected"))
-            };
-            let line = line.trim();
-            if let Some(header) = line.strip_prefix('#') {
-                let header = header.trim();
-                if let Some(rest) = header.strip_prefix("Model") {
-                    out.model = rest.trim().to_string();
-                } else if let Some(rest) = header.strip_prefix("Status") {
-                    out.status = rest.trim().to_string();
-                } else if let Some(rest) = header.strip_prefix("Objective value") {
-                    out.objective = Some(number(rest.trim_start_matches([' ', '=']).trim())?);
-                }
-            } else if !line.is_empty() {
-                let Some((name, value)) = line.rsplit_once(char::is_whitespace) else {
-                    return Err(wrong(line, "a column's name and its value were expected"));
-                };
-                out.values.push((name.trim().to_string(), number(value)?));
-            }
-        }
-        Ok(out)
+        read::parse(text).map_err(|fault| SolutionFileError::Syntax {
+            file: file.to_string(),
+            line: fault.line,
+            token: shown(fault.token),
+            message: fault.message.to_string(),
+        })
     }
 
     /// Reads a file, unpacking it if it starts like a gzip file.
@@ -221,12 +221,12 @@ mod tests {
         let e = SolutionFile::parse("# Status optimal\nx 1\ny one\n", "t.sol").unwrap_err();
         assert_eq!(
             e.to_string(),
-            "t.sol, line 3, at `one`: a number was expected"
+            "t.sol, line 3, at `one`: a finite number was expected"
         );
         assert!(SolutionFile::parse("x\n", "t.sol").is_err());
         let s = SolutionFile::parse("z 1\n", "t").unwrap();
         assert!(
-            matches!(s.point(&model()), Err(SolutionFileError::UnknownColumn { name }) if name == "z")
+            matches!(s.point(&model()), Err(SolutionFileError::UnknownColumns { names }) if names == ["z"])
         );
     }
 }

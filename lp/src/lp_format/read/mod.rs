@@ -1,0 +1,297 @@
+//! Reading LP files: the order of sections, and what all of them need. A section is read in
+//! [`rows`] or [`columns`], a sum of terms in [`expression`].
+
+mod columns;
+mod expression;
+mod rows;
+mod section;
+
+use super::LpFormatError;
+use super::lex::{Token, WordKind, tokens};
+use crate::ids::{Bounds, ColId};
+use crate::model::{Model, ModelBuilder, Sense};
+use crate::text_file::{self, Remark, shown};
+use section::LpSection;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// Reads a file, unpacking it if it starts like a gzip file.
+///
+/// # Errors
+/// [`LpFormatError::Io`], or whatever [`parse`] finds.
+pub fn read(path: impl AsRef<Path>) -> Result<Model, LpFormatError> {
+    let path = path.as_ref();
+    let file = path.display().to_string();
+    let io = |source| LpFormatError::Io {
+        file: file.clone(),
+        source,
+    };
+    let text = text_file::read(path).map_err(io)?;
+    parse(&text, &file)
+}
+
+/// Reads a model from text; `file` is what errors call it.
+///
+/// ```
+/// let text = "Maximize\n profit: 3 x + 2 y + 10\nSubject To\n c1: -2 <= x - y <= 4\nBounds\n x <= 3\n y free\nEnd\n";
+/// let model = remat_lp::lp_format::parse(text, "example").unwrap();
+/// assert_eq!((model.num_rows(), model.num_cols(), model.offset()), (1, 2, 10.0));
+/// assert_eq!((model.row_lower()[0], model.row_upper()[0]), (-2.0, 4.0));
+/// ```
+///
+/// # Errors
+/// [`LpFormatError::Syntax`] with line and word, or [`LpFormatError::Model`].
+pub fn parse(text: &str, file: &str) -> Result<Model, LpFormatError> {
+    let mut reader = LpReader {
+        file,
+        tokens: tokens(text),
+        at: 0,
+        builder: ModelBuilder::new(Sense::Minimise),
+        cols: HashMap::new(),
+        rows: HashMap::new(),
+        costs: Vec::new(),
+        binaries: Vec::new(),
+        scratch: HashMap::new(),
+        remarks: Vec::new(),
+        told_of_names: false,
+    };
+    reader.file()?;
+    let LpReader {
+        mut builder,
+        costs,
+        binaries,
+        remarks,
+        ..
+    } = reader;
+    // Narrower bounds that were stated stay, before the section or behind it.
+    for col in binaries {
+        let stated = builder.col_bounds(col);
+        builder.set_col_bounds(col, stated.lower.max(0.0)..=stated.upper.min(1.0));
+    }
+    for (j, &c) in costs.iter().enumerate() {
+        builder.set_cost(ColId(j as u32), c);
+    }
+    let model = builder.build().map_err(|source| LpFormatError::Model {
+        file: file.to_string(),
+        source,
+    })?;
+    text_file::tell(&remarks);
+    Ok(model)
+}
+
+struct LpReader<'a> {
+    file: &'a str,
+    tokens: Vec<Token<'a>>,
+    at: usize,
+    builder: ModelBuilder,
+    cols: HashMap<&'a str, ColId>,
+    /// Line of each row label, to tell where the first of two equal ones stands.
+    rows: HashMap<&'a str, usize>,
+    costs: Vec<f64>,
+    /// Columns of a Binary section.
+    binaries: Vec<ColId>,
+    /// Position of a column in the expression being read.
+    scratch: HashMap<ColId, usize>,
+    remarks: Vec<Remark>,
+    /// True once a row of an earlier row's name was told of.
+    told_of_names: bool,
+}
+
+/// The limits that one relation states.
+#[derive(Clone, Copy)]
+struct RelationSides {
+    lower: Option<f64>,
+    upper: Option<f64>,
+}
+
+impl RelationSides {
+    /// Of what stands left of `relation value`.
+    fn left_of(relation: WordKind, value: f64) -> Self {
+        RelationSides {
+            lower: (relation != WordKind::LessEqual).then_some(value),
+            upper: (relation != WordKind::GreaterEqual).then_some(value),
+        }
+    }
+
+    /// Of what stands right of `value relation`.
+    fn right_of(value: f64, relation: WordKind) -> Self {
+        RelationSides {
+            lower: (relation != WordKind::GreaterEqual).then_some(value),
+            upper: (relation != WordKind::LessEqual).then_some(value),
+        }
+    }
+}
+
+fn is_relation(kind: WordKind) -> bool {
+    matches!(
+        kind,
+        WordKind::LessEqual | WordKind::GreaterEqual | WordKind::Equal
+    )
+}
+
+impl<'a> LpReader<'a> {
+    fn peek(&self) -> Token<'a> {
+        self.ahead(0)
+    }
+
+    fn ahead(&self, by: usize) -> Token<'a> {
+        self.tokens[(self.at + by).min(self.tokens.len() - 1)]
+    }
+
+    fn next(&mut self) -> Token<'a> {
+        let t = self.peek();
+        self.at += 1;
+        t
+    }
+
+    fn error<T>(&self, at: Token<'_>, message: impl Into<String>) -> Result<T, LpFormatError> {
+        Err(LpFormatError::Syntax {
+            file: self.file.to_string(),
+            line: at.line,
+            token: shown(at.text),
+            message: message.into(),
+        })
+    }
+
+    fn remark(&mut self, at: Token<'_>, text: impl Into<String>) {
+        let text = text.into();
+        let line = at.line;
+        self.remarks.push(Remark { line, text });
+    }
+
+    fn file(&mut self) -> Result<(), LpFormatError> {
+        let start = self.peek();
+        let Some((LpSection::Objective(sense), words)) = self.section() else {
+            return self.error(
+                start,
+                "a model starts with `Minimize` or `Maximize`, without a colon",
+            );
+        };
+        self.at += words;
+        self.builder.set_sense(sense);
+        self.objective()?;
+        loop {
+            let here = self.peek();
+            let Some((section, words)) = self.section() else {
+                return self.error(
+                    here,
+                    "a section was expected: Subject To, Bounds, General, Binary or End",
+                );
+            };
+            self.at += words;
+            match section {
+                LpSection::Rows => self.rows()?,
+                LpSection::Bounds => self.bounds()?,
+                LpSection::General | LpSection::Binary => {
+                    self.integers(section == LpSection::Binary)?
+                }
+                LpSection::Objective(_) => {
+                    return self.error(here, "there is already an objective; one is supported");
+                }
+                // Some programs write the names of all sections, also of those that list nothing.
+                LpSection::Unsupported(_) if self.section().is_some() => {}
+                LpSection::Unsupported(what) => {
+                    return self.error(
+                        here,
+                        format!("{what} are not supported: linear terms and integers only"),
+                    );
+                }
+                LpSection::End => {
+                    self.end(here);
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Remarks on an end that is missing, or that is not the end.
+    fn end(&mut self, here: Token<'_>) {
+        let behind = self.peek();
+        if here.kind == WordKind::End {
+            self.remark(
+                here,
+                "the file ends without `End`: part of it may be missing",
+            );
+        } else if behind.kind != WordKind::End {
+            self.remark(behind, "text behind `End` does not count");
+        }
+    }
+
+    fn label(&mut self) -> Option<Token<'a>> {
+        let labelled = self.is_label() && self.section().is_none();
+        labelled.then(|| {
+            let label = self.next();
+            self.at += 1;
+            label
+        })
+    }
+
+    /// Returns whether a label stands here. It may look like a number to us (`1:`), as rows are
+    /// often numbered.
+    fn is_label(&self) -> bool {
+        matches!(self.peek().kind, WordKind::Name | WordKind::Number(_))
+            && self.ahead(1).kind == WordKind::Colon
+    }
+
+    fn col(&mut self, name: &'a str) -> ColId {
+        if let Some(&col) = self.cols.get(name) {
+            return col;
+        }
+        let col = self.builder.add_col(0.0, Bounds::NONNEGATIVE);
+        self.builder.set_col_name(col, name);
+        self.costs.push(0.0);
+        self.cols.insert(name, col);
+        col
+    }
+
+    fn objective(&mut self) -> Result<(), LpFormatError> {
+        let here = self.peek();
+        if here.text.eq_ignore_ascii_case("multi") {
+            return self.error(here, "several objectives are not supported; one is");
+        }
+        self.label();
+        let expression = self.expression(false)?;
+        for (col, v) in expression.terms {
+            self.costs[col.index()] = v;
+        }
+        self.builder.set_offset(expression.constant);
+        let after = self.peek();
+        if self.section().is_none() {
+            return self.error(
+                after,
+                "`+`, `-` or a section was expected after a term of the objective",
+            );
+        }
+        Ok(())
+    }
+
+    fn relation(&mut self) -> Result<WordKind, LpFormatError> {
+        let t = self.next();
+        if is_relation(t.kind) {
+            return Ok(t.kind);
+        }
+        self.unsupported_here(t)?;
+        self.error(t, "`<=`, `>=` or `=` was expected")
+    }
+
+    /// A number with signs before it, infinite where it is so large that it means that.
+    fn constant(&mut self) -> Result<f64, LpFormatError> {
+        let mut sign = 1.0;
+        while matches!(self.peek().kind, WordKind::Plus | WordKind::Minus) {
+            if self.next().kind == WordKind::Minus {
+                sign = -sign;
+            }
+        }
+        let t = self.next();
+        match t.kind {
+            WordKind::Number(v) => Ok(sign * text_file::clip(v)),
+            _ => {
+                self.unsupported_here(t)?;
+                self.error(
+                    t,
+                    "a number was expected; columns stand on the left of a relation",
+                )
+            }
+        }
+    }
+}

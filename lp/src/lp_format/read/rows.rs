@@ -1,0 +1,129 @@
+//! Rows: terms with a number on the right, on the left, or on both sides.
+
+use super::expression::Expression;
+use super::{LpReader, RelationSides, is_relation};
+use crate::ids::{Bounds, ColId};
+use crate::lp_format::LpFormatError;
+use crate::lp_format::lex::{Token, WordKind};
+use crate::text_file::{clip, shown};
+
+impl<'a> LpReader<'a> {
+    pub(super) fn rows(&mut self) -> Result<(), LpFormatError> {
+        while self.section().is_none() {
+            let label = self.label();
+            let here = self.peek();
+            let first = self.expression(false)?;
+            // Other programs write rows that lost all their columns as `name: = 0`.
+            let empty = !first.any && label.is_some() && is_relation(self.peek().kind);
+            if !first.any && !empty {
+                return self.error(
+                    self.peek(),
+                    "a row was expected: terms, a relation and a number",
+                );
+            }
+            let relation = self.relation()?;
+            let (sides, terms) = if first.terms.is_empty() && !empty {
+                self.right_of(first.constant, relation)?
+            } else {
+                let right = self.right_side()?;
+                let sides = RelationSides::left_of(relation, right - first.constant);
+                (sides, first.terms)
+            };
+            let bounds = Bounds::new(
+                sides.lower.map_or(f64::NEG_INFINITY, clip),
+                sides.upper.map_or(f64::INFINITY, clip),
+            );
+            if bounds.lower > bounds.upper {
+                return self.error(
+                    here,
+                    format!(
+                        "the row's range is empty: {} to {}",
+                        bounds.lower, bounds.upper
+                    ),
+                );
+            }
+            if bounds.lower == f64::INFINITY || bounds.upper == f64::NEG_INFINITY {
+                return self.error(here, "no value is within infinity on this side of a row");
+            }
+            let row = self.builder.add_row(bounds, terms);
+            if let Some(label) = label {
+                self.name_of_row(label);
+                self.builder.set_row_name(row, label.text);
+            }
+        }
+        Ok(())
+    }
+
+    /// Limits and terms of `number relation terms`, which a second relation and number may follow.
+    fn right_of(
+        &mut self,
+        number: f64,
+        relation: WordKind,
+    ) -> Result<(RelationSides, Vec<(ColId, f64)>), LpFormatError> {
+        let Expression {
+            terms,
+            constant,
+            any,
+        } = self.expression(true)?;
+        if !any {
+            return self.error(
+                self.peek(),
+                "terms or a number were expected behind the relation",
+            );
+        }
+        let mut sides = RelationSides::right_of(clip(number) - constant, relation);
+        if is_relation(self.peek().kind) {
+            let sign = self.peek();
+            let second = self.relation()?;
+            if second != relation || second == WordKind::Equal {
+                return self.error(
+                    sign,
+                    "both relations of a ranged row must be `<=`, or both `>=`",
+                );
+            }
+            let other = RelationSides::left_of(second, self.right_side()? - constant);
+            sides = RelationSides {
+                lower: sides.lower.or(other.lower),
+                upper: sides.upper.or(other.upper),
+            };
+        }
+        Ok((sides, terms))
+    }
+
+    /// The number on the right of a row, and nothing else on its line but a row with a label.
+    fn right_side(&mut self) -> Result<f64, LpFormatError> {
+        let number = self.constant()?;
+        let behind = self.peek();
+        let goes_on = matches!(
+            behind.kind,
+            WordKind::Name
+                | WordKind::Number(_)
+                | WordKind::Plus
+                | WordKind::Minus
+                | WordKind::Times
+        );
+        if goes_on && !behind.first && !self.is_label() {
+            return self.error(
+                behind,
+                "one number stands on the right of a row, columns on the left; a row behind it begins on a new line, or \
+                 with a label",
+            );
+        }
+        self.unsupported_here(behind)?;
+        Ok(number)
+    }
+
+    /// Remarks on the first label that an earlier row has, too.
+    fn name_of_row(&mut self, label: Token<'a>) {
+        let known = self.rows.len();
+        let line = *self.rows.entry(label.text).or_insert(label.line);
+        if self.rows.len() == known && !self.told_of_names {
+            self.told_of_names = true;
+            let name = shown(label.text);
+            self.remark(
+                label,
+                format!("a row on line {line} is called `{name}`, too: both are kept"),
+            );
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Lines of BOUNDS.
+
+use super::fields::number;
+use super::{MpsReader, StatedBounds, no_value};
+use crate::ids::Bounds;
+use crate::text_file::{clip, shown};
+
+impl MpsReader {
+    pub(super) fn bound(&mut self, fields: &[&str]) -> Result<(), String> {
+        let kind = fields[0].to_ascii_uppercase();
+        let needs_value = !matches!(kind.as_str(), "FR" | "MI" | "PL" | "BV");
+        let is_column = |k: usize| fields.get(k).is_some_and(|f| self.cols.contains_key(*f));
+        let (set, name, value) = match (needs_value, fields.len()) {
+            (true, 4) => (fields[1], fields[2], Some(number(fields[3])?)),
+            (true, 3) => ("", fields[1], Some(number(fields[2])?)),
+            // A number that is not needed may follow.
+            (false, 2) => ("", fields[1], None),
+            (false, 3) if is_column(1) && !is_column(2) => ("", fields[1], None),
+            (false, 3 | 4) => (fields[1], fields[2], None),
+            _ => {
+                let value = if needs_value { ", value" } else { "" };
+                return Err(format!(
+                    "a bound of type {} is: type, set name, column{value}",
+                    shown(&kind)
+                ));
+            }
+        };
+        if !self.is_of_first_set("BOUNDS", set) {
+            return Ok(());
+        }
+        let col = *self
+            .cols
+            .get(name)
+            .ok_or_else(|| format!("column {} was not declared in COLUMNS", shown(name)))?;
+        let mut b = self.builder.col_bounds(col);
+        let v = value.unwrap_or(0.0);
+        let stated = self.stated[col.index()];
+        if !stated.any && self.builder.is_integer(col) && kind == "LI" {
+            b.upper = f64::INFINITY;
+        }
+        match kind.as_str() {
+            "UP" | "UI" => {
+                b.upper = v;
+                // An upper bound below zero with no lower bound stated: by tradition, no lower
+                // bound.
+                if v < 0.0 && !stated.lower {
+                    b.lower = f64::NEG_INFINITY;
+                }
+            }
+            "LO" | "LI" => b.lower = v,
+            "FX" => b = Bounds::from(v),
+            "FR" => b = Bounds::FREE,
+            "MI" => b.lower = f64::NEG_INFINITY,
+            "PL" => b.upper = f64::INFINITY,
+            "BV" => b = Bounds::new(0.0, 1.0),
+            "SC" => {
+                return Err(format!(
+                    "column {} is semi-continuous (SC): linear terms and integers only",
+                    shown(name)
+                ));
+            }
+            other => {
+                return Err(format!(
+                    "bound type {}: UP, LO, FX, FR, MI, PL, BV, LI or UI expected",
+                    shown(other)
+                ));
+            }
+        }
+        if matches!(kind.as_str(), "BV" | "LI" | "UI") {
+            self.builder.set_integer(col, true);
+        }
+        self.stated[col.index()] = StatedBounds {
+            any: true,
+            lower: stated.lower || !matches!(kind.as_str(), "UP" | "UI" | "PL"),
+        };
+        let b = Bounds::new(clip(b.lower), clip(b.upper));
+        if let Some(problem) = no_value(b) {
+            return Err(format!("column {}: {problem}", shown(name)));
+        }
+        self.builder.set_col_bounds(col, b);
+        Ok(())
+    }
+}

@@ -1,0 +1,53 @@
+//! Fields of a line, and the numbers in them.
+
+use super::MpsSection;
+use crate::text_file::shown;
+
+/// A number; `d` may stand for `e` in it, as Fortran writes it.
+pub(super) fn number(s: &str) -> Result<f64, String> {
+    let parsed = s
+        .parse::<f64>()
+        .or_else(|_| s.replace(['d', 'D'], "e").parse::<f64>());
+    match parsed {
+        Ok(v) if !v.is_nan() => Ok(v),
+        _ => Err(format!("{} is not a number", shown(s))),
+    }
+}
+
+/// A number that may not be infinite.
+pub(super) fn finite(s: &str) -> Result<f64, String> {
+    let value = number(s)?;
+    if value.is_finite() {
+        return Ok(value);
+    }
+    Err(format!(
+        "{} is too large; a finite number is needed",
+        shown(s)
+    ))
+}
+
+/// Bytes `from..to` of a line, as far as they exist (names are ASCII in fixed format; others yield
+/// an empty field).
+pub(super) fn slice(line: &str, from: usize, to: usize) -> &str {
+    let to = to.min(line.len());
+    if from >= to {
+        ""
+    } else {
+        line.get(from..to).unwrap_or("")
+    }
+}
+
+/// Fields at the positions of fixed format.
+pub(super) fn split_fixed<'a>(line: &'a str, section: MpsSection, fields: &mut Vec<&'a str>) {
+    if section == MpsSection::Bounds {
+        fields.push(slice(line, 1, 3).trim());
+    }
+    for (from, to) in [(4, 12), (14, 22), (24, 36), (39, 47), (49, 61)] {
+        let f = slice(line, from, to).trim();
+        // The set name of RHS, RANGES and BOUNDS may be blank; everything after it may not.
+        if f.is_empty() && !(from == 4 && section != MpsSection::Columns) {
+            break;
+        }
+        fields.push(f);
+    }
+}
