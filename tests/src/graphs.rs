@@ -118,10 +118,25 @@ pub fn training(forward: usize, numbers: &mut Numbers) -> Instance {
 
 /// Adds a workspace to some nodes.
 fn sized(mut node: Node, numbers: &mut Numbers) -> Node {
+    let way = &mut node.implementations[0];
     if numbers.below(4) == 0 {
-        node.implementations[0].workspace_bytes = numbers.below(6) as i64;
+        way.workspace_bytes = numbers.below(6) as i64;
+        way.recompute_workspace_bytes = way.workspace_bytes;
     }
     node
+}
+
+/// The graph with costs and workspaces of their own for the recomputations of some nodes.
+pub fn with_recomputations(graph: &Instance, numbers: &mut Numbers) -> Instance {
+    let mut nodes = graph.nodes().to_vec();
+    for node in &mut nodes {
+        if numbers.below(2) == 0 {
+            let way = &mut node.implementations[0];
+            way.recompute_cost = numbers.below(40);
+            way.recompute_workspace_bytes = numbers.below(12) as i64 - 2;
+        }
+    }
+    instance(nodes)
 }
 
 /// A random schedule that executes: each tensor retained at each stage with the same chance, which
