@@ -126,15 +126,27 @@ fn sized(mut node: Node, numbers: &mut Numbers) -> Node {
     node
 }
 
-/// The graph with costs and workspaces of their own for the recomputations of some nodes.
-pub fn with_recomputations(graph: &Instance, numbers: &mut Numbers) -> Instance {
+/// The graph with runs that are not alike: recomputations of some nodes have costs and workspaces of
+/// their own.
+pub fn with_unlike_runs(graph: &Instance, numbers: &mut Numbers) -> Instance {
     let mut nodes = graph.nodes().to_vec();
     for node in &mut nodes {
+        let way = &mut node.implementations[0];
         if numbers.below(2) == 0 {
-            let way = &mut node.implementations[0];
             way.recompute_cost = numbers.below(40);
             way.recompute_workspace_bytes = numbers.below(12) as i64 - 2;
         }
+    }
+    instance(nodes)
+}
+
+/// The graph in which all runs of a node are like its first.
+pub fn with_like_runs(graph: &Instance) -> Instance {
+    let mut nodes = graph.nodes().to_vec();
+    for node in &mut nodes {
+        let way = &mut node.implementations[0];
+        way.recompute_cost = way.cost;
+        way.recompute_workspace_bytes = way.workspace_bytes;
     }
     instance(nodes)
 }

@@ -146,6 +146,46 @@ impl CheckmateParts {
     }
 }
 
+/// Reason why there is no program.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OriginalError {
+    /// The budget does not even hold the fixed memory.
+    #[error(transparent)]
+    TooSmall(#[from] TooSmall),
+    /// A node's first run differs from its other ones, which only stages that advance the frontier
+    /// tell apart.
+    #[error(
+        "node {node} ({name}) has {what}: without stages that advance the frontier no run is known to be its first"
+    )]
+    FirstRunUnknown {
+        /// The node.
+        node: NodeId,
+        /// Its name.
+        name: String,
+        /// Difference between the first run and others, in words.
+        what: &'static str,
+    },
+}
+
+/// The first node whose first run differs from its other ones.
+fn first_run_differs(instance: &Instance) -> Option<OriginalError> {
+    instance.ids().find_map(|id| {
+        let node = instance.node(id);
+        let what = match node {
+            v if v.run_cost(true) != v.run_cost(false) => "another cost when recomputed",
+            v if v.run_workspace_bytes(true) != v.run_workspace_bytes(false) => {
+                "another workspace when recomputed"
+            }
+            _ => return None,
+        };
+        Some(OriginalError::FirstRunUnknown {
+            node: id,
+            name: node.name.clone(),
+            what,
+        })
+    })
+}
+
 /// Decision of a column of the published program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Decision {
@@ -189,19 +229,26 @@ impl Original {
     /// A budget below what some node needs makes an infeasible program, not an error.
     ///
     /// # Errors
-    /// [`TooSmall`] where the budget does not even hold the fixed memory.
+    /// [`OriginalError`] where the budget does not even hold the fixed memory, or unpartitioned
+    /// stages do not tell which run of a node is its first and that makes a difference.
     pub fn new(
         instance: &Instance,
         budget_bytes: u64,
         stages: Stages,
         unit_bytes: f64,
-    ) -> Result<Original, TooSmall> {
+    ) -> Result<Original, OriginalError> {
         let Some(capacity) = budget_bytes.checked_sub(instance.static_bytes()) else {
-            return Err(TooSmall {
+            let smallest = crate::bound::smallest_budget(instance);
+            return Err(OriginalError::TooSmall(TooSmall {
                 budget_bytes,
-                ..crate::bound::smallest_budget(instance)
-            });
+                ..smallest
+            }));
         };
+        if stages == Stages::Unpartitioned
+            && let Some(error) = first_run_differs(instance)
+        {
+            return Err(error);
+        }
         let parts = CheckmateParts::new(instance, capacity);
         let model = build::build(&parts, stages, unit_bytes);
         Ok(Original {
