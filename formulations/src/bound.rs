@@ -144,7 +144,12 @@ fn items_at(instance: &Instance, budget_bytes: u64, b: NodeId) -> MinimumKnapsac
             instance.users(*i).last().is_some_and(|last| *last > b)
                 && node.needs().binary_search(i).is_err()
         })
-        .map(|i| (instance.node(i).output_bytes, instance.node(i).cost()))
+        .map(|i| {
+            (
+                instance.node(i).output_bytes,
+                instance.node(i).run_cost(true),
+            )
+        })
         .filter(|(bytes, _)| *bytes > 0)
         .collect();
     let total: u64 = items.iter().map(|i| i.0).sum();

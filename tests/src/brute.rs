@@ -64,10 +64,15 @@ fn stage_cost(
     }
     for k in (0..=t).filter(|k| run >> k & 1 != 0) {
         there.push(k);
-        if !fits(&there, instance.node(NodeId::from(k)).workspace_bytes()) {
+        let way = &instance.node(NodeId::from(k)).implementations[0];
+        let (price, workspace) = match k < t {
+            true => (way.recompute_cost, way.recompute_workspace_bytes),
+            false => (way.cost, way.workspace_bytes),
+        };
+        if !fits(&there, workspace.max(0) as u64) {
             return None;
         }
-        cost += instance.node(NodeId::from(k)).cost();
+        cost += price;
         // Inputs go once nobody in this stage reads them any more and the next stage does not hold
         // them.
         let wanted = |i: usize| (k + 1..=t).any(|j| run >> j & 1 != 0 && needs(j).any(|d| d == i));

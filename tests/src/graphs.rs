@@ -118,10 +118,37 @@ pub fn training(forward: usize, numbers: &mut Numbers) -> Instance {
 
 /// Adds a workspace to some nodes.
 fn sized(mut node: Node, numbers: &mut Numbers) -> Node {
+    let way = &mut node.implementations[0];
     if numbers.below(4) == 0 {
-        node.implementations[0].workspace_bytes = numbers.below(6) as i64;
+        way.workspace_bytes = numbers.below(6) as i64;
+        way.recompute_workspace_bytes = way.workspace_bytes;
     }
     node
+}
+
+/// The graph with runs that are not alike: recomputations of some nodes have costs and workspaces of
+/// their own.
+pub fn with_unlike_runs(graph: &Instance, numbers: &mut Numbers) -> Instance {
+    let mut nodes = graph.nodes().to_vec();
+    for node in &mut nodes {
+        let way = &mut node.implementations[0];
+        if numbers.below(2) == 0 {
+            way.recompute_cost = numbers.below(40);
+            way.recompute_workspace_bytes = numbers.below(12) as i64 - 2;
+        }
+    }
+    instance(nodes)
+}
+
+/// The graph in which all runs of a node are like its first.
+pub fn with_like_runs(graph: &Instance) -> Instance {
+    let mut nodes = graph.nodes().to_vec();
+    for node in &mut nodes {
+        let way = &mut node.implementations[0];
+        way.recompute_cost = way.cost;
+        way.recompute_workspace_bytes = way.workspace_bytes;
+    }
+    instance(nodes)
 }
 
 /// A random schedule that executes: each tensor retained at each stage with the same chance, which

@@ -63,7 +63,7 @@ impl Cover {
         }
         let needed = graph.inputs[node as usize].iter().chain([&node]);
         let counted: u64 = needed.filter(|k| is_fixed(**k)).map(bytes).sum();
-        let room = room.and_then(|room| room.checked_sub(graph.need(node) - counted));
+        let room = room.and_then(|room| room.checked_sub(graph.need_again(node) - counted));
         match self.most.checked_sub(self.made) {
             Some(most) if !self.fits_more(graph, room, most) => Ok(()),
             // With no room the node is never recomputed here.

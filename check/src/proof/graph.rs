@@ -4,12 +4,16 @@ use remat_instances::Instance;
 
 /// A graph and the memory its tensors may take together.
 pub struct Graph {
-    /// Cost of one computation.
+    /// Cost of the first computation.
     pub cost: Vec<u64>,
+    /// Cost of a recomputation.
+    pub cost_again: Vec<u64>,
     /// Size of the output.
     pub bytes: Vec<u64>,
-    /// Memory beside inputs while the node runs: output and workspace.
+    /// Memory beside inputs while the node runs for the first time: output and workspace.
     pub working: Vec<u64>,
+    /// The same while it is recomputed.
+    pub working_again: Vec<u64>,
     /// Inputs.
     pub inputs: Vec<Vec<u32>>,
     /// Readers, ascending.
@@ -42,10 +46,16 @@ impl Graph {
         }
         let nodes = instance.nodes();
         let bytes: Vec<u64> = nodes.iter().map(|v| v.output_bytes).collect();
-        let working = nodes.iter().map(|v| v.workspace_bytes() + v.output_bytes);
+        let working = |again: bool| {
+            let each = nodes.iter();
+            let each = each.map(move |v| v.run_workspace_bytes(again) + v.output_bytes);
+            each.collect::<Vec<u64>>()
+        };
         Some(Graph {
-            cost: nodes.iter().map(|v| v.cost()).collect(),
-            working: working.collect(),
+            cost: nodes.iter().map(|v| v.run_cost(false)).collect(),
+            cost_again: nodes.iter().map(|v| v.run_cost(true)).collect(),
+            working: working(false),
+            working_again: working(true),
             bytes,
             inputs,
             readers,
@@ -64,11 +74,20 @@ impl Graph {
         stage * self.len() + node
     }
 
-    /// Bytes without which a node cannot run.
-    pub fn need(&self, node: u32) -> u64 {
+    /// Bytes of a node's inputs.
+    fn input_bytes(&self, node: u32) -> u64 {
         let inputs = self.inputs[node as usize].iter();
-        let inputs: u64 = inputs.map(|&i| self.bytes[i as usize]).sum();
-        inputs + self.working[node as usize]
+        inputs.map(|&i| self.bytes[i as usize]).sum()
+    }
+
+    /// Bytes without which a node cannot run for the first time.
+    pub fn need_first(&self, node: u32) -> u64 {
+        self.input_bytes(node) + self.working[node as usize]
+    }
+
+    /// Bytes without which a node cannot be recomputed.
+    pub fn need_again(&self, node: u32) -> u64 {
+        self.input_bytes(node) + self.working_again[node as usize]
     }
 
     /// Returns whether one node reads another.
@@ -79,8 +98,9 @@ impl Graph {
 
     /// More than any schedule without useless computations costs.
     pub fn beyond(&self) -> u64 {
-        let runs = |i: usize| (self.last_stage[i] - i + 1) as u64;
-        let all = (0..self.len()).map(|i| self.cost[i].saturating_mul(runs(i)));
+        let stages = |i: usize| (self.last_stage[i] - i) as u64;
+        let again = (0..self.len()).map(|i| self.cost_again[i].saturating_mul(stages(i)));
+        let all = again.chain(self.cost.iter().copied());
         all.fold(1u64, u64::saturating_add)
     }
 }

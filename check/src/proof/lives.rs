@@ -117,7 +117,7 @@ impl Lives {
             lives.begin.push(match slot {
                 0 => Some(-prices.charged(node, own + 1)),
                 _ if exclusions.may_start(node, stage) => {
-                    let cost = i128::from(graph.cost[node]) * one - paid[slot];
+                    let cost = i128::from(graph.cost_again[node]) * one - paid[slot];
                     Some(cost - prices.charged(node, own) + crossed[slot])
                 }
                 _ => None,

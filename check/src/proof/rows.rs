@@ -191,18 +191,19 @@ impl Prices {
                 self.starts[*node as usize].push((stage, stage, -y));
             }
             Row::Memory { stage, node, unit } => {
-                let all: u128 = graph.working.iter().map(|&w| u128::from(w)).sum();
+                let working = graph.working.iter().zip(&graph.working_again);
+                let all: u128 = working.map(|(a, b)| u128::from(*a.max(b))).sum();
                 self.count(y, 2 * all + u128::from(graph.capacity))?;
                 let (stage, node) = (*stage as usize, *node as usize);
                 let size = |bytes: u64| i128::from(rounded(graph.capacity, *unit, bytes));
                 let gauge = self.gauge(graph, *unit);
                 gauge.before[graph.event(stage, node) + 1] += y;
-                let (working, output) = (size(graph.working[node]), size(graph.bytes[node]));
                 let mut room = size(graph.capacity);
                 if stage == node {
-                    room -= working;
+                    room -= size(graph.working[node]);
                 } else {
-                    self.starts[node].push((stage, stage, -y * (working - output)));
+                    let scratch = size(graph.working_again[node]) - size(graph.bytes[node]);
+                    self.starts[node].push((stage, stage, -y * scratch));
                 }
                 self.worth -= y * room;
             }
@@ -236,7 +237,7 @@ impl Prices {
                 other_bytes,
             } => {
                 let source = path.nodes[0];
-                let need = i128::from(graph.need(source));
+                let need = i128::from(graph.need_again(source));
                 let staying_bytes: i128 = staying.iter().map(|&k| bytes(k)).sum();
                 let beside: i128 = companions.iter().map(|g| bytes(g.1)).sum();
                 let room = i128::from(graph.capacity) - need - i128::from(*other_bytes) + beside;

@@ -33,7 +33,7 @@ pub fn check(proof: &Proof, instance: &Instance) -> Result<Counts, String> {
         Claim::Bound(cost) => cost,
         Claim::Infeasible => graph.beyond(),
         Claim::TooSmall(node) => {
-            let fits = (node as usize) < graph.len() && graph.need(node) <= graph.capacity;
+            let fits = (node as usize) < graph.len() && graph.need_first(node) <= graph.capacity;
             return match fits || node as usize >= graph.len() {
                 true => Err(format!("node {node} fits within the budget")),
                 false => Ok(Counts::default()),
@@ -175,7 +175,9 @@ impl Checker<'_> {
         let one = 1i128 << node.bits;
         let n = self.graph.len() as i128;
         // Sums over stages of sums of prices and costs.
-        let costs = self.base.checked_mul(one)?.checked_mul(n)?;
+        let again = self.graph.cost_again.iter().map(|&c| i128::from(c));
+        let dearest = self.base.checked_add(again.sum::<i128>().checked_mul(n)?)?;
+        let costs = dearest.checked_mul(one)?;
         let most = prices.most.checked_add(costs)?;
         most.checked_mul(n + 2)?.checked_mul(8)?;
         Some(NodeBounds { prices, one })

@@ -5,7 +5,7 @@ use crate::failure::{Exit, Failure};
 use crate::{files, report, source};
 use clap::ValueEnum;
 use remat_formulations::checkmate::compact::{Compact, Space};
-use remat_formulations::checkmate::original::{Original, Stages};
+use remat_formulations::checkmate::original::{Original, OriginalError, Stages};
 use remat_formulations::{checkmate, monet};
 use remat_instances::Instance;
 use remat_instances::budget::{Budget, format_bytes};
@@ -99,8 +99,14 @@ fn build(
             };
             let unit_bytes =
                 unit_bytes.unwrap_or_else(|| Original::unit_for(instance, budget_bytes));
-            let program =
-                Original::new(instance, budget_bytes, stages, unit_bytes).map_err(too_small)?;
+            let program = Original::new(instance, budget_bytes, stages, unit_bytes);
+            let program = program.map_err(|e| match e {
+                OriginalError::TooSmall(e) => too_small(e),
+                OriginalError::FirstRunUnknown { .. } => Failure::Usage {
+                    problem: format!("{}: {e}", arguments.instance),
+                    remedy: "use --formulation checkmate-original".into(),
+                },
+            })?;
             Exported {
                 model: program.model().clone(),
                 unit_bytes,

@@ -17,10 +17,14 @@ pub struct CheckmateLandscape {
     users: Vec<u32>,
     /// Output size in bytes.
     pub bytes: Vec<f64>,
-    /// Workspace in bytes.
+    /// Workspace of the first computation in bytes.
     pub workspace: Vec<f64>,
-    /// Cost in the instance's unit.
+    /// Workspace of a recomputation in bytes.
+    pub workspace_again: Vec<f64>,
+    /// Cost of the first computation in the instance's unit.
     pub cost: Vec<f64>,
+    /// Cost of a recomputation.
+    pub cost_again: Vec<f64>,
     /// Memory for activations: the budget less the fixed memory, in bytes. Negative where nothing
     /// fits.
     pub capacity: f64,
@@ -48,8 +52,10 @@ impl CheckmateLandscape {
             user_start,
             users,
             bytes: of(&|i| instance.node(i).output_bytes),
-            workspace: of(&|i| instance.node(i).workspace_bytes()),
-            cost: of(&|i| instance.node(i).cost()),
+            workspace: of(&|i| instance.node(i).run_workspace_bytes(false)),
+            workspace_again: of(&|i| instance.node(i).run_workspace_bytes(true)),
+            cost: of(&|i| instance.node(i).run_cost(false)),
+            cost_again: of(&|i| instance.node(i).run_cost(true)),
             capacity: budget_bytes as f64 - instance.static_bytes() as f64,
         }
     }
@@ -66,12 +72,12 @@ impl CheckmateLandscape {
         &self.users[self.user_start[k] as usize..self.user_start[k + 1] as usize]
     }
 
-    /// Median cost per byte of the nodes that have both: what a byte is worth.
+    /// Median cost of a recomputation per byte of the nodes that have both: what a byte is worth.
     pub fn byte_price(&self) -> f64 {
         self.median_price(|_| 1.0)
     }
 
-    /// Median cost per byte and stage between first computation and last use: what it costs to be
+    /// Median cost of a recomputation per byte and stage between first computation and last use: what it costs to be
     /// without a byte for a stage.
     pub fn absence_price(&self) -> f64 {
         self.median_price(|i| {
@@ -82,8 +88,8 @@ impl CheckmateLandscape {
 
     fn median_price(&self, stages: impl Fn(usize) -> f64) -> f64 {
         let mut ratio: Vec<f64> = (0..self.n)
-            .filter(|&i| self.bytes[i] > 0.0 && self.cost[i] > 0.0)
-            .map(|i| self.cost[i] / self.bytes[i] / stages(i))
+            .filter(|&i| self.bytes[i] > 0.0 && self.cost_again[i] > 0.0)
+            .map(|i| self.cost_again[i] / self.bytes[i] / stages(i))
             .collect();
         ratio.sort_by(f64::total_cmp);
         ratio.get(ratio.len() / 2).copied().unwrap_or(1.0)

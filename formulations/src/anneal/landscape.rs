@@ -90,7 +90,7 @@ pub trait Landscape: Sync + Sized {
 
     /// Number of nodes; the work of a run grows with it.
     fn nodes(&self) -> usize;
-    /// Mean cost of a node: the unit of temperatures.
+    /// Mean cost of a recomputation: the unit of temperatures.
     fn mean_cost(&self) -> f64;
     /// Initial price of a byte of excess.
     fn byte_price(&self) -> f64;
@@ -121,7 +121,7 @@ impl Landscape for CheckmateLandscape {
     }
 
     fn mean_cost(&self) -> f64 {
-        self.cost.iter().sum::<f64>() / self.n as f64
+        self.cost_again.iter().sum::<f64>() / self.n as f64
     }
 
     fn byte_price(&self) -> f64 {

@@ -99,12 +99,15 @@ pub fn evaluate(
         cost: 0.0,
         peak: held_bytes,
     };
-    for &(k, freed) in scratch.computed.iter().rev() {
+    // The stage's own node comes last, and for the first time.
+    for &(k, freed) in scratch.computed[1..].iter().rev() {
         let k = k as usize;
         bytes += graph.bytes[k];
-        value.peak = value.peak.max(bytes + graph.workspace[k]);
+        value.peak = value.peak.max(bytes + graph.workspace_again[k]);
         bytes -= freed;
-        value.cost += graph.cost[k];
+        value.cost += graph.cost_again[k];
     }
+    value.peak = value.peak.max(bytes + graph.bytes[t] + graph.workspace[t]);
+    value.cost += graph.cost[t];
     value
 }

@@ -130,7 +130,7 @@ impl<'g> Evictor<'g> {
         self.seen[i] = self.turn;
         let mut cost = 0.0;
         while let Some(k) = self.stack.pop() {
-            cost += self.graph.cost[k];
+            cost += self.graph.cost_again[k];
             for &j in self.graph.needs(k) {
                 let j = j as usize;
                 if self.seen[j] != self.turn && !retained.get(t, j) {

@@ -109,7 +109,10 @@ impl<'a> Partitions<'a> {
             .iter()
             .map(|&id| bytes(id) as f64 / reference)
             .collect();
-        let values: Vec<u64> = items.iter().map(|&id| instance.node(id).cost()).collect();
+        let values: Vec<u64> = items
+            .iter()
+            .map(|&id| instance.node(id).run_cost(true))
+            .collect();
         Partitions {
             graph,
             plain: partitions.map(|(bytes, saved)| (bytes as f64 / reference, saved)),

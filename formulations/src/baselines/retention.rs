@@ -153,7 +153,7 @@ mod tests {
                     let cost = instance
                         .ids()
                         .filter(|i| i.index() <= t && runs(i.index()))
-                        .map(|i| instance.node(i).cost())
+                        .map(|i| instance.node(i).run_cost(i.index() < t))
                         .sum::<u64>();
                     least = Some(least.map_or(cost, |c: u64| c.min(cost)));
                 }

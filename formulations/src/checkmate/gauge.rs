@@ -18,8 +18,10 @@
 pub struct Gauge {
     /// Bytes counted for each tensor while it is held.
     pub bytes: Vec<u64>,
-    /// Bytes counted for each node while it is computed: output and workspace.
+    /// Bytes counted for each node while it is computed first: output and workspace.
     pub working: Vec<u64>,
+    /// Bytes counted for each node while it is recomputed.
+    pub working_again: Vec<u64>,
     /// Bytes available for all together.
     pub capacity: u64,
     /// The size by which it rounds; 0 for sizes as they are.
@@ -34,11 +36,17 @@ const LEAST_GAIN: u64 = 1000;
 
 impl Gauge {
     /// Sizes as they are, and as they are when rounded by the sizes that most tensors have.
-    pub(super) fn all(bytes: &[u64], workspace: &[u64], capacity: u64) -> Vec<Gauge> {
-        let working = bytes.iter().zip(workspace).map(|(b, w)| b + w);
+    ///
+    /// Workspaces are those of first computations and of recomputations.
+    pub(super) fn all(bytes: &[u64], workspace: [&[u64]; 2], capacity: u64) -> Vec<Gauge> {
+        let [working, working_again] = workspace.map(|workspace| {
+            let working = bytes.iter().zip(workspace).map(|(b, w)| b + w);
+            working.collect()
+        });
         let plain = Gauge {
             bytes: bytes.to_vec(),
-            working: working.collect(),
+            working,
+            working_again,
             capacity,
             unit: 0,
         };
@@ -69,6 +77,7 @@ impl Gauge {
         Gauge {
             bytes: self.bytes.iter().map(round).collect(),
             working: self.working.iter().map(round).collect(),
+            working_again: self.working_again.iter().map(round).collect(),
             capacity: self.capacity - rest,
             unit,
         }
@@ -91,7 +100,7 @@ mod tests {
             let bytes: Vec<u64> = (0..6).map(|_| below(20)).collect();
             let workspace: Vec<u64> = (0..6).map(|_| below(4)).collect();
             let capacity = 5 + below(60);
-            let all = Gauge::all(&bytes, &workspace, capacity);
+            let all = Gauge::all(&bytes, [&workspace, &workspace], capacity);
             // Every set of tensors, one of them being computed.
             for set in 1u32..64 {
                 let busy = set.trailing_zeros() as usize;

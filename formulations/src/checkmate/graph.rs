@@ -3,7 +3,7 @@
 use super::Gauge;
 use crate::bound::{TooSmall, smallest_budget};
 use crate::life::classes_of_tensors;
-use remat_instances::instance::{Instance, NodeId};
+use remat_instances::instance::{Instance, Node, NodeId};
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 
 /// Costs, sizes and readers of a computation graph, and the memory its tensors may take together.
@@ -12,12 +12,16 @@ use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 /// for the first time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckmateGraph {
-    /// Cost of one computation, in the instance's unit.
+    /// Cost of the first computation, in the instance's unit.
     pub cost: Vec<u64>,
+    /// Cost of a recomputation.
+    pub cost_again: Vec<u64>,
     /// Size of the output, in bytes.
     pub bytes: Vec<u64>,
-    /// Scratch memory while the node runs, in bytes.
+    /// Scratch memory during the first computation, in bytes.
     pub workspace: Vec<u64>,
+    /// Scratch memory during a recomputation, in bytes.
+    pub workspace_again: Vec<u64>,
     /// Distinct inputs, ascending.
     pub needs: Vec<Vec<u32>>,
     /// Distinct readers, ascending.
@@ -32,8 +36,8 @@ pub struct CheckmateGraph {
     pub capacity: u64,
     /// Sizes and capacity as they are, and rounded.
     pub gauges: Vec<Gauge>,
-    /// Those that can be recomputed and are of the same size, or of the same size and cost: at
-    /// least two in each class.
+    /// Those that can be recomputed and are of the same size, or of the same size and cost of a
+    /// recomputation: at least two in each class.
     pub classes: Vec<Vec<u32>>,
 }
 
@@ -63,22 +67,27 @@ impl CheckmateGraph {
             let behind = &instance.nodes()[f as usize..];
             !behind.is_empty() && behind.iter().all(|v| v.is_backward())
         });
-        let nodes = instance.nodes().iter();
-        let bytes: Vec<u64> = nodes.clone().map(|v| v.output_bytes).collect();
-        let workspace: Vec<u64> = nodes.map(|v| v.workspace_bytes()).collect();
+        let of = |value: &dyn Fn(&Node) -> u64| -> Vec<u64> {
+            instance.nodes().iter().map(value).collect()
+        };
+        let bytes = of(&|v| v.output_bytes);
+        let workspace = of(&|v| v.run_workspace_bytes(false));
+        let workspace_again = of(&|v| v.run_workspace_bytes(true));
         let capacity = budget_bytes - instance.static_bytes();
         let recomputed = instance
             .nodes()
             .iter()
             .enumerate()
             .filter(|(i, _)| last_stage[*i] > *i as u32);
-        let like = recomputed.map(|(i, v)| (i as u32, v.output_bytes, v.cost()));
+        let like = recomputed.map(|(i, v)| (i as u32, v.output_bytes, v.run_cost(true)));
         Ok(CheckmateGraph {
-            cost: instance.nodes().iter().map(|v| v.cost()).collect(),
-            gauges: Gauge::all(&bytes, &workspace, capacity),
+            cost: of(&|v| v.run_cost(false)),
+            cost_again: of(&|v| v.run_cost(true)),
+            gauges: Gauge::all(&bytes, [&workspace, &workspace_again], capacity),
             classes: classes_of_tensors(like),
             bytes,
             workspace,
+            workspace_again,
             needs: instance.ids().map(|i| list(instance.needs(i))).collect(),
             users,
             last_stage,
@@ -102,13 +111,13 @@ impl CheckmateGraph {
         self.cost.iter().sum()
     }
 
-    /// Bytes without which a node cannot run: its inputs, its output, its workspace.
+    /// Bytes without which a node cannot be recomputed: its inputs, its output, its workspace.
     pub fn need_bytes(&self, node: usize) -> u64 {
         let inputs: u64 = self.needs[node]
             .iter()
             .map(|&j| self.bytes[j as usize])
             .sum();
-        inputs + self.bytes[node] + self.workspace[node]
+        inputs + self.bytes[node] + self.workspace_again[node]
     }
 
     /// The unit in which programs count memory, in bytes: a power of two near a thousandth of the

@@ -95,6 +95,26 @@ impl Implementation {
             recompute_workspace_bytes: workspace_bytes,
         }
     }
+
+    /// Cost of the first run, or of one that computes the node `again`, in the instance's cost
+    /// unit.
+    #[inline]
+    pub fn run_cost(&self, again: bool) -> u64 {
+        match again {
+            true => self.recompute_cost,
+            false => self.cost,
+        }
+    }
+
+    /// Scratch memory of the first run, or of one that computes the node `again`, in bytes;
+    /// negative where the operator releases memory it was charged for.
+    #[inline]
+    pub fn run_workspace_bytes(&self, again: bool) -> i64 {
+        match again {
+            true => self.recompute_workspace_bytes,
+            false => self.workspace_bytes,
+        }
+    }
 }
 
 /// The option to compute a node into the buffer of one of its inputs, which is gone afterwards.
@@ -180,16 +200,29 @@ impl Node {
         &self.implementations[0].needs
     }
 
-    /// Cost of the first implementation.
+    /// Cost of the first implementation's first run.
     #[inline]
     pub fn cost(&self) -> u64 {
-        self.implementations[0].cost
+        self.run_cost(false)
     }
 
-    /// Workspace of the first implementation in bytes, at least 0.
+    /// Workspace of the first implementation's first run in bytes, at least 0.
     #[inline]
     pub fn workspace_bytes(&self) -> u64 {
-        self.implementations[0].workspace_bytes.max(0) as u64
+        self.run_workspace_bytes(false)
+    }
+
+    /// Cost of a run under Checkmate's semantics: of the first implementation, the node's first
+    /// run or one that computes it `again`.
+    #[inline]
+    pub fn run_cost(&self, again: bool) -> u64 {
+        self.implementations[0].run_cost(again)
+    }
+
+    /// Workspace of such a run in bytes, at least 0.
+    #[inline]
+    pub fn run_workspace_bytes(&self, again: bool) -> u64 {
+        self.implementations[0].run_workspace_bytes(again).max(0) as u64
     }
 
     /// Returns whether the node belongs to the backward pass.

@@ -14,12 +14,10 @@ use crate::instance::{Implementation, Instance, NodeId};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Semantics {
     /// Fixed memory is that of the whole run ([`crate::Instance::static_bytes`]) throughout; every
-    /// computation is the node's first implementation at its first cost; every node runs,
-    /// by-products too.
+    /// computation is the node's first implementation; every node runs, by-products too.
     Checkmate,
     /// Fixed memory grows with the frontier: `fixed_bytes` of the node computed last for the first
-    /// time. Recomputations have costs and workspaces of their own, by-products run only where
-    /// wanted.
+    /// time. By-products run only where wanted.
     Monet,
 }
 

@@ -7,7 +7,8 @@ use crate::schedule::{BitMatrix, CheckmateSchedule};
 /// Replays a schedule of Checkmate's program.
 ///
 /// A stage starts with its retained tensors. Its computations run in node order: memory for the
-/// output (and workspace) is taken, the node runs, then every input that neither a later
+/// output (and workspace) is taken, the node runs at the cost of a first computation in its own
+/// stage and of a recomputation in later ones, then every input that neither a later
 /// computation of this stage reads nor the next stage retains is freed. A retained tensor that no
 /// computation of the stage reads stays until the stage ends, and so does an output that nobody
 /// reads (section 4.6: FREE on the diagonal is 0). Fixed memory is [`Instance::static_bytes`]
@@ -56,9 +57,10 @@ pub fn checkmate(instance: &Instance, schedule: &CheckmateSchedule) -> Result<Re
             // Computing a tensor that is there already takes memory a second time, as U counts it.
             bytes += node.output_bytes;
             resident[k] = true;
-            meter.cost += node.cost();
+            let again = k < t;
+            meter.cost += node.run_cost(again);
             meter.computations += 1;
-            meter.sample(t, Some(id), bytes + node.workspace_bytes());
+            meter.sample(t, Some(id), bytes + node.run_workspace_bytes(again));
             for need in node.needs() {
                 let i = need.index();
                 reads_left[i] -= 1;

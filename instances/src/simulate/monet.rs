@@ -303,14 +303,9 @@ impl MonetReplay<'_> {
         if let NodeKind::ByProduct { parent } = node.kind {
             self.check_parent(t, j, parent)?;
         }
-        let (mut cost, mut workspace) = if t == 0 {
-            (implementation.cost, implementation.workspace_bytes)
-        } else {
-            (
-                implementation.recompute_cost,
-                implementation.recompute_workspace_bytes,
-            )
-        };
+        let again = t > 0;
+        let mut cost = implementation.run_cost(again);
+        let mut workspace = implementation.run_workspace_bytes(again);
         let in_place = self.schedule.in_place.get(t, j);
         if in_place {
             let Some(option) = &node.in_place else {

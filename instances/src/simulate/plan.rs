@@ -98,11 +98,12 @@ pub enum StepFault {
 ///
 /// Memory is what the allocated registers hold plus fixed memory; it is sampled at every
 /// computation, with that node's workspace. Under [`Semantics::Checkmate`] fixed memory is
-/// [`Instance::static_bytes`] throughout, every node runs its first implementation at its first
-/// cost, and by-products are nodes like all others. Under [`Semantics::Monet`] fixed memory is that
-/// of the frontier, a recomputation has its own cost and workspace, workspaces may be negative (the
-/// operator releases memory it was charged for), and a by-product runs only after a run of its
-/// parent, in its mode: recomputed where the parent was recomputed, in place where the parent was.
+/// [`Instance::static_bytes`] throughout, every node runs its first implementation, a negative
+/// workspace counts as 0, and by-products are nodes like all others. Under [`Semantics::Monet`]
+/// fixed memory is that of the frontier, workspaces may be negative (the operator releases memory
+/// it was charged for), and a by-product runs only after a run of its parent, in its mode:
+/// recomputed where the parent was recomputed, in place where the parent was. Under both a
+/// recomputation has its own cost and workspace.
 ///
 /// While a node runs in place, both tensors are charged and its in-place workspace (which is
 /// negative by the size of the input where that is released) is added, as MONeT's program does
@@ -355,19 +356,16 @@ impl<'a> Machine<'a> {
     /// Cost and workspace in bytes of a run.
     fn charge(&self, node: &Node, chosen: &Implementation, run: LatestRun) -> (u64, i64) {
         if self.semantics == Semantics::Checkmate {
-            return (node.cost(), node.workspace_bytes() as i64);
+            let workspace = node.run_workspace_bytes(run.recomputed);
+            return (node.run_cost(run.recomputed), workspace as i64);
         }
-        let (cost, workspace) = if run.recomputed {
-            (chosen.recompute_cost, chosen.recompute_workspace_bytes)
-        } else {
-            (chosen.cost, chosen.workspace_bytes)
-        };
+        let cost = chosen.run_cost(run.recomputed);
         match &node.in_place {
             Some(option) if run.in_place => (
                 cost.saturating_add_signed(option.cost_delta),
                 option.workspace_bytes,
             ),
-            _ => (cost, workspace),
+            _ => (cost, chosen.run_workspace_bytes(run.recomputed)),
         }
     }
 

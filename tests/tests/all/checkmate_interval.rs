@@ -164,7 +164,7 @@ fn rows_and_cuts_hold_at_every_schedule_that_fits() {
             let cost: u64 = intervals
                 .iter()
                 .filter(|c| c.is_recomputed())
-                .map(|c| graph.cost[c.node as usize])
+                .map(|c| graph.cost_again[c.node as usize])
                 .sum();
             let replayed = simulate::checkmate(&instance, &graph.cleaned(schedule))
                 .unwrap()

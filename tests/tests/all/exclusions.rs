@@ -67,7 +67,10 @@ fn random_schedules_of_checkmate_stay_permitted_below_their_cost() {
         for schedule in fits.map(|s| &s.1).chain(&best.schedule) {
             let intervals = Interval::of_schedule(&graph, schedule);
             let again = intervals.iter().filter(|c| c.is_recomputed());
-            let cost = graph.base_cost() + again.map(|c| graph.cost[c.node as usize]).sum::<u64>();
+            let cost = graph.base_cost()
+                + again
+                    .map(|c| graph.cost_again[c.node as usize])
+                    .sum::<u64>();
             let noise = [0.0, 0.1, 0.5];
             let exclusions = excluded(&graph, &root.proof, cost + 1, &noise, numbers);
             for c in &intervals {

@@ -5,6 +5,7 @@ mod architecture;
 mod checkmate_compact;
 mod checkmate_cuts;
 mod checkmate_interval;
+mod checkmate_runs;
 mod checkmate_tree;
 mod contradictions;
 mod exclusions;

@@ -286,20 +286,40 @@ pub(super) fn closure(instance: &Instance, block: &Block, wanted: &[NodeId]) -> 
         .collect()
 }
 
-/// Peak of running `nodes` in order as Checkmate's replay does: `held` is there at the start, an
-/// input is freed after its last read unless kept, an output that nobody reads directly after its
-/// node. Tensors that are read but neither held nor computed are somebody else's and are not
-/// counted.
+/// Nodes that run in order: those up to a place `again`, the others for the first time.
+struct ChainRun<'a> {
+    again: &'a [usize],
+    first: &'a [usize],
+}
+
+impl ChainRun<'_> {
+    /// The nodes, and whether each has run before.
+    fn nodes(&self) -> impl Iterator<Item = (NodeId, bool)> {
+        let again = self.again.iter().map(|&i| (NodeId::from(i), true));
+        again.chain(self.first.iter().map(|&i| (NodeId::from(i), false)))
+    }
+
+    fn cost(&self, instance: &Instance) -> u64 {
+        let costs = self.nodes();
+        costs
+            .map(|(i, again)| instance.node(i).run_cost(again))
+            .sum()
+    }
+}
+
+/// Peak of a run as Checkmate's replay has it: `held` is there at the start, an input is freed
+/// after its last read unless kept, an output that nobody reads directly after its node. Tensors
+/// that are read but neither held nor computed are somebody else's and are not counted.
 fn peak(
     instance: &Instance,
-    nodes: &[usize],
+    run: &ChainRun<'_>,
     held: &[NodeId],
     keep: impl Fn(NodeId) -> bool,
 ) -> u64 {
     let mut reads_left = vec![0u32; instance.len()];
     let mut there = vec![false; instance.len()];
-    for &v in nodes {
-        for need in instance.needs(NodeId::from(v)) {
+    for (v, _) in run.nodes() {
+        for need in instance.needs(v) {
             reads_left[need.index()] += 1;
         }
     }
@@ -309,11 +329,10 @@ fn peak(
         there[id.index()] = true;
     }
     let mut largest = bytes;
-    for &v in nodes {
-        let id = NodeId::from(v);
+    for (id, again) in run.nodes() {
         bytes += size(id);
-        there[v] = true;
-        largest = largest.max(bytes + instance.node(id).workspace_bytes());
+        there[id.index()] = true;
+        largest = largest.max(bytes + instance.node(id).run_workspace_bytes(again));
         for &need in instance.needs(id) {
             reads_left[need.index()] -= 1;
         }
@@ -330,12 +349,6 @@ fn peak(
 /// Sizes, costs and peaks of the stage behind block `l`.
 fn measure(instance: &Instance, blocks: &[Block], l: usize) -> Stage {
     let block = &blocks[l];
-    let cost = |nodes: &[usize]| -> u64 {
-        nodes
-            .iter()
-            .map(|&i| instance.node(NodeId::from(i)).cost())
-            .sum()
-    };
     let total =
         |ids: &[NodeId]| -> u64 { ids.iter().map(|&i| instance.node(i).output_bytes).sum() };
     let output: Vec<NodeId> = block.output.into_iter().collect();
@@ -355,7 +368,9 @@ fn measure(instance: &Instance, blocks: &[Block], l: usize) -> Stage {
     let pass = closure(instance, block, &output);
     let save = closure(instance, block, &kept);
     let close = closure(instance, block, &block.saved);
-    let peaks = |pass: &[usize], save: &[usize]| ForwardPeaks {
+    let first = |first| ChainRun { again: &[], first };
+    let again = |again| ChainRun { again, first: &[] };
+    let peaks = |pass: &ChainRun<'_>, save: &ChainRun<'_>| ForwardPeaks {
         pass_bytes: peak(instance, pass, &[], |i| output.contains(&i)),
         stream_bytes: peak(instance, pass, &input, |i| output.contains(&i)),
         save_bytes: peak(instance, save, &[], |i| kept.binary_search(&i).is_ok()),
@@ -375,24 +390,27 @@ fn measure(instance: &Instance, blocks: &[Block], l: usize) -> Stage {
                 .is_some_and(|u| u.index() >= block.backward.end)
     };
     let is_last = l + 1 == blocks.len();
-    let closing: Vec<usize> = if is_last { &forward } else { &close }
-        .iter()
-        .chain(&backward)
-        .copied()
-        .collect();
+    let (closed, closing) = match is_last {
+        true => (&[][..], [&forward[..], &backward[..]].concat()),
+        false => (&close[..], backward.clone()),
+    };
+    let closing = ChainRun {
+        again: closed,
+        first: &closing,
+    };
     let saved_and_gradients: Vec<NodeId> = block.saved.iter().chain(&gradients).copied().collect();
     Stage {
         output_bytes: total(&output),
         saved_bytes: total(&kept),
         gradient_bytes: total(&gradients),
-        forward_cost: cost(&forward),
-        backward_cost: cost(&backward),
-        pass_cost: cost(&pass),
-        save_cost: cost(&save),
-        close_cost: cost(&close),
-        first: peaks(&forward, &forward),
-        again: peaks(&pass, &save),
+        forward_cost: first(&forward).cost(instance),
+        backward_cost: first(&backward).cost(instance),
+        pass_cost: again(&pass).cost(instance),
+        save_cost: again(&save).cost(instance),
+        close_cost: again(&close).cost(instance),
+        first: peaks(&first(&forward), &first(&forward)),
+        again: peaks(&again(&pass), &again(&save)),
         close_bytes: peak(instance, &closing, &gradients, outlives),
-        backward_bytes: peak(instance, &backward, &saved_and_gradients, outlives),
+        backward_bytes: peak(instance, &first(&backward), &saved_and_gradients, outlives),
     }
 }

@@ -39,6 +39,16 @@ impl Compact {
         })
     }
 
+    /// Output and workspace of a node that runs in a stage, in bytes.
+    fn working_bytes(&self, stage: usize, node: usize) -> u64 {
+        let g = &self.graph;
+        let workspace = match node < stage {
+            true => g.workspace_again[node],
+            false => g.workspace[node],
+        };
+        g.bytes[node] + workspace
+    }
+
     /// A memory row, in units of the [graph](crate::checkmate::CheckmateGraph::memory_unit). `None`
     /// where nothing is to be decided and the memory suffices.
     pub fn memory_row(&self, place: MemoryRow) -> Option<NewRow> {
@@ -55,7 +65,7 @@ impl Compact {
         for i in 0..k {
             take(self.present(t, i, k), g.bytes[i]);
         }
-        take(self.computed(t, k), g.bytes[k] + g.workspace[k]);
+        take(self.computed(t, k), self.working_bytes(t, k));
         for i in k + 1..t {
             take(self.retained(t, i), g.bytes[i]);
         }
@@ -93,7 +103,7 @@ impl Compact {
                     load -= now[k] * g.bytes[k] as f64;
                 }
                 if run != Entry::Zero {
-                    let own = (g.bytes[k] + g.workspace[k]) as f64;
+                    let own = self.working_bytes(t, k) as f64;
                     let over = (load + run.value(x) * own) / capacity - 1.0;
                     if over > tolerance {
                         let place = MemoryRow {

@@ -136,7 +136,7 @@ pub(super) fn multipliers(
     duals: &[f64],
 ) -> Option<(u32, Vec<i128>)> {
     let all_bytes: f64 = (0..graph.len())
-        .map(|i| (graph.bytes[i] + graph.workspace[i]) as f64)
+        .map(|i| (graph.bytes[i] + graph.workspace[i].max(graph.workspace_again[i])) as f64)
         .sum::<f64>()
         + graph.capacity as f64;
     // A bound on every number that occurs, so that fixed point does not overflow.

@@ -69,7 +69,10 @@ pub(super) fn open_quantities(
     let classes = (0..graph.classes.len() as u32).map(Group::Class);
     for of in tensors.chain(classes) {
         let nodes = of.list(&graph.classes);
-        let costs = nodes.iter().map(|&i| graph.cost[i as usize]).sum::<u64>() as f64;
+        let costs = nodes
+            .iter()
+            .map(|&i| graph.cost_again[i as usize])
+            .sum::<u64>() as f64;
         // Group that cost nothing matter by what they hold.
         let mut weight = costs / nodes.len() as f64 + 1e-3 * mean;
         if nodes.len() > 1 {

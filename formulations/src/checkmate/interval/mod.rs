@@ -3,7 +3,7 @@
 //!
 //! An *event* `(t,k)` is node `k`'s turn in stage `t`. A column is an interval of tensor `i`: it
 //! starts when `i` is first computed, or when it is recomputed in some stage `a` (which costs
-//! `c_i`), and it ends at the event that reads it last. In a schedule without useless retention
+//! the node's `recompute_cost` `c_i`), and it ends at the event that reads it last. In a schedule without useless retention
 //! ([`CheckmateGraph::cleaned`]) every tensor's time in memory is such a set of intervals, no two
 //! of one tensor in the same stage, so the form has the integer optima of the whole program. Rows:
 //!
@@ -196,7 +196,7 @@ impl Row {
                 let gauge = &graph.gauges[*gauge as usize];
                 let starts = c.node == *node && c.start == *stage && c.is_recomputed();
                 match (starts, c.covers(n, *stage, *node)) {
-                    (true, _) => gauge.working[c.node as usize] as i64,
+                    (true, _) => gauge.working_again[c.node as usize] as i64,
                     (_, true) => gauge.bytes[c.node as usize] as i64,
                     _ => 0,
                 }

@@ -1,7 +1,6 @@
 //! A fractional solution of the interval form, and the rows it violates.
 
 use super::{CheckmateGraph, Interval, Row, event, starts_between};
-use crate::checkmate::Gauge;
 use crate::checkmate::path_cuts::{FractionalPoint, PathCut, PathMemoryCut, SeparationSettings};
 use crate::checkmate::path_cuts::{MemoryCandidate, walk_memory};
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
@@ -114,14 +113,15 @@ impl IntervalPoint {
         known: impl Fn(&Row) -> bool,
     ) -> Vec<Row> {
         let n = graph.len();
-        let Gauge { bytes, working, .. } = &graph.gauges[gauge as usize];
+        let gauge_of = &graph.gauges[gauge as usize];
+        let (bytes, again) = (&gauge_of.bytes, &gauge_of.working_again);
         let mut changes = Vec::with_capacity(2 * self.intervals.len());
         let mut scratch = Vec::new();
         for &(c, x) in &self.intervals {
             let held = bytes[c.node as usize] as f64 * x;
             changes.push((c.first_event(n), held));
             changes.push((c.last_event(n) + 1, -held));
-            let workspace = working[c.node as usize] - bytes[c.node as usize];
+            let workspace = again[c.node as usize] - bytes[c.node as usize];
             if c.is_recomputed() && workspace > 0 {
                 scratch.push((event(n, c.start, c.node), workspace as f64 * x));
             }
@@ -154,7 +154,7 @@ impl IntervalPoint {
                     here += w;
                 }
                 if k == t {
-                    here += working[k as usize] as f64;
+                    here += gauge_of.working[k as usize] as f64;
                 }
                 if is_news(here, k) {
                     stage.push((here, t, k));

@@ -59,7 +59,7 @@ impl<T: Number> IntervalPrices<T> {
                     priced.push((*stage, *node, y));
                     let k = *node as usize;
                     let gauge = &graph.gauges[*gauge as usize];
-                    let scratch = gauge.working[k] as i64 - gauge.bytes[k] as i64;
+                    let scratch = gauge.working_again[k] as i64 - gauge.bytes[k] as i64;
                     if scratch > 0 && stage > node {
                         tensors[*node as usize]
                             .start
@@ -232,7 +232,7 @@ impl<T: Number> IntervalPrices<T> {
                 covered = covered - p.cover[cover].1;
             }
             let cost = match recomputed {
-                true => scratch.one.times(graph.cost[i] as i64),
+                true => scratch.one.times(graph.cost_again[i] as i64),
                 false => T::ZERO,
             };
             let f = cost - scratch.start[slot] - charged(a, node + u32::from(!recomputed))

@@ -56,10 +56,9 @@ impl Columns for CheckmateGraph {
 
     /// Each node at most once in each stage of its life.
     fn cost_upper_bound(&self) -> u64 {
-        let runs = |i: usize| u64::from(self.last_stage[i]) + 1 - i as u64;
-        (0..self.len()).fold(0u64, |s, i| {
-            s.saturating_add(self.cost[i].saturating_mul(runs(i)))
-        })
+        let again =
+            |i: usize| self.cost_again[i].saturating_mul(u64::from(self.last_stage[i]) - i as u64);
+        (0..self.len()).fold(self.base_cost(), |s, i| s.saturating_add(again(i)))
     }
 
     fn cost_unit(&self) -> f64 {
@@ -68,7 +67,7 @@ impl Columns for CheckmateGraph {
 
     fn cost(&self, column: &Interval) -> u64 {
         match column.is_recomputed() {
-            true => self.cost[column.node as usize],
+            true => self.cost_again[column.node as usize],
             false => 0,
         }
     }

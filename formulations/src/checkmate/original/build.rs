@@ -31,7 +31,7 @@ fn columns(lp: &mut ModelBuilder, p: &CheckmateParts, capacity: f64) {
     };
     for t in 0..n {
         for i in 0..n {
-            binary(p.cost[i] as f64, format!("R_{t}_{i}"));
+            binary(p.cost(t, i) as f64, format!("R_{t}_{i}"));
         }
     }
     for t in 0..n {
@@ -145,9 +145,9 @@ fn memory_rows(lp: &mut ModelBuilder, p: &CheckmateParts, memory: impl Fn(u64) -
             lp.add_row(0.0, entries);
         }
     }
-    for k in (0..n).filter(|&k| p.workspace[k] > 0) {
-        for t in 0..n {
-            let entries = [(p.u(t, k), 1.0), (p.r(t, k), memory(p.workspace[k]))];
+    for k in 0..n {
+        for t in (0..n).filter(|&t| p.workspace(t, k) > 0) {
+            let entries = [(p.u(t, k), 1.0), (p.r(t, k), memory(p.workspace(t, k)))];
             lp.add_row(..=memory(p.capacity), entries);
         }
     }

@@ -12,7 +12,7 @@
 //! | `U[t,k]`, continuous | memory while `k` runs in stage `t`, at most the capacity |
 //!
 //! `FREE` on the diagonal (`i = k`) is left out: it would be 1 only for a computation that nobody
-//! uses (section 4.6). Minimise `sum cost_i R[t,i]` subject to
+//! uses (section 4.6). Minimise `sum cost[t,i] R[t,i]` subject to
 //!
 //! ```text
 //! (1) sum_{t<i} R[t,i] = 0,  sum_{t<=i} S[t,i] = 0,  sum_t R[t,t] = n       frontier-advancing stages
@@ -22,8 +22,11 @@
 //!     hazards = (1 - R[t,k]) + S[t+1,i] + sum of R[t,j] over readers j > k of i,  most: how many terms it has
 //! (5) U[t,0] = m_0 R[t,0] + sum_i m_i S[t,i]
 //! (6) U[t,k+1] = U[t,k] + m_{k+1} R[t,k+1] - sum of m_i F[t,i,k] over edges i -> k
-//! (7) U[t,k] + w_k R[t,k] <= capacity                                       only for nodes with a workspace w_k
+//! (7) U[t,k] + w[t,k] R[t,k] <= capacity                                    only for nodes with a workspace
 //! ```
+//!
+//! Cost and workspace in the node's own stage are those of its first computation, in later stages
+//! those of a recomputation; the published program has one cost.
 //!
 //! Rows (4) are the linear cast of `F = (hazards == 0)`. The published program has no workspaces;
 //! without them there is no row (7), and the rows are exactly those of the published runs (which
@@ -37,7 +40,7 @@ mod build;
 mod point;
 
 use crate::bound::TooSmall;
-use remat_instances::instance::{Instance, NodeId};
+use remat_instances::instance::{Instance, Node, NodeId};
 use remat_lp::{ColId, Model};
 
 /// True if stages advance the frontier.
@@ -78,9 +81,10 @@ pub struct Original {
 /// View of an instance for the program.
 #[derive(Clone, Debug)]
 struct CheckmateParts {
-    cost: Vec<u64>,
+    /// Cost and workspace of the first computation of each node, and of a recomputation.
+    cost: [Vec<u64>; 2],
     bytes: Vec<u64>,
-    workspace: Vec<u64>,
+    workspace: [Vec<u64>; 2],
     users: Vec<Vec<u32>>,
     /// `(i, k)`: `k` reads `i`; by `k`, then by `i`.
     edges: Vec<(u32, u32)>,
@@ -91,14 +95,13 @@ impl CheckmateParts {
     fn new(instance: &Instance, capacity: u64) -> CheckmateParts {
         let users = |i: NodeId| instance.users(i).iter().map(|q| q.0).collect();
         let reads = |k: NodeId| instance.needs(k).iter().map(move |i| (i.0, k.0));
+        let of = |value: &dyn Fn(&Node) -> u64| -> Vec<u64> {
+            instance.nodes().iter().map(value).collect()
+        };
         CheckmateParts {
-            cost: instance.nodes().iter().map(|v| v.cost()).collect(),
-            bytes: instance.nodes().iter().map(|v| v.output_bytes).collect(),
-            workspace: instance
-                .nodes()
-                .iter()
-                .map(|v| v.workspace_bytes())
-                .collect(),
+            cost: [false, true].map(|again| of(&|v| v.run_cost(again))),
+            bytes: of(&|v| v.output_bytes),
+            workspace: [false, true].map(|again| of(&|v| v.run_workspace_bytes(again))),
             users: instance.ids().map(users).collect(),
             edges: instance.ids().flat_map(reads).collect(),
             capacity,
@@ -106,7 +109,17 @@ impl CheckmateParts {
     }
 
     fn len(&self) -> usize {
-        self.cost.len()
+        self.bytes.len()
+    }
+
+    /// Cost of node `i` in stage `t`.
+    fn cost(&self, t: usize, i: usize) -> u64 {
+        self.cost[usize::from(i < t)][i]
+    }
+
+    /// Workspace of node `i` in stage `t`, in bytes.
+    fn workspace(&self, t: usize, i: usize) -> u64 {
+        self.workspace[usize::from(i < t)][i]
     }
 
     /// Readers of `i` behind `k`.
@@ -131,6 +144,46 @@ impl CheckmateParts {
         let before = 2 * self.len() * self.len() + self.len() * self.edges.len();
         ColId((before + t * self.len() + k) as u32)
     }
+}
+
+/// Reason why there is no program.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OriginalError {
+    /// The budget does not even hold the fixed memory.
+    #[error(transparent)]
+    TooSmall(#[from] TooSmall),
+    /// A node's first run differs from its other ones, which only stages that advance the frontier
+    /// tell apart.
+    #[error(
+        "node {node} ({name}) has {what}: without stages that advance the frontier no run is known to be its first"
+    )]
+    FirstRunUnknown {
+        /// The node.
+        node: NodeId,
+        /// Its name.
+        name: String,
+        /// Difference between the first run and others, in words.
+        what: &'static str,
+    },
+}
+
+/// The first node whose first run differs from its other ones.
+fn first_run_differs(instance: &Instance) -> Option<OriginalError> {
+    instance.ids().find_map(|id| {
+        let node = instance.node(id);
+        let what = match node {
+            v if v.run_cost(true) != v.run_cost(false) => "another cost when recomputed",
+            v if v.run_workspace_bytes(true) != v.run_workspace_bytes(false) => {
+                "another workspace when recomputed"
+            }
+            _ => return None,
+        };
+        Some(OriginalError::FirstRunUnknown {
+            node: id,
+            name: node.name.clone(),
+            what,
+        })
+    })
 }
 
 /// Decision of a column of the published program.
@@ -176,19 +229,26 @@ impl Original {
     /// A budget below what some node needs makes an infeasible program, not an error.
     ///
     /// # Errors
-    /// [`TooSmall`] where the budget does not even hold the fixed memory.
+    /// [`OriginalError`] where the budget does not even hold the fixed memory, or unpartitioned
+    /// stages do not tell which run of a node is its first and that makes a difference.
     pub fn new(
         instance: &Instance,
         budget_bytes: u64,
         stages: Stages,
         unit_bytes: f64,
-    ) -> Result<Original, TooSmall> {
+    ) -> Result<Original, OriginalError> {
         let Some(capacity) = budget_bytes.checked_sub(instance.static_bytes()) else {
-            return Err(TooSmall {
+            let smallest = crate::bound::smallest_budget(instance);
+            return Err(OriginalError::TooSmall(TooSmall {
                 budget_bytes,
-                ..crate::bound::smallest_budget(instance)
-            });
+                ..smallest
+            }));
         };
+        if stages == Stages::Unpartitioned
+            && let Some(error) = first_run_differs(instance)
+        {
+            return Err(error);
+        }
         let parts = CheckmateParts::new(instance, capacity);
         let model = build::build(&parts, stages, unit_bytes);
         Ok(Original {

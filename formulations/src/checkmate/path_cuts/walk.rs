@@ -176,7 +176,12 @@ pub fn separate(
                     }
                 }
                 if let Some(a) = at {
-                    best.push((worst * (graph.cost[j] as f64 + least_cost), worst, k, a));
+                    best.push((
+                        worst * (graph.cost_again[j] as f64 + least_cost),
+                        worst,
+                        k,
+                        a,
+                    ));
                 }
             }
             best.sort_by(|x, y| y.0.total_cmp(&x.0).then(x.2.cmp(&y.2)));

@@ -36,6 +36,7 @@ pub(super) fn read(p: &Reduced) -> Option<Reading> {
     reader.freed(&needs, &memory)?;
     let decisions = reader.decisions(&memory);
     let workspace = reader.workspaces(&memory);
+    let workspace_again = reader.workspaces_again(&memory);
     let mut cost = vec![0.0; reader.n - 1];
     for (j, place) in reader.place.iter().enumerate() {
         if let (Some((_, i)), Some(Class::Computed)) = (place, reader.class[j]) {
@@ -47,6 +48,7 @@ pub(super) fn read(p: &Reduced) -> Option<Reading> {
         needs,
         bytes: memory.bytes,
         workspace,
+        workspace_again,
         cost,
         capacity: memory.capacity,
     })
@@ -555,7 +557,22 @@ impl LabelReader<'_> {
         (0..self.class.len()).map(one).collect()
     }
 
-    /// Workspace of each node: the part of the capacity that the memory of the node's own stage
+    /// Workspace of each node's recomputations: the coefficient of `R` in `U + w R <= capacity`.
+    fn workspaces_again(&self, memory: &MemoryChains) -> Vec<f64> {
+        let mut workspace = vec![0.0; self.n];
+        for row in &self.p.mixed {
+            let level = row.entries.iter().find(|e| !self.p.binary[e.0 as usize]);
+            let run = row.entries.iter().find(|e| self.p.binary[e.0 as usize]);
+            if let (Some((u, own)), Some((_, scratch)), 2) = (level, run, row.entries.len())
+                && let Some((_, k)) = memory.place.get(u)
+            {
+                workspace[*k as usize] = (scratch / own).max(0.0);
+            }
+        }
+        workspace
+    }
+
+    /// Workspace of each node's first computation: the part of the capacity that the memory of the node's own stage
     /// leaves free.
     fn workspaces(&self, memory: &MemoryChains) -> Vec<f64> {
         let mut workspace = vec![0.0; self.n];

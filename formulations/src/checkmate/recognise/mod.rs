@@ -102,6 +102,7 @@ pub fn recognise(model: &Model) -> Option<Recognised> {
         read.bytes
             .iter()
             .chain(&read.workspace)
+            .chain(&read.workspace_again)
             .copied()
             .collect::<Vec<_>>(),
     )?;
@@ -124,7 +125,9 @@ pub fn recognise(model: &Model) -> Option<Recognised> {
     let nodes = (0..n).map(|i| {
         let needs = read.needs[i].iter().map(|&u| NodeId(u)).collect();
         let mut node = Node::forward(format!("node{i}"), needs, costs[i], sizes[i]);
-        node.implementations[0].workspace_bytes = sizes[n + i] as i64;
+        let way = &mut node.implementations[0];
+        way.workspace_bytes = sizes[n + i] as i64;
+        way.recompute_workspace_bytes = sizes[2 * n + i] as i64;
         node
     });
     let instance = Instance::new(InstanceData {
@@ -199,9 +202,11 @@ struct Reading {
     needs: Vec<Vec<u32>>,
     /// Size of each output, in the model's unit.
     bytes: Vec<f64>,
-    /// Workspace of each node, in the model's unit.
+    /// Workspace of the first computation of each node, in the model's unit.
     workspace: Vec<f64>,
-    /// Cost of each node but the last, in the model's unit.
+    /// Workspace of its recomputations.
+    workspace_again: Vec<f64>,
+    /// Cost of a recomputation of each node but the last, in the model's unit.
     cost: Vec<f64>,
     /// Capacity, in the model's unit.
     capacity: f64,

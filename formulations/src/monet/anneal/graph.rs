@@ -360,14 +360,10 @@ impl MonetLandscape {
 }
 
 fn way(index: usize, p: &Implementation, again: bool, forward: bool) -> Way {
-    let (cost, workspace) = if again && forward {
-        (p.recompute_cost, p.recompute_workspace_bytes)
-    } else {
-        (p.cost, p.workspace_bytes)
-    };
+    let again = again && forward;
     Way {
-        cost: cost as i64,
-        workspace,
+        cost: p.run_cost(again) as i64,
+        workspace: p.run_workspace_bytes(again),
         implementation: index as u16,
     }
 }

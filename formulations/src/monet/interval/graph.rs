@@ -384,10 +384,7 @@ fn starts_of(node: &remat_instances::instance::Node, again: bool) -> (Vec<StartW
     let several = node.implementations.len() > 1;
     let mut all = Vec::new();
     for (p, way) in node.implementations.iter().enumerate() {
-        let (cost, workspace) = match again {
-            false => (way.cost, way.workspace_bytes),
-            true => (way.recompute_cost, way.recompute_workspace_bytes),
-        };
+        let (cost, workspace) = (way.run_cost(again), way.run_workspace_bytes(again));
         let plain = StartWay {
             implementation: p as u16,
             in_place: false,

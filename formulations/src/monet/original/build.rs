@@ -2,7 +2,7 @@
 //! description.
 
 use super::MonetParts;
-use remat_instances::instance::NodeKind;
+use remat_instances::instance::{Implementation, NodeKind};
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, Sense};
 
 const INFINITY: f64 = f64::INFINITY;
@@ -167,14 +167,12 @@ pub(super) fn costs(p: &MonetParts, cost: &mut impl FnMut(u32, f64)) {
             match p.slot[i] {
                 Some(k) => {
                     for (way, &c) in node.implementations.iter().zip(&p.choice[i]) {
-                        let price = if t == 0 { way.cost } else { way.recompute_cost };
-                        cost(l.f(t, k, c), price as f64);
+                        cost(l.f(t, k, c), way.run_cost(t > 0) as f64);
                     }
                 }
                 None => {
                     let way = &node.implementations[0];
-                    let price = if t == 0 { way.cost } else { way.recompute_cost };
-                    cost(l.r(t, i), price as f64);
+                    cost(l.r(t, i), way.run_cost(t > 0) as f64);
                 }
             }
             if let Some(option) = &node.in_place {
@@ -439,10 +437,7 @@ impl<S: Sink> RowWriter<'_, S> {
         let l = &p.layout;
         for (t, j) in self.places().filter(|&(t, j)| p.may_run(t, j)) {
             let node = p.node(j);
-            let scratch = |way: &remat_instances::instance::Implementation| match t {
-                0 => way.workspace_bytes,
-                _ => way.recompute_workspace_bytes,
-            };
+            let scratch = |way: &Implementation| way.run_workspace_bytes(t > 0);
             let plain = scratch(&node.implementations[0]);
             let mut own = p.bytes(j) + p.passing_bytes(t, j);
             if p.slot[j].is_none() {

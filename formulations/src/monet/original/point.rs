@@ -110,11 +110,7 @@ impl Original {
         let p = &self.parts;
         let Some(k) = p.slot[n] else { return 0 };
         let ways = &p.node(n).implementations;
-        let cost = |way: usize| match t {
-            0 => ways[way].cost,
-            _ if n > p.loss => ways[way].cost,
-            _ => ways[way].recompute_cost,
-        };
+        let cost = |way: usize| ways[way].run_cost(t > 0 && n <= p.loss);
         let taken = (0..ways.len()).filter(|&way| on(p.layout.f(t, k, p.choice[n][way])));
         taken.min_by_key(|&way| cost(way)).unwrap_or(0) as u16
     }

@@ -33,15 +33,6 @@ impl<'a> LpReader<'a> {
                 sides.lower.map_or(f64::NEG_INFINITY, clip),
                 sides.upper.map_or(f64::INFINITY, clip),
             );
-            if bounds.lower > bounds.upper {
-                return self.error(
-                    here,
-                    format!(
-                        "the row's range is empty: {} to {}",
-                        bounds.lower, bounds.upper
-                    ),
-                );
-            }
             if bounds.lower == f64::INFINITY || bounds.upper == f64::NEG_INFINITY {
                 return self.error(here, "no value is within infinity on this side of a row");
             }
