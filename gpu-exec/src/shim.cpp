@@ -1,7 +1,9 @@
 // What tch does not offer: backward operators, attention on CUDA, memory statistics, determinism.
 // Tensors cross as pointers to at::Tensor, as in torch-sys. Functions that can fail return 0, or 1 with a message.
 #include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>
+#include <ATen/detail/AcceleratorHooksInterface.h>
 #include <atomic>
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/CachingDeviceAllocator.h>
@@ -65,6 +67,16 @@ struct CountingAllocator final : c10::Allocator {
   }
 };
 
+// A generator of its own for one tensor: the process's, which every thread shares, stays as it is.
+at::Generator generator(const Tensor &t, uint64_t seed) {
+  if (t.is_cpu())
+    return at::make_generator<at::CPUGeneratorImpl>(seed);
+  auto device = t.device();
+  auto own = at::globalContext().getAcceleratorHooksInterface(device.type()).getNewGenerator(device.index());
+  own.set_current_seed(seed);
+  return own;
+}
+
 c10::DeviceAllocator *cuda_allocator() { return c10::getDeviceAllocator(c10::DeviceType::CUDA); }
 
 } // namespace
@@ -100,6 +112,20 @@ int remat_reset_peak(int device) {
       CountingAllocator::peak.store(CountingAllocator::current.load());
     else
       cuda_allocator()->resetPeakStats(static_cast<c10::DeviceIndex>(device));
+  });
+}
+
+// Fills a tensor with normal numbers, with ones of a share, or with integers below a limit.
+int remat_draw(const Tensor *t, int what, double number, uint64_t seed) {
+  return guarded([&] {
+    Tensor out = *t;
+    auto own = generator(out, seed);
+    if (what == 0)
+      out.normal_(0, 1, own);
+    else if (what == 1)
+      out.bernoulli_(number, own);
+    else
+      out.random_(0, static_cast<int64_t>(number), own);
   });
 }
 

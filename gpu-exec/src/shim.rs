@@ -10,6 +10,7 @@ unsafe extern "C" {
     fn remat_count_cpu_memory();
     fn remat_memory(device: i32, current: *mut i64, peak: *mut i64, reserved: *mut i64) -> i32;
     fn remat_reset_peak(device: i32) -> i32;
+    fn remat_draw(t: *const C_tensor, what: i32, number: f64, seed: u64) -> i32;
     fn remat_empty_cache() -> i32;
     fn remat_set_precise(deterministic: bool) -> i32;
     fn remat_convolution_backward(
@@ -107,6 +108,36 @@ pub fn memory(device: i32) -> Result<[i64; 3], ExecError> {
 pub fn reset_peak(device: i32) -> Result<(), ExecError> {
     // SAFETY: no pointers.
     checked(unsafe { remat_reset_peak(device) })
+}
+
+/// Random numbers that a tensor can be filled with.
+#[derive(Clone, Copy, Debug)]
+pub enum Draw {
+    /// Normal, mean zero, variance one.
+    Normal,
+    /// One with this probability, else zero.
+    Share(f64),
+    /// Integers from zero to below this, all alike.
+    Below(i64),
+}
+
+/// A new tensor of random numbers, the same for the same seed, shape, kind and place. They come
+/// from a generator of their own: neither other draws nor other threads have a part in them.
+pub fn drawn(
+    draw: Draw,
+    shape: &[i64],
+    (kind, place): (tch::Kind, tch::Device),
+    seed: i64,
+) -> Result<Tensor, ExecError> {
+    let tensor = Tensor::f_empty(shape, (kind, place))?;
+    let (what, number) = match draw {
+        Draw::Normal => (0, 0.0),
+        Draw::Share(share) => (1, share),
+        Draw::Below(limit) => (2, limit as f64),
+    };
+    // SAFETY: a tensor that lives.
+    checked(unsafe { remat_draw(tensor.as_ptr(), what, number, seed as u64) })?;
+    Ok(tensor)
 }
 
 /// Gives cached memory of the GPU back.
@@ -238,4 +269,45 @@ pub fn attention_backward(
             causal,
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tch::{Device, Kind};
+
+    #[test]
+    fn draws_are_of_their_seed_alone() {
+        let of = |seed: i64| {
+            let normal = drawn(Draw::Normal, &[500], (Kind::Float, Device::Cpu), seed);
+            let mask = drawn(Draw::Share(0.9), &[500], (Kind::Bool, Device::Cpu), seed);
+            let ids = drawn(Draw::Below(7), &[500], (Kind::Int64, Device::Cpu), seed);
+            [normal, mask, ids].map(|t| t.expect("the processor draws"))
+        };
+        let alone = of(11);
+        let kept = alone[1].sum(Kind::Int64).int64_value(&[]);
+        assert!((400..500).contains(&kept), "{kept}");
+        assert_eq!(
+            (
+                alone[2].min().int64_value(&[]),
+                alone[2].max().int64_value(&[])
+            ),
+            (0, 6)
+        );
+        assert!(alone.iter().zip(of(12)).all(|(a, b)| !a.equal(&b)));
+        // Other threads draw from their own seeds and from libtorch's generator meanwhile.
+        std::thread::scope(|scope| {
+            for seed in 0..3 {
+                scope.spawn(move || {
+                    for k in 0..200 {
+                        let _ = of(1000 * seed + k);
+                        let _ = Tensor::randn([100], (Kind::Float, Device::Cpu));
+                    }
+                });
+            }
+            for _ in 0..200 {
+                assert!(alone.iter().zip(of(11)).all(|(a, b)| a.equal(&b)));
+            }
+        });
+    }
 }

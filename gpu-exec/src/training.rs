@@ -4,6 +4,7 @@
 use crate::device::Device;
 use crate::error::ExecError;
 use crate::kernels::sizes;
+use crate::shim::{self, Draw};
 use remat_instances::instance::NodeId;
 use remat_instances::zoo::{
     Action, DType, Network, Op, Operation, Tensor as Value, TrainingProgram,
@@ -66,10 +67,15 @@ impl Training {
         // Seeds of operations follow; those of libtorch are signed. The factor (2^64 by the golden
         // ratio) keeps the operations' seeds of neighbouring seeds apart.
         let seed = (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16) as i64;
-        tch::manual_seed(seed);
         let _no_graph = tch::no_grad_guard();
-        let parameters = parameters(network, device)?;
-        let batch = batch(network, device)?;
+        // Operations have the seeds above; what they share has those below.
+        let mut below = seed;
+        let mut next = || {
+            below = below.wrapping_sub(1);
+            below
+        };
+        let parameters = parameters(network, device, &mut next)?;
+        let batch = batch(network, device, &mut next)?;
         Ok(Training {
             aside: node_of.iter().map(|_| Vec::new()).collect(),
             running: running(network, &parameters)?,
@@ -142,7 +148,11 @@ pub fn kind(dtype: DType) -> Kind {
 }
 
 /// Weights are normal with variance 1 / fan-in, scales one, biases and shifts zero.
-fn parameters(network: &Network, device: &Device) -> Result<Vec<Tensor>, ExecError> {
+fn parameters(
+    network: &Network,
+    device: &Device,
+    next_seed: &mut impl FnMut() -> i64,
+) -> Result<Vec<Tensor>, ExecError> {
     let options = (kind(network.precision().parameters), device.place());
     let mut role = vec![0; network.parameters().len()];
     let mut scale = vec![false; role.len()];
@@ -163,7 +173,8 @@ fn parameters(network: &Network, device: &Device) -> Result<Vec<Tensor>, ExecErr
         }
         let fan_in: i64 = shape.iter().skip(1).product();
         let deviation = 1.0 / (fan_in.max(1) as f64).sqrt();
-        Ok(Tensor::f_randn(shape, options)?.f_mul_scalar_(deviation)?)
+        let mut drawn = shim::drawn(Draw::Normal, &shape, options, next_seed())?;
+        Ok(drawn.f_mul_scalar_(deviation)?)
     };
     network.parameters().iter().enumerate().map(make).collect()
 }
@@ -186,7 +197,11 @@ fn running(
 }
 
 /// Normal floating-point inputs; ids are uniform over the rows of the table they look up.
-fn batch(network: &Network, device: &Device) -> Result<BTreeMap<Value, Tensor>, ExecError> {
+fn batch(
+    network: &Network,
+    device: &Device,
+    next_seed: &mut impl FnMut() -> i64,
+) -> Result<BTreeMap<Value, Tensor>, ExecError> {
     let mut tensors = BTreeMap::new();
     for x in network.batch() {
         let shape = sizes(network.shape(x));
@@ -199,11 +214,12 @@ fn batch(network: &Network, device: &Device) -> Result<BTreeMap<Value, Tensor>, 
                 let features = network.shape(operation.output).last().copied().unwrap_or(1);
                 let table = network.parameters()[operation.parameters[0]].elements;
                 let rows = (table / features.max(1)).max(1) as i64;
-                Tensor::f_randint(rows, shape, (Kind::Int64, device.place()))?
+                let options = (Kind::Int64, device.place());
+                shim::drawn(Draw::Below(rows), &shape, options, next_seed())?
             }
             None => {
                 let kind = kind(network.precision().activations);
-                Tensor::f_randn(shape, (kind, device.place()))?
+                shim::drawn(Draw::Normal, &shape, (kind, device.place()), next_seed())?
             }
         };
         tensors.insert(x, tensor);

@@ -4,6 +4,7 @@
 use super::Computation;
 use super::machine::{Held, Machine};
 use crate::error::ExecError;
+use crate::shim::{self, Draw};
 use crate::training::Training;
 use remat_instances::instance::{NodeId, NodeKind};
 use remat_instances::plan::Register;
@@ -45,7 +46,7 @@ impl Mould {
         let options = (self.kind, place);
         Ok(match self.kind {
             Kind::Float | Kind::Half | Kind::BFloat16 | Kind::Double => {
-                Tensor::f_randn(&self.shape, options)?
+                shim::drawn(Draw::Normal, &self.shape, options, 0)?
             }
             Kind::Bool => Tensor::f_ones(&self.shape, options)?,
             _ => Tensor::f_zeros(&self.shape, options)?,

@@ -2,6 +2,7 @@
 
 use super::Call;
 use crate::error::ExecError;
+use crate::shim::{self, Draw};
 use tch::{Kind, Tensor};
 
 /// The axis of the classes: the last of a sequence `[batch, positions, classes]`, else axis 1.
@@ -14,9 +15,8 @@ pub(super) fn targets(logits: &Tensor, seed: i64) -> Result<Tensor, ExecError> {
     let axis = classes(logits);
     let mut shape = logits.size();
     let count = std::mem::replace(&mut shape[axis as usize], 1);
-    tch::manual_seed(seed);
     let options = (Kind::Int64, logits.device());
-    Ok(Tensor::f_randint(count, shape, options)?)
+    shim::drawn(Draw::Below(count), &shape, options, seed)
 }
 
 /// Gradients of the mean cross entropies' sum, one tensor for each input; the loss itself stays

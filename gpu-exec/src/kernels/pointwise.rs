@@ -2,6 +2,7 @@
 
 use super::{Call, compact};
 use crate::error::ExecError;
+use crate::shim::{self, Draw};
 use remat_instances::zoo::Activation;
 use tch::{Kind, Tensor};
 
@@ -44,9 +45,8 @@ pub fn concat(call: &Call<'_>) -> Result<Tensor, ExecError> {
 }
 
 pub fn dropout_mask(call: &Call<'_>) -> Result<Tensor, ExecError> {
-    tch::manual_seed(call.seed);
-    let mut mask = Tensor::f_empty(call.shape(), (Kind::Bool, call.place))?;
-    Ok(mask.f_bernoulli_float_(KEPT)?)
+    let options = (Kind::Bool, call.place);
+    shim::drawn(Draw::Share(KEPT), &call.shape(), options, call.seed)
 }
 
 /// Elements under the mask, scaled so that their mean stays.
