@@ -16,6 +16,8 @@ pub struct Graph {
     pub working_again: Vec<u64>,
     /// Inputs.
     pub inputs: Vec<Vec<u32>>,
+    /// Parents of by-products.
+    pub parent: Vec<Option<u32>>,
     /// Readers, ascending.
     pub readers: Vec<Vec<u32>>,
     /// The last stage in which a tensor is of any use: where it is read, or something is recomputed
@@ -58,6 +60,7 @@ impl Graph {
             working_again: working(true),
             bytes,
             inputs,
+            parent: nodes.iter().map(|v| Some(v.parent()?.0)).collect(),
             readers,
             last_stage,
             capacity: budget_bytes.checked_sub(instance.static_bytes())?,

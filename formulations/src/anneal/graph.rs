@@ -2,6 +2,9 @@
 
 use remat_instances::instance::{Instance, NodeId};
 
+/// Stands for the parent of a node that is no by-product.
+pub const NO_PARENT: u32 = u32::MAX;
+
 /// View of an instance for the search: inputs, users, sizes and costs, one array each.
 ///
 /// Sizes and costs are `f64`: every value and every sum is an integer below 2^53 (the instance
@@ -15,6 +18,8 @@ pub struct CheckmateLandscape {
     needs: Vec<u32>,
     user_start: Vec<u32>,
     users: Vec<u32>,
+    /// The parent of a by-product, or [`NO_PARENT`].
+    pub parent: Vec<u32>,
     /// Output size in bytes.
     pub bytes: Vec<f64>,
     /// Workspace of the first computation in bytes.
@@ -51,6 +56,11 @@ impl CheckmateLandscape {
             needs,
             user_start,
             users,
+            parent: instance
+                .nodes()
+                .iter()
+                .map(|v| v.parent().map_or(NO_PARENT, |p| p.0))
+                .collect(),
             bytes: of(&|i| instance.node(i).output_bytes),
             workspace: of(&|i| instance.node(i).run_workspace_bytes(false)),
             workspace_again: of(&|i| instance.node(i).run_workspace_bytes(true)),

@@ -1,7 +1,7 @@
 //! Evaluation of one stage: what must be computed for given retained sets, its cost and its peak
 //! memory.
 
-use super::graph::CheckmateLandscape;
+use super::graph::{CheckmateLandscape, NO_PARENT};
 
 /// Cost and peak memory of one stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -51,7 +51,8 @@ impl CheckmateStageScratch {
 /// at its end (`next`).
 ///
 /// The computations are the cheapest possible: the stage's node, whatever `next` retains and `now`
-/// does not, and all their inputs that are not held (min-R). One descending scan finds them and
+/// does not, all their inputs that are not held, and the parents of by-products that are
+/// recomputed (min-R). One descending scan finds them and
 /// each tensor's last reader; one ascending pass follows the memory. The result equals
 /// [`remat_instances::simulate::checkmate`] on the same stage.
 #[inline]
@@ -83,6 +84,10 @@ pub fn evaluate(
         let bit = 63 - word.leading_zeros() as usize;
         need[w as usize] = word ^ (1 << bit);
         let k = w as usize * 64 + bit;
+        let parent = graph.parent[k];
+        if parent != NO_PARENT && k < t {
+            need[parent as usize / 64] |= 1 << (parent % 64);
+        }
         let mut freed = 0.0;
         for &d in graph.needs(k) {
             let (dw, db) = (d as usize / 64, 1u64 << (d % 64));

@@ -132,8 +132,9 @@ impl<'g> Evictor<'g> {
         while let Some(k) = self.stack.pop() {
             cost += self.graph.cost_again[k];
             for &j in self.graph.needs(k) {
+                let made = !retained.get(t, j as usize) || self.graph.parent[k] == j;
                 let j = j as usize;
-                if self.seen[j] != self.turn && !retained.get(t, j) {
+                if self.seen[j] != self.turn && made {
                     self.seen[j] = self.turn;
                     self.stack.push(j);
                 }

@@ -26,6 +26,8 @@ pub struct CheckmateGraph {
     pub needs: Vec<Vec<u32>>,
     /// Distinct readers, ascending.
     pub users: Vec<Vec<u32>>,
+    /// The parent of a by-product, which is recomputed in each stage in which that is.
+    pub parent: Vec<Option<u32>>,
     /// The last stage in which the tensor can be of use: the last stage in which a reader runs,
     /// directly or because something that is of use then is recomputed from it.
     pub last_stage: Vec<u32>,
@@ -90,6 +92,11 @@ impl CheckmateGraph {
             workspace_again,
             needs: instance.ids().map(|i| list(instance.needs(i))).collect(),
             users,
+            parent: instance
+                .nodes()
+                .iter()
+                .map(|v| Some(v.parent()?.0))
+                .collect(),
             last_stage,
             first_backward,
             capacity,
@@ -135,8 +142,9 @@ impl CheckmateGraph {
     }
 
     /// The schedule without what is of no use: a tensor is retained only if it is read or retained
-    /// for a later reading before it is computed again, and recomputed only if it is not there.
-    /// Cost and memory do not rise.
+    /// for a later reading before it is computed again, and recomputed only if it is not there or a
+    /// by-product is recomputed with it, which makes a retained copy useless: all who read it come
+    /// later. Cost and memory do not rise.
     ///
     /// Only what is retained counts, what is computed follows from it; shapes are `len x len`.
     pub fn cleaned(&self, schedule: &CheckmateSchedule) -> CheckmateSchedule {
@@ -146,16 +154,20 @@ impl CheckmateGraph {
         for t in (0..n).rev() {
             computed.set(t, t, true);
             for k in (0..t).rev() {
+                let forced = computed.get(t, k);
                 let kept_on = t + 1 < n && retained.get(t + 1, k);
                 let read = self.users[k]
                     .iter()
                     .take_while(|&&q| q as usize <= t)
                     .any(|&q| computed.get(t, q as usize));
-                if kept_on || read {
-                    if schedule.retained.get(t, k) {
+                if forced || kept_on || read {
+                    if schedule.retained.get(t, k) && !forced {
                         retained.set(t, k, true);
-                    } else {
-                        computed.set(t, k, true);
+                        continue;
+                    }
+                    computed.set(t, k, true);
+                    if let Some(parent) = self.parent[k] {
+                        computed.set(t, parent as usize, true);
                     }
                 }
             }

@@ -225,13 +225,10 @@ impl Instance {
             .unwrap_or(0)
     }
 
-    /// Returns whether any node offers a choice that only MONeT's program knows: implementations,
-    /// by-products or in-place.
+    /// Returns whether any node offers a choice that only MONeT's program knows: implementations
+    /// or in-place. By-products that are no implementation's alone are further outputs, not choices.
     pub fn has_choices(&self) -> bool {
-        self.data.nodes.iter().any(|v| {
-            v.implementations.len() > 1
-                || v.in_place.is_some()
-                || matches!(v.kind, NodeKind::ByProduct { .. })
-        })
+        let mut nodes = self.data.nodes.iter();
+        nodes.any(|v| v.implementations.len() > 1 || v.in_place.is_some())
     }
 }

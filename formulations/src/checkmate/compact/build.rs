@@ -116,6 +116,9 @@ pub(super) fn build(graph: CheckmateGraph, space: Space) -> Compact {
                 let j = j as usize;
                 b.at_least(&[computed[t * n + j], s(t, j)], run);
             }
+            if let Some(parent) = graph.parent[i].filter(|_| i < t) {
+                b.at_least(&[computed[t * n + parent as usize]], run);
+            }
             if i < t {
                 // Before the loss `S` of the rectangular space stands for a later stage already.
                 let same = s(t + 1, i) == s(t, i);

@@ -88,7 +88,9 @@ fn dependencies(lp: &mut ModelBuilder, p: &CheckmateParts) {
         for t in 0..n {
             let (i, k) = (i as usize, k as usize);
             let entries = [(p.r(t, k), 1.0), (p.r(t, i), -1.0), (p.s(t, i), -1.0)];
-            lp.add_row(..=0.0, entries);
+            // What comes only with a run of its parent does not come with a copy that is kept.
+            let kept = t <= k || p.parent[k] != Some(i as u32);
+            lp.add_row(..=0.0, entries[..2 + usize::from(kept)].iter().copied());
         }
     }
 }

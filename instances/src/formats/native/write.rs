@@ -232,12 +232,18 @@ mod tests {
                 any::<String>(),
             )
                 .prop_map(|(mut nodes, (name, nanoseconds), link, title)| {
-                    // A by-product's parent is a forward node.
+                    // A by-product's parent is a forward node, which it reads.
                     if nodes[0].kind != NodeKind::Forward {
                         for node in &mut nodes {
                             if matches!(node.kind, NodeKind::ByProduct { .. }) {
                                 node.kind = NodeKind::Forward;
                             }
+                        }
+                    }
+                    for node in nodes.iter_mut().filter(|v| v.parent().is_some()) {
+                        for way in &mut node.implementations {
+                            way.needs.insert(0, NodeId(0));
+                            way.needs.dedup();
                         }
                     }
                     InstanceData {
