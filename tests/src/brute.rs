@@ -59,6 +59,18 @@ fn stage_cost(
             }
         }
     }
+    // What is computed once, or comes with what is, does not run again.
+    let once = |k: usize| {
+        let node = instance.node(NodeId::from(k));
+        let of_parent = match node.kind {
+            NodeKind::ByProduct { parent } => instance.node(parent).once,
+            _ => false,
+        };
+        node.once || of_parent
+    };
+    if (0..t).any(|k| run >> k & 1 != 0 && once(k)) {
+        return None;
+    }
     let mut there: Vec<usize> = (0..=t).filter(|i| held >> i & 1 != 0).collect();
     let mut cost = 0;
     let fits = |there: &[usize], workspace: u64| {

@@ -127,7 +127,7 @@ fn sized(mut node: Node, numbers: &mut Numbers) -> Node {
 }
 
 /// The graph with runs that are not alike: recomputations of some nodes have costs and workspaces of
-/// their own, and some nodes are by-products of an input.
+/// their own, some nodes are by-products of an input, and some are never recomputed.
 pub fn with_unlike_runs(graph: &Instance, numbers: &mut Numbers) -> Instance {
     let mut nodes = graph.nodes().to_vec();
     for i in 0..nodes.len() {
@@ -142,6 +142,7 @@ pub fn with_unlike_runs(graph: &Instance, numbers: &mut Numbers) -> Instance {
             way.recompute_cost = numbers.below(40);
             way.recompute_workspace_bytes = numbers.below(12) as i64 - 2;
         }
+        nodes[i].once = numbers.below(6) == 0;
     }
     instance(nodes)
 }
@@ -153,6 +154,7 @@ pub fn with_like_runs(graph: &Instance) -> Instance {
         if node.parent().is_some() {
             node.kind = NodeKind::Forward;
         }
+        node.once = false;
         let way = &mut node.implementations[0];
         way.recompute_cost = way.cost;
         way.recompute_workspace_bytes = way.workspace_bytes;

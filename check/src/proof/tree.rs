@@ -93,7 +93,7 @@ impl Checker<'_> {
     fn run(&mut self) -> Result<(), String> {
         let mut open = vec![OpenNode {
             node: 0,
-            exclusions: LifeExclusions::none(self.graph.len()),
+            exclusions: LifeExclusions::none(&self.graph),
             branches: Vec::new(),
             closed: false,
         }];

@@ -20,6 +20,10 @@ pub struct CheckmateLandscape {
     users: Vec<u32>,
     /// The parent of a by-product, or [`NO_PARENT`].
     pub parent: Vec<u32>,
+    /// What is never recomputed, as words of bits.
+    pub once: Vec<u64>,
+    /// Bytes by which a recomputation of such a tensor exceeds the capacity: more than that.
+    pub never_bytes: f64,
     /// Output size in bytes.
     pub bytes: Vec<f64>,
     /// Workspace of the first computation in bytes.
@@ -49,8 +53,15 @@ impl CheckmateLandscape {
         }
         let of =
             |f: &dyn Fn(NodeId) -> u64| instance.ids().map(|i| f(i) as f64).collect::<Vec<f64>>();
+        let capacity = budget_bytes as f64 - instance.static_bytes() as f64;
+        let mut once = vec![0; n.div_ceil(64)];
+        for i in instance.ids().filter(|i| !instance.may_recompute(*i)) {
+            once[i.index() / 64] |= 1 << (i.index() % 64);
+        }
         CheckmateLandscape {
             n,
+            once,
+            never_bytes: capacity.max(0.0) + 1.0,
             words: n.div_ceil(64),
             need_start,
             needs,
@@ -66,8 +77,14 @@ impl CheckmateLandscape {
             workspace_again: of(&|i| instance.node(i).run_workspace_bytes(true)),
             cost: of(&|i| instance.node(i).run_cost(false)),
             cost_again: of(&|i| instance.node(i).run_cost(true)),
-            capacity: budget_bytes as f64 - instance.static_bytes() as f64,
+            capacity,
         }
+    }
+
+    /// Returns whether a node is never recomputed.
+    #[inline]
+    pub fn is_once(&self, i: usize) -> bool {
+        self.once[i / 64] >> (i % 64) & 1 != 0
     }
 
     /// Inputs of a node.

@@ -54,7 +54,8 @@ impl CheckmateStageScratch {
 /// does not, all their inputs that are not held, and the parents of by-products that are
 /// recomputed (min-R). One descending scan finds them and
 /// each tensor's last reader; one ascending pass follows the memory. The result equals
-/// [`remat_instances::simulate::checkmate`] on the same stage.
+/// [`remat_instances::simulate::checkmate`] on the same stage; where that refuses it, since it
+/// recomputes what is never recomputed, the peak exceeds the capacity.
 #[inline]
 pub fn evaluate(
     graph: &CheckmateLandscape,
@@ -104,6 +105,9 @@ pub fn evaluate(
         cost: 0.0,
         peak: held_bytes,
     };
+    // What is never recomputed counts as memory that is not there.
+    let again = scratch.computed[1..].iter().map(|c| c.0 as usize);
+    let never = again.filter(|k| graph.is_once(*k)).count() as f64 * graph.never_bytes;
     // The stage's own node comes last, and for the first time.
     for &(k, freed) in scratch.computed[1..].iter().rev() {
         let k = k as usize;
@@ -113,6 +117,7 @@ pub fn evaluate(
         value.cost += graph.cost_again[k];
     }
     value.peak = value.peak.max(bytes + graph.bytes[t] + graph.workspace[t]);
+    value.peak += never;
     value.cost += graph.cost[t];
     value
 }

@@ -196,6 +196,14 @@ impl Instance {
         &self.users[self.user_start[id.index()] as usize..self.user_start[id.index() + 1] as usize]
     }
 
+    /// Returns whether a node may be computed again: not where it is computed [once](Node::once), or
+    /// comes with a parent that is.
+    pub fn may_recompute(&self, id: NodeId) -> bool {
+        let node = self.node(id);
+        let parent = node.parent();
+        !node.once && parent.is_none_or(|parent| !self.node(parent).once)
+    }
+
     /// The loss node, where the graph has one: forward nodes precede it, backward nodes follow.
     pub fn loss(&self) -> Option<NodeId> {
         self.loss

@@ -150,6 +150,8 @@ pub struct Node {
     pub implementations: Vec<Implementation>,
     /// The option to overwrite an input's buffer.
     pub in_place: Option<InPlace>,
+    /// Computed once, in its own stage, and never again: a collective, an effect, a mutation.
+    pub once: bool,
 }
 
 impl Node {

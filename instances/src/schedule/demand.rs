@@ -6,7 +6,8 @@ use crate::instance::{Instance, NodeId};
 impl CheckmateSchedule {
     /// The cheapest computations for given retained sets: per stage, the node of the stage, what
     /// the next stage retains and this one does not hold, and, backwards, every input that is not
-    /// held. A by-product is recomputed with its parent, whether that is held or not.
+    /// held. A by-product is recomputed with its parent, whether that is held or not; what is
+    /// computed once is held from there on as long as a computation reads it or a stage retains it.
     ///
     /// This is "min-R" (Checkmate section 5.1.1): optimal for the given `retained`, in O(n) bit
     /// operations a stage. `retained[t, i]` with `i >= t` is dropped first: such a tensor does not
@@ -37,13 +38,21 @@ impl CheckmateSchedule {
         let words = computed.words_per_row();
         let mut read = vec![0u64; words];
         let mut next = vec![0u64; words];
+        // What is never recomputed.
+        let mut once = vec![0u64; words];
+        for i in instance.ids().filter(|i| !instance.may_recompute(*i)) {
+            once[i.index() / 64] |= 1 << (i.index() % 64);
+        }
+        let is_once = |i: usize| once[i / 64] >> (i % 64) & 1 != 0;
         for t in (0..n).rev() {
             retained.clear_from(t, t);
             read.fill(0);
-            let row = computed.row_mut(t).iter_mut();
-            for ((row, &wanted), &held) in row.zip(&next).zip(retained.row(t)) {
-                *row |= wanted & !held;
+            let rows = computed.row_mut(t).iter_mut().zip(retained.row_mut(t));
+            for (((row, held), &wanted), &once) in rows.zip(&next).zip(&once) {
+                *held |= wanted & once;
+                *row |= wanted & !*held;
             }
+            retained.clear_from(t, t);
             computed.set(t, t, true);
             for w in (0..=t / 64).rev() {
                 let mut done = 0u64;
@@ -63,7 +72,9 @@ impl CheckmateSchedule {
                     for need in instance.needs(id) {
                         let i = need.index();
                         read[i / 64] |= 1 << (i % 64);
-                        if !retained.get(t, i) {
+                        if is_once(i) {
+                            retained.set(t, i, true);
+                        } else if !retained.get(t, i) {
                             computed.set(t, i, true);
                         }
                     }

@@ -12,7 +12,8 @@ use crate::schedule::{BitMatrix, CheckmateSchedule};
 /// computation of this stage reads nor the next stage retains is freed. A retained tensor that no
 /// computation of the stage reads stays until the stage ends, and so does an output that nobody
 /// reads (section 4.6: FREE on the diagonal is 0). A by-product is recomputed only in a stage that
-/// recomputes its parent; its cost and memory count at its own turn. Fixed memory is [`Instance::static_bytes`]
+/// recomputes its parent; its cost and memory count at its own turn. What is computed
+/// [once](crate::instance::Node::once) is not recomputed. Fixed memory is [`Instance::static_bytes`]
 /// throughout. Time is linear in the computations and their inputs, plus one bit operation for each
 /// (stage, node).
 ///
@@ -117,6 +118,13 @@ fn check_stage(
     }
     for k in schedule.computed.ones(t).filter(|&k| k < t) {
         let node = instance.node(NodeId::from(k));
+        if !instance.may_recompute(NodeId::from(k)) {
+            return Err(ReplayError::NeverAgain {
+                stage: t,
+                node: NodeId::from(k),
+                node_name: node.name.clone(),
+            });
+        }
         if let Some(parent) = node.parent().filter(|parent| !run(*parent)) {
             return Err(ReplayError::ByProductAlone {
                 stage: t,

@@ -82,6 +82,14 @@ pub enum StepFault {
         /// Name of its parent.
         parent_name: String,
     },
+    /// A node that is computed again although the instance says that it is computed once.
+    #[error(
+        "{node_name} is computed again, but the instance says that it never is (\"recompute\": false, on it or on its parent)"
+    )]
+    NeverAgain {
+        /// Name of the node.
+        node_name: String,
+    },
     /// A register that is freed before anything was computed into it.
     #[error(
         "{register} is freed, but nothing was computed into it since it was allocated for {node_name}"
@@ -330,6 +338,11 @@ impl<'a> Machine<'a> {
         let serial = self.meter.computations;
         let before = self.last_run[id.index()];
         let node = self.instance.node(id);
+        if before.is_some() && !self.instance.may_recompute(id) {
+            return Err(StepFault::NeverAgain {
+                node_name: node.name.clone(),
+            });
+        }
         let own = LatestRun {
             serial,
             recomputed: before.is_some(),

@@ -167,10 +167,10 @@ fn decisions(
                 }
             } else if last >= t {
                 retained[at] = b.column(Decision::Retained { stage, node }, 0.0);
-                computed[at] = b.column(
-                    Decision::Computed { stage, node },
-                    graph.cost_again[i] as f64,
-                );
+                if graph.recomputable[i] {
+                    let price = graph.cost_again[i] as f64;
+                    computed[at] = b.column(Decision::Computed { stage, node }, price);
+                }
             }
         }
     }

@@ -91,7 +91,7 @@ pub(super) fn exclude(
 fn exclude_without_inputs(graph: &CheckmateGraph, exclusions: &mut Exclusions) {
     for node in 0..graph.len() as u32 {
         // Inputs come before: what they lose is known here.
-        for stage in node + 1..=graph.last_stage[node as usize] {
+        for stage in graph.stages_again(node as usize) {
             let may_be = |input: &u32| {
                 exclusions.may_hold(*input, stage) || exclusions.may_start(*input, stage, 0)
             };

@@ -27,7 +27,8 @@
 //! ```
 //!
 //! Cost and workspace in the node's own stage are those of its first computation, in later stages
-//! those of a recomputation; the published program has one cost, and no by-products.
+//! those of a recomputation; a node that is never recomputed has a row `sum_{t>i} R[t,i] = 0`. The
+//! published program has one cost, and no by-products.
 //!
 //! Rows (4) are the linear cast of `F = (hazards == 0)`. The published program has no workspaces;
 //! without them there is no row (7), and the rows are exactly those of the published runs (which
@@ -91,6 +92,8 @@ struct CheckmateParts {
     edges: Vec<(u32, u32)>,
     /// The parents of by-products.
     parent: Vec<Option<u32>>,
+    /// True if the node may be computed again.
+    recomputable: Vec<bool>,
     capacity: u64,
 }
 
@@ -107,6 +110,7 @@ impl CheckmateParts {
             workspace: [false, true].map(|again| of(&|v| v.run_workspace_bytes(again))),
             users: instance.ids().map(users).collect(),
             edges: instance.ids().flat_map(reads).collect(),
+            recomputable: instance.ids().map(|i| instance.may_recompute(i)).collect(),
             parent: instance
                 .nodes()
                 .iter()
@@ -184,6 +188,7 @@ fn first_run_differs(instance: &Instance) -> Option<OriginalError> {
             v if v.run_workspace_bytes(true) != v.run_workspace_bytes(false) => {
                 "another workspace when recomputed"
             }
+            v if v.once => "a first run and no other",
             v if v.parent().is_some() => "a parent with which it is recomputed",
             _ => return None,
         };

@@ -88,6 +88,7 @@ fn written_node<'a>(node: &'a Node, fixed_bytes: u64, plain: &[NodeId]) -> NodeT
         passing: (node.passing != plain).then(|| references(&node.passing)),
         ..NodeText::default()
     };
+    text.recompute = node.once.then_some(false);
     match node.kind {
         NodeKind::Forward => {}
         NodeKind::Loss => text.kind = Some(Kind::Loss),
@@ -176,14 +177,19 @@ mod tests {
                 references(i),
                 prop::option::of((0..i.max(1), 0..9i64, -9..9i64)),
             ),
-            (0..3u8, prop::option::of(0..i.max(1)), 0..3usize),
+            (
+                0..3u8,
+                prop::option::of(0..i.max(1)),
+                0..3usize,
+                any::<bool>(),
+            ),
         );
         parts.prop_map(
             move |(
                 implementations,
                 (output_bytes, fixed_bytes, shape),
                 (passing, in_place),
-                (kind, other, gradient),
+                (kind, other, gradient, once),
             )| Node {
                 name: format!("é{i}"),
                 op: ["", "conv2d", "a\\b"][kind as usize].into(),
@@ -204,6 +210,7 @@ mod tests {
                 output_bytes,
                 fixed_bytes,
                 passing,
+                once,
                 implementations,
                 in_place: in_place
                     .filter(|_| i > 0)
