@@ -26,9 +26,10 @@ pub struct CostBound {
 /// Proof that no schedule fits: a node that cannot run even alone.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "node {node} ({name}) needs {} to run (inputs {}, output {}, workspace {}, fixed {}), the budget is {}",
+    "node {node} ({name}) needs {} to run (inputs {}, output {}, workspace {}, {}fixed {}), the budget is {}",
     format_bytes(*needed_bytes), format_bytes(*input_bytes), format_bytes(*output_bytes),
-    format_bytes(*workspace_bytes), format_bytes(*fixed_bytes), format_bytes(*budget_bytes)
+    format_bytes(*workspace_bytes), kept_words(*kept_bytes), format_bytes(*fixed_bytes),
+    format_bytes(*budget_bytes)
 )]
 pub struct TooSmall {
     /// The node.
@@ -43,19 +44,52 @@ pub struct TooSmall {
     pub output_bytes: u64,
     /// Bytes of its workspace.
     pub workspace_bytes: u64,
+    /// Bytes of other tensors that later nodes read and that are never recomputed.
+    pub kept_bytes: u64,
     /// Memory that is resident in any case.
     pub fixed_bytes: u64,
     /// The budget.
     pub budget_bytes: u64,
 }
 
-/// The least budget that any schedule needs, and the node that needs it: inputs, output, workspace
-/// and fixed memory.
+fn kept_words(bytes: u64) -> String {
+    match bytes {
+        0 => String::new(),
+        _ => format!("never recomputed {}, ", format_bytes(bytes)),
+    }
+}
+
+/// For each node, the bytes of tensors that are never recomputed and that a later node reads, apart
+/// from its own inputs: they are in memory when it runs for the first time.
+fn kept_bytes(instance: &Instance) -> Vec<u64> {
+    let bytes = |id: &NodeId| instance.node(*id).output_bytes;
+    // Sums of differences: from behind a tensor up to before its last reader.
+    let (mut begins, mut ends) = (vec![0; instance.len() + 1], vec![0; instance.len() + 1]);
+    let once = |id: &NodeId| !instance.may_recompute(*id);
+    for id in instance.ids().filter(once) {
+        if let Some(last) = instance.users(id).last() {
+            begins[id.index() + 1] += bytes(&id);
+            ends[last.index() + 1] += bytes(&id);
+        }
+    }
+    let mut alive = 0u64;
+    let kept = instance.ids().map(|id| {
+        alive = alive + begins[id.index()] - ends[id.index()];
+        let own = instance.needs(id).iter().filter(|need| once(need));
+        alive - own.map(bytes).sum::<u64>()
+    });
+    kept.collect()
+}
+
+/// The least budget that any schedule needs, and the node that needs it: inputs, output, workspace,
+/// what is never recomputed and fixed memory.
 ///
 /// It is necessary, not sufficient. Panics for an empty instance, which does not exist.
 pub fn smallest_budget(instance: &Instance) -> TooSmall {
     let fixed_bytes = instance.static_bytes();
+    let kept = kept_bytes(instance);
     let at = |id: NodeId| {
+        let kept_bytes = kept[id.index()];
         let node = instance.node(id);
         let input_bytes: u64 = node
             .needs()
@@ -66,10 +100,11 @@ pub fn smallest_budget(instance: &Instance) -> TooSmall {
         TooSmall {
             node: id,
             name: node.name.clone(),
-            needed_bytes: fixed_bytes + input_bytes + output_bytes + workspace_bytes,
+            needed_bytes: fixed_bytes + input_bytes + output_bytes + workspace_bytes + kept_bytes,
             input_bytes,
             output_bytes,
             workspace_bytes,
+            kept_bytes,
             fixed_bytes,
             budget_bytes: 0,
         }
@@ -97,9 +132,15 @@ pub fn knapsack_bound(instance: &Instance, budget_bytes: u64) -> Result<CostBoun
         });
     }
     let base = instance.base_cost();
+    let kept = kept_bytes(instance);
     let mut moments: Vec<(u64, NodeId)> = instance
         .ids()
-        .map(|b| (relaxed(&items_at(instance, budget_bytes, b)), b))
+        .map(|b| {
+            (
+                relaxed(&items_at(instance, budget_bytes, kept[b.index()], b)),
+                b,
+            )
+        })
         .filter(|m| m.0 > 0)
         .collect();
     moments.sort_by_key(|&(cost, b)| (std::cmp::Reverse(cost), b));
@@ -110,7 +151,7 @@ pub fn knapsack_bound(instance: &Instance, budget_bytes: u64) -> Result<CostBoun
         });
     };
     for &(_, b) in moments.iter().take(EXACT_MOMENTS) {
-        let cost = exact(&items_at(instance, budget_bytes, b));
+        let cost = exact(&items_at(instance, budget_bytes, kept[b.index()], b));
         if cost > forced {
             (forced, bottleneck) = (cost, b);
         }
@@ -128,11 +169,12 @@ struct MinimumKnapsack {
     items: Vec<(u64, u64)>,
 }
 
-/// Minimum knapsack of the tensors of which some must make room when `b` runs for the first time.
-fn items_at(instance: &Instance, budget_bytes: u64, b: NodeId) -> MinimumKnapsack {
+/// Minimum knapsack of the tensors of which some must make room when `b` runs for the first time,
+/// beside so many bytes that stay.
+fn items_at(instance: &Instance, budget_bytes: u64, kept_bytes: u64, b: NodeId) -> MinimumKnapsack {
     let node = instance.node(b);
-    let mut room =
-        budget_bytes - instance.static_bytes() - node.output_bytes - node.workspace_bytes();
+    let mut room = budget_bytes - instance.static_bytes() - node.output_bytes;
+    room -= node.workspace_bytes() + kept_bytes;
     room -= node
         .needs()
         .iter()
@@ -141,7 +183,8 @@ fn items_at(instance: &Instance, budget_bytes: u64, b: NodeId) -> MinimumKnapsac
     let mut items: Vec<(u64, u64)> = (0..b.index())
         .map(NodeId::from)
         .filter(|i| {
-            instance.users(*i).last().is_some_and(|last| *last > b)
+            instance.may_recompute(*i)
+                && instance.users(*i).last().is_some_and(|last| *last > b)
                 && node.needs().binary_search(i).is_err()
         })
         .map(|i| {

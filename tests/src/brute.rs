@@ -1,6 +1,7 @@
 //! The optimum of Checkmate's program by enumeration, for small graphs. Shares no code with what it
 //! checks.
 
+use remat_instances::instance::NodeKind;
 use remat_instances::{Instance, NodeId};
 
 /// Least cost of a schedule within a budget, or `None` where none fits.
@@ -46,12 +47,29 @@ fn stage_cost(
     let mut run = 1u32 << t | (kept & !held);
     for k in (0..=t).rev().filter(|k| *k <= t) {
         if run >> k & 1 != 0 {
+            if let (NodeKind::ByProduct { parent }, true) =
+                (instance.node(NodeId::from(k)).kind, k < t)
+            {
+                run |= 1 << parent.0;
+            }
             for d in needs(k) {
                 if held >> d & 1 == 0 {
                     run |= 1 << d;
                 }
             }
         }
+    }
+    // What is computed once, or comes with what is, does not run again.
+    let once = |k: usize| {
+        let node = instance.node(NodeId::from(k));
+        let of_parent = match node.kind {
+            NodeKind::ByProduct { parent } => instance.node(parent).once,
+            _ => false,
+        };
+        node.once || of_parent
+    };
+    if (0..t).any(|k| run >> k & 1 != 0 && once(k)) {
+        return None;
     }
     let mut there: Vec<usize> = (0..=t).filter(|i| held >> i & 1 != 0).collect();
     let mut cost = 0;

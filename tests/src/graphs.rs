@@ -1,7 +1,7 @@
 //! Random graphs for property tests.
 
 use remat_formulations::bound::smallest_budget;
-use remat_instances::instance::{CostUnit, Instance, InstanceData, Node, NodeId};
+use remat_instances::instance::{CostUnit, Instance, InstanceData, Node, NodeId, NodeKind};
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 
 /// A small deterministic generator of numbers, so that a failing case is named by its seed.
@@ -127,23 +127,34 @@ fn sized(mut node: Node, numbers: &mut Numbers) -> Node {
 }
 
 /// The graph with runs that are not alike: recomputations of some nodes have costs and workspaces of
-/// their own.
+/// their own, some nodes are by-products of an input, and some are never recomputed.
 pub fn with_unlike_runs(graph: &Instance, numbers: &mut Numbers) -> Instance {
     let mut nodes = graph.nodes().to_vec();
-    for node in &mut nodes {
-        let way = &mut node.implementations[0];
+    for i in 0..nodes.len() {
+        let is_forward = |k: usize| nodes[k].kind == NodeKind::Forward;
+        let needs = nodes[i].needs().iter().copied();
+        let parent = needs.rev().find(|parent| is_forward(parent.index()));
+        if let (Some(parent), true, 0) = (parent, is_forward(i), numbers.below(3)) {
+            nodes[i].kind = NodeKind::ByProduct { parent };
+        }
+        let way = &mut nodes[i].implementations[0];
         if numbers.below(2) == 0 {
             way.recompute_cost = numbers.below(40);
             way.recompute_workspace_bytes = numbers.below(12) as i64 - 2;
         }
+        nodes[i].once = numbers.below(6) == 0;
     }
     instance(nodes)
 }
 
-/// The graph in which all runs of a node are like its first.
+/// The graph in which all runs of a node are like its first, and every node can run alone.
 pub fn with_like_runs(graph: &Instance) -> Instance {
     let mut nodes = graph.nodes().to_vec();
     for node in &mut nodes {
+        if node.parent().is_some() {
+            node.kind = NodeKind::Forward;
+        }
+        node.once = false;
         let way = &mut node.implementations[0];
         way.recompute_cost = way.cost;
         way.recompute_workspace_bytes = way.workspace_bytes;

@@ -224,6 +224,9 @@ impl<'a> Stage<'a> {
             if run >> i & 1 == 0 {
                 return self.t > 0 || by_product;
             }
+            if self.t > 0 && node.once {
+                return false;
+            }
             let parent = match node.kind {
                 NodeKind::ByProduct { parent } => run >> parent.0 & 1 != 0,
                 _ => true,

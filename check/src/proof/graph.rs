@@ -16,6 +16,11 @@ pub struct Graph {
     pub working_again: Vec<u64>,
     /// Inputs.
     pub inputs: Vec<Vec<u32>>,
+    /// Parents of by-products.
+    pub parent: Vec<Option<u32>>,
+    /// True if the node may be computed again: not where the instance says that it, or its parent,
+    /// is computed once.
+    pub recomputable: Vec<bool>,
     /// Readers, ascending.
     pub readers: Vec<Vec<u32>>,
     /// The last stage in which a tensor is of any use: where it is read, or something is recomputed
@@ -39,9 +44,22 @@ impl Graph {
                 readers[i as usize].push(reader as u32);
             }
         }
+        let once = |i: usize| instance.nodes()[i].once;
+        let parent: Vec<Option<u32>> = instance
+            .nodes()
+            .iter()
+            .map(|v| Some(v.parent()?.0))
+            .collect();
+        let recomputable: Vec<bool> = (0..n)
+            .map(|i| !once(i) && parent[i].is_none_or(|p| !once(p as usize)))
+            .collect();
         let mut last_stage: Vec<usize> = (0..n).collect();
         for i in (0..n).rev() {
-            let reader = readers[i].iter().map(|&q| last_stage[q as usize]).max();
+            let of_reader = |&q: &u32| match recomputable[q as usize] {
+                true => last_stage[q as usize],
+                false => q as usize,
+            };
+            let reader = readers[i].iter().map(of_reader).max();
             last_stage[i] = reader.unwrap_or(i).max(i);
         }
         let nodes = instance.nodes();
@@ -58,6 +76,8 @@ impl Graph {
             working_again: working(true),
             bytes,
             inputs,
+            parent,
+            recomputable,
             readers,
             last_stage,
             capacity: budget_bytes.checked_sub(instance.static_bytes())?,
@@ -80,9 +100,15 @@ impl Graph {
         inputs.map(|&i| self.bytes[i as usize]).sum()
     }
 
-    /// Bytes without which a node cannot run for the first time.
+    /// Bytes without which a node cannot run for the first time: inputs, output, workspace, and
+    /// what later nodes read and is never recomputed.
     pub fn need_first(&self, node: u32) -> u64 {
-        self.input_bytes(node) + self.working[node as usize]
+        let stays = |k: &usize| {
+            let is_read = self.readers[*k].last().is_some_and(|q| *q > node);
+            !self.recomputable[*k] && is_read && !self.reads(node, *k as u32)
+        };
+        let kept = (0..node as usize).filter(stays).map(|k| self.bytes[k]);
+        self.input_bytes(node) + self.working[node as usize] + kept.sum::<u64>()
     }
 
     /// Bytes without which a node cannot be recomputed.
@@ -98,7 +124,10 @@ impl Graph {
 
     /// More than any schedule without useless computations costs.
     pub fn beyond(&self) -> u64 {
-        let stages = |i: usize| (self.last_stage[i] - i) as u64;
+        let stages = |i: usize| match self.recomputable[i] {
+            true => (self.last_stage[i] - i) as u64,
+            false => 0,
+        };
         let again = (0..self.len()).map(|i| self.cost_again[i].saturating_mul(stages(i)));
         let all = again.chain(self.cost.iter().copied());
         all.fold(1u64, u64::saturating_add)

@@ -16,11 +16,13 @@ pub struct LifeExclusions {
 }
 
 impl LifeExclusions {
-    /// Nothing is excluded.
-    pub fn none(len: usize) -> Self {
+    /// Nothing is excluded but what is never recomputed.
+    pub fn none(graph: &Graph) -> Self {
+        let len = graph.len();
+        let once = |node: &bool| vec![!node; len];
         LifeExclusions {
             len,
-            no_start: vec![false; len * len],
+            no_start: graph.recomputable.iter().flat_map(once).collect(),
             no_hold: vec![false; len * len],
         }
     }

@@ -111,6 +111,13 @@ pub enum Row {
         /// Its input.
         input: u32,
     },
+    /// The parent of by-product `node` is recomputed in `stage` where that is.
+    Parent {
+        /// The stage.
+        stage: u32,
+        /// The by-product.
+        node: u32,
+    },
     /// The contents of memory at `node`'s turn in `stage` fit.
     Memory {
         /// The stage.

@@ -60,6 +60,10 @@ fn row(line: &mut ProofLine<'_>) -> Result<Row, String> {
             node: line.number("a node")?,
             reader: line.number("its reader")?,
         },
+        "parent" => Row::Parent {
+            stage: line.number("a stage")?,
+            node: line.number("a by-product")?,
+        },
         "input" => Row::Input {
             stage: line.number("a stage")?,
             node: line.number("a node")?,

@@ -22,6 +22,14 @@ pub fn check(graph: &Graph, row: &Row, branches: &[Branch]) -> Result<(), String
                 format!("node {node} is not recomputed in stage {stage}")
             })
         }
+        Row::Parent { stage, node } => {
+            ensure(node < stage && *stage < n, || {
+                format!("node {node} is not recomputed in stage {stage}")
+            })?;
+            ensure(graph.parent[*node as usize].is_some(), || {
+                format!("node {node} is no by-product")
+            })
+        }
         Row::Memory { stage, node, unit } => {
             ensure(node <= stage && *stage < n, || {
                 format!("node {node} has no turn in stage {stage}")
@@ -188,6 +196,14 @@ impl Prices {
                 let stage = *stage as usize;
                 let event = graph.event(stage, *node as usize);
                 self.covers[*input as usize].push((event, y));
+                self.starts[*node as usize].push((stage, stage, -y));
+            }
+            Row::Parent { stage, node } => {
+                self.count(y, 2)?;
+                let stage = *stage as usize;
+                if let Some(parent) = graph.parent[*node as usize] {
+                    self.starts[parent as usize].push((stage, stage, y));
+                }
                 self.starts[*node as usize].push((stage, stage, -y));
             }
             Row::Memory { stage, node, unit } => {

@@ -93,7 +93,7 @@ impl Checker<'_> {
     fn run(&mut self) -> Result<(), String> {
         let mut open = vec![OpenNode {
             node: 0,
-            exclusions: LifeExclusions::none(self.graph.len()),
+            exclusions: LifeExclusions::none(&self.graph),
             branches: Vec::new(),
             closed: false,
         }];
@@ -220,14 +220,16 @@ impl NodeBounds {
                 let lives = self.lives(checker, exclusions, i);
                 lives.exclude(least + room, exclusions);
             }
-            // What cannot have its inputs cannot be recomputed.
+            // What cannot have its inputs or its parent's run cannot be recomputed.
             for i in 0..graph.len() {
                 for stage in i + 1..=graph.last_stage[i] {
                     let there = |&input: &u32| {
                         let input = input as usize;
                         exclusions.may_hold(input, stage) || exclusions.may_start(input, stage)
                     };
-                    if !graph.inputs[i].iter().all(there) {
+                    let made = |parent: u32| exclusions.may_start(parent as usize, stage);
+                    let inputs = graph.inputs[i].iter().all(there);
+                    if !inputs || !graph.parent[i].is_none_or(made) {
                         exclusions.exclude_start(i, stage);
                     }
                 }

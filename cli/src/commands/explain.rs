@@ -141,9 +141,14 @@ impl Teller<'_> {
             Some(_) => "for the backward pass",
             None => "for later readers",
         };
+        let once = kept.iter().filter(|id| !self.instance.may_recompute(**id));
+        let once = match once.count() {
+            0 => String::new(),
+            n => format!(" ({n} never recomputed, as the instance says)"),
+        };
         let _ = writeln!(
             text,
-            "{} with {} are kept {purpose}, the largest {}.",
+            "{} with {} are kept {purpose}{once}, the largest {}.",
             plural(kept.len(), "tensor"),
             format_bytes(total),
             largest.join(", ")

@@ -2,6 +2,9 @@
 
 use remat_instances::instance::{Instance, NodeId};
 
+/// Stands for the parent of a node that is no by-product.
+pub const NO_PARENT: u32 = u32::MAX;
+
 /// View of an instance for the search: inputs, users, sizes and costs, one array each.
 ///
 /// Sizes and costs are `f64`: every value and every sum is an integer below 2^53 (the instance
@@ -15,6 +18,12 @@ pub struct CheckmateLandscape {
     needs: Vec<u32>,
     user_start: Vec<u32>,
     users: Vec<u32>,
+    /// The parent of a by-product, or [`NO_PARENT`].
+    pub parent: Vec<u32>,
+    /// What is never recomputed, as words of bits.
+    pub once: Vec<u64>,
+    /// Bytes by which a recomputation of such a tensor exceeds the capacity: more than that.
+    pub never_bytes: f64,
     /// Output size in bytes.
     pub bytes: Vec<f64>,
     /// Workspace of the first computation in bytes.
@@ -44,20 +53,38 @@ impl CheckmateLandscape {
         }
         let of =
             |f: &dyn Fn(NodeId) -> u64| instance.ids().map(|i| f(i) as f64).collect::<Vec<f64>>();
+        let capacity = budget_bytes as f64 - instance.static_bytes() as f64;
+        let mut once = vec![0; n.div_ceil(64)];
+        for i in instance.ids().filter(|i| !instance.may_recompute(*i)) {
+            once[i.index() / 64] |= 1 << (i.index() % 64);
+        }
         CheckmateLandscape {
             n,
+            once,
+            never_bytes: capacity.max(0.0) + 1.0,
             words: n.div_ceil(64),
             need_start,
             needs,
             user_start,
             users,
+            parent: instance
+                .nodes()
+                .iter()
+                .map(|v| v.parent().map_or(NO_PARENT, |p| p.0))
+                .collect(),
             bytes: of(&|i| instance.node(i).output_bytes),
             workspace: of(&|i| instance.node(i).run_workspace_bytes(false)),
             workspace_again: of(&|i| instance.node(i).run_workspace_bytes(true)),
             cost: of(&|i| instance.node(i).run_cost(false)),
             cost_again: of(&|i| instance.node(i).run_cost(true)),
-            capacity: budget_bytes as f64 - instance.static_bytes() as f64,
+            capacity,
         }
+    }
+
+    /// Returns whether a node is never recomputed.
+    #[inline]
+    pub fn is_once(&self, i: usize) -> bool {
+        self.once[i / 64] >> (i % 64) & 1 != 0
     }
 
     /// Inputs of a node.

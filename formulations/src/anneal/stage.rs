@@ -1,7 +1,7 @@
 //! Evaluation of one stage: what must be computed for given retained sets, its cost and its peak
 //! memory.
 
-use super::graph::CheckmateLandscape;
+use super::graph::{CheckmateLandscape, NO_PARENT};
 
 /// Cost and peak memory of one stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -51,9 +51,11 @@ impl CheckmateStageScratch {
 /// at its end (`next`).
 ///
 /// The computations are the cheapest possible: the stage's node, whatever `next` retains and `now`
-/// does not, and all their inputs that are not held (min-R). One descending scan finds them and
+/// does not, all their inputs that are not held, and the parents of by-products that are
+/// recomputed (min-R). One descending scan finds them and
 /// each tensor's last reader; one ascending pass follows the memory. The result equals
-/// [`remat_instances::simulate::checkmate`] on the same stage.
+/// [`remat_instances::simulate::checkmate`] on the same stage; where that refuses it, since it
+/// recomputes what is never recomputed, the peak exceeds the capacity.
 #[inline]
 pub fn evaluate(
     graph: &CheckmateLandscape,
@@ -83,6 +85,10 @@ pub fn evaluate(
         let bit = 63 - word.leading_zeros() as usize;
         need[w as usize] = word ^ (1 << bit);
         let k = w as usize * 64 + bit;
+        let parent = graph.parent[k];
+        if parent != NO_PARENT && k < t {
+            need[parent as usize / 64] |= 1 << (parent % 64);
+        }
         let mut freed = 0.0;
         for &d in graph.needs(k) {
             let (dw, db) = (d as usize / 64, 1u64 << (d % 64));
@@ -99,6 +105,9 @@ pub fn evaluate(
         cost: 0.0,
         peak: held_bytes,
     };
+    // What is never recomputed counts as memory that is not there.
+    let again = scratch.computed[1..].iter().map(|c| c.0 as usize);
+    let never = again.filter(|k| graph.is_once(*k)).count() as f64 * graph.never_bytes;
     // The stage's own node comes last, and for the first time.
     for &(k, freed) in scratch.computed[1..].iter().rev() {
         let k = k as usize;
@@ -108,6 +117,7 @@ pub fn evaluate(
         value.cost += graph.cost_again[k];
     }
     value.peak = value.peak.max(bytes + graph.bytes[t] + graph.workspace[t]);
+    value.peak += never;
     value.cost += graph.cost[t];
     value
 }

@@ -23,13 +23,14 @@ pub fn run(instance: &Instance, budget_bytes: u64) -> Result<CheckmateSchedule, 
     let mut next = vec![0u64; graph.words];
     let mut touched = vec![0u64; graph.words];
     let mut evictor = Evictor::new(&graph);
+    let last_use = last_uses(&graph);
     // What was computed again in the stage before and has room until its end.
     let mut again: Vec<usize> = Vec::new();
     for t in 1..n {
         // Whatever there is at the end of the stage before, and its own node.
         let mut held: Vec<usize> = retained.ones(t - 1).chain([t - 1]).collect();
         held.append(&mut again);
-        held.retain(|&i| evictor.next_use(i, t).is_some());
+        held.retain(|&i| evictor.next_use(i, t).is_some() || graph.is_once(i) && last_use[i] >= t);
         for &i in &held {
             retained.set(t, i, true);
         }
@@ -73,6 +74,18 @@ pub fn run(instance: &Instance, budget_bytes: u64) -> Result<CheckmateSchedule, 
     Ok(CheckmateSchedule::cheapest(instance, retained))
 }
 
+/// The last stage in which each tensor may be read, by a recomputation perhaps.
+fn last_uses(graph: &CheckmateLandscape) -> Vec<usize> {
+    let mut last: Vec<usize> = (0..graph.n).collect();
+    for i in (0..graph.n).rev() {
+        for &q in graph.users(i) {
+            let q = q as usize;
+            last[i] = last[i].max(if graph.is_once(q) { q } else { last[q] });
+        }
+    }
+    last
+}
+
 struct Evictor<'g> {
     graph: &'g CheckmateLandscape,
     /// Marks of the walk over evicted ancestors.
@@ -109,7 +122,7 @@ impl<'g> Evictor<'g> {
     ) -> Option<usize> {
         let mut best: Option<(f64, usize)> = None;
         for (k, &i) in held.iter().enumerate() {
-            if self.graph.bytes[i] == 0.0 || !idle(i) {
+            if self.graph.bytes[i] == 0.0 || !idle(i) || self.graph.is_once(i) {
                 continue;
             }
             let distance = self.next_use(i, t).map_or(self.graph.n, |q| q + 1 - t) as f64;
@@ -132,8 +145,9 @@ impl<'g> Evictor<'g> {
         while let Some(k) = self.stack.pop() {
             cost += self.graph.cost_again[k];
             for &j in self.graph.needs(k) {
+                let made = !retained.get(t, j as usize) || self.graph.parent[k] == j;
                 let j = j as usize;
-                if self.seen[j] != self.turn && !retained.get(t, j) {
+                if self.seen[j] != self.turn && made {
                     self.seen[j] = self.turn;
                     self.stack.push(j);
                 }

@@ -22,7 +22,7 @@ pub enum Bans {
     Expensive,
     /// Compute-intensive operators and reductions only.
     ComputeIntensive,
-    /// Nothing but the loss and by-products, which every level bans.
+    /// Nothing but the loss, by-products and what is never recomputed, which every level bans.
     None,
 }
 
@@ -182,6 +182,9 @@ pub fn banned(graph: &TrainingGraph<'_>, bans: Bans) -> Vec<bool> {
                 }
             })
         };
+        if !instance.may_recompute(id) {
+            continue;
+        }
         banned[id.index()] = match bans {
             Bans::Default => reduction || !is_pointwise(id) || materialised(),
             Bans::Expensive => reduction || !is_pointwise(id),

@@ -1,7 +1,7 @@
 //! Schedules from what is held when: the common last step of all heuristics.
 
 use super::training::TrainingGraph;
-use remat_instances::instance::{Instance, NodeId};
+use remat_instances::instance::NodeId;
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
 use std::ops::RangeInclusive;
 
@@ -11,64 +11,6 @@ pub fn hold(retained: &mut BitMatrix, tensor: usize, stages: RangeInclusive<usiz
     for stage in *stages.start()..=last {
         retained.set(stage, tensor, true);
     }
-}
-
-/// The cheapest computations for the given retained sets, and nothing held or computed that is of
-/// no use.
-///
-/// One sweep over the stages from the last to the first: with what the next stage really needs
-/// known, the computations of a stage follow as in [`CheckmateSchedule::cheapest`], and of its
-/// retained tensors only those stay that a computation reads or the next stage holds. The
-/// heuristics can thus hold a checkpoint "to the end" and get it freed after its last use,
-/// recomputations of later stages included. Checkmate's program treats retentions without use as
-/// spurious as well (section 4.6).
-///
-/// The cost is at most that of [`CheckmateSchedule::cheapest`] for the same sets, and so is the
-/// peak. Time is linear in the computations and their inputs, plus one bit operation for each
-/// (stage, node).
-pub fn tighten(instance: &Instance, mut retained: BitMatrix) -> CheckmateSchedule {
-    let n = instance.len();
-    let mut computed = BitMatrix::new(n, n);
-    let words = computed.words_per_row();
-    let mut read = vec![0u64; words];
-    let mut next = vec![0u64; words];
-    for t in (0..n).rev() {
-        retained.clear_from(t, t);
-        read.fill(0);
-        for ((row, &wanted), &held) in computed
-            .row_mut(t)
-            .iter_mut()
-            .zip(&next)
-            .zip(retained.row(t))
-        {
-            *row |= wanted & !held;
-        }
-        computed.set(t, t, true);
-        for w in (0..=t / 64).rev() {
-            let mut done = 0u64;
-            loop {
-                let rest = computed.row(t)[w] & !done;
-                if rest == 0 {
-                    break;
-                }
-                let bit = 63 - rest.leading_zeros() as usize;
-                done |= 1 << bit;
-                for need in instance.needs(NodeId::from(w * 64 + bit)) {
-                    let i = need.index();
-                    read[i / 64] |= 1 << (i % 64);
-                    if !retained.get(t, i) {
-                        computed.set(t, i, true);
-                    }
-                }
-            }
-        }
-        let row = retained.row_mut(t);
-        for ((held, later), used) in row.iter_mut().zip(&mut next).zip(&read) {
-            *held &= used | *later;
-            *later = *held;
-        }
-    }
-    CheckmateSchedule { computed, retained }
 }
 
 /// A schedule that saves some forward tensors and recomputes each other one at most once, when the
@@ -114,7 +56,7 @@ pub fn recompute_at_first_need(graph: &TrainingGraph<'_>, saved: &[bool]) -> Che
         }
     }
     hold_gradients(graph, &mut retained);
-    tighten(instance, retained)
+    CheckmateSchedule::tightest(instance, retained)
 }
 
 /// Holds every gradient from its computation to its last use.
@@ -132,7 +74,7 @@ mod tests {
     use super::*;
     use crate::baselines::fixtures;
     use proptest::prelude::*;
-    use remat_instances::simulate;
+    use remat_instances::{Instance, simulate};
 
     /// Cost of a cheapest R for the given S by trying all subsets of computations, stage by stage.
     fn brute_force_cost(instance: &Instance, retained: &BitMatrix) -> Option<u64> {
@@ -197,7 +139,7 @@ mod tests {
                 }
             }
             let loose = CheckmateSchedule::cheapest(&instance, retained.clone());
-            let tight = tighten(&instance, retained);
+            let tight = CheckmateSchedule::tightest(&instance, retained);
             let before = simulate::checkmate(&instance, &loose).unwrap();
             let after = simulate::checkmate(&instance, &tight).unwrap();
             prop_assert!(after.cost <= before.cost);

@@ -13,7 +13,7 @@
 //! then kept from one step to the next). A checkpoint is placed when the chain that it cuts is
 //! entered, and held until the step after it was reversed.
 
-use super::retention::{hold, hold_gradients, tighten};
+use super::retention::{hold, hold_gradients};
 use super::training::TrainingGraph;
 use super::{NotApplicable, checkpoint_all};
 use remat_instances::instance::{Instance, NodeId, NodeKind};
@@ -219,7 +219,7 @@ fn schedule_for(
         hold(&mut retained, i, from + 1..=last.index());
     }
     hold_gradients(graph, &mut retained);
-    tighten(instance, retained)
+    CheckmateSchedule::tightest(instance, retained)
 }
 
 /// Stages in which each step `1..=steps` is reversed, as `(first, one past the last)`, index 0

@@ -18,7 +18,7 @@
 //! is recomputed for it there and then (min-R, Checkmate section 5.1.1).
 
 use super::best;
-use super::retention::{hold, hold_gradients, tighten};
+use super::retention::{hold, hold_gradients};
 use super::training::TrainingGraph;
 use remat_instances::instance::NodeId;
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
@@ -158,7 +158,7 @@ pub fn schedule(graph: &TrainingGraph<'_>, checkpoints: &[NodeId]) -> CheckmateS
         }
     }
     hold_gradients(graph, &mut retained);
-    tighten(instance, retained)
+    CheckmateSchedule::tightest(instance, retained)
 }
 
 #[cfg(test)]

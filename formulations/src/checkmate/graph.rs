@@ -26,6 +26,10 @@ pub struct CheckmateGraph {
     pub needs: Vec<Vec<u32>>,
     /// Distinct readers, ascending.
     pub users: Vec<Vec<u32>>,
+    /// The parent of a by-product, which is recomputed in each stage in which that is.
+    pub parent: Vec<Option<u32>>,
+    /// True if the node may be computed again.
+    pub recomputable: Vec<bool>,
     /// The last stage in which the tensor can be of use: the last stage in which a reader runs,
     /// directly or because something that is of use then is recomputed from it.
     pub last_stage: Vec<u32>,
@@ -57,10 +61,15 @@ impl CheckmateGraph {
         let n = instance.len();
         let list = |ids: &[NodeId]| ids.iter().map(|d| d.0).collect::<Vec<u32>>();
         let users: Vec<Vec<u32>> = instance.ids().map(|i| list(instance.users(i))).collect();
+        let recomputable: Vec<bool> = instance.ids().map(|i| instance.may_recompute(i)).collect();
         let mut last_stage: Vec<u32> = (0..n as u32).collect();
         for i in (0..n).rev() {
             for &q in &users[i] {
-                last_stage[i] = last_stage[i].max(last_stage[q as usize]);
+                let last = match recomputable[q as usize] {
+                    true => last_stage[q as usize],
+                    false => q,
+                };
+                last_stage[i] = last_stage[i].max(last);
             }
         }
         let first_backward = instance.loss().map(|l| l.0 + 1).filter(|&f| {
@@ -78,7 +87,7 @@ impl CheckmateGraph {
             .nodes()
             .iter()
             .enumerate()
-            .filter(|(i, _)| last_stage[*i] > *i as u32);
+            .filter(|(i, _)| recomputable[*i] && last_stage[*i] > *i as u32);
         let like = recomputed.map(|(i, v)| (i as u32, v.output_bytes, v.run_cost(true)));
         Ok(CheckmateGraph {
             cost: of(&|v| v.run_cost(false)),
@@ -90,6 +99,12 @@ impl CheckmateGraph {
             workspace_again,
             needs: instance.ids().map(|i| list(instance.needs(i))).collect(),
             users,
+            parent: instance
+                .nodes()
+                .iter()
+                .map(|v| Some(v.parent()?.0))
+                .collect(),
+            recomputable,
             last_stage,
             first_backward,
             capacity,
@@ -120,6 +135,15 @@ impl CheckmateGraph {
         inputs + self.bytes[node] + self.workspace_again[node]
     }
 
+    /// Stages in which a node may be computed again to some use.
+    pub fn stages_again(&self, node: usize) -> std::ops::RangeInclusive<u32> {
+        let first = node as u32 + 1;
+        match self.recomputable[node] {
+            true => first..=self.last_stage[node],
+            false => first..=node as u32,
+        }
+    }
+
     /// The unit in which programs count memory, in bytes: a power of two near a thousandth of the
     /// capacity, so that coefficients are moderate and the conversion of any size to it is exact.
     pub fn memory_unit(&self) -> f64 {
@@ -135,8 +159,10 @@ impl CheckmateGraph {
     }
 
     /// The schedule without what is of no use: a tensor is retained only if it is read or retained
-    /// for a later reading before it is computed again, and recomputed only if it is not there.
-    /// Cost and memory do not rise.
+    /// for a later reading before it is computed again, and recomputed only if it is not there or a
+    /// by-product is recomputed with it, which makes a retained copy useless: all who read it come
+    /// later. Cost and memory do not rise. What is never recomputed is retained wherever it is
+    /// wanted.
     ///
     /// Only what is retained counts, what is computed follows from it; shapes are `len x len`.
     pub fn cleaned(&self, schedule: &CheckmateSchedule) -> CheckmateSchedule {
@@ -146,16 +172,21 @@ impl CheckmateGraph {
         for t in (0..n).rev() {
             computed.set(t, t, true);
             for k in (0..t).rev() {
+                let forced = computed.get(t, k);
                 let kept_on = t + 1 < n && retained.get(t + 1, k);
                 let read = self.users[k]
                     .iter()
                     .take_while(|&&q| q as usize <= t)
                     .any(|&q| computed.get(t, q as usize));
-                if kept_on || read {
-                    if schedule.retained.get(t, k) {
+                if forced || kept_on || read {
+                    let is_kept = schedule.retained.get(t, k) && !forced;
+                    if is_kept || !self.recomputable[k] {
                         retained.set(t, k, true);
-                    } else {
-                        computed.set(t, k, true);
+                        continue;
+                    }
+                    computed.set(t, k, true);
+                    if let Some(parent) = self.parent[k] {
+                        computed.set(t, parent as usize, true);
                     }
                 }
             }

@@ -146,6 +146,7 @@ impl Problem for MonetProblem<'_> {
                 .filter_map(|s| MonetSchedule::stored_by_checkmate(self.instance, &ids, s)),
         );
         let fits = |retained: BitMatrix| {
+            let retained = holding_once(&self.landscape, retained);
             let state = MonetState::new(&self.landscape, &retained);
             let cost = state.cost() as u64;
             (state.excess() == 0).then_some(Found { cost, retained })
@@ -154,7 +155,8 @@ impl Problem for MonetProblem<'_> {
     }
 
     fn near(&self, program: &interval::MonetGraph, point: &Point, threshold: f64) -> BitMatrix {
-        point.proposal(self.instance, program, threshold).retained
+        let proposal = point.proposal(self.instance, program, threshold);
+        holding_once(&self.landscape, proposal.retained)
     }
 
     fn columns(&self, program: &interval::MonetGraph, found: &Found) -> Vec<Interval> {
@@ -178,5 +180,32 @@ pub fn complete(
 ) -> Option<MonetSchedule> {
     let graph = MonetLandscape::new(instance, budget_bytes)?;
     let fits_shape = (stored.rows(), stored.columns()) == (graph.stages + 1, graph.columns);
-    fits_shape.then(|| MonetState::new(&graph, stored).schedule())
+    fits_shape.then(|| {
+        let stored = holding_once(&graph, stored.clone());
+        MonetState::new(&graph, &stored).schedule()
+    })
+}
+
+/// Stored sets with what is never recomputed stored as long as it is wanted.
+fn holding_once(graph: &MonetLandscape, mut stored: BitMatrix) -> BitMatrix {
+    if graph.once.iter().all(|word| *word == 0) {
+        return stored;
+    }
+    // What is stored longer may fit by other ways, which read other tensors: over and over.
+    loop {
+        let schedule = MonetState::new(graph, &stored).schedule();
+        let mut wanted = Vec::new();
+        for t in 1..graph.stages {
+            let computed = schedule.computed.ones(t);
+            wanted.extend(computed.filter(|i| graph.is_once(*i)).map(|i| (t, i)));
+        }
+        if wanted.is_empty() {
+            return stored;
+        }
+        for (t, i) in wanted {
+            // What is there when the stage begins is wanted by its backward node: beyond it.
+            let last = t + usize::from(stored.get(t, i));
+            (1..=last).for_each(|stage| stored.set(stage, i, true));
+        }
+    }
 }

@@ -196,6 +196,14 @@ impl Instance {
         &self.users[self.user_start[id.index()] as usize..self.user_start[id.index() + 1] as usize]
     }
 
+    /// Returns whether a node may be computed again: not where it is computed [once](Node::once), or
+    /// comes with a parent that is.
+    pub fn may_recompute(&self, id: NodeId) -> bool {
+        let node = self.node(id);
+        let parent = node.parent();
+        !node.once && parent.is_none_or(|parent| !self.node(parent).once)
+    }
+
     /// The loss node, where the graph has one: forward nodes precede it, backward nodes follow.
     pub fn loss(&self) -> Option<NodeId> {
         self.loss
@@ -225,13 +233,10 @@ impl Instance {
             .unwrap_or(0)
     }
 
-    /// Returns whether any node offers a choice that only MONeT's program knows: implementations,
-    /// by-products or in-place.
+    /// Returns whether any node offers a choice that only MONeT's program knows: implementations
+    /// or in-place. By-products that are no implementation's alone are further outputs, not choices.
     pub fn has_choices(&self) -> bool {
-        self.data.nodes.iter().any(|v| {
-            v.implementations.len() > 1
-                || v.in_place.is_some()
-                || matches!(v.kind, NodeKind::ByProduct { .. })
-        })
+        let mut nodes = self.data.nodes.iter();
+        nodes.any(|v| v.implementations.len() > 1 || v.in_place.is_some())
     }
 }

@@ -46,9 +46,8 @@ pub enum NodeKind {
     /// Part of the forward pass (or of a graph without a backward pass).
     #[default]
     Forward,
-    /// A further output of a forward node, such as a 1-bit mask: only there when its parent is
-    /// computed in the same stage, and saved for one implementation of the backward node. OLLA's
-    /// further outputs are by-products too.
+    /// A further output of a forward node, such as a 1-bit mask: computed again only in a stage
+    /// in which its parent is. It reads its parent. OLLA's further outputs are by-products too.
     ByProduct {
         /// The forward node that makes it.
         parent: NodeId,
@@ -151,6 +150,8 @@ pub struct Node {
     pub implementations: Vec<Implementation>,
     /// The option to overwrite an input's buffer.
     pub in_place: Option<InPlace>,
+    /// Computed once, in its own stage, and never again: a collective, an effect, a mutation.
+    pub once: bool,
 }
 
 impl Node {
@@ -223,6 +224,15 @@ impl Node {
     #[inline]
     pub fn run_workspace_bytes(&self, again: bool) -> u64 {
         self.implementations[0].run_workspace_bytes(again).max(0) as u64
+    }
+
+    /// The forward node that makes it, for a by-product: it is recomputed only where that node is
+    /// recomputed as well, in the same stage and before it.
+    pub fn parent(&self) -> Option<NodeId> {
+        match self.kind {
+            NodeKind::ByProduct { parent } => Some(parent),
+            _ => None,
+        }
     }
 
     /// Returns whether the node belongs to the backward pass.

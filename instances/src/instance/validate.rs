@@ -1,6 +1,6 @@
 //! Conditions for a computation graph to be an instance.
 
-use super::{InstanceData, Node, NodeId, NodeKind};
+use super::{Implementation, InstanceData, Node, NodeId, NodeKind};
 use std::collections::BTreeMap;
 
 /// Largest cost or size of a single node: the integers up to here are exact in JSON and in `f64`.
@@ -196,6 +196,18 @@ fn check_node(nodes: &[Node], i: usize, node: &Node) -> Result<(), StructureErro
                 "the parent of a by-product is not a forward node",
                 "name the forward node that makes it",
             )
+        }
+        NodeKind::ByProduct { parent } => {
+            let reads = |way: &Implementation| way.needs.contains(&parent);
+            match node.implementations.iter().position(|way| !reads(way)) {
+                None => Ok(()),
+                Some(p) => error(
+                    at(&format!("implementations[{p}].needs")),
+                    format!("{:?}", node.implementations[p].needs),
+                    format!("a by-product does not read its parent, node {parent}"),
+                    "name the parent among `needs`: a by-product comes with a run of its parent",
+                ),
+            }
         }
         NodeKind::Backward {
             forward: Some(twin),

@@ -2,7 +2,7 @@
 //! statements.
 
 use super::{Plan, Register, Semantics, Step};
-use crate::instance::{Instance, NodeId, NodeKind};
+use crate::instance::{Instance, NodeId};
 use crate::simulate::ReplayError;
 
 /// One computation.
@@ -79,10 +79,7 @@ impl<'a> Trace<'a> {
             }
             reads.push(list);
             source.push(over.map(|(_, value)| value));
-            parent.push(match (semantics, node.kind) {
-                (Semantics::Monet, NodeKind::ByProduct { parent }) => latest[parent.index()],
-                _ => None,
-            });
+            parent.push(node.parent().and_then(|parent| latest[parent.index()]));
             latest[run.node.index()] = Some(k as u32);
             intact[run.node.index()].push(k as u32);
         }

@@ -1,6 +1,7 @@
 //! Schedules: which node is computed, and which tensor is kept, in which stage.
 
 mod bits;
+mod demand;
 mod json;
 mod monet;
 
@@ -8,7 +9,7 @@ pub use bits::BitMatrix;
 pub use json::{Schedule, ScheduleDocument, ScheduleFile, write_schedule};
 pub use monet::MonetSchedule;
 
-use crate::instance::{Implementation, Instance, NodeId};
+use crate::instance::{Implementation, Instance};
 
 /// The program whose memory and cost semantics a schedule or plan was made for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,40 +82,6 @@ impl CheckmateSchedule {
             }
         }
         Self::cheapest(instance, retained)
-    }
-
-    /// The cheapest computations for given retained sets: per stage, the node of the stage, what
-    /// the next stage retains and this one does not hold, and, backwards, every input that is not
-    /// held.
-    ///
-    /// This is "min-R" (Checkmate section 5.1.1): optimal for the given `retained`, in O(n) bit
-    /// operations a stage. `retained[t, i]` with `i >= t` is dropped first: such a tensor does not
-    /// exist yet.
-    pub fn cheapest(instance: &Instance, mut retained: BitMatrix) -> Self {
-        let n = instance.len();
-        let mut computed = BitMatrix::new(n, n);
-        for t in 0..n {
-            retained.clear_from(t, t);
-        }
-        for t in 0..n {
-            computed.set(t, t, true);
-            if t + 1 < n {
-                for w in 0..computed.words_per_row() {
-                    let missing = retained.row(t + 1)[w] & !retained.row(t)[w];
-                    computed.row_mut(t)[w] |= missing;
-                }
-            }
-            for k in (0..=t).rev() {
-                if computed.get(t, k) {
-                    for need in instance.needs(NodeId::from(k)) {
-                        if !retained.get(t, need.index()) {
-                            computed.set(t, need.index(), true);
-                        }
-                    }
-                }
-            }
-        }
-        CheckmateSchedule { computed, retained }
     }
 
     /// Number of computations beyond the first of each node.

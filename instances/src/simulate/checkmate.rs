@@ -11,7 +11,9 @@ use crate::schedule::{BitMatrix, CheckmateSchedule};
 /// stage and of a recomputation in later ones, then every input that neither a later
 /// computation of this stage reads nor the next stage retains is freed. A retained tensor that no
 /// computation of the stage reads stays until the stage ends, and so does an output that nobody
-/// reads (section 4.6: FREE on the diagonal is 0). Fixed memory is [`Instance::static_bytes`]
+/// reads (section 4.6: FREE on the diagonal is 0). A by-product is recomputed only in a stage that
+/// recomputes its parent; its cost and memory count at its own turn. What is computed
+/// [once](crate::instance::Node::once) is not recomputed. Fixed memory is [`Instance::static_bytes`]
 /// throughout. Time is linear in the computations and their inputs, plus one bit operation for each
 /// (stage, node).
 ///
@@ -94,6 +96,7 @@ fn check_stage(
     t: usize,
 ) -> Result<(), ReplayError> {
     let name = |i: usize| instance.node(NodeId::from(i)).name.clone();
+    let run = |i: NodeId| schedule.computed.get(t, i.index());
     let early = |i: usize, verb: &'static str| ReplayError::TooEarly {
         stage: t,
         node: NodeId::from(i),
@@ -112,6 +115,26 @@ fn check_stage(
     }
     if let Some(i) = schedule.retained.ones(t).find(|&i| i >= t) {
         return Err(early(i, "retained"));
+    }
+    for k in schedule.computed.ones(t).filter(|&k| k < t) {
+        let node = instance.node(NodeId::from(k));
+        if !instance.may_recompute(NodeId::from(k)) {
+            return Err(ReplayError::NeverAgain {
+                stage: t,
+                node: NodeId::from(k),
+                node_name: node.name.clone(),
+            });
+        }
+        if let Some(parent) = node.parent().filter(|parent| !run(*parent)) {
+            return Err(ReplayError::ByProductAlone {
+                stage: t,
+                node: NodeId::from(k),
+                node_name: node.name.clone(),
+                parent,
+                parent_name: name(parent.index()),
+                how: "computed: it comes only with a run of its parent",
+            });
+        }
     }
     if t == 0 {
         return Ok(());

@@ -139,6 +139,18 @@ pub enum ReplayError {
         /// `computed` or `retained`.
         verb: &'static str,
     },
+    /// A node is computed again that the instance says is computed once.
+    #[error(
+        "stage {stage}: node {node} ({node_name}) is recomputed, but the instance says that it never is (\"recompute\": false, on it or on its parent)"
+    )]
+    NeverAgain {
+        /// Stage.
+        stage: usize,
+        /// The node.
+        node: NodeId,
+        /// Its name.
+        node_name: String,
+    },
     /// MONeT's program needs to know where the forward pass ends.
     #[error(
         "the instance has no loss: MONeT's program needs a forward pass, a loss and a backward pass"

@@ -304,6 +304,15 @@ impl MonetReplay<'_> {
             self.check_parent(t, j, parent)?;
         }
         let again = t > 0;
+        if again && !self.instance.may_recompute(id) {
+            return Err(
+                self.error_at(t, j, |stage, node, node_name| ReplayError::NeverAgain {
+                    stage,
+                    node,
+                    node_name,
+                }),
+            );
+        }
         let mut cost = implementation.run_cost(again);
         let mut workspace = implementation.run_workspace_bytes(again);
         let in_place = self.schedule.in_place.get(t, j);

@@ -82,6 +82,14 @@ pub enum StepFault {
         /// Name of its parent.
         parent_name: String,
     },
+    /// A node that is computed again although the instance says that it is computed once.
+    #[error(
+        "{node_name} is computed again, but the instance says that it never is (\"recompute\": false, on it or on its parent)"
+    )]
+    NeverAgain {
+        /// Name of the node.
+        node_name: String,
+    },
     /// A register that is freed before anything was computed into it.
     #[error(
         "{register} is freed, but nothing was computed into it since it was allocated for {node_name}"
@@ -99,10 +107,10 @@ pub enum StepFault {
 /// Memory is what the allocated registers hold plus fixed memory; it is sampled at every
 /// computation, with that node's workspace. Under [`Semantics::Checkmate`] fixed memory is
 /// [`Instance::static_bytes`] throughout, every node runs its first implementation, a negative
-/// workspace counts as 0, and by-products are nodes like all others. Under [`Semantics::Monet`]
-/// fixed memory is that of the frontier, workspaces may be negative (the operator releases memory
-/// it was charged for), and a by-product runs only after a run of its parent, in its mode:
-/// recomputed where the parent was recomputed, in place where the parent was. Under both a
+/// workspace counts as 0, and by-products must run as well. Under [`Semantics::Monet`] fixed memory
+/// is that of the frontier, workspaces may be negative (the operator releases memory it was charged
+/// for), and a by-product runs in its parent's mode: recomputed where the parent was recomputed, in
+/// place where the parent was. Under both a by-product runs only after a run of its parent, and a
 /// recomputation has its own cost and workspace.
 ///
 /// While a node runs in place, both tensors are charged and its in-place workspace (which is
@@ -330,22 +338,30 @@ impl<'a> Machine<'a> {
         let serial = self.meter.computations;
         let before = self.last_run[id.index()];
         let node = self.instance.node(id);
-        let parent = match node.kind {
-            NodeKind::ByProduct { parent } if self.semantics == Semantics::Monet => parent,
-            _ => {
-                return Ok(LatestRun {
-                    serial,
-                    recomputed: before.is_some(),
-                    in_place,
-                });
-            }
+        if before.is_some() && !self.instance.may_recompute(id) {
+            return Err(StepFault::NeverAgain {
+                node_name: node.name.clone(),
+            });
+        }
+        let own = LatestRun {
+            serial,
+            recomputed: before.is_some(),
+            in_place,
+        };
+        let Some(parent) = node.parent() else {
+            return Ok(own);
         };
         match self.last_run[parent.index()] {
-            Some(its) if before.is_none_or(|mine| mine.serial < its.serial) => Ok(LatestRun {
-                serial,
-                recomputed: its.recomputed,
-                in_place: its.in_place && node.in_place.is_some(),
-            }),
+            Some(its) if before.is_none_or(|mine| mine.serial < its.serial) => {
+                Ok(match self.semantics {
+                    Semantics::Checkmate => own,
+                    Semantics::Monet => LatestRun {
+                        serial,
+                        recomputed: its.recomputed,
+                        in_place: its.in_place && node.in_place.is_some(),
+                    },
+                })
+            }
             _ => Err(StepFault::ParentDidNotRun {
                 node_name: node.name.clone(),
                 parent_name: self.name(parent),

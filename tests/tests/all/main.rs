@@ -17,6 +17,7 @@ mod monet_anneal;
 mod monet_covers;
 mod monet_interval;
 mod monet_local_bound;
+mod monet_once;
 mod monet_rows;
 mod plans;
 mod published_instances;

@@ -133,12 +133,21 @@ fn find_cuts(instance: &Instance, loss: usize) -> Vec<ChainCut> {
             sum[last.index()] -= i as i64;
         }
     }
+    // By-products whose parents have run, but not they: they belong into one block.
+    let mut apart = vec![0i64; loss + 2];
+    for i in 0..loss {
+        if let Some(parent) = instance.node(NodeId::from(i)).parent() {
+            apart[parent.index()] += 1;
+            apart[i] -= 1;
+        }
+    }
     let mut cuts: Vec<ChainCut> = Vec::new();
-    let (mut crossing, mut ids) = (0, 0);
+    let (mut crossing, mut ids, mut awaited) = (0, 0, 0);
     for after in 0..loss {
         crossing += count[after];
         ids += sum[after];
-        if crossing != 1 {
+        awaited += apart[after];
+        if crossing != 1 || awaited > 0 {
             continue;
         }
         let tensor = NodeId::from(ids as usize);

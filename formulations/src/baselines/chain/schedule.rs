@@ -7,7 +7,7 @@
 //! `s..=t` starts with `F^s` and goes on, in either case, with the program for `s'..=t`, `s' > s`.
 //!
 //! Only what is *held* is taken from the operations (the retained matrix S); the computations are
-//! the cheapest for it ([`CheckmateSchedule::cheapest`]). A sequence that runs a stage twice
+//! the cheapest for it ([`CheckmateSchedule::tightest`]). A sequence that runs a stage twice
 //! between two backward steps, which is not persistent, becomes a schedule that runs it once and
 //! holds the output in between: it costs no more than the sequence, and its peak is for the replay
 //! to tell.
@@ -162,33 +162,8 @@ impl<'a> HeldTensors<'a> {
         }
     }
 
-    /// The cheapest schedule, without retentions that nothing reads.
+    /// The cheapest schedule, without retentions that are of no use.
     pub(in crate::baselines) fn finish(self) -> CheckmateSchedule {
-        let mut schedule = CheckmateSchedule::cheapest(self.instance, self.retained);
-        prune(self.instance, &mut schedule);
-        schedule
-    }
-}
-
-/// Ends every retention with its last read.
-fn prune(instance: &Instance, schedule: &mut CheckmateSchedule) {
-    let n = instance.len();
-    let mut read = vec![false; n];
-    for t in (0..n).rev() {
-        for k in schedule.computed.ones(t) {
-            for need in instance.needs(NodeId::from(k)) {
-                read[need.index()] = true;
-            }
-        }
-        let needed_later = |i: usize| t + 1 < n && schedule.retained.get(t + 1, i);
-        let unused: Vec<usize> = schedule
-            .retained
-            .ones(t)
-            .filter(|&i| !(read[i] || needed_later(i)))
-            .collect();
-        for i in unused {
-            schedule.retained.set(t, i, false);
-        }
-        read.fill(false);
+        CheckmateSchedule::tightest(self.instance, self.retained)
     }
 }

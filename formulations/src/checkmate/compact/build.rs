@@ -116,6 +116,9 @@ pub(super) fn build(graph: CheckmateGraph, space: Space) -> Compact {
                 let j = j as usize;
                 b.at_least(&[computed[t * n + j], s(t, j)], run);
             }
+            if let Some(parent) = graph.parent[i].filter(|_| i < t) {
+                b.at_least(&[computed[t * n + parent as usize]], run);
+            }
             if i < t {
                 // Before the loss `S` of the rectangular space stands for a later stage already.
                 let same = s(t + 1, i) == s(t, i);
@@ -164,10 +167,10 @@ fn decisions(
                 }
             } else if last >= t {
                 retained[at] = b.column(Decision::Retained { stage, node }, 0.0);
-                computed[at] = b.column(
-                    Decision::Computed { stage, node },
-                    graph.cost_again[i] as f64,
-                );
+                if graph.recomputable[i] {
+                    let price = graph.cost_again[i] as f64;
+                    computed[at] = b.column(Decision::Computed { stage, node }, price);
+                }
             }
         }
     }

@@ -86,15 +86,19 @@ pub(super) fn exclude(
     }
 }
 
-/// Excludes recomputations whose inputs can neither be held nor computed in the stage.
+/// Excludes recomputations whose inputs can neither be held nor computed in the stage, and those
+/// of by-products whose parents cannot be computed there.
 fn exclude_without_inputs(graph: &CheckmateGraph, exclusions: &mut Exclusions) {
     for node in 0..graph.len() as u32 {
         // Inputs come before: what they lose is known here.
-        for stage in node + 1..=graph.last_stage[node as usize] {
+        for stage in graph.stages_again(node as usize) {
             let may_be = |input: &u32| {
                 exclusions.may_hold(*input, stage) || exclusions.may_start(*input, stage, 0)
             };
-            if !graph.needs[node as usize].iter().all(may_be) {
+            let with_parent = |parent: u32| exclusions.may_start(parent, stage, 0);
+            let is_possible = graph.needs[node as usize].iter().all(may_be)
+                && graph.parent[node as usize].is_none_or(with_parent);
+            if !is_possible {
                 exclusions.exclude_start(node, stage, 0);
             }
         }

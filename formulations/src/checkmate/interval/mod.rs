@@ -10,6 +10,7 @@
 //! ```text
 //! need (i,b)      intervals of i that cover event (b,b)                                         >=  1
 //! input (t,u,j)   intervals of j that cover (t,u)  -  intervals of u that start in stage t      >=  0      lazily
+//! parent (t,u)    starts of u's parent in stage t  -  starts of u in stage t                    >=  0      by-products u, lazily
 //! memory (t,k)    sum m_i over intervals that cover (t,k)  +  workspace of a start there        <=  capacity - constants, lazily
 //! rounded (t,k)   the same with sizes and capacity rounded (`Gauge`)                                         lazily
 //! cover (t,k)     sum w_i over intervals that cover (t,k)  +  w over recomputations of k in t   <=  W           lazily
@@ -149,6 +150,13 @@ pub enum Row {
         /// Its input.
         input: u32,
     },
+    /// The parent of a by-product is recomputed where that is.
+    Parent {
+        /// The stage.
+        stage: u32,
+        /// The by-product.
+        node: u32,
+    },
     /// Memory at an event.
     Memory {
         /// The stage.
@@ -183,18 +191,24 @@ impl Row {
     pub fn coefficient(&self, graph: &CheckmateGraph, c: &Interval) -> i64 {
         let n = graph.len();
         let bytes = |k: u32| graph.bytes[k as usize] as i64;
+        let starts_in = |stage: u32| c.is_recomputed() && c.start == stage;
         match self {
             Row::Need { node, reader } => {
                 i64::from(c.node == *node && c.covers(n, *reader, *reader))
             }
             Row::Input { stage, node, input } => {
                 let covers = c.node == *input && c.covers(n, *stage, *node);
-                let starts = c.node == *node && c.is_recomputed() && c.start == *stage;
+                let starts = c.node == *node && starts_in(*stage);
                 i64::from(covers) - i64::from(starts)
+            }
+            Row::Parent { stage, node } => {
+                let with = graph.parent[*node as usize] == Some(c.node) && starts_in(*stage);
+                let starts = c.node == *node && starts_in(*stage);
+                i64::from(with) - i64::from(starts)
             }
             Row::Memory { stage, node, gauge } => {
                 let gauge = &graph.gauges[*gauge as usize];
-                let starts = c.node == *node && c.start == *stage && c.is_recomputed();
+                let starts = c.node == *node && starts_in(*stage);
                 match (starts, c.covers(n, *stage, *node)) {
                     (true, _) => gauge.working_again[c.node as usize] as i64,
                     (_, true) => gauge.bytes[c.node as usize] as i64,
@@ -236,7 +250,7 @@ impl Row {
         let capacity = graph.capacity as i64;
         match self {
             Row::Need { .. } | Row::Path(_) => 1,
-            Row::Input { .. } => 0,
+            Row::Input { .. } | Row::Parent { .. } => 0,
             Row::Cover(at) => -i64::from(at.cover.most),
             Row::Memory { stage, node, gauge } => {
                 let gauge = &graph.gauges[*gauge as usize];

@@ -70,7 +70,8 @@ impl IntervalPoint {
         out
     }
 
-    /// Rows of recomputations whose inputs are not all there, by more than `tolerance`.
+    /// Rows of recomputations whose inputs are not all there, or that come without their parents,
+    /// by more than `tolerance`.
     pub fn violated_inputs(&self, graph: &CheckmateGraph, tolerance: f64) -> Vec<Row> {
         let n = graph.len();
         let tensors = self.by_tensor(graph);
@@ -83,6 +84,16 @@ impl IntervalPoint {
                     continue;
                 }
                 let made: f64 = starts.iter().map(|s| s.1).sum();
+                if let Some(parent) = graph.parent[c.node as usize] {
+                    let own = self.intervals[tensors[parent as usize].clone()].iter();
+                    let with = own.filter(|(d, _)| d.is_recomputed() && d.start == c.start);
+                    if with.map(|d| d.1).sum::<f64>() < made - tolerance {
+                        found.push(Row::Parent {
+                            stage: c.start,
+                            node: c.node,
+                        });
+                    }
+                }
                 for &j in &graph.needs[c.node as usize] {
                     let there: f64 = self.intervals[tensors[j as usize].clone()]
                         .iter()

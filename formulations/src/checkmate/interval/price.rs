@@ -54,6 +54,12 @@ impl<T: Number> IntervalPrices<T> {
                         .push((event(n, *stage, *node), y));
                     tensors[*node as usize].start.push((*stage, *stage, -y));
                 }
+                Row::Parent { stage, node } => {
+                    if let Some(parent) = graph.parent[*node as usize] {
+                        tensors[parent as usize].start.push((*stage, *stage, y));
+                    }
+                    tensors[*node as usize].start.push((*stage, *stage, -y));
+                }
                 Row::Memory { stage, node, gauge } => {
                     let priced = memory.entry(*gauge).or_default();
                     priced.push((*stage, *node, y));
@@ -392,6 +398,10 @@ pub(super) fn uses(graph: &CheckmateGraph, row: &Row, note: &mut dyn FnMut(u32))
         Row::Input { node, input, .. } => {
             note(*node);
             note(*input);
+        }
+        Row::Parent { node, .. } => {
+            note(*node);
+            graph.parent[*node as usize].into_iter().for_each(note);
         }
         Row::Memory { stage, .. } => {
             let alive = |i: &u32| graph.last_stage[*i as usize] >= *stage;

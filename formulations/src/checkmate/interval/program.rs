@@ -56,8 +56,10 @@ impl Columns for CheckmateGraph {
 
     /// Each node at most once in each stage of its life.
     fn cost_upper_bound(&self) -> u64 {
-        let again =
-            |i: usize| self.cost_again[i].saturating_mul(u64::from(self.last_stage[i]) - i as u64);
+        let again = |i: usize| {
+            let stages = self.stages_again(i).count() as u64;
+            self.cost_again[i].saturating_mul(stages)
+        };
         (0..self.len()).fold(self.base_cost(), |s, i| s.saturating_add(again(i)))
     }
 
@@ -94,7 +96,8 @@ impl Rows for CheckmateGraph {
         };
         let rows = needs().map(|(node, reader)| Row::Need { node, reader });
         let columns = needs().flat_map(|(node, b)| {
-            [node, b].map(|start| Interval {
+            let again = self.recomputable[node as usize].then_some(b);
+            [node].into_iter().chain(again).map(move |start| Interval {
                 node,
                 start,
                 end: b,
@@ -143,8 +146,15 @@ impl Rows for CheckmateGraph {
 impl Pricing for CheckmateGraph {
     type Exclusions = Exclusions;
 
+    /// Nothing is excluded but what is never recomputed.
     fn no_exclusions(&self) -> Exclusions {
-        Exclusions::none(self.extent())
+        let mut exclusions = Exclusions::none(self.extent());
+        for node in (0..self.len() as u32).filter(|i| !self.recomputable[*i as usize]) {
+            for stage in node + 1..self.len() as u32 {
+                exclusions.exclude_start(node, stage, 0);
+            }
+        }
+        exclusions
     }
 
     fn exclude_all_of(&self, exclusions: &mut Exclusions, other: &Exclusions) {

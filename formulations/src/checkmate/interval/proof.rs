@@ -96,6 +96,9 @@ fn write_row(graph: &CheckmateGraph, row: &Row, text: &mut String) {
         Row::Input { stage, node, input } => {
             let _ = write!(text, "input {stage} {node} {input}");
         }
+        Row::Parent { stage, node } => {
+            let _ = write!(text, "parent {stage} {node}");
+        }
         Row::Memory { stage, node, gauge } => {
             let unit = graph.gauges[*gauge as usize].unit;
             let _ = write!(text, "memory {stage} {node} {unit}");

@@ -60,6 +60,9 @@ fn frontier(lp: &mut ModelBuilder, p: &CheckmateParts) {
     let from_diagonal = (0..n).flat_map(|t| (t..n).map(move |i| (t, i)));
     lp.add_row(0.0, from_diagonal.map(|(t, i)| (p.s(t, i), 1.0)));
     lp.add_row(n as f64, (0..n).map(|t| (p.r(t, t), 1.0)));
+    for i in (0..n).filter(|&i| !p.recomputable[i]) {
+        lp.add_row(0.0, (i + 1..n).map(|t| (p.r(t, i), 1.0)));
+    }
 }
 
 /// In place of rows (1): nothing is there at first, and every node without readers runs.
@@ -88,7 +91,9 @@ fn dependencies(lp: &mut ModelBuilder, p: &CheckmateParts) {
         for t in 0..n {
             let (i, k) = (i as usize, k as usize);
             let entries = [(p.r(t, k), 1.0), (p.r(t, i), -1.0), (p.s(t, i), -1.0)];
-            lp.add_row(..=0.0, entries);
+            // What comes only with a run of its parent does not come with a copy that is kept.
+            let kept = t <= k || p.parent[k] != Some(i as u32);
+            lp.add_row(..=0.0, entries[..2 + usize::from(kept)].iter().copied());
         }
     }
 }

@@ -18,6 +18,7 @@
 //! (1) sum_{t<i} R[t,i] = 0,  sum_{t<=i} S[t,i] = 0,  sum_t R[t,t] = n       frontier-advancing stages
 //! (2) S[t+1,i] <= S[t,i] + R[t,i]
 //! (3) R[t,k] <= R[t,i] + S[t,i]                                             for each edge i -> k
+//!     R[t,k] <= R[t,i]                                                      in its place for t > k where i is the parent of k
 //! (4) 1 - F <= hazards <= most * (1 - F)                                    for each edge i -> k and stage
 //!     hazards = (1 - R[t,k]) + S[t+1,i] + sum of R[t,j] over readers j > k of i,  most: how many terms it has
 //! (5) U[t,0] = m_0 R[t,0] + sum_i m_i S[t,i]
@@ -26,7 +27,8 @@
 //! ```
 //!
 //! Cost and workspace in the node's own stage are those of its first computation, in later stages
-//! those of a recomputation; the published program has one cost.
+//! those of a recomputation; a node that is never recomputed has a row `sum_{t>i} R[t,i] = 0`. The
+//! published program has one cost, and no by-products.
 //!
 //! Rows (4) are the linear cast of `F = (hazards == 0)`. The published program has no workspaces;
 //! without them there is no row (7), and the rows are exactly those of the published runs (which
@@ -88,6 +90,10 @@ struct CheckmateParts {
     users: Vec<Vec<u32>>,
     /// `(i, k)`: `k` reads `i`; by `k`, then by `i`.
     edges: Vec<(u32, u32)>,
+    /// The parents of by-products.
+    parent: Vec<Option<u32>>,
+    /// True if the node may be computed again.
+    recomputable: Vec<bool>,
     capacity: u64,
 }
 
@@ -104,6 +110,12 @@ impl CheckmateParts {
             workspace: [false, true].map(|again| of(&|v| v.run_workspace_bytes(again))),
             users: instance.ids().map(users).collect(),
             edges: instance.ids().flat_map(reads).collect(),
+            recomputable: instance.ids().map(|i| instance.may_recompute(i)).collect(),
+            parent: instance
+                .nodes()
+                .iter()
+                .map(|v| Some(v.parent()?.0))
+                .collect(),
             capacity,
         }
     }
@@ -176,6 +188,8 @@ fn first_run_differs(instance: &Instance) -> Option<OriginalError> {
             v if v.run_workspace_bytes(true) != v.run_workspace_bytes(false) => {
                 "another workspace when recomputed"
             }
+            v if v.once => "a first run and no other",
+            v if v.parent().is_some() => "a parent with which it is recomputed",
             _ => return None,
         };
         Some(OriginalError::FirstRunUnknown {

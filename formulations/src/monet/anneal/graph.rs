@@ -99,6 +99,8 @@ pub struct MonetLandscape {
     pub proper: Vec<u64>,
     /// The stages.
     pub stage: Vec<MonetStage>,
+    /// Columns that are never recomputed, as words of bits.
+    pub once: Vec<u64>,
     /// Stages whose backward node may read a tensor, ascending.
     pub readers: Vec<Vec<u32>>,
     /// Stages whose backward node has several variants, ascending.
@@ -156,6 +158,7 @@ impl MonetLandscape {
             by_products: vec![Vec::new(); columns],
             proper: vec![0; words],
             stage: Vec::with_capacity(stages),
+            once: vec![0; words],
             readers: vec![Vec::new(); columns],
             choices: Vec::new(),
             partners: Vec::new(),
@@ -202,6 +205,18 @@ impl MonetLandscape {
         self.passing.get(j)
     }
 
+    /// Returns whether a column is never recomputed.
+    #[inline]
+    pub fn is_once(&self, j: usize) -> bool {
+        has(&self.once, j)
+    }
+
+    /// Bytes that a recomputation of what is never recomputed counts for: more than the budget.
+    #[inline]
+    pub fn never_bytes(&self) -> i64 {
+        self.capacity.max(0) + 1
+    }
+
     /// The ways of a range, ascending in cost and descending in workspace.
     #[inline]
     pub fn ways_of(&self, ways: Ways) -> &[Way] {
@@ -217,6 +232,9 @@ impl MonetLandscape {
     fn add_column(&mut self, instance: &Instance, j: usize) {
         let node = instance.node(NodeId::from(j));
         let size = |id: &NodeId| instance.node(*id).output_bytes as i64;
+        if !instance.may_recompute(NodeId::from(j)) {
+            self.once[j / 64] |= 1 << (j % 64);
+        }
         self.bytes.push(node.output_bytes as i64);
         self.passing_bytes.push(node.passing.iter().map(size).sum());
         self.passing.push(node.passing.iter().map(|u| u.0));

@@ -92,7 +92,8 @@ impl MonetStageScratch {
 /// parents of by-products. A node overwrites its in-place input where nobody needs that any more
 /// and it is no loss; of several ways the cheapest that fits at the node's own event is taken,
 /// which is optimal since neither has an effect on any other event. Cost and memory equal those of
-/// [`remat_instances::simulate::monet`].
+/// [`remat_instances::simulate::monet`]; where that refuses the stage, since it recomputes what is
+/// never recomputed, the peak exceeds the capacity.
 pub fn evaluate(
     graph: &MonetLandscape,
     t: usize,
@@ -375,6 +376,10 @@ fn pass<R: Recorder>(
         let way = tally.choose(here, graph.ways_of(variant.ways));
         tally.take(here, way);
         recorder.backward(way.implementation);
+        // What is never recomputed counts as memory that is not there.
+        let once = done.iter().zip(&graph.once);
+        let never: u32 = once.map(|(done, once)| (done & once).count_ones()).sum();
+        tally.value.peak += i64::from(never) * graph.never_bytes();
     }
     tally.value
 }

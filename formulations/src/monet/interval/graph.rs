@@ -47,6 +47,8 @@ pub struct MonetGraph {
     /// Forward nodes that read each tensor, ascending; by-products among the readers of their
     /// parent.
     pub users: Vec<Vec<u32>>,
+    /// True if the node may be computed in a stage behind the first.
+    pub recomputable: Vec<bool>,
     /// The node in whose computation a by-product is made.
     pub parent: Vec<Option<u32>>,
     /// By-products of each node, ascending.
@@ -192,6 +194,9 @@ impl MonetGraph {
             passing: (0..columns).map(|i| list(&node(i).passing)).collect(),
             needs,
             users,
+            recomputable: (0..columns)
+                .map(|i| instance.may_recompute(NodeId::from(i)))
+                .collect(),
             parent,
             by_products,
             over,
@@ -265,8 +270,12 @@ impl MonetGraph {
         }
     }
 
-    /// Returns whether a node fits at all in a stage when it is computed in a way.
+    /// Returns whether a node may be computed in a stage in a way at all: it fits, and is not one
+    /// that is never recomputed.
     pub fn fits(&self, node: u32, stage: u32, way: usize) -> bool {
+        if stage > 0 && !self.recomputable[node as usize] {
+            return false;
+        }
         let mask = self.fitting[node as usize * self.stages + stage as usize];
         way >= 64 || mask >> way & 1 != 0
     }

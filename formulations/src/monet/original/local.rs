@@ -15,7 +15,7 @@
 //!   nor does a plan that frees tensors after their last use.
 
 use super::MonetParts;
-use remat_instances::instance::Instance;
+use remat_instances::instance::{Instance, NodeId};
 
 /// An upper bound on local memory in row (17).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,7 +63,8 @@ impl MonetParts {
     /// Returns whether the local bound lets forward node `i` run in stage `t`.
     pub fn may_run(&self, t: usize, i: usize) -> bool {
         let horizon = self.horizon.as_ref();
-        horizon.is_none_or(|h| i < h.end[t])
+        let again = t == 0 || self.instance.may_recompute(NodeId::from(i));
+        again && horizon.is_none_or(|h| i < h.end[t])
     }
 
     /// Tensors that are taken to be there while node `j` runs in stage `t`, its output aside;

@@ -88,6 +88,9 @@ struct NodeText<'d> {
     implementations: Option<Spanned<Vec<ImplementationText<'d>>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     in_place: Option<InPlaceText<'d>>,
+    /// Default: true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recompute: Option<bool>,
     #[serde(rename(deserialize = "passing: a list of node names or positions"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     passing: Option<Vec<Reference<'d>>>,
@@ -263,6 +266,7 @@ impl Reader {
             passing: passing.transpose()?.unwrap_or_default(),
             implementations: self.implementations(i, kind, text)?,
             in_place: in_place.transpose()?,
+            once: text.recompute == Some(false),
         })
     }
 

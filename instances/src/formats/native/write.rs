@@ -88,6 +88,7 @@ fn written_node<'a>(node: &'a Node, fixed_bytes: u64, plain: &[NodeId]) -> NodeT
         passing: (node.passing != plain).then(|| references(&node.passing)),
         ..NodeText::default()
     };
+    text.recompute = node.once.then_some(false);
     match node.kind {
         NodeKind::Forward => {}
         NodeKind::Loss => text.kind = Some(Kind::Loss),
@@ -176,14 +177,19 @@ mod tests {
                 references(i),
                 prop::option::of((0..i.max(1), 0..9i64, -9..9i64)),
             ),
-            (0..3u8, prop::option::of(0..i.max(1)), 0..3usize),
+            (
+                0..3u8,
+                prop::option::of(0..i.max(1)),
+                0..3usize,
+                any::<bool>(),
+            ),
         );
         parts.prop_map(
             move |(
                 implementations,
                 (output_bytes, fixed_bytes, shape),
                 (passing, in_place),
-                (kind, other, gradient),
+                (kind, other, gradient, once),
             )| Node {
                 name: format!("é{i}"),
                 op: ["", "conv2d", "a\\b"][kind as usize].into(),
@@ -204,6 +210,7 @@ mod tests {
                 output_bytes,
                 fixed_bytes,
                 passing,
+                once,
                 implementations,
                 in_place: in_place
                     .filter(|_| i > 0)
@@ -232,12 +239,18 @@ mod tests {
                 any::<String>(),
             )
                 .prop_map(|(mut nodes, (name, nanoseconds), link, title)| {
-                    // A by-product's parent is a forward node.
+                    // A by-product's parent is a forward node, which it reads.
                     if nodes[0].kind != NodeKind::Forward {
                         for node in &mut nodes {
                             if matches!(node.kind, NodeKind::ByProduct { .. }) {
                                 node.kind = NodeKind::Forward;
                             }
+                        }
+                    }
+                    for node in nodes.iter_mut().filter(|v| v.parent().is_some()) {
+                        for way in &mut node.implementations {
+                            way.needs.insert(0, NodeId(0));
+                            way.needs.dedup();
                         }
                     }
                     InstanceData {
