@@ -100,7 +100,7 @@ fn run_proof(arguments: &CheckArguments, text: &str) -> Result<Exit, Failure> {
         return Err(Failure::Usage {
             problem: format!(
                 "{}: a proof of a bound needs the instance it is for",
-                path.display()
+                files::input_name(path)
             ),
             remedy: "name the instance file, or zoo:MODEL?..., behind the proof".into(),
         });
@@ -146,8 +146,9 @@ fn run_proof(arguments: &CheckArguments, text: &str) -> Result<Exit, Failure> {
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
-    vipr::text(path).map_err(|e| Failure::Open {
-        file: path.display().to_string(),
+    let input = files::text(path)?;
+    vipr::text(&input.bytes).map_err(|e| Failure::Open {
+        file: input.name,
         problem: e.to_string(),
         remedy: None,
     })
@@ -155,7 +156,7 @@ fn read(path: &Path) -> Result<String, Failure> {
 
 fn refuse(path: &Path, problem: String) -> Failure {
     Failure::Usage {
-        problem: format!("{}: {problem}", path.display()),
+        problem: format!("{}: {problem}", files::input_name(path)),
         remedy: "the certificate proves nothing as it is; write it again with --certificate".into(),
     }
 }
