@@ -45,7 +45,8 @@ Examples:
   remat-bb baselines zoo:unet --budget 8GiB --svg overhead.svg
   remat-bb show zoo:vgg16 plan.json --svg-memory memory.svg
 
-Exit codes: 0 solved or a plan found, 2 bad usage or input, 3 proven infeasible, 4 limit reached without a plan.";
+Exit codes: 0 solved or a plan found, 2 bad usage or input, 3 proven infeasible, 4 limit reached without a plan, \
+5 out of memory.";
 
 const SOLVE_ABOUT: &str = "\
 Find a plan of least cost within a memory budget.

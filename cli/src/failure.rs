@@ -24,6 +24,8 @@ pub enum Exit {
     Infeasible = 3,
     /// A limit was reached, or the search interrupted, before a plan was found.
     NoPlan = 4,
+    /// There was no memory left, and the result is lost.
+    NoMemory = 5,
 }
 
 impl From<Exit> for ExitCode {

@@ -1,10 +1,14 @@
 //! Ctrl-C and SIGTERM: the first ends the work with the best result so far, the second the program.
 
 use crate::failure::note;
+use remat_lp::whole_file;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 
 static INTERRUPTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
+/// Exit code of a program that a signal ends, as shells have it for Ctrl-C.
+const ENDED: i32 = 130;
 
 /// Set by the first interrupt, or by a time limit that sets it itself.
 pub fn flag() -> Arc<AtomicBool> {
@@ -15,7 +19,7 @@ pub fn flag() -> Arc<AtomicBool> {
 pub fn catch(message: &'static str, quiet: bool) {
     let handler = move || {
         if INTERRUPTED.swap(true, Ordering::SeqCst) {
-            std::process::exit(130);
+            end();
         }
         note(message, quiet);
     };
@@ -25,4 +29,16 @@ pub fn catch(message: &'static str, quiet: bool) {
             quiet,
         );
     }
+}
+
+/// Has a signal remove half-written files before it ends the program, in commands that do not
+/// [`catch`] it.
+pub fn discard_parts() {
+    // It fails where signals are caught already.
+    let _ = ctrlc::try_set_handler(end);
+}
+
+fn end() {
+    whole_file::discard();
+    std::process::exit(ENDED);
 }

@@ -63,6 +63,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
+/// Ends the program where an allocation failed, with [`Exit::NoMemory`] and without half-written
+/// files.
+pub fn end_without_memory() -> ! {
+    remat_lp::whole_file::discard();
+    std::process::exit(Exit::NoMemory as i32)
+}
+
 fn execute(command: &Command) -> Result<Exit, Failure> {
     match command {
         Command::Solve(arguments) => commands::solve::run(arguments),

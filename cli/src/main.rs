@@ -1,9 +1,10 @@
 //! The `remat-bb` binary: see the library of this package.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
-// Trials of branchings copy linear programs of a megabyte and drop them: their memory stays mapped.
+mod allocator;
+
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 
 fn main() -> std::process::ExitCode {
     remat_bb::run(std::env::args_os())

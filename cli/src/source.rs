@@ -1,6 +1,7 @@
 //! Instances, budgets and files as they are written on the command line.
 
 use crate::failure::Failure;
+use crate::files;
 use remat_formulations::solve::{AnyFormulation, Solvable};
 use remat_instances::budget::Budget;
 use remat_instances::replayed::{self, Replayed};
@@ -22,9 +23,8 @@ pub fn instance(text: &str) -> Result<Instance, Failure> {
         let spec: ModelSpec = text.parse().map_err(fail)?;
         return zoo::build(&spec).map_err(fail);
     }
-    let path = Path::new(text);
-    exists(path, text.parse::<ModelSpec>().is_ok())?;
-    Ok(remat_instances::read(path)?)
+    let input = files::document(Path::new(text)).map_err(|e| guess(e, text))?;
+    Ok(remat_instances::read_bytes(&input.name, &input.bytes)?)
 }
 
 /// The formulation that was asked for, or the one that suits an instance, with what the user should
@@ -105,18 +105,20 @@ pub fn budget(text: &str, plain_peak_bytes: u64) -> Result<u64, Failure> {
 /// # Errors
 /// [`Failure`] names the file and what is wrong with it.
 pub fn replayed(instance_text: &str, path: &Path) -> Result<Replayed, Failure> {
-    exists(path, false)?;
-    Ok(replayed::replayed(&instance(instance_text)?, path)?)
+    let instance = instance(instance_text)?;
+    let input = files::document(path)?;
+    Ok(replayed::replayed(&instance, &input.name, &input.bytes)?)
 }
 
-fn exists(path: &Path, is_model: bool) -> Result<(), Failure> {
-    if path.exists() {
-        return Ok(());
+/// A failure to open an instance, with the model of the zoo that may have been meant.
+fn guess(failure: Failure, text: &str) -> Failure {
+    match failure {
+        Failure::Open { file, problem, .. } => Failure::Open {
+            remedy: (text.parse::<ModelSpec>().is_ok())
+                .then(|| format!("did you mean the model zoo:{text}?")),
+            file,
+            problem,
+        },
+        other => other,
     }
-    let shown = path.display().to_string();
-    Err(Failure::Open {
-        problem: "there is no such file".into(),
-        remedy: is_model.then(|| format!("did you mean the model zoo:{shown}?")),
-        file: shown,
-    })
 }

@@ -5,7 +5,6 @@ use crate::instance::Instance;
 use crate::plan::{Plan, PlanDocument, PlanFile};
 use crate::schedule::{CheckmateSchedule, MonetSchedule, Schedule, ScheduleFile, Semantics};
 use crate::simulate::{self, Replay, ReplayError};
-use std::path::Path;
 
 /// The kind of a file that holds a way to train.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,17 +70,18 @@ pub enum ReplayedError {
     },
 }
 
-/// Reads and replays a plan or schedule of an instance; which of the two is seen from the file's
-/// content, and the program whose semantics hold, too.
+/// Reads and replays a plan or schedule of an instance; which of the two is seen from its content,
+/// and the program whose semantics hold, too. `bytes` are those of the file, JSON or gzipped JSON;
+/// `name` stands for it in errors.
 ///
 /// # Errors
 /// [`ReplayedError`] names the file and what is wrong with it.
-pub fn replayed(instance: &Instance, path: &Path) -> Result<Replayed, ReplayedError> {
-    let is_schedule = document::schema(path)?.is_some_and(|s| s.starts_with("remat-schedule/"));
-    match is_schedule {
-        true => schedule_file(instance, path),
+pub fn replayed(instance: &Instance, name: &str, bytes: &[u8]) -> Result<Replayed, ReplayedError> {
+    let schema = document::schema(name, bytes)?;
+    match schema.is_some_and(|s| s.starts_with("remat-schedule/")) {
+        true => schedule_file(instance, name, bytes),
         // A file that is neither is refused as a plan, with words that name the schema.
-        false => plan_file(instance, path),
+        false => plan_file(instance, name, bytes),
     }
 }
 
@@ -142,15 +142,15 @@ impl Schedule {
     }
 }
 
-fn failed(path: &Path, problem: ReplayError) -> ReplayedError {
+fn failed(name: &str, problem: ReplayError) -> ReplayedError {
     ReplayedError::Replay {
-        file: path.display().to_string(),
+        file: name.into(),
         problem: Box::new(problem),
     }
 }
 
-fn plan_file(instance: &Instance, path: &Path) -> Result<Replayed, ReplayedError> {
-    let file = PlanFile::open(path)?;
+fn plan_file(instance: &Instance, name: &str, bytes: &[u8]) -> Result<Replayed, ReplayedError> {
+    let file = PlanFile::parse(name, bytes)?;
     let instance = instance.seen_by(file.semantics());
     let PlanDocument {
         plan,
@@ -158,7 +158,7 @@ fn plan_file(instance: &Instance, path: &Path) -> Result<Replayed, ReplayedError
         objective,
         peak_bytes,
     } = file.plan(&instance)?;
-    let replay = simulate::plan(&instance, &plan).map_err(|e| failed(path, e))?;
+    let replay = simulate::plan(&instance, &plan).map_err(|e| failed(name, e))?;
     Ok(Replayed {
         kind: FileKind::Plan,
         instance,
@@ -170,21 +170,21 @@ fn plan_file(instance: &Instance, path: &Path) -> Result<Replayed, ReplayedError
     })
 }
 
-fn schedule_file(instance: &Instance, path: &Path) -> Result<Replayed, ReplayedError> {
-    let file = ScheduleFile::open(path)?;
+fn schedule_file(instance: &Instance, name: &str, bytes: &[u8]) -> Result<Replayed, ReplayedError> {
+    let file = ScheduleFile::parse(name, bytes)?;
     let instance = instance.seen_by(file.semantics());
     if file.instance() != instance.name() {
         return Err(ReplayedError::OtherInstance {
-            file: path.display().to_string(),
+            file: name.into(),
             made_for: file.instance().into(),
             found: instance.name().into(),
         });
     }
     let document = file.schedule(&instance)?;
     let plan = document.schedule.plan(&instance);
-    let plan = plan.map_err(|e| failed(path, e))?;
+    let plan = plan.map_err(|e| failed(name, e))?;
     let replay = document.schedule.replay(&instance);
-    let replay = replay.map_err(|e| failed(path, e))?;
+    let replay = replay.map_err(|e| failed(name, e))?;
     Ok(Replayed {
         kind: FileKind::Schedule,
         instance,

@@ -83,6 +83,7 @@ mod solver;
 mod sparse_vec;
 mod sum2;
 mod text_file;
+pub mod whole_file;
 
 pub use ids::{Bounds, ColId, RowId};
 pub use model::{
@@ -94,6 +95,7 @@ pub use settings::{Algorithm, Limits, Settings};
 pub use simplex::Compressed;
 pub use solver::{Solver, Stats};
 pub use sprs;
+pub use text_file::{decode, encode};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

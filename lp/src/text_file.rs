@@ -2,12 +2,17 @@
 
 use crate::ids::{ColId, RowId};
 use crate::model::Model;
+use crate::whole_file;
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::path::Path;
 
 /// Numbers this large mean infinity, in bounds and right-hand sides, as all solvers have it.
 pub(crate) const INFINITE: f64 = 1e20;
+
+/// Size to which a gzipped file may unpack. A plain file may be larger: it cannot surprise anybody.
+const LARGEST_UNPACKED_BYTES: u64 = 1 << 30;
 
 /// Words of a file that are shown in errors are cut after this many characters.
 const SHOWN_CHARACTERS: usize = 60;
@@ -17,13 +22,14 @@ pub(crate) fn read(path: &Path) -> Result<String> {
     decode(std::fs::read(path)?)
 }
 
-/// Makes text of the bytes of a file, plain or gzipped. A byte order mark is left out; what is not
-/// UTF-8 is taken for Latin-1, so that names that differ stay different.
-pub(crate) fn decode(mut bytes: Vec<u8>) -> Result<String> {
+/// Makes text of the bytes of an LP, MPS or solution file, plain or gzipped. A byte order mark is
+/// left out; what is not UTF-8 is taken for Latin-1, so that names that differ stay different.
+///
+/// # Errors
+/// Damaged gzip data, data that unpack to more than 1 GiB, and files of other kinds.
+pub fn decode(mut bytes: Vec<u8>) -> Result<String> {
     if bytes.starts_with(&[0x1f, 0x8b]) {
-        let mut plain = Vec::new();
-        flate2::read::MultiGzDecoder::new(&bytes[..]).read_to_end(&mut plain)?;
-        bytes = plain;
+        bytes = unpacked(&bytes, LARGEST_UNPACKED_BYTES)?;
     }
     if let Some(kind) = foreign(&bytes) {
         let message = format!("this is {kind}; plain text in UTF-8, or that gzipped, is read");
@@ -34,6 +40,20 @@ pub(crate) fn decode(mut bytes: Vec<u8>) -> Result<String> {
     }
     let latin = |bytes: Vec<u8>| bytes.iter().map(|&b| char::from(b)).collect();
     Ok(String::from_utf8(bytes).unwrap_or_else(|e| latin(e.into_bytes())))
+}
+
+/// Gzip data, unpacked.
+fn unpacked(bytes: &[u8], largest: u64) -> Result<Vec<u8>> {
+    let mut plain = Vec::new();
+    let decoder = flate2::read::MultiGzDecoder::new(bytes);
+    decoder.take(largest + 1).read_to_end(&mut plain)?;
+    if plain.len() as u64 <= largest {
+        return Ok(plain);
+    }
+    let message = format!(
+        "it unpacks to more than {largest} bytes; where that is right, unpack it first (`gunzip`) and name the plain file"
+    );
+    Err(Error::new(ErrorKind::InvalidData, message))
 }
 
 /// Kind of a file that is no text here, by its first bytes.
@@ -98,14 +118,20 @@ pub(crate) fn clip(v: f64) -> f64 {
 
 /// Writes a file, packed if its name ends in `.gz`.
 pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
-    if path.extension().is_some_and(|e| e == "gz") {
-        let file = std::fs::File::create(path)?;
-        let mut gz = flate2::write::GzEncoder::new(file, flate2::Compression::default());
-        gz.write_all(text.as_bytes())?;
-        gz.finish().map(drop)
-    } else {
-        std::fs::write(path, text)
+    whole_file::write(path, &[&encode(path, text)?])
+}
+
+/// The bytes of a file of that name: text, packed if the name ends in `.gz`.
+///
+/// # Errors
+/// None but those of the packer, which has none.
+pub fn encode<'t>(path: &Path, text: &'t str) -> Result<Cow<'t, [u8]>> {
+    if path.extension().is_none_or(|e| e != "gz") {
+        return Ok(Cow::Borrowed(text.as_bytes()));
     }
+    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gz.write_all(text.as_bytes())?;
+    gz.finish().map(Cow::Owned)
 }
 
 /// Names of all columns and of all rows that survive a round trip: the model's own where all of a
@@ -196,6 +222,11 @@ pub(crate) mod tests {
         let error = read(b"\xff\xfem\0").unwrap_err().to_string();
         assert!(error.contains("UTF-16"), "{error}");
         assert!(read(b"\x1f\x8bcut off").is_err());
+        let packed = encode(Path::new("a.gz"), "min").unwrap();
+        assert_eq!(read(&packed).unwrap(), "min");
+        assert_eq!(unpacked(&packed, 3).unwrap(), b"min");
+        let error = unpacked(&packed, 2).unwrap_err().to_string();
+        assert!(error.contains("more than 2 bytes"), "{error}");
     }
 
     #[test]

@@ -22,6 +22,9 @@ impl Drop for EndOnDrop<'_> {
 /// double up to `naps[1]`. That thread ends with the work, even where the work panics; a panic of
 /// either goes on from here, that of `tick` once the work has ended.
 ///
+/// # Errors
+/// What the system says where it has no further thread: then nothing was done.
+///
 /// ```
 /// use remat_solver::beside::beside;
 /// use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,23 +38,24 @@ impl Drop for EndOnDrop<'_> {
 ///     }
 ///     7
 /// });
-/// assert_eq!(answer, 7);
+/// assert_eq!(answer?, 7);
+/// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn beside<R>(
     [first, longest]: [Duration; 2],
     tick: impl Fn() + Sync,
     work: impl FnOnce() -> R,
-) -> R {
+) -> std::io::Result<R> {
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
-        let ticker = scope.spawn(|| {
+        let ticker = thread::Builder::new().spawn_scoped(scope, || {
             let mut nap = first;
             while !over.load(Ordering::Acquire) {
                 tick();
                 thread::park_timeout(nap);
                 nap = (nap * 2).min(longest);
             }
-        });
+        })?;
         let end = EndOnDrop {
             over: &over,
             ticker: ticker.thread().clone(),
@@ -59,7 +63,7 @@ pub fn beside<R>(
         let result = work();
         drop(end);
         joined(ticker);
-        result
+        Ok(result)
     })
 }
 

@@ -12,7 +12,6 @@ use num_rational::BigRational;
 use num_traits::Zero;
 use std::collections::BTreeSet;
 use std::io::Read;
-use std::path::Path;
 use std::rc::Rc;
 
 /// A linear form: columns in increasing order, no zeros.
@@ -116,17 +115,27 @@ pub fn rational(text: &str) -> Option<BigRational> {
     })
 }
 
-/// The text of a file, unpacked if its name ends in `.gz`.
+/// Size to which a gzipped certificate or model may unpack. A plain one may be larger.
+const LARGEST_UNPACKED_BYTES: u64 = 1 << 30;
+
+/// The text of a certificate or model, unpacked if it starts like a gzip file.
 ///
 /// # Errors
-/// What the system says.
-pub fn text(path: &Path) -> std::io::Result<String> {
-    let bytes = std::fs::read(path)?;
+/// Damaged gzip data, data that unpack to more than 1 GiB, and what is not UTF-8.
+pub fn text(bytes: &[u8]) -> std::io::Result<String> {
     let mut text = String::new();
-    if path.extension().is_some_and(|e| e == "gz") {
-        flate2::read::MultiGzDecoder::new(&bytes[..]).read_to_string(&mut text)?;
-    } else {
+    if !bytes.starts_with(&[0x1f, 0x8b]) {
         (&bytes[..]).read_to_string(&mut text)?;
+        return Ok(text);
+    }
+    let decoder = flate2::read::MultiGzDecoder::new(bytes);
+    let mut decoder = decoder.take(LARGEST_UNPACKED_BYTES + 1);
+    decoder.read_to_string(&mut text)?;
+    if text.len() as u64 > LARGEST_UNPACKED_BYTES {
+        return Err(std::io::Error::other(format!(
+            "it unpacks to more than {LARGEST_UNPACKED_BYTES} bytes; where that is right, unpack it first (`gunzip`) and \
+             name the plain file"
+        )));
     }
     Ok(text)
 }

@@ -3,8 +3,9 @@
 use crate::arguments::BaselinesArguments;
 use crate::draw::tradeoff::{self, Curve, TradeoffPicture};
 use crate::failure::{Exit, Failure};
+use crate::files::Files;
 use crate::report::{self, Table};
-use crate::{files, source};
+use crate::source;
 use rayon::prelude::*;
 use remat_formulations::baselines;
 use remat_formulations::solve::{AnyFormulation, Baselines, Compared, Settings};
@@ -13,6 +14,7 @@ use remat_instances::simulate::Replay;
 use remat_instances::{Instance, budget};
 use serde::Serialize;
 use std::fmt::Write;
+use std::path::Path;
 use std::time::Duration;
 
 /// Name of this program's own search in tables and pictures.
@@ -23,9 +25,14 @@ const OURS: &str = Baselines::OURS;
 /// # Errors
 /// [`Failure`] for bad input and files that cannot be written.
 pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
-    for path in [&arguments.svg, &arguments.csv].into_iter().flatten() {
-        files::check_writable(path)?;
-    }
+    let files = Files::tried(
+        arguments.json,
+        &[Path::new(&arguments.instance)],
+        &[
+            ("--svg", arguments.svg.as_deref()),
+            ("--csv", arguments.csv.as_deref()),
+        ],
+    )?;
     let (formulation, _) = source::formulation(&arguments.instance, arguments.program.formulation)?;
     let instance = &**formulation.instance();
     let plain = source::plain(&formulation)?;
@@ -37,7 +44,7 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
         at_budget.push(ours(&known, budget_bytes, arguments.search));
     }
     at_budget.sort_by_key(|r| r.rank(budget_bytes));
-    files::print(&if arguments.json {
+    files.print(&if arguments.json {
         json(instance, budget_bytes, &plain, &at_budget)
     } else {
         table(&formulation, budget_bytes, &plain, &at_budget)
@@ -47,7 +54,7 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
     }
     let sweep = sweep(&known.for_sweep(), plain.peak_bytes, arguments);
     if let Some(path) = &arguments.csv {
-        files::write(path, &csv(&sweep))?;
+        files.write(path, &csv(&sweep))?;
     }
     if let Some(path) = &arguments.svg {
         let title = format!("{}: overhead against memory", instance.name());
@@ -58,7 +65,7 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
             budget_bytes: Some(budget_bytes),
             bounds: Vec::new(),
         };
-        files::write(path, &tradeoff::draw(&picture)?)?;
+        files.write(path, &tradeoff::draw(&picture)?)?;
     }
     Ok(Exit::Done)
 }

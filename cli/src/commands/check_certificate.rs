@@ -1,5 +1,6 @@
 //! `remat-bb check-certificate`
 
+use super::lp::ModelText;
 use crate::arguments::CheckArguments;
 use crate::failure::{Exit, Failure};
 use crate::{files, report, source};
@@ -38,10 +39,10 @@ pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
     if let Some(path) = &arguments.model {
         let path = Path::new(path);
         // The checker reads MPS itself; what an LP file says is for the program's reader to tell.
-        let text = if super::lp::is_lp(path) {
-            mps::to_string(&super::lp::read(path)?)
-        } else {
-            read(path)?
+        let given = ModelText::read(path)?;
+        let text = match given.is_lp {
+            true => mps::to_string(&given.parse()?),
+            false => given.text,
         };
         let model = MpsModel::parse(&text).map_err(|e| refuse(path, e))?;
         model
@@ -107,7 +108,7 @@ fn run_proof(arguments: &CheckArguments, text: &str) -> Result<Exit, Failure> {
         return Err(Failure::Usage {
             problem: format!(
                 "{}: a proof of a bound needs the instance it is for",
-                path.display()
+                files::input_name(path)
             ),
             remedy: "name the instance file, or zoo:MODEL?..., behind the proof".into(),
         });
@@ -153,8 +154,9 @@ fn run_proof(arguments: &CheckArguments, text: &str) -> Result<Exit, Failure> {
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
-    vipr::text(path).map_err(|e| Failure::Open {
-        file: path.display().to_string(),
+    let input = files::text(path)?;
+    vipr::text(&input.bytes).map_err(|e| Failure::Open {
+        file: input.name,
         problem: e.to_string(),
         remedy: None,
     })
@@ -162,7 +164,7 @@ fn read(path: &Path) -> Result<String, Failure> {
 
 fn refuse(path: &Path, problem: String) -> Failure {
     Failure::Usage {
-        problem: format!("{}: {problem}", path.display()),
+        problem: format!("{}: {problem}", files::input_name(path)),
         remedy: "the certificate proves nothing as it is; write it again with --certificate".into(),
     }
 }

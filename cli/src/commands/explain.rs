@@ -25,7 +25,7 @@ pub fn run(arguments: &ExplainArguments) -> Result<Exit, Failure> {
         Some(text) => Some(source::budget(text, plain.peak_bytes)?),
         None => found.budget_bytes,
     };
-    let file = arguments.plan.display().to_string();
+    let file = files::input_name(&arguments.plan);
     let told = explain::explain(&found.instance, &found.plan)
         .map_err(|e| source::replay_failure(&file, e))?;
     let teller = Teller {

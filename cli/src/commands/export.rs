@@ -2,7 +2,8 @@
 
 use crate::arguments::{ExportArguments, ExportedProgram};
 use crate::failure::{Exit, Failure};
-use crate::{files, report, source};
+use crate::files::{self, Files};
+use crate::{report, source};
 use clap::ValueEnum;
 use remat_formulations::checkmate::compact::{Compact, Space};
 use remat_formulations::checkmate::original::{Original, OriginalError, Stages};
@@ -21,7 +22,11 @@ use std::path::Path;
 /// stated for, and files that cannot be written.
 pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     let format = Format::of(&arguments.out)?;
-    files::check_writable(&arguments.out)?;
+    let files = Files::tried(
+        arguments.json,
+        &[Path::new(&arguments.instance)],
+        &[("the program", Some(&arguments.out))],
+    )?;
     let semantics = match arguments.formulation {
         ExportedProgram::MonetOriginal | ExportedProgram::MonetTight => Semantics::Monet,
         _ => Semantics::Checkmate,
@@ -39,14 +44,14 @@ pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     let budget_bytes = source::budget(&arguments.budget, plain.peak_bytes)?;
     let unit_bytes = unit(arguments)?;
     let exported = build(arguments, &instance, budget_bytes, unit_bytes)?;
-    files::write_by(&arguments.out, |part| format.write(&exported.model, part))?;
+    files.write(&arguments.out, &format.text(&exported.model))?;
     let size = (
         exported.model.num_rows(),
         exported.model.num_cols(),
         exported.model.num_nonzeros(),
     );
-    let file = arguments.out.display().to_string();
-    files::print(&if arguments.json {
+    let file = files::shown(&arguments.out);
+    files.print(&if arguments.json {
         report::json(&ExportJson {
             instance: instance.name(),
             formulation: &name(arguments.formulation),
@@ -184,6 +189,9 @@ enum Format {
 
 impl Format {
     fn of(path: &Path) -> Result<Format, Failure> {
+        if path == Path::new("-") {
+            return Ok(Format::Mps);
+        }
         let name = path.file_name().map(|n| n.to_string_lossy().to_lowercase());
         let name = name.unwrap_or_default();
         let stem = name.strip_suffix(".gz").unwrap_or(&name);
@@ -202,10 +210,10 @@ impl Format {
         })
     }
 
-    fn write(self, model: &Model, path: &Path) -> Result<(), String> {
+    fn text(self, model: &Model) -> String {
         match self {
-            Format::Mps => mps::write(model, path).map_err(|e| e.to_string()),
-            Format::Lp => lp_format::write(model, path).map_err(|e| e.to_string()),
+            Format::Mps => mps::to_string(model),
+            Format::Lp => lp_format::to_string(model),
         }
     }
 }

@@ -2,13 +2,15 @@
 
 use crate::arguments::{LpArguments, Switch};
 use crate::failure::{Exit, Failure};
-use crate::{files, interrupt, log, report};
+use crate::files::{self, Files, Input};
+use crate::{interrupt, log, report};
 use remat_formulations::solve::{Linear, LinearSettings, solve_linear};
 use remat_lp::certificate::{self, Report};
+use remat_lp::mps::{self, MpsFormat};
 use remat_lp::presolve::{PresolveSettings, Solved};
 use remat_lp::refine::{Residuals, residuals};
 use remat_lp::solution_file::SolutionFile;
-use remat_lp::{Algorithm, LimitKind, LpOutcome, Model, Settings, lp_format, mps, proven_bound};
+use remat_lp::{Algorithm, LimitKind, LpOutcome, Model, Settings, lp_format, proven_bound};
 use serde::Serialize;
 use std::path::Path;
 use std::sync::Arc;
@@ -23,9 +25,11 @@ const CERTIFICATE_TOLERANCE: f64 = 1e-6;
 /// # Errors
 /// [`Failure`] for bad input, or files that cannot be written.
 pub fn run(arguments: &LpArguments) -> Result<Exit, Failure> {
-    if let Some(path) = &arguments.solution {
-        files::check_writable(path)?;
-    }
+    let files = Files::tried(
+        arguments.json,
+        &[&arguments.file],
+        &[("--solution", arguments.solution.as_deref())],
+    )?;
     let model = Arc::new(read(&arguments.file)?);
     let clock = Instant::now();
     let settings = Settings {
@@ -43,11 +47,13 @@ pub fn run(arguments: &LpArguments) -> Result<Exit, Failure> {
         time_limit: arguments.time_limit,
     };
     let interrupted = interrupt::flag();
-    let Linear {
-        solved, timed_out, ..
-    } = log::shown(log::SimplexLog::new(clock), arguments.quiet, || {
+    let table = log::SimplexLog::new(clock);
+    let answer = log::shown(table, arguments.quiet, || {
         solve_linear(&model, &asked, &*interrupted)
     });
+    let Linear {
+        solved, timed_out, ..
+    } = answer.map_err(super::mip::failure)?;
     let result = LpResult {
         model: &model,
         checked: certificate::check(&model, &solved.outcome, CERTIFICATE_TOLERANCE)
@@ -57,15 +63,24 @@ pub fn run(arguments: &LpArguments) -> Result<Exit, Failure> {
         seconds: clock.elapsed(),
         timed_out,
     };
-    if let (Some(path), LpOutcome::Optimal(solution)) = (&arguments.solution, &solved.outcome) {
-        let text = SolutionFile::new(&model, "optimal", &solution.x).to_text();
-        files::write(path, &text)?;
-    }
-    files::print(&if arguments.json {
+    let written = match (&arguments.solution, &solved.outcome) {
+        (Some(path), LpOutcome::Optimal(solution)) => {
+            let file = SolutionFile::new(&model, "optimal", &solution.x);
+            files.write(path, &file.to_text())
+        }
+        (Some(path), _) => {
+            files.left(path);
+            Ok(())
+        }
+        (None, _) => Ok(()),
+    };
+    // The result is shown even where it could not be written to the file.
+    files.print(&if arguments.json {
         report::json(&result.json())
     } else {
         result.summary()
     })?;
+    written?;
     Ok(match solved.outcome {
         LpOutcome::Optimal(_) | LpOutcome::Unbounded(_) => Exit::Done,
         LpOutcome::Infeasible(_) => Exit::Infeasible,
@@ -73,30 +88,61 @@ pub fn run(arguments: &LpArguments) -> Result<Exit, Failure> {
     })
 }
 
-/// Returns whether a file is an LP file by its name: `.lp` or `.lp.gz`.
-pub(super) fn is_lp(path: &Path) -> bool {
-    let name = path.to_string_lossy().to_ascii_lowercase();
-    name.trim_end_matches(".gz").ends_with(".lp")
+/// The text of a model, and the format it is in.
+pub(super) struct ModelText {
+    name: String,
+    /// The text as it stands in the file.
+    pub text: String,
+    /// True if it is in LP format, false if in MPS format.
+    pub is_lp: bool,
 }
 
-/// Reads MPS or CPLEX LP, told apart by the name.
+impl ModelText {
+    /// Reads MPS or CPLEX LP, told apart by the name or, where that says nothing, by the content.
+    pub fn read(path: &Path) -> Result<ModelText, Failure> {
+        let Input { name, bytes } = files::text(path)?;
+        let text = remat_lp::decode(bytes).map_err(|e| no_model(format!("{name}: {e}")))?;
+        let is_lp = is_lp(path, &text);
+        Ok(ModelText { name, text, is_lp })
+    }
+
+    /// The model that it is. What is left out is told in any case.
+    pub fn parse(&self) -> Result<Model, Failure> {
+        let ModelText { name, text, is_lp } = self;
+        let model = log::shown(log::ReaderLog(name.clone()), false, || match is_lp {
+            true => lp_format::parse(text, name).map_err(|e| e.to_string()),
+            false => mps::parse(text, MpsFormat::Auto).map_err(|e| format!("{name}: {e}")),
+        });
+        model.map_err(no_model)
+    }
+}
+
+/// Reads a model.
 pub(super) fn read(path: &Path) -> Result<Model, Failure> {
-    let is_lp = is_lp(path);
-    // What is left out is told in any case.
-    let warnings = log::ReaderLog(path.display().to_string());
-    let text = log::shown(warnings, false, || match is_lp {
-        true => lp_format::read(path).map_err(|e| e.to_string()),
-        false => mps::read(path).map_err(|e| match e {
-            mps::MpsError::Io { .. } => e.to_string(),
-            _ => format!("{}: {e}", path.display()),
-        }),
-    });
-    text.map_err(|problem| Failure::Usage {
+    ModelText::read(path)?.parse()
+}
+
+fn no_model(problem: String) -> Failure {
+    Failure::Usage {
         problem,
-        remedy: "FILE is a linear program in MPS format (fixed or free), or in CPLEX LP format where its name ends \
-                 in .lp; both may be gzipped"
+        remedy: "FILE is a linear program in MPS format (fixed or free), or in CPLEX LP format; its name ends in .mps or \
+                 .lp, or its content tells; both may be gzipped"
             .into(),
-    })
+    }
+}
+
+/// Returns whether a file is one in LP format: it is called so, or it is not called MPS and begins
+/// with the sense of an objective.
+fn is_lp(path: &Path, text: &str) -> bool {
+    let name = path.to_string_lossy().to_ascii_lowercase();
+    let name = name.trim_end_matches(".gz");
+    if name.ends_with(".lp") || name.ends_with(".mps") {
+        return name.ends_with(".lp");
+    }
+    let mut lines = text.lines().map(str::trim_start);
+    let first = lines.find(|l| !l.is_empty() && !l.starts_with(['\\', '*']));
+    let first = first.unwrap_or_default().get(..3).unwrap_or_default();
+    ["min", "max"].contains(&first.to_ascii_lowercase().as_str())
 }
 
 impl From<crate::arguments::Simplex> for Algorithm {

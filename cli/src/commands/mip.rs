@@ -2,7 +2,8 @@
 
 use crate::arguments::MipArguments;
 use crate::failure::{Exit, Failure, note};
-use crate::{files, interrupt, log, report};
+use crate::files::{self, Files, Input, shown};
+use crate::{interrupt, log, report};
 use remat_formulations::solve::{ModelSettings, solve_integer};
 use remat_lp::solution_file::SolutionFile;
 use remat_lp::{ColId, Model};
@@ -19,14 +20,7 @@ use std::sync::Arc;
 /// # Errors
 /// [`Failure`] for bad input, or files that cannot be written.
 pub fn run(arguments: &MipArguments) -> Result<Exit, Failure> {
-    let outputs = [
-        &arguments.solution,
-        &arguments.checkpoint,
-        &arguments.certificate,
-    ];
-    for path in outputs.into_iter().flatten() {
-        files::check_writable(path)?;
-    }
+    let files = tried(arguments)?;
     let mut settings = settings(arguments)?;
     let model = Arc::new(super::lp::read(&arguments.file)?);
     for path in &arguments.start {
@@ -44,12 +38,13 @@ pub fn run(arguments: &MipArguments) -> Result<Exit, Failure> {
         result: &result,
         certificate: arguments.certificate.is_some(),
     };
-    if let Some(problem) = &result.certificate_problem {
+    if let (Some(problem), Some(path)) = (&result.certificate_problem, &arguments.certificate) {
         note(&format!("no certificate: {problem}"), false);
+        files.left(path);
     }
     // The result is shown even where it could not be written to the files.
-    let written = outcome.write_solutions(arguments);
-    files::print(&if arguments.json {
+    let written = outcome.write_solutions(files, arguments);
+    files.print(&if arguments.json {
         report::json(&outcome.json())
     } else {
         outcome.summary(written.as_deref().unwrap_or_default())
@@ -63,14 +58,56 @@ pub fn run(arguments: &MipArguments) -> Result<Exit, Failure> {
     })
 }
 
+/// Tries whether what was asked for can be written.
+fn tried(arguments: &MipArguments) -> Result<Files, Failure> {
+    let a = arguments;
+    let within = [
+        ("--checkpoint", &a.checkpoint),
+        ("--certificate", &a.certificate),
+    ];
+    let streamed = |(_, path): &&(&str, &Option<PathBuf>)| path.as_deref() == Some(Path::new("-"));
+    if let Some((option, _)) = within.iter().find(streamed) {
+        return Err(Failure::Usage {
+            problem: format!("{option} cannot go to standard output"),
+            remedy: "name a file".into(),
+        });
+    }
+    if a.pool.is_some_and(|k| k > 1) && a.solution.as_deref() == Some(Path::new("-")) {
+        return Err(Failure::Usage {
+            problem: "several solutions cannot go to standard output".into(),
+            remedy: "name a file behind --solution, or leave --pool out".into(),
+        });
+    }
+    // A search may go on in the state file that it comes from.
+    let resumed = a
+        .resume
+        .as_ref()
+        .filter(|&r| a.checkpoint.as_ref() != Some(r));
+    let inputs = [Some(&a.file), a.params.as_ref(), resumed];
+    let inputs: Vec<&Path> = (inputs.into_iter().flatten())
+        .chain(&a.start)
+        .map(PathBuf::as_path)
+        .collect();
+    Files::tried(
+        a.json,
+        &inputs,
+        &[
+            ("--solution", a.solution.as_deref()),
+            ("--checkpoint", a.checkpoint.as_deref()),
+            ("--certificate", a.certificate.as_deref()),
+        ],
+    )
+}
+
 /// A solution to start from.
 fn start(path: &Path, model: &Model) -> Result<Vec<f64>, Failure> {
-    let file = SolutionFile::read(path).map_err(|e| e.to_string());
-    let point = file.and_then(|s| {
-        let point = s.point(model);
-        point.map_err(|e| format!("{}: {e}", path.display()))
-    });
-    point.map_err(|problem| Failure::Usage {
+    let Input { name, bytes } = files::text(path)?;
+    let point = || {
+        let text = remat_lp::decode(bytes).map_err(|e| format!("{name}: {e}"))?;
+        let file = SolutionFile::parse(&text, &name).map_err(|e| e.to_string())?;
+        file.point(model).map_err(|e| format!("{name}: {e}"))
+    };
+    point().map_err(|problem| Failure::Usage {
         problem,
         remedy: "a start names columns of the model and their values, one a line, or is a solution file of Gurobi, CPLEX, \
                  SCIP, HiGHS or CBC; columns that it does not name are zero"
@@ -107,8 +144,9 @@ fn solve(
 fn settings(arguments: &MipArguments) -> Result<Settings, Failure> {
     let mut text = String::new();
     if let Some(path) = &arguments.params {
-        text = std::fs::read_to_string(path).map_err(|e| Failure::Open {
-            file: path.display().to_string(),
+        let Input { name, bytes } = files::text(path)?;
+        text = String::from_utf8(bytes).map_err(|e| Failure::Open {
+            file: name,
             problem: e.to_string(),
             remedy: None,
         })?;
@@ -119,7 +157,7 @@ fn settings(arguments: &MipArguments) -> Result<Settings, Failure> {
     };
     let place = || {
         let path = arguments.params.as_ref();
-        path.map_or(String::new(), |p| p.display().to_string())
+        path.map_or(String::new(), |p| files::input_name(p))
     };
     let mut table: toml::Table = text.parse().map_err(|e| fail(place(), e))?;
     // The file alone first, so that errors name it.
@@ -189,13 +227,15 @@ fn control(arguments: &MipArguments) -> Result<Control, Failure> {
     })
 }
 
-fn failure(error: SolveError) -> Failure {
+/// A failure of the search, with what would be right.
+pub(super) fn failure(error: SolveError) -> Failure {
     let remedy = match &error {
         SolveError::File { .. } => {
             "give the file that --checkpoint wrote for this model, and places that can be written"
         }
         SolveError::Setting { .. } => "docs/cli.md lists the settings and their values",
         SolveError::Model(_) => "check the numbers in the model",
+        SolveError::Thread { .. } => "allow more memory and threads (`ulimit -a`)",
     };
     Failure::Usage {
         problem: error.to_string(),
@@ -282,29 +322,34 @@ impl MipResult<'_> {
     }
 
     /// Writes the solutions that were asked for; what was written, in words.
-    fn write_solutions(&self, arguments: &MipArguments) -> Result<Vec<String>, Failure> {
+    fn write_solutions(
+        &self,
+        files: Files,
+        arguments: &MipArguments,
+    ) -> Result<Vec<String>, Failure> {
         let Some(path) = &arguments.solution else {
             return Ok(Vec::new());
         };
         let one = |path: &Path, s: &Solution| {
             let text = SolutionFile::new(self.model, self.status(), &s.x).to_text();
-            files::write(path, &text)
+            files.write(path, &text)
         };
-        let mut written = Vec::new();
-        if let Some(best) = &self.result.solution {
-            one(path, best)?;
-            written.push(format!("solution   {}", path.display()));
-        }
-        for (k, s) in self.result.pool.iter().enumerate().skip(1) {
+        let Some(best) = &self.result.solution else {
+            files.left(path);
+            return Ok(Vec::new());
+        };
+        let best = one(path, best).map(|()| format!("solution   {}", shown(path)));
+        let others = self.result.pool.iter().enumerate().skip(1);
+        let others = others.map(|(k, s)| {
             let path = numbered(path, k + 1);
             one(&path, s)?;
-            written.push(format!(
-                "solution   {} (objective {:.9})",
-                path.display(),
-                s.objective
-            ));
-        }
-        Ok(written)
+            let objective = s.objective;
+            Ok(format!(
+                "solution   {} (objective {objective:.9})",
+                path.display()
+            ))
+        });
+        files::each([best].into_iter().chain(others))
     }
 
     fn json(&self) -> MipJson<'_> {

@@ -4,8 +4,9 @@ use crate::arguments::ShowArguments;
 use crate::draw::memory::{self, MemoryPicture};
 use crate::draw::schedule;
 use crate::failure::{Exit, Failure};
+use crate::files::Files;
 use crate::report::{self, Table};
-use crate::{files, source};
+use crate::source;
 use remat_instances::budget::format_bytes;
 use remat_instances::instance::NodeId;
 use remat_instances::plan::{Plan, Register, Step};
@@ -13,6 +14,7 @@ use remat_instances::simulate::{self, Replay};
 use remat_instances::{Instance, NodeId as Id};
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::{Path, PathBuf};
 
 /// Rows of a list that is cut.
 const ROWS: usize = 8;
@@ -22,10 +24,16 @@ const ROWS: usize = 8;
 /// # Errors
 /// [`Failure`] for bad input and files that cannot be written.
 pub fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
-    let pictures = [&arguments.svg_schedule, &arguments.svg_memory];
-    for path in pictures.into_iter().flatten() {
-        files::check_writable(path)?;
-    }
+    let plan = arguments.plan.iter().map(PathBuf::as_path);
+    let inputs: Vec<&Path> = plan.chain([Path::new(&arguments.instance)]).collect();
+    let files = Files::tried(
+        false,
+        &inputs,
+        &[
+            ("--svg-schedule", arguments.svg_schedule.as_deref()),
+            ("--svg-memory", arguments.svg_memory.as_deref()),
+        ],
+    )?;
     let subject = Subject::load(arguments)?;
     let (instance, plan) = (&subject.instance, &subject.plan);
     let what = if arguments.plan.is_some() {
@@ -35,7 +43,7 @@ pub fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
     };
     if let Some(path) = &arguments.svg_schedule {
         let title = format!("{}: what is computed and kept ({what})", instance.name());
-        files::write(path, &schedule::draw(instance, plan, &title)?)?;
+        files.write(path, &schedule::draw(instance, plan, &title)?)?;
     }
     if let Some(path) = &arguments.svg_memory {
         let picture = MemoryPicture {
@@ -50,9 +58,9 @@ pub fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
                 instance.name()
             ),
         };
-        files::write(path, &memory::draw(&picture)?)?;
+        files.write(path, &memory::draw(&picture)?)?;
     }
-    files::print(&if arguments.statements {
+    files.print(&if arguments.statements {
         plan.display(instance).to_string()
     } else {
         subject.describe(arguments.plan.is_some())

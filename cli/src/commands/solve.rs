@@ -3,33 +3,35 @@
 use crate::arguments::SolveArguments;
 use crate::draw::progress::{self, ProgressPicture};
 use crate::failure::{Exit, Failure, note};
+use crate::files::{self, Files, shown};
 use crate::progress::{ProgressPoint, Reporter};
-use crate::{files, interrupt, report, source};
+use crate::{interrupt, report, source};
 use remat_formulations::solve::{
     AnyFormulation, Listener, Outcome, Progress, Settings, Solvable, Status, Watching, planned,
 };
+use remat_instances::Semantics;
 use remat_instances::budget::format_bytes;
 use remat_instances::schedule::{Schedule, ScheduleDocument, write_schedule};
 use remat_instances::simulate::Replay;
-use remat_instances::{Instance, Semantics};
 use serde::Serialize;
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Solves, writes the files that were asked for, and reports.
 ///
 /// # Errors
 /// [`Failure`] for bad input, or files that cannot be written.
 pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
-    let outputs = [
-        &arguments.out,
-        &arguments.schedule_out,
-        &arguments.progress_svg,
-        &arguments.certificate,
-    ];
-    for path in outputs.into_iter().flatten() {
-        files::check_writable(path)?;
-    }
+    let files = Files::tried(
+        arguments.json,
+        &[Path::new(&arguments.instance)],
+        &[
+            ("--out", arguments.out.as_deref()),
+            ("--schedule-out", arguments.schedule_out.as_deref()),
+            ("--progress-svg", arguments.progress_svg.as_deref()),
+            ("--certificate", arguments.certificate.as_deref()),
+        ],
+    )?;
     let (formulation, left_out) =
         source::formulation(&arguments.instance, arguments.program.formulation)?;
     if let Some(text) = &left_out {
@@ -73,18 +75,24 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         plain: &plain,
     };
     let outcome = &solved.outcome;
-    let mut written = write_files(arguments, &solved);
-    if let Some(path) = &arguments.progress_svg {
-        let drawn = draw_progress(path, instance, plain.base_cost, &reporter, outcome);
-        written = written.and_then(|lines| drawn.map(|line| [lines, vec![line]].concat()));
-    }
-    if let Some(path) = &arguments.certificate {
-        let proven = write_proof(path, outcome);
-        written =
-            written.and_then(|lines| proven.map(|line| lines.into_iter().chain(line).collect()));
-    }
+    let looks = (reporter.looks(), plain.base_cost);
+    let out = |write: WriteResult, path: &Option<PathBuf>| {
+        path.as_deref().map(|path| write(files, path, &solved))
+    };
+    let written = files::each(
+        [
+            out(write_plan, &arguments.out),
+            out(write_schedule_file, &arguments.schedule_out),
+            (arguments.progress_svg.as_deref())
+                .map(|path| draw_progress(files, path, &solved, looks).map(Some)),
+            out(write_proof, &arguments.certificate),
+        ]
+        .into_iter()
+        .flatten(),
+    );
+    let written = written.map(|lines| lines.into_iter().flatten().collect::<Vec<_>>());
     // The result is shown even where it could not be written to the files.
-    files::print(&if arguments.json {
+    files.print(&if arguments.json {
         json(&solved)
     } else {
         summary(&solved, written.as_deref().unwrap_or_default())
@@ -106,15 +114,17 @@ struct SolveReport<'a> {
     plain: &'a Replay,
 }
 
-/// Draws the solve over time, and says so.
+/// Writes one file, if there is something for it, and says what was written.
+type WriteResult = fn(Files, &Path, &SolveReport<'_>) -> Result<Option<String>, Failure>;
+
+/// Draws the solve over time, from looks at it and the cost without recomputation.
 fn draw_progress(
+    files: Files,
     path: &Path,
-    instance: &Instance,
-    base_cost: u64,
-    reporter: &Reporter,
-    outcome: &Outcome,
+    solved: &SolveReport<'_>,
+    (mut looks, base_cost): (Vec<ProgressPoint>, u64),
 ) -> Result<String, Failure> {
-    let mut looks = reporter.looks();
+    let (outcome, instance) = (&solved.outcome, solved.formulation.instance());
     looks.push(ProgressPoint {
         seconds: outcome.seconds,
         objective: outcome.cost(),
@@ -125,60 +135,74 @@ fn draw_progress(
         looks: &looks,
         base_cost,
     };
-    files::write(path, &progress::draw(&picture)?)?;
-    Ok(format!("progress  {}", path.display()))
+    files.write(path, &progress::draw(&picture)?)?;
+    Ok(format!("progress  {}", shown(path)))
 }
 
-/// Writes what proves the bound, if anything does, and says what that is.
-fn write_proof(path: &Path, outcome: &Outcome) -> Result<Option<String>, Failure> {
-    let Some(proof) = &outcome.proof else {
+/// Writes what proves the bound, if anything does.
+fn write_proof(
+    files: Files,
+    path: &Path,
+    solved: &SolveReport<'_>,
+) -> Result<Option<String>, Failure> {
+    let Some(proof) = &solved.outcome.proof else {
         note(
             "no certificate: the relaxation that proves bounds was not reached, or the graph is too large for it",
             false,
         );
+        files.left(path);
         return Ok(None);
     };
-    files::write_packed(path, proof.text())?;
+    files.write(path, proof.text())?;
     let claim = match proof.bound() {
         Some(bound) => format!("every schedule within the budget costs at least {bound}"),
         None => "no schedule fits".into(),
     };
-    Ok(Some(format!("proof     {}: {claim}", path.display())))
+    Ok(Some(format!("proof     {}: {claim}", shown(path))))
 }
 
-/// Writes plan and schedule, and says what was written.
-fn write_files(
-    arguments: &SolveArguments,
+/// Writes the plan, if one was found.
+fn write_plan(
+    files: Files,
+    path: &Path,
     solved: &SolveReport<'_>,
-) -> Result<Vec<String>, Failure> {
-    let outcome = &solved.outcome;
-    let (Some(schedule), Some(objective)) = (&outcome.schedule, outcome.cost()) else {
-        return Ok(Vec::new());
+) -> Result<Option<String>, Failure> {
+    let Some(schedule) = &solved.outcome.schedule else {
+        files.left(path);
+        return Ok(None);
     };
     let instance = solved.formulation.instance();
-    let mut written = Vec::new();
-    if let Some(path) = &arguments.out {
-        let planned = planned(instance, schedule, solved.budget_bytes)?;
-        files::write(path, &planned.text())?;
-        let document = &planned.document;
-        written.push(format!(
-            "plan      {}: {} statements, peak {}",
-            path.display(),
-            document.plan.steps.len(),
-            format_bytes(document.peak_bytes)
-        ));
-    }
-    if let Some(path) = &arguments.schedule_out {
-        let document = ScheduleDocument {
-            instance: instance.name().into(),
-            budget_bytes: Some(solved.budget_bytes),
-            objective,
-            schedule: schedule.clone(),
-        };
-        files::write(path, &write_schedule(&document, instance))?;
-        written.push(format!("schedule  {}", path.display()));
-    }
-    Ok(written)
+    let planned = planned(instance, schedule, solved.budget_bytes)?;
+    files.write(path, &planned.text())?;
+    let document = &planned.document;
+    Ok(Some(format!(
+        "plan      {}: {} statements, peak {}",
+        shown(path),
+        document.plan.steps.len(),
+        format_bytes(document.peak_bytes)
+    )))
+}
+
+/// Writes the schedule, if one was found.
+fn write_schedule_file(
+    files: Files,
+    path: &Path,
+    solved: &SolveReport<'_>,
+) -> Result<Option<String>, Failure> {
+    let outcome = &solved.outcome;
+    let (Some(schedule), Some(objective)) = (&outcome.schedule, outcome.cost()) else {
+        files.left(path);
+        return Ok(None);
+    };
+    let instance = solved.formulation.instance();
+    let document = ScheduleDocument {
+        instance: instance.name().into(),
+        budget_bytes: Some(solved.budget_bytes),
+        objective,
+        schedule: schedule.clone(),
+    };
+    files.write(path, &write_schedule(&document, instance))?;
+    Ok(Some(format!("schedule  {}", shown(path))))
 }
 
 /// The object that `--json` prints. What is not known is null.

@@ -3,9 +3,10 @@
 use crate::arguments::SweepArguments;
 use crate::draw::tradeoff::{self, Curve, TradeoffPicture};
 use crate::failure::{Exit, Failure};
+use crate::files::Files;
 use crate::progress::Reporter;
 use crate::report::{self, Table};
-use crate::{files, interrupt, source};
+use crate::{interrupt, source};
 use rayon::prelude::*;
 use remat_formulations::baselines;
 use remat_formulations::solve::{Baselines, Compared, Frontier, FrontierPoint, Status};
@@ -14,6 +15,7 @@ use remat_instances::simulate::Replay;
 use remat_instances::{Budget, Instance};
 use serde::Serialize;
 use std::fmt::Write;
+use std::path::Path;
 
 /// Name of this program's own search in tables and pictures.
 const OURS: &str = Baselines::OURS;
@@ -26,9 +28,14 @@ type Point = FrontierPoint;
 /// # Errors
 /// [`Failure`] for bad input, or files that cannot be written.
 pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
-    for path in [&arguments.svg, &arguments.csv].into_iter().flatten() {
-        files::check_writable(path)?;
-    }
+    let files = Files::tried(
+        arguments.json,
+        &[Path::new(&arguments.instance)],
+        &[
+            ("--svg", arguments.svg.as_deref()),
+            ("--csv", arguments.csv.as_deref()),
+        ],
+    )?;
     let (formulation, _) = source::formulation(&arguments.instance, arguments.program.formulation)?;
     let instance = &**formulation.instance();
     let plain = source::plain(&formulation)?;
@@ -70,12 +77,12 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
         others: &others,
     };
     if let Some(path) = &arguments.csv {
-        files::write(path, &sweep.csv())?;
+        files.write(path, &sweep.csv())?;
     }
     if let Some(path) = &arguments.svg {
-        files::write(path, &tradeoff::draw(&sweep.picture())?)?;
+        files.write(path, &tradeoff::draw(&sweep.picture())?)?;
     }
-    files::print(&if arguments.json {
+    files.print(&if arguments.json {
         sweep.json()
     } else {
         sweep.table()

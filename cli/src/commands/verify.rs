@@ -21,7 +21,7 @@ pub fn run(arguments: &VerifyArguments) -> Result<Exit, Failure> {
         None => found.budget_bytes,
     };
     let differences = differences(&found, budget_bytes, arguments.budget.is_some());
-    let file = arguments.plan.display().to_string();
+    let file = files::input_name(&arguments.plan);
     files::print(&if arguments.json {
         json(&found, &file, budget_bytes, &differences)
     } else {

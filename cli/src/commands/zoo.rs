@@ -2,8 +2,9 @@
 
 use crate::arguments::{ZooArguments, ZooCommand, ZooExportArguments, ZooListArguments};
 use crate::failure::{Exit, Failure};
+use crate::files::{self, Files};
 use crate::report::{self, Table};
-use crate::{files, source};
+use crate::source;
 use remat_instances::budget::format_bytes;
 use remat_instances::plan::Semantics;
 use remat_instances::write_instance;
@@ -58,7 +59,7 @@ fn list(arguments: &ZooListArguments) -> Result<Exit, Failure> {
 }
 
 fn export(arguments: &ZooExportArguments) -> Result<Exit, Failure> {
-    files::check_writable(&arguments.out)?;
+    let files = Files::tried(false, &[], &[("--out", Some(&arguments.out))])?;
     let fail = failure(&arguments.model);
     let mut spec: ModelSpec = arguments.model.parse().map_err(&fail)?;
     if let Some(batch) = arguments.batch {
@@ -71,11 +72,11 @@ fn export(arguments: &ZooExportArguments) -> Result<Exit, Failure> {
         spec = spec.with(name, value).map_err(&fail)?;
     }
     let instance = zoo::build(&spec).map_err(&fail)?;
-    files::write(&arguments.out, &write_instance(&instance))?;
+    files.write(&arguments.out, &write_instance(&instance))?;
     let plain = source::plain_replay(&instance.single_implementation().0, Semantics::Checkmate)?;
-    files::print(&format!(
+    files.print(&format!(
         "{}: {} nodes, {} a step, peak without recomputation {}\n",
-        arguments.out.display(),
+        files::shown(&arguments.out),
         instance.len(),
         report::cost(instance.base_cost(), instance.cost_unit()),
         format_bytes(plain.peak_bytes)

@@ -97,16 +97,19 @@ pub enum Answered {
 /// let x = b.add_col(1.0, 0.0..=9.0);
 /// b.add_row(..=4.0, [(x, 2.0)]);
 /// let model = std::sync::Arc::new(b.build()?);
-/// let answer = solve_linear(&model, &LinearSettings::default(), &());
+/// let answer = solve_linear(&model, &LinearSettings::default(), &())?;
 /// let solution = answer.solved.outcome.optimal().ok_or("no optimum")?;
 /// assert_eq!((solution.objective, solution.y[0]), (2.0, 0.5));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Errors
+/// [`SolveError::Thread`].
 pub fn solve_linear(
     model: &Arc<Model>,
     settings: &LinearSettings,
     listener: &dyn Listener,
-) -> Linear {
+) -> Result<Linear, SolveError> {
     let clock = Instant::now();
     let stop = Arc::new(AtomicBool::new(false));
     let timed_out = AtomicBool::new(false);
@@ -125,11 +128,14 @@ pub fn solve_linear(
     let solved = ticking(watch, &stop, || {
         presolve::solve(model, &settings.lp, &limits, settings.presolve.as_ref())
     });
-    Linear {
+    let solved = solved.map_err(|e| SolveError::Thread {
+        problem: e.to_string(),
+    })?;
+    Ok(Linear {
         solved,
         timed_out: timed_out.into_inner(),
         seconds: clock.elapsed().as_secs_f64(),
-    }
+    })
 }
 
 /// Solves a model: one without integers by the simplex methods, with duals or a ray; Checkmate's
@@ -166,7 +172,7 @@ pub fn solve_model(
 ) -> Result<Answered, SolveError> {
     let integers = (0..model.num_cols()).any(|c| model.is_integer(ColId(c as u32)));
     if !integers && control.certificate.is_none() {
-        return Ok(Answered::Linear(linear(model, settings)));
+        return Ok(Answered::Linear(linear(model, settings)?));
     }
     let (result, recognised_nodes) = solve_integer(model, settings, control)?;
     Ok(Answered::Integer {
@@ -203,7 +209,7 @@ pub fn solve_integer(
     Ok((solver.run()?, None))
 }
 
-fn linear(model: &Arc<Model>, settings: &ModelSettings) -> Linear {
+fn linear(model: &Arc<Model>, settings: &ModelSettings) -> Result<Linear, SolveError> {
     let limits = &settings.mip.limits;
     let never = Arc::new(AtomicBool::new(false));
     let interrupt = limits.interrupt.as_ref().unwrap_or(&never);

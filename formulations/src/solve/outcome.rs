@@ -144,6 +144,9 @@ pub enum SolveError {
         /// Error on starting them.
         source: rayon::ThreadPoolBuildError,
     },
+    /// The system has no further thread.
+    #[error("no thread can be started: {0}")]
+    Thread(std::io::Error),
     /// The formulation does not apply to the instance.
     #[error("the formulation {formulation} does not apply to {instance}: {because}")]
     Inapplicable {

@@ -61,12 +61,12 @@ pub(crate) fn load(path: &Path) -> Result<Vec<u8>, ReadError> {
     Ok(bytes)
 }
 
-/// The `schema` that a JSON file names, plain or gzipped: what kind of document it is.
+/// The `schema` that a JSON document names, plain or gzipped: what kind of document it is.
 ///
 /// # Errors
-/// [`ReadError`] if the file cannot be read, is not JSON, or names something that is not text.
-pub fn schema(path: &Path) -> Result<Option<String>, ReadError> {
-    let document = Document::parse(&path.display().to_string(), &load(path)?)?;
+/// [`ReadError`] if it is not JSON, or names something that is not text.
+pub fn schema(name: &str, bytes: &[u8]) -> Result<Option<String>, ReadError> {
+    let document = Document::parse(name, bytes)?;
     let header: Header<'_> = document.read().map_err(|e| document.error(e))?;
     Ok(header.schema.map(|schema| (*schema).to_owned()))
 }
@@ -83,7 +83,7 @@ fn too_large(file: &str) -> ReadError {
     let fault = Fault {
         problem: "the document is too large".into(),
         found: format!("more than {LARGEST_DOCUMENT} bytes"),
-        remedy: "give a smaller one".into(),
+        remedy: "give a smaller one; there is no way to lift this limit".into(),
     };
     ReadError::whole(file, FaultKind::TooLarge, fault)
 }

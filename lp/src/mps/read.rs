@@ -365,7 +365,8 @@ impl MpsReader {
     }
 
     fn column(&mut self, fields: &[&str]) -> Result<(), String> {
-        if fields.len() >= 3 && fields[1] == "'MARKER'" {
+        let marks = fields.get(1).map(|f| f.trim_matches('\''));
+        if fields.len() >= 3 && marks == Some("MARKER") && !self.row_names.contains_key(fields[1]) {
             match fields[fields.len() - 1].trim_matches('\'') {
                 "INTORG" => self.in_integers = true,
                 "INTEND" => self.in_integers = false,

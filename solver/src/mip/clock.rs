@@ -10,15 +10,16 @@ const FIRST_NAP: Duration = Duration::from_micros(200);
 const LONGEST_NAP: Duration = Duration::from_millis(10);
 
 /// Runs `work`; meanwhile a thread sets `stop` when the seconds since `start` are over or an
-/// interrupt comes. That thread ends with `work`, even where `work` panics.
+/// interrupt comes. That thread ends with `work`, even where `work` panics. It is an error where it
+/// cannot be had.
 pub(crate) fn watched<T>(
     limits: &Limits,
     start: Instant,
     stop: &AtomicBool,
     work: impl FnOnce() -> T,
-) -> T {
+) -> std::io::Result<T> {
     if limits.seconds.is_none() && limits.interrupt.is_none() {
-        return work();
+        return Ok(work());
     }
     let watch = || {
         let late = limits
@@ -68,13 +69,13 @@ mod tests {
             ..Limits::default()
         };
         let stop = AtomicBool::new(false);
-        assert_eq!(watched(&limits, Instant::now(), &stop, || 7), 7);
+        assert_eq!(watched(&limits, Instant::now(), &stop, || 7).unwrap(), 7);
         let work = || {
             watched(&limits, Instant::now(), &stop, || {
                 resume_unwind(Box::new(8))
             })
         };
-        let panic: Result<(), _> = catch_unwind(AssertUnwindSafe(work));
+        let panic: Result<std::io::Result<()>, _> = catch_unwind(AssertUnwindSafe(work));
         assert_eq!(panic.unwrap_err().downcast_ref(), Some(&8));
         assert!(!stop.load(Ordering::Relaxed));
     }
@@ -91,11 +92,12 @@ mod tests {
         };
         for limits in [late, asked] {
             let stop = AtomicBool::new(false);
-            watched(&limits, Instant::now(), &stop, || {
+            let waited = watched(&limits, Instant::now(), &stop, || {
                 while !stop.load(Ordering::Relaxed) {
                     std::thread::yield_now();
                 }
             });
+            assert!(waited.is_ok());
         }
     }
 }

@@ -116,6 +116,12 @@ pub enum SolveError {
         /// Description of what is wrong with it.
         problem: String,
     },
+    /// The system has no further thread.
+    #[error("no thread can be started: {problem}")]
+    Thread {
+        /// Error reported by the system.
+        problem: String,
+    },
     /// A setting makes no sense.
     #[error("setting `{name}` is {value}: {expected} is needed")]
     Setting {

@@ -130,6 +130,9 @@ impl Solver {
             }
             result
         })
+        .map_err(|e| SolveError::Thread {
+            problem: e.to_string(),
+        })?
     }
 
     /// Writes the certificate, if one is wanted; why not, if that fails.

@@ -2,8 +2,9 @@
 
 use crate::mip::outcome::SolveError;
 use crate::mip::packed::PackedNodes;
-use crate::mip::state_file::{fail, write_atomically};
+use crate::mip::state_file::fail;
 use crate::mip::tree::TreeNode;
+use remat_lp::whole_file;
 use std::path::{Path, PathBuf};
 
 struct NodeFile {
@@ -58,7 +59,7 @@ impl NodeFiles {
         let path = self.folder.join(name);
         let bytes = postcard::to_stdvec(&PackedNodes::new(nodes.iter()));
         let bytes = bytes.map_err(|e| fail(&path, e))?;
-        write_atomically(&path, &[&bytes]).map_err(|e| fail(&path, e))?;
+        whole_file::write(&path, &[&bytes]).map_err(|e| fail(&path, e))?;
         self.files.push(NodeFile {
             path,
             count: nodes.len(),

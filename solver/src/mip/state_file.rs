@@ -5,11 +5,11 @@
 //! whatever happens in between, one of the two is there, whole.
 
 use crate::mip::outcome::SolveError;
-use remat_lp::{ColId, Model, RowId};
+use remat_lp::{ColId, Model, RowId, whole_file};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::Path;
 
 const MAGIC: &[u8; 8] = b"rematbbS";
@@ -55,26 +55,6 @@ pub(crate) fn fingerprint(model: &Model) -> u64 {
     h
 }
 
-/// Writes a file that is whole or not there.
-pub(crate) fn write_atomically(path: &Path, parts: &[&[u8]]) -> std::io::Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(".part");
-    let part = path.with_file_name(name);
-    let written = (|| {
-        let mut file = File::create(&part)?;
-        for p in parts {
-            file.write_all(p)?;
-        }
-        file.sync_all()?;
-        std::fs::rename(&part, path)
-    })();
-    if written.is_err() {
-        // What is left of it is of no use to anybody.
-        let _ = std::fs::remove_file(&part);
-    }
-    written
-}
-
 /// Writes a state.
 pub(crate) fn write(path: &Path, model: &Model, state: &impl Serialize) -> Result<(), SolveError> {
     let body = postcard::to_stdvec(state).map_err(|e| fail(path, e))?;
@@ -84,7 +64,7 @@ pub(crate) fn write(path: &Path, model: &Model, state: &impl Serialize) -> Resul
     header.extend(fingerprint(model).to_le_bytes());
     header.extend((body.len() as u64).to_le_bytes());
     header.extend(crc32fast::hash(&body).to_le_bytes());
-    write_atomically(path, &[&header, &body]).map_err(|e| fail(path, e))
+    whole_file::write(path, &[&header, &body]).map_err(|e| fail(path, e))
 }
 
 /// Reads a state that was written for this model.

@@ -4,14 +4,15 @@ use super::session::{self, Measured};
 use crate::arguments::ExecArguments;
 use crate::draw::memory::{self, MemoryPicture};
 use crate::failure::{Exit, Failure};
-use crate::source;
-use crate::{files, report};
+use crate::files::Files;
+use crate::{report, source};
 use remat_gpu_exec::{Comparison, ExecError, compare, program_of};
 use remat_instances::budget::format_bytes;
 use remat_instances::replayed::Replayed;
 use remat_instances::simulate::TimelinePoint;
 use serde::Serialize;
 use std::fmt::Write;
+use std::path::Path;
 
 /// Relative difference of gradients that floating-point sums in another order explain.
 const SAME_GRADIENT: f64 = 1e-4;
@@ -23,9 +24,11 @@ const SAME_GRADIENT: f64 = 1e-4;
 /// [`Failure`] for bad input, a plan that cannot be executed, a device that is not there, and a
 /// check that failed.
 pub fn run(arguments: &ExecArguments) -> Result<Exit, Failure> {
-    if let Some(path) = &arguments.svg {
-        files::check_writable(path)?;
-    }
+    let files = Files::tried(
+        arguments.json,
+        &[Path::new(&arguments.instance), &arguments.plan],
+        &[("--svg", arguments.svg.as_deref())],
+    )?;
     let found = source::replayed(&arguments.instance, &arguments.plan)?;
     let program = program_of(&found.instance)?;
     let mut training = session::training(program, &arguments.on)?;
@@ -56,7 +59,7 @@ pub fn run(arguments: &ExecArguments) -> Result<Exit, Failure> {
         comparison = Some(gradients);
     }
     if let Some(path) = &arguments.svg {
-        files::write(path, &picture(&found, &measured)?)?;
+        files.write(path, &picture(&found, &measured)?)?;
     }
     let result = ExecReport {
         found: &found,
@@ -66,7 +69,7 @@ pub fn run(arguments: &ExecArguments) -> Result<Exit, Failure> {
         checked: arguments.check,
         differences: &differences,
     };
-    files::print(&if arguments.json {
+    files.print(&if arguments.json {
         result.json()
     } else {
         result.summary()
@@ -75,7 +78,7 @@ pub fn run(arguments: &ExecArguments) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     }
     Err(Failure::Mismatch {
-        file: arguments.plan.display().to_string(),
+        file: crate::files::input_name(&arguments.plan),
         differences,
     })
 }

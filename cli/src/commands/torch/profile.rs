@@ -3,8 +3,9 @@
 use super::session;
 use crate::arguments::ProfileArguments;
 use crate::failure::{Exit, Failure};
+use crate::files::Files;
 use crate::report::{self, Table};
-use crate::{files, source};
+use crate::source;
 use remat_gpu_exec::{Profile, ProfileSettings, Timing};
 use remat_instances::budget::format_bytes;
 use remat_instances::instance::{Implementation, Node, NodeKind};
@@ -20,7 +21,7 @@ const SHOWN: usize = 12;
 /// # Errors
 /// [`Failure`] for unknown models, a device that is not there, and files that cannot be written.
 pub fn run(arguments: &ProfileArguments) -> Result<Exit, Failure> {
-    files::check_writable(&arguments.out)?;
+    let files = Files::tried(arguments.json, &[], &[("--out", Some(&arguments.out))])?;
     let program = session::model(&arguments.model, arguments.batch)?;
     let mut training = session::training(program, &arguments.on)?;
     let settings = ProfileSettings {
@@ -28,8 +29,8 @@ pub fn run(arguments: &ProfileArguments) -> Result<Exit, Failure> {
         ..ProfileSettings::default()
     };
     let profile = remat_gpu_exec::profile(&mut training, &settings)?;
-    files::write(&arguments.out, &write_instance(&profile.instance))?;
-    files::print(&if arguments.json {
+    files.write(&arguments.out, &write_instance(&profile.instance))?;
+    files.print(&if arguments.json {
         json(&profile, training.device().name())
     } else {
         summary(&profile, arguments)?

@@ -47,7 +47,8 @@ pub(super) fn run<P: Problem>(
             let root = phases::root_and_annealing(&shared, &pool);
             root.and_then(|root| pool.install(|| phases::tree(root, &shared)))
         },
-    );
+    )
+    .map_err(SolveError::Thread)?;
     let incumbents = &shared.incumbents;
     let mut outcome = Outcome {
         lp_iterations: incumbents.pivots(),

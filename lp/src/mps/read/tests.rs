@@ -270,6 +270,8 @@ fn senses_sections_and_integers_are_read_as_other_programs_write_them() {
     let m = parse(lines, MpsFormat::Auto).unwrap();
     assert_eq!((m.sense(), m.row_upper()[0]), (Sense::Maximise, 7.5));
     assert_eq!((m.col_lower()[0], m.col_upper()[0]), (0.0, 1.0));
+    let unquoted = lines.replace('\'', "");
+    assert_eq!(parse(&unquoted, MpsFormat::Auto).unwrap(), m);
     let bounds = |lines: &str| {
         let text = format!(
             "NAME t\nROWS\n N c\n L r\nCOLUMNS\n M 'MARKER' 'INTORG'\n x c 1 r 1\n M 'MARKER' 'INTEND'\nBOUNDS\n{lines}ENDATA\n"

@@ -19,8 +19,8 @@ mod tree;
 
 use crate::mip::exact::{Rational, decimal};
 use crate::mip::outcome::{SolveError, SolveResult, SolveStatus};
-use crate::mip::state_file::{fail, write_atomically};
-use remat_lp::{ColId, Model, RowId};
+use crate::mip::state_file::fail;
+use remat_lp::{ColId, Model, RowId, encode, whole_file};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -237,5 +237,6 @@ pub(crate) fn write(
     for line in &proof.lines[constraints..] {
         let _ = writeln!(out, "{}", line.text);
     }
-    write_atomically(path, &[out.as_bytes()]).map_err(|e| fail(path, e))
+    let packed = encode(path, &out).map_err(|e| fail(path, e))?;
+    whole_file::write(path, &[&packed]).map_err(|e| fail(path, e))
 }

@@ -1,0 +1,56 @@
+//! Memory: mimalloc, and an end in words where there is none left.
+
+use std::alloc::{GlobalAlloc, Layout};
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The allocator. Trials of branchings copy linear programs of a megabyte and drop them: their
+/// memory stays mapped.
+pub struct Allocator;
+
+static MIMALLOC: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Ends the program, as its threads cannot go on, with what the error of an allocation would not
+/// give: a message without a backtrace, an exit code, and no half-written files.
+fn checked(memory: *mut u8) -> *mut u8 {
+    if !memory.is_null() {
+        return memory;
+    }
+    static ENDING: AtomicBool = AtomicBool::new(false);
+    if !ENDING.swap(true, Ordering::SeqCst) {
+        // Standard error has no buffer of its own, so that this needs no memory.
+        let _ = std::io::stderr().write_all(MESSAGE);
+        remat_bb::end_without_memory();
+    }
+    // Another thread, which waits for the end; or this one on its way there, which needs memory and
+    // has none.
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    std::process::abort()
+}
+
+const MESSAGE: &[u8] = b"out of memory: the program ends, and its result is lost\n";
+
+// SAFETY: every call is passed on to mimalloc with the caller's own arguments, under the same
+// contract; what it returns is returned, unless it is null, and then the program ends.
+#[allow(unsafe_code)]
+unsafe impl GlobalAlloc for Allocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as above.
+        checked(unsafe { MIMALLOC.alloc(layout) })
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as above.
+        checked(unsafe { MIMALLOC.alloc_zeroed(layout) })
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: as above.
+        checked(unsafe { MIMALLOC.realloc(memory, layout, size) })
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { MIMALLOC.dealloc(memory, layout) }
+    }
+}

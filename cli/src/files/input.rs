@@ -1,0 +1,92 @@
+//! Inputs: files, pipes and standard input, each read once.
+
+use super::is_stream;
+use crate::failure::Failure;
+use remat_instances::document::LARGEST_DOCUMENT;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Largest model, solution or certificate that is read, in bytes as they are in the file. It is a
+/// guard against devices that never end.
+const LARGEST_TEXT: u64 = 16 << 30;
+
+/// The bytes of an input, and what errors call it.
+#[derive(Debug)]
+pub struct Input {
+    /// The file as it was named, or `standard input`.
+    pub name: String,
+    /// Its bytes as they are, packed or not.
+    pub bytes: Vec<u8>,
+}
+
+/// Reads an instance, a plan or a schedule.
+///
+/// # Errors
+/// [`Failure::Open`] names the file and says what the system says.
+pub fn document(path: &Path) -> Result<Input, Failure> {
+    // One byte more, so that the reader finds that it is too large.
+    read(path, LARGEST_DOCUMENT + 1)
+}
+
+/// Reads anything else: a model, a solution, a certificate, settings.
+///
+/// # Errors
+/// As [`document`].
+pub fn text(path: &Path) -> Result<Input, Failure> {
+    let input = read(path, LARGEST_TEXT)?;
+    if input.bytes.len() as u64 == LARGEST_TEXT {
+        let problem = format!("it has {LARGEST_TEXT} bytes or more, the most that is read");
+        return Err(fail(input.name, problem));
+    }
+    Ok(input)
+}
+
+/// An input's name in messages.
+pub fn input_name(path: &Path) -> String {
+    match is_stream(path) {
+        true => "standard input".into(),
+        false => path.display().to_string(),
+    }
+}
+
+/// Reads at most so many bytes.
+fn read(path: &Path, most: u64) -> Result<Input, Failure> {
+    let mut bytes = Vec::new();
+    if is_stream(path) {
+        static TAKEN: AtomicBool = AtomicBool::new(false);
+        if TAKEN.swap(true, Ordering::SeqCst) {
+            return Err(Failure::Usage {
+                problem: "two inputs are `-`, but standard input can be read once".into(),
+                remedy: "name a file for one of them".into(),
+            });
+        }
+        let name = input_name(path);
+        let stdin = std::io::stdin().lock();
+        let read = stdin.take(most).read_to_end(&mut bytes);
+        read.map_err(|e| fail(name.clone(), e.to_string()))?;
+        return Ok(Input { name, bytes });
+    }
+    let name = path.display().to_string();
+    let read = File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
+    match read {
+        Ok(_) => Ok(Input { name, bytes }),
+        Err(e) => Err(fail(
+            name,
+            match e.kind() {
+                ErrorKind::NotFound => "there is no such file".into(),
+                ErrorKind::IsADirectory => "it is a folder".into(),
+                _ => e.to_string(),
+            },
+        )),
+    }
+}
+
+fn fail(file: String, problem: String) -> Failure {
+    Failure::Open {
+        file,
+        problem,
+        remedy: None,
+    }
+}

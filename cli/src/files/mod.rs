@@ -1,0 +1,18 @@
+//! Files and standard streams: [`input`] is what commands read, [`output`] what they write.
+//!
+//! `-` is standard input or standard output. Inputs are read once, so that they may be pipes.
+//! Outputs are tried before the work begins, written whole or not at all, and not lost where their
+//! place cannot be written to in the end.
+
+mod input;
+mod output;
+
+pub use input::{Input, document, input_name, text};
+pub use output::{Files, each, print, shown};
+
+use std::path::Path;
+
+/// Returns whether a path stands for a standard stream.
+fn is_stream(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}

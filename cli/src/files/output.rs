@@ -1,0 +1,228 @@
+//! Outputs: files that are whole or not there, and standard output whose reader may go away.
+
+use super::is_stream;
+use crate::failure::{self, Failure, note};
+use crate::interrupt;
+use crate::visible::visible;
+use remat_lp::{encode, whole_file};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Writes text to standard output. A reader that went away (a closed pipe) is no error.
+///
+/// # Errors
+/// [`Failure::Write`] for anything else, such as a full disk behind a redirection.
+pub fn print(text: &str) -> Result<(), Failure> {
+    print_bytes(visible(text).as_bytes())
+}
+
+fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
+            Err(unwritten(Path::new("standard output"), e.to_string(), None))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The outcome of several outputs: all that was written, or the last failure, after the others were
+/// shown.
+///
+/// # Errors
+/// The last of the failures.
+pub fn each<T>(outcomes: impl IntoIterator<Item = Result<T, Failure>>) -> Result<Vec<T>, Failure> {
+    let mut done = Vec::new();
+    let mut failed = None;
+    for outcome in outcomes {
+        match outcome {
+            Ok(one) => done.push(one),
+            Err(problem) => {
+                if let Some(earlier) = failed.replace(problem) {
+                    failure::show(earlier);
+                }
+            }
+        }
+    }
+    match failed {
+        Some(problem) => Err(problem),
+        None => Ok(done),
+    }
+}
+
+/// The outputs of a command, which were tried.
+#[derive(Clone, Copy, Debug)]
+pub struct Files {
+    /// True if results are one JSON object on standard output.
+    json: bool,
+    /// True if a file goes to standard output.
+    streams: bool,
+}
+
+impl Files {
+    /// Tries, before long work, whether the outputs of a command, each with the option that names
+    /// it, can be written: that their folders exist and take files, that none is one of the inputs
+    /// or another output, by whatever name, and that one at most goes to standard output.
+    ///
+    /// # Errors
+    /// [`Failure::Write`] and [`Failure::Usage`].
+    pub fn tried(
+        json: bool,
+        inputs: &[&Path],
+        outputs: &[(&str, Option<&Path>)],
+    ) -> Result<Self, Failure> {
+        let outputs = || {
+            let named = outputs.iter();
+            named.filter_map(|&(option, path)| Some((option, path?)))
+        };
+        let mut streams = outputs().filter(|(_, path)| is_stream(path));
+        let files = Files {
+            json,
+            streams: streams.next().is_some(),
+        };
+        let second = streams.next().map(|(option, _)| option);
+        if let Some(other) = second.or((files.streams && json).then_some("--json")) {
+            return Err(Failure::Usage {
+                problem: format!(
+                    "`-` is standard output, which one output can go to: {other} is another"
+                ),
+                remedy: "name a file".into(),
+            });
+        }
+        let mut known: Vec<(Identity, String)> = Vec::new();
+        for input in inputs {
+            known.extend(Identity::of(input).map(|id| (id, "it is an input".into())));
+        }
+        for (option, path) in outputs() {
+            if is_stream(path) {
+                continue;
+            }
+            whole_file::attempt(path).map_err(|e| {
+                let remedy = "name a file in a folder that is there and that you may write to";
+                unwritten(path, e.to_string(), Some(remedy.into()))
+            })?;
+            let Some(id) = Identity::of(path) else {
+                continue;
+            };
+            if let Some((_, problem)) = known.iter().find(|(other, _)| *other == id) {
+                let remedy = "give it a name of its own";
+                return Err(unwritten(path, problem.clone(), Some(remedy.into())));
+            }
+            known.push((id, format!("{option} goes to the same file")));
+        }
+        Ok(files)
+    }
+
+    /// Shows a command's results: on standard output, or on standard error where a file goes to
+    /// standard output.
+    ///
+    /// # Errors
+    /// As [`print()`].
+    pub fn print(&self, text: &str) -> Result<(), Failure> {
+        if self.streams {
+            // Where it cannot be written, there is no other place for it.
+            let _ = std::io::stderr().write_all(visible(text).as_bytes());
+            return Ok(());
+        }
+        print(text)
+    }
+
+    /// Writes a file, gzipped if its name ends in `.gz`. Where that is not possible any more, the
+    /// text goes to the folder of temporary files, or to standard output, and the failure says so.
+    ///
+    /// # Errors
+    /// [`Failure::Write`] says what the system said.
+    pub fn write(&self, path: &Path, text: &str) -> Result<(), Failure> {
+        if is_stream(path) {
+            return print_bytes(text.as_bytes());
+        }
+        interrupt::discard_parts();
+        let write = |path: &Path| whole_file::write(path, &[&encode(path, text)?]);
+        write(path).map_err(|e| {
+            let other = elsewhere(path);
+            let remedy = match write(&other) {
+                Ok(()) => format!("it was written to {} instead", other.display()),
+                Err(_) if self.json || self.streams => "it is lost".into(),
+                Err(_) => match print_bytes(text.as_bytes()) {
+                    Ok(()) => "it was written to standard output instead".into(),
+                    Err(_) => "it is lost".into(),
+                },
+            };
+            unwritten(path, e.to_string(), Some(remedy))
+        })
+    }
+
+    /// Says that a file of an earlier run is where this one, which has nothing for it, was to
+    /// write.
+    pub fn left(&self, path: &Path) {
+        if !is_stream(path) && path.is_file() {
+            let text = format!(
+                "{} is of an earlier run and was left as it is",
+                path.display()
+            );
+            note(&text, false);
+        }
+    }
+}
+
+/// The name of an output, or `standard output`.
+pub fn shown(path: &Path) -> String {
+    match is_stream(path) {
+        true => "standard output".into(),
+        false => path.display().to_string(),
+    }
+}
+
+/// A new file among the temporary ones, with as much of the name as a name can hold.
+fn elsewhere(path: &Path) -> PathBuf {
+    const CHARACTERS: usize = 40;
+    static COUNT: AtomicU64 = AtomicU64::new(1);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let skipped = name.chars().count().saturating_sub(CHARACTERS);
+    let end: String = name.chars().skip(skipped).collect();
+    std::env::temp_dir().join(format!("remat-bb-{}-{count}-{end}", std::process::id()))
+}
+
+fn unwritten(file: &Path, problem: String, remedy: Option<String>) -> Failure {
+    Failure::Write {
+        file: file.into(),
+        problem,
+        remedy,
+    }
+}
+
+/// A file, whatever its name: what it is on its disk, or the name that it will get.
+#[derive(PartialEq)]
+enum Identity {
+    #[cfg(unix)]
+    There {
+        device: u64,
+        node: u64,
+    },
+    Name(PathBuf),
+}
+
+impl Identity {
+    /// The identity of a file; none of what is no regular file, such as a device.
+    fn of(path: &Path) -> Option<Self> {
+        let target = whole_file::target(path).ok()?;
+        if let Ok(found) = std::fs::metadata(&target) {
+            if !found.is_file() {
+                return None;
+            }
+            #[cfg(unix)]
+            {
+                use std::os::unix::fs::MetadataExt;
+                return Some(Identity::There {
+                    device: found.dev(),
+                    node: found.ino(),
+                });
+            }
+        }
+        let folder = target.parent().filter(|p| !p.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
+        Some(Identity::Name(folder.join(target.file_name()?)))
+    }
+}
