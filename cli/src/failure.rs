@@ -117,6 +117,19 @@ pub enum Failure {
         /// Differences, each in words.
         differences: Vec<String>,
     },
+    /// A plan that is what it says, and needs more than the budget that was given.
+    #[error("{file} needs {needed}, more than the budget of {budget}")]
+    #[diagnostic(help(
+        "the file is what it says; give it more memory, or solve again for this budget"
+    ))]
+    TooLarge {
+        /// The file.
+        file: String,
+        /// Its peak, in words.
+        needed: String,
+        /// The budget, in words.
+        budget: String,
+    },
     /// Something that the program cannot do yet, or arguments that do not go together.
     #[error("{problem}")]
     Usage {

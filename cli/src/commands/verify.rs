@@ -20,22 +20,29 @@ pub fn run(arguments: &VerifyArguments) -> Result<Exit, Failure> {
         }
         None => found.budget_bytes,
     };
-    let differences = differences(&found, budget_bytes, arguments.budget.is_some());
+    let differences = differences(&found);
+    let fits = budget_bytes.is_none_or(|budget| found.replay.peak_bytes <= budget);
     let file = files::input_name(&arguments.plan);
     files::print(&if arguments.json {
         json(&found, &file, budget_bytes, &differences)
     } else {
         summary(&found, &file, budget_bytes, differences.is_empty())
     })?;
-    if differences.is_empty() {
-        Ok(Exit::Done)
-    } else {
-        Err(Failure::Mismatch { file, differences })
+    if !differences.is_empty() {
+        return Err(Failure::Mismatch { file, differences });
+    }
+    match budget_bytes {
+        Some(budget) if !fits => Err(Failure::TooLarge {
+            file,
+            needed: format_bytes(found.replay.peak_bytes),
+            budget: format_bytes(budget),
+        }),
+        _ => Ok(Exit::Done),
     }
 }
 
 /// Claims of the file that the replay does not confirm.
-fn differences(found: &Replayed, budget_bytes: Option<u64>, given: bool) -> Vec<String> {
+fn differences(found: &Replayed) -> Vec<String> {
     let mut list = Vec::new();
     let replay = &found.replay;
     if found.objective != replay.cost {
@@ -46,19 +53,15 @@ fn differences(found: &Replayed, budget_bytes: Option<u64>, given: bool) -> Vec<
     }
     if let Some(peak) = found.peak_bytes.filter(|p| *p != replay.peak_bytes) {
         list.push(format!(
-            "it records a peak of {peak} bytes, the replay needs {}",
+            "it records a peak of {peak} bytes, the replay needs {} bytes",
             replay.peak_bytes
         ));
     }
-    if let Some(budget) = budget_bytes.filter(|b| replay.peak_bytes > *b) {
-        let whose = if given {
-            "the given budget is"
-        } else {
-            "it records a budget of"
-        };
+    if let Some(budget) = found.budget_bytes.filter(|b| replay.peak_bytes > *b) {
         list.push(format!(
-            "{whose} {budget} bytes, the replay needs {}",
-            replay.peak_bytes
+            "it records a budget of {}, the replay needs {}",
+            format_bytes(budget),
+            format_bytes(replay.peak_bytes)
         ));
     }
     list
@@ -79,6 +82,9 @@ struct VerifyJson<'a> {
     peak_memory_bytes: u64,
     peak_at: String,
     budget_bytes: Option<u64>,
+    /// True if bounds and certificates of `solve` hold for it.
+    stage_schedule: bool,
+    no_stage_schedule_because: Option<String>,
     recorded_objective: u64,
     recorded_peak_bytes: Option<u64>,
     recorded_budget_bytes: Option<u64>,
@@ -86,8 +92,10 @@ struct VerifyJson<'a> {
 }
 
 fn json(found: &Replayed, file: &str, budget_bytes: Option<u64>, differences: &[String]) -> String {
+    let stages = found.plan.stage_schedule(&found.instance);
     report::json(&VerifyJson {
-        verified: differences.is_empty(),
+        verified: differences.is_empty()
+            && budget_bytes.is_none_or(|budget| found.replay.peak_bytes <= budget),
         instance: found.instance.name(),
         file,
         kind: found.kind.as_str(),
@@ -100,6 +108,8 @@ fn json(found: &Replayed, file: &str, budget_bytes: Option<u64>, differences: &[
         peak_memory_bytes: found.replay.peak_bytes,
         peak_at: report::moment(&found.instance, &found.replay),
         budget_bytes,
+        stage_schedule: stages.is_ok(),
+        no_stage_schedule_because: stages.err().map(|e| e.to_string()),
         recorded_objective: found.objective,
         recorded_peak_bytes: found.peak_bytes,
         recorded_budget_bytes: found.budget_bytes,
@@ -117,8 +127,16 @@ fn summary(found: &Replayed, file: &str, budget_bytes: Option<u64>, agrees: bool
         Some(budget) => format!(", above the budget of {}", format_bytes(budget)),
         None => String::new(),
     };
+    let stages = match found.plan.stage_schedule(&found.instance) {
+        Ok(()) => {
+            "a stage schedule in this order: bounds and certificates of solve hold for it".into()
+        }
+        Err(problem) => format!(
+            "no stage schedule, so bounds and certificates of solve do not hold for it: {problem}"
+        ),
+    };
     format!(
-        "{file}: {} for {} ({} semantics)\n  cost      {}, {:.2}% over no recomputation ({} computations of {} nodes)\n  memory    peak {} at {}{budget}\n  {}\n",
+        "{file}: {} for {} ({} semantics)\n  cost      {}, {:.2}% over no recomputation ({} computations of {} nodes)\n  memory    peak {} at {}{budget}\n  stages    {stages}\n  {}\n",
         found.kind.as_str(),
         found.instance.name(),
         found.plan.semantics.as_str(),

@@ -26,12 +26,14 @@
 
 mod build;
 mod json;
+mod stages;
 mod text;
 mod trace;
 
 pub use crate::document::ReadError as PlanFileError;
 pub use crate::schedule::Semantics;
 pub use json::{PlanDocument, PlanFile, SCHEMA};
+pub use stages::NoStageSchedule;
 pub use text::PlanText;
 
 use crate::instance::NodeId;
