@@ -8,6 +8,8 @@ use std::str::FromStr;
 /// use remat_instances::Budget;
 /// assert_eq!("6GiB".parse(), Ok(Budget::Bytes(6 << 30)));
 /// assert_eq!("1.5 GB".parse(), Ok(Budget::Bytes(1_500_000_000)));
+/// assert_eq!("6G".parse(), Ok(Budget::Bytes(6 << 30)));
+/// assert_eq!("2.5e9".parse(), Ok(Budget::Bytes(2_500_000_000)));
 /// assert_eq!("60%".parse::<Budget>().unwrap().bytes(1000), 600);
 /// assert!("60 apples".parse::<Budget>().is_err());
 /// ```
@@ -22,15 +24,20 @@ pub enum Budget {
 /// A budget that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "budget {text:?}: {problem}; write bytes, an amount with a unit (B, KB, KiB, MB, MiB, GB, GiB, TB, TiB) or a percentage of the peak without recomputation, for example 6GiB or 60%"
+    "budget {text:?}: {problem}; write bytes, an amount with a unit (B, KB, MB, GB, TB: powers of 1000; K, M, G, T or KiB, MiB, GiB, TiB: powers of 1024) or a percentage of the peak without recomputation, for example 6GiB or 60%"
 )]
 pub struct BudgetError {
     text: String,
     problem: String,
 }
 
-const UNITS: [(&str, f64); 9] = [
+// Single letters are powers of 1024, as for `dd` and Docker.
+const UNITS: [(&str, f64); 13] = [
     ("b", 1.0),
+    ("k", 1024.0),
+    ("m", 1048576.0),
+    ("g", 1073741824.0),
+    ("t", 1099511627776.0),
     ("kb", 1e3),
     ("kib", 1024.0),
     ("mb", 1e6),
@@ -60,16 +67,11 @@ impl FromStr for Budget {
             problem: problem.into(),
         };
         let trimmed = text.trim();
-        let split = trimmed
-            .find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_')
-            .unwrap_or(trimmed.len());
+        let split = number_length(trimmed);
         let (number, unit) = (
             trimmed[..split].replace('_', ""),
             trimmed[split..].trim().to_ascii_lowercase(),
         );
-        if let (Ok(bytes), true) = (number.parse::<u64>(), unit.is_empty() || unit == "b") {
-            return Ok(Budget::Bytes(bytes));
-        }
         let value: f64 = number
             .parse()
             .map_err(|_| fail("does not start with a number"))?;
@@ -79,19 +81,34 @@ impl FromStr for Budget {
         if unit == "%" {
             return Ok(Budget::Percent(value));
         }
-        if unit.is_empty() {
+        let plain = unit.is_empty() || unit == "b";
+        let scale = match UNITS.iter().find(|(name, _)| *name == unit) {
+            Some((_, scale)) => *scale,
+            None if plain => 1.0,
+            None => return Err(fail("unknown unit")),
+        };
+        if plain && value.fract() != 0.0 {
             return Err(fail("a fraction of a byte"));
         }
-        let (_, scale) = UNITS
-            .iter()
-            .find(|(name, _)| *name == unit)
-            .ok_or_else(|| fail("unknown unit"))?;
         let bytes = value * scale;
         if bytes > crate::instance::LARGEST_VALUE as f64 {
             return Err(fail("more than 2^53 bytes"));
         }
         Ok(Budget::Bytes(bytes.floor() as u64))
     }
+}
+
+/// Bytes at the beginning of a text that are a number: digits, a point, underscores, an exponent.
+pub fn number_length(text: &str) -> usize {
+    let plain = |c: char| c.is_ascii_digit() || c == '.' || c == '_';
+    let end = text.find(|c| !plain(c)).unwrap_or(text.len());
+    let exponent = text[end..].strip_prefix(['e', 'E']).unwrap_or_default();
+    let digits = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+    let count = digits.bytes().take_while(u8::is_ascii_digit).count();
+    if end == 0 || count == 0 {
+        return end;
+    }
+    end + 1 + (exponent.len() - digits.len()) + count
 }
 
 /// A size in bytes as text with a binary unit and two decimals, for example `5.02 GiB`.

@@ -1,8 +1,9 @@
 //! Values of options: times, gaps, numbers of forward passes, settings.
 
+use remat_instances::budget::number_length;
 use std::time::Duration;
 
-/// A duration: seconds, or an amount with a unit (ms, s, m, h).
+/// A duration: seconds, or amounts with units (ms, s, m, h, d), one after the other.
 ///
 /// # Errors
 /// What is wrong, in words.
@@ -12,25 +13,52 @@ use std::time::Duration;
 /// use std::time::Duration;
 /// assert_eq!(parse_duration("1.5"), Ok(Duration::from_millis(1500)));
 /// assert_eq!(parse_duration("10m"), Ok(Duration::from_secs(600)));
+/// assert_eq!(parse_duration("1h30m"), Ok(Duration::from_secs(5400)));
+/// assert_eq!(parse_duration("1e3"), Ok(Duration::from_secs(1000)));
 /// assert!(parse_duration("soon").is_err());
 /// ```
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    let text = text.trim();
-    let split = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
-    let scale = match text[split..].trim() {
-        "" | "s" | "sec" => 1.0,
-        "ms" => 1e-3,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        unit => return Err(format!("unknown unit {unit:?}; use ms, s, m or h")),
-    };
-    let amount: f64 = text[..split]
-        .parse()
-        .map_err(|_| "not a time; write seconds, or an amount with a unit such as 90s, 10m, 2h")?;
-    Duration::try_from_secs_f64(amount * scale).map_err(|e| e.to_string())
+    const HOW: &str =
+        "write seconds, or amounts with units (ms, s, m, h, d) such as 90s, 10m, 1h30m";
+    let mut rest = text.trim();
+    let mut seconds = 0.0;
+    let mut parts = 0;
+    while !rest.is_empty() {
+        let (number, behind) = rest.split_at(number_length(rest));
+        let amount: f64 = number
+            .replace('_', "")
+            .parse()
+            .map_err(|_| format!("{text:?} is not a time; {HOW}"))?;
+        let behind = behind.trim_start();
+        let end = behind
+            .find(|c: char| !c.is_ascii_alphabetic())
+            .unwrap_or(behind.len());
+        let scale = match &behind[..end] {
+            "s" | "sec" => 1.0,
+            "ms" => 1e-3,
+            "m" | "min" => 60.0,
+            "h" => 3600.0,
+            "d" => 86400.0,
+            // Seconds alone need no unit.
+            "" if parts == 0 && behind.is_empty() => 1.0,
+            "" => return Err(format!("{text:?} is not a time; {HOW}")),
+            unit => return Err(format!("unknown unit {unit:?}; {HOW}")),
+        };
+        seconds += amount * scale;
+        parts += 1;
+        rest = behind[end..].trim_start();
+    }
+    if parts == 0 {
+        return Err(format!("no time at all; {HOW}"));
+    }
+    if seconds > MOST_SECONDS {
+        return Err(format!("{text:?} is more than 30 years; {HOW}"));
+    }
+    Duration::try_from_secs_f64(seconds).map_err(|_| format!("{text:?} is not a time; {HOW}"))
 }
+
+/// Longer times are mistakes.
+const MOST_SECONDS: f64 = 1e9;
 
 /// A relative gap: a fraction from 0 to below 1, or a percentage.
 ///
@@ -84,6 +112,6 @@ pub fn parse_setting(text: &str) -> Result<(String, String), String> {
         Some((name, value)) if !name.trim().is_empty() => {
             Ok((name.trim().into(), value.trim().into()))
         }
-        _ => Err("write NAME=VALUE, for example batch=64".into()),
+        _ => Err("write NAME=VALUE, the name of a setting and its value".into()),
     }
 }

@@ -32,6 +32,10 @@ impl Status {
     }
 }
 
+/// Schedules that bounds are over: between two first computations every node runs at most once, and
+/// nodes come in the order of the instance (Jain et al., MLSys 2020, section 4.2).
+pub const STAGE_SCHEDULES: &str = "stage-schedules";
+
 /// The outcome of a solve: a schedule of some program, a bound, and counters.
 #[derive(Clone, Debug)]
 pub struct Outcome<S = Schedule> {
@@ -45,7 +49,7 @@ pub struct Outcome<S = Schedule> {
     pub bound: u64,
     /// `(objective - bound) / objective`.
     pub gap: Option<f64>,
-    /// The schedules that the bound covers: `full`, every stage schedule, or `restricted`.
+    /// The schedules that the bound covers: [`STAGE_SCHEDULES`].
     pub bound_scope: &'static str,
     /// Time taken.
     pub seconds: f64,
@@ -70,7 +74,7 @@ impl<S> Outcome<S> {
             replay: None,
             bound,
             gap: None,
-            bound_scope: "full",
+            bound_scope: STAGE_SCHEDULES,
             seconds: 0.0,
             nodes: 0,
             lp_iterations: 0,
