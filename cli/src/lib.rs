@@ -5,11 +5,13 @@
 //! |---|---|
 //! | [`arguments`] | what may be written on the command line |
 //! | [`source`] | instances, plans and schedules by path or model name |
+//! | [`files`] | what is read and written: files, pipes, standard streams |
 //! | [`commands`] | one file a subcommand |
 //! | [`draw`] | one file a picture |
 //! | [`report`] | costs, sizes and tables as text |
 //! | [`progress`] | a solve in progress, on a terminal or as lines |
 //! | [`log`] | events of `lp` and `mip` as tables |
+//! | [`visible`] | names out of files on a terminal |
 //! | [`interrupt`] | Ctrl-C |
 //! | [`failure`] | what can go wrong, and the exit codes |
 //!

@@ -256,6 +256,17 @@ fn inputs_and_other_outputs_are_not_overwritten() {
     let both = ["--solution", text(&one), "--certificate", text(&one)];
     let (_, err) = run_to(2, &[&["mip", text(&model)][..], &both].concat());
     assert!(err.contains("--solution goes to the same file"), "{err}");
+    let [best, second] = ["m.sol", "m.2.sol"].map(|n| folder.path().join(n));
+    std::fs::write(&second, "a 1\n").unwrap();
+    let mip = ["mip", text(&model), "-q", "--solution", text(&best)];
+    let pool = ["--pool", "2", "--start", text(&second)];
+    let (_, err) = run_to(2, &[&mip[..], &pool].concat());
+    assert!(err.contains("m.2.sol: it is an input"), "{err}");
+    // A pool of which there is less than it may hold.
+    std::fs::write(&model, MODEL.replace("<= 1", ">= 2")).unwrap();
+    let (_, err) = run_to(0, &[&mip[..], &pool[..2]].concat());
+    assert!(err.contains("m.2.sol is of an earlier run"), "{err}");
+    std::fs::write(&model, MODEL).unwrap();
     assert_eq!(std::fs::read(&graph).unwrap(), before);
     assert_eq!(std::fs::read_to_string(&model).unwrap(), MODEL);
     assert!(!one.exists());

@@ -24,7 +24,8 @@ const LINKS: usize = 40;
 /// whole_file::attempt(&path)?;
 /// whole_file::write(&path, &[b"one", b" two"])?;
 /// assert_eq!(std::fs::read(&path)?, b"one two");
-/// # std::fs::remove_file(&path)
+/// # std::fs::remove_file(&path)?;
+/// # Ok::<(), std::io::Error>(())
 /// ```
 ///
 /// # Errors

@@ -88,15 +88,23 @@ fn tried(arguments: &MipArguments) -> Result<Files, Failure> {
         .chain(&a.start)
         .map(PathBuf::as_path)
         .collect();
-    Files::tried(
-        a.json,
-        &inputs,
-        &[
-            ("--solution", a.solution.as_deref()),
-            ("--checkpoint", a.checkpoint.as_deref()),
-            ("--certificate", a.certificate.as_deref()),
-        ],
-    )
+    // Of the further solutions, those that are there already might be something else.
+    let further: Vec<PathBuf> = further_solutions(a, 1).filter(|p| p.exists()).collect();
+    let further = further.iter().map(|p| ("--pool", Some(p.as_path())));
+    let outputs = [
+        ("--solution", a.solution.as_deref()),
+        ("--checkpoint", a.checkpoint.as_deref()),
+        ("--certificate", a.certificate.as_deref()),
+    ];
+    let outputs: Vec<_> = outputs.into_iter().chain(further).collect();
+    Files::tried(a.json, &inputs, &outputs)
+}
+
+/// Files of `--pool` for the solutions behind the first so many.
+fn further_solutions(arguments: &MipArguments, behind: usize) -> impl Iterator<Item = PathBuf> {
+    let most = arguments.pool.unwrap_or(1) as usize;
+    let path = arguments.solution.clone().into_iter();
+    path.flat_map(move |path| (behind + 1..=most).map(move |k| numbered(&path, k)))
 }
 
 /// A solution to start from.
@@ -349,7 +357,11 @@ impl MipResult<'_> {
                 path.display()
             ))
         });
-        files::each([best].into_iter().chain(others))
+        let written = files::each([best].into_iter().chain(others));
+        for path in further_solutions(arguments, self.result.pool.len()) {
+            files.left(&path);
+        }
+        written
     }
 
     fn json(&self) -> MipJson<'_> {

@@ -83,7 +83,7 @@ fn too_large(file: &str) -> ReadError {
     let fault = Fault {
         problem: "the document is too large".into(),
         found: format!("more than {LARGEST_DOCUMENT} bytes"),
-        remedy: "give a smaller one; there is no way to lift this limit".into(),
+        remedy: "give a smaller one".into(),
     };
     ReadError::whole(file, FaultKind::TooLarge, fault)
 }

@@ -365,6 +365,7 @@ impl MpsReader {
     }
 
     fn column(&mut self, fields: &[&str]) -> Result<(), String> {
+        // The quotes may be missing, where no row has that name.
         let marks = fields.get(1).map(|f| f.trim_matches('\''));
         if fields.len() >= 3 && marks == Some("MARKER") && !self.row_names.contains_key(fields[1]) {
             match fields[fields.len() - 1].trim_matches('\'') {
