@@ -1,6 +1,7 @@
 //! Errors of the commands, how they are shown, and the exit codes.
 
 use crate::visible::visible;
+use crate::{files, report};
 use miette::Diagnostic;
 use remat_formulations::solve::{PlanError, SolveError};
 use remat_instances::budget::BudgetError;
@@ -8,6 +9,7 @@ use remat_instances::instance::InstanceError;
 use remat_instances::replayed::ReplayedError;
 use remat_instances::simulate::ReplayError;
 use remat_instances::zoo::ZooError;
+use serde::Serialize;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -187,6 +189,60 @@ pub fn install_handler() {
         };
         Box::new(options.build())
     }));
+}
+
+/// The object that `--json` prints where there is no result.
+#[derive(Serialize)]
+struct ErrorJson<'a> {
+    status: &'a str,
+    code: u8,
+    message: &'a str,
+    remedy: Option<&'a str>,
+    place: Option<&'a str>,
+    version: &'a str,
+}
+
+/// Prints a failure as one JSON object on standard output.
+pub fn print(failure: &Failure) {
+    let message = failure.to_string();
+    let remedy = failure.help().map(|h| h.to_string());
+    print_json(&message, remedy.as_deref(), failure.place().as_deref());
+}
+
+/// Prints an error as one JSON object on standard output: what is wrong, what would be right, and
+/// the file or place in a file.
+pub fn print_json(message: &str, remedy: Option<&str>, place: Option<&str>) {
+    let text = report::json(&ErrorJson {
+        status: "error",
+        code: Exit::BadInput as u8,
+        message,
+        remedy,
+        place,
+        version: env!("CARGO_PKG_VERSION"),
+    });
+    // Standard error tells it, too.
+    let _ = files::print(&text);
+}
+
+impl Failure {
+    /// The file at fault, or the place in it.
+    fn place(&self) -> Option<String> {
+        match self {
+            Failure::Read(error) => Some(match error.position() {
+                Some(at) => format!("{}:{}:{}", error.file(), at.line, at.column),
+                None => error.file().into(),
+            }),
+            Failure::Open { file, .. }
+            | Failure::OtherInstance { file, .. }
+            | Failure::Replay { file, .. }
+            | Failure::TooLarge { file, .. }
+            | Failure::Mismatch { file, .. } => Some(file.clone()),
+            Failure::Zoo { source_text, .. } => Some(source_text.clone()),
+            Failure::Write { file, .. } => Some(file.display().to_string()),
+            Failure::Budget(_) => Some("--budget".into()),
+            _ => None,
+        }
+    }
 }
 
 /// Shows a failure on standard error.

@@ -43,22 +43,31 @@ use std::process::ExitCode;
 /// ([`Exit`]).
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     failure::install_handler();
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let json = arguments.iter().any(|a| a == "--json");
     let parsed = match Arguments::try_parse_from(arguments) {
         Ok(parsed) => parsed,
         Err(error) => {
             // Help and version are asked for and go to standard output. A reader that went away is
             // no failure.
             let _ = error.print();
-            return if error.use_stderr() {
-                Exit::BadInput.into()
-            } else {
-                Exit::Done.into()
-            };
+            if !error.use_stderr() {
+                return Exit::Done.into();
+            }
+            if json {
+                let text = error.render().to_string();
+                failure::print_json(text.trim_start_matches("error: ").trim(), None, None);
+            }
+            return Exit::BadInput.into();
         }
     };
     match execute(&parsed.command) {
         Ok(exit) => exit.into(),
         Err(failure) => {
+            // Scripts get an object in any case, and one object only.
+            if json && !files::printed() {
+                failure::print(&failure);
+            }
             failure::show(failure);
             Exit::BadInput.into()
         }

@@ -1,4 +1,5 @@
-//! A solve in progress: a line that is redrawn on a terminal, plain lines otherwise.
+//! A solve in progress: on a terminal a line that is redrawn below a line for every better plan,
+//! plain lines otherwise.
 
 use crate::report;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -32,7 +33,8 @@ pub struct Reporter {
 
 enum Display {
     Quiet,
-    Bar(ProgressBar, Option<Duration>),
+    /// With the limit, and the cost of the last plan that got a line of its own.
+    Bar(ProgressBar, Option<Duration>, Mutex<Option<u64>>),
     Lines(Mutex<Last>),
 }
 
@@ -49,7 +51,7 @@ impl Reporter {
         let way = if quiet {
             Display::Quiet
         } else if std::io::stderr().is_terminal() {
-            Display::Bar(bar(limit), limit)
+            Display::Bar(bar(limit), limit, Mutex::default())
         } else {
             Display::Lines(Mutex::new(Last {
                 seconds: f64::NEG_INFINITY,
@@ -97,13 +99,20 @@ impl Reporter {
         self.remember(progress);
         match &self.way {
             Display::Quiet => {}
-            Display::Bar(bar, limit) => {
+            Display::Bar(bar, limit, shown) => {
+                let text = self.text(progress);
+                if let Ok(mut shown) = shown.lock()
+                    && *shown != progress.objective
+                {
+                    *shown = progress.objective;
+                    bar.println(format!("{:>8.1} s  {name}{text}", progress.seconds));
+                }
                 if limit.is_some() {
                     bar.set_position((progress.seconds * 1000.0) as u64);
                 } else {
                     bar.tick();
                 }
-                bar.set_message(format!("{name}{}", self.text(progress)));
+                bar.set_message(format!("{name}{text}"));
             }
             Display::Lines(last) => {
                 // A panic of another thread while it held the lock leaves a line unsaid at worst.
@@ -133,7 +142,7 @@ impl Reporter {
 
     /// Takes the line off a terminal.
     pub fn finish(&self) {
-        if let Display::Bar(bar, _) = &self.way {
+        if let Display::Bar(bar, ..) = &self.way {
             bar.finish_and_clear();
         }
     }

@@ -34,6 +34,52 @@ pub fn time_unit(nanoseconds: f64) -> (f64, &'static str) {
     }
 }
 
+/// A number as people write it: no more than twelve digits that count, and a power of ten only
+/// beyond 1e15 or below 1e-5.
+///
+/// ```
+/// use remat_bb::report::number;
+/// assert_eq!(number(1120.0), "1120");
+/// assert_eq!(number(-464.75314286), "-464.75314286");
+/// assert_eq!(number(1.0 / 3.0), "0.333333333333");
+/// assert_eq!(number(2.5e-9), "2.5e-9");
+/// assert_eq!(number(1e30), "1e30");
+/// ```
+pub fn number(v: f64) -> String {
+    if v == 0.0 || !v.is_finite() {
+        return if v == 0.0 { "0".into() } else { v.to_string() };
+    }
+    let trimmed = |text: String| match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    };
+    let size = v.abs();
+    if !(1e-5..1e15).contains(&size) {
+        let text = format!("{v:.11e}");
+        return match text.split_once('e') {
+            Some((digits, exponent)) => format!("{}e{exponent}", trimmed(digits.into())),
+            None => text,
+        };
+    }
+    let whole = size.log10().floor() as i32 + 1;
+    let places = (12 - whole).max(0) as usize;
+    trimmed(format!("{v:.places$}"))
+}
+
+/// A number of things, in words.
+///
+/// ```
+/// use remat_bb::report::counted;
+/// assert_eq!(counted(1, "thread"), "1 thread");
+/// assert_eq!(counted(2, "thread"), "2 threads");
+/// ```
+pub fn counted(count: impl Into<u64>, thing: &str) -> String {
+    match count.into() {
+        1 => format!("1 {thing}"),
+        n => format!("{n} {thing}s"),
+    }
+}
+
 /// Bytes as GiB.
 pub fn gib(bytes: u64) -> f64 {
     bytes as f64 / (1u64 << 30) as f64
@@ -55,6 +101,9 @@ pub fn json(object: &impl Serialize) -> String {
     text.push('\n');
     text
 }
+
+/// The version of this program, as results have it.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A table: columns as wide as their widest entry, numbers (columns marked `true`) to the right.
 pub struct Table {

@@ -23,13 +23,13 @@ Examples:
   remat-bb mip large.mps --resume large.state --checkpoint large.state
   remat-bb mip p0033.mps.gz --set cuts=false --set limits.ticks=1000000
 
-The object that --json prints has the fields status (optimal, feasible, infeasible, unbounded, limit or interrupted), \
-objective, bound, gap, seconds, nodes, lp_iterations, ticks, root_bound, found_by, pool (objectives), end (what ended \
-the search), model, rows, cols, nonzeros, integers, presolved (rows, columns), cuts, restarts, threads and seed. What is \
+The object that --json prints has the fields status (optimal, feasible, infeasible, cutoff, unbounded, limit or \
+interrupted; error where there is no result, with code, message, remedy and place), version, objective, bound, gap, seconds, nodes, lp_iterations, ticks, root_bound, found_by, pool (objectives), end (what ended \
+the search), model, rows, cols, nonzeros, integers, presolved (rows, columns), cuts, restarts, strong_branchings, unproven_bounds, spilled_nodes, certificate, settings, threads and seed. What is \
 not known is null.
 
-Exit codes: 0 optimal, unbounded or a solution found, 2 bad usage or input, 3 proven infeasible, 4 limit reached without \
-a solution.")]
+Exit codes: 0 optimal, unbounded or a solution found, 2 bad usage or input, 3 proven infeasible, 4 limit reached (or \
+nothing better than the cutoff) without a solution, 5 out of memory.")]
 pub struct MipArguments {
     /// Mixed-integer program: MPS, or CPLEX LP where the name ends in .lp; plain or gzipped
     pub file: PathBuf,
@@ -56,13 +56,13 @@ pub struct MipArguments {
     /// Absolute gap that counts as optimal [default: 1e-9]
     #[arg(long, value_name = "GAP")]
     pub absolute_gap: Option<f64>,
-    /// Worker threads; 0 for one per core [default: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(..=255))]
+    /// Worker threads; 0 for one per core [default: 0]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(..=1024))]
     pub threads: Option<u16>,
     /// Let threads take up nodes as they come: faster, but the tree is another one every time
     #[arg(long)]
     pub opportunistic: bool,
-    /// Seed of all random choices [default: 1]
+    /// Seed of all random choices [default: 0]
     #[arg(long, value_name = "K")]
     pub seed: Option<u64>,
     /// Memory for open nodes (500MB, 4GiB); the least promising ones go to node files beyond it
@@ -95,6 +95,9 @@ pub struct MipArguments {
     /// Print one JSON object on standard output instead of a summary
     #[arg(long)]
     pub json: bool,
+    /// Log the rounds of cuts, the restricted programs and what each worker did, too
+    #[arg(short, long, conflicts_with = "quiet")]
+    pub verbose: bool,
     /// No log and no notes on standard error
     #[arg(short, long)]
     pub quiet: bool,

@@ -3,7 +3,8 @@
 use crate::arguments::{LpArguments, Switch};
 use crate::failure::{Exit, Failure};
 use crate::files::{self, Files, Input};
-use crate::{interrupt, log, report};
+use crate::report::{self, counted, number};
+use crate::{interrupt, log};
 use remat_formulations::solve::{Linear, LinearSettings, solve_linear};
 use remat_lp::certificate::{self, Report};
 use remat_lp::mps::{self, MpsFormat};
@@ -155,6 +156,15 @@ impl From<crate::arguments::Simplex> for Algorithm {
     }
 }
 
+fn size([rows, cols, nonzeros]: [usize; 3]) -> String {
+    format!(
+        "{}, {}, {}",
+        counted(rows as u64, "row"),
+        counted(cols as u64, "column"),
+        counted(nonzeros as u64, "nonzero")
+    )
+}
+
 /// A solve and what its check says.
 struct LpResult<'a> {
     model: &'a Arc<Model>,
@@ -168,12 +178,14 @@ struct LpResult<'a> {
 #[derive(Serialize)]
 struct LpJson<'a> {
     status: &'a str,
+    version: &'a str,
     objective: Option<f64>,
     bound: Option<f64>,
     model: &'a str,
     rows: usize,
     cols: usize,
     nonzeros: usize,
+    relaxed_integers: usize,
     presolved: Option<[usize; 3]>,
     lp_iterations: u64,
     factorisations: u64,
@@ -206,12 +218,14 @@ impl LpResult<'_> {
         let stats = &self.solved.stats;
         LpJson {
             status: self.status(),
+            version: report::VERSION,
             objective: self.solved.outcome.optimal().map(|s| s.objective),
             bound: self.safe_bound(),
             model: self.model.name(),
             rows: self.model.num_rows(),
             cols: self.model.num_cols(),
             nonzeros: self.model.num_nonzeros(),
+            relaxed_integers: super::integers(self.model),
             presolved: self.solved.reduced.map(|(r, c, n)| [r, c, n]),
             lp_iterations: stats.iterations(),
             factorisations: stats.factorisations,
@@ -232,26 +246,29 @@ impl LpResult<'_> {
         let json = self.json();
         let stats = &self.solved.stats;
         let mut text = format!(
-            "{}: {} rows, {} columns, {} nonzeros\n",
+            "{}: {}\n",
             if json.model.is_empty() {
                 "model"
             } else {
                 json.model
             },
-            json.rows,
-            json.cols,
-            json.nonzeros
+            size([json.rows, json.cols, json.nonzeros])
         );
-        if let Some([rows, cols, nonzeros]) = json.presolved {
-            text += &format!("  presolved    {rows} rows, {cols} columns, {nonzeros} nonzeros\n");
+        if json.relaxed_integers > 0 {
+            let relaxed = counted(json.relaxed_integers as u64, "integer column");
+            text += &format!("  relaxed      {relaxed}: `mip` keeps them whole\n");
+        }
+        if let Some(reduced) = json.presolved {
+            text += &format!("  presolved    {}\n", size(reduced));
         }
         text += &format!("  status       {}\n", json.status);
         if let Some(objective) = json.objective {
-            text += &format!("  objective    {objective:.12e}\n");
+            text += &format!("  objective    {}\n", number(objective));
         }
         if let Some(bound) = json.bound {
             text += &format!(
-                "  safe bound   {bound:.12e}, proven by the dual values in spite of rounding\n"
+                "  safe bound   {}, proven by the dual values in spite of rounding\n",
+                number(bound)
             );
         }
         text += &format!("  certificate  {}", json.certificate);
@@ -267,13 +284,13 @@ impl LpResult<'_> {
             );
         }
         text += &format!(
-            "\n  simplex      {} iterations (dual {} + {}, primal {} + {}), {} factorisations, {:.3} s\n",
-            stats.iterations(),
+            "\n  simplex      {} (dual {} + {}, primal {} + {}), {}, {:.3} s\n",
+            counted(stats.iterations(), "iteration"),
             stats.dual_phase1,
             stats.dual_phase2,
             stats.primal_phase1,
             stats.primal_phase2,
-            stats.factorisations,
+            counted(stats.factorisations, "factorisation"),
             json.seconds
         );
         text

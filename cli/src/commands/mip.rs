@@ -3,15 +3,18 @@
 use crate::arguments::MipArguments;
 use crate::failure::{Exit, Failure, note};
 use crate::files::{self, Files, Input, shown};
-use crate::{interrupt, log, report};
+use crate::report::{self, counted, number};
+use crate::visible::visible;
+use crate::{interrupt, log};
 use remat_formulations::solve::{ModelSettings, solve_integer};
+use remat_lp::Model;
 use remat_lp::solution_file::SolutionFile;
-use remat_lp::{ColId, Model};
 use remat_solver::mip::{
     Checkpoint, Control, Settings, Solution, SolveError, SolveResult, SolveStatus,
 };
 use serde::Serialize;
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -135,7 +138,9 @@ fn solve(
         ..ModelSettings::default()
     };
     let control = control(arguments)?;
-    let solved = log::shown(log::SearchLog::default(), arguments.quiet, || {
+    note_start(arguments, model, settings);
+    let log = log::SearchLog::new(arguments.verbose);
+    let solved = log::shown(log, arguments.quiet, || {
         solve_integer(model, &asked, control)
     });
     let (result, recognised) = solved.map_err(failure)?;
@@ -146,6 +151,27 @@ fn solve(
         note(&text, arguments.quiet);
     }
     Ok(result)
+}
+
+/// Says what is about to be solved, and how.
+fn note_start(arguments: &MipArguments, model: &Model, settings: &Settings) {
+    if arguments.quiet {
+        return;
+    }
+    let limit = match settings.limits.seconds {
+        Some(seconds) => format!("{} s", number(seconds)),
+        None => "none".into(),
+    };
+    let text = format!(
+        "remat-bb {}: {}: {}\n{}, seed {}, relative gap {}, time limit {limit}\n",
+        report::VERSION,
+        title(model),
+        size(model, super::integers(model)),
+        counted(settings.threads as u64, "thread"),
+        settings.seed,
+        number(settings.relative_gap),
+    );
+    let _ = std::io::stderr().write_all(visible(&text).as_bytes());
 }
 
 /// The file of `--params`, then `--set`, then the options with names of their own.
@@ -160,7 +186,7 @@ fn settings(arguments: &MipArguments) -> Result<Settings, Failure> {
         })?;
     }
     let fail = |place: String, e: toml::de::Error| Failure::Usage {
-        problem: format!("{place}: {}", e.to_string().trim()),
+        problem: format!("{place}: {}", in_words(e.to_string().trim())),
         remedy: "docs/cli.md lists the names and their values".into(),
     };
     let place = || {
@@ -180,8 +206,9 @@ fn settings(arguments: &MipArguments) -> Result<Settings, Failure> {
         merge(&mut table, one);
         let _: Settings = toml::Table::try_into(table.clone()).map_err(|e| fail(place(), e))?;
     }
+    let threads_stated = table.contains_key("threads");
     let mut s: Settings = table.try_into().map_err(|e| fail(place(), e))?;
-    if s.threads == 0 {
+    if s.threads == 0 || !threads_stated {
         s.threads = one_per_core();
     }
     let a = arguments;
@@ -201,6 +228,23 @@ fn settings(arguments: &MipArguments) -> Result<Settings, Failure> {
     s.pool_size = a.pool.map_or(s.pool_size, |k| k as usize);
     s.validate().map_err(failure)?;
     Ok(s)
+}
+
+/// A message about a setting with the names of types as people say them.
+fn in_words(message: &str) -> String {
+    let whole = "a whole number not below 0";
+    let types = [
+        ("expected usize", whole),
+        ("expected u64", whole),
+        ("expected u32", whole),
+        ("expected f64", "a number"),
+        ("expected a boolean", "true or false"),
+    ];
+    types
+        .iter()
+        .fold(message.to_owned(), |text, (name, words)| {
+            text.replace(name, &format!("expected {words}"))
+        })
 }
 
 fn one_per_core() -> usize {
@@ -263,6 +307,7 @@ struct MipResult<'a> {
 #[derive(Serialize)]
 struct MipJson<'a> {
     status: &'a str,
+    version: &'a str,
     end: &'a str,
     objective: Option<f64>,
     bound: Option<f64>,
@@ -286,6 +331,7 @@ struct MipJson<'a> {
     unproven_bounds: u64,
     spilled_nodes: u64,
     certificate: Option<bool>,
+    settings: &'a Settings,
     threads: usize,
     seed: u64,
 }
@@ -323,12 +369,6 @@ impl MipResult<'_> {
         Some(self.result.dual_bound).filter(|b| b.is_finite())
     }
 
-    fn integers(&self) -> usize {
-        let all = 0..self.model.num_cols();
-        all.filter(|&j| self.model.is_integer(ColId(j as u32)))
-            .count()
-    }
-
     /// Writes the solutions that were asked for; what was written, in words.
     fn write_solutions(
         &self,
@@ -351,9 +391,9 @@ impl MipResult<'_> {
         let others = others.map(|(k, s)| {
             let path = numbered(path, k + 1);
             one(&path, s)?;
-            let objective = s.objective;
+            let objective = number(s.objective);
             Ok(format!(
-                "solution   {} (objective {objective:.9})",
+                "solution   {} (objective {objective})",
                 path.display()
             ))
         });
@@ -369,6 +409,7 @@ impl MipResult<'_> {
         let finite = |v: f64| Some(v).filter(|v| v.is_finite());
         MipJson {
             status: self.status(),
+            version: report::VERSION,
             end: self.end(),
             objective: r.solution.as_ref().map(|s| s.objective),
             bound: self.bound(),
@@ -384,7 +425,7 @@ impl MipResult<'_> {
             rows: m.num_rows(),
             cols: m.num_cols(),
             nonzeros: m.num_nonzeros(),
-            integers: self.integers(),
+            integers: super::integers(m),
             presolved: [r.info.presolved_rows, r.info.presolved_cols],
             cuts: r.info.cuts,
             restarts: r.info.restarts,
@@ -392,6 +433,7 @@ impl MipResult<'_> {
             unproven_bounds: r.info.unproven_bounds,
             spilled_nodes: r.info.spilled_nodes,
             certificate: self.certificate.then(|| r.certificate_problem.is_none()),
+            settings: self.settings,
             threads: self.settings.threads,
             seed: self.settings.seed,
         }
@@ -400,20 +442,18 @@ impl MipResult<'_> {
     fn summary(&self, written: &[String]) -> String {
         let json = self.json();
         let mut out = format!(
-            "{}: {} rows, {} columns ({} integer), {} nonzeros\n",
-            if json.model.is_empty() {
-                "model"
-            } else {
-                json.model
-            },
-            json.rows,
-            json.cols,
-            json.integers,
-            json.nonzeros
+            "{}: {}\n",
+            title(self.model),
+            size(self.model, json.integers)
         );
         // Writing to a string cannot fail.
         let [rows, cols] = json.presolved;
-        let _ = writeln!(out, "  presolved  {rows} rows, {cols} columns");
+        let _ = writeln!(
+            out,
+            "  presolved  {}, {}",
+            counted(rows, "row"),
+            counted(cols, "column")
+        );
         let end = match json.end {
             "complete" => String::new(),
             end => format!(", ended by {end}"),
@@ -422,24 +462,25 @@ impl MipResult<'_> {
         if let (Some(v), Some(by)) = (json.objective, json.found_by) {
             let _ = writeln!(
                 out,
-                "  objective  {v:.12e}, checked against the model; found by {by}"
+                "  objective  {}, checked against the model; found by {by}",
+                number(v)
             );
         }
         if let Some(bound) = json.bound {
             let gap = json
                 .gap
                 .map_or(String::new(), |g| format!(", gap {:.4}%", 100.0 * g));
-            let _ = writeln!(out, "  bound      {bound:.12e}{gap}");
+            let _ = writeln!(out, "  bound      {}{gap}", number(bound));
         }
         let _ = writeln!(
             out,
-            "  search     {} nodes, {} LP iterations, {} cuts, {} restarts, {:.2} s, {} threads, seed {}",
-            json.nodes,
-            json.lp_iterations,
-            json.cuts,
-            json.restarts,
+            "  search     {}, {}, {}, {}, {:.2} s, {}, seed {}",
+            counted(json.nodes, "node"),
+            counted(json.lp_iterations, "LP iteration"),
+            counted(json.cuts, "cut"),
+            counted(json.restarts, "restart"),
             json.seconds,
-            json.threads,
+            counted(json.threads as u64, "thread"),
             json.seed
         );
         for line in written {
@@ -447,6 +488,23 @@ impl MipResult<'_> {
         }
         out
     }
+}
+
+/// What a model is called.
+fn title(model: &Model) -> &str {
+    match model.name() {
+        "" => "model",
+        name => name,
+    }
+}
+
+fn size(model: &Model, integers: usize) -> String {
+    format!(
+        "{}, {} ({integers} integer), {}",
+        counted(model.num_rows() as u64, "row"),
+        counted(model.num_cols() as u64, "column"),
+        counted(model.num_nonzeros() as u64, "nonzero")
+    )
 }
 
 /// `dir/name.sol` becomes `dir/name.2.sol`.

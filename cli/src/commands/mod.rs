@@ -14,3 +14,10 @@ pub mod sweep;
 pub mod torch;
 pub mod verify;
 pub mod zoo;
+
+/// Integer columns of a model.
+fn integers(model: &remat_lp::Model) -> usize {
+    let all = 0..model.num_cols() as u32;
+    all.filter(|&j| model.is_integer(remat_lp::ColId(j)))
+        .count()
+}

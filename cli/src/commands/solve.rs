@@ -5,7 +5,8 @@ use crate::draw::progress::{self, ProgressPicture};
 use crate::failure::{Exit, Failure, note};
 use crate::files::{self, Files, shown};
 use crate::progress::{ProgressPoint, Reporter};
-use crate::{interrupt, report, source};
+use crate::report::{self, counted};
+use crate::{interrupt, source};
 use remat_formulations::solve::{
     AnyFormulation, Listener, Outcome, Progress, Settings, Solvable, Status, Watching, planned,
 };
@@ -40,6 +41,12 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
     let instance = &**formulation.instance();
     let plain = source::plain(&formulation)?;
     let budget_bytes = source::budget(&arguments.budget, plain.peak_bytes)?;
+    if budget_bytes <= 100 && plain.peak_bytes > 100 * budget_bytes.max(1) {
+        let text = format!(
+            "the budget is {budget_bytes} bytes; a share of the peak without recomputation is written {budget_bytes}%"
+        );
+        note(&text, arguments.quiet);
+    }
     let settings = Settings {
         prove: arguments.certificate.is_some(),
         ..arguments.solve.settings()
@@ -209,7 +216,9 @@ fn write_schedule_file(
 #[derive(Serialize)]
 struct SolveJson<'a> {
     status: &'a str,
+    version: &'a str,
     instance: &'a str,
+    instance_sha256: String,
     formulation: &'a str,
     objective: Option<u64>,
     bound: Option<u64>,
@@ -224,9 +233,18 @@ struct SolveJson<'a> {
     nodes: u64,
     lp_iterations: u64,
     moves: u64,
+    settings: SettingsJson,
     threads: usize,
     seed: u64,
     infeasible_because: Option<&'a str>,
+}
+
+/// What was asked, beside threads and seed.
+#[derive(Serialize)]
+struct SettingsJson {
+    time_limit_seconds: Option<f64>,
+    gap: f64,
+    lanes: usize,
 }
 
 fn json(solved: &SolveReport<'_>) -> String {
@@ -241,7 +259,9 @@ fn json(solved: &SolveReport<'_>) -> String {
     let may_fit = outcome.status != Status::Infeasible;
     report::json(&SolveJson {
         status: outcome.status.as_str(),
+        version: report::VERSION,
         instance: instance.name(),
+        instance_sha256: instance.digest(),
         formulation: formulation.semantics().as_str(),
         objective: outcome.cost(),
         bound: may_fit.then_some(outcome.bound),
@@ -256,6 +276,11 @@ fn json(solved: &SolveReport<'_>) -> String {
         nodes: outcome.nodes,
         lp_iterations: outcome.lp_iterations,
         moves: outcome.moves,
+        settings: SettingsJson {
+            time_limit_seconds: settings.time_limit.map(|t| t.as_secs_f64()),
+            gap: settings.gap,
+            lanes: settings.lanes,
+        },
         threads: settings.worker_threads(),
         seed: settings.seed,
         infeasible_because: outcome.infeasible_because.as_deref(),
@@ -275,9 +300,9 @@ fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
     let budget = format_bytes(*budget_bytes);
     let share = *budget_bytes as f64 / plain.peak_bytes.max(1) as f64 * 100.0;
     let mut out = format!(
-        "{}: {} nodes, budget {budget} ({share:.1}% of the {} without recomputation)\n",
+        "{}: {}, budget {budget} ({share:.1}% of the {} without recomputation)\n",
         instance.name(),
-        instance.len(),
+        counted(instance.len() as u64, "node"),
         format_bytes(plain.peak_bytes)
     );
     // Writing to a string cannot fail.
@@ -290,32 +315,32 @@ fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
             .map_or(0, Schedule::recomputations);
         let _ = writeln!(
             out,
-            "  cost      {}, {:.2}% over no recomputation ({again} recomputations)\n  memory    peak {} at {}",
+            "  cost      {}, {:.2}% over no recomputation ({})\n  memory    peak {} at {}",
             report::cost(objective, unit),
             replay.overhead_percent(),
+            counted(again as u64, "recomputation"),
             format_bytes(replay.peak_bytes),
             report::moment(instance, replay),
         );
     }
     if outcome.status != Status::Infeasible {
-        let scope = match outcome.bound_scope {
-            "full" => "no stage schedule costs less",
-            _ => "no schedule of the restricted program costs less",
-        };
         let gap = outcome
             .gap
             .map_or(String::new(), |g| format!(", gap {:.2}%", g * 100.0));
         let bound = report::cost(outcome.bound, unit);
-        let _ = writeln!(out, "  bound     {bound}: {scope}{gap}");
+        let _ = writeln!(
+            out,
+            "  bound     {bound}: no stage schedule in this order costs less{gap}"
+        );
     }
     let _ = writeln!(
         out,
-        "  search    {:.1} s, {:.1} M moves, {} nodes, {} LP iterations, {} threads, seed {}",
+        "  search    {:.1} s, {:.1} M moves, {}, {}, {}, seed {}",
         outcome.seconds,
         outcome.moves as f64 / 1e6,
-        outcome.nodes,
-        outcome.lp_iterations,
-        settings.worker_threads(),
+        counted(outcome.nodes, "node"),
+        counted(outcome.lp_iterations, "LP iteration"),
+        counted(settings.worker_threads() as u64, "thread"),
         settings.seed
     );
     for line in written {
@@ -328,7 +353,7 @@ fn verdict(outcome: &Outcome) -> String {
     let found = outcome.schedule.is_some();
     match (outcome.status, &outcome.infeasible_because) {
         (Status::Infeasible, Some(reason)) => reason.clone(),
-        (Status::Infeasible, None) => "no schedule fits the budget".into(),
+        (Status::Infeasible, None) => "no stage schedule in this order fits the budget".into(),
         (Status::Optimal, _) => "proven best within the gap".into(),
         (Status::Feasible, _) => "the best plan that was found".into(),
         (Status::Interrupted, _) if found => "the best plan so far".into(),

@@ -8,7 +8,7 @@ mod input;
 mod output;
 
 pub use input::{Input, document, input_name, text};
-pub use output::{Files, each, print, shown};
+pub use output::{Files, each, print, printed, shown};
 
 use std::path::Path;
 

@@ -7,7 +7,7 @@ use crate::visible::visible;
 use remat_lp::{encode, whole_file};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Writes text to standard output. A reader that went away (a closed pipe) is no error.
 ///
@@ -17,7 +17,17 @@ pub fn print(text: &str) -> Result<(), Failure> {
     print_bytes(visible(text).as_bytes())
 }
 
+/// True once anything went to standard output.
+static PRINTED: AtomicBool = AtomicBool::new(false);
+
+/// Returns whether anything went to standard output: a result, then, that an error does not take
+/// the place of.
+pub fn printed() -> bool {
+    PRINTED.load(Ordering::Relaxed)
+}
+
 fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
+    PRINTED.store(true, Ordering::Relaxed);
     let mut out = std::io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {

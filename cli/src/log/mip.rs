@@ -2,14 +2,22 @@
 
 use super::{EventFields, LogTable};
 
+/// What the letters in front of a line mean.
+const LEGEND: &str = "found by: L relaxation, R rounding, D dive, J jump, P feasibility pump, N restricted program, \
+                      S start, H other heuristic\n";
+
 /// Lines between two headers.
 const PAGE: u32 = 40;
 
 /// A line for each look at the search, and for what goes on between them.
 #[derive(Default)]
 pub struct SearchLog {
+    /// True if what goes on between the looks is told, too.
+    verbose: bool,
     /// Looks so far.
     looks: u32,
+    /// The last line, less its letter.
+    last: String,
 }
 
 impl LogTable for SearchLog {
@@ -19,6 +27,7 @@ impl LogTable for SearchLog {
         let number = |name| event.number(name).unwrap_or(f64::NAN);
         match event.name {
             "progress" => self.look(event),
+            "cuts" | "restricted" | "worker" if !self.verbose => String::new(),
             "cuts" => format!(
                 "  cuts, round {:>3}: {:>5} new, {:>5} in, objective {:.9}\n",
                 event.count("round"),
@@ -49,11 +58,27 @@ impl LogTable for SearchLog {
 }
 
 impl SearchLog {
+    /// A log of the looks alone, or of everything.
+    pub fn new(verbose: bool) -> Self {
+        SearchLog {
+            verbose,
+            ..SearchLog::default()
+        }
+    }
+
     fn look(&mut self, event: &EventFields) -> String {
         let header = if self.looks.is_multiple_of(PAGE) {
             format!(
-                "{:>10} {:>9} {:>11} {:>12} {:>12} {:>8} {:>9} {:>9}\n",
-                "nodes", "open", "LP iter", "bound", "best", "gap", "memory", "time"
+                "{}{:>10} {:>9} {:>11} {:>12} {:>12} {:>8} {:>9} {:>9}\n",
+                if self.looks == 0 { LEGEND } else { "" },
+                "nodes",
+                "open",
+                "LP iter",
+                "bound",
+                "best",
+                "gap",
+                "memory",
+                "time"
             )
         } else {
             String::new()
@@ -61,9 +86,9 @@ impl SearchLog {
         self.looks += 1;
         let memory =
             resident_bytes().map_or("-".into(), |b| format!("{:.0} MiB", b as f64 / 1048576.0));
+        let found_by = event.text("found_by");
         let line = format!(
-            "{} {:>8} {:>9} {:>11} {:>12} {:>12} {:>8} {:>9} {:>8.1}s\n",
-            event.text("found_by").map_or(' ', letter),
+            " {:>8} {:>9} {:>11} {:>12} {:>12} {:>8} {:>9} {:>8.1}s\n",
             event.count("nodes"),
             event.count("open"),
             event.count("lp_iterations"),
@@ -73,7 +98,14 @@ impl SearchLog {
             memory,
             event.number("seconds").unwrap_or(f64::NAN)
         );
-        header + &line
+        // The end says nothing new where the last look was at it.
+        if found_by.is_none() && line == self.last {
+            return header;
+        }
+        let letter = found_by.map_or(' ', letter);
+        let text = format!("{header}{letter}{line}");
+        self.last = line;
+        text
     }
 }
 
@@ -153,7 +185,7 @@ mod tests {
         b.add_row(..=24.0, [(x, 6.0), (y, 4.0)]);
         b.add_row(..=6.0, [(x, 1.0), (y, 2.0)]);
         let solver = Solver::new(b.build().unwrap(), Settings::default());
-        let text = text_of(SearchLog::default(), || {
+        let text = text_of(SearchLog::new(true), || {
             solver.run().unwrap();
         });
         let lines: Vec<&str> = text.lines().collect();

@@ -6,6 +6,7 @@
 //!
 //! Readers and writers of files are in [`crate::formats`].
 
+mod digest;
 mod node;
 mod passing;
 mod restrict;

@@ -70,7 +70,7 @@ pub(crate) struct Relaxation {
 
 fn lp_settings(settings: &Settings) -> remat_lp::Settings {
     remat_lp::Settings {
-        seed: settings.seed,
+        seed: settings.first_seed(),
         ..Default::default()
     }
 }

@@ -152,7 +152,7 @@ impl Default for Settings {
             starts: Vec::new(),
             debug_solution: None,
             nesting: 0,
-            seed: 1,
+            seed: 0,
         }
     }
 }
@@ -243,6 +243,13 @@ impl Settings {
             }
         }
         Ok(())
+    }
+}
+
+impl Settings {
+    /// The seed of the first random number.
+    pub(crate) fn first_seed(&self) -> u64 {
+        self.seed.wrapping_add(1)
     }
 }
 

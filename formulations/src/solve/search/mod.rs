@@ -60,7 +60,7 @@ pub(super) fn run<P: Problem>(
     };
     if incumbents.is_infeasible() {
         outcome.infeasible_because =
-            Some("the relaxation over all schedules has no point within the budget".to_owned());
+            Some("no stage schedule in this order fits: their relaxation has no point within the budget; every one needs more, a plan that is none may need less".to_owned());
     }
     let population = shared
         .population

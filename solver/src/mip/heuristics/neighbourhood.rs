@@ -198,7 +198,7 @@ fn restrict(
     } else {
         root
     };
-    let mut random = SplitMix64::new(shared.settings.seed ^ turn.wrapping_mul(0x9e37_79b9));
+    let mut random = SplitMix64::new(shared.settings.first_seed() ^ turn.wrapping_mul(0x9e37_79b9));
     if kind == Restriction::LocalBranching {
         return near(p, incumbent?).then_some(n as u64);
     }

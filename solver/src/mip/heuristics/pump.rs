@@ -19,7 +19,7 @@ impl Worker {
         let mut lp = remat_lp::Solver::new(
             self.relax.model().clone(),
             remat_lp::Settings {
-                seed: shared.settings.seed,
+                seed: shared.settings.first_seed(),
                 ..Default::default()
             },
         );
@@ -29,7 +29,7 @@ impl Worker {
             interrupt: Some(shared.stop.clone()),
             ..Default::default()
         });
-        let mut random = SplitMix64::new(shared.settings.seed);
+        let mut random = SplitMix64::new(shared.settings.first_seed());
         let mut x = s.x.clone();
         let mut last: Vec<f64> = Vec::new();
         // The objective fades out.

@@ -349,7 +349,7 @@ impl Worker {
         let p = shared.problem.clone();
         let size = p.rows.index.len() as u64;
         let budget = (20_000 + 500 * size).min(5_000_000 + 50 * size);
-        if self.jump(shared, &s.x, budget, shared.settings.seed)? {
+        if self.jump(shared, &s.x, budget, shared.settings.first_seed())? {
             return Ok(());
         }
         let cheap: Vec<f64> = (0..p.num_cols())
@@ -363,7 +363,7 @@ impl Worker {
                 }
             })
             .collect();
-        self.jump(shared, &cheap, budget, shared.settings.seed + 1)?;
+        self.jump(shared, &cheap, budget, shared.settings.first_seed() + 1)?;
         Ok(())
     }
 }

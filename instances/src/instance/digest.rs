@@ -1,0 +1,22 @@
+//! A fingerprint of an instance: results say by it what they are of.
+
+use super::Instance;
+use sha2::{Digest, Sha256};
+
+impl Instance {
+    /// SHA-256 of the instance as [`crate::write_instance`] has it, in hexadecimal: the same for
+    /// equal instances, whatever file they come from.
+    ///
+    /// ```
+    /// use remat_instances::{read_bytes, write_instance, zoo};
+    /// let instance = zoo::build(&"vgg16".parse()?)?;
+    /// let again = read_bytes("again.json", write_instance(&instance).as_bytes())?;
+    /// assert_eq!(instance.digest(), again.digest());
+    /// assert_ne!(instance.digest(), zoo::build(&"vgg16?batch=7".parse()?)?.digest());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn digest(&self) -> String {
+        let bytes = Sha256::digest(crate::write_instance(self));
+        bytes.iter().map(|b| format!("{b:02x}")).collect()
+    }
+}
