@@ -23,7 +23,7 @@ pub struct Mode {
 
 impl Mode {
     /// All sixteen.
-    pub fn all() -> impl Iterator<Item = Mode> {
+    pub fn all() -> impl Iterator<Item = Mode> + Clone {
         (0..16).map(|k| Mode {
             in_place: k & 1 != 0,
             multiway: k & 2 != 0,

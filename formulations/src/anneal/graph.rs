@@ -20,10 +20,8 @@ pub struct CheckmateLandscape {
     users: Vec<u32>,
     /// The parent of a by-product, or [`NO_PARENT`].
     pub parent: Vec<u32>,
-    /// What is never recomputed, as words of bits.
-    pub once: Vec<u64>,
-    /// Bytes by which a recomputation of such a tensor exceeds the capacity: more than that.
-    pub never_bytes: f64,
+    /// What is never recomputed, as words of bits; empty where there is no such node.
+    once: Vec<u64>,
     /// Output size in bytes.
     pub bytes: Vec<f64>,
     /// Workspace of the first computation in bytes.
@@ -58,10 +56,12 @@ impl CheckmateLandscape {
         for i in instance.ids().filter(|i| !instance.may_recompute(*i)) {
             once[i.index() / 64] |= 1 << (i.index() % 64);
         }
+        if once.iter().all(|word| *word == 0) {
+            once.clear();
+        }
         CheckmateLandscape {
             n,
             once,
-            never_bytes: capacity.max(0.0) + 1.0,
             words: n.div_ceil(64),
             need_start,
             needs,
@@ -81,10 +81,21 @@ impl CheckmateLandscape {
         }
     }
 
+    /// Bytes that the recomputations of what is never recomputed count for, among some.
+    #[inline]
+    pub fn never_bytes(&self, mut again: impl Iterator<Item = usize>) -> f64 {
+        match !self.once.is_empty() && again.any(|i| self.is_once(i)) {
+            true => self.capacity.max(0.0) + 1.0,
+            false => 0.0,
+        }
+    }
+
     /// Returns whether a node is never recomputed.
     #[inline]
     pub fn is_once(&self, i: usize) -> bool {
-        self.once[i / 64] >> (i % 64) & 1 != 0
+        self.once
+            .get(i / 64)
+            .is_some_and(|word| word >> (i % 64) & 1 != 0)
     }
 
     /// Inputs of a node.
@@ -104,8 +115,8 @@ impl CheckmateLandscape {
         self.median_price(|_| 1.0)
     }
 
-    /// Median cost of a recomputation per byte and stage between first computation and last use: what it costs to be
-    /// without a byte for a stage.
+    /// Median cost of a recomputation per byte and stage between first computation and last use:
+    /// what it costs to be without a byte for a stage.
     pub fn absence_price(&self) -> f64 {
         self.median_price(|i| {
             let last = self.users(i).last().map_or(i, |&q| q as usize);

@@ -107,7 +107,7 @@ pub fn evaluate(
     };
     // What is never recomputed counts as memory that is not there.
     let again = scratch.computed[1..].iter().map(|c| c.0 as usize);
-    let never = again.filter(|k| graph.is_once(*k)).count() as f64 * graph.never_bytes;
+    let never = graph.never_bytes(again);
     // The stage's own node comes last, and for the first time.
     for &(k, freed) in scratch.computed[1..].iter().rev() {
         let k = k as usize;

@@ -203,7 +203,14 @@ fn check_node(nodes: &[Node], i: usize, node: &Node) -> Result<(), StructureErro
                 None => Ok(()),
                 Some(p) => error(
                     at(&format!("implementations[{p}].needs")),
-                    format!("{:?}", node.implementations[p].needs),
+                    format!(
+                        "{:?}",
+                        node.implementations[p]
+                            .needs
+                            .iter()
+                            .map(|u| u.0)
+                            .collect::<Vec<_>>()
+                    ),
                     format!("a by-product does not read its parent, node {parent}"),
                     "name the parent among `needs`: a by-product comes with a run of its parent",
                 ),

@@ -249,13 +249,13 @@ fn reported_instances_have_their_right_answers() {
     let Some(folder) = shared_data("reports") else {
         return;
     };
-    let instance = remat_instances::read(&folder.join("recompute-cost.json")).unwrap();
+    let instance = remat_instances::read(folder.join("recompute-cost.json")).unwrap();
     let found = whole::solved(&instance, 320, 1).unwrap();
     assert_eq!(
         (found.cost(), found.status),
         (Some(200_261), Status::Optimal)
     );
-    let instance = remat_instances::read(&folder.join("by-product.json")).unwrap();
+    let instance = remat_instances::read(folder.join("by-product.json")).unwrap();
     let formulation = AnyFormulation::suiting(&instance);
     assert_eq!(formulation.semantics(), Semantics::Checkmate);
     for budget in [1100, 904] {

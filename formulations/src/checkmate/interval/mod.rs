@@ -2,15 +2,16 @@
 //! spends in memory.
 //!
 //! An *event* `(t,k)` is node `k`'s turn in stage `t`. A column is an interval of tensor `i`: it
-//! starts when `i` is first computed, or when it is recomputed in some stage `a` (which costs
-//! the node's `recompute_cost` `c_i`), and it ends at the event that reads it last. In a schedule without useless retention
-//! ([`CheckmateGraph::cleaned`]) every tensor's time in memory is such a set of intervals, no two
-//! of one tensor in the same stage, so the form has the integer optima of the whole program. Rows:
+//! starts when `i` is first computed, or when it is recomputed in some stage `a` (which costs the
+//! node's recomputation `c_i`), and it ends at the event that reads it last. In a schedule without
+//! useless retention ([`CheckmateGraph::cleaned`]) every tensor's time in memory is such a set of
+//! intervals, no two of one tensor in the same stage, so the form has the integer optima of the
+//! whole program. Rows:
 //!
 //! ```text
 //! need (i,b)      intervals of i that cover event (b,b)                                         >=  1
 //! input (t,u,j)   intervals of j that cover (t,u)  -  intervals of u that start in stage t      >=  0      lazily
-//! parent (t,u)    starts of u's parent in stage t  -  starts of u in stage t                    >=  0      by-products u, lazily
+//! parent (t,u)    starts of u's parent in stage t  -  starts of u in stage t                    >=  0      lazily
 //! memory (t,k)    sum m_i over intervals that cover (t,k)  +  workspace of a start there        <=  capacity - constants, lazily
 //! rounded (t,k)   the same with sizes and capacity rounded (`Gauge`)                                         lazily
 //! cover (t,k)     sum w_i over intervals that cover (t,k)  +  w over recomputations of k in t   <=  W           lazily

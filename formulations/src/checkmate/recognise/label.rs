@@ -572,8 +572,8 @@ impl LabelReader<'_> {
         workspace
     }
 
-    /// Workspace of each node's first computation: the part of the capacity that the memory of the node's own stage
-    /// leaves free.
+    /// Workspace of each node's first computation: the part of the capacity that the memory of the
+    /// node's own stage leaves free.
     fn workspaces(&self, memory: &MemoryChains) -> Vec<f64> {
         let mut workspace = vec![0.0; self.n];
         for (u, (t, k)) in &memory.place {

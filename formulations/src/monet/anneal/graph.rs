@@ -211,10 +211,11 @@ impl MonetLandscape {
         has(&self.once, j)
     }
 
-    /// Bytes that a recomputation of what is never recomputed counts for: more than the budget.
+    /// Bytes that a stage counts for which recomputes what is never recomputed: more than the
+    /// budget, and little enough to be added up over all stages.
     #[inline]
     pub fn never_bytes(&self) -> i64 {
-        self.capacity.max(0) + 1
+        (self.capacity.max(0) + 1).min(i64::MAX / 8 / (self.stages as i64 + 1))
     }
 
     /// The ways of a range, ascending in cost and descending in workspace.

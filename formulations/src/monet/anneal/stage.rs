@@ -377,9 +377,13 @@ fn pass<R: Recorder>(
         tally.take(here, way);
         recorder.backward(way.implementation);
         // What is never recomputed counts as memory that is not there.
-        let once = done.iter().zip(&graph.once);
-        let never: u32 = once.map(|(done, once)| (done & once).count_ones()).sum();
-        tally.value.peak += i64::from(never) * graph.never_bytes();
+        if done
+            .iter()
+            .zip(&graph.once)
+            .any(|(done, once)| done & once != 0)
+        {
+            tally.value.peak += graph.never_bytes();
+        }
     }
     tally.value
 }
