@@ -52,7 +52,8 @@ const SOLVE_ABOUT: &str = "\
 Find a plan of least cost within a memory budget.
 
 The result is a schedule that was replayed (its cost and peak memory are what the replay found, not what the search \
-believes), a lower bound on the cost of every schedule, and the gap between the two. Without a time limit the work is \
+believes), a lower bound on the cost of every stage schedule (nodes in the order of the instance, between two first \
+computations each at most once), and the gap between the two. Without a time limit the work is \
 fixed: instance, budget and seed alone decide the answer, on any number of threads. Ctrl-C ends the search; the best \
 plan so far is reported and written as usual.";
 
@@ -166,9 +167,11 @@ Examples:
   remat-bb solve graph.json --budget 5000000000 --gap 1% --seed 7 --quiet
 
 The object that --json prints has the fields status (optimal, feasible, infeasible, limit or interrupted), objective, \
-bound, gap, bound_scope (full: the bound holds for every schedule), seconds, nodes, lp_iterations, moves, \
-peak_memory_bytes, budget_bytes, base_cost, overhead_percent, instance, formulation, threads, seed and \
-infeasible_because. What is not known is null.
+bound, gap, bound_scope (stage-schedules: nodes in the order of the instance, between two first computations each at \
+most once), seconds, nodes, lp_iterations, moves, \
+peak_memory_bytes, budget_bytes, base_cost, overhead_percent, instance, instance_sha256, formulation, version, \
+settings, threads, seed and infeasible_because. What is not known is null. Errors have status (error), code, message, \
+remedy and place.
 
 Exit codes: 0 solved or a plan found, 2 bad usage or input, 3 proven infeasible, 4 limit reached without a plan.")]
 pub struct SolveArguments {

@@ -173,7 +173,11 @@ fn a_file_on_standard_output_leaves_the_summary_to_standard_error() {
     );
     for more in [&["--json"][..], &["--schedule-out", "-"]] {
         let (out, err) = run_to(2, &[&solve[..], more].concat());
-        assert!(out.is_empty() && err.contains(more[0]), "{err}");
+        assert!(err.contains(more[0]), "{err}");
+        // The one object of --json is that of the error.
+        let json = more[0] == "--json";
+        assert_eq!(json, !out.is_empty(), "{out}");
+        assert!(!json || object(&out)["status"] == "error", "{out}");
     }
     for more in [["--checkpoint", "-"], ["--certificate", "-"]] {
         let (_, err) = run_to(2, &[&["mip", text(&model)][..], &more].concat());

@@ -8,8 +8,11 @@ use remat_instances::write_instance;
 use serde_json::Value;
 use std::process::Stdio;
 
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 22] = [
     "status",
+    "version",
+    "instance_sha256",
+    "settings",
     "instance",
     "formulation",
     "objective",
@@ -86,7 +89,7 @@ fn a_solved_plan_verifies_and_the_object_says_what_was_found() {
     // The same plan does not fit a smaller budget, and says so.
     let (_, err) = run_to(2, &["verify", text(&graph), text(&plan), "--budget", "150"]);
     assert!(
-        err.contains("plan.json") && err.contains("150 bytes"),
+        err.contains("plan.json") && err.contains("more than the budget of 150 B"),
         "{err}"
     );
 }
@@ -274,4 +277,101 @@ fn an_interrupt_ends_the_search_with_the_best_plan_so_far() {
     rest.join().unwrap();
     assert_eq!(object(&out)["status"], "interrupted");
     run_to(0, &["verify", model, text(&plan)]);
+}
+
+#[test]
+fn errors_are_objects_for_scripts() {
+    let folder = tempfile::tempdir().unwrap();
+    let bad = folder.path().join("bad.json");
+    std::fs::write(&bad, "{\"schema\": \"remat-instance/1\",\n \"nodes\": 3}").unwrap();
+    let place = format!("{}:2:11", bad.display());
+    for (arguments, message, at) in [
+        (
+            &["solve", "nope.json", "--budget", "60%"][..],
+            "there is no such file",
+            Some("nope.json"),
+        ),
+        (
+            &["solve", text(&bad), "--budget", "60%"],
+            "nodes",
+            Some(&place),
+        ),
+        (
+            &["solve", "zoo:vgg16", "--budget", "much"],
+            "budget",
+            Some("--budget"),
+        ),
+        (&["solve", "zoo:vgg16", "--budgt", "3"], "--budgt", None),
+        (&["mip", "nope.lp", "--set", "cutoff=nan"], "cutoff", None),
+    ] {
+        let (out, err) = run_to(2, &[arguments, &["--json"]].concat());
+        let found = object(&out);
+        assert_eq!(
+            (&found["status"], &found["code"]),
+            (&"error".into(), &2.into())
+        );
+        assert!(
+            found["message"].as_str().unwrap().contains(message),
+            "{out}"
+        );
+        assert_eq!(found["place"].as_str(), at, "{out}");
+        assert!(err.contains(message), "{err}");
+    }
+}
+
+#[test]
+fn verify_tells_stage_schedules_from_other_plans() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = folder.path().join("g.json");
+    // b and c read a; d reads both.
+    let nodes = r#"{"name": "a", "output_bytes": 10, "cost": 1}, {"name": "b", "output_bytes": 10, "cost": 1, "needs": ["a"]},
+        {"name": "c", "output_bytes": 10, "cost": 1, "needs": ["a"]}, {"name": "d", "output_bytes": 1, "cost": 1, "needs": ["b", "c"]}"#;
+    let instance = format!(r#"{{"schema": "remat-instance/1", "name": "g", "nodes": [{nodes}]}}"#);
+    std::fs::write(&graph, instance).unwrap();
+    let plan = |order: &str, objective: u32| {
+        let mut steps = String::new();
+        for (k, name) in order.chars().enumerate() {
+            steps += &format!(r#"["allocate", {k}, "{name}"], ["compute", "{name}", {k}], "#);
+        }
+        for k in 0..order.len() {
+            steps += &format!(
+                r#"["deallocate", {k}]{}"#,
+                if k + 1 < order.len() { ", " } else { "" }
+            );
+        }
+        let peak = order.len() * 10 - 9;
+        let path = folder.path().join(format!("{order}.json"));
+        let text = format!(
+            r#"{{"schema": "remat-plan/1", "instance": "g", "semantics": "checkmate", "budget_bytes": 100, "objective": {objective}, "steps": [{steps}], "peak_bytes": {peak}}}"#
+        );
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    for (order, cost, because) in [
+        ("abcd", 4, None),
+        ("abacd", 5, None),
+        ("abcaad", 6, Some("a runs twice in the stage of d")),
+        ("abcbad", 6, Some("a runs after b")),
+    ] {
+        let path = plan(order, cost);
+        let (out, _) = run_to(0, &["verify", text(&graph), text(&path), "--json"]);
+        let found = object(&out);
+        assert_eq!(found["stage_schedule"], because.is_none(), "{out}");
+        let (words, _) = run_to(0, &["verify", text(&graph), text(&path)]);
+        match because {
+            None => assert!(words.contains("a stage schedule in this order"), "{words}"),
+            Some(because) => {
+                let reason = found["no_stage_schedule_because"].as_str().unwrap();
+                assert!(reason.contains(because), "{out}");
+                assert!(words.contains("do not hold for it"), "{words}");
+            }
+        }
+    }
+    // A file that is right, and a budget that is too small for it.
+    let path = plan("abcd", 4);
+    let (_, err) = run_to(2, &["verify", text(&graph), text(&path), "--budget", "20"]);
+    assert!(
+        err.contains("needs 31 B, more than the budget of 20 B"),
+        "{err}"
+    );
 }

@@ -198,8 +198,9 @@ mod tests {
             .collect();
         let last = looks[looks.len() - 1];
         assert_eq!(last.len(), header.len(), "{text}");
-        let last: Vec<&str> = last.split_whitespace().collect();
+        let last: Vec<&str> = last[1..].split_whitespace().collect();
         assert_eq!(last[3..6], ["20.0000", "20.0000", "0.00%"]);
+        assert!(text.contains(LEGEND), "{text}");
         // Somebody found it.
         assert!(looks.iter().any(|l| !l.starts_with(' ')), "{text}");
         assert!(lines[lines.len() - 1].starts_with("  worker 0: LP iterations "));
