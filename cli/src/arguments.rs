@@ -294,9 +294,10 @@ Examples:
   remat-bb explain zoo:vgg16 plan.json
   remat-bb explain graph.json schedule.json --budget 6GiB --all --json
 
-The object that --json prints has the fields instance, cost, base_cost, overhead_percent, peak_memory_bytes, \
-plain_peak_bytes, budget_bytes, kept (names and bytes) and recomputed, a list of node, times, cost, bytes and \
-absences (freed_after, made_for, cost, fullest_bytes, could_have_stayed).")]
+The object that --json prints has the fields instance, semantics, cost, base_cost, overhead_percent, cost_unit, \
+peak_memory_bytes, peak_at, plain_peak_bytes, budget_bytes, kept (node and bytes), slower (node, implementation, cost), \
+saved_cost and recomputed, a list of node, times, cost, bytes and absences (freed_after, made_for, cost, computations, \
+fullest_bytes, fullest_at, could_have_stayed).")]
 pub struct ExplainArguments {
     /// Instance file, or zoo:MODEL?parameter=value&...
     pub instance: String,
@@ -370,7 +371,12 @@ pub struct BaselinesArguments {
 Examples:
   remat-bb show zoo:resnet50
   remat-bb show zoo:resnet50 plan.json --svg-schedule schedule.svg --svg-memory memory.svg
-  remat-bb show zoo:resnet50 plan.json --statements | less")]
+  remat-bb show zoo:resnet50 plan.json --statements | less
+
+The object that --json prints has the fields instance, semantics, nodes, backward_nodes, fixed_bytes, cost, base_cost, \
+overhead_percent, cost_unit, peak_memory_bytes, peak_at, plain_peak_bytes, budget_bytes, statements (their number), \
+tensors (node, operator, shape, bytes), at_peak (the tensors in memory at the peak, the largest first) and recomputed \
+(node, times, cost).")]
 pub struct ShowArguments {
     /// Instance file, or zoo:MODEL?parameter=value&...
     pub instance: String,
@@ -389,8 +395,11 @@ pub struct ShowArguments {
     #[arg(long, value_name = "FILE")]
     pub svg_memory: Option<PathBuf>,
     /// Print the plan's statements instead of the description
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub statements: bool,
+    /// Print one JSON object on standard output instead of the description
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `remat-bb zoo`

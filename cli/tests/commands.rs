@@ -126,7 +126,7 @@ fn pictures_of_a_plan_show_its_recomputations_and_its_budget() {
         ],
     );
     assert!(
-        out.contains("computed again") && out.contains("budget    400 B, kept"),
+        out.contains("computed again") && out.contains("budget    400 B (") && out.contains("kept"),
         "{out}"
     );
     let read = |path| std::fs::read_to_string(path).unwrap();
