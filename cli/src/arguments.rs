@@ -9,7 +9,7 @@ mod values;
 pub use exec::{
     ClockChoice, DeviceArguments, ExecArguments, ProfileArguments, TrainCheckArguments,
 };
-pub use groups::{FormulationOption, SolveOptions, WorkerOptions};
+pub use groups::{FormulationOption, PlansOption, SolveOptions, WorkerOptions};
 pub use lp::{LpArguments, Simplex, Switch};
 pub use mip::{CheckArguments, MipArguments};
 pub use values::{parse_duration, parse_gap, parse_overhead, parse_setting};
@@ -66,7 +66,8 @@ the message says what differs.";
 
 const BASELINES_ABOUT: &str = "\
 Compare the known heuristics at a budget: cost, overhead over computing everything once, peak memory, and whether it \
-fits. Those that fit come first, the cheapest on top.
+fits. Those that fit come first, the cheapest on top. All are made for, and judged as, schedules in stages: DTR's own \
+trace at run time, say, may compute a node twice between two first computations.
 
 With --svg or --csv the budget is also swept from the least that any of them needs to the peak without recomputation. \
 The picture has one curve for each heuristic, and one for this program's own search.";
@@ -212,11 +213,11 @@ pub struct SolveArguments {
 #[command(after_long_help = "\
 Examples:
   remat-bb sweep zoo:vgg16 --budgets 40%..100%:20 --csv vgg16.csv --svg vgg16.svg
-  remat-bb sweep graph.json --budgets 5GiB,6GiB,8GiB --time-limit 1m --json
+  remat-bb sweep graph.json --budgets 5GiB,6GiB,8GiB --time-limit 1m --json --plans plans
 
 The object that --json prints has the fields instance, base_cost, cost_unit, plain_peak_bytes and points, a list of \
-budget_bytes, status, objective, overhead_percent, peak_memory_bytes, bound, bound_scope, gap, seconds, \
-infeasible_because and baselines (name, cost and peak_memory_bytes of those that fit).
+budget_bytes, status, objective, overhead_percent, peak_memory_bytes, bound, bound_scope, gap, seconds, plan (its file, \
+with --plans), infeasible_because and baselines (name, cost and peak_memory_bytes of those that fit).
 
 Exit codes: 0 a plan for at least one budget, 2 bad usage or input, 3 proven: none of the budgets is enough, 4 no plan.")]
 pub struct SweepArguments {
@@ -241,6 +242,9 @@ pub struct SweepArguments {
     /// Draw the frontier, its lower bound and the heuristics here
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
+    /// Folder for the plans
+    #[command(flatten)]
+    pub plans: PlansOption,
     /// Print one JSON object on standard output instead of a table
     #[arg(long)]
     pub json: bool,
@@ -257,8 +261,8 @@ Examples:
   remat-bb max-batch 'zoo:mobilenet?device=v100' --budget 16GiB --overhead 0.5x --time-limit 1m --json
 
 The object that --json prints has the fields model, budget_bytes, overhead and strategies, a list of name, batch, cost, \
-overhead_percent, peak_memory_bytes, exact (no larger batch can be trained by this strategy) and asked (batches and \
-answers, in order). What is not known is null.
+overhead_percent, peak_memory_bytes, exact (no larger batch can be trained by this strategy), proven_too_large, plan (its \
+file, with --plans) and asked (batch and answer, in order). What is not known is null.
 
 Exit codes: 0 a batch was found, 2 bad usage or input, 3 proven: not even one sample fits, 4 nothing found in time.")]
 pub struct MaxBatchArguments {
@@ -282,6 +286,9 @@ pub struct MaxBatchArguments {
     /// Leave out the known heuristics
     #[arg(long)]
     pub no_baselines: bool,
+    /// Folder for the plan of each strategy's largest batch
+    #[command(flatten)]
+    pub plans: PlansOption,
     /// Print one JSON object on standard output instead of a table
     #[arg(long)]
     pub json: bool,
@@ -297,9 +304,10 @@ Examples:
   remat-bb explain zoo:vgg16 plan.json
   remat-bb explain graph.json schedule.json --budget 6GiB --all --json
 
-The object that --json prints has the fields instance, cost, base_cost, overhead_percent, peak_memory_bytes, \
-plain_peak_bytes, budget_bytes, kept (names and bytes) and recomputed, a list of node, times, cost, bytes and \
-absences (freed_after, made_for, cost, fullest_bytes, could_have_stayed).")]
+The object that --json prints has the fields instance, semantics, cost, base_cost, overhead_percent, cost_unit, \
+peak_memory_bytes, peak_at, plain_peak_bytes, budget_bytes, kept (node and bytes), slower (node, implementation, cost), \
+saved_cost and recomputed, a list of node, times, cost, bytes and absences (freed_after, made_for, cost, computations, \
+fullest_bytes, fullest_at, could_have_stayed).")]
 pub struct ExplainArguments {
     /// Instance file, or zoo:MODEL?parameter=value&...
     pub instance: String,
@@ -340,7 +348,13 @@ pub struct VerifyArguments {
 #[command(after_long_help = "\
 Examples:
   remat-bb baselines zoo:unet --budget 60%
-  remat-bb baselines 'zoo:resnet50?batch=184' --budget 6GiB --svg overhead.svg --points 20 --search 5s")]
+  remat-bb baselines 'zoo:resnet50?batch=184' --budget 6GiB --svg overhead.svg --points 20 --time-limit 5s
+
+The object that --json prints has the fields instance, formulation, budget_bytes, plain_peak_bytes, base_cost, cost_unit, \
+infeasible_because (proven: no stage schedule in the given order fits) and strategies, a list of name, fits, cost, \
+overhead_percent, peak_memory_bytes, plan (its file, with --plans) and not_applicable_because.
+
+Exit codes: 0 a strategy fits, 2 bad usage or input, 3 proven infeasible, 4 none fits, and nothing is proven.")]
 pub struct BaselinesArguments {
     /// Instance file, or zoo:MODEL?parameter=value&...
     pub instance: String,
@@ -359,9 +373,15 @@ pub struct BaselinesArguments {
     /// Number of budgets in the sweep
     #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u16).range(2..=1000))]
     pub points: u16,
-    /// Time for this program's own search at each budget; 0 leaves it out
-    #[arg(long, value_name = "TIME", default_value = "0.5s", value_parser = parse_duration)]
-    pub search: Duration,
+    /// End this program's own search at each budget after this time; 0 leaves it out
+    #[arg(short, long, visible_alias = "search", value_name = "TIME", default_value = "0.5s", value_parser = parse_duration)]
+    pub time_limit: Duration,
+    /// Threads and seed
+    #[command(flatten)]
+    pub workers: WorkerOptions,
+    /// Folder for the plans of the strategies that fit the budget
+    #[command(flatten)]
+    pub plans: PlansOption,
     /// Print one JSON object on standard output instead of a table
     #[arg(long)]
     pub json: bool,
@@ -373,7 +393,12 @@ pub struct BaselinesArguments {
 Examples:
   remat-bb show zoo:resnet50
   remat-bb show zoo:resnet50 plan.json --svg-schedule schedule.svg --svg-memory memory.svg
-  remat-bb show zoo:resnet50 plan.json --statements | less")]
+  remat-bb show zoo:resnet50 plan.json --statements | less
+
+The object that --json prints has the fields instance, semantics, nodes, backward_nodes, fixed_bytes, cost, base_cost, \
+overhead_percent, cost_unit, peak_memory_bytes, peak_at, plain_peak_bytes, budget_bytes, statements (their number), \
+tensors (node, operator, shape, bytes), at_peak (the tensors in memory at the peak, the largest first) and recomputed \
+(node, times, cost).")]
 pub struct ShowArguments {
     /// Instance file, or zoo:MODEL?parameter=value&...
     pub instance: String,
@@ -392,8 +417,11 @@ pub struct ShowArguments {
     #[arg(long, value_name = "FILE")]
     pub svg_memory: Option<PathBuf>,
     /// Print the plan's statements instead of the description
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub statements: bool,
+    /// Print one JSON object on standard output instead of the description
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `remat-bb zoo`

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::files;
 use remat_formulations::solve::{AnyFormulation, Solvable};
-use remat_instances::budget::Budget;
+use remat_instances::budget::{Budget, format_bytes};
 use remat_instances::replayed::{self, Replayed};
 use remat_instances::simulate::{Replay, ReplayError};
 use remat_instances::zoo::{self, ModelSpec};
@@ -81,6 +81,25 @@ pub fn plain_replay(instance: &Instance, semantics: Semantics) -> Result<Replay,
     instance
         .plain_replay(semantics)
         .map_err(|e| replay_failure(instance.name(), e))
+}
+
+/// Words for the step without recomputation that percentages are of
+/// ([`remat_instances::plain`]).
+pub fn plain_words(semantics: Semantics) -> &'static str {
+    match semantics {
+        Semantics::Checkmate => "each node once, by its first implementation, under checkmate",
+        Semantics::Monet => "each node once, in its cheapest way, under monet",
+    }
+}
+
+/// A budget as a share of the peak without recomputation, in words.
+pub fn share_of_plain(budget_bytes: u64, plain: &Replay, semantics: Semantics) -> String {
+    format!(
+        "{:.1}% of the {} without recomputation under {}",
+        budget_bytes as f64 / plain.peak_bytes.max(1) as f64 * 100.0,
+        format_bytes(plain.peak_bytes),
+        semantics.as_str()
+    )
 }
 
 /// A failed replay of a file.

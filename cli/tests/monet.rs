@@ -144,9 +144,35 @@ fn choices_are_made_by_default_and_the_plan_holds() {
     };
     let cost = |name: &str| told[name].as_u64().unwrap();
     assert_eq!(
-        cost("cost"),
+        cost("cost") + cost("saved_cost"),
         cost("base_cost") + sum("recomputed") + sum("slower")
     );
+    // Both commands tell the same of one plan.
+    let shown = object(&run_to(0, &["show", text(&graph), text(&plan), "--json"]).0);
+    for field in ["cost", "base_cost", "overhead_percent", "peak_memory_bytes"] {
+        assert_eq!(shown[field], told[field], "{field}");
+    }
+    assert_eq!(shown["plain_peak_bytes"], told["plain_peak_bytes"]);
+    let again = |found: &serde_json::Value| -> Vec<(String, u64)> {
+        let list = found["recomputed"].as_array().unwrap().iter();
+        list.map(|r| (r["node"].to_string(), r["cost"].as_u64().unwrap()))
+            .collect()
+    };
+    assert_eq!(again(&shown), again(&told));
+}
+
+#[test]
+fn all_the_memory_of_the_step_without_recomputation_costs_nothing_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = network(folder.path(), 4);
+    let (out, _) = run_to(0, &["solve", text(&graph), "--budget", "100%", "--json"]);
+    let found = object(&out);
+    assert_eq!(found["status"], "optimal");
+    assert_eq!(found["overhead_percent"], 0.0);
+    let shown = object(&run_to(0, &["show", text(&graph), "--json"]).0);
+    assert_eq!(shown["cost"], found["base_cost"]);
+    assert_eq!(shown["peak_memory_bytes"], found["budget_bytes"]);
+    assert_eq!(shown["recomputed"].as_array().unwrap().len(), 0);
 }
 
 #[test]

@@ -5,8 +5,9 @@
 //! moment of the absence: where the tensor would not have fitted in beside what was there, the
 //! budget forced it out (or forced out something in its place).
 
-use crate::instance::{Instance, NodeId, NodeKind};
-use crate::plan::{Plan, Semantics, Step};
+use crate::instance::{Instance, NodeId};
+use crate::plain::Plain;
+use crate::plan::{Plan, Step};
 use crate::simulate::{self, Replay, ReplayError};
 use std::collections::BTreeMap;
 
@@ -54,14 +55,15 @@ pub struct Story {
     pub absences: Vec<Absence>,
 }
 
-/// A node whose first computation is not the cheapest that there is.
+/// A node whose first computation costs more than in the step without recomputation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slower {
     /// The node.
     pub node: NodeId,
     /// The implementation that it runs.
     pub implementation: usize,
-    /// Cost beyond that of the node's cheapest way; for a by-product, all of its cost.
+    /// Cost beyond that of the step without recomputation ([`Plain`]); all of it for what that step
+    /// leaves out.
     pub cost: u64,
 }
 
@@ -81,6 +83,10 @@ pub struct Explanation {
     /// Nodes that are slower than they could be to need less memory, in programs with
     /// implementations: the dearest first.
     pub slower: Vec<Slower>,
+    /// Cost that nodes save which cost less than in the step without recomputation, or are left out
+    /// ([`Plain`]). The plan costs that step, [`Explanation::extra_cost`] and
+    /// [`Explanation::slower_cost`], less this.
+    pub saved_cost: u64,
 }
 
 impl Explanation {
@@ -89,24 +95,10 @@ impl Explanation {
         self.stories.iter().map(|s| s.cost).sum()
     }
 
-    /// Cost of slower implementations and by-products in all, beyond the cheapest ways.
+    /// Cost of slower implementations and by-products in all, beyond the step without
+    /// recomputation.
     pub fn slower_cost(&self) -> u64 {
         self.slower.iter().map(|s| s.cost).sum()
-    }
-}
-
-/// The least that a node's first computation costs; nothing for what may be left out.
-fn least_cost(instance: &Instance, semantics: Semantics, id: NodeId) -> u64 {
-    let node = instance.node(id);
-    match (semantics, node.kind) {
-        (Semantics::Checkmate, _) => node.cost(),
-        (Semantics::Monet, NodeKind::ByProduct { .. }) => 0,
-        (Semantics::Monet, _) => {
-            let ways = node.implementations.iter().map(|way| way.cost);
-            let saved = node.in_place.as_ref().map_or(0, |o| o.cost_delta.min(0));
-            let least = ways.min().unwrap_or(0);
-            least.saturating_sub(saved.unsigned_abs())
-        }
     }
 }
 
@@ -139,18 +131,19 @@ pub fn explain(instance: &Instance, plan: &Plan) -> Result<Explanation, ReplayEr
         .map(NodeId::from)
         .collect();
     kept.sort_by_key(|id| (std::cmp::Reverse(instance.node(*id).output_bytes), *id));
+    let plain = Plain::of(instance, plan.semantics);
     let mut slower: Vec<Slower> = Vec::new();
+    let mut saved_cost = 0;
     for (i, tensor) in reader.tensors.iter().enumerate() {
         let node = NodeId::from(i);
-        let Some((implementation, cost)) = tensor.first else {
-            continue;
-        };
-        let cost = cost.saturating_sub(least_cost(instance, plan.semantics, node));
-        if cost > 0 {
+        let (implementation, cost) = tensor.first.unwrap_or_default();
+        let usual = plain.node_cost(node);
+        saved_cost += usual.saturating_sub(cost);
+        if cost > usual {
             slower.push(Slower {
                 node,
                 implementation,
-                cost,
+                cost: cost - usual,
             });
         }
     }
@@ -161,6 +154,7 @@ pub fn explain(instance: &Instance, plan: &Plan) -> Result<Explanation, ReplayEr
         stories,
         kept,
         slower,
+        saved_cost,
     })
 }
 

@@ -9,6 +9,7 @@
 //! | [`budget`] | memory budgets and their units |
 //! | [`schedule`] | which node is computed, and which tensor is kept, in which stage |
 //! | [`simulate`] | the judge: replays a schedule or a plan, step by step |
+//! | [`plain`] | the step without recomputation, which percentages are of |
 //! | [`plan`] | a schedule as a program of `allocate`, `compute`, `deallocate` |
 //! | [`replayed`](mod@replayed) | plan and schedule files, read and replayed |
 //! | [`explain`] | a plan in words: what is recomputed, when, and what it saves |
@@ -34,6 +35,7 @@ pub mod document;
 pub mod explain;
 pub mod formats;
 pub mod instance;
+pub mod plain;
 pub mod plan;
 pub mod replayed;
 pub mod schedule;

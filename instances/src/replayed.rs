@@ -3,7 +3,7 @@
 use crate::document::{self, ReadError};
 use crate::instance::Instance;
 use crate::plan::{Plan, PlanDocument, PlanFile};
-use crate::schedule::{CheckmateSchedule, MonetSchedule, Schedule, ScheduleFile, Semantics};
+use crate::schedule::{Schedule, ScheduleFile, Semantics};
 use crate::simulate::{self, Replay, ReplayError};
 
 /// The kind of a file that holds a way to train.
@@ -92,29 +92,6 @@ impl Instance {
             Semantics::Checkmate => self.single_implementation_view(),
             Semantics::Monet => self.clone(),
         }
-    }
-
-    /// The schedule that computes every node once, by its first implementation, and keeps all that
-    /// is read later.
-    ///
-    /// # Errors
-    /// [`ReplayError::NoLoss`] for an instance without a loss under MONeT's semantics.
-    pub fn without_recomputation(&self, semantics: Semantics) -> Result<Schedule, ReplayError> {
-        Ok(match semantics {
-            Semantics::Checkmate => Schedule::Checkmate(CheckmateSchedule::checkpoint_all(self)),
-            Semantics::Monet => {
-                let plain = MonetSchedule::checkpoint_all(self).ok_or(ReplayError::NoLoss)?;
-                Schedule::Monet(plain)
-            }
-        })
-    }
-
-    /// Replays that schedule: percentages of a budget are of its peak.
-    ///
-    /// # Errors
-    /// As [`Instance::without_recomputation`].
-    pub fn plain_replay(&self, semantics: Semantics) -> Result<Replay, ReplayError> {
-        self.without_recomputation(semantics)?.replay(self)
     }
 }
 

@@ -50,7 +50,8 @@ pub fn run(config: &Config) -> Result<(), Failure> {
             let found: Largest = Largest::search(16, MOST, |batch| {
                 let instance = build(model, batch)?;
                 let cap = cost_cap(&instance, OVERHEAD);
-                let answer = ask_baseline(&instance, baseline, BUDGET_BYTES, cap);
+                let formulation = AnyFormulation::suiting(&instance);
+                let (answer, _) = ask_baseline(&formulation, baseline, BUDGET_BYTES, cap);
                 Ok::<Answer, Failure>(answer)
             })?;
             let largest = found.batch.map_or(0, |b| b.0);

@@ -3,8 +3,10 @@
 use super::{parse_duration, parse_gap};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use remat_formulations::solve::Settings;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use remat_formulations::solve::{Settings, SolveError};
 use remat_instances::Semantics;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The formulation.
@@ -48,6 +50,25 @@ impl WorkerOptions {
             ..Settings::default()
         }
     }
+
+    /// Threads for work beside a solve.
+    ///
+    /// # Errors
+    /// [`SolveError::Threads`] where they cannot be started.
+    pub fn pool(&self) -> Result<ThreadPool, SolveError> {
+        let threads = usize::from(self.threads);
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+        pool.map_err(|source| SolveError::Threads { threads, source })
+    }
+}
+
+/// The folder for plans.
+#[derive(Args, Clone, Debug)]
+pub struct PlansOption {
+    /// Write each plan that was found into this folder, as remat-plan/1 JSON, under names that tell
+    /// strategy and budget (or batch); it is made where it is missing
+    #[arg(long, value_name = "FOLDER")]
+    pub plans: Option<PathBuf>,
 }
 
 /// How far a solve goes, on which threads, and from which seed.

@@ -1,9 +1,10 @@
 //! `remat-bb baselines`
 
+use super::explain::counted;
 use crate::arguments::BaselinesArguments;
 use crate::draw::tradeoff::{self, Curve, TradeoffPicture};
 use crate::failure::{Exit, Failure};
-use crate::files::Files;
+use crate::files::{Files, PlanFolder, budget_name};
 use crate::report::{self, Table};
 use crate::source;
 use rayon::prelude::*;
@@ -11,11 +12,9 @@ use remat_formulations::baselines;
 use remat_formulations::solve::{AnyFormulation, Baselines, Compared, Settings};
 use remat_instances::budget::format_bytes;
 use remat_instances::simulate::Replay;
-use remat_instances::{Instance, budget};
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::Path;
-use std::time::Duration;
 
 /// Name of this program's own search in tables and pictures.
 const OURS: &str = Baselines::OURS;
@@ -37,76 +36,103 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
     let instance = &**formulation.instance();
     let plain = source::plain(&formulation)?;
     let budget_bytes = source::budget(&arguments.budget, plain.peak_bytes)?;
+    let folder = arguments.plans.plans.as_deref();
+    let folder = folder.map(|path| PlanFolder::tried(path, files));
+    let folder = folder.transpose()?;
+    if let Some(folder) = &folder {
+        for name in names(arguments) {
+            folder.free(&budget_name(name, budget_bytes))?;
+        }
+    }
     let known = Baselines::of(formulation.clone());
-    let mut at_budget = known.run(budget_bytes);
-    let with_ours = !arguments.search.is_zero();
-    if with_ours {
-        at_budget.push(ours(&known, budget_bytes, arguments.search));
+    let pool = arguments.workers.pool()?;
+    let mut at_budget = pool.install(|| known.run(budget_bytes));
+    if !arguments.time_limit.is_zero() {
+        at_budget.push(ours(&known, budget_bytes, arguments));
     }
     at_budget.sort_by_key(|r| r.rank(budget_bytes));
-    files.print(&if arguments.json {
-        json(instance, budget_bytes, &plain, &at_budget)
-    } else {
-        table(&formulation, budget_bytes, &plain, &at_budget)
-    })?;
-    if arguments.svg.is_none() && arguments.csv.is_none() {
-        return Ok(Exit::Done);
+    let mut plans: Vec<Option<String>> = vec![None; at_budget.len()];
+    if let Some(folder) = &folder {
+        for (one, plan) in at_budget.iter().zip(&mut plans) {
+            if let (Ok((schedule, _)), Some(true)) = (&one.result, one.fits(budget_bytes)) {
+                let name = budget_name(one.name, budget_bytes);
+                *plan = Some(folder.write(&name, instance, schedule, budget_bytes)?);
+            }
+        }
     }
-    let sweep = sweep(&known.for_sweep(), plain.peak_bytes, arguments);
+    let comparison = Comparison {
+        formulation: &formulation,
+        budget_bytes,
+        plain: &plain,
+        found: &at_budget,
+        plans: &plans,
+    };
+    files.print(&if arguments.json {
+        comparison.json()
+    } else {
+        comparison.table()
+    })?;
+    let exit = comparison.exit();
+    if arguments.svg.is_none() && arguments.csv.is_none() {
+        return Ok(exit);
+    }
+    let known = known.for_sweep();
+    let mut sweep = pool.install(|| sweep(&known, plain.peak_bytes, arguments.points));
+    if !arguments.time_limit.is_zero() {
+        // The search has threads of its own.
+        for (budget_bytes, found) in &mut sweep {
+            found.push(ours(&known, *budget_bytes, arguments));
+        }
+    }
     if let Some(path) = &arguments.csv {
         files.write(path, &csv(&sweep))?;
     }
     if let Some(path) = &arguments.svg {
         let title = format!("{}: overhead against memory", instance.name());
+        // What a sweep leaves out is there at the budget.
+        sweep.push((budget_bytes, at_budget));
         let picture = TradeoffPicture {
             title,
-            curves: curves(&sweep, with_ours),
+            curves: curves(&sweep, names(arguments)),
             plain_bytes: plain.peak_bytes,
             budget_bytes: Some(budget_bytes),
             bounds: Vec::new(),
         };
         files.write(path, &tradeoff::draw(&picture)?)?;
     }
-    Ok(Exit::Done)
+    Ok(exit)
 }
 
-/// Our own search within a time.
-fn ours(known: &Baselines, budget_bytes: u64, time: Duration) -> Compared {
+/// Names of the strategies, ours last.
+fn names(arguments: &BaselinesArguments) -> impl Iterator<Item = &'static str> {
+    let known = baselines::all().iter().map(|b| b.name);
+    known.chain((!arguments.time_limit.is_zero()).then_some(OURS))
+}
+
+/// Our own search within its time.
+fn ours(known: &Baselines, budget_bytes: u64, arguments: &BaselinesArguments) -> Compared {
     let settings = Settings {
-        time_limit: Some(time),
-        ..Settings::default().without_overtime()
+        time_limit: Some(arguments.time_limit),
+        ..arguments.workers.settings().without_overtime()
     };
     known.ours(budget_bytes, &settings, &())
 }
 
-/// Results at each budget, from the least that any heuristic reaches to the peak without
-/// recomputation.
-fn sweep(
-    known: &Baselines,
-    plain_bytes: u64,
-    arguments: &BaselinesArguments,
-) -> Vec<(u64, Vec<Compared>)> {
+/// Results of the heuristics at each budget, from the least that any of them reaches to the peak
+/// without recomputation.
+fn sweep(known: &Baselines, plain_bytes: u64, points: u16) -> Vec<(u64, Vec<Compared>)> {
     let least = known.run(0);
     let least = least.iter().filter_map(Compared::replay);
     let least = least.map(|r| r.peak_bytes).min().unwrap_or(0);
-    let last = u64::from(arguments.points) - 1;
+    let last = u64::from(points) - 1;
     let span = plain_bytes.saturating_sub(least);
     let budgets: Vec<u64> = (0..=last)
         .map(|k| least + (u128::from(span) * u128::from(k) / u128::from(last.max(1))) as u64)
         .collect();
-    let mut sweep: Vec<(u64, Vec<Compared>)> =
-        budgets.par_iter().map(|b| (*b, known.run(*b))).collect();
-    if !arguments.search.is_zero() {
-        // The search uses all cores itself.
-        for (budget_bytes, found) in &mut sweep {
-            found.push(ours(known, *budget_bytes, arguments.search));
-        }
-    }
-    sweep
+    budgets.par_iter().map(|b| (*b, known.run(*b))).collect()
 }
 
-fn curves(sweep: &[(u64, Vec<Compared>)], with_ours: bool) -> Vec<Curve> {
-    let names = baselines::all().iter().map(|b| b.name);
+fn curves(sweep: &[(u64, Vec<Compared>)], names: impl Iterator<Item = &'static str>) -> Vec<Curve> {
     let applies = |name: &str| {
         let mut all = sweep.iter().flat_map(|(_, found)| found);
         all.any(|f| f.name == name && f.result.is_ok())
@@ -123,7 +149,7 @@ fn curves(sweep: &[(u64, Vec<Compared>)], with_ours: bool) -> Vec<Curve> {
             .collect(),
         without: if applies(name) { "never fits" } else { "n/a" },
     };
-    names.chain(with_ours.then_some(OURS)).map(curve).collect()
+    names.map(curve).collect()
 }
 
 fn csv(sweep: &[(u64, Vec<Compared>)]) -> String {
@@ -148,61 +174,118 @@ fn csv(sweep: &[(u64, Vec<Compared>)]) -> String {
     text
 }
 
-fn table(
-    formulation: &AnyFormulation,
+/// Results at the budget.
+struct Comparison<'a> {
+    formulation: &'a AnyFormulation,
     budget_bytes: u64,
-    plain: &Replay,
-    found: &[Compared],
-) -> String {
-    let instance = formulation.instance();
-    let mut text = format!(
-        "{}: {} nodes, budget {} ({:.1}% of the {} without recomputation)\n\n",
-        instance.name(),
-        instance.len(),
-        format_bytes(budget_bytes),
-        budget_bytes as f64 / plain.peak_bytes.max(1) as f64 * 100.0,
-        format_bytes(plain.peak_bytes)
-    );
-    let mut table = Table::new(&[
-        ("strategy", false),
-        ("fits", false),
-        ("overhead", true),
-        ("cost", true),
-        ("peak", true),
-        ("", false),
-    ]);
-    for one in found {
-        let mut row = vec![one.name.to_owned()];
-        match &one.result {
-            Ok((_, r)) => {
-                let fits = one.fits(budget_bytes) == Some(true);
-                row.push(if fits { "yes" } else { "no" }.into());
-                row.push(format!("{:.2}%", r.overhead_percent()));
-                row.push(report::cost(r.cost, instance.cost_unit()));
-                row.push(budget::format_bytes(r.peak_bytes));
-            }
-            Err(reason) => {
-                row.extend(["-", "", "", ""].map(String::from));
-                row.push(reason.clone());
-            }
+    plain: &'a Replay,
+    found: &'a [Compared],
+    /// File of each plan that was written.
+    plans: &'a [Option<String>],
+}
+
+impl Comparison<'_> {
+    fn fits(&self, one: &Compared) -> bool {
+        one.fits(self.budget_bytes) == Some(true)
+    }
+
+    /// Reason why no stage schedule fits, where that is proven.
+    fn infeasible_because(&self) -> Option<String> {
+        let ours = self.found.iter().find(|one| one.infeasible);
+        let reason = ours.and_then(|one| one.result.as_ref().err().cloned());
+        reason.or_else(|| self.formulation.too_small(self.budget_bytes))
+    }
+
+    fn exit(&self) -> Exit {
+        match self.infeasible_because() {
+            _ if self.found.iter().any(|one| self.fits(one)) => Exit::Done,
+            Some(_) => Exit::Infeasible,
+            None => Exit::NoPlan,
         }
-        table.row(row);
     }
-    text += &table.render("  ");
-    if let Some(too_small) = formulation.too_small(budget_bytes) {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "\nNo plan fits: {too_small}.");
+
+    fn table(&self) -> String {
+        let instance = self.formulation.instance();
+        let semantics = self.formulation.semantics();
+        let mut text = format!(
+            "{}: {} nodes, budget {} ({})\n\n",
+            instance.name(),
+            instance.len(),
+            format_bytes(self.budget_bytes),
+            source::share_of_plain(self.budget_bytes, self.plain, semantics),
+        );
+        let mut table = Table::new(&[
+            ("strategy", false),
+            ("fits", false),
+            ("overhead", true),
+            ("cost", true),
+            ("peak", true),
+            ("", false),
+        ]);
+        for one in self.found {
+            let mut row = vec![one.name.to_owned()];
+            match &one.result {
+                Ok((_, r)) => {
+                    row.push(if self.fits(one) { "yes" } else { "no" }.into());
+                    row.push(format!("{:.2}%", r.overhead_percent()));
+                    row.push(report::cost(r.cost, instance.cost_unit()));
+                    row.push(format_bytes(r.peak_bytes));
+                }
+                Err(reason) => {
+                    row.extend(["-", "", "", ""].map(String::from));
+                    row.push(reason.clone());
+                }
+            }
+            table.row(row);
+        }
+        text += &table.render("  ");
+        if let Some(reason) = self.infeasible_because() {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "\nNo stage schedule fits: {reason}.");
+        }
+        let written = self.plans.iter().flatten().count();
+        if written > 0 {
+            let _ = writeln!(text, "\n{} written.", counted(written as u64, "plan"));
+        }
+        text
     }
-    text
+
+    fn json(&self) -> String {
+        let instance = self.formulation.instance();
+        let strategies = self.found.iter().zip(self.plans).map(|(one, plan)| {
+            let replay = one.replay();
+            BaselineJson {
+                name: one.name,
+                fits: self.fits(one),
+                cost: replay.map(|r| r.cost),
+                overhead_percent: replay.map(Replay::overhead_percent),
+                peak_memory_bytes: replay.map(|r| r.peak_bytes),
+                plan: plan.as_deref(),
+                not_applicable_because: one.result.as_ref().err().map(String::as_str),
+            }
+        });
+        report::json(&BaselinesJson {
+            instance: instance.name(),
+            formulation: self.formulation.semantics().as_str(),
+            budget_bytes: self.budget_bytes,
+            plain_peak_bytes: self.plain.peak_bytes,
+            base_cost: self.plain.base_cost,
+            cost_unit: &instance.cost_unit().name,
+            infeasible_because: self.infeasible_because(),
+            strategies: strategies.collect(),
+        })
+    }
 }
 
 #[derive(Serialize)]
 struct BaselinesJson<'a> {
     instance: &'a str,
+    formulation: &'a str,
     budget_bytes: u64,
     plain_peak_bytes: u64,
     base_cost: u64,
     cost_unit: &'a str,
+    infeasible_because: Option<String>,
     strategies: Vec<BaselineJson<'a>>,
 }
 
@@ -213,36 +296,6 @@ struct BaselineJson<'a> {
     cost: Option<u64>,
     overhead_percent: Option<f64>,
     peak_memory_bytes: Option<u64>,
+    plan: Option<&'a str>,
     not_applicable_because: Option<&'a str>,
-}
-
-fn json(instance: &Instance, budget_bytes: u64, plain: &Replay, found: &[Compared]) -> String {
-    let strategy = |one: &'_ Compared| {
-        let replay = one.replay();
-        (
-            one.fits(budget_bytes) == Some(true),
-            replay.map(|r| r.cost),
-            replay.map(Replay::overhead_percent),
-            replay.map(|r| r.peak_bytes),
-        )
-    };
-    let strategies = found.iter().map(|one| {
-        let (fits, cost, overhead_percent, peak_memory_bytes) = strategy(one);
-        BaselineJson {
-            name: one.name,
-            fits,
-            cost,
-            overhead_percent,
-            peak_memory_bytes,
-            not_applicable_because: one.result.as_ref().err().map(String::as_str),
-        }
-    });
-    report::json(&BaselinesJson {
-        instance: instance.name(),
-        budget_bytes,
-        plain_peak_bytes: plain.peak_bytes,
-        base_cost: plain.base_cost,
-        cost_unit: &instance.cost_unit().name,
-        strategies: strategies.collect(),
-    })
 }

@@ -3,11 +3,11 @@
 use crate::arguments::ExplainArguments;
 use crate::failure::{Exit, Failure};
 use crate::{files, report, source};
-use remat_instances::Instance;
 use remat_instances::budget::format_bytes;
 use remat_instances::explain::{self, Absence, Explanation, Slower, Story};
 use remat_instances::instance::NodeId;
 use remat_instances::simulate::Replay;
+use remat_instances::{Instance, Semantics};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -30,6 +30,7 @@ pub fn run(arguments: &ExplainArguments) -> Result<Exit, Failure> {
         .map_err(|e| source::replay_failure(&file, e))?;
     let teller = Teller {
         instance: &found.instance,
+        semantics: found.plan.semantics,
         told: &told,
         plain: &plain,
         budget_bytes,
@@ -44,6 +45,7 @@ pub fn run(arguments: &ExplainArguments) -> Result<Exit, Failure> {
 
 struct Teller<'a> {
     instance: &'a Instance,
+    semantics: Semantics,
     told: &'a Explanation,
     plain: &'a Replay,
     budget_bytes: Option<u64>,
@@ -77,13 +79,21 @@ impl Teller<'_> {
         } else {
             let _ = writeln!(
                 text,
-                "{} are computed again, {again} times in all, for {} more ({:.2}%).",
-                plural(told.stories.len(), "tensor"),
+                "{} computed again, {} in all, for {} more ({:.2}%).",
+                are(told.stories.len(), "tensor"),
+                counted(again as u64, "time"),
                 self.cost(told.extra_cost()),
                 self.share(told.extra_cost())
             );
         }
         self.slower(&mut text);
+        let _ = writeln!(
+            text,
+            "It costs {}, {:+.2}% over no recomputation ({}).",
+            self.cost(replay.cost),
+            replay.overhead_percent(),
+            source::plain_words(self.semantics)
+        );
         let _ = writeln!(
             text,
             "Memory peaks at {} while {} runs; without recomputation it would be {} while {} runs: {} saved.",
@@ -118,7 +128,7 @@ impl Teller<'_> {
             let _ = writeln!(
                 text,
                 "\n... and {} for {} (--all tells of them).",
-                plural(told.stories.len() - shown, "more tensor"),
+                counted((told.stories.len() - shown) as u64, "more tensor"),
                 self.cost(rest)
             );
         }
@@ -148,8 +158,8 @@ impl Teller<'_> {
         };
         let _ = writeln!(
             text,
-            "{} with {} are kept {purpose}{once}, the largest {}.",
-            plural(kept.len(), "tensor"),
+            "{} kept {purpose}{once}, {} in all, the largest {}.",
+            are(kept.len(), "tensor"),
             format_bytes(total),
             largest.join(", ")
         );
@@ -157,9 +167,6 @@ impl Teller<'_> {
 
     fn slower(&self, text: &mut String) {
         let slower = &self.told.slower;
-        if slower.is_empty() {
-            return;
-        }
         let dearest = slower.iter().take(3).map(|s| {
             let name = self.name(s.node);
             match self.implementation(s) {
@@ -170,17 +177,25 @@ impl Teller<'_> {
         let dearest: Vec<String> = dearest.collect();
         let cost = self.told.slower_cost();
         // Writing to a string cannot fail.
-        let _ = writeln!(
-            text,
-            "{} slower than in the fastest way, or made for a backward node as a mask is, for {} more ({:.2}%), the dearest {}.",
-            match slower.len() {
-                1 => "1 node is".to_owned(),
-                n => format!("{n} nodes are"),
-            },
-            self.cost(cost),
-            self.share(cost),
-            dearest.join(", ")
-        );
+        if !slower.is_empty() {
+            let _ = writeln!(
+                text,
+                "{} slower than without recomputation, or made for a backward node as a mask is, for {} more ({:.2}%), the dearest {}.",
+                are(slower.len(), "node"),
+                self.cost(cost),
+                self.share(cost),
+                dearest.join(", ")
+            );
+        }
+        let saved = self.told.saved_cost;
+        if saved > 0 {
+            let _ = writeln!(
+                text,
+                "Other nodes are faster in turn, or left out, for {} less ({:.2}%).",
+                self.cost(saved),
+                self.share(saved)
+            );
+        }
     }
 
     /// The name of an implementation; nothing where it has none.
@@ -234,7 +249,7 @@ impl Teller<'_> {
             text,
             ": {} free during {}",
             format_bytes(absence.bytes),
-            plural(absence.to - absence.from, "computation"),
+            counted((absence.to - absence.from) as u64, "computation"),
         );
         if bytes == self.told.replay.peak_bytes {
             text += ", the peak among them";
@@ -289,6 +304,7 @@ impl Teller<'_> {
         let replay = &self.told.replay;
         report::json(&ExplainJson {
             instance: self.instance.name(),
+            semantics: self.semantics.as_str(),
             cost: replay.cost,
             base_cost: replay.base_cost,
             overhead_percent: replay.overhead_percent(),
@@ -301,9 +317,13 @@ impl Teller<'_> {
                 .told
                 .kept
                 .iter()
-                .map(|id| (self.name(*id), self.instance.node(*id).output_bytes))
+                .map(|id| JsonKept {
+                    node: self.name(*id),
+                    bytes: self.instance.node(*id).output_bytes,
+                })
                 .collect(),
             recomputed: recomputed.collect(),
+            saved_cost: self.told.saved_cost,
             slower: self
                 .told
                 .slower
@@ -318,16 +338,24 @@ impl Teller<'_> {
     }
 }
 
-fn plural(count: usize, what: &str) -> String {
+/// A number of things, in words.
+pub(super) fn counted(count: u64, thing: &str) -> String {
     match count {
-        1 => format!("1 {what}"),
-        n => format!("{n} {what}s"),
+        1 => format!("1 {thing}"),
+        n => format!("{n} {thing}s"),
     }
+}
+
+/// The same with its verb.
+fn are(count: usize, noun: &str) -> String {
+    let verb = if count == 1 { "is" } else { "are" };
+    format!("{} {verb}", counted(count as u64, noun))
 }
 
 #[derive(Serialize)]
 struct ExplainJson<'a> {
     instance: &'a str,
+    semantics: &'a str,
     cost: u64,
     base_cost: u64,
     overhead_percent: f64,
@@ -336,9 +364,16 @@ struct ExplainJson<'a> {
     peak_at: String,
     plain_peak_bytes: u64,
     budget_bytes: Option<u64>,
-    kept: Vec<(&'a str, u64)>,
+    kept: Vec<JsonKept<'a>>,
     recomputed: Vec<JsonStory<'a>>,
     slower: Vec<JsonSlower<'a>>,
+    saved_cost: u64,
+}
+
+#[derive(Serialize)]
+struct JsonKept<'a> {
+    node: &'a str,
+    bytes: u64,
 }
 
 #[derive(Serialize)]

@@ -1,17 +1,21 @@
 //! `remat-bb max-batch`
 
+use super::explain::counted;
 use crate::arguments::MaxBatchArguments;
 use crate::failure::{Exit, Failure, note};
+use crate::files::{Files, PlanFolder, batch_name};
 use crate::report::{self, Table};
-use crate::{files, interrupt};
+use crate::{interrupt, source};
 use remat_formulations::baselines;
 use remat_formulations::solve::{
     Answer, AnyFormulation, Baselines, Largest, MaxBatch, Settings, ask_baseline, cost_cap,
 };
 use remat_instances::Instance;
 use remat_instances::budget::{Budget, format_bytes};
+use remat_instances::schedule::Schedule;
 use remat_instances::zoo::{self, ModelSpec, ZooError};
 use serde::Serialize;
+use std::fmt::Write;
 use std::sync::atomic::Ordering;
 
 /// Name of this program's own search.
@@ -62,24 +66,29 @@ pub fn run(arguments: &MaxBatchArguments) -> Result<Exit, Failure> {
         let instance = zoo::build(&spec).map_err(fail)?;
         Ok(instance.single_implementation().0)
     };
+    let files = Files::tried(arguments.json, &[], &[])?;
+    let folder = arguments.plans.plans.as_deref();
+    let folder = folder.map(|path| PlanFolder::tried(path, files));
+    let folder = folder.transpose()?;
     let search = BatchSearch {
+        folder,
         arguments,
         start,
         budget_bytes,
         build: &build,
     };
     let found = search.run()?;
-    files::print(&if arguments.json {
+    files.print(&if arguments.json {
         search.json(&found)?
     } else {
         search.table(&found)?
     })?;
-    let Some((_, ours)) = found.iter().find(|f| f.0 == OURS) else {
+    let Some(ours) = found.iter().find(|f| f.name == OURS) else {
         return Ok(Exit::NoPlan);
     };
-    Ok(match ours.batch {
+    Ok(match ours.largest.batch {
         Some(_) => Exit::Done,
-        None if ours.is_exact() => Exit::Infeasible,
+        None if ours.largest.is_exact() => Exit::Infeasible,
         None => Exit::NoPlan,
     })
 }
@@ -98,7 +107,16 @@ fn batch_of(spec: &ModelSpec) -> Option<u64> {
     parameter.default.parse().ok()
 }
 
+/// A strategy's largest batch.
+struct Found {
+    name: &'static str,
+    largest: Largest,
+    /// File of its plan, where it was written.
+    plan: Option<String>,
+}
+
 struct BatchSearch<'a> {
+    folder: Option<PlanFolder>,
     arguments: &'a MaxBatchArguments,
     start: u64,
     budget_bytes: u64,
@@ -107,21 +125,18 @@ struct BatchSearch<'a> {
 
 impl BatchSearch<'_> {
     /// The heuristics, then our own search, which starts where the best of them ended.
-    fn run(&self) -> Result<Vec<(&'static str, Largest)>, Failure> {
+    fn run(&self) -> Result<Vec<Found>, Failure> {
         let arguments = self.arguments;
         let mut found = Vec::new();
         let mut best = self.start.min(arguments.most);
         if !arguments.no_baselines {
             // One linear program after another would take longer than our own search.
             for baseline in baselines::all().iter().filter(|b| !b.solves_program) {
-                let largest = Largest::search(self.start, arguments.most, |batch| {
-                    let instance = (self.build)(batch)?;
-                    let cap = cost_cap(&instance, arguments.overhead);
-                    let answer = ask_baseline(&instance, baseline, self.budget_bytes, cap);
-                    Ok::<_, Failure>(answer)
+                let one = self.largest(baseline.name, self.start, |formulation, cap| {
+                    Ok(ask_baseline(formulation, baseline, self.budget_bytes, cap))
                 })?;
-                best = best.max(largest.batch.map_or(1, |b| b.0));
-                found.push((baseline.name, largest));
+                best = best.max(one.largest.batch.map_or(1, |b| b.0));
+                found.push(one);
             }
         }
         interrupt::catch(
@@ -136,33 +151,70 @@ impl BatchSearch<'_> {
         let question = MaxBatch::new(self.budget_bytes)
             .settings(settings)
             .listener(&*flag);
-        let largest = Largest::search(best, arguments.most, |batch| {
+        found.push(self.largest(OURS, best, |formulation, cap| {
             if flag.load(Ordering::Relaxed) {
-                return Ok(Answer::Unknown);
+                return Ok((Answer::Unknown, None));
             }
-            let instance = (self.build)(batch)?;
-            let cap = cost_cap(&instance, arguments.overhead);
-            let answer = question.ask(&AnyFormulation::suiting(&instance), cap)?;
-            note(
-                &format!("batch {batch}: {}", words(&answer)),
-                arguments.quiet,
-            );
-            Ok::<_, Failure>(answer)
-        })?;
-        found.push((OURS, largest));
-        found.sort_by_key(|(name, l)| {
-            (std::cmp::Reverse(l.batch.map_or(0, |b| b.0)), *name != OURS)
+            Ok(question.answer(formulation, cap)?)
+        })?);
+        found.sort_by_key(|f| {
+            let batch = f.largest.batch.map_or(0, |b| b.0);
+            (std::cmp::Reverse(batch), f.name != OURS)
         });
         Ok(found)
     }
 
-    fn table(&self, found: &[(&'static str, Largest)]) -> Result<String, Failure> {
+    /// The largest batch of a strategy, whose plan is written where that was asked for.
+    fn largest(
+        &self,
+        name: &'static str,
+        start: u64,
+        ask: impl Fn(&AnyFormulation, u64) -> Result<(Answer, Option<Schedule>), Failure>,
+    ) -> Result<Found, Failure> {
+        let mut best = None;
+        let largest = Largest::search(start, self.arguments.most, |batch| {
+            let formulation = AnyFormulation::suiting(&(self.build)(batch)?);
+            let cap = cost_cap(formulation.instance(), self.arguments.overhead);
+            let (answer, schedule) = ask(&formulation, cap)?;
+            if name == OURS {
+                let text = format!("batch {batch}: {}", words(&answer));
+                note(&text, self.arguments.quiet);
+            }
+            if matches!(answer, Answer::Yes { .. }) && self.folder.is_some() {
+                best = Some((batch, formulation, schedule));
+            }
+            Ok::<_, Failure>(answer)
+        })?;
+        let plan = match (&self.folder, best) {
+            (Some(folder), Some((batch, formulation, schedule))) => {
+                let instance = formulation.instance();
+                let plain = || instance.without_recomputation(formulation.semantics());
+                let schedule = schedule.map_or_else(plain, Ok);
+                let schedule = schedule.map_err(|e| source::replay_failure(instance.name(), e))?;
+                let name = batch_name(name, batch);
+                Some(folder.write(&name, instance, &schedule, self.budget_bytes)?)
+            }
+            _ => None,
+        };
+        Ok(Found {
+            name,
+            largest,
+            plan,
+        })
+    }
+
+    fn table(&self, found: &[Found]) -> Result<String, Failure> {
         let arguments = self.arguments;
         let mut text = format!(
-            "{}: largest batch within {}, recomputation at most {} forward passes\n\n",
+            "{}: largest batch within {}, recomputation at most {} forward {}\n\n",
             arguments.model,
             format_bytes(self.budget_bytes),
-            arguments.overhead
+            arguments.overhead,
+            if arguments.overhead == 1.0 {
+                "pass"
+            } else {
+                "passes"
+            }
         );
         let mut table = Table::new(&[
             ("strategy", false),
@@ -172,7 +224,7 @@ impl BatchSearch<'_> {
             ("peak", true),
             ("", false),
         ]);
-        for (name, largest) in found {
+        for Found { name, largest, .. } in found {
             let mut row = vec![(*name).to_owned()];
             match largest.batch {
                 Some((batch, cost, peak_bytes)) => {
@@ -190,6 +242,11 @@ impl BatchSearch<'_> {
             table.row(row);
         }
         text += &table.render("  ");
+        let written = found.iter().filter(|f| f.plan.is_some()).count();
+        if written > 0 {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "\n{} written.", counted(written as u64, "plan"));
+        }
         Ok(text)
     }
 
@@ -205,9 +262,14 @@ impl BatchSearch<'_> {
         }
     }
 
-    fn json(&self, found: &[(&'static str, Largest)]) -> Result<String, Failure> {
+    fn json(&self, found: &[Found]) -> Result<String, Failure> {
         let mut strategies = Vec::new();
-        for (name, largest) in found {
+        for Found {
+            name,
+            largest,
+            plan,
+        } in found
+        {
             let overhead_percent = match largest.batch {
                 Some((batch, cost, _)) => Some(percent(&(self.build)(batch)?, cost)),
                 None => None,
@@ -220,10 +282,14 @@ impl BatchSearch<'_> {
                 peak_memory_bytes: largest.batch.map(|b| b.2),
                 exact: largest.is_exact(),
                 proven_too_large: largest.proven_too_large.filter(|_| *name == OURS),
+                plan: plan.as_deref(),
                 asked: largest
                     .asked
                     .iter()
-                    .map(|(batch, answer)| (*batch, words(answer)))
+                    .map(|(batch, answer)| AskedJson {
+                        batch: *batch,
+                        answer: words(answer),
+                    })
                     .collect(),
             });
         }
@@ -268,5 +334,12 @@ struct StrategyJson<'a> {
     peak_memory_bytes: Option<u64>,
     exact: bool,
     proven_too_large: Option<u64>,
-    asked: Vec<(u64, &'static str)>,
+    plan: Option<&'a str>,
+    asked: Vec<AskedJson>,
+}
+
+#[derive(Serialize)]
+struct AskedJson {
+    batch: u64,
+    answer: &'static str,
 }

@@ -1,5 +1,6 @@
 //! `remat-bb show`
 
+use super::explain::counted;
 use crate::arguments::ShowArguments;
 use crate::draw::memory::{self, MemoryPicture};
 use crate::draw::schedule;
@@ -8,10 +9,12 @@ use crate::files::Files;
 use crate::report::{self, Table};
 use crate::source;
 use remat_instances::budget::format_bytes;
+use remat_instances::explain::{self, Explanation};
 use remat_instances::instance::NodeId;
 use remat_instances::plan::{Plan, Register, Step};
-use remat_instances::simulate::{self, Replay};
+use remat_instances::simulate::Replay;
 use remat_instances::{Instance, NodeId as Id};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -27,7 +30,7 @@ pub fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
     let plan = arguments.plan.iter().map(PathBuf::as_path);
     let inputs: Vec<&Path> = plan.chain([Path::new(&arguments.instance)]).collect();
     let files = Files::tried(
-        false,
+        arguments.json,
         &inputs,
         &[
             ("--svg-schedule", arguments.svg_schedule.as_deref()),
@@ -49,7 +52,7 @@ pub fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
         let picture = MemoryPicture {
             instance,
             semantics: plan.semantics,
-            replay: &subject.replay,
+            replay: &subject.told.replay,
             plain: arguments.plan.is_some().then_some(&subject.plain),
             measured: None,
             budget_bytes: subject.budget_bytes,
@@ -60,7 +63,9 @@ pub fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
         };
         files.write(path, &memory::draw(&picture)?)?;
     }
-    files.print(&if arguments.statements {
+    files.print(&if arguments.json {
+        subject.json()
+    } else if arguments.statements {
         plan.display(instance).to_string()
     } else {
         subject.describe(arguments.plan.is_some())
@@ -72,7 +77,7 @@ pub fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
 struct Subject {
     instance: Instance,
     plan: Plan,
-    replay: Replay,
+    told: Explanation,
     plain: Replay,
     budget_bytes: Option<u64>,
 }
@@ -94,7 +99,7 @@ impl Subject {
                 (instance.clone(), plan, None)
             }
         };
-        let replay = simulate::plan(&instance, &plan)
+        let told = explain::explain(&instance, &plan)
             .map_err(|e| source::replay_failure(&arguments.instance, e))?;
         let plain = source::plain_replay(&instance, plan.semantics)?;
         let budget_bytes = match &arguments.budget {
@@ -104,37 +109,39 @@ impl Subject {
         Ok(Subject {
             instance,
             plan,
-            replay,
+            told,
             plain,
             budget_bytes,
         })
     }
 
     fn describe(&self, with_plan: bool) -> String {
-        let (instance, replay) = (&self.instance, &self.replay);
+        let (instance, replay) = (&self.instance, &self.told.replay);
         let unit = instance.cost_unit();
         let backward = instance.nodes().iter().filter(|v| v.is_backward()).count();
         let tensors: u64 = instance.nodes().iter().map(|v| v.output_bytes).sum();
+        let semantics = self.plan.semantics;
         let mut out = format!(
-            "{}: {} nodes, {backward} of them backward\n  tensors   {} in all, {} fixed (parameters, input, parameter gradients)\n  plain     {} a step, peak {} at {}, without recomputation\n",
+            "{}: {} nodes, {backward} of them backward\n  tensors   {} in all, {} fixed (parameters, input, parameter gradients)\n  plain     {} a step, peak {} at {}, without recomputation: {}\n",
             instance.name(),
             instance.len(),
             format_bytes(tensors),
             format_bytes(instance.static_bytes()),
             report::cost(self.plain.cost, unit),
             format_bytes(self.plain.peak_bytes),
-            report::moment(instance, &self.plain)
+            report::moment(instance, &self.plain),
+            source::plain_words(semantics),
         );
         if with_plan {
             // Writing to a string cannot fail.
             let _ = writeln!(
                 out,
-                "  plan      {} a step ({:+.2}%), peak {} at {}; {} statements",
+                "  plan      {} a step ({:+.2}%), peak {} at {}; {}",
                 report::cost(replay.cost, unit),
                 replay.overhead_percent(),
                 format_bytes(replay.peak_bytes),
                 report::moment(instance, replay),
-                self.plan.steps.len()
+                counted(self.plan.steps.len() as u64, "statement")
             );
         }
         if let Some(budget) = self.budget_bytes {
@@ -143,7 +150,12 @@ impl Subject {
             } else {
                 "exceeded"
             };
-            let _ = writeln!(out, "  budget    {}, {fits}", format_bytes(budget));
+            let share = source::share_of_plain(budget, &self.plain, semantics);
+            let _ = writeln!(
+                out,
+                "  budget    {} ({share}), {fits}",
+                format_bytes(budget)
+            );
         }
         let all: Vec<Id> = instance.ids().collect();
         out += &self.tensors("largest tensors", all);
@@ -155,10 +167,17 @@ impl Subject {
         out
     }
 
-    /// A table of tensors, the largest first.
-    fn tensors(&self, heading: &str, mut list: Vec<NodeId>) -> String {
+    /// Tensors, the largest first.
+    fn by_size(&self, mut list: Vec<NodeId>) -> Vec<NodeId> {
         let instance = &self.instance;
         list.sort_by_key(|id| (std::cmp::Reverse(instance.node(*id).output_bytes), *id));
+        list
+    }
+
+    /// A table of tensors, the largest first.
+    fn tensors(&self, heading: &str, list: Vec<NodeId>) -> String {
+        let instance = &self.instance;
+        let list = self.by_size(list);
         let total: u64 = list.iter().map(|id| instance.node(*id).output_bytes).sum();
         let mut table = Table::new(&[
             ("", false),
@@ -177,8 +196,8 @@ impl Subject {
             ]);
         }
         let mut text = format!(
-            "\n{heading} ({} tensors, {})\n",
-            list.len(),
+            "\n{heading} ({}, {})\n",
+            counted(list.len() as u64, "tensor"),
             format_bytes(total)
         );
         text += table
@@ -192,32 +211,23 @@ impl Subject {
     }
 
     fn recomputed(&self) -> String {
-        let instance = &self.instance;
-        let counts = self.plan.computations(instance.len());
-        let mut again: Vec<(u32, u64, NodeId)> = instance
-            .ids()
-            .filter(|id| counts[id.index()] > 1)
-            .map(|id| {
-                let extra = counts[id.index()] - 1;
-                (extra, u64::from(extra) * instance.node(id).cost(), id)
-            })
-            .collect();
-        if again.is_empty() {
+        let stories = &self.told.stories;
+        if stories.is_empty() {
             return "\nnothing is computed again\n".into();
         }
-        let runs: u32 = again.iter().map(|a| a.0).sum();
-        again.sort_by_key(|(_, cost, id)| (std::cmp::Reverse(*cost), *id));
+        let runs: usize = stories.iter().map(|s| s.recomputations).sum();
         let mut text = format!(
-            "\ncomputed again: {} nodes, {runs} times in all; the dearest\n",
-            again.len()
+            "\ncomputed again: {}, {} in all; the dearest\n",
+            counted(stories.len() as u64, "node"),
+            counted(runs as u64, "time")
         );
         let mut table = Table::new(&[("", false), ("", true), ("", true), ("", false)]);
-        for (extra, cost, id) in again.iter().take(ROWS) {
-            let node = instance.node(*id);
+        for story in stories.iter().take(ROWS) {
+            let node = self.instance.node(story.node);
             table.row(vec![
                 node.name.clone(),
-                format!("{extra}x"),
-                report::cost(*cost, instance.cost_unit()),
+                format!("{}x", story.recomputations),
+                report::cost(story.cost, self.instance.cost_unit()),
                 node.op.clone(),
             ]);
         }
@@ -225,18 +235,95 @@ impl Subject {
             .render("  ")
             .split_once('\n')
             .map_or("", |(_, rows)| rows);
-        if again.len() > ROWS {
-            let _ = writeln!(text, "  ... and {} more", again.len() - ROWS);
+        if stories.len() > ROWS {
+            let _ = writeln!(text, "  ... and {} more", stories.len() - ROWS);
         }
-        let histogram = |times: u32| again.iter().filter(|a| a.0 == times).count();
-        let most = again.iter().map(|a| a.0).max().unwrap_or(0);
+        let histogram = |times: usize| stories.iter().filter(|s| s.recomputations == times).count();
+        let most = stories.iter().map(|s| s.recomputations).max().unwrap_or(0);
         let spread: Vec<String> = (1..=most)
             .filter(|k| histogram(*k) > 0)
-            .map(|k| format!("{} nodes {k}x", histogram(k)))
+            .map(|k| format!("{} {k}x", counted(histogram(k) as u64, "node")))
             .collect();
         let _ = writeln!(text, "  ({})", spread.join(", "));
         text
     }
+
+    fn json(&self) -> String {
+        let (instance, replay) = (&self.instance, &self.told.replay);
+        let tensor = |id: NodeId| {
+            let node = instance.node(id);
+            TensorJson {
+                node: &node.name,
+                operator: &node.op,
+                shape: &node.shape,
+                bytes: node.output_bytes,
+            }
+        };
+        let recomputed = self.told.stories.iter().map(|story| RecomputedJson {
+            node: &instance.node(story.node).name,
+            times: story.recomputations,
+            cost: story.cost,
+        });
+        let live = self.by_size(live_at_peak(&self.plan, replay));
+        report::json(&ShowJson {
+            instance: instance.name(),
+            semantics: self.plan.semantics.as_str(),
+            nodes: instance.len(),
+            backward_nodes: instance.nodes().iter().filter(|v| v.is_backward()).count(),
+            fixed_bytes: instance.static_bytes(),
+            cost: replay.cost,
+            base_cost: replay.base_cost,
+            overhead_percent: replay.overhead_percent(),
+            cost_unit: &instance.cost_unit().name,
+            peak_memory_bytes: replay.peak_bytes,
+            peak_at: report::moment(instance, replay),
+            plain_peak_bytes: self.plain.peak_bytes,
+            budget_bytes: self.budget_bytes,
+            statements: self.plan.steps.len(),
+            tensors: instance.ids().map(tensor).collect(),
+            at_peak: live
+                .into_iter()
+                .map(|id| &*instance.node(id).name)
+                .collect(),
+            recomputed: recomputed.collect(),
+        })
+    }
+}
+
+#[derive(Serialize)]
+struct ShowJson<'a> {
+    instance: &'a str,
+    semantics: &'a str,
+    nodes: usize,
+    backward_nodes: usize,
+    fixed_bytes: u64,
+    cost: u64,
+    base_cost: u64,
+    overhead_percent: f64,
+    cost_unit: &'a str,
+    peak_memory_bytes: u64,
+    peak_at: String,
+    plain_peak_bytes: u64,
+    budget_bytes: Option<u64>,
+    statements: usize,
+    tensors: Vec<TensorJson<'a>>,
+    at_peak: Vec<&'a str>,
+    recomputed: Vec<RecomputedJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct TensorJson<'a> {
+    node: &'a str,
+    operator: &'a str,
+    shape: &'a [u64],
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct RecomputedJson<'a> {
+    node: &'a str,
+    times: usize,
+    cost: u64,
 }
 
 /// Tensors in registers while the node of the peak runs, its output included.

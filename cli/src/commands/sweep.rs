@@ -1,9 +1,10 @@
 //! `remat-bb sweep`
 
+use super::explain::counted;
 use crate::arguments::SweepArguments;
 use crate::draw::tradeoff::{self, Curve, TradeoffPicture};
 use crate::failure::{Exit, Failure};
-use crate::files::Files;
+use crate::files::{Files, PlanFolder, budget_name};
 use crate::progress::Reporter;
 use crate::report::{self, Table};
 use crate::{interrupt, source};
@@ -12,7 +13,7 @@ use remat_formulations::baselines;
 use remat_formulations::solve::{Baselines, Compared, Frontier, FrontierPoint, Status};
 use remat_instances::budget::format_bytes;
 use remat_instances::simulate::Replay;
-use remat_instances::{Budget, Instance};
+use remat_instances::{Budget, Instance, Semantics};
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::Path;
@@ -40,6 +41,14 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
     let instance = &**formulation.instance();
     let plain = source::plain(&formulation)?;
     let budgets = budgets(&arguments.budgets, plain.peak_bytes)?;
+    let folder = arguments.plans.plans.as_deref();
+    let folder = folder.map(|path| PlanFolder::tried(path, files));
+    let folder = folder.transpose()?;
+    if let Some(folder) = &folder {
+        for budget_bytes in &budgets {
+            folder.free(&budget_name(OURS, *budget_bytes))?;
+        }
+    }
     interrupt::catch(
         "ending with the budgets done so far; once more to end at once",
         arguments.quiet,
@@ -68,13 +77,25 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
     } else {
         let budgets = points.par_iter().map(|p| p.budget_bytes);
         let known = Baselines::of(formulation.clone()).for_sweep();
-        budgets.map(|b| known.run(b)).collect()
+        let pool = arguments.solve.workers.pool()?;
+        pool.install(|| budgets.map(|b| known.run(b)).collect())
     };
+    let write = |point: &Point| {
+        let (folder, schedule) = (folder.as_ref()?, point.schedule.as_ref()?);
+        let name = budget_name(OURS, point.budget_bytes);
+        Some(folder.write(&name, instance, schedule, point.budget_bytes))
+    };
+    let plans: Vec<Option<String>> = points
+        .iter()
+        .map(|point| write(point).transpose())
+        .collect::<Result<_, _>>()?;
     let sweep = Sweep {
         instance,
+        semantics: formulation.semantics(),
         plain: &plain,
         points: &points,
         others: &others,
+        plans: &plans,
     };
     if let Some(path) = &arguments.csv {
         files.write(path, &sweep.csv())?;
@@ -141,9 +162,12 @@ fn budgets(text: &str, plain_bytes: u64) -> Result<Vec<u64>, Failure> {
 
 struct Sweep<'a> {
     instance: &'a Instance,
+    semantics: Semantics,
     plain: &'a Replay,
     points: &'a [Point],
     others: &'a [Vec<Compared>],
+    /// File of each plan that was written.
+    plans: &'a [Option<String>],
 }
 
 impl Sweep<'_> {
@@ -161,11 +185,12 @@ impl Sweep<'_> {
 
     fn table(&self) -> String {
         let mut text = format!(
-            "{}: {} nodes, {} and {} without recomputation\n\n",
+            "{}: {} nodes, {} and {} without recomputation ({})\n\n",
             self.instance.name(),
             self.instance.len(),
             report::cost(self.plain.base_cost, self.instance.cost_unit()),
-            format_bytes(self.plain.peak_bytes)
+            format_bytes(self.plain.peak_bytes),
+            source::plain_words(self.semantics)
         );
         let mut table = Table::new(&[
             ("budget", true),
@@ -205,6 +230,11 @@ impl Sweep<'_> {
             ]);
         }
         text += &table.render("  ");
+        let written = self.plans.iter().flatten().count();
+        if written > 0 {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "\n{} written.", counted(written as u64, "plan"));
+        }
         text
     }
 
@@ -299,8 +329,8 @@ impl Sweep<'_> {
     }
 
     fn json(&self) -> String {
-        let points = self.points.iter().zip(self.others);
-        let points = points.map(|(point, others)| JsonPoint {
+        let points = self.points.iter().zip(self.others).zip(self.plans);
+        let points = points.map(|((point, others), plan)| JsonPoint {
             budget_bytes: point.budget_bytes,
             status: point.status.as_str(),
             objective: point.cost(),
@@ -310,6 +340,7 @@ impl Sweep<'_> {
             bound_scope: point.bound_scope,
             gap: point.gap,
             seconds: point.seconds,
+            plan: plan.as_deref(),
             infeasible_because: point.infeasible_because.as_deref(),
             baselines: others
                 .iter()
@@ -354,6 +385,7 @@ struct JsonPoint<'a> {
     bound_scope: &'a str,
     gap: Option<f64>,
     seconds: f64,
+    plan: Option<&'a str>,
     infeasible_because: Option<&'a str>,
     baselines: Vec<JsonBaseline<'a>>,
 }

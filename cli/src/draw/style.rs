@@ -21,7 +21,7 @@ pub const FAINT: RGBColor = RGBColor(226, 230, 234);
 /// Colours for curves and areas. The first seven are those that colour-blind readers can tell apart
 /// (Okabe and Ito, 2008), without black and the yellow that white swallows; the others are told
 /// apart by their markers as well.
-pub const PALETTE: [RGBColor; 11] = [
+pub const PALETTE: [RGBColor; 16] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),
@@ -33,6 +33,11 @@ pub const PALETTE: [RGBColor; 11] = [
     RGBColor(140, 140, 20),
     RGBColor(190, 30, 60),
     RGBColor(0, 95, 90),
+    RGBColor(146, 196, 60),
+    RGBColor(250, 128, 114),
+    RGBColor(10, 50, 120),
+    RGBColor(178, 150, 220),
+    RGBColor(125, 145, 155),
 ];
 
 /// Turns an error of the drawing library into a failure.

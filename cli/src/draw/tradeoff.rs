@@ -105,7 +105,7 @@ fn look(curves: &[Curve], k: usize) -> (RGBColor, usize, u32) {
         return (RGBColor(0, 0, 0), 0, 3);
     }
     let rank = curves[..k].iter().filter(|c| !c.ours).count();
-    // Eleven colours and eight markers: no two of the first 88 look alike.
+    // Each of the known strategies has a colour of its own, and one of eight markers.
     (PALETTE[rank % PALETTE.len()], rank, 2)
 }
 

@@ -1,4 +1,5 @@
-//! Files and standard streams: [`input`] is what commands read, [`output`] what they write.
+//! Files and standard streams: [`input`] is what commands read, [`output`] what they write,
+//! [`plans`] a folder of plans.
 //!
 //! `-` is standard input or standard output. Inputs are read once, so that they may be pipes.
 //! Outputs are tried before the work begins, written whole or not at all, and not lost where their
@@ -6,9 +7,11 @@
 
 mod input;
 mod output;
+mod plans;
 
 pub use input::{Input, document, input_name, text};
 pub use output::{Files, each, print, printed, shown};
+pub use plans::{PlanFolder, batch_name, budget_name};
 
 use std::path::Path;
 

@@ -7,7 +7,7 @@ use crate::anneal::{self, Found};
 use crate::bound;
 use crate::solve::{BoundProof, Formulation, Problem, SolveError, Start};
 use remat_instances::instance::Instance;
-use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
+use remat_instances::schedule::{BitMatrix, CheckmateSchedule, Semantics};
 use remat_instances::simulate::{self, Replay, ReplayError};
 use remat_solver::price::TreeProof;
 use std::sync::Arc;
@@ -42,8 +42,7 @@ impl Formulation for CheckmateFormulation {
     type Problem<'a> = CheckmateProblem<'a>;
 
     fn plain(&self) -> Result<Replay, ReplayError> {
-        let everything = CheckmateSchedule::checkpoint_all(&self.instance);
-        simulate::checkmate(&self.instance, &everything)
+        self.instance.plain_replay(Semantics::Checkmate)
     }
 
     fn problem<'a>(

@@ -8,6 +8,7 @@ use crate::baselines;
 use crate::solve::{Formulation, Problem, SolveError, Start};
 use rayon::prelude::*;
 use remat_instances::instance::Instance;
+use remat_instances::plain::Plain;
 use remat_instances::schedule::{BitMatrix, MonetSchedule, Semantics};
 use remat_instances::simulate::{self, Replay, ReplayError};
 use std::sync::Arc;
@@ -55,8 +56,7 @@ impl Formulation for MonetFormulation {
     type Problem<'a> = MonetProblem<'a>;
 
     fn plain(&self) -> Result<Replay, ReplayError> {
-        let plain = MonetSchedule::checkpoint_all(&self.instance).ok_or(ReplayError::NoLoss)?;
-        simulate::monet(&self.instance, &plain)
+        self.instance.plain_replay(Semantics::Monet)
     }
 
     fn problem<'a>(
@@ -68,16 +68,27 @@ impl Formulation for MonetFormulation {
         let no_loss = || SolveError::Replay(ReplayError::NoLoss);
         let landscape = MonetLandscape::new(instance, budget_bytes).ok_or_else(no_loss)?;
         let everything = MonetSchedule::checkpoint_all(instance).ok_or_else(no_loss)?;
+        let plain = Plain::of(instance, Semantics::Monet);
+        let plain = plain.monet_schedule().ok_or_else(no_loss)?;
+        let replay = simulate::monet(instance, &plain)?;
         Ok(match event_bound(instance, &landscape) {
             Err(small) => Start::Infeasible {
                 because: small.to_string(),
                 proof: None,
             },
+            Ok(bound) if replay.peak_bytes <= budget_bytes && replay.cost <= bound => {
+                Start::Optimal {
+                    schedule: plain,
+                    replay,
+                    proof: None,
+                }
+            }
             Ok(bound) => Start::Open(
                 MonetProblem {
                     instance,
                     budget_bytes,
                     starts,
+                    plain,
                     everything,
                     landscape,
                 },
@@ -92,7 +103,9 @@ pub struct MonetProblem<'a> {
     instance: &'a Instance,
     budget_bytes: u64,
     starts: &'a [MonetSchedule],
-    /// The schedule that stores everything.
+    /// The schedule without recomputation.
+    plain: MonetSchedule,
+    /// The schedule that stores what first implementations read.
     everything: MonetSchedule,
     landscape: MonetLandscape,
 }
@@ -121,7 +134,7 @@ impl Problem for MonetProblem<'_> {
         &self.everything.retained
     }
 
-    /// Schedules that fit, among the given ones, the one that stores everything, and Checkmate's
+    /// Schedules that fit, among the given ones, those without recomputation, and Checkmate's
     /// baselines.
     fn known(&self, _: Option<Duration>) -> Vec<Found> {
         let executes = |s: &&MonetSchedule| simulate::monet(self.instance, s).is_ok();
@@ -130,7 +143,8 @@ impl Problem for MonetProblem<'_> {
             .iter()
             .filter(executes)
             .map(|s| s.retained.clone());
-        let mut stored: Vec<BitMatrix> = given.chain([self.everything.retained.clone()]).collect();
+        let own = [&self.everything, &self.plain].map(|s| s.retained.clone());
+        let mut stored: Vec<BitMatrix> = given.chain(own).collect();
         let (view, ids) = self.instance.single_implementation();
         let mut schedules = Vec::new();
         if self.instance.len() <= START_BASELINE_NODE_LIMIT {

@@ -5,10 +5,10 @@
 //! instance of its own (costs and sizes need not be proportional to the batch), and a search over
 //! batch sizes asks one after another.
 
-use super::{Listener, Progress, Settings, Solvable, SolveError, Status};
+use super::{AnyFormulation, Listener, Progress, Settings, Solvable, SolveError, Status};
 use crate::baselines::Baseline;
 use remat_instances::instance::Instance;
-use remat_instances::simulate;
+use remat_instances::schedule::Schedule;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// True if a batch can be trained within budget and cost.
@@ -42,21 +42,22 @@ pub fn cost_cap(instance: &Instance, overhead: f64) -> u64 {
     instance.base_cost().saturating_add(extra as u64)
 }
 
-/// Asks a heuristic.
+/// Asks a heuristic; with the schedule that it answers by.
 pub fn ask_baseline(
-    instance: &Instance,
+    formulation: &AnyFormulation,
     baseline: &Baseline,
     budget_bytes: u64,
     cap: u64,
-) -> Answer {
-    let schedule = baseline.run(instance, budget_bytes).ok();
-    let replay = schedule.and_then(|s| simulate::checkmate(instance, &s).ok());
-    match replay {
-        Some(r) if r.peak_bytes <= budget_bytes && r.cost <= cap => Answer::Yes {
-            cost: r.cost,
-            peak_bytes: r.peak_bytes,
-        },
-        _ => Answer::No,
+) -> (Answer, Option<Schedule>) {
+    match formulation.baseline(baseline, budget_bytes) {
+        Ok((schedule, r)) if r.peak_bytes <= budget_bytes && r.cost <= cap => {
+            let answer = Answer::Yes {
+                cost: r.cost,
+                peak_bytes: r.peak_bytes,
+            };
+            (answer, Some(schedule))
+        }
+        _ => (Answer::No, None),
     }
 }
 
@@ -132,12 +133,26 @@ impl<'a> MaxBatch<'a> {
     /// # Errors
     /// [`SolveError`].
     pub fn ask(&self, formulation: &impl Solvable, cap: u64) -> Result<Answer, SolveError> {
+        Ok(self.answer(formulation, cap)?.0)
+    }
+
+    /// The answer of [`MaxBatch::ask`] with the schedule that it rests on: for a yes without one,
+    /// the step without recomputation.
+    ///
+    /// # Errors
+    /// [`SolveError`].
+    pub fn answer<F: Solvable>(
+        &self,
+        formulation: &F,
+        cap: u64,
+    ) -> Result<(Answer, Option<F::Schedule>), SolveError> {
         let plain = formulation.plain()?;
         if plain.peak_bytes <= self.budget_bytes && plain.cost <= cap {
-            return Ok(Answer::Yes {
+            let answer = Answer::Yes {
                 cost: plain.cost,
                 peak_bytes: plain.peak_bytes,
-            });
+            };
+            return Ok((answer, None));
         }
         let asking = Asking {
             listener: self.listener,
@@ -146,12 +161,15 @@ impl<'a> MaxBatch<'a> {
         };
         let outcome = formulation.solve(self.budget_bytes, &[], &self.settings, &asking)?;
         Ok(match outcome.replay {
-            Some(r) if r.cost <= cap => Answer::Yes {
-                cost: r.cost,
-                peak_bytes: r.peak_bytes,
-            },
-            _ if outcome.status == Status::Infeasible || outcome.bound > cap => Answer::No,
-            _ => Answer::Unknown,
+            Some(r) if r.cost <= cap => {
+                let answer = Answer::Yes {
+                    cost: r.cost,
+                    peak_bytes: r.peak_bytes,
+                };
+                (answer, outcome.schedule)
+            }
+            _ if outcome.status == Status::Infeasible || outcome.bound > cap => (Answer::No, None),
+            _ => (Answer::Unknown, None),
         })
     }
 
@@ -243,7 +261,6 @@ impl Largest {
 mod tests {
     use super::*;
     use crate::bound::smallest_budget;
-    use crate::solve::AnyFormulation;
     use remat_instances::zoo::{self, ModelSpec};
 
     fn search(start: u64, most: u64, limit: u64, unknown_from: u64) -> Largest {

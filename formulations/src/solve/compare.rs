@@ -1,6 +1,6 @@
 //! The known strategies beside ours.
 
-use super::{AnyFormulation, Listener, Settings, Solvable};
+use super::{AnyFormulation, Listener, Settings, Solvable, Status};
 use crate::baselines::{self, Baseline};
 use rayon::prelude::*;
 use remat_instances::instance::Instance;
@@ -17,6 +17,8 @@ pub struct Compared {
     pub name: &'static str,
     /// The schedule and its replay, or why it has none.
     pub result: Result<(Schedule, Replay), String>,
+    /// True if the search has proven that no stage schedule fits.
+    pub infeasible: bool,
 }
 
 impl Compared {
@@ -86,6 +88,7 @@ impl Baselines {
         let one = |baseline: &Baseline| Compared {
             name: baseline.name,
             result: self.one(baseline, budget_bytes),
+            infeasible: false,
         };
         // The order of the results is that of the list, whoever finishes first.
         baselines::all().par_iter().map(one).collect()
@@ -111,6 +114,7 @@ impl Baselines {
         let outcome = self
             .formulation
             .solve(budget_bytes, &[], settings, listener);
+        let infeasible = (outcome.as_ref()).is_ok_and(|o| o.status == Status::Infeasible);
         let result = match outcome {
             Ok(outcome) => outcome.schedule.zip(outcome.replay).ok_or_else(|| {
                 let reason = outcome.infeasible_because;
@@ -121,6 +125,7 @@ impl Baselines {
         Compared {
             name: Self::OURS,
             result,
+            infeasible,
         }
     }
 }

@@ -13,7 +13,7 @@ mod monet;
 mod plan;
 
 pub use checkmate::checkmate;
-pub use monet::{base_cost as monet_base_cost, monet};
+pub use monet::monet;
 pub use plan::{StepFault, plan};
 
 use crate::instance::NodeId;
@@ -24,7 +24,7 @@ use crate::plan::Register;
 pub struct Replay {
     /// Total cost in the instance's cost unit.
     pub cost: u64,
-    /// Cost of computing each node once, the part that no schedule avoids.
+    /// Cost of the step without recomputation ([`crate::plain`]).
     pub base_cost: u64,
     /// Largest memory at any moment in bytes, fixed memory included.
     pub peak_bytes: u64,

@@ -3,7 +3,8 @@
 
 use super::{Meter, Replay, ReplayError};
 use crate::instance::{Instance, NodeId, NodeKind};
-use crate::schedule::{BitMatrix, MonetSchedule};
+use crate::plain::Plain;
+use crate::schedule::{BitMatrix, MonetSchedule, Semantics};
 
 /// Replays a schedule of MONeT's program.
 ///
@@ -51,8 +52,8 @@ pub fn monet(instance: &Instance, schedule: &MonetSchedule) -> Result<Replay, Re
     for t in 0..stages {
         run.stage(t)?;
     }
-    let base_cost = base_cost(instance);
-    Ok(run.meter.finish(base_cost))
+    let plain = Plain::of(instance, Semantics::Monet);
+    Ok(run.meter.finish(plain.cost()))
 }
 
 fn check_shapes(
@@ -89,29 +90,6 @@ fn check_shapes(
     )?;
     let found = (schedule.backward_choice.len(), 1);
     same("the choice of backward implementations", found, (stages, 1))
-}
-
-/// Cost that no schedule of MONeT's program avoids: each node but by-products once, at its
-/// cheapest.
-pub fn base_cost(instance: &Instance) -> u64 {
-    let mut total = 0;
-    for node in instance.nodes() {
-        if matches!(node.kind, NodeKind::ByProduct { .. }) {
-            continue;
-        }
-        let cheapest = node
-            .implementations
-            .iter()
-            .map(|p| p.cost)
-            .min()
-            .unwrap_or(0);
-        let saved = match &node.in_place {
-            Some(option) => option.cost_delta.min(0).unsigned_abs(),
-            None => 0,
-        };
-        total += cheapest - saved.min(cheapest);
-    }
-    total
 }
 
 /// Reason why a tensor is charged.

@@ -2,6 +2,7 @@
 
 use super::{Meter, Replay, ReplayError};
 use crate::instance::{Implementation, Instance, Node, NodeId, NodeKind};
+use crate::plain::Plain;
 use crate::plan::{Plan, Register, Semantics, Step};
 use std::collections::BTreeMap;
 
@@ -411,10 +412,7 @@ impl<'a> Machine<'a> {
                 });
             }
         }
-        let base_cost = match self.semantics {
-            Semantics::Checkmate => instance.base_cost(),
-            Semantics::Monet => super::monet::base_cost(instance),
-        };
-        Ok(self.meter.finish(base_cost))
+        let plain = Plain::of(instance, self.semantics);
+        Ok(self.meter.finish(plain.cost()))
     }
 }

@@ -19,6 +19,7 @@ mod monet_interval;
 mod monet_local_bound;
 mod monet_once;
 mod monet_rows;
+mod plain;
 mod plans;
 mod published_instances;
 mod published_programs;

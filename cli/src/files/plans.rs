@@ -1,0 +1,99 @@
+//! Plans of many answers in one folder.
+
+use super::{Files, document, is_stream};
+use crate::failure::Failure;
+use remat_formulations::solve::planned;
+use remat_instances::Instance;
+use remat_instances::plan::PlanFile;
+use remat_instances::schedule::Schedule;
+use remat_lp::whole_file;
+use std::path::{Path, PathBuf};
+
+/// A folder for plans, which is there and takes files.
+#[derive(Clone, Debug)]
+pub struct PlanFolder {
+    path: PathBuf,
+    files: Files,
+}
+
+impl PlanFolder {
+    /// Tries, before long work, whether plans can be written to the folder, which is made where it
+    /// is missing. `files` are the command's other outputs.
+    ///
+    /// # Errors
+    /// [`Failure::Write`] and [`Failure::Usage`].
+    pub fn tried(path: &Path, files: Files) -> Result<Self, Failure> {
+        if is_stream(path) {
+            return Err(Failure::Usage {
+                problem: "--plans -: several plans cannot go to standard output".into(),
+                remedy: "name a folder".into(),
+            });
+        }
+        let made = std::fs::create_dir_all(path);
+        made.and_then(|()| whole_file::attempt(&path.join(".plans")))
+            .map_err(|e| Failure::Write {
+                file: path.into(),
+                problem: e.to_string(),
+                remedy: Some("name a folder that is there, or can be made, for --plans".into()),
+            })?;
+        Ok(PlanFolder {
+            path: path.into(),
+            files,
+        })
+    }
+
+    /// Makes sure that a plan of this name would overwrite nothing but a plan.
+    ///
+    /// # Errors
+    /// [`Failure::Write`] names the file that is something else.
+    pub fn free(&self, name: &str) -> Result<(), Failure> {
+        let path = self.file(name);
+        if std::fs::symlink_metadata(&path).is_err() {
+            return Ok(());
+        }
+        let plan = path.is_file()
+            && document(&path)
+                .is_ok_and(|input| PlanFile::parse(&input.name, &input.bytes).is_ok());
+        if plan {
+            return Ok(());
+        }
+        Err(Failure::Write {
+            file: path,
+            problem: "it is there, and is no plan".into(),
+            remedy: Some("move it, or name another folder for --plans".into()),
+        })
+    }
+
+    /// Writes the plan of a schedule that was found for a budget in bytes, over an earlier one of
+    /// this name, and returns its path.
+    ///
+    /// # Errors
+    /// As [`PlanFolder::free`], and [`Failure`] for a plan that cannot be made or written.
+    pub fn write(
+        &self,
+        name: &str,
+        instance: &Instance,
+        schedule: &Schedule,
+        budget_bytes: u64,
+    ) -> Result<String, Failure> {
+        self.free(name)?;
+        let path = self.file(name);
+        let text = planned(instance, schedule, budget_bytes)?.text();
+        self.files.write(&path, &text)?;
+        Ok(path.display().to_string())
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.path.join(format!("{name}.json"))
+    }
+}
+
+/// Name of the plan of a strategy at a budget.
+pub fn budget_name(strategy: &str, budget_bytes: u64) -> String {
+    format!("{strategy}-{budget_bytes}B")
+}
+
+/// Name of the plan of a strategy for a batch size.
+pub fn batch_name(strategy: &str, batch: u64) -> String {
+    format!("{strategy}-batch-{batch}")
+}
