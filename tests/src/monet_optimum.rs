@@ -247,6 +247,7 @@ impl<'a> Stage<'a> {
             }
             if let NodeKind::ByProduct { parent } = node.kind
                 && self.node(parent.index()).in_place.is_some()
+                && node.in_place.is_some()
                 && bit(inside, j) != bit(inside, parent.index())
             {
                 return None;

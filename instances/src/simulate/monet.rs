@@ -355,11 +355,12 @@ impl MonetReplay<'_> {
     }
 
     /// A by-product is made together with its parent (8), and in place if and only if the parent is
-    /// (12).
+    /// (12). One that costs the same either way has no option of its own; it goes with both.
     fn check_parent(&self, t: usize, j: usize, parent: NodeId) -> Result<(), ReplayError> {
         let matrix = &self.schedule.in_place;
         let together = self.schedule.computed.get(t, parent.index());
-        let option = self.instance.node(parent).in_place.is_some();
+        let has_option = |i: usize| self.instance.node(NodeId::from(i)).in_place.is_some();
+        let option = has_option(parent.index()) && has_option(j);
         let alike = matrix.get(t, j) == matrix.get(t, parent.index()) || !option;
         if together && alike {
             return Ok(());

@@ -63,7 +63,8 @@ fn rows(instance: &Instance, s: &MonetSchedule) -> Option<(i64, i64)> {
             if let NodeKind::ByProduct { parent } = node(i).kind {
                 let parent = parent.index();
                 let alike = ip(t, i) >= ip(t, parent) + r(t, i) - 1 && ip(t, i) <= ip(t, parent);
-                if r(t, i) > r(t, parent) || on(parent).is_some() && !alike {
+                let choice = on(parent).is_some() && on(i).is_some();
+                if r(t, i) > r(t, parent) || choice && !alike {
                     return None;
                 }
             }

@@ -357,7 +357,7 @@ fn pass<R: Recorder>(
                         }
                         (way, in_place)
                     }
-                    (_, true) => (in_place_by_product(graph, j, again), true),
+                    (_, true) => in_place_by_product(graph, j, again),
                     _ => (tally.choose(here, graph.forward_ways(again, j)), false),
                 };
                 tally.take(here, way);
@@ -437,16 +437,19 @@ fn choose_in_place(
     (if in_place { inside } else { outside }, in_place)
 }
 
-/// A by-product whose parent overwrites its input.
-fn in_place_by_product(graph: &MonetLandscape, j: usize, again: bool) -> Way {
+/// A by-product whose parent overwrites its input; whether its own option is taken.
+fn in_place_by_product(graph: &MonetLandscape, j: usize, again: bool) -> (Way, bool) {
     let cheapest = graph.forward_ways(again, j)[0];
     match graph.by_product_in_place[j] {
-        Some((workspace, delta)) => Way {
-            cost: cheapest.cost + delta,
-            workspace,
-            ..cheapest
-        },
-        None => cheapest,
+        Some((workspace, delta)) => {
+            let inside = Way {
+                cost: cheapest.cost + delta,
+                workspace,
+                ..cheapest
+            };
+            (inside, true)
+        }
+        None => (cheapest, false),
     }
 }
 
@@ -490,7 +493,7 @@ fn find_computations(
             // What the loss reads need not outlive it: row (6) is for later stages.
             let wanted = t > 0 && has(reads, on);
             let free = !has(next, on) && !wanted && !has(read, on);
-            if free && may_overwrite(graph, k, on, now, need, done) {
+            if free && may_overwrite(graph, k, on, now, need) {
                 legal[w - 1] |= 1 << bit;
             }
             read[on / 64] |= 1 << (on % 64);
@@ -506,18 +509,7 @@ fn find_computations(
     }
 }
 
-/// Returns whether the input is there to be overwritten, and every by-product made in the same
-/// breath can follow.
-fn may_overwrite(
-    graph: &MonetLandscape,
-    k: usize,
-    on: usize,
-    now: &[u64],
-    need: &[u64],
-    done: &[u64],
-) -> bool {
-    let there = graph.needs(k).contains(&(on as u32)) || has(now, on) || has(need, on);
-    let follows =
-        |q: &u32| !has(done, *q as usize) || graph.by_product_in_place[*q as usize].is_some();
-    there && graph.by_products[k].iter().all(follows)
+/// Returns whether the input is there to be overwritten.
+fn may_overwrite(graph: &MonetLandscape, k: usize, on: usize, now: &[u64], need: &[u64]) -> bool {
+    graph.needs(k).contains(&(on as u32)) || has(now, on) || has(need, on)
 }

@@ -159,7 +159,7 @@ impl Point {
                     let own = self.at(p as usize, t);
                     let in_place = self.made_in_place[at];
                     let parents = self.made_in_place[own];
-                    if !graph.may_overwrite(p) {
+                    if !graph.may_overwrite(p) || !graph.may_overwrite(node) {
                         if self.made[own] < made - tolerance {
                             found.push(Row::parent(stage, node, p, Which::All));
                         }

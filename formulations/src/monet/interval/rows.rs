@@ -239,7 +239,7 @@ impl Row {
 
     /// A by-product is made in the stages in which its parent is computed, (8), and in place if and
     /// only if it is, (12): one row for each of the two, or one for both where the parent has no
-    /// such option.
+    /// such option, or the by-product is the same either way.
     pub fn parent(stage: u32, by_product: u32, parent: u32, which: Which) -> Row {
         Row {
             kind: Kind::Parent,

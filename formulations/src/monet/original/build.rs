@@ -342,7 +342,8 @@ impl<S: Sink> RowWriter<'_, S> {
             let i = parent.index();
             for t in 0..l.stages {
                 self.at_most(0.0, &[(l.r(t, q), 1.0), (l.r(t, i), -1.0)]);
-                if p.over(i).is_some() {
+                // A by-product without an option is the same either way.
+                if p.over(i).is_some() && p.over(q).is_some() {
                     let both = [(l.ip(t, q), 1.0), (l.ip(t, i), -1.0), (l.r(t, q), -1.0)];
                     self.at_least(-1.0, &both);
                     self.at_most(0.0, &[(l.ip(t, q), 1.0), (l.ip(t, i), -1.0)]);
