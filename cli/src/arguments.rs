@@ -32,7 +32,9 @@ Rematerialization plans for training neural networks in less memory.
 
 A training step keeps activations until the backward pass needs them. With less memory than that, some are dropped and \
 computed again. remat-bb finds which, and when, at the least cost: it reads a training graph with costs and sizes, \
-takes a memory budget, and writes an executable plan with a proven bound on how much better any other stage schedule could be.
+takes a memory budget, and writes an executable plan with a proven bound on how much better any other stage schedule \
+could be: nodes come in the order of the instance, and between two first computations every node runs at most once. A \
+plan outside of that may be cheaper, and may fit where no stage schedule does.
 
 INSTANCE is everywhere a JSON file (remat-instance/1 or a NetworkX node-link graph, plain or gzipped), or a model of \
 the built-in zoo such as zoo:resnet50?batch=184&device=v100 (quote it: & means something to a shell).";
@@ -40,13 +42,13 @@ the built-in zoo such as zoo:resnet50?batch=184&device=v100 (quote it: & means s
 const EXAMPLES: &str = "\
 Examples:
   remat-bb zoo list
-  remat-bb solve zoo:vgg16 --budget 60% --time-limit 30s --out plan.json
-  remat-bb verify zoo:vgg16 plan.json
+  remat-bb solve zoo:resnet50 --budget 60% --time-limit 30s --out plan.json
+  remat-bb verify zoo:resnet50 plan.json
+  remat-bb show zoo:resnet50 plan.json --svg-memory memory.svg
   remat-bb baselines zoo:unet --budget 8GiB --svg overhead.svg
-  remat-bb show zoo:vgg16 plan.json --svg-memory memory.svg
 
-Exit codes: 0 solved or a plan found, 2 bad usage or input, 3 proven infeasible, 4 limit reached without a plan, \
-5 out of memory.";
+Exit codes: 0 solved or a plan found, 2 bad usage or input, 3 proven: no stage schedule fits, 4 limit reached \
+without a plan, 5 out of memory.";
 
 const SOLVE_ABOUT: &str = "\
 Find a plan of least cost within a memory budget.
@@ -83,7 +85,8 @@ Training graphs of well-known networks, built from shapes and a roofline model o
 is needed.";
 
 const SWEEP_ABOUT: &str = "\
-Find the frontier of time against memory: the least cost for each of a range of budgets, with proven lower bounds.
+Find the frontier of time against memory: the least cost for each of a range of budgets, with proven lower bounds \
+on stage schedules in the given order.
 
 Budgets help each other: a plan for less memory fits into more, and a bound for more memory holds for less. The known \
 heuristics are run at every budget for comparison.";
@@ -92,8 +95,8 @@ const MAX_BATCH_ABOUT: &str = "\
 Find the largest batch that can be trained within a memory budget when recomputation may cost at most so many further \
 forward passes (Checkmate's question; 1.0x is the paper's).
 
-Every batch size is built anew, with its own costs and sizes, and solved with the cost cap until a plan is found or none is \
-proven to exist; a search over batch sizes does the rest. The known heuristics answer the same question beside it.";
+Every batch size is built anew, with its own costs and sizes, and solved with the cost cap until a plan is found or no \
+stage schedule is proven to exist; a search over batch sizes does the rest. The known heuristics answer the same question beside it.";
 
 const EXPLAIN_ABOUT: &str = "\
 Explain a plan in words: which tensors are dropped and computed again, after which node they go, for which node they come \
@@ -174,7 +177,8 @@ peak_memory_bytes, budget_bytes, base_cost, overhead_percent, instance, instance
 settings, threads, seed and infeasible_because. What is not known is null. Errors have status (error), code, message, \
 remedy and place.
 
-Exit codes: 0 solved or a plan found, 2 bad usage or input, 3 proven infeasible, 4 limit reached without a plan.")]
+Exit codes: 0 solved or a plan found, 2 bad usage or input, 3 proven: no stage schedule fits, 4 limit reached without a \
+plan.")]
 pub struct SolveArguments {
     /// Instance file, or zoo:MODEL?parameter=value&...
     pub instance: String,
@@ -219,7 +223,8 @@ The object that --json prints has the fields instance, base_cost, cost_unit, pla
 budget_bytes, status, objective, overhead_percent, peak_memory_bytes, bound, bound_scope, gap, seconds, plan (its file, \
 with --plans), infeasible_because and baselines (name, cost and peak_memory_bytes of those that fit).
 
-Exit codes: 0 a plan for at least one budget, 2 bad usage or input, 3 proven: none of the budgets is enough, 4 no plan.")]
+Exit codes: 0 a plan for at least one budget, 2 bad usage or input, 3 proven: no stage schedule fits any of the \
+budgets, 4 no plan.")]
 pub struct SweepArguments {
     /// Instance file, or zoo:MODEL?parameter=value&...
     pub instance: String,
@@ -258,13 +263,13 @@ pub struct SweepArguments {
 #[command(after_long_help = "\
 Examples:
   remat-bb max-batch zoo:unet --budget 16GiB
-  remat-bb max-batch 'zoo:mobilenet?device=v100' --budget 16GiB --overhead 0.5x --time-limit 1m --json
+  remat-bb max-batch 'zoo:mobilenet_v2?device=v100' --budget 16GiB --overhead 0.5x --time-limit 1m --json
 
 The object that --json prints has the fields model, budget_bytes, overhead and strategies, a list of name, batch, cost, \
 overhead_percent, peak_memory_bytes, exact (no larger batch can be trained by this strategy), proven_too_large, plan (its \
 file, with --plans) and asked (batch and answer, in order). What is not known is null.
 
-Exit codes: 0 a batch was found, 2 bad usage or input, 3 proven: not even one sample fits, 4 nothing found in time.")]
+Exit codes: 0 a batch was found, 2 bad usage or input, 3 proven: no stage schedule fits even one sample, 4 nothing found in time.")]
 pub struct MaxBatchArguments {
     /// Model, zoo:MODEL?parameter=value&...; its batch size is where the search starts
     pub model: String,
@@ -394,6 +399,9 @@ Examples:
   remat-bb show zoo:resnet50
   remat-bb show zoo:resnet50 plan.json --svg-schedule schedule.svg --svg-memory memory.svg
   remat-bb show zoo:resnet50 plan.json --statements | less
+
+Percentages, also of a budget, are over the step without recomputation: each node once, under checkmate by its first \
+implementation, under monet in its cheapest way.
 
 The object that --json prints has the fields instance, semantics, nodes, backward_nodes, fixed_bytes, cost, base_cost, \
 overhead_percent, cost_unit, peak_memory_bytes, peak_at, plain_peak_bytes, budget_bytes, statements (their number), \

@@ -104,6 +104,10 @@ fn proofs_of_all_kinds_are_accepted_and_forgeries_are_not() {
         );
         let (_, err) = run_to(2, &["check-certificate", text(&proof), text(&other)]);
         assert!(err.contains("differ"), "{err}");
+        let named = ["row", "profit", "need", "x0", "x1"].iter();
+        assert!(named.into_iter().any(|name| err.contains(name)), "{err}");
+        let (words, _) = run_to(0, &["check-certificate", text(&proof)]);
+        assert!(words.contains("the optimum is"), "{words}");
         let lines = std::fs::read_to_string(&proof).unwrap();
         let claim = lines.lines().find(|l| l.starts_with("RTP")).unwrap();
         let forged = match name {
@@ -164,6 +168,33 @@ fn a_solve_writes_a_proof_that_holds_for_its_instance_alone() {
         assert!(err.contains("needs the instance"), "{err}");
     }
     let text_of = std::fs::read_to_string(folder.path().join("tree.proof")).unwrap();
+    let longer = write(
+        folder.path(),
+        "longer.proof",
+        &format!("{text_of}\nrows 0\n"),
+    );
+    let (_, err) = run_to(2, &["check-certificate", text(&longer), model]);
+    assert!(err.contains("where the proof should end"), "{err}");
+    let renamed = write(
+        folder.path(),
+        "renamed.proof",
+        &text_of.replacen("instance chain", "instance another", 1),
+    );
+    let (words, _) = run_to(0, &["check-certificate", text(&renamed), model]);
+    assert!(words.contains("made for another"), "{words}");
+    let (out, _) = run_to(0, &["check-certificate", text(&renamed), model, "--json"]);
+    assert_eq!(object(&out)["made_for"], "another");
+    let no_model = write(folder.path(), "no.mps", "ROWS\n X y\n");
+    let vipr = write(
+        folder.path(),
+        "empty.vipr",
+        "VER 1.0 VAR 0 INT 0 OBJ min 0 CON 0 0 RTP range -inf inf SOL 0 DER 0\n",
+    );
+    let (_, err) = run_to(2, &["check-certificate", text(&vipr), text(&no_model)]);
+    assert!(
+        err.contains("no.mps") && !err.contains("proves nothing"),
+        "{err}"
+    );
     let cut = write(folder.path(), "cut.proof", &text_of[..text_of.len() / 2]);
     let (_, err) = run_to(2, &["check-certificate", text(&cut), model]);
     assert!(err.contains("line"), "{err}");

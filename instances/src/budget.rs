@@ -11,6 +11,7 @@ use std::str::FromStr;
 /// assert_eq!("6G".parse(), Ok(Budget::Bytes(6 << 30)));
 /// assert_eq!("2.5e9".parse(), Ok(Budget::Bytes(2_500_000_000)));
 /// assert_eq!("60%".parse::<Budget>().unwrap().bytes(1000), 600);
+/// assert_eq!("100%".parse::<Budget>().unwrap().bytes(u64::MAX), u64::MAX);
 /// assert!("60 apples".parse::<Budget>().is_err());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,7 +54,7 @@ impl Budget {
     pub fn bytes(self, peak_bytes: u64) -> u64 {
         match self {
             Budget::Bytes(bytes) => bytes,
-            Budget::Percent(percent) => (peak_bytes as f64 * percent / 100.0).floor() as u64,
+            Budget::Percent(percent) => share(peak_bytes, percent),
         }
     }
 }
@@ -96,6 +97,20 @@ impl FromStr for Budget {
         }
         Ok(Budget::Bytes(bytes.floor() as u64))
     }
+}
+
+/// Digits of a percentage behind its point that count.
+const PERCENT_DIGITS: u32 = 9;
+
+/// A percentage of an amount, rounded down. The percentage counts as the decimal that it was written
+/// as, so that 100% is all of it, however large.
+fn share(bytes: u64, percent: f64) -> u64 {
+    let one = 10u128.pow(PERCENT_DIGITS);
+    // The cast saturates, as does what follows.
+    let billionths = (percent.max(0.0) * one as f64).round() as u128;
+    let product = u128::from(bytes).checked_mul(billionths);
+    let share = product.map_or(u128::MAX, |product| product / (100 * one));
+    u64::try_from(share).unwrap_or(u64::MAX)
 }
 
 /// Bytes at the beginning of a text that are a number: digits, a point, underscores, an exponent.

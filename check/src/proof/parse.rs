@@ -37,6 +37,7 @@ pub fn parse(text: &str) -> Result<Proof, String> {
         nodes: Vec::new(),
     };
     if let Claim::TooSmall(_) = claim {
+        lines.end()?;
         return Ok(proof);
     }
     let mut line = lines.next()?;
@@ -51,6 +52,7 @@ pub fn parse(text: &str) -> Result<Proof, String> {
     for number in 0..nodes {
         proof.nodes.push(node(&mut lines, number, rows)?);
     }
+    lines.end()?;
     Ok(proof)
 }
 
@@ -189,6 +191,20 @@ impl<'a> ProofLines<'a> {
             words: text.split_whitespace(),
             number: self.number,
         })
+    }
+
+    /// Nothing but empty lines may follow.
+    fn end(&mut self) -> Result<(), String> {
+        for text in self.lines.by_ref() {
+            self.number += 1;
+            if let Some(word) = text.split_whitespace().next() {
+                let number = self.number;
+                return Err(format!(
+                    "line {number}: `{word}`, where the proof should end"
+                ));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -6,6 +6,7 @@ use super::{Certificate, Form, Sense, rational};
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// A side of a row or column, ready to be compared.
 type Key = (Sense, BigRational, Form);
@@ -17,7 +18,8 @@ pub struct MpsModel {
     integer: Vec<bool>,
     maximise: bool,
     objective: Form,
-    sides: Vec<Key>,
+    /// Sides of rows and columns, with the name of the row or column.
+    sides: Vec<(Key, Rc<str>)>,
 }
 
 /// A number of the file as the nearest double prints it: what the solver takes it for.
@@ -36,6 +38,7 @@ fn finite(v: BigRational) -> Option<BigRational> {
 }
 
 struct ModelRow {
+    name: Rc<str>,
     kind: char,
     side: BigRational,
     range: Option<BigRational>,
@@ -105,6 +108,7 @@ impl MpsModel {
                         'E' | 'G' | 'L' => {
                             row_of.insert(w[1].into(), rows.len());
                             rows.push(ModelRow {
+                                name: w[1].into(),
                                 kind,
                                 side: BigRational::zero(),
                                 range: None,
@@ -220,28 +224,36 @@ impl MpsModel {
                     _ => high = Some(&r.side + range),
                 }
             }
-            m.add_sides(low.and_then(finite), high.and_then(finite), form);
+            m.add_sides(&r.name, low.and_then(finite), high.and_then(finite), form);
         }
         for (j, mut c) in cols.into_iter().enumerate() {
             let one = BigRational::from_integer(1.into());
             if m.integer[j] && !c.touched {
                 c.upper = Some(one.clone());
             }
-            m.add_sides(c.lower, c.upper, vec![(j, one)]);
+            let name: Rc<str> = m.names[j].as_str().into();
+            m.add_sides(&name, c.lower, c.upper, vec![(j, one)]);
         }
         m.sides.sort();
         Ok(m)
     }
 
-    fn add_sides(&mut self, low: Option<BigRational>, high: Option<BigRational>, form: Form) {
+    fn add_sides(
+        &mut self,
+        name: &Rc<str>,
+        low: Option<BigRational>,
+        high: Option<BigRational>,
+        form: Form,
+    ) {
+        let mut add = |key: Key| self.sides.push((key, name.clone()));
         match (low, high) {
-            (Some(l), Some(h)) if l == h => self.sides.push((Sense::Equal, l, form)),
+            (Some(l), Some(h)) if l == h => add((Sense::Equal, l, form)),
             (low, high) => {
                 if let Some(l) = low {
-                    self.sides.push((Sense::AtLeast, l, form.clone()));
+                    add((Sense::AtLeast, l, form.clone()));
                 }
                 if let Some(h) = high {
-                    self.sides.push((Sense::AtMost, h, form));
+                    add((Sense::AtMost, h, form));
                 }
             }
         }
@@ -252,8 +264,17 @@ impl MpsModel {
     /// # Errors
     /// What differs.
     pub fn compare(&self, c: &Certificate) -> Result<(), String> {
-        if self.names != c.names {
-            return Err("the columns of model and certificate differ".into());
+        if self.names.len() != c.names.len() {
+            let (a, b) = (c.names.len(), self.names.len());
+            return Err(format!(
+                "the columns differ: the certificate has {a}, the model {b}"
+            ));
+        }
+        let pairs = c.names.iter().zip(&self.names).enumerate();
+        if let Some((j, (a, b))) = pairs.into_iter().find(|(_, (a, b))| a != b) {
+            return Err(format!(
+                "the columns differ: column {j} is {a} in the certificate and {b} in the model"
+            ));
         }
         for (j, name) in self.names.iter().enumerate() {
             if self.integer[j] != c.integer.contains(&j) {
@@ -263,23 +284,78 @@ impl MpsModel {
             }
         }
         if self.maximise != c.maximise || self.objective != *c.objective {
-            return Err("the objectives of model and certificate differ".into());
+            let show = |maximise: bool, form: &Form| {
+                let sense = if maximise { "maximise" } else { "minimise" };
+                format!("{sense} {}", self.terms(form))
+            };
+            return Err(format!(
+                "the objectives differ: certificate {}, model {}",
+                show(c.maximise, &c.objective),
+                show(self.maximise, &self.objective)
+            ));
         }
         let mut stated: Vec<Key> = (c.constraints.iter())
             .map(|r| (r.sense, r.side.clone(), (*r.form).clone()))
             .collect();
         stated.sort();
-        if let Some((a, b)) = stated.iter().zip(&self.sides).find(|(a, b)| a != b) {
-            let show = |k: &Key| format!("{:?} {} with {} entries", k.0, k.1, k.2.len());
-            let (a, b) = (show(a), show(b));
-            return Err(format!("a constraint differs: certificate {a}, model {b}"));
+        // Both are in order: whichever is smaller is missing on the other side.
+        let (mut theirs, mut ours) = (stated.iter().peekable(), self.sides.iter().peekable());
+        let (mut extra, mut missing) = (None, None);
+        loop {
+            match (theirs.peek(), ours.peek()) {
+                (None, None) => break,
+                (Some(a), Some((b, _))) if *a == b => {
+                    theirs.next();
+                    ours.next();
+                }
+                (Some(a), other) if other.is_none_or(|(b, _)| *a < b) => {
+                    extra.get_or_insert(*a);
+                    theirs.next();
+                }
+                (_, other) => {
+                    if let Some(one) = other {
+                        missing.get_or_insert(*one);
+                    }
+                    ours.next();
+                }
+            }
         }
-        if stated.len() != self.sides.len() {
-            let (a, b) = (stated.len(), self.sides.len());
-            return Err(format!(
-                "the certificate states {a} constraints, the model has {b}"
-            ));
+        let extra = extra.map(|key| format!("the certificate states {}", self.side(key)));
+        let missing =
+            missing.map(|(key, name)| format!("the model has {name}: {}", self.side(key)));
+        match (extra, missing) {
+            (None, None) => Ok(()),
+            (Some(a), Some(b)) => Err(format!("the constraints differ: {a}, {b}")),
+            (one, other) => {
+                let text = one.or(other).unwrap_or_default();
+                Err(format!(
+                    "the constraints differ: {text}, the other does not"
+                ))
+            }
         }
-        Ok(())
+    }
+
+    /// A side as people write it.
+    fn side(&self, (sense, side, form): &Key) -> String {
+        let sign = match sense {
+            Sense::Equal => "=",
+            Sense::AtLeast => ">=",
+            Sense::AtMost => "<=",
+        };
+        format!("{} {sign} {side}", self.terms(form))
+    }
+
+    /// A form as people write it, cut where it is long.
+    fn terms(&self, form: &Form) -> String {
+        const TERMS: usize = 6;
+        let shown = form.iter().take(TERMS).map(|(j, v)| {
+            let name = self.names.get(*j).map_or("?", String::as_str);
+            format!("{v} {name}")
+        });
+        let mut text = shown.collect::<Vec<_>>().join(" + ");
+        if form.len() > TERMS {
+            text += &format!(" + ... ({} terms)", form.len());
+        }
+        if form.is_empty() { "0".into() } else { text }
     }
 }

@@ -108,7 +108,7 @@ Check what `mip --certificate` or `solve --certificate` wrote. The checker share
 
 A certificate in VIPR 1.1 format is checked with rational numbers: every line must follow from those before it, the solution \
 must be feasible, and the last line must show what the certificate claims. A proof of a bound on schedules (remat-proof/1) is \
-checked in integers against the instance it is for: every row must hold at every schedule, and every leaf of the tree must \
+checked in integers against the instance it is for: every row must hold at every stage schedule, and every leaf of the tree must \
 reach the bound.";
 
 /// `remat-bb check-certificate`
@@ -119,6 +119,11 @@ Examples:
   remat-bb check-certificate p0033.vipr p0033.mps.gz
   remat-bb solve zoo:unet --budget 60% --certificate unet.proof.gz
   remat-bb check-certificate unet.proof.gz zoo:unet
+
+The object that --json prints has the fields verdict (accepted), claim, lower and upper (ends of the range of the \
+optimum), constraints, derived, nodes, solutions and model_compared for a certificate of `mip`; verdict, claim (bound or \
+infeasible), lower (the bound), instance, made_for (the instance that the proof names; where it is another one, the proof \
+holds for this one as well), budget_bytes, rows, nodes and leaves for a proof. What is not known is null.
 
 Exit codes: 0 the certificate holds, 2 it does not, or a file cannot be read.")]
 pub struct CheckArguments {

@@ -44,7 +44,11 @@ pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
             true => mps::to_string(&given.parse()?),
             false => given.text,
         };
-        let model = MpsModel::parse(&text).map_err(|e| refuse(path, e))?;
+        let model = MpsModel::parse(&text).map_err(|e| Failure::Usage {
+            problem: format!("{}: {e}", files::input_name(path)),
+            remedy: "give the model as an MPS file with names without blanks, or as an LP file"
+                .into(),
+        })?;
         model
             .compare(&certificate)
             .map_err(|e| refuse(&arguments.certificate, e))?;
@@ -74,7 +78,10 @@ pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
             Claim::Range(low, high) => {
                 let show =
                     |v: &Option<BigRational>| v.as_ref().map_or("inf".into(), |v| v.to_string());
-                format!("the optimum is between {} and {}", show(low), show(high))
+                match low == high {
+                    true => format!("the optimum is {}", show(low)),
+                    false => format!("the optimum is between {} and {}", show(low), show(high)),
+                }
             }
         };
         let model = match json.model_compared {
@@ -95,6 +102,7 @@ struct ProofJson<'a> {
     claim: &'a str,
     lower: Option<u64>,
     instance: &'a str,
+    made_for: &'a str,
     budget_bytes: u64,
     rows: usize,
     nodes: usize,
@@ -121,13 +129,21 @@ fn run_proof(arguments: &CheckArguments, text: &str) -> Result<Exit, Failure> {
         proof::Claim::Bound(cost) => {
             let cost_text = report::cost(cost, instance.cost_unit());
             let words =
-                format!("every schedule within {budget} costs at least {cost_text} ({cost})");
+                format!("every stage schedule within {budget} costs at least {cost_text} ({cost})");
             ("bound", Some(cost), words)
         }
         _ => (
             "infeasible",
             None,
-            format!("no schedule fits within {budget}"),
+            format!("no stage schedule fits within {budget}"),
+        ),
+    };
+    let named = instance.name().split_whitespace().collect::<Vec<_>>();
+    let other = match named.join(" ") == written.instance {
+        true => String::new(),
+        false => format!(
+            "  note   the proof was made for {}, and holds for this instance as well\n",
+            written.instance
         ),
     };
     files::print(&if arguments.json {
@@ -136,6 +152,7 @@ fn run_proof(arguments: &CheckArguments, text: &str) -> Result<Exit, Failure> {
             claim,
             lower,
             instance: instance.name(),
+            made_for: &written.instance,
             budget_bytes: written.budget_bytes,
             rows: counts.rows,
             nodes: counts.nodes,
@@ -143,7 +160,7 @@ fn run_proof(arguments: &CheckArguments, text: &str) -> Result<Exit, Failure> {
         })
     } else {
         format!(
-            "accepted: {}: {words}\n  rows   {}, each of which holds at every schedule\n  nodes  {}, {} leaves\n",
+            "accepted: {}: {words}\n{other}  rows   {}, each of which holds at every stage schedule\n  nodes  {}, {} leaves\n",
             instance.name(),
             counts.rows,
             counts.nodes,

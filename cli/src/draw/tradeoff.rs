@@ -28,7 +28,7 @@ pub struct TradeoffPicture {
     pub plain_bytes: u64,
     /// The budget of the table in bytes, where there is one.
     pub budget_bytes: Option<u64>,
-    /// `(budget in bytes, overhead in percent)`: proven, no plan within the budget has less. Drawn
+    /// `(budget in bytes, overhead in percent)`: proven, no stage schedule within has less. Drawn
     /// as an area.
     pub bounds: Vec<(u64, f64)>,
 }
@@ -131,7 +131,7 @@ fn staircase(
         .map_err(failed)
 }
 
-/// Draws the area that no plan reaches: a bound for a budget holds for all smaller ones, down to
+/// Draws the area that no stage schedule reaches: a bound for a budget holds for all smaller ones, down to
 /// the next.
 fn lower_bound(area: &Area<'_>, frame: &Frame, bounds: &[(u64, f64)]) -> Result<(), Failure> {
     let (left, _, _, bottom) = frame.pixels;
@@ -201,7 +201,7 @@ fn legend(area: &Area<'_>, frame: &Frame, picture: &TradeoffPicture) -> Result<(
             FAINT.filled(),
         ))
         .map_err(failed)?;
-        let name = "proven: no plan in here";
+        let name = "proven: no stage schedule";
         label(area, name, (x + 38, y), 15, INK, HPos::Left)?;
     }
     Ok(())

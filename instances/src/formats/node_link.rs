@@ -2,11 +2,10 @@
 //! (ICML 2023).
 //!
 //! Node ids are any strings or integers; edges stand under `links` or `edges`. There is no fixed
-//! memory and no workspace. Where the nodes carry `backward` flags the node kinds follow them as
-//! far as a forward and a backward pass can be told apart; no replay depends on the kinds.
+//! memory and no workspace. Where the nodes carry `backward` flags the node kinds follow them.
 
 use super::ascending;
-use crate::document::{Document, Failure, FaultKind, Span, Spanned, TextOr, lenient};
+use crate::document::{Document, Failure, FaultKind, Span, Spanned, TextOr, Unread, lenient};
 use crate::instance::{CostUnit, Implementation, InstanceData, Node, NodeId, NodeKind};
 use serde::Deserialize;
 use std::cmp::Reverse;
@@ -42,13 +41,71 @@ struct NodeText<'d> {
         rename = "cost_ram|memory|mem|size|bytes|output_bytes|ram: the size of the output in bytes"
     )]
     size: u64,
-    backward: Option<bool>,
+    backward: Flag,
     #[serde(deserialize_with = "lenient")]
     name: Option<&'d str>,
     #[serde(deserialize_with = "lenient")]
     label: Option<&'d str>,
     #[serde(deserialize_with = "lenient")]
     op: Option<&'d str>,
+}
+
+/// The same document for the names alone under which costs and sizes stand.
+#[derive(Deserialize)]
+#[serde(rename = "a graph: an object with `nodes` and `links`")]
+struct SourcesText {
+    nodes: Vec<Sources>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename = "a node: an object")]
+struct Sources {
+    cost_cpu: Option<Unread>,
+    cost: Option<Unread>,
+    time: Option<Unread>,
+    runtime: Option<Unread>,
+    compute: Option<Unread>,
+    duration: Option<Unread>,
+    cost_ram: Option<Unread>,
+    memory: Option<Unread>,
+    mem: Option<Unread>,
+    size: Option<Unread>,
+    bytes: Option<Unread>,
+    output_bytes: Option<Unread>,
+    ram: Option<Unread>,
+}
+
+/// A field that is read, with its place.
+type Source = Option<(&'static str, Span)>;
+
+impl Sources {
+    /// The fields that cost and size are read from: the first that is there.
+    fn read(&self) -> [(&'static str, Source); 2] {
+        let first = |fields: &[(&'static str, &Option<Unread>)]| {
+            let mut there = fields
+                .iter()
+                .filter_map(|(name, field)| Some((*name, field.as_ref()?)));
+            there.next().map(|(name, field)| (name, field.span))
+        };
+        let cost = [
+            ("cost_cpu", &self.cost_cpu),
+            ("cost", &self.cost),
+            ("time", &self.time),
+            ("runtime", &self.runtime),
+            ("compute", &self.compute),
+            ("duration", &self.duration),
+        ];
+        let size = [
+            ("cost_ram", &self.cost_ram),
+            ("memory", &self.memory),
+            ("mem", &self.mem),
+            ("size", &self.size),
+            ("bytes", &self.bytes),
+            ("output_bytes", &self.output_bytes),
+            ("ram", &self.ram),
+        ];
+        [("cost", first(&cost)), ("size", first(&size))]
+    }
 }
 
 #[derive(Deserialize)]
@@ -59,6 +116,9 @@ struct EdgeText<'d> {
     #[serde(rename = "target: the id of a node: a string or an integer")]
     target: Spanned<Key<'d>>,
 }
+
+/// A mark, with its place.
+type Flag = Option<Spanned<bool>>;
 
 /// A node's id as the document gives it.
 type Key<'d> = TextOr<'d, i64>;
@@ -75,6 +135,7 @@ impl fmt::Display for Key<'_> {
 /// Reads a node-link document.
 pub(super) fn read(document: &Document) -> Result<InstanceData, Failure> {
     let text: GraphText<'_> = document.read()?;
+    check_sources(&document.read::<SourcesText>()?.nodes)?;
     if let Some(directed) = text.directed.filter(|directed| !**directed) {
         let problem = "the graph is undirected, so that nobody knows who reads whom";
         let remedy = "write a directed graph (`networkx.DiGraph`)";
@@ -107,7 +168,7 @@ pub(super) fn read(document: &Document) -> Result<InstanceData, Failure> {
     };
     let mut read: Vec<_> = order.iter().map(read_node).collect::<Result<_, _>>()?;
     let backward: Vec<_> = order.iter().map(|old| nodes[*old].backward).collect();
-    mark_kinds(&mut read, &backward);
+    mark_kinds(&mut read, &backward)?;
     // The graph's own name, or the file's name without folder and extension.
     let names = [text.name, text.graph.map(|graph| graph.name)];
     let name = names.into_iter().flatten().find(|name| !name.is_empty());
@@ -117,6 +178,28 @@ pub(super) fn read(document: &Document) -> Result<InstanceData, Failure> {
         host_link: None,
         nodes: read,
     })
+}
+
+/// Checks that all nodes have their costs, and their sizes, under one name: two names are two
+/// quantities as a rule.
+fn check_sources(nodes: &[Sources]) -> Result<(), Failure> {
+    let mut first: [Source; 2] = [None; 2];
+    for (i, node) in nodes.iter().enumerate() {
+        for ((what, source), first) in node.read().into_iter().zip(&mut first) {
+            let (Some((name, span)), Some((known, _))) = (source, *first) else {
+                *first = first.or(source);
+                continue;
+            };
+            if name != known {
+                let problem = format!(
+                    "the {what} of nodes[{i}] stands under `{name}`, that of nodes before under `{known}`"
+                );
+                let remedy = format!("give every node's {what} under one name, in one unit");
+                return Err(FaultKind::Value.fail(span, problem, remedy));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// For each node its inputs, with the places of the edges from them.
@@ -237,16 +320,26 @@ fn labels(nodes: &[NodeText<'_>]) -> Vec<String> {
         })
 }
 
-/// Marks the backward nodes where all of them come after all forward nodes, and the last forward
-/// node as the loss where it is the only one whose output no forward node reads. Otherwise all
-/// nodes stay forward nodes.
-fn mark_kinds(nodes: &mut [Node], backward: &[Option<bool>]) {
-    let is_backward = |i: usize| backward[i] == Some(true);
-    let Some(first) = (0..nodes.len()).find(|&i| is_backward(i)) else {
-        return;
+/// Marks the backward nodes, which come after all forward nodes, and the last forward node as the
+/// loss where it is the only one whose output no forward node reads.
+fn mark_kinds(nodes: &mut [Node], backward: &[Flag]) -> Result<(), Failure> {
+    let flag = |i: usize| backward[i].filter(|flag| **flag);
+    let Some((first, mark)) = (0..nodes.len()).find_map(|i| Some((i, flag(i)?))) else {
+        return Ok(());
     };
-    if !(first..nodes.len()).all(is_backward) || first == 0 {
-        return;
+    let other = match first {
+        0 => Some(format!("{} is the first node", nodes[0].name)),
+        _ => (first..nodes.len())
+            .find(|&i| flag(i).is_none())
+            .map(|i| format!("{} comes after {}", nodes[i].name, nodes[first].name)),
+    };
+    if let Some(found) = other {
+        let problem = "a backward pass comes after all forward nodes";
+        let remedy =
+            "mark with `\"backward\": true` the nodes behind the loss, all of them, or none";
+        return Err(FaultKind::Order
+            .fail(mark.span, problem, remedy)
+            .found(found));
     }
     let mut read = vec![false; first];
     for node in &nodes[..first] {
@@ -262,5 +355,57 @@ fn mark_kinds(nodes: &mut [Node], backward: &[Option<bool>]) {
             forward: None,
             gradient: Default::default(),
         };
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::read_bytes;
+
+    /// The error of a chain of nodes with these fields.
+    fn refused(nodes: &[&str]) -> String {
+        let nodes: Vec<String> = nodes
+            .iter()
+            .enumerate()
+            .map(|(i, fields)| format!("{{\"id\": {i}, {fields}}}"))
+            .collect();
+        let links = (1..nodes.len()).map(|i| format!("{{\"source\": {}, \"target\": {i}}}", i - 1));
+        let links: Vec<String> = links.collect();
+        let text = format!(
+            "{{\"nodes\": [{}], \"links\": [{}]}}",
+            nodes.join(", "),
+            links.join(", ")
+        );
+        let read = read_bytes("graph.json", text.as_bytes());
+        read.map_or_else(|e| e.to_string(), |instance| instance.name().into())
+    }
+
+    #[test]
+    fn quantities_under_several_names_are_named() {
+        let error = refused(&[r#""time": 1, "size": 1"#, r#""cost": 2, "size": 1"#]);
+        let words = ["nodes[1]", "`cost`", "`time`"];
+        assert!(words.iter().all(|word| error.contains(word)), "{error}");
+        let error = refused(&[r#""time": 1, "mem": 1"#, r#""time": 2, "ram": 1"#]);
+        assert!(
+            error.contains("`ram`") && error.contains("`mem`"),
+            "{error}"
+        );
+        // The first of several names counts, which is the same one here.
+        let both = r#""cost": 1, "time": 7, "size": 1"#;
+        assert_eq!(refused(&[both, r#""cost": 2, "size": 1"#]), "graph");
+    }
+
+    #[test]
+    fn forward_nodes_behind_backward_ones_are_named() {
+        let (plain, marked) = (
+            r#""time": 1, "size": 1"#,
+            r#""time": 1, "size": 1, "backward": true"#,
+        );
+        assert_eq!(refused(&[plain, plain, marked, marked]), "graph");
+        let error = refused(&[plain, marked, plain, marked]);
+        assert!(error.contains("2 comes after 1"), "{error}");
+        let error = refused(&[marked, marked]);
+        assert!(error.contains("0 is the first node"), "{error}");
     }
 }

@@ -13,7 +13,8 @@ const SCHEDULE_SCHEMA: &str = "remat-schedule/1";
 /// Most entries of a matrix: a gigabyte of bits, enough for 90,000 nodes.
 const LARGEST_MATRIX: u128 = 1 << 33;
 
-/// A schedule file; `C` are the columns of a matrix.
+/// A schedule file; `C` are the columns of a matrix. Totals may be larger than the values of single
+/// nodes.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename = "a schedule: an object with `R` and `S`")]
 struct ScheduleText<'d, C> {
@@ -22,11 +23,11 @@ struct ScheduleText<'d, C> {
     #[serde(with = "Formulation")]
     formulation: Semantics,
     #[serde(skip_serializing_if = "Option::is_none")]
-    budget_bytes: Option<u64>,
+    budget_bytes: Option<u128>,
     #[serde(skip_serializing)]
     budget_gib: Option<Spanned<f64>>,
     #[serde(rename(deserialize = "objective: the cost of the schedule"))]
-    objective: u64,
+    objective: u128,
     /// Not read: `P` follows from `R` and `IP`, at its largest.
     #[serde(rename = "forward_part|backward_part|seconds|P", skip_serializing)]
     _unread: Option<IgnoredAny>,
@@ -193,7 +194,7 @@ impl ScheduleFile {
         Ok(ScheduleDocument {
             instance: self.instance.clone(),
             budget_bytes: budget(&text)?,
-            objective: text.objective,
+            objective: text.objective as u64,
             schedule: match self.semantics {
                 Semantics::Checkmate => Schedule::Checkmate(CheckmateSchedule {
                     computed: matrix(&text.computed, n, n)?,
@@ -213,7 +214,7 @@ fn header(document: &Document) -> Result<(String, Semantics), Failure> {
 
 fn budget<C>(text: &ScheduleText<'_, C>) -> Result<Option<u64>, Failure> {
     let (None, Some(gib)) = (text.budget_bytes, text.budget_gib) else {
-        return Ok(text.budget_bytes);
+        return Ok(text.budget_bytes.map(|bytes| bytes as u64));
     };
     if !(0.0..=(1u64 << 23) as f64).contains(&*gib) {
         let remedy = "give a budget in GiB (or `budget_bytes`)";
@@ -428,9 +429,9 @@ pub fn write_schedule(document: &ScheduleDocument, instance: &Instance) -> Strin
         schema: SCHEDULE_SCHEMA,
         instance: document.instance.as_str().into(),
         formulation: document.semantics(),
-        budget_bytes: document.budget_bytes,
+        budget_bytes: document.budget_bytes.map(Into::into),
         budget_gib: None,
-        objective: document.objective,
+        objective: document.objective.into(),
         _unread: None,
         computed: written_matrix(computed),
         retained: written_matrix(retained),
