@@ -33,7 +33,7 @@ fn moves(c: &mut Criterion) {
             .peak_bytes;
         let graph = CheckmateLandscape::new(&instance, peak / 10 * 6);
         let run = |moves: &Moves| {
-            let mut chain = Chain::new(&graph, &start.retained, Xoshiro256::new(1, 0));
+            let mut chain = Chain::new(&graph, &start.retained.to_bits(), Xoshiro256::new(1, 0));
             let settings = ChainSettings {
                 moves: 1 << 19,
                 hot: 0.5,

@@ -178,6 +178,9 @@ struct PlanReader<'a> {
     instance: &'a Instance,
     replay: &'a Replay,
     order: Vec<NodeId>,
+    /// Computations after which none so far is fuller, in order: the first of them from a moment on
+    /// is the fullest since.
+    fuller: Vec<usize>,
     tensors: Vec<TensorHistory>,
     holds: BTreeMap<crate::plan::Register, NodeId>,
 }
@@ -188,6 +191,7 @@ impl<'a> PlanReader<'a> {
             instance,
             replay,
             order: Vec::with_capacity(replay.computations),
+            fuller: Vec::new(),
             tensors: vec![TensorHistory::default(); instance.len()],
             holds: BTreeMap::new(),
         }
@@ -229,12 +233,17 @@ impl<'a> PlanReader<'a> {
         }
         let overwritten = self.holds.insert(register, node);
         self.order.push(node);
-        let between = |from: usize| {
-            let moments = from..at;
-            let fullest = moments.max_by_key(|&k| (self.replay.timeline[k].bytes, usize::MAX - k));
-            fullest.map(|k| (k, self.replay.timeline[k].bytes))
-        };
-        let fullest = self.tensors[node.index()].freed.map(|f| between(f.0));
+        let bytes_at = |k: usize| self.replay.timeline[k].bytes;
+        let fullest = self.tensors[node.index()].freed.map(|(from, _)| {
+            let k = self.fuller.partition_point(|k| *k < from);
+            self.fuller.get(k).map(|&k| (k, bytes_at(k)))
+        });
+        while self
+            .fuller
+            .pop_if(|k| bytes_at(*k) < bytes_at(at))
+            .is_some()
+        {}
+        self.fuller.push(at);
         let tensor = &mut self.tensors[node.index()];
         tensor.runs += 1;
         if tensor.first.is_some() {

@@ -295,7 +295,7 @@ mod tests {
                 seek: Some(SEEK_FROM),
             };
             let graph = CheckmateLandscape::new(&instance, budget);
-            let found = graph.anneal(&all.retained, Xoshiro256::new(0, 0), run, &());
+            let found = graph.anneal(&all.retained.to_bits(), Xoshiro256::new(0, 0), run, &());
             let found = found.unwrap_or_else(|| panic!("graph {seed}: nothing fits"));
             let schedule = CheckmateSchedule::cheapest(&instance, found.retained);
             let replay = simulate::checkmate(&instance, &schedule).unwrap();

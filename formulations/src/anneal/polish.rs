@@ -104,10 +104,10 @@ mod tests {
                 stream: 0,
             };
             let moves = Moves(AtomicU64::new(0));
-            let starts = [all.retained.clone()];
+            let starts = [all.retained.to_bits()];
             let found = polish(&graph, &starts, &settings, &moves);
             // Everything is kept, which fits, and nothing is cheaper.
-            let cost = graph.walk(&all.retained).cost();
+            let cost = graph.walk(&starts[0]).cost();
             assert!(found.iter().all(|f| f.cost == cost));
             assert_eq!(found.len(), POLISH_RUNS);
             moves.0.into_inner()

@@ -2,16 +2,7 @@
 
 use super::training::TrainingGraph;
 use remat_instances::instance::NodeId;
-use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
-use std::ops::RangeInclusive;
-
-/// Marks a tensor as retained at the start of all stages of a range (cut off at the last stage).
-pub fn hold(retained: &mut BitMatrix, tensor: usize, stages: RangeInclusive<usize>) {
-    let last = (*stages.end()).min(retained.rows().saturating_sub(1));
-    for stage in *stages.start()..=last {
-        retained.set(stage, tensor, true);
-    }
-}
+use remat_instances::schedule::{CheckmateSchedule, StageRuns};
 
 /// A schedule that saves some forward tensors and recomputes each other one at most once, when the
 /// backward pass first needs it, and then keeps it until its last need. This is the order in which
@@ -39,20 +30,20 @@ pub fn recompute_at_first_need(graph: &TrainingGraph<'_>, saved: &[bool]) -> Che
             }
         }
     }
-    let mut retained = BitMatrix::new(n, n);
+    let mut retained = StageRuns::new(n, n);
     for i in 0..start {
         let forward = graph.last_forward_user(NodeId::from(i));
         if saved[i] {
             if let Some(last) = forward.max(last_need[i]) {
-                hold(&mut retained, i, i + 1..=last);
+                retained.fill(i, i + 1, last);
             }
             continue;
         }
         if let Some(last) = forward {
-            hold(&mut retained, i, i + 1..=last);
+            retained.fill(i, i + 1, last);
         }
         if let (Some(first), Some(last)) = (recomputed_in[i], last_need[i]) {
-            hold(&mut retained, i, first + 1..=last);
+            retained.fill(i, first + 1, last);
         }
     }
     hold_gradients(graph, &mut retained);
@@ -60,11 +51,11 @@ pub fn recompute_at_first_need(graph: &TrainingGraph<'_>, saved: &[bool]) -> Che
 }
 
 /// Holds every gradient from its computation to its last use.
-pub fn hold_gradients(graph: &TrainingGraph<'_>, retained: &mut BitMatrix) {
+pub fn hold_gradients(graph: &TrainingGraph<'_>, retained: &mut StageRuns) {
     let instance = graph.instance();
     for i in graph.backward_start()..instance.len() {
         if let Some(last) = instance.users(NodeId::from(i)).last() {
-            hold(retained, i, i + 1..=last.index());
+            retained.fill(i, i + 1, last.index());
         }
     }
 }
@@ -74,6 +65,7 @@ mod tests {
     use super::*;
     use crate::baselines::fixtures;
     use proptest::prelude::*;
+    use remat_instances::schedule::BitMatrix;
     use remat_instances::{Instance, simulate};
 
     /// Cost of a cheapest R for the given S by trying all subsets of computations, stage by stage.
@@ -122,7 +114,7 @@ mod tests {
             }
             let schedule = CheckmateSchedule::cheapest(&instance, retained.clone());
             let replay = simulate::checkmate(&instance, &schedule).unwrap();
-            prop_assert_eq!(&schedule.retained, &retained);
+            prop_assert_eq!(&schedule.retained.to_bits(), &retained);
             prop_assert_eq!(Some(replay.cost), brute_force_cost(&instance, &retained));
         }
 

@@ -13,11 +13,11 @@
 //! then kept from one step to the next). A checkpoint is placed when the chain that it cuts is
 //! entered, and held until the step after it was reversed.
 
-use super::retention::{hold, hold_gradients};
+use super::retention::hold_gradients;
 use super::training::TrainingGraph;
 use super::{NotApplicable, checkpoint_all};
 use remat_instances::instance::{Instance, NodeId, NodeKind};
-use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
+use remat_instances::schedule::{CheckmateSchedule, StageRuns};
 use remat_instances::simulate;
 
 /// REVOLVE with the largest number of slots whose schedule fits the budget, or, where none does,
@@ -188,7 +188,7 @@ fn schedule_for(
     let activations = graph.activations();
     let (n, start) = (instance.len(), graph.backward_start());
     let steps = activations.len() + 1;
-    let mut retained = BitMatrix::new(n, n);
+    let mut retained = StageRuns::new(n, n);
     for cut in cuts {
         let id = activations[cut.state as usize - 1];
         let from = match cut.placed_for as usize {
@@ -198,12 +198,12 @@ fn schedule_for(
         // Step `state + 1` reads it as its input; where step `state` reads it as its output, it
         // stays for one more.
         let (_, end) = stages[cut.state as usize];
-        hold(&mut retained, id.index(), from..=end.saturating_sub(1));
+        retained.fill(id.index(), from, end.saturating_sub(1));
     }
     for i in 0..start {
         let id = NodeId::from(i);
         if let Some(last) = graph.last_forward_user(id) {
-            hold(&mut retained, i, i + 1..=last);
+            retained.fill(i, i + 1, last);
         }
         let users = graph.backward_users(id);
         let (Some(first), Some(last)) = (users.first(), users.last()) else {
@@ -216,7 +216,7 @@ fn schedule_for(
         } else {
             i
         };
-        hold(&mut retained, i, from + 1..=last.index());
+        retained.fill(i, from + 1, last.index());
     }
     hold_gradients(graph, &mut retained);
     CheckmateSchedule::tightest(instance, retained)

@@ -18,10 +18,10 @@
 //! is recomputed for it there and then (min-R, Checkmate section 5.1.1).
 
 use super::best;
-use super::retention::{hold, hold_gradients};
+use super::retention::hold_gradients;
 use super::training::TrainingGraph;
 use remat_instances::instance::NodeId;
-use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
+use remat_instances::schedule::{CheckmateSchedule, StageRuns};
 
 /// Every `k`-th of the candidates, with `k` the square root of their number, rounded down.
 ///
@@ -143,18 +143,18 @@ pub fn schedule(graph: &TrainingGraph<'_>, checkpoints: &[NodeId]) -> CheckmateS
             }
         }
     }
-    let mut retained = BitMatrix::new(n, n);
+    let mut retained = StageRuns::new(n, n);
     for (i, of_node) in segment.iter().enumerate() {
         let id = NodeId::from(i);
         let Some(s) = *of_node else {
-            hold(&mut retained, i, i + 1..=n - 1);
+            retained.fill(i, i + 1, n - 1);
             continue;
         };
         if let Some(last) = graph.last_forward_user(id) {
-            hold(&mut retained, i, i + 1..=last);
+            retained.fill(i, i + 1, last);
         }
         if let (Some(entry), Some(last)) = (entered_in[s], graph.backward_users(id).last()) {
-            hold(&mut retained, i, entry + 1..=last.index());
+            retained.fill(i, entry + 1, last.index());
         }
     }
     hold_gradients(graph, &mut retained);

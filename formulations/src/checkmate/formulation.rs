@@ -73,7 +73,7 @@ impl Formulation for CheckmateFormulation {
             instance,
             budget_bytes,
             starts,
-            everything,
+            everything: everything.retained.to_bits(),
             landscape: anneal::CheckmateLandscape::new(instance, budget_bytes),
         };
         Ok(Start::Open(problem, bound))
@@ -85,8 +85,8 @@ pub struct CheckmateProblem<'a> {
     instance: &'a Instance,
     budget_bytes: u64,
     starts: &'a [CheckmateSchedule],
-    /// The schedule that keeps everything.
-    everything: CheckmateSchedule,
+    /// The sets of the schedule that keeps everything.
+    everything: BitMatrix,
     landscape: anneal::CheckmateLandscape,
 }
 
@@ -110,7 +110,7 @@ impl Problem for CheckmateProblem<'_> {
     }
 
     fn everything(&self) -> &BitMatrix {
-        &self.everything.retained
+        &self.everything
     }
 
     fn known(&self, left: Option<Duration>) -> Vec<Found> {

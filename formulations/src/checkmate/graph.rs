@@ -167,6 +167,7 @@ impl CheckmateGraph {
     /// Only what is retained counts, what is computed follows from it; shapes are `len x len`.
     pub fn cleaned(&self, schedule: &CheckmateSchedule) -> CheckmateSchedule {
         let n = self.len();
+        let given = schedule.retained.to_bits();
         let mut computed = BitMatrix::new(n, n);
         let mut retained = BitMatrix::new(n, n);
         for t in (0..n).rev() {
@@ -179,7 +180,7 @@ impl CheckmateGraph {
                     .take_while(|&&q| q as usize <= t)
                     .any(|&q| computed.get(t, q as usize));
                 if forced || kept_on || read {
-                    let is_kept = schedule.retained.get(t, k) && !forced;
+                    let is_kept = given.get(t, k) && !forced;
                     if is_kept || !self.recomputable[k] {
                         retained.set(t, k, true);
                         continue;
@@ -191,6 +192,9 @@ impl CheckmateGraph {
                 }
             }
         }
-        CheckmateSchedule { computed, retained }
+        CheckmateSchedule {
+            computed: computed.into(),
+            retained: retained.into(),
+        }
     }
 }

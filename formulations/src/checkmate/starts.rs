@@ -63,6 +63,6 @@ pub(super) fn fitting(
     let fits = replay.peak_bytes <= budget_bytes;
     fits.then_some(anneal::Found {
         cost: replay.cost,
-        retained: schedule.retained,
+        retained: schedule.retained.to_bits(),
     })
 }

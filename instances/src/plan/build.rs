@@ -24,10 +24,11 @@ impl Plan {
         schedule: &CheckmateSchedule,
     ) -> Result<Self, ReplayError> {
         simulate::checkmate(instance, schedule)?;
+        let computed = schedule.computed.by_row();
         let mut runs = Vec::with_capacity(schedule.computed.count_ones());
         for stage in 0..instance.len() {
-            runs.extend(schedule.computed.ones(stage).map(|i| Run {
-                node: NodeId::from(i),
+            runs.extend(computed.row(stage).iter().map(|&i| Run {
+                node: NodeId(i),
                 implementation: 0,
                 in_place: false,
                 stage,

@@ -1,7 +1,8 @@
 //! Schedules by what they hold: the computations follow.
 
-use super::{BitMatrix, CheckmateSchedule};
+use super::{Changes, CheckmateSchedule, StageRuns};
 use crate::instance::{Instance, NodeId};
+use std::collections::BinaryHeap;
 
 impl CheckmateSchedule {
     /// The cheapest computations for given retained sets: per stage, the node of the stage, what
@@ -9,11 +10,12 @@ impl CheckmateSchedule {
     /// held. A by-product is recomputed with its parent, whether that is held or not; what is
     /// computed once is held from there on as long as a computation reads it or a stage retains it.
     ///
-    /// This is "min-R" (Checkmate section 5.1.1): optimal for the given `retained`, in O(n) bit
-    /// operations a stage. `retained[t, i]` with `i >= t` is dropped first: such a tensor does not
-    /// exist yet.
-    pub fn cheapest(instance: &Instance, retained: BitMatrix) -> Self {
-        Self::complete(instance, retained, false)
+    /// This is "min-R" (Checkmate section 5.1.1): optimal for the given `retained`. `retained[t, i]`
+    /// with `i >= t` is dropped first: such a tensor does not exist yet. Time is linear in the runs
+    /// of the retained sets, the computations and their inputs, up to a logarithm of the
+    /// computations in a stage.
+    pub fn cheapest(instance: &Instance, retained: impl Into<StageRuns>) -> Self {
+        Sweep::new(instance, retained.into(), false).run()
     }
 
     /// The cheapest computations for the given retained sets, and nothing held or computed that is
@@ -25,70 +27,151 @@ impl CheckmateSchedule {
     /// Checkmate's program treats retentions without use as spurious as well (section 4.6).
     ///
     /// The cost is at most that of [`CheckmateSchedule::cheapest`] for the same sets, and so is the
-    /// peak. Time is linear in the computations and their inputs, plus one bit operation for each
-    /// (stage, node).
-    pub fn tightest(instance: &Instance, retained: BitMatrix) -> Self {
-        Self::complete(instance, retained, true)
-    }
-
-    /// One sweep over the stages from the last to the first.
-    fn complete(instance: &Instance, mut retained: BitMatrix, tight: bool) -> Self {
-        let n = instance.len();
-        let mut computed = BitMatrix::new(n, n);
-        let words = computed.words_per_row();
-        let mut read = vec![0u64; words];
-        let mut next = vec![0u64; words];
-        // What is never recomputed.
-        let mut once = vec![0u64; words];
-        for i in instance.ids().filter(|i| !instance.may_recompute(*i)) {
-            once[i.index() / 64] |= 1 << (i.index() % 64);
-        }
-        let is_once = |i: usize| once[i / 64] >> (i % 64) & 1 != 0;
-        for t in (0..n).rev() {
-            retained.clear_from(t, t);
-            read.fill(0);
-            let rows = computed.row_mut(t).iter_mut().zip(retained.row_mut(t));
-            for (((row, held), &wanted), &once) in rows.zip(&next).zip(&once) {
-                *held |= wanted & once;
-                *row |= wanted & !*held;
-            }
-            retained.clear_from(t, t);
-            computed.set(t, t, true);
-            for w in (0..=t / 64).rev() {
-                let mut done = 0u64;
-                loop {
-                    let rest = computed.row(t)[w] & !done;
-                    if rest == 0 {
-                        break;
-                    }
-                    let bit = 63 - rest.leading_zeros() as usize;
-                    done |= 1 << bit;
-                    let id = NodeId::from(w * 64 + bit);
-                    if let Some(parent) = instance.node(id).parent()
-                        && id.index() < t
-                    {
-                        computed.set(t, parent.index(), true);
-                    }
-                    for need in instance.needs(id) {
-                        let i = need.index();
-                        read[i / 64] |= 1 << (i % 64);
-                        if is_once(i) {
-                            retained.set(t, i, true);
-                        } else if !retained.get(t, i) {
-                            computed.set(t, i, true);
-                        }
-                    }
-                }
-            }
-            if tight {
-                let row = retained.row_mut(t).iter_mut();
-                for (((held, later), used), made) in row.zip(&next).zip(&read).zip(computed.row(t))
-                {
-                    *held &= (used | later) & !made;
-                }
-            }
-            next.copy_from_slice(retained.row(t));
-        }
-        CheckmateSchedule { computed, retained }
+    /// peak; the time is of the same order.
+    pub fn tightest(instance: &Instance, retained: impl Into<StageRuns>) -> Self {
+        Sweep::new(instance, retained.into(), true).run()
     }
 }
+
+/// No stage.
+const NOWHERE: u32 = u32::MAX;
+
+/// One sweep over the stages from the last to the first. Tensors that a stage neither computes nor
+/// reads, and whose given runs neither begin nor end there, go on as they are.
+struct Sweep<'a> {
+    instance: &'a Instance,
+    /// Retentions without use are dropped.
+    tight: bool,
+    given: Changes,
+    /// The given sets hold the tensor in the stage at hand.
+    is_given: Vec<bool>,
+    /// Last stage of the run in which the stage after the one at hand holds a tensor.
+    held_to: Vec<u32>,
+    /// Earliest stage so far that reads a tensor, and that computes it.
+    read_in: Vec<u32>,
+    computed_in: Vec<u32>,
+    /// Nodes that are computed in the stage at hand and whose inputs are not looked at yet.
+    open: BinaryHeap<u32>,
+    /// Tensors that may change at the stage at hand.
+    touched: Vec<u32>,
+    /// Computations (stage, node), and runs of retained tensors; the latest first.
+    computed: Vec<[u32; 2]>,
+    retained: Vec<(u32, [u32; 2])>,
+}
+
+impl<'a> Sweep<'a> {
+    fn new(instance: &'a Instance, mut retained: StageRuns, tight: bool) -> Self {
+        let n = instance.len();
+        (0..n).for_each(|i| retained.clear(i, 0, i));
+        Sweep {
+            instance,
+            tight,
+            given: retained.changes(),
+            is_given: vec![false; n],
+            held_to: vec![NOWHERE; n],
+            read_in: vec![NOWHERE; n],
+            computed_in: vec![NOWHERE; n],
+            open: BinaryHeap::new(),
+            touched: Vec::new(),
+            computed: Vec::with_capacity(n),
+            retained: Vec::new(),
+        }
+    }
+
+    fn run(mut self) -> CheckmateSchedule {
+        let n = self.instance.len();
+        for t in (0..n as u32).rev() {
+            self.stage(t);
+        }
+        let mut schedule = CheckmateSchedule {
+            computed: StageRuns::new(n, n),
+            retained: StageRuns::new(n, n),
+        };
+        for [t, i] in self.computed.into_iter().rev() {
+            schedule.computed.set(t as usize, i as usize, true);
+        }
+        for (i, [first, last]) in self.retained.into_iter().rev() {
+            let retained = &mut schedule.retained;
+            retained.fill(i as usize, first as usize, last as usize);
+        }
+        schedule
+    }
+
+    fn stage(&mut self, t: u32) {
+        self.touched.clear();
+        self.touched.push(t);
+        self.compute(t, t);
+        for k in 0..self.given.ends(t as usize + 1).len() {
+            let i = self.given.ends(t as usize + 1)[k];
+            self.is_given[i as usize] = true;
+            self.touched.push(i);
+        }
+        for k in 0..self.given.begins(t as usize + 1).len() {
+            let i = self.given.begins(t as usize + 1)[k];
+            self.is_given[i as usize] = false;
+            self.touched.push(i);
+            if self.held_to[i as usize] != NOWHERE && !self.is_once(i) {
+                self.compute(i, t);
+            }
+        }
+        while let Some(k) = self.open.pop() {
+            self.read_inputs(k, t);
+        }
+        for k in 0..self.touched.len() {
+            let i = self.touched[k];
+            let is_held = self.is_held(i, t);
+            let held_to = &mut self.held_to[i as usize];
+            if is_held && *held_to == NOWHERE {
+                *held_to = t;
+            } else if !is_held && *held_to != NOWHERE {
+                self.retained.push((i, [t + 1, *held_to]));
+                *held_to = NOWHERE;
+            }
+        }
+    }
+
+    fn is_once(&self, i: u32) -> bool {
+        !self.instance.may_recompute(NodeId(i))
+    }
+
+    /// Has a node computed in a stage, once.
+    fn compute(&mut self, i: u32, t: u32) {
+        let computed_in = &mut self.computed_in[i as usize];
+        if *computed_in != t {
+            *computed_in = t;
+            self.computed.push([t, i]);
+            self.open.push(i);
+            self.touched.push(i);
+        }
+    }
+
+    /// Has the inputs of a computation held or computed, and the parent computed beside it.
+    fn read_inputs(&mut self, k: u32, t: u32) {
+        let node = self.instance.node(NodeId(k));
+        if let Some(parent) = node.parent().filter(|_| k < t) {
+            self.compute(parent.0, t);
+        }
+        for need in node.needs() {
+            let i = need.0;
+            self.read_in[i as usize] = t;
+            self.touched.push(i);
+            if !self.is_given[i as usize] && !self.is_once(i) {
+                self.compute(i, t);
+            }
+        }
+    }
+
+    /// Returns whether a tensor is held at the start of a stage.
+    fn is_held(&self, i: u32, t: u32) -> bool {
+        let at = i as usize;
+        let is_wanted = self.held_to[at] != NOWHERE;
+        let is_read = self.read_in[at] == t;
+        let is_used = is_wanted || is_read;
+        let may_be = self.is_given[at] || self.is_once(i) && is_used;
+        let is_computed = self.computed_in[at] == t;
+        i < t && may_be && !(self.tight && (!is_used || is_computed))
+    }
+}
+
+#[cfg(test)]
+mod tests;

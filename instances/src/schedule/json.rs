@@ -1,7 +1,7 @@
 //! Schedule files, `remat-schedule/1`: the published ones and our own. Described in
 //! `docs/formats.md`.
 
-use super::{BitMatrix, CheckmateSchedule, MonetSchedule, Semantics, algorithm_number};
+use super::{BitMatrix, CheckmateSchedule, MonetSchedule, Semantics, StageRuns, algorithm_number};
 use crate::document::{self, Document, Failure, FaultKind, Lines, ReadError, Spanned, Unread};
 use crate::instance::{Instance, NodeId};
 use serde::de::IgnoredAny;
@@ -10,8 +10,12 @@ use std::path::Path;
 
 const SCHEDULE_SCHEMA: &str = "remat-schedule/1";
 
-/// Most entries of a matrix: a gigabyte of bits, enough for 90,000 nodes.
-const LARGEST_MATRIX: u128 = 1 << 33;
+/// Most entries of a matrix of MONeT's program, which has a bit for each: a gigabyte of bits, enough
+/// for 90,000 nodes.
+const MATRIX_ENTRY_LIMIT: u128 = 1 << 33;
+
+/// Most computations of a schedule of Checkmate's program: a replay takes some 40 bytes for each.
+const COMPUTATION_LIMIT: usize = 1 << 28;
 
 /// A schedule file; `C` are the columns of a matrix. Totals may be larger than the values of single
 /// nodes.
@@ -189,7 +193,6 @@ impl ScheduleFile {
 
     fn read(&self, instance: &Instance) -> Result<ScheduleDocument, Failure> {
         let text: ScheduleText<'_, Columns> = self.document.read()?;
-        let matrix = |text, rows, columns| matrix(&self.document, text, rows, columns);
         let n = instance.len();
         Ok(ScheduleDocument {
             instance: self.instance.clone(),
@@ -197,8 +200,8 @@ impl ScheduleFile {
             objective: text.objective as u64,
             schedule: match self.semantics {
                 Semantics::Checkmate => Schedule::Checkmate(CheckmateSchedule {
-                    computed: matrix(&text.computed, n, n)?,
-                    retained: matrix(&text.retained, n, n)?,
+                    computed: computed(&self.document, &text.computed, n)?,
+                    retained: matrix(&self.document, &text.retained, n, n)?,
                 }),
                 Semantics::Monet => Schedule::Monet(monet(&self.document, &text, instance)?),
             },
@@ -224,12 +227,41 @@ fn budget<C>(text: &ScheduleText<'_, C>) -> Result<Option<u64>, Failure> {
     Ok(Some((*gib * 1048576.0).round() as u64 * 1024))
 }
 
-fn matrix(
+/// Reads the matrix of computations of Checkmate's program.
+fn computed(document: &Document, text: &Matrix<Columns>, n: usize) -> Result<StageRuns, Failure> {
+    let computed = matrix(document, text, n, n)?;
+    let computations = computed.count_ones();
+    if computations > COMPUTATION_LIMIT {
+        let problem = "the schedule has too many computations";
+        let remedy = format!("give a schedule with at most {COMPUTATION_LIMIT}");
+        return Err(FaultKind::TooLarge
+            .fail(text.cols.span, problem, remedy)
+            .found(computations.to_string()));
+    }
+    Ok(computed)
+}
+
+/// Reads a matrix of MONeT's program.
+fn bits(
     document: &Document,
     text: &Matrix<Columns>,
     rows: usize,
     columns: usize,
 ) -> Result<BitMatrix, Failure> {
+    if rows as u128 * columns as u128 > MATRIX_ENTRY_LIMIT {
+        let problem = "the matrix is too large";
+        let remedy = "give a schedule for a smaller instance";
+        return Err(FaultKind::TooLarge.fail(text.shape.span, problem, remedy));
+    }
+    Ok(matrix(document, text, rows, columns)?.to_bits())
+}
+
+fn matrix(
+    document: &Document,
+    text: &Matrix<Columns>,
+    rows: usize,
+    columns: usize,
+) -> Result<StageRuns, Failure> {
     let shape = &text.shape;
     if **shape != [rows as u64, columns as u64] {
         let problem = "the matrix does not have the shape that the instance asks for";
@@ -240,14 +272,6 @@ fn matrix(
             .fail(shape.span, problem, remedy)
             .found(format!("{:?}", **shape)));
     }
-    if rows as u128 * columns as u128 > LARGEST_MATRIX {
-        let problem = "the matrix is too large";
-        return Err(FaultKind::TooLarge.fail(
-            shape.span,
-            problem,
-            "give a schedule for a smaller instance",
-        ));
-    }
     if text.cols.len() != columns {
         let problem = "the matrix does not have as many columns as its shape says";
         return Err(FaultKind::Value.fail(
@@ -256,7 +280,7 @@ fn matrix(
             format!("give {columns} lists"),
         ));
     }
-    let mut bits = BitMatrix::new(rows, columns);
+    let mut runs = StageRuns::new(rows, columns);
     for (column, place) in text.cols.iter().enumerate() {
         let Ranges(ranges) = document.read_at(place.span)?;
         if ranges.len() % 2 != 0 {
@@ -275,13 +299,11 @@ fn matrix(
                     .fail(pair[0].span, problem, remedy)
                     .found(found));
             }
-            for row in first..=last {
-                bits.set(row, column, true);
-            }
+            runs.fill(column, first, last);
             free = last + 1;
         }
     }
-    Ok(bits)
+    Ok(runs)
 }
 
 fn monet(
@@ -294,10 +316,10 @@ fn monet(
         return Err(FaultKind::Value.fail(text.instance.span, problem, "name another instance"));
     };
     let mut schedule = MonetSchedule {
-        computed: matrix(document, &text.computed, stages, columns)?,
-        retained: matrix(document, &text.retained, stages + 1, columns)?,
+        computed: bits(document, &text.computed, stages, columns)?,
+        retained: bits(document, &text.retained, stages + 1, columns)?,
         in_place: match &text.in_place {
-            Some(in_place) => matrix(document, in_place, stages, columns)?,
+            Some(in_place) => bits(document, in_place, stages, columns)?,
             None => BitMatrix::new(stages, columns),
         },
         forward_choice: vec![vec![0; columns]; stages],
@@ -422,8 +444,16 @@ fn slots(instance: &Instance) -> Vec<NodeId> {
 /// The instance tells which choices are by algorithm (`RF`) and which by variant (`M`).
 pub fn write_schedule(document: &ScheduleDocument, instance: &Instance) -> String {
     let (computed, retained, monet) = match &document.schedule {
-        Schedule::Checkmate(schedule) => (&schedule.computed, &schedule.retained, None),
-        Schedule::Monet(schedule) => (&schedule.computed, &schedule.retained, Some(schedule)),
+        Schedule::Checkmate(schedule) => (
+            written_matrix(&schedule.computed),
+            written_matrix(&schedule.retained),
+            None,
+        ),
+        Schedule::Monet(schedule) => (
+            written_matrix(&(&schedule.computed).into()),
+            written_matrix(&(&schedule.retained).into()),
+            Some(schedule),
+        ),
     };
     let mut text = ScheduleText {
         schema: SCHEDULE_SCHEMA,
@@ -433,47 +463,24 @@ pub fn write_schedule(document: &ScheduleDocument, instance: &Instance) -> Strin
         budget_gib: None,
         objective: document.objective.into(),
         _unread: None,
-        computed: written_matrix(computed),
-        retained: written_matrix(retained),
+        computed,
+        retained,
         in_place: None,
         variants: None,
         algorithms: None,
         choices: None,
     };
     if let Some(schedule) = monet {
-        text.in_place = Some(written_matrix(&schedule.in_place));
+        text.in_place = Some(written_matrix(&(&schedule.in_place).into()));
         write_choices(schedule, instance, &mut text);
     }
     Lines::new(0, false).write(&text)
 }
 
-/// Row by row, since rows are words: a column's run begins and ends where a row differs from the
-/// one before.
-fn written_matrix(matrix: &BitMatrix) -> Matrix<Vec<Vec<u32>>> {
-    let mut cols = vec![Vec::new(); matrix.columns()];
-    let nothing = vec![0; matrix.words_per_row()];
-    for row in 0..=matrix.rows() {
-        let before = if row > 0 {
-            matrix.row(row - 1)
-        } else {
-            &nothing
-        };
-        let now = if row < matrix.rows() {
-            matrix.row(row)
-        } else {
-            &nothing
-        };
-        for (w, (now, before)) in now.iter().zip(before).enumerate() {
-            let mut changed = now ^ before;
-            while changed != 0 {
-                let bit = changed.trailing_zeros() as usize;
-                changed &= changed - 1;
-                let begins = now >> bit & 1;
-                cols[w * 64 + bit].push(row as u32 + begins as u32 - 1);
-            }
-        }
-    }
+fn written_matrix(matrix: &StageRuns) -> Matrix<Vec<Vec<u32>>> {
     let shape = [matrix.rows() as u64, matrix.columns() as u64].into();
+    let column = |c| matrix.runs(c).as_flattened().to_vec();
+    let cols = (0..matrix.columns()).map(column).collect();
     Matrix { shape, cols }
 }
 

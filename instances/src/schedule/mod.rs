@@ -4,10 +4,12 @@ mod bits;
 mod demand;
 mod json;
 mod monet;
+mod runs;
 
 pub use bits::BitMatrix;
 pub use json::{Schedule, ScheduleDocument, ScheduleFile, write_schedule};
 pub use monet::MonetSchedule;
+pub use runs::{Changes, RowLists, StageRuns};
 
 use crate::instance::{Implementation, Instance};
 
@@ -64,21 +66,19 @@ pub fn algorithm_number(implementation: &Implementation) -> Option<u64> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckmateSchedule {
     /// `R[t, i]`: node `i` is computed in stage `t`. Shape `n x n`.
-    pub computed: BitMatrix,
+    pub computed: StageRuns,
     /// `S[t, i]`: the output of node `i` is in memory when stage `t` starts. Shape `n x n`.
-    pub retained: BitMatrix,
+    pub retained: StageRuns,
 }
 
 impl CheckmateSchedule {
     /// The schedule that computes each node once and keeps each tensor until its last use.
     pub fn checkpoint_all(instance: &Instance) -> Self {
         let n = instance.len();
-        let mut retained = BitMatrix::new(n, n);
+        let mut retained = StageRuns::new(n, n);
         for i in instance.ids() {
             if let Some(last) = instance.users(i).last() {
-                for t in i.index() + 1..=last.index() {
-                    retained.set(t, i.index(), true);
-                }
+                retained.fill(i.index(), i.index() + 1, last.index());
             }
         }
         Self::cheapest(instance, retained)

@@ -74,6 +74,7 @@ impl MonetSchedule {
         if retained.rows() != ids.len() || retained.columns() != ids.len() {
             return None;
         }
+        let retained = retained.to_bits();
         let mut stored = BitMatrix::new(stages + 1, columns);
         for (row, id) in ids.iter().enumerate() {
             let Some(t) = (id.index() + 1).checked_sub(columns).filter(|t| *t > 0) else {

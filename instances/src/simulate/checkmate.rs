@@ -2,7 +2,7 @@
 
 use super::{Meter, Replay, ReplayError};
 use crate::instance::{Instance, NodeId};
-use crate::schedule::{BitMatrix, CheckmateSchedule};
+use crate::schedule::{Changes, CheckmateSchedule, RowLists, StageRuns};
 
 /// Replays a schedule of Checkmate's program.
 ///
@@ -14,8 +14,7 @@ use crate::schedule::{BitMatrix, CheckmateSchedule};
 /// reads (section 4.6: FREE on the diagonal is 0). A by-product is recomputed only in a stage that
 /// recomputes its parent; its cost and memory count at its own turn. What is computed
 /// [once](crate::instance::Node::once) is not recomputed. Fixed memory is [`Instance::static_bytes`]
-/// throughout. Time is linear in the computations and their inputs, plus one bit operation for each
-/// (stage, node).
+/// throughout. Time is linear in the computations, their inputs and the runs of the retained sets.
 ///
 /// # Errors
 /// [`ReplayError`] names the first stage, node and tensor that make the schedule impossible to
@@ -25,25 +24,29 @@ pub fn checkmate(instance: &Instance, schedule: &CheckmateSchedule) -> Result<Re
     shape("the computed matrix R", &schedule.computed, n)?;
     shape("the retained matrix S", &schedule.retained, n)?;
     let fixed = instance.static_bytes();
+    let size = |i: u32| instance.node(NodeId(i)).output_bytes;
+    let computed = schedule.computed.by_row();
+    let retained = schedule.retained.changes();
     let mut meter = Meter::new();
     let mut resident = vec![false; n];
+    // Retained into the stage after the one at hand.
+    let mut kept = vec![false; n];
+    let mut retained_bytes = 0;
     let mut reads_left = vec![0u32; n];
     for t in 0..n {
-        check_stage(instance, schedule, t)?;
-        let mut bytes = fixed;
-        for i in schedule.retained.ones(t) {
-            resident[i] = true;
-            bytes += instance.node(NodeId::from(i)).output_bytes;
-        }
+        check_stage(instance, &computed, &retained, t)?;
+        let mut bytes = fixed + retained_bytes;
         meter.sample(t, None, bytes);
-        for k in schedule.computed.ones(t) {
-            for need in instance.needs(NodeId::from(k)) {
+        for &k in computed.row(t) {
+            for need in instance.needs(NodeId(k)) {
                 reads_left[need.index()] += 1;
             }
         }
-        let kept = |i: usize| t + 1 < n && schedule.retained.get(t + 1, i);
-        for k in schedule.computed.ones(t) {
-            let id = NodeId::from(k);
+        let (begins, ends) = (retained.begins(t + 1), retained.ends(t + 1));
+        begins.iter().for_each(|&i| kept[i as usize] = true);
+        ends.iter().for_each(|&i| kept[i as usize] = false);
+        for &k in computed.row(t) {
+            let id = NodeId(k);
             let node = instance.node(id);
             for need in node.needs() {
                 if !resident[need.index()] {
@@ -58,26 +61,40 @@ pub fn checkmate(instance: &Instance, schedule: &CheckmateSchedule) -> Result<Re
             }
             // Computing a tensor that is there already takes memory a second time, as U counts it.
             bytes += node.output_bytes;
-            resident[k] = true;
-            let again = k < t;
+            resident[id.index()] = true;
+            let again = id.index() < t;
             meter.cost += node.run_cost(again);
             meter.computations += 1;
             meter.sample(t, Some(id), bytes + node.run_workspace_bytes(again));
             for need in node.needs() {
                 let i = need.index();
                 reads_left[i] -= 1;
-                if reads_left[i] == 0 && !kept(i) {
+                if reads_left[i] == 0 && !kept[i] {
                     resident[i] = false;
                     bytes -= instance.node(*need).output_bytes;
                 }
             }
         }
-        clear(&mut resident, schedule, t);
+        // What is there when the next stage starts: elsewhere nothing has changed.
+        for &k in computed.row(t) {
+            resident[k as usize] = kept[k as usize];
+            for need in instance.needs(NodeId(k)) {
+                resident[need.index()] = kept[need.index()];
+            }
+        }
+        for &i in ends {
+            resident[i as usize] = false;
+            retained_bytes -= size(i);
+        }
+        for &i in begins {
+            resident[i as usize] = true;
+            retained_bytes += size(i);
+        }
     }
     Ok(meter.finish(instance.base_cost()))
 }
 
-fn shape(what: &'static str, matrix: &BitMatrix, n: usize) -> Result<(), ReplayError> {
+fn shape(what: &'static str, matrix: &StageRuns, n: usize) -> Result<(), ReplayError> {
     if matrix.rows() == n && matrix.columns() == n {
         return Ok(());
     }
@@ -90,72 +107,66 @@ fn shape(what: &'static str, matrix: &BitMatrix, n: usize) -> Result<(), ReplayE
     })
 }
 
+/// Checks a stage, given that those before it are right.
 fn check_stage(
     instance: &Instance,
-    schedule: &CheckmateSchedule,
+    computed: &RowLists,
+    retained: &Changes,
     t: usize,
 ) -> Result<(), ReplayError> {
-    let name = |i: usize| instance.node(NodeId::from(i)).name.clone();
-    let run = |i: NodeId| schedule.computed.get(t, i.index());
-    let early = |i: usize, verb: &'static str| ReplayError::TooEarly {
+    let name = |i: NodeId| instance.node(i).name.clone();
+    let runs = |i: NodeId, stage: usize| computed.row(stage).binary_search(&i.0).is_ok();
+    let early = |i: u32, verb: &'static str| ReplayError::TooEarly {
         stage: t,
-        node: NodeId::from(i),
-        node_name: name(i),
+        node: NodeId(i),
+        node_name: name(NodeId(i)),
         verb,
     };
-    if !schedule.computed.get(t, t) {
+    let own = NodeId::from(t);
+    if !runs(own, t) {
         return Err(ReplayError::NotComputed {
             stage: t,
-            node: NodeId::from(t),
-            node_name: name(t),
+            node: own,
+            node_name: name(own),
         });
     }
-    if let Some(i) = schedule.computed.ones(t).find(|&i| i > t) {
-        return Err(early(i, "computed"));
+    if let Some(i) = computed.row(t).iter().find(|i| **i > own.0) {
+        return Err(early(*i, "computed"));
     }
-    if let Some(i) = schedule.retained.ones(t).find(|&i| i >= t) {
-        return Err(early(i, "retained"));
+    if let Some(i) = retained.begins(t).iter().find(|i| **i >= own.0) {
+        return Err(early(*i, "retained"));
     }
-    for k in schedule.computed.ones(t).filter(|&k| k < t) {
-        let node = instance.node(NodeId::from(k));
-        if !instance.may_recompute(NodeId::from(k)) {
+    for k in computed.row(t).iter().map(|k| NodeId(*k)) {
+        if k == own {
+            continue;
+        }
+        let node = instance.node(k);
+        if !instance.may_recompute(k) {
             return Err(ReplayError::NeverAgain {
                 stage: t,
-                node: NodeId::from(k),
+                node: k,
                 node_name: node.name.clone(),
             });
         }
-        if let Some(parent) = node.parent().filter(|parent| !run(*parent)) {
+        if let Some(parent) = node.parent().filter(|parent| !runs(*parent, t)) {
             return Err(ReplayError::ByProductAlone {
                 stage: t,
-                node: NodeId::from(k),
+                node: k,
                 node_name: node.name.clone(),
                 parent,
-                parent_name: name(parent.index()),
+                parent_name: name(parent),
                 how: "computed: it comes only with a run of its parent",
             });
         }
     }
-    if t == 0 {
-        return Ok(());
-    }
-    for w in 0..schedule.retained.words_per_row() {
-        let there = schedule.retained.row(t - 1)[w] | schedule.computed.row(t - 1)[w];
-        let ghosts = schedule.retained.row(t)[w] & !there;
-        if ghosts != 0 {
-            let i = w * 64 + ghosts.trailing_zeros() as usize;
-            return Err(ReplayError::NotThere {
-                stage: t,
-                node: NodeId::from(i),
-                node_name: name(i),
-            });
-        }
+    // Nothing is retained at first, as seen above.
+    let is_there = |i: &&u32| t > 0 && runs(NodeId(**i), t - 1);
+    if let Some(ghost) = retained.begins(t).iter().find(|i| !is_there(i)) {
+        return Err(ReplayError::NotThere {
+            stage: t,
+            node: NodeId(*ghost),
+            node_name: name(NodeId(*ghost)),
+        });
     }
     Ok(())
-}
-
-fn clear(resident: &mut [bool], schedule: &CheckmateSchedule, t: usize) {
-    for i in schedule.retained.ones(t).chain(schedule.computed.ones(t)) {
-        resident[i] = false;
-    }
 }

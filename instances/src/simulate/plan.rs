@@ -399,12 +399,13 @@ impl<'a> Machine<'a> {
                 });
             }
         }
+        let mut is_read = vec![false; instance.len()];
+        let ways = instance.nodes().iter().flat_map(|v| &v.implementations);
+        for need in ways.flat_map(|way| &way.needs) {
+            is_read[need.index()] = true;
+        }
         for (register, slot) in &self.slots {
-            let read = instance.nodes().iter().any(|v| {
-                let lists = v.implementations.iter().map(|p| &p.needs);
-                lists.into_iter().any(|needs| needs.contains(&slot.node))
-            });
-            if read || !slot.filled {
+            if is_read[slot.node.index()] || !slot.filled {
                 return Err(ReplayError::NeverFreed {
                     register: *register,
                     node: slot.node,

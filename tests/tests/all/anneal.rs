@@ -3,7 +3,7 @@
 use remat_formulations::anneal::{CheckmateLandscape, CheckmateState, Flip};
 use remat_formulations::bound;
 use remat_formulations::solve::{Outcome, Settings, Status};
-use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
+use remat_instances::schedule::{CheckmateSchedule, StageRuns};
 use remat_instances::simulate;
 use remat_tests::brute;
 use remat_tests::graphs::{self, Numbers};
@@ -75,7 +75,9 @@ fn incremental_state_equals_the_replay() {
         let graph = CheckmateLandscape::new(&instance, 40 + numbers.below(100));
         let mut state = CheckmateState::new(
             &graph,
-            &CheckmateSchedule::checkpoint_all(&instance).retained,
+            &CheckmateSchedule::checkpoint_all(&instance)
+                .retained
+                .to_bits(),
         );
         for step in 0..150 {
             let what = format!("seed {seed}, step {step}");
@@ -170,7 +172,7 @@ fn threads_do_not_change_the_answer() {
     let peak = simulate::checkmate(&instance, &all)
         .expect("executable")
         .peak_bytes;
-    let outcomes: Vec<(Option<u64>, BitMatrix, u64)> = [1, 2, 8]
+    let outcomes: Vec<(Option<u64>, StageRuns, u64)> = [1, 2, 8]
         .into_iter()
         .map(|threads| {
             let outcome = run(

@@ -170,7 +170,7 @@ fn annealing_and_baselines_charge_what_the_replay_charges() {
         for _ in 0..20 {
             let schedule = random_schedule(&instance, &mut numbers);
             let replay = simulate::checkmate(&instance, &schedule).unwrap();
-            let state = CheckmateState::new(&landscape, &schedule.retained);
+            let state = CheckmateState::new(&landscape, &schedule.retained.to_bits());
             assert_eq!(state.cost() as u64, replay.cost, "round {round}");
             let peak = (0..instance.len()).map(|t| state.peak(t) as u64).max();
             assert_eq!(peak.unwrap(), replay.peak_bytes, "round {round}");
@@ -210,7 +210,7 @@ fn what_is_never_recomputed_is_refused_where_it_is_and_no_run_of_the_annealing_t
             assert!(wrong || !named, "round {round}");
             let plan = Plan::from_checkmate(&free, &schedule).unwrap();
             assert!(!wrong || simulate::plan(&instance, &plan).is_err());
-            let state = CheckmateState::new(&landscape, &schedule.retained);
+            let state = CheckmateState::new(&landscape, &schedule.retained.to_bits());
             let min = CheckmateSchedule::cheapest(&free, schedule.retained.clone());
             assert_eq!(min, schedule);
             assert!(!wrong || state.excess() > 0.0, "round {round}");

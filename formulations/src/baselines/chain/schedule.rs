@@ -14,7 +14,7 @@
 
 use super::{ChainState, Operation, OperationError, TrainingChain};
 use remat_instances::instance::{Instance, NodeId};
-use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
+use remat_instances::schedule::{CheckmateSchedule, StageRuns};
 
 impl TrainingChain<'_> {
     /// The schedule of a sequence of operations.
@@ -67,7 +67,7 @@ impl TrainingChain<'_> {
 pub(in crate::baselines) struct HeldTensors<'a> {
     instance: &'a Instance,
     chain: &'a TrainingChain<'a>,
-    retained: BitMatrix,
+    retained: StageRuns,
     /// Stage in which each block was run forward last, where that was one stage; a first run has
     /// one per node.
     run_at: Vec<Option<usize>>,
@@ -82,7 +82,7 @@ impl<'a> HeldTensors<'a> {
         let mut held = HeldTensors {
             instance,
             chain,
-            retained: BitMatrix::new(n, n),
+            retained: StageRuns::new(n, n),
             run_at: vec![None; chain.blocks().len()],
         };
         let blocks = chain.blocks();
@@ -102,9 +102,7 @@ impl<'a> HeldTensors<'a> {
     }
 
     fn hold(&mut self, tensor: usize, from: usize, to: usize) {
-        for t in from..=to {
-            self.retained.set(t, tensor, true);
-        }
+        self.retained.fill(tensor, from, to);
     }
 
     /// The stage after the one in which a tensor of block `l` was computed last.

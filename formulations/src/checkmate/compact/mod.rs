@@ -33,7 +33,7 @@ pub use lazy::{LazyOutcome, LazySettings, solve_lazily};
 pub use memory::MemoryRow;
 
 use super::CheckmateGraph;
-use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
+use remat_instances::schedule::{CheckmateSchedule, StageRuns};
 use remat_lp::{Basis, ColId, Model, RowId, VarStatus};
 
 /// Decisions that have columns.
@@ -254,7 +254,7 @@ impl Compact {
                 }
             }
         }
-        let run = |m: &BitMatrix, t: usize, i: usize| t < n && m.get(t, i);
+        let run = |m: &StageRuns, t: usize, i: usize| t < n && m.get(t, i);
         for (c, d) in self.decisions.iter().enumerate() {
             if let Decision::Held {
                 stage,

@@ -79,8 +79,8 @@ impl Interval {
         let clean = graph.cleaned(schedule);
         let mut out = Vec::new();
         for i in 0..n {
-            let starts = (i..n).filter(|&t| clean.computed.get(t, i));
-            for start in starts {
+            let runs = clean.computed.runs(i).iter();
+            for start in runs.flat_map(|[first, last]| *first as usize..=*last as usize) {
                 let mut end = start;
                 while end + 1 < n && clean.retained.get(end + 1, i) {
                     end += 1;

@@ -3,7 +3,7 @@
 use super::{CheckmateGraph, Interval, Row, event, starts_between};
 use crate::checkmate::path_cuts::{FractionalPoint, PathCut, PathMemoryCut, SeparationSettings};
 use crate::checkmate::path_cuts::{MemoryCandidate, walk_memory};
-use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
+use remat_instances::schedule::{BitMatrix, CheckmateSchedule, StageRuns};
 
 /// Intervals with their values.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -45,7 +45,7 @@ impl IntervalPoint {
     pub fn rounded(&self, graph: &CheckmateGraph, threshold: f64) -> BitMatrix {
         let n = graph.len();
         let point = self.fractional(graph);
-        let mut retained = BitMatrix::new(n, n);
+        let mut retained = StageRuns::new(n, n);
         for i in 0..n {
             for (t, s) in point.retained_of(i)[..n].iter().enumerate() {
                 if *s > threshold {
@@ -53,10 +53,9 @@ impl IntervalPoint {
                 }
             }
         }
-        let computed = BitMatrix::new(n, n);
-        graph
-            .cleaned(&CheckmateSchedule { computed, retained })
-            .retained
+        let computed = StageRuns::new(n, n);
+        let schedule = CheckmateSchedule { computed, retained };
+        graph.cleaned(&schedule).retained.to_bits()
     }
 
     /// The intervals of each tensor, as ranges into `intervals`.

@@ -18,8 +18,9 @@ impl Original {
         let n = p.len();
         let mut x = vec![0.0; self.model.num_cols()];
         let mut put = |column: ColId, value: f64| x[column.index()] = value;
-        let run = |t: usize, i: usize| schedule.computed.get(t, i);
-        let kept = |t: usize, i: usize| t < n && schedule.retained.get(t, i);
+        let (computed, retained) = (schedule.computed.to_bits(), schedule.retained.to_bits());
+        let run = |t: usize, i: usize| computed.get(t, i);
+        let kept = |t: usize, i: usize| t < n && retained.get(t, i);
         let mut freed_bytes = vec![0u64; n];
         for t in 0..n {
             for i in 0..n {
@@ -65,7 +66,10 @@ impl Original {
                 retained.set(t, i, x[self.parts.s(t, i).index()] > 0.5);
             }
         }
-        CheckmateSchedule { computed, retained }
+        CheckmateSchedule {
+            computed: computed.into(),
+            retained: retained.into(),
+        }
     }
 
     /// The plan of an integer point (Algorithm 1), for either kind of stages: the computations of
@@ -76,12 +80,9 @@ impl Original {
     /// # Errors
     /// [`ReplayError`] where a node runs without one of its inputs: the point violates a row (3).
     pub fn plan(&self, instance: &Instance, x: &[f64]) -> Result<Plan, ReplayError> {
-        let schedule = self.schedule(x);
-        let stages = 0..self.parts.len();
-        let runs = stages.flat_map(|t| {
-            let nodes = schedule.computed.ones(t).collect::<Vec<_>>();
-            nodes.into_iter().map(move |i| (t, i))
-        });
+        let computed = self.schedule(x).computed.by_row();
+        let nodes = |t: usize| computed.row(t).iter().map(move |i| (t, *i as usize));
+        let runs = (0..self.parts.len()).flat_map(nodes);
         Plan::from_computations(instance, runs)
     }
 }
