@@ -118,7 +118,7 @@ const MODELS: [&str; 10] = [
     "zoo:chain?n=x",
     "zoo:chain?m=3",
     "zoo:vgg16?batch=2&batch=3",
-    "zoo:chain?n=40&",
+    "zoo:chain?n=12&",
     "zoo:unet?",
 ];
 const SPECS: [&str; 6] = [
@@ -318,7 +318,7 @@ fn arguments(place: &Place, dice: &mut Dice) -> Vec<String> {
         "solve" | "sweep" | "max-batch" | "mip" | "lp" => {
             words(&mut line, &["--time-limit", "0.1"])
         }
-        "baselines" => words(&mut line, &["--search", "0.02", "--points", "3"]),
+        "baselines" => words(&mut line, &["--time-limit", "0.02", "--points", "3"]),
         _ => {}
     }
     if ["solve", "baselines", "max-batch", "export", "exec"].contains(&command) && dice.chance(95) {
