@@ -54,9 +54,9 @@ const SOLVE_ABOUT: &str = "\
 Find a plan of least cost within a memory budget.
 
 The result is a schedule that was replayed (its cost and peak memory are what the replay found, not what the search \
-believes), a lower bound on the cost of every stage schedule in the given order, and the gap between the two. Without a \
-time limit the work is fixed: instance, budget and seed alone decide the answer, on any number of threads. Ctrl-C ends \
-the search; the best plan so far is reported and written as usual.";
+believes), a lower bound on the cost of every stage schedule in the given order, and the gap between the two. Without a time limit the work is \
+fixed: instance, budget and seed alone decide the answer, on any number of threads. Ctrl-C ends the search; the best \
+plan so far is reported and written as usual.";
 
 const VERIFY_ABOUT: &str = "\
 Replay a plan (remat-plan/1) or a schedule (remat-schedule/1) and check what it claims.
