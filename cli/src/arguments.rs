@@ -134,13 +134,14 @@ pub enum Command {
     /// Explain in words what a plan recomputes, when, and what it saves
     #[command(long_about = EXPLAIN_ABOUT)]
     Explain(ExplainArguments),
-    /// Run a plan with libtorch, and measure its time and memory
+    /// Run a plan with libtorch, and measure its time and memory (needs a build with libtorch)
     #[command(long_about = exec::EXEC_ABOUT)]
     Exec(ExecArguments),
-    /// Measure the operators of a model on this machine: an instance to solve
+    /// Measure the operators of a model on this machine: an instance to solve (needs a build with
+    /// libtorch)
     #[command(long_about = exec::PROFILE_ABOUT)]
     Profile(ProfileArguments),
-    /// Profile, solve, run and compare
+    /// Profile, solve, run and compare (needs a build with libtorch)
     #[command(long_about = exec::TRAIN_CHECK_ABOUT)]
     TrainCheck(TrainCheckArguments),
     /// Write the integer program of an instance under a budget as an MPS or LP file
@@ -498,12 +499,15 @@ pub enum ExportedProgram {
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
-  remat-bb export zoo:vgg16 --budget 60% --formulation checkmate-original vgg16.mps.gz
+  remat-bb export zoo:resnet18 --budget 80% --formulation checkmate-original resnet18.mps.gz
   remat-bb export graph.json --budget 6GiB --formulation monet-original --unit 1KiB program.lp
 
 The object that --json prints has the fields instance, formulation, budget_bytes, unit_bytes, rows, columns, nonzeros, \
 published_rows and published_nonzeros (with fixings and bounds counted as rows, as the published runs did; null for \
-checkmate and checkmate-unpartitioned) and file.")]
+checkmate and checkmate-unpartitioned), file and infeasible_because.
+
+Exit codes: 0 written, 2 bad usage or input, 3 infeasible: some node does not fit the budget, so nothing does (not told of \
+monet-tight, which charges less). The program is written all the same, where it can be stated: checkmate cannot.")]
 pub struct ExportArguments {
     /// Instance file, or zoo:MODEL?parameter=value&...
     pub instance: String,
@@ -516,8 +520,8 @@ pub struct ExportArguments {
     /// Integer program to write
     #[arg(short, long, value_enum, value_name = "F")]
     pub formulation: ExportedProgram,
-    /// What one unit of memory in the program stands for, such as 1KiB [default: a power of two
-    /// near a thousandth of the budget]; not for checkmate
+    /// What one unit of memory in the program stands for, such as 1KiB [default, and the most: a
+    /// power of two near a thousandth of the budget]; not for checkmate
     #[arg(long, value_name = "SIZE")]
     pub unit: Option<String>,
     /// Print one JSON object on standard output instead of a line

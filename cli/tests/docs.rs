@@ -1,10 +1,11 @@
 //! Commands in the pages and in every `--help`, run as they are printed.
 //!
 //! Blocks of a page run in order in one fresh folder, the examples of a `--help` in another. Times
-//! are cut short, and files of one's own that an example reads get a stand-in. Left out are commands
-//! that need libtorch, and blocks behind a comment `<!-- not run: REASON -->`. A block behind
-//! `<!-- exit N -->` ends with that code, every other with 0. Lines that a page shows of a
-//! command's output must be among it, but for those of this program's own search, whose time is cut.
+//! are cut short, and files of one's own that an example reads get a stand-in. Left out are
+//! commands that need libtorch, and blocks behind a comment `<!-- not run: REASON -->`. A block
+//! behind `<!-- exit N -->` ends with that code, every other with 0. Lines that a page shows of a
+//! command's output must be among it, but for those of this program's own search, whose time is
+//! cut.
 
 mod common;
 

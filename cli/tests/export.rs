@@ -121,11 +121,63 @@ fn what_cannot_be_written_is_named() {
     refuse("no/such/folder/p.mps", &original, "folder does not exist");
     let monet = ["--budget", "60%", "--formulation", "monet-original"];
     refuse("p.mps", &monet, "no loss node");
-    let compact = ["--budget", "1", "--formulation", "checkmate"];
-    refuse("p.mps", &compact, "--budget \"1\"");
     let unit = [&original[..], &["--unit", "none"]].concat();
     refuse("p.mps", &unit, "--unit");
+    let unit = [&original[..], &["--unit", "1000TiB"]].concat();
+    refuse("p.mps", &unit, "give at most 1 B");
     refuse("p.mps", &["--formulation", "checkmate"], "--budget");
     let other = ["--budget", "60%", "--formulation", "other"];
     refuse("p.mps", &other, "checkmate-unpartitioned");
+}
+
+#[test]
+fn budgets_that_nothing_fits_are_infeasible_in_every_formulation() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = chain(folder.path(), 5);
+    for program in ["checkmate", "checkmate-original", "checkmate-unpartitioned"] {
+        let out = folder.path().join("c.mps");
+        let arguments = [
+            "export",
+            text(&graph),
+            "-b",
+            "150",
+            "--json",
+            text(&out),
+            "-f",
+            program,
+        ];
+        let said = object(&run_to(3, &arguments).0);
+        assert!(said["infeasible_because"].is_string(), "{said}");
+        assert_eq!(said["file"].is_null(), program == "checkmate", "{said}");
+    }
+    let graph = folder.path().join("graph.json");
+    let model = "vgg16?batch=1&device=p100&implementations=monet";
+    run_to(0, &["zoo", "export", model, "--out", text(&graph)]);
+    for program in [
+        "checkmate",
+        "checkmate-original",
+        "checkmate-unpartitioned",
+        "monet-original",
+    ] {
+        let out = folder.path().join("p.mps");
+        let arguments = [
+            "export",
+            text(&graph),
+            "--budget",
+            "1%",
+            "--json",
+            text(&out),
+            "-f",
+            program,
+        ];
+        let said = object(&run_to(3, &arguments).0);
+        assert!(said["infeasible_because"].is_string(), "{said}");
+        // Below the fixed memory Checkmate's programs cannot be stated.
+        assert_eq!(
+            said["file"].is_null(),
+            program != "monet-original",
+            "{said}"
+        );
+        assert_eq!(out.exists(), program == "monet-original");
+    }
 }

@@ -57,9 +57,12 @@ pub(crate) fn draw(chart: &Chart<'_>) -> Result<String, Box<dyn Error>> {
         y: (0.0, chart.lines.len().max(1) as f64),
         root: false,
     };
-    let svg = style::picture((1100, height as u32), |area| {
-        let words = "percent above the best known plan; the left end is what was proven, the right end what was found";
-        style::title(area, &chart.title, words)?;
+    let words = style::Words {
+        heading: &chart.title,
+        explanation: "percent above the best known plan; the left end is what was proven, the right end what was found",
+        hovers: Vec::new(),
+    };
+    let svg = style::picture((1100, height as u32), &words, |area| {
         for (k, solver) in chart.solvers.iter().enumerate() {
             let x = LEFT + 800 / solvers * k as i32;
             bar(area, x, x + 24, 76, PALETTE[k])?;

@@ -27,9 +27,12 @@ pub(super) fn draw(title: &str, names: &[&str], groups: &[Group]) -> Result<Stri
         root: false,
     };
     let (left, _, right, _) = frame.pixels;
-    Ok(style::picture(SIZE, |area| {
-        let words = "percent over no recomputation; no bar: no plan was found";
-        style::title(area, title, words)?;
+    let words = style::Words {
+        heading: title,
+        explanation: "percent over no recomputation; no bar: no plan was found",
+        hovers: Vec::new(),
+    };
+    Ok(style::picture(SIZE, &words, |area| {
         for (k, name) in names.iter().enumerate() {
             let x = left + 160 * k as i32;
             let block = Rectangle::new([(x, 72), (x + 20, 84)], PALETTE[k].filled());

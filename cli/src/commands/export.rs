@@ -7,12 +7,14 @@ use crate::{report, source};
 use clap::ValueEnum;
 use remat_formulations::checkmate::compact::{Compact, Space};
 use remat_formulations::checkmate::original::{Original, OriginalError, Stages};
+use remat_formulations::solve::AnyFormulation;
 use remat_formulations::{checkmate, monet};
 use remat_instances::Instance;
 use remat_instances::budget::{Budget, format_bytes};
 use remat_instances::plan::Semantics;
 use remat_lp::{Model, lp_format, mps};
 use serde::Serialize;
+use std::fmt::Write;
 use std::path::Path;
 
 /// Writes the program.
@@ -42,40 +44,71 @@ pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
         }
     };
     let budget_bytes = source::budget(&arguments.budget, plain.peak_bytes)?;
-    let unit_bytes = unit(arguments)?;
+    let unit_bytes = unit(arguments, &instance, budget_bytes)?;
+    let infeasible_because = too_small(arguments, &instance, budget_bytes);
     let exported = build(arguments, &instance, budget_bytes, unit_bytes)?;
-    files.write(&arguments.out, &format.text(&exported.model))?;
-    let size = (
-        exported.model.num_rows(),
-        exported.model.num_cols(),
-        exported.model.num_nonzeros(),
-    );
+    match &exported {
+        Some(exported) => files.write(&arguments.out, &format.text(&exported.model))?,
+        None => files.left(&arguments.out),
+    }
     let file = files::shown(&arguments.out);
+    let formulation = name(arguments.formulation);
     files.print(&if arguments.json {
+        let written = exported.as_ref();
         report::json(&ExportJson {
             instance: instance.name(),
-            formulation: &name(arguments.formulation),
+            formulation: &formulation,
             budget_bytes,
-            unit_bytes: exported.unit_bytes,
-            rows: size.0,
-            columns: size.1,
-            nonzeros: size.2,
-            published_rows: exported.published.map(|p| p.0),
-            published_nonzeros: exported.published.map(|p| p.1),
-            file: &file,
+            unit_bytes: written.map(|e| e.unit_bytes as u64),
+            rows: written.map(|e| e.model.num_rows()),
+            columns: written.map(|e| e.model.num_cols()),
+            nonzeros: written.map(|e| e.model.num_nonzeros()),
+            published_rows: written.and_then(|e| e.published).map(|p| p.0),
+            published_nonzeros: written.and_then(|e| e.published).map(|p| p.1),
+            file: written.map(|_| &*file),
+            infeasible_because: infeasible_because.as_deref(),
         })
     } else {
-        format!(
-            "{file}: {} of {} under {}: {} rows, {} columns, {} nonzeros\n",
-            name(arguments.formulation),
+        let what = format!(
+            "{formulation} of {} under {}",
             instance.name(),
-            format_bytes(budget_bytes),
-            size.0,
-            size.1,
-            size.2
-        )
+            format_bytes(budget_bytes)
+        );
+        let mut text = match &exported {
+            Some(exported) => format!(
+                "{file}: {what}: {} rows, {} columns, {} nonzeros\n",
+                exported.model.num_rows(),
+                exported.model.num_cols(),
+                exported.model.num_nonzeros()
+            ),
+            None => format!("{what} cannot be stated, and is not written\n"),
+        };
+        if let Some(reason) = &infeasible_because {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "infeasible: {reason}");
+        }
+        text
     })?;
-    Ok(Exit::Done)
+    Ok(match infeasible_because {
+        Some(_) => Exit::Infeasible,
+        None => Exit::Done,
+    })
+}
+
+/// Reason why nothing fits the budget, where a look tells. MONeT's program with the tighter bound on
+/// local memory charges less than the look does.
+fn too_small(
+    arguments: &ExportArguments,
+    instance: &Instance,
+    budget_bytes: u64,
+) -> Option<String> {
+    let semantics = match arguments.formulation {
+        ExportedProgram::MonetTight => return None,
+        ExportedProgram::MonetOriginal => Semantics::Monet,
+        _ => Semantics::Checkmate,
+    };
+    let formulation = AnyFormulation::of(instance, semantics).ok()?;
+    formulation.too_small(budget_bytes)
 }
 
 /// A program to be written.
@@ -86,32 +119,30 @@ struct Exported {
     published: Option<(usize, usize)>,
 }
 
+/// The program; none where the budget is too small for it to be stated.
 fn build(
     arguments: &ExportArguments,
     instance: &Instance,
     budget_bytes: u64,
-    unit_bytes: Option<f64>,
-) -> Result<Exported, Failure> {
-    let too_small = |e: remat_formulations::bound::TooSmall| Failure::Usage {
-        problem: format!("--budget {:?}: {e}", arguments.budget),
-        remedy: "give a larger budget; remat-bb show names the largest tensors".into(),
-    };
-    Ok(match arguments.formulation {
+    unit_bytes: f64,
+) -> Result<Option<Exported>, Failure> {
+    Ok(Some(match arguments.formulation {
         ExportedProgram::CheckmateOriginal | ExportedProgram::CheckmateUnpartitioned => {
             let stages = match arguments.formulation {
                 ExportedProgram::CheckmateOriginal => Stages::FrontierAdvancing,
                 _ => Stages::Unpartitioned,
             };
-            let unit_bytes =
-                unit_bytes.unwrap_or_else(|| Original::unit_for(instance, budget_bytes));
             let program = Original::new(instance, budget_bytes, stages, unit_bytes);
-            let program = program.map_err(|e| match e {
-                OriginalError::TooSmall(e) => too_small(e),
-                OriginalError::FirstRunUnknown { .. } => Failure::Usage {
-                    problem: format!("{}: {e}", arguments.instance),
-                    remedy: "use --formulation checkmate-original".into(),
-                },
-            })?;
+            let program = match program {
+                Ok(program) => program,
+                Err(OriginalError::TooSmall(_)) => return Ok(None),
+                Err(e @ OriginalError::FirstRunUnknown { .. }) => {
+                    return Err(Failure::Usage {
+                        problem: format!("{}: {e}", arguments.instance),
+                        remedy: "use --formulation checkmate-original".into(),
+                    });
+                }
+            };
             Exported {
                 model: program.model().clone(),
                 unit_bytes,
@@ -120,8 +151,9 @@ fn build(
             }
         }
         ExportedProgram::Checkmate => {
-            let graph =
-                checkmate::CheckmateGraph::new(instance, budget_bytes).map_err(too_small)?;
+            let Ok(graph) = checkmate::CheckmateGraph::new(instance, budget_bytes) else {
+                return Ok(None);
+            };
             let unit_bytes = graph.memory_unit();
             Exported {
                 model: Compact::new(graph, Space::Full).with_memory_rows(),
@@ -136,7 +168,6 @@ fn build(
                 true => LocalBound::Plain,
                 false => LocalBound::Tight,
             };
-            let unit_bytes = unit_bytes.unwrap_or_else(|| Original::unit_for(budget_bytes));
             let program = Original::with_local_bound(instance, budget_bytes, unit_bytes, local);
             let program = program.map_err(|e| Failure::Usage {
                 problem: format!("{}: {e}", arguments.instance),
@@ -149,29 +180,45 @@ fn build(
                 published: published.then_some((size.rows, size.nonzeros)),
             }
         }
-    })
+    }))
 }
 
-fn unit(arguments: &ExportArguments) -> Result<Option<f64>, Failure> {
-    let Some(text) = &arguments.unit else {
-        return Ok(None);
+/// The unit of memory in bytes: the one that was asked for, or the largest, which keeps the budget
+/// near a thousand units. Solvers take a millionth of a unit for nothing: with larger units they
+/// could not tell what fits.
+fn unit(
+    arguments: &ExportArguments,
+    instance: &Instance,
+    budget_bytes: u64,
+) -> Result<f64, Failure> {
+    let largest = match arguments.formulation {
+        ExportedProgram::MonetOriginal | ExportedProgram::MonetTight => {
+            monet::original::Original::unit_for(budget_bytes)
+        }
+        _ => Original::unit_for(instance, budget_bytes),
     };
+    let Some(text) = &arguments.unit else {
+        return Ok(largest);
+    };
+    let fail = |problem: String, remedy: String| Failure::Usage {
+        problem: format!("--unit {text:?}: {problem}"),
+        remedy,
+    };
+    let example = || "give an amount such as 1KiB".to_owned();
     if arguments.formulation == ExportedProgram::Checkmate {
-        return Err(Failure::Usage {
-            problem: format!("--unit {text:?}: the formulation checkmate chooses its own unit"),
-            remedy: "leave out --unit, or export checkmate-original".into(),
-        });
+        return Err(fail(
+            "the formulation checkmate chooses its own unit".into(),
+            "leave out --unit, or export checkmate-original".into(),
+        ));
     }
     match text.parse() {
-        Ok(Budget::Bytes(bytes)) if bytes > 0 => Ok(Some(bytes as f64)),
-        Err(problem) => Err(Failure::Usage {
-            problem: format!("--unit: {problem}"),
-            remedy: "give an amount such as 1KiB".into(),
-        }),
-        Ok(_) => Err(Failure::Usage {
-            problem: format!("--unit {text:?}: a unit is an amount of at least 1 byte"),
-            remedy: "give an amount such as 1KiB".into(),
-        }),
+        Ok(Budget::Bytes(bytes)) if bytes as f64 > largest => Err(fail(
+            "with so large a unit solvers, which take a millionth of a unit for nothing, cannot tell what fits".into(),
+            format!("give at most {} ({largest} bytes) for this budget", format_bytes(largest as u64)),
+        )),
+        Ok(Budget::Bytes(bytes)) if bytes > 0 => Ok(bytes as f64),
+        Err(problem) => Err(fail(problem.to_string(), example())),
+        Ok(_) => Err(fail("a unit is an amount of at least 1 byte".into(), example())),
     }
 }
 
@@ -223,11 +270,12 @@ struct ExportJson<'a> {
     instance: &'a str,
     formulation: &'a str,
     budget_bytes: u64,
-    unit_bytes: f64,
-    rows: usize,
-    columns: usize,
-    nonzeros: usize,
+    unit_bytes: Option<u64>,
+    rows: Option<usize>,
+    columns: Option<usize>,
+    nonzeros: Option<usize>,
     published_rows: Option<usize>,
     published_nonzeros: Option<usize>,
-    file: &'a str,
+    file: Option<&'a str>,
+    infeasible_because: Option<&'a str>,
 }

@@ -141,6 +141,7 @@ fn draw_progress(
         title: format!("{}: cost and bound over time", instance.name()),
         looks: &looks,
         base_cost,
+        infeasible_because: outcome.infeasible_because.as_deref(),
     };
     files.write(path, &progress::draw(&picture)?)?;
     Ok(format!("progress  {}", shown(path)))

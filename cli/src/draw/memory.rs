@@ -1,7 +1,7 @@
 //! Memory over the time of one training step, with the budget and, for comparison, the step without
 //! recomputation.
 
-use super::style::{self, Area, Frame, GREY, INK, PALETTE, failed, label};
+use super::style::{self, Area, Frame, GREY, Hover, INK, PALETTE, Words, failed, label};
 use crate::failure::Failure;
 use crate::report;
 use plotters::prelude::*;
@@ -61,8 +61,12 @@ pub fn draw(picture: &MemoryPicture<'_>) -> Result<String, Failure> {
         report::moment(picture.instance, replay),
         replay.overhead_percent()
     );
-    style::picture(SIZE, |area| {
-        style::title(area, &picture.title, &explanation)?;
+    let words = Words {
+        heading: &picture.title,
+        explanation: &explanation,
+        hovers: hovers(picture, &frame, scale, &unit_name),
+    };
+    style::picture(SIZE, &words, |area| {
         frame.axes(
             area,
             &format!("time in the training step ({unit_name})"),
@@ -92,6 +96,37 @@ pub fn draw(picture: &MemoryPicture<'_>) -> Result<String, Failure> {
         peak(area, &frame, replay, scale)?;
         legend(area, picture)
     })
+}
+
+/// For each column of pixels the computation in it that needs most memory.
+fn hovers(picture: &MemoryPicture<'_>, frame: &Frame, scale: f64, unit: &str) -> Vec<Hover> {
+    let (_, top, _, bottom) = frame.pixels;
+    let mut seen = vec![false; picture.instance.len()];
+    let mut before = 0;
+    let mut list: Vec<(Hover, u64)> = Vec::new();
+    for point in &picture.replay.timeline {
+        let Some(node) = point.at.node else { continue };
+        let again = std::mem::replace(&mut seen[node.index()], true);
+        let (from, to) = (before as f64 / scale, point.cost as f64 / scale);
+        before = point.cost;
+        let text = format!(
+            "{}{}: {}, until {to:.3} {unit}",
+            picture.instance.node(node).name,
+            if again { " again" } else { "" },
+            remat_instances::budget::format_bytes(point.bytes)
+        );
+        let place = (frame.across(from), top, frame.across(to), bottom);
+        let hover = Hover { place, text };
+        match list.last_mut() {
+            Some((last, bytes)) if last.place.0 == place.0 && last.place.2 - last.place.0 <= 1 => {
+                if point.bytes > *bytes {
+                    (*last, *bytes) = (hover, point.bytes);
+                }
+            }
+            _ => list.push((hover, point.bytes)),
+        }
+    }
+    list.into_iter().map(|(hover, _)| hover).collect()
 }
 
 /// Number of cost units in one unit of the axis, and its name.

@@ -1,6 +1,6 @@
 //! A solve over time: the cost of the best plan from above, the proven bound from below.
 
-use super::style::{self, Area, FAINT, Frame, GREY, INK, PALETTE, failed, label};
+use super::style::{self, Area, FAINT, Frame, GREY, Hover, INK, PALETTE, Words, failed, label};
 use crate::failure::Failure;
 use crate::progress::ProgressPoint;
 use plotters::prelude::*;
@@ -14,6 +14,8 @@ pub struct ProgressPicture<'a> {
     pub looks: &'a [ProgressPoint],
     /// Cost without recomputation.
     pub base_cost: u64,
+    /// Reason why nothing fits, where that is proven.
+    pub infeasible_because: Option<&'a str>,
 }
 
 const SIZE: (u32, u32) = (1040, 560);
@@ -23,6 +25,9 @@ const SIZE: (u32, u32) = (1040, 560);
 /// # Errors
 /// [`Failure::Draw`].
 pub fn draw(picture: &ProgressPicture<'_>) -> Result<String, Failure> {
+    if let Some(reason) = picture.infeasible_because {
+        return infeasible(&picture.title, reason);
+    }
     let percent = |cost: u64| match picture.base_cost {
         0 => 0.0,
         base => (cost as f64 / base as f64 - 1.0) * 100.0,
@@ -40,23 +45,46 @@ pub fn draw(picture: &ProgressPicture<'_>) -> Result<String, Failure> {
         y: (low - margin, high + margin),
         root: false,
     };
-    style::picture(SIZE, |area| {
-        let explanation = match picture.looks.last() {
-            Some(ProgressPoint {
-                objective: Some(cost),
-                bound,
-                seconds,
-            }) if *cost > 0 => format!(
-                "the best plan from above, the proven bound from below; gap {:.2}% after {seconds:.1} s",
-                cost.saturating_sub(*bound) as f64 / *cost as f64 * 100.0
-            ),
-            _ => "the proven bound; no plan was found".into(),
-        };
-        style::title(area, &picture.title, &explanation)?;
+    let explanation = match picture.looks.last() {
+        Some(ProgressPoint {
+            objective: Some(cost),
+            bound,
+            seconds,
+        }) if *cost > 0 => format!(
+            "the best plan from above, the proven bound from below; gap {:.2}% after {seconds:.1} s",
+            cost.saturating_sub(*bound) as f64 / *cost as f64 * 100.0
+        ),
+        _ => "the proven bound; no plan was found".into(),
+    };
+    let hover = |name: &'static str, (x, y): &(f64, f64)| {
+        let text = format!("{name}: {y:.3}% over no recomputation, after {x:.2} s");
+        Hover::at((frame.across(*x), frame.up(*y)), text)
+    };
+    let words = Words {
+        heading: &picture.title,
+        explanation: &explanation,
+        hovers: (best.iter().map(|p| hover("best plan", p)))
+            .chain(bound.iter().map(|p| hover("bound", p)))
+            .collect(),
+    };
+    style::picture(SIZE, &words, |area| {
         between(area, &frame, &best, &bound, end)?;
         frame.axes(area, "seconds", "cost over no recomputation (%)")?;
         curve(area, &frame, &bound, end, PALETTE[0], "bound")?;
         curve(area, &frame, &best, end, PALETTE[1], "best plan")
+    })
+}
+
+/// A picture that says why there is nothing to draw.
+fn infeasible(title: &str, reason: &str) -> Result<String, Failure> {
+    let words = Words {
+        heading: title,
+        explanation: "infeasible: no stage schedule in this order fits",
+        hovers: Vec::new(),
+    };
+    style::picture((SIZE.0, 140), &words, |area| {
+        let reason = style::shorten(reason, 15, SIZE.0 as i32 - 40);
+        label(area, &reason, (20, 92), 15, INK, HPos::Left)
     })
 }
 
@@ -163,6 +191,7 @@ mod tests {
             title: "t".into(),
             looks: &looks,
             base_cost: 10,
+            infeasible_because: None,
         })
         .unwrap();
         assert!(
@@ -173,8 +202,18 @@ mod tests {
             title: "t".into(),
             looks: &looks[..1],
             base_cost: 10,
+            infeasible_because: None,
         })
         .unwrap();
         assert!(none.contains("no plan was found"), "{none}");
+        let nothing = draw(&ProgressPicture {
+            title: "t".into(),
+            looks: &looks[..1],
+            base_cost: 10,
+            infeasible_because: Some("node 3 needs more"),
+        })
+        .unwrap();
+        assert!(nothing.contains("infeasible") && nothing.contains("node 3 needs more"));
+        assert!(!nothing.contains("seconds"), "{nothing}");
     }
 }

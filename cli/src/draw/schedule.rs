@@ -1,6 +1,6 @@
 //! Nodes computed and tensors kept in each stage: the matrices R and S of a plan in one picture.
 
-use super::style::{self, Area, GREY, INK, PALETTE, failed, label};
+use super::style::{self, Area, GREY, Hover, INK, PALETTE, Words, failed, label};
 use crate::failure::Failure;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
@@ -94,15 +94,36 @@ pub fn draw(instance: &Instance, plan: &Plan, title: &str) -> Result<String, Fai
         plan.computations(n).iter().filter(|c| **c > 1).count(),
         stages.again.len()
     );
-    style::picture(size, |area| {
-        style::title(area, title, &explanation)?;
+    let at = |k: usize| (k as f64 * side).round() as i32;
+    let place = |from: (usize, usize), to: (usize, usize), least: i32| {
+        // (stage, node) corners, both included; at least so many pixels each way.
+        let (x0, y0) = (left + at(from.1), top + at(from.0));
+        let x1 = (left + at(to.1 + 1)).max(x0 + least);
+        let y1 = (top + at(to.0 + 1)).max(y0 + least);
+        (x0, y0, x1, y1)
+    };
+    let name = |node: usize| &instance.nodes()[node].name;
+    let kept = stages.kept.iter().map(|(node, from, to)| Hover {
+        place: place((*from, *node), (*to, *node), 1),
+        text: format!("{} kept, stages {from} to {to}", name(*node)),
+    });
+    let first = stages.first.iter().map(|(stage, node)| Hover {
+        place: place((*stage, *node), (*stage, *node), 1),
+        text: format!("{} first computed, stage {stage}", name(*node)),
+    });
+    let again = stages.again.iter().map(|(stage, node)| Hover {
+        place: place((*stage, *node), (*stage, *node), 4),
+        text: format!("{} computed again, stage {stage}", name(*node)),
+    });
+    let words = Words {
+        heading: title,
+        explanation: &explanation,
+        hovers: kept.chain(first).chain(again).collect(),
+    };
+    style::picture(size, &words, |area| {
         legend(area, left)?;
-        let at = |k: usize| (k as f64 * side).round() as i32;
         let cell = |from: (usize, usize), to: (usize, usize), least: i32, colour: RGBColor| {
-            // (stage, node) corners, both included; at least so many pixels each way.
-            let (x0, y0) = (left + at(from.1), top + at(from.0));
-            let x1 = (left + at(to.1 + 1)).max(x0 + least);
-            let y1 = (top + at(to.0 + 1)).max(y0 + least);
+            let (x0, y0, x1, y1) = place(from, to, least);
             area.draw(&Rectangle::new([(x0, y0), (x1, y1)], colour.filled()))
                 .map_err(failed)
         };

@@ -76,7 +76,7 @@ pub fn label(
 ///
 /// # Errors
 /// As [`label`].
-pub fn title(area: &Area<'_>, heading: &str, explanation: &str) -> Result<(), Failure> {
+fn title(area: &Area<'_>, heading: &str, explanation: &str) -> Result<(), Failure> {
     let (across, _) = area.dim_in_pixel();
     let room = across as i32 - 40;
     let heading = shorten(heading, 22, room);
@@ -265,20 +265,119 @@ fn round_values((from, to): (f64, f64), step: f64) -> impl Iterator<Item = f64> 
     (first..=last).map(move |k| k as f64 * step)
 }
 
+/// Text that a viewer shows while the pointer is over a rectangle.
+pub struct Hover {
+    /// Left, top, right and bottom in pixels.
+    pub place: (i32, i32, i32, i32),
+    /// Text.
+    pub text: String,
+}
+
+impl Hover {
+    /// The text of a marker at a place.
+    pub fn at((x, y): (i32, i32), text: String) -> Self {
+        Hover {
+            place: (x - 7, y - 7, x + 7, y + 7),
+            text,
+        }
+    }
+
+    fn svg(&self) -> String {
+        let (left, top, right, bottom) = self.place;
+        format!(
+            "<rect x=\"{left}\" y=\"{top}\" width=\"{}\" height=\"{}\" fill=\"#000\" fill-opacity=\"0\"><title>{}</title></rect>\n",
+            (right - left).max(1),
+            (bottom - top).max(1),
+            escaped(&self.text)
+        )
+    }
+}
+
+/// A text with the characters replaced that mean something in XML, or may not stand in it.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out += "&amp;",
+            '<' => out += "&lt;",
+            '>' => out += "&gt;",
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Words that go with a picture: they are drawn in it, and read out or shown by viewers.
+pub struct Words<'a> {
+    /// Heading, which is the picture's title as well.
+    pub heading: &'a str,
+    /// Line of explanation under it, which is its description as well.
+    pub explanation: &'a str,
+    /// Texts of marks.
+    pub hovers: Vec<Hover>,
+}
+
 /// Draws on a white picture of a size in pixels and returns the SVG text.
 ///
 /// # Errors
 /// What `paint` reports.
 pub fn picture(
     size: (u32, u32),
+    words: &Words<'_>,
     paint: impl FnOnce(&Area<'_>) -> Result<(), Failure>,
 ) -> Result<String, Failure> {
     let mut svg = String::new();
     {
         let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
         area.fill(&WHITE).map_err(failed)?;
+        title(&area, words.heading, words.explanation)?;
         paint(&area)?;
         area.present().map_err(failed)?;
     }
+    // plotters has no titles: they go behind the first tag and before the last.
+    let head = format!(
+        "\n<title>{}</title>\n<desc>{}</desc>",
+        escaped(words.heading),
+        escaped(words.explanation)
+    );
+    let start = svg
+        .find("<svg")
+        .and_then(|at| Some(at + svg[at..].find('>')? + 1));
+    svg.insert_str(start.unwrap_or(0), &head);
+    let hovers: String = words.hovers.iter().map(Hover::svg).collect();
+    let end = svg.rfind("</svg>").unwrap_or(svg.len());
+    svg.insert_str(end, &hovers);
     Ok(svg)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pictures_have_titles_that_are_xml() {
+        let words = Words {
+            heading: "a & b",
+            explanation: "1 < 2",
+            hovers: vec![Hover::at((10, 10), "x > \u{1b}y".into())],
+        };
+        let svg = picture((100, 60), &words, |_| Ok(())).unwrap();
+        assert!(
+            svg.contains("<title>a &amp; b</title>\n<desc>1 &lt; 2</desc>"),
+            "{svg}"
+        );
+        assert!(
+            svg.contains("<title>x &gt;  y</title></rect>\n</svg>"),
+            "{svg}"
+        );
+    }
+
+    #[test]
+    fn every_strategy_has_a_colour_of_its_own() {
+        let mut colours: Vec<_> = PALETTE.iter().map(|c| (c.0, c.1, c.2)).collect();
+        colours.sort_unstable();
+        colours.dedup();
+        assert!(colours.len() >= remat_formulations::baselines::all().len());
+    }
 }

@@ -1,10 +1,13 @@
 //! Overhead against memory: one staircase for each strategy.
 
-use super::style::{self, Area, FAINT, Frame, GREY, INK, PALETTE, failed, label, marker};
+use super::style::{
+    self, Area, FAINT, Frame, GREY, Hover, INK, PALETTE, Words, failed, label, marker,
+};
 use crate::failure::Failure;
 use crate::report;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
+use remat_instances::budget::format_bytes;
 
 /// One strategy's results.
 pub struct Curve {
@@ -71,10 +74,23 @@ pub fn draw(picture: &TradeoffPicture) -> Result<String, Failure> {
         y: (0.0, (worst * 1.08).max(1.0)),
         root: true,
     };
-    style::picture(SIZE, |area| {
-        let explanation =
-            "the cheapest plan of each strategy that fits; lower and further left is better";
-        style::title(area, &picture.title, explanation)?;
+    let hovers = picture
+        .curves
+        .iter()
+        .zip(&fronts)
+        .flat_map(|(curve, front)| {
+            front.iter().map(|(bytes, overhead)| {
+                let at = (frame.across(report::gib(*bytes)), frame.up(*overhead));
+                let size = format_bytes(*bytes);
+                Hover::at(at, format!("{}: {overhead:.2}% at {size}", curve.name))
+            })
+        });
+    let words = Words {
+        heading: &picture.title,
+        explanation: "the cheapest plan of each strategy that fits; lower and further left is better",
+        hovers: hovers.collect(),
+    };
+    style::picture(SIZE, &words, |area| {
         frame.axes(
             area,
             "peak memory (GiB)",

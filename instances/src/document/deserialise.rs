@@ -214,14 +214,13 @@ impl<'d> Place<'d> {
         self.fail(FaultKind::Type, problem, remedy)
     }
 
-    /// An integer between `least` and [`LARGEST_VALUE`].
-    fn integer(self, least: i64, expected: &dyn Expected) -> Result<i64, Failure> {
-        let largest = LARGEST_VALUE as i64;
+    /// An integer between `least` and `largest`.
+    fn integer(self, least: i64, largest: i64, expected: &dyn Expected) -> Result<i64, Failure> {
         let integer = match *self.data(expected)? {
-            Data::Unsigned(u) => i64::try_from(u).unwrap_or(i64::MAX),
-            Data::Negative(i) => i,
-            // 5.0 is an integer in JSON; the conversion is exact in this range, and saturates.
-            Data::Float(f) if f.abs() > LARGEST_VALUE as f64 || f.fract() == 0.0 => f as i64,
+            Data::Unsigned(u) => i128::from(u),
+            Data::Negative(i) => i128::from(i),
+            // 5.0 is an integer in JSON; the conversion saturates.
+            Data::Float(f) if f.abs() > LARGEST_VALUE as f64 || f.fract() == 0.0 => f as i128,
             Data::Float(_) => {
                 let remedy = format!("give {} as an integer", self.what(expected));
                 return Err(self.fail(FaultKind::Value, "the value is not an integer", remedy));
@@ -234,13 +233,19 @@ impl<'d> Place<'d> {
             }
             _ => return Err(self.wrong_type(expected)),
         };
-        let (problem, how) = match integer {
-            _ if !(-largest..=largest).contains(&integer) => (
+        let most = i128::from(largest);
+        let power = if largest == i64::MAX { 63 } else { 53 };
+        let (problem, how) = match i64::try_from(integer) {
+            Ok(integer) if integer >= least && (-most..=most).contains(&integer.into()) => {
+                return Ok(integer);
+            }
+            Ok(integer) if integer < least && i128::from(integer) >= -most => {
+                ("the value is negative", ": an integer from 0".into())
+            }
+            _ => (
                 "the value is too large",
-                format!(", up to 2^53 - 1 = {largest}: check the unit"),
+                format!(", up to 2^{power} - 1 = {largest}: check the unit"),
             ),
-            _ if integer < least => ("the value is negative", ": an integer from 0".into()),
-            _ => return Ok(integer),
         };
         let remedy = format!("give {}{how}", self.what(expected));
         Err(self.fail(FaultKind::Value, problem, remedy))
@@ -285,25 +290,19 @@ impl<'d> Deserializer<'d> for Place<'d> {
     }
 
     fn deserialize_u64<V: Visitor<'d>>(self, visitor: V) -> Result<V::Value, Failure> {
-        let integer = self.integer(0, &visitor)?;
+        let integer = self.integer(0, LARGEST_VALUE as i64, &visitor)?;
         visitor.visit_i64(integer)
     }
 
     fn deserialize_i64<V: Visitor<'d>>(self, visitor: V) -> Result<V::Value, Failure> {
-        let integer = self.integer(i64::MIN, &visitor)?;
+        let integer = self.integer(i64::MIN, LARGEST_VALUE as i64, &visitor)?;
         visitor.visit_i64(integer)
     }
 
     /// A sum, which may be larger than a value of a single node.
     fn deserialize_u128<V: Visitor<'d>>(self, visitor: V) -> Result<V::Value, Failure> {
-        match *self.data(&visitor)? {
-            Data::Unsigned(n) if n <= i64::MAX as u64 => visitor.visit_u64(n),
-            _ => {
-                let problem = "not a whole number from 0 to 2^63 - 1";
-                let remedy = format!("give {} as a whole number", self.what(&visitor));
-                Err(self.fail(FaultKind::Value, problem, remedy))
-            }
-        }
+        let integer = self.integer(0, i64::MAX, &visitor)?;
+        visitor.visit_i64(integer)
     }
 
     fn deserialize_option<V: Visitor<'d>>(self, visitor: V) -> Result<V::Value, Failure> {
