@@ -70,8 +70,8 @@ pub fn number(v: f64) -> String {
 ///
 /// ```
 /// use remat_bb::report::counted;
-/// assert_eq!(counted(1, "thread"), "1 thread");
-/// assert_eq!(counted(2, "thread"), "2 threads");
+/// assert_eq!(counted(1u64, "thread"), "1 thread");
+/// assert_eq!(counted(2u64, "thread"), "2 threads");
 /// ```
 pub fn counted(count: impl Into<u64>, thing: &str) -> String {
     match count.into() {
