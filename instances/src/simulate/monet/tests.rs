@@ -86,7 +86,7 @@ fn memory_and_cost_are_those_worked_out_by_hand() {
 #[test]
 fn what_cannot_be_executed_is_named() {
     type Change = fn(&mut MonetSchedule);
-    let table: [(Change, &str); 14] = [
+    let table: [(Change, &str); 13] = [
         (
             |s| s.retained.set(0, 1, true),
             "stage 0 starts with node 1 (relu)",
