@@ -520,7 +520,7 @@ pub struct ExportArguments {
     /// Integer program to write
     #[arg(short, long, value_enum, value_name = "F")]
     pub formulation: ExportedProgram,
-    /// What one unit of memory in the program stands for, such as 1KiB [default, and the most: a
+    /// Size that one unit of memory in the program stands for, such as 1KiB [default, and the most: a
     /// power of two near a thousandth of the budget]; not for checkmate
     #[arg(long, value_name = "SIZE")]
     pub unit: Option<String>,

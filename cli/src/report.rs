@@ -105,6 +105,31 @@ pub fn json(object: &impl Serialize) -> String {
 /// The version of this program, as results have it.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// Findings of a replay, as results have them.
+#[derive(Serialize)]
+pub struct ReplayJson<'a> {
+    cost: u64,
+    base_cost: u64,
+    overhead_percent: f64,
+    cost_unit: &'a str,
+    peak_memory_bytes: u64,
+    peak_at: String,
+}
+
+impl<'a> ReplayJson<'a> {
+    /// The findings of a replay of an instance.
+    pub fn of(instance: &'a Instance, replay: &Replay) -> Self {
+        ReplayJson {
+            cost: replay.cost,
+            base_cost: replay.base_cost,
+            overhead_percent: replay.overhead_percent(),
+            cost_unit: &instance.cost_unit().name,
+            peak_memory_bytes: replay.peak_bytes,
+            peak_at: moment(instance, replay),
+        }
+    }
+}
+
 /// A table: columns as wide as their widest entry, numbers (columns marked `true`) to the right.
 pub struct Table {
     right: Vec<bool>,

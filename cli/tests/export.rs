@@ -130,24 +130,30 @@ fn what_cannot_be_written_is_named() {
     refuse("p.mps", &other, "checkmate-unpartitioned");
 }
 
+/// Exports for a budget that nothing fits, and what `--json` says of it.
+fn refused(graph: &Path, budget: &str, out: &Path, program: &str) -> serde_json::Value {
+    let arguments = [
+        "export",
+        text(graph),
+        "--budget",
+        budget,
+        "--json",
+        text(out),
+        "-f",
+        program,
+    ];
+    let said = object(&run_to(3, &arguments).0);
+    assert!(said["infeasible_because"].is_string(), "{said}");
+    said
+}
+
 #[test]
 fn budgets_that_nothing_fits_are_infeasible_in_every_formulation() {
     let folder = tempfile::tempdir().unwrap();
     let graph = chain(folder.path(), 5);
     for program in ["checkmate", "checkmate-original", "checkmate-unpartitioned"] {
         let out = folder.path().join("c.mps");
-        let arguments = [
-            "export",
-            text(&graph),
-            "-b",
-            "150",
-            "--json",
-            text(&out),
-            "-f",
-            program,
-        ];
-        let said = object(&run_to(3, &arguments).0);
-        assert!(said["infeasible_because"].is_string(), "{said}");
+        let said = refused(&graph, "150", &out, program);
         assert_eq!(said["file"].is_null(), program == "checkmate", "{said}");
     }
     let graph = folder.path().join("graph.json");
@@ -160,18 +166,7 @@ fn budgets_that_nothing_fits_are_infeasible_in_every_formulation() {
         "monet-original",
     ] {
         let out = folder.path().join("p.mps");
-        let arguments = [
-            "export",
-            text(&graph),
-            "--budget",
-            "1%",
-            "--json",
-            text(&out),
-            "-f",
-            program,
-        ];
-        let said = object(&run_to(3, &arguments).0);
-        assert!(said["infeasible_because"].is_string(), "{said}");
+        let said = refused(&graph, "1%", &out, program);
         // Below the fixed memory Checkmate's programs cannot be stated.
         assert_eq!(
             said["file"].is_null(),

@@ -29,7 +29,7 @@ const LINKS: usize = 40;
 /// ```
 ///
 /// # Errors
-/// What the system says. What was there before is there still, unless it was written to in place.
+/// The words of the system. What was there before is there still, unless it was written to in place.
 pub fn write(path: &Path, parts: &[&[u8]]) -> Result<()> {
     place(path)?.write(parts)
 }
@@ -37,7 +37,7 @@ pub fn write(path: &Path, parts: &[&[u8]]) -> Result<()> {
 /// Tries whether [`write()`] could write a file, and leaves all as it is.
 ///
 /// # Errors
-/// What the system says: the folder is missing, the name is too long or that of a folder, there is
+/// The words of the system: the folder is missing, the name is too long or that of a folder, there is
 /// no permission.
 pub fn attempt(path: &Path) -> Result<()> {
     match place(path)? {
@@ -61,7 +61,7 @@ pub fn discard() {
 /// The file that a path means: itself, or the one that a link leads to.
 ///
 /// # Errors
-/// What the system says, such as a circle of links.
+/// The words of the system, such as a circle of links.
 pub fn target(path: &Path) -> Result<PathBuf> {
     let mut path = path.to_path_buf();
     for _ in 0..LINKS {

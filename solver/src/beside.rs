@@ -23,7 +23,7 @@ impl Drop for EndOnDrop<'_> {
 /// either goes on from here, that of `tick` once the work has ended.
 ///
 /// # Errors
-/// What the system says where it has no further thread: then nothing was done.
+/// The system's, where it has no further thread: then nothing was done.
 ///
 /// ```
 /// use remat_solver::beside::beside;

@@ -1,4 +1,4 @@
-//! What is feasible and what is not, to the last digit: decimals over integer columns are decided
+//! Feasible or not, to the last digit: decimals over integer columns are decided
 //! without tolerance, other rows within 1e-7, with presolve and without (docs/tolerances.md).
 
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -1,11 +1,10 @@
 //! `remat-bb baselines`
 
-use super::explain::counted;
 use crate::arguments::BaselinesArguments;
 use crate::draw::tradeoff::{self, Curve, TradeoffPicture};
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, PlanFolder, budget_name};
-use crate::report::{self, Table};
+use crate::report::{self, Table, counted};
 use crate::source;
 use rayon::prelude::*;
 use remat_formulations::baselines;
@@ -36,9 +35,7 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
     let instance = &**formulation.instance();
     let plain = source::plain(&formulation)?;
     let budget_bytes = source::budget(&arguments.budget, plain.peak_bytes)?;
-    let folder = arguments.plans.plans.as_deref();
-    let folder = folder.map(|path| PlanFolder::tried(path, files));
-    let folder = folder.transpose()?;
+    let folder = PlanFolder::asked(arguments.plans.plans.as_deref(), files)?;
     if let Some(folder) = &folder {
         for name in names(arguments) {
             folder.free(&budget_name(name, budget_bytes))?;

@@ -2,7 +2,8 @@
 
 use crate::arguments::ExplainArguments;
 use crate::failure::{Exit, Failure};
-use crate::{files, report, source};
+use crate::report::{self, ReplayJson, counted};
+use crate::{files, source};
 use remat_instances::budget::format_bytes;
 use remat_instances::explain::{self, Absence, Explanation, Slower, Story};
 use remat_instances::instance::NodeId;
@@ -305,12 +306,7 @@ impl Teller<'_> {
         report::json(&ExplainJson {
             instance: self.instance.name(),
             semantics: self.semantics.as_str(),
-            cost: replay.cost,
-            base_cost: replay.base_cost,
-            overhead_percent: replay.overhead_percent(),
-            cost_unit: &self.instance.cost_unit().name,
-            peak_memory_bytes: replay.peak_bytes,
-            peak_at: report::moment(self.instance, replay),
+            replay: ReplayJson::of(self.instance, replay),
             plain_peak_bytes: self.plain.peak_bytes,
             budget_bytes: self.budget_bytes,
             kept: self
@@ -338,15 +334,7 @@ impl Teller<'_> {
     }
 }
 
-/// A number of things, in words.
-pub(super) fn counted(count: u64, thing: &str) -> String {
-    match count {
-        1 => format!("1 {thing}"),
-        n => format!("{n} {thing}s"),
-    }
-}
-
-/// The same with its verb.
+/// A number of things with its verb.
 fn are(count: usize, noun: &str) -> String {
     let verb = if count == 1 { "is" } else { "are" };
     format!("{} {verb}", counted(count as u64, noun))
@@ -356,12 +344,8 @@ fn are(count: usize, noun: &str) -> String {
 struct ExplainJson<'a> {
     instance: &'a str,
     semantics: &'a str,
-    cost: u64,
-    base_cost: u64,
-    overhead_percent: f64,
-    cost_unit: &'a str,
-    peak_memory_bytes: u64,
-    peak_at: String,
+    #[serde(flatten)]
+    replay: ReplayJson<'a>,
     plain_peak_bytes: u64,
     budget_bytes: Option<u64>,
     kept: Vec<JsonKept<'a>>,

@@ -1,10 +1,9 @@
 //! `remat-bb max-batch`
 
-use super::explain::counted;
 use crate::arguments::MaxBatchArguments;
 use crate::failure::{Exit, Failure, note};
 use crate::files::{Files, PlanFolder, batch_name};
-use crate::report::{self, Table};
+use crate::report::{self, Table, counted};
 use crate::{interrupt, source};
 use remat_formulations::baselines;
 use remat_formulations::solve::{
@@ -67,9 +66,7 @@ pub fn run(arguments: &MaxBatchArguments) -> Result<Exit, Failure> {
         Ok(instance.single_implementation().0)
     };
     let files = Files::tried(arguments.json, &[], &[])?;
-    let folder = arguments.plans.plans.as_deref();
-    let folder = folder.map(|path| PlanFolder::tried(path, files));
-    let folder = folder.transpose()?;
+    let folder = PlanFolder::asked(arguments.plans.plans.as_deref(), files)?;
     let search = BatchSearch {
         folder,
         arguments,

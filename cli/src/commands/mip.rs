@@ -6,7 +6,7 @@ use crate::files::{self, Files, Input, shown};
 use crate::report::{self, counted, number};
 use crate::visible::visible;
 use crate::{interrupt, log};
-use remat_formulations::solve::{ModelSettings, solve_integer};
+use remat_formulations::solve::{self, ModelSettings, solve_integer};
 use remat_lp::Model;
 use remat_lp::solution_file::SolutionFile;
 use remat_solver::mip::{
@@ -208,9 +208,6 @@ fn settings(arguments: &MipArguments) -> Result<Settings, Failure> {
     }
     let threads_stated = table.contains_key("threads");
     let mut s: Settings = table.try_into().map_err(|e| fail(place(), e))?;
-    if s.threads == 0 || !threads_stated {
-        s.threads = one_per_core();
-    }
     let a = arguments;
     let limits = &mut s.limits;
     limits.seconds = a.time_limit.map(|t| t.as_secs_f64()).or(limits.seconds);
@@ -218,11 +215,12 @@ fn settings(arguments: &MipArguments) -> Result<Settings, Failure> {
     limits.memory_bytes = a.memory_limit.or(limits.memory_bytes);
     s.relative_gap = a.gap.unwrap_or(s.relative_gap);
     s.absolute_gap = a.absolute_gap.unwrap_or(s.absolute_gap);
-    s.threads = match a.threads {
-        Some(0) => one_per_core(),
+    let threads = match a.threads {
         Some(n) => usize::from(n),
-        None => s.threads,
+        None if threads_stated => s.threads,
+        None => 0,
     };
+    s.threads = worker_threads(threads);
     s.seed = a.seed.unwrap_or(s.seed);
     s.opportunistic |= a.opportunistic;
     s.pool_size = a.pool.map_or(s.pool_size, |k| k as usize);
@@ -247,8 +245,13 @@ fn in_words(message: &str) -> String {
         })
 }
 
-fn one_per_core() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
+/// Number of threads, as every command counts them: 0 is one per core.
+fn worker_threads(threads: usize) -> usize {
+    let settings = solve::Settings {
+        threads,
+        ..solve::Settings::default()
+    };
+    settings.worker_threads()
 }
 
 /// Puts the entries of one table into another, tables within tables too.
@@ -490,7 +493,7 @@ impl MipResult<'_> {
     }
 }
 
-/// What a model is called.
+/// Name of a model, as it is shown.
 fn title(model: &Model) -> &str {
     match model.name() {
         "" => "model",

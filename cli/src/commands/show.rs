@@ -1,12 +1,11 @@
 //! `remat-bb show`
 
-use super::explain::counted;
 use crate::arguments::ShowArguments;
 use crate::draw::memory::{self, MemoryPicture};
 use crate::draw::schedule;
 use crate::failure::{Exit, Failure};
 use crate::files::Files;
-use crate::report::{self, Table};
+use crate::report::{self, ReplayJson, Table, counted};
 use crate::source;
 use remat_instances::budget::format_bytes;
 use remat_instances::explain::{self, Explanation};
@@ -271,12 +270,7 @@ impl Subject {
             nodes: instance.len(),
             backward_nodes: instance.nodes().iter().filter(|v| v.is_backward()).count(),
             fixed_bytes: instance.static_bytes(),
-            cost: replay.cost,
-            base_cost: replay.base_cost,
-            overhead_percent: replay.overhead_percent(),
-            cost_unit: &instance.cost_unit().name,
-            peak_memory_bytes: replay.peak_bytes,
-            peak_at: report::moment(instance, replay),
+            replay: ReplayJson::of(instance, replay),
             plain_peak_bytes: self.plain.peak_bytes,
             budget_bytes: self.budget_bytes,
             statements: self.plan.steps.len(),
@@ -297,12 +291,8 @@ struct ShowJson<'a> {
     nodes: usize,
     backward_nodes: usize,
     fixed_bytes: u64,
-    cost: u64,
-    base_cost: u64,
-    overhead_percent: f64,
-    cost_unit: &'a str,
-    peak_memory_bytes: u64,
-    peak_at: String,
+    #[serde(flatten)]
+    replay: ReplayJson<'a>,
     plain_peak_bytes: u64,
     budget_bytes: Option<u64>,
     statements: usize,

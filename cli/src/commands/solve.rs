@@ -240,7 +240,7 @@ struct SolveJson<'a> {
     infeasible_because: Option<&'a str>,
 }
 
-/// What was asked, beside threads and seed.
+/// Settings that were asked for, beside threads and seed.
 #[derive(Serialize)]
 struct SettingsJson {
     time_limit_seconds: Option<f64>,

@@ -1,12 +1,11 @@
 //! `remat-bb sweep`
 
-use super::explain::counted;
 use crate::arguments::SweepArguments;
 use crate::draw::tradeoff::{self, Curve, TradeoffPicture};
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, PlanFolder, budget_name};
 use crate::progress::Reporter;
-use crate::report::{self, Table};
+use crate::report::{self, Table, counted};
 use crate::{interrupt, source};
 use rayon::prelude::*;
 use remat_formulations::baselines;
@@ -41,9 +40,7 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
     let instance = &**formulation.instance();
     let plain = source::plain(&formulation)?;
     let budgets = budgets(&arguments.budgets, plain.peak_bytes)?;
-    let folder = arguments.plans.plans.as_deref();
-    let folder = folder.map(|path| PlanFolder::tried(path, files));
-    let folder = folder.transpose()?;
+    let folder = PlanFolder::asked(arguments.plans.plans.as_deref(), files)?;
     if let Some(folder) = &folder {
         for budget_bytes in &budgets {
             folder.free(&budget_name(OURS, *budget_bytes))?;

@@ -2,7 +2,8 @@
 
 use crate::arguments::VerifyArguments;
 use crate::failure::{Exit, Failure};
-use crate::{files, report, source};
+use crate::report::{self, ReplayJson};
+use crate::{files, source};
 use remat_instances::budget::format_bytes;
 use remat_instances::replayed::Replayed;
 use serde::Serialize;
@@ -24,7 +25,7 @@ pub fn run(arguments: &VerifyArguments) -> Result<Exit, Failure> {
     let fits = budget_bytes.is_none_or(|budget| found.replay.peak_bytes <= budget);
     let file = files::input_name(&arguments.plan);
     files::print(&if arguments.json {
-        json(&found, &file, budget_bytes, &differences)
+        json(&found, &file, budget_bytes, fits, &differences)
     } else {
         summary(&found, &file, budget_bytes, differences.is_empty())
     })?;
@@ -74,13 +75,9 @@ struct VerifyJson<'a> {
     file: &'a str,
     kind: &'a str,
     semantics: &'a str,
-    cost: u64,
-    base_cost: u64,
-    overhead_percent: f64,
-    cost_unit: &'a str,
+    #[serde(flatten)]
+    replay: ReplayJson<'a>,
     computations: usize,
-    peak_memory_bytes: u64,
-    peak_at: String,
     budget_bytes: Option<u64>,
     /// True if bounds and certificates of `solve` hold for it.
     stage_schedule: bool,
@@ -91,22 +88,22 @@ struct VerifyJson<'a> {
     differences: &'a [String],
 }
 
-fn json(found: &Replayed, file: &str, budget_bytes: Option<u64>, differences: &[String]) -> String {
+fn json(
+    found: &Replayed,
+    file: &str,
+    budget_bytes: Option<u64>,
+    fits: bool,
+    differences: &[String],
+) -> String {
     let stages = found.plan.stage_schedule(&found.instance);
     report::json(&VerifyJson {
-        verified: differences.is_empty()
-            && budget_bytes.is_none_or(|budget| found.replay.peak_bytes <= budget),
+        verified: fits && differences.is_empty(),
         instance: found.instance.name(),
         file,
         kind: found.kind.as_str(),
         semantics: found.plan.semantics.as_str(),
-        cost: found.replay.cost,
-        base_cost: found.replay.base_cost,
-        overhead_percent: found.replay.overhead_percent(),
-        cost_unit: &found.instance.cost_unit().name,
+        replay: ReplayJson::of(&found.instance, &found.replay),
         computations: found.replay.computations,
-        peak_memory_bytes: found.replay.peak_bytes,
-        peak_at: report::moment(&found.instance, &found.replay),
         budget_bytes,
         stage_schedule: stages.is_ok(),
         no_stage_schedule_because: stages.err().map(|e| e.to_string()),

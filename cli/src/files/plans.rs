@@ -17,6 +17,14 @@ pub struct PlanFolder {
 }
 
 impl PlanFolder {
+    /// The folder of `--plans`, where one was asked for.
+    ///
+    /// # Errors
+    /// As [`PlanFolder::tried`].
+    pub fn asked(path: Option<&Path>, files: Files) -> Result<Option<Self>, Failure> {
+        path.map(|path| PlanFolder::tried(path, files)).transpose()
+    }
+
     /// Tries, before long work, whether plans can be written to the folder, which is made where it
     /// is missing. `files` are the command's other outputs.
     ///

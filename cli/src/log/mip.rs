@@ -2,7 +2,7 @@
 
 use super::{EventFields, LogTable};
 
-/// What the letters in front of a line mean.
+/// Meaning of the letters in front of a line.
 const LEGEND: &str = "found by: L relaxation, R rounding, D dive, J jump, P feasibility pump, N restricted program, \
                       S start, H other heuristic\n";
 

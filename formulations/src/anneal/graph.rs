@@ -20,7 +20,7 @@ pub struct CheckmateLandscape {
     users: Vec<u32>,
     /// The parent of a by-product, or [`NO_PARENT`].
     pub parent: Vec<u32>,
-    /// What is never recomputed, as words of bits; empty where there is no such node.
+    /// Nodes that are never recomputed, as words of bits; empty where there is no such node.
     once: Vec<u64>,
     /// Output size in bytes.
     pub bytes: Vec<f64>,

@@ -80,7 +80,7 @@ impl Plan {
     }
 }
 
-/// Where a walk through a plan is.
+/// Position of a walk through a plan.
 struct Stages<'a, F> {
     instance: &'a Instance,
     ends_stage: F,

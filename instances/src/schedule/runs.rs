@@ -189,7 +189,7 @@ impl From<BitMatrix> for StageRuns {
 /// A list of columns for each row, ascending.
 #[derive(Clone, Debug)]
 pub struct RowLists {
-    /// Where the list of each row begins; one entry more.
+    /// Beginning of the list of each row; one entry more.
     begins: Vec<usize>,
     columns: Vec<u32>,
 }

@@ -256,20 +256,25 @@ fn with_sides(sides: Bounds, of_row: bool) -> Arc<Model> {
     Arc::new(b.build().unwrap())
 }
 
+/// Solves with presolve and without; both say whether the model is feasible, and prove it.
+fn assert_judged(model: &Arc<Model>, feasible: bool, which: &str) {
+    let presolve = presolve::PresolveSettings::default();
+    for presolve in [None, Some(&presolve)] {
+        let (settings, limits) = (Settings::default(), Limits::default());
+        let outcome = presolve::solve(model, &settings, &limits, presolve).outcome;
+        certificate::check(model, &outcome, 1e-6).unwrap();
+        let found = matches!(outcome, LpOutcome::Optimal(_));
+        assert_eq!(found, feasible, "{which}: {outcome:?}");
+    }
+}
+
 #[test]
 fn crossed_sides_are_infeasible_and_nearly_equal_ones_are_not() {
     for of_row in [false, true] {
         for (apart, feasible) in [(1e-9, true), (9e-8, true), (2e-7, false), (5.0, false)] {
             let model = with_sides(Bounds::new(2.0 + apart, 2.0), of_row);
             assert_eq!(model.crossed().is_none(), feasible);
-            let presolve = presolve::PresolveSettings::default();
-            for presolve in [None, Some(&presolve)] {
-                let (settings, limits) = (Settings::default(), Limits::default());
-                let outcome = presolve::solve(&model, &settings, &limits, presolve).outcome;
-                certificate::check(&model, &outcome, 1e-6).unwrap();
-                let found = matches!(outcome, LpOutcome::Optimal(_));
-                assert_eq!(found, feasible, "{of_row} {apart:e}: {outcome:?}");
-            }
+            assert_judged(&model, feasible, &format!("{of_row} {apart:e}"));
             for text in [mps::to_string(&model), lp_format::to_string(&model)] {
                 let read = if text.contains("ROWS") {
                     mps::parse(&text, mps::MpsFormat::Free).unwrap()
@@ -294,14 +299,7 @@ fn rows_that_miss_each_other_by_little_are_judged_alike_with_presolve_and_withou
             b.add_row(..=3.0, columns.iter().map(|&c| (c, 1.0)));
             b.add_row(3.0 + apart.., columns.iter().map(|&c| (c, 1.0)));
             let model = Arc::new(b.build().unwrap());
-            let presolve = presolve::PresolveSettings::default();
-            for presolve in [None, Some(&presolve)] {
-                let (settings, limits) = (Settings::default(), Limits::default());
-                let outcome = presolve::solve(&model, &settings, &limits, presolve).outcome;
-                certificate::check(&model, &outcome, 1e-6).unwrap();
-                let found = matches!(outcome, LpOutcome::Optimal(_));
-                assert_eq!(found, feasible, "{entries} {apart:e}: {outcome:?}");
-            }
+            assert_judged(&model, feasible, &format!("{entries} {apart:e}"));
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::support::{FAMILIES, Rng};
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, RowId, Sense, lp_format, mps};
 use std::collections::BTreeMap;
 
-/// What a model says, by names, in whatever order it says it.
+/// Contents of a model, by names, in whatever order it has them.
 #[derive(Debug, PartialEq)]
 struct Contents {
     maximise: bool,

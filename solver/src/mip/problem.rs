@@ -67,14 +67,15 @@ pub(crate) fn contradiction(side: f64) -> f64 {
     CONTRADICTION.max(1e-9 * side.abs())
 }
 
-/// Returns whether a row is of decimals over integer columns.
-pub(crate) fn is_exact(row: &[(u32, f64)], sides: [f64; 2], integer: &[bool]) -> bool {
+/// The power of ten that makes whole numbers of a row of decimals over integer columns: such a row
+/// is exact. `None` for other rows.
+pub(crate) fn exact_scale(row: &[(u32, f64)], sides: [f64; 2], integer: &[bool]) -> Option<f64> {
     if !row.iter().all(|e| integer[e.0 as usize]) {
-        return false;
+        return None;
     }
     let sides = sides.into_iter().filter(|s| s.is_finite());
     let values: Vec<f64> = row.iter().map(|e| e.1).chain(sides).collect();
-    decimal_scale(&values).is_some()
+    decimal_scale(&values)
 }
 
 /// Decimals are made whole numbers as long as these are no larger.
@@ -126,7 +127,7 @@ impl Problem {
                 *side = times(*side);
             }
             let row: Vec<(u32, f64)> = model.row(id).map(|(j, v)| (j.0, times(v))).collect();
-            exact.push(is_exact(&row, [row_lower[i], row_upper[i]], &integer));
+            exact.push(exact_scale(&row, [row_lower[i], row_upper[i]], &integer).is_some());
             rows.push(row);
         }
         let mut lower: Vec<f64> = model.col_lower().iter().map(|&v| clip(v)).collect();

@@ -47,7 +47,7 @@ fn optimum(model: &Model) -> Option<u64> {
     }
 }
 
-/// What the search comes to, with a proof.
+/// Answer of the search, with a proof.
 fn proven(instance: &Instance, budget_bytes: u64) -> Outcome<CheckmateSchedule> {
     let settings = solve::Settings {
         gap: 0.0,

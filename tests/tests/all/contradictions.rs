@@ -1,25 +1,14 @@
 //! Certificates of programs that need no search: sides that cross, and equations that no integer
 //! point meets.
 
-use remat_lp::{Bounds, ColId, Model, ModelBuilder, Sense};
+use remat_lp::{Bounds, Model, ModelBuilder, Sense, lp_format};
 use remat_solver::mip::{Control, Settings, SolveStatus, Solver};
 
-/// `a x = side` over integer columns from `-reach` to `reach`.
-fn equations(rows: &[(Vec<i64>, i64)], cost: &[i64], reach: f64) -> Model {
-    let mut b = ModelBuilder::new(Sense::Minimise);
-    let columns: Vec<ColId> = cost
-        .iter()
-        .map(|&c| {
-            let col = b.add_col(c as f64, -reach..=reach);
-            b.set_integer(col, true);
-            col
-        })
-        .collect();
-    for (a, side) in rows {
-        let entries = columns.iter().zip(a).filter(|(_, a)| **a != 0);
-        b.add_row(*side as f64, entries.map(|(&c, &a)| (c, a as f64)));
-    }
-    b.build().unwrap()
+/// A model of free integer columns x, y and z, with rows in LP format.
+fn equations(objective: &str, rows: &str) -> Model {
+    let free = "bounds\n x free\n y free\n z free\ngeneral\n x y z\nend\n";
+    let text = format!("min\n {objective}\nst\n {rows}\n{free}");
+    lp_format::parse(&text, "equations.lp").unwrap()
 }
 
 #[test]
@@ -33,12 +22,8 @@ fn unsolvable_equations_and_crossed_sides_have_certificates() {
     let x = rows.add_col(1.0, 0.0..=9.0);
     rows.add_row(Bounds::new(4.0, 3.0), [(x, 1.0)]);
     let models = [
-        equations(&[(vec![2, 4, -6], 3)], &[0, 0, 0], f64::INFINITY),
-        equations(
-            &[(vec![2, 3, 5], 7), (vec![4, 9, 7], 12)],
-            &[1, 0, 0],
-            f64::INFINITY,
-        ),
+        equations("0 x", "2 x + 4 y - 6 z = 3"),
+        equations("x", "2 x + 3 y + 5 z = 7\n 4 x + 9 y + 7 z = 12"),
         crossed.build().unwrap(),
         rows.build().unwrap(),
     ];

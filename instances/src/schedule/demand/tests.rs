@@ -5,7 +5,7 @@ use crate::schedule::{BitMatrix, CheckmateSchedule};
 use crate::simulate;
 use proptest::prelude::*;
 
-/// What a node reads, its parent among the inputs, and if it is computed once.
+/// Inputs of a node, its parent among them, and whether it is computed once.
 type Choice = (u16, bool, bool);
 
 /// A graph whose nodes read earlier ones, with by-products and nodes that are computed once.

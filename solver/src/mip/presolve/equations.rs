@@ -1,12 +1,12 @@
 //! Equations over integer columns with wide bounds, where halving bounds never ends: at `2 x + 4 y -
 //! 6 z = 3` every relaxation is feasible, and no integer point.
 //!
-//! What has no integer point is found out; otherwise the columns become sums of new ones, whole
+//! Equations without an integer point are found out; in others the columns become sums of new ones, whole
 //! multiples of a short basis of the equations' lattice, and branching on those is branching across
 //! the thin side of the program (Aardal, Hurkens & Lenstra 2000; `lattice.rs`).
 
 use super::{Infeasible, PostsolveStep, WorkingProblem};
-use crate::mip::exact::{decimal_scale, scaled};
+use crate::mip::exact::scaled;
 use crate::mip::lattice::{IntegerPoints, Lattice, connected, integer_points};
 use num_bigint::BigInt;
 use num_integer::Integer;
@@ -31,11 +31,10 @@ struct WholeEquation {
 fn whole(w: &WorkingProblem, i: usize) -> Option<(Vec<(usize, BigInt)>, BigInt)> {
     let side = w.row_lower[i];
     let row = &w.rows[i];
-    if side != w.row_upper[i] || !row.iter().all(|e| w.integer[e.0 as usize]) {
+    if side != w.row_upper[i] {
         return None;
     }
-    let values: Vec<f64> = row.iter().map(|e| e.1).chain([side]).collect();
-    let scale = decimal_scale(&values)?;
+    let scale = w.exact_scale(i)?;
     let integer = |v: f64| Some(BigInt::from(scaled(v, scale)? as i64));
     let entries: Option<Vec<(usize, BigInt)>> = row
         .iter()

@@ -20,7 +20,7 @@ mod sparsify;
 pub(crate) use postsolve::{Postsolve, PostsolveStep};
 
 use crate::mip::domain::Domain;
-use crate::mip::problem::{Problem, Sparse, is_exact, objective_step};
+use crate::mip::problem::{Problem, Sparse, exact_scale, objective_step};
 use crate::mip::settings::Settings;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -148,10 +148,11 @@ impl WorkingProblem {
         }
     }
 
-    /// Returns whether a row is decided without tolerance ([`Problem::exact`]).
-    fn is_exact(&self, i: usize) -> bool {
+    /// The power of ten that makes a row whole numbers, where that decides it without tolerance
+    /// ([`Problem::exact`]).
+    fn exact_scale(&self, i: usize) -> Option<f64> {
         let sides = [self.row_lower[i], self.row_upper[i]];
-        is_exact(&self.rows[i], sides, &self.integer)
+        exact_scale(&self.rows[i], sides, &self.integer)
     }
 
     fn kill_row(&mut self, i: usize) {
@@ -175,7 +176,7 @@ impl WorkingProblem {
         let mut exact = Vec::new();
         for i in 0..self.rows.len() {
             if self.row_alive[i] {
-                exact.push(self.is_exact(i));
+                exact.push(self.exact_scale(i).is_some());
                 let mut entries: Vec<(u32, f64)> = self.rows[i]
                     .iter()
                     .map(|&(j, v)| (place[j as usize], v))

@@ -1,7 +1,7 @@
 //! Reductions that look at one row, or compare rows.
 
 use super::{Infeasible, WorkingProblem};
-use crate::mip::exact::{decimal_scale, scaled};
+use crate::mip::exact::scaled;
 use crate::mip::problem::{MOST_SCALED, contradiction, gcd};
 
 /// Drops redundant sides and rows, turns singletons into bounds, tightens coefficients of integer
@@ -70,16 +70,11 @@ pub(crate) fn simplify(w: &mut WorkingProblem) -> Result<(), Infeasible> {
 /// Divides a row of decimals over integer columns by the largest number of which all coefficients
 /// are multiples, and rounds its sides to what its activity can be.
 fn divide(w: &mut WorkingProblem, i: usize) -> Result<(), Infeasible> {
-    let row = &w.rows[i];
-    if !row.iter().all(|e| w.integer[e.0 as usize]) {
-        return Ok(());
-    }
-    let sides = [w.row_lower[i], w.row_upper[i]];
-    let finite = sides.into_iter().filter(|s| s.is_finite());
-    let values: Vec<f64> = row.iter().map(|e| e.1).chain(finite).collect();
-    let Some(scale) = decimal_scale(&values) else {
+    let Some(scale) = w.exact_scale(i) else {
         return Ok(());
     };
+    let row = &w.rows[i];
+    let sides = [w.row_lower[i], w.row_upper[i]];
     let whole = |v: f64| scaled(v, scale).unwrap_or(v * scale);
     let divisor = row.iter().fold(0, |g, e| gcd(g, whole(e.1).abs() as u64)) as f64;
     let lower = (whole(sides[0]) / divisor).ceil();
@@ -113,7 +108,7 @@ fn singleton(w: &mut WorkingProblem, i: usize) -> Result<(), Infeasible> {
     if w.integer[j] {
         // The row goes, so what the tolerance gives away is measured there: a small part of a
         // column may be much of it.
-        let exact = w.is_exact(i);
+        let exact = w.exact_scale(i).is_some();
         let tol = |side: f64, v: f64| {
             let rounding = 1e-12 * v.abs().max(1.0);
             if exact {
