@@ -6,11 +6,13 @@
 //! knapsack, whose optimum is a cost that every schedule pays beyond computing each node once. All
 //! arithmetic is in integers, so the bound is safe.
 
+mod knapsack;
+mod moments;
+
+use moments::Moments;
 use remat_instances::budget::format_bytes;
 use remat_instances::instance::{Instance, NodeId};
 
-/// Search nodes after which a knapsack is left at its relaxation.
-const KNAPSACK_NODES: u32 = 200_000;
 /// Moments whose knapsack is solved exactly; the others keep their relaxation.
 const EXACT_MOMENTS: usize = 24;
 
@@ -119,7 +121,8 @@ pub fn smallest_budget(instance: &Instance) -> TooSmall {
     worst
 }
 
-/// The knapsack bound described at the top of the module.
+/// The knapsack bound described at the top of the module, in time of the order of the edges times a
+/// logarithm.
 ///
 /// # Errors
 /// [`TooSmall`] where a node cannot run within the budget at all.
@@ -132,26 +135,18 @@ pub fn knapsack_bound(instance: &Instance, budget_bytes: u64) -> Result<CostBoun
         });
     }
     let base = instance.base_cost();
-    let kept = kept_bytes(instance);
-    let mut moments: Vec<(u64, NodeId)> = instance
-        .ids()
-        .map(|b| {
-            (
-                relaxed(&items_at(instance, budget_bytes, kept[b.index()], b)),
-                b,
-            )
-        })
-        .filter(|m| m.0 > 0)
-        .collect();
-    moments.sort_by_key(|&(cost, b)| (std::cmp::Reverse(cost), b));
-    let Some(&(mut forced, mut bottleneck)) = moments.first() else {
+    let moments = Moments::new(instance, budget_bytes, &kept_bytes(instance));
+    let mut costs = moments.relaxed();
+    costs.retain(|(cost, _)| *cost > 0);
+    costs.sort_by_key(|&(cost, b)| (std::cmp::Reverse(cost), b));
+    let Some(&(mut forced, mut bottleneck)) = costs.first() else {
         return Ok(CostBound {
             cost: base,
             bottleneck: None,
         });
     };
-    for &(_, b) in moments.iter().take(EXACT_MOMENTS) {
-        let cost = exact(&items_at(instance, budget_bytes, kept[b.index()], b));
+    for &(_, b) in costs.iter().take(EXACT_MOMENTS) {
+        let cost = moments.knapsack(b).optimum();
         if cost > forced {
             (forced, bottleneck) = (cost, b);
         }
@@ -160,137 +155,6 @@ pub fn knapsack_bound(instance: &Instance, budget_bytes: u64) -> Result<CostBoun
         cost: base + forced,
         bottleneck: Some(bottleneck),
     })
-}
-
-/// A minimum knapsack: choose items of total size at least `demand` at least cost. Items stand by
-/// rising cost per byte.
-struct MinimumKnapsack {
-    demand: u64,
-    items: Vec<(u64, u64)>,
-}
-
-/// Minimum knapsack of the tensors of which some must make room when `b` runs for the first time,
-/// beside so many bytes that stay.
-fn items_at(instance: &Instance, budget_bytes: u64, kept_bytes: u64, b: NodeId) -> MinimumKnapsack {
-    let node = instance.node(b);
-    let mut room = budget_bytes - instance.static_bytes() - node.output_bytes;
-    room -= node.workspace_bytes() + kept_bytes;
-    room -= node
-        .needs()
-        .iter()
-        .map(|d| instance.node(*d).output_bytes)
-        .sum::<u64>();
-    let mut items: Vec<(u64, u64)> = (0..b.index())
-        .map(NodeId::from)
-        .filter(|i| {
-            instance.may_recompute(*i)
-                && instance.users(*i).last().is_some_and(|last| *last > b)
-                && node.needs().binary_search(i).is_err()
-        })
-        .map(|i| {
-            (
-                instance.node(i).output_bytes,
-                instance.node(i).run_cost(true),
-            )
-        })
-        .filter(|(bytes, _)| *bytes > 0)
-        .collect();
-    let total: u64 = items.iter().map(|i| i.0).sum();
-    items.sort_by(|a, b| (a.1 as u128 * b.0 as u128).cmp(&(b.1 as u128 * a.0 as u128)));
-    MinimumKnapsack {
-        demand: total.saturating_sub(room),
-        items,
-    }
-}
-
-/// Linear relaxation, rounded up.
-fn relaxed(knapsack: &MinimumKnapsack) -> u64 {
-    relaxed_from(&knapsack.items, knapsack.demand)
-}
-
-fn relaxed_from(items: &[(u64, u64)], demand: u64) -> u64 {
-    let (mut left, mut cost) = (demand, 0);
-    for &(bytes, item_cost) in items {
-        if left == 0 {
-            break;
-        }
-        if bytes >= left {
-            cost += (item_cost as u128 * left as u128).div_ceil(bytes as u128) as u64;
-            left = 0;
-        } else {
-            (left, cost) = (left - bytes, cost + item_cost);
-        }
-    }
-    cost
-}
-
-/// The optimum by depth-first search, or the relaxation where that takes too long.
-fn exact(knapsack: &MinimumKnapsack) -> u64 {
-    let mut search = KnapsackSearch {
-        items: &knapsack.items,
-        best: greedy(knapsack),
-        nodes: 0,
-        slack: suffix_bytes(&knapsack.items),
-    };
-    search.visit(0, knapsack.demand, 0);
-    if search.nodes >= KNAPSACK_NODES {
-        relaxed(knapsack)
-    } else {
-        search.best
-    }
-}
-
-fn suffix_bytes(items: &[(u64, u64)]) -> Vec<u64> {
-    let mut sum = vec![0; items.len() + 1];
-    for k in (0..items.len()).rev() {
-        sum[k] = sum[k + 1] + items[k].0;
-    }
-    sum
-}
-
-fn greedy(knapsack: &MinimumKnapsack) -> u64 {
-    let (mut left, mut cost) = (knapsack.demand, 0);
-    for &(bytes, item_cost) in &knapsack.items {
-        if left == 0 {
-            break;
-        }
-        left = left.saturating_sub(bytes);
-        cost += item_cost;
-    }
-    cost
-}
-
-struct KnapsackSearch<'a> {
-    items: &'a [(u64, u64)],
-    best: u64,
-    nodes: u32,
-    /// Bytes of all items from an index on.
-    slack: Vec<u64>,
-}
-
-impl KnapsackSearch<'_> {
-    /// Takes, then leaves, item `k`; prunes by the relaxation of the rest. Depth is the number of
-    /// items taken or left, so an explicit stack keeps long lists off the call stack.
-    fn visit(&mut self, k: usize, demand: u64, cost: u64) {
-        let mut stack = vec![(k, demand, cost)];
-        while let Some((k, demand, cost)) = stack.pop() {
-            self.nodes += 1;
-            if self.nodes >= KNAPSACK_NODES {
-                return;
-            }
-            if demand == 0 {
-                self.best = self.best.min(cost);
-                continue;
-            }
-            if self.slack[k] < demand || cost + relaxed_from(&self.items[k..], demand) >= self.best
-            {
-                continue;
-            }
-            let (bytes, item_cost) = self.items[k];
-            stack.push((k + 1, demand, cost));
-            stack.push((k + 1, demand.saturating_sub(bytes), cost + item_cost));
-        }
-    }
 }
 
 #[cfg(test)]
@@ -329,43 +193,6 @@ mod tests {
             nodes,
         })
         .unwrap()
-    }
-
-    #[test]
-    fn knapsacks_equal_enumeration() {
-        let mut seed = 7u64;
-        let mut next = |m: u64| {
-            seed = seed
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
-            (seed >> 33) % m
-        };
-        for _ in 0..300 {
-            let items: Vec<(u64, u64)> =
-                (0..1 + next(9)).map(|_| (1 + next(20), next(30))).collect();
-            let total: u64 = items.iter().map(|i| i.0).sum();
-            let demand = next(total + 1);
-            let mut sorted = items.clone();
-            sorted.sort_by(|a, b| (a.1 * b.0).cmp(&(b.1 * a.0)));
-            let knapsack = MinimumKnapsack {
-                demand,
-                items: sorted,
-            };
-            let brute = (0u32..1 << items.len())
-                .filter_map(|mask| {
-                    let chosen = items
-                        .iter()
-                        .enumerate()
-                        .filter(|(k, _)| mask >> k & 1 != 0)
-                        .map(|(_, i)| *i);
-                    let (bytes, cost) = chosen.fold((0, 0), |(b, c), i| (b + i.0, c + i.1));
-                    (bytes >= demand).then_some(cost)
-                })
-                .min()
-                .unwrap();
-            assert_eq!(exact(&knapsack), brute);
-            assert!(relaxed(&knapsack) <= brute);
-        }
     }
 
     #[test]
