@@ -31,8 +31,9 @@ pub fn run(arguments: &LpArguments) -> Result<Exit, Failure> {
         &[&arguments.file],
         &[("--solution", arguments.solution.as_deref())],
     )?;
-    let model = Arc::new(read(&arguments.file)?);
+    interrupt::catch("ending; once more to end at once", arguments.quiet);
     let clock = Instant::now();
+    let model = Arc::new(read(&arguments.file)?);
     let settings = Settings {
         algorithm: arguments.algorithm.into(),
         scaling: arguments.scaling == Switch::On,
@@ -40,12 +41,11 @@ pub fn run(arguments: &LpArguments) -> Result<Exit, Failure> {
         ..Settings::default()
     };
     let presolve = (arguments.presolve == Switch::On).then(PresolveSettings::default);
-    interrupt::catch("ending; once more to end at once", arguments.quiet);
     let asked = LinearSettings {
         lp: settings,
         presolve,
         iterations: arguments.iteration_limit,
-        time_limit: arguments.time_limit,
+        time_limit: (arguments.time_limit).map(|limit| limit.saturating_sub(clock.elapsed())),
     };
     let interrupted = interrupt::flag();
     let table = log::SimplexLog::new(clock);

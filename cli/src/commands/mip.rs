@@ -17,24 +17,26 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Solves a mixed-integer program and reports.
 ///
 /// # Errors
 /// [`Failure`] for bad input, or files that cannot be written.
 pub fn run(arguments: &MipArguments) -> Result<Exit, Failure> {
+    let begun = Instant::now();
     let files = tried(arguments)?;
     let mut settings = settings(arguments)?;
-    let model = Arc::new(super::lp::read(&arguments.file)?);
-    for path in &arguments.start {
-        settings.starts.push(start(path, &model)?);
-    }
     interrupt::catch(
         "ending with the best solution so far; once more to end at once",
         arguments.quiet,
     );
+    let model = Arc::new(super::lp::read(&arguments.file)?);
+    for path in &arguments.start {
+        settings.starts.push(start(path, &model)?);
+    }
     settings.limits.interrupt = Some(interrupt::flag());
-    let result = solve(arguments, &model, &settings)?;
+    let result = solve(arguments, &model, &settings, begun)?;
     let outcome = MipResult {
         model: &model,
         settings: &settings,
@@ -131,14 +133,19 @@ fn solve(
     arguments: &MipArguments,
     model: &Arc<Model>,
     settings: &Settings,
+    begun: Instant,
 ) -> Result<SolveResult, Failure> {
-    let asked = ModelSettings {
+    let mut asked = ModelSettings {
         mip: settings.clone(),
         recognise: !arguments.no_recognise,
         ..ModelSettings::default()
     };
     let control = control(arguments)?;
     note_start(arguments, model, settings);
+    // Reading counts.
+    if let Some(limit) = &mut asked.mip.limits.seconds {
+        *limit = (*limit - begun.elapsed().as_secs_f64()).max(0.0);
+    }
     let log = log::SearchLog::new(arguments.verbose);
     let solved = log::shown(log, arguments.quiet, || {
         solve_integer(model, &asked, control)

@@ -17,12 +17,14 @@ use remat_instances::simulate::Replay;
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// Solves, writes the files that were asked for, and reports.
 ///
 /// # Errors
 /// [`Failure`] for bad input, or files that cannot be written.
 pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
+    let begun = Instant::now();
     let files = Files::tried(
         arguments.json,
         &[Path::new(&arguments.instance)],
@@ -33,6 +35,10 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
             ("--certificate", arguments.certificate.as_deref()),
         ],
     )?;
+    interrupt::catch(
+        "ending with the best plan so far; once more to end at once",
+        arguments.quiet,
+    );
     let (formulation, left_out) =
         source::formulation(&arguments.instance, arguments.program.formulation)?;
     if let Some(text) = &left_out {
@@ -49,6 +55,7 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
     }
     let settings = Settings {
         prove: arguments.certificate.is_some(),
+        begun: Some(begun),
         ..arguments.solve.settings()
     };
     if settings.prove && formulation.semantics() != Semantics::Checkmate {
@@ -57,10 +64,6 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
             remedy: "add --formulation checkmate".into(),
         });
     }
-    interrupt::catch(
-        "ending with the best plan so far; once more to end at once",
-        arguments.quiet,
-    );
     let reporter = Reporter::new(
         arguments.quiet,
         instance.cost_unit().clone(),
@@ -72,7 +75,17 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         listener: &*interrupted as &dyn Listener,
         look: |p: &Progress| reporter.update(p),
     };
-    let outcome = formulation.solve(budget_bytes, &[], &settings, &listener);
+    // To write a plan takes about as long as to read the instance.
+    let writes = arguments.out.is_some() || arguments.schedule_out.is_some();
+    let reserve = |limit: Duration| match writes {
+        true => limit - begun.elapsed().min(limit / 2),
+        false => limit,
+    };
+    let searched = Settings {
+        time_limit: settings.time_limit.map(reserve),
+        ..settings.clone()
+    };
+    let outcome = formulation.solve(budget_bytes, &[], &searched, &listener);
     reporter.finish();
     let solved = SolveReport {
         formulation: &formulation,

@@ -8,7 +8,7 @@
 //! heuristics reproduce Chen's on chains.
 
 use super::training::TrainingGraph;
-use super::{NotApplicable, segments};
+use super::{NotApplicable, Patience, segments};
 use petgraph::algo::articulation_points::articulation_points;
 use petgraph::graph::{NodeIndex, UnGraph};
 use remat_instances::instance::{Instance, NodeId};
@@ -32,14 +32,14 @@ pub fn square_root(
 /// segment size.
 ///
 /// # Errors
-/// [`NotApplicable`] without a backward pass.
-pub fn greedy(instance: &Instance, budget_bytes: u64) -> Result<CheckmateSchedule, NotApplicable> {
+/// [`NotApplicable`] without a backward pass, or if the time ends before the first schedule.
+pub fn greedy(
+    instance: &Instance,
+    budget_bytes: u64,
+    patience: Patience<'_>,
+) -> Result<CheckmateSchedule, NotApplicable> {
     let graph = TrainingGraph::new(instance)?;
-    Ok(segments::best_greedy(
-        &graph,
-        &candidates(&graph),
-        budget_bytes,
-    ))
+    segments::best_greedy(&graph, &candidates(&graph), budget_bytes, patience)
 }
 
 /// The forward nodes that are articulation points, ascending. By-products and the loss are none.
@@ -131,9 +131,9 @@ mod tests {
             let square = chen::square_root(&instance, budget).unwrap();
             prop_assert_eq!(&square_root(&instance, budget).unwrap(), &square);
             prop_assert_eq!(&linearised::square_root(&instance, budget).unwrap(), &square);
-            let best = chen::greedy(&instance, budget).unwrap();
-            prop_assert_eq!(&greedy(&instance, budget).unwrap(), &best);
-            prop_assert_eq!(&linearised::greedy(&instance, budget).unwrap(), &best);
+            let best = chen::greedy(&instance, budget, Patience::ENDLESS).unwrap();
+            prop_assert_eq!(&greedy(&instance, budget, Patience::ENDLESS).unwrap(), &best);
+            prop_assert_eq!(&linearised::greedy(&instance, budget, Patience::ENDLESS).unwrap(), &best);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Chen et al., "Training deep nets with sublinear memory cost" (2016), on linear forward passes.
 
 use super::training::TrainingGraph;
-use super::{NotApplicable, segments};
+use super::{NotApplicable, Patience, segments};
 use remat_instances::instance::Instance;
 use remat_instances::schedule::CheckmateSchedule;
 
@@ -24,15 +24,16 @@ pub fn square_root(
 /// schedule within the budget, or the one with the least peak where none fits.
 ///
 /// # Errors
-/// [`NotApplicable`] without a backward pass, and where the forward pass is not a chain.
-pub fn greedy(instance: &Instance, budget_bytes: u64) -> Result<CheckmateSchedule, NotApplicable> {
+/// [`NotApplicable`] without a backward pass, where the forward pass is not a chain, and if the time
+/// ends before the first schedule.
+pub fn greedy(
+    instance: &Instance,
+    budget_bytes: u64,
+    patience: Patience<'_>,
+) -> Result<CheckmateSchedule, NotApplicable> {
     let graph = TrainingGraph::new(instance)?;
     graph.require_chain()?;
-    Ok(segments::best_greedy(
-        &graph,
-        graph.activations(),
-        budget_bytes,
-    ))
+    segments::best_greedy(&graph, graph.activations(), budget_bytes, patience)
 }
 
 #[cfg(test)]
@@ -89,7 +90,11 @@ mod tests {
     fn greedy_trades_cost_for_memory() {
         let instance = uniform_chain(64, Reads::Both);
         let replay = |budget: u64| {
-            simulate::checkmate(&instance, &greedy(&instance, budget).unwrap()).unwrap()
+            simulate::checkmate(
+                &instance,
+                &greedy(&instance, budget, Patience::ENDLESS).unwrap(),
+            )
+            .unwrap()
         };
         let all = replay(u64::MAX);
         assert_eq!(all.cost, instance.base_cost());

@@ -5,19 +5,32 @@
 //! the time since the last use, because the future is unknown to it. Here it is known: the distance
 //! to the next use takes its place. Works on any graph, with or without a backward pass.
 
-use super::NotApplicable;
+use super::{NotApplicable, Patience};
 use crate::anneal::{CheckmateLandscape, CheckmateStageScratch, evaluate};
 use remat_instances::instance::Instance;
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
+
+/// Nodes up to which it takes seconds: its work grows with their square.
+const NODE_LIMIT: usize = 20_000;
 
 /// Stage by stage, tensors are evicted at the start of the stage until its peak fits. A stage that
 /// does not fit with nothing held but what it reads is left above the budget.
 ///
 /// # Errors
-/// None: it applies to every graph.
-pub fn run(instance: &Instance, budget_bytes: u64) -> Result<CheckmateSchedule, NotApplicable> {
+/// [`NotApplicable::TooLarge`] for graphs of more than 20,000 nodes, [`NotApplicable::OutOfTime`].
+pub fn run(
+    instance: &Instance,
+    budget_bytes: u64,
+    patience: Patience<'_>,
+) -> Result<CheckmateSchedule, NotApplicable> {
+    let n = instance.len();
+    if n > NODE_LIMIT {
+        return Err(NotApplicable::TooLarge {
+            nodes: n,
+            most: NODE_LIMIT,
+        });
+    }
     let graph = CheckmateLandscape::new(instance, budget_bytes);
-    let n = graph.n;
     let mut retained = BitMatrix::new(n, n);
     let mut scratch = CheckmateStageScratch::new(&graph);
     let mut next = vec![0u64; graph.words];
@@ -27,6 +40,9 @@ pub fn run(instance: &Instance, budget_bytes: u64) -> Result<CheckmateSchedule, 
     // What was computed again in the stage before and has room until its end.
     let mut again: Vec<usize> = Vec::new();
     for t in 1..n {
+        if patience.is_over() {
+            return Err(NotApplicable::OutOfTime);
+        }
         // Whatever there is at the end of the stage before, and its own node.
         let mut held: Vec<usize> = retained.ones(t - 1).chain([t - 1]).collect();
         held.append(&mut again);
@@ -171,7 +187,7 @@ mod tests {
             let full = simulate::checkmate(&instance, &all).unwrap();
             let least = crate::bound::smallest_budget(&instance).needed_bytes;
             let at = |budget| {
-                let schedule = run(&instance, budget).unwrap();
+                let schedule = run(&instance, budget, Patience::ENDLESS).unwrap();
                 simulate::checkmate(&instance, &schedule).unwrap()
             };
             assert_eq!(at(full.peak_bytes).cost, instance.base_cost());

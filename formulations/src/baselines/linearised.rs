@@ -4,7 +4,7 @@
 //! Every forward node is a candidate; what an edge over a checkpoint needs is recomputed (min-R).
 
 use super::training::TrainingGraph;
-use super::{NotApplicable, segments};
+use super::{NotApplicable, Patience, segments};
 use remat_instances::instance::Instance;
 use remat_instances::schedule::CheckmateSchedule;
 
@@ -25,12 +25,12 @@ pub fn square_root(
 /// segment size.
 ///
 /// # Errors
-/// [`NotApplicable`] without a backward pass.
-pub fn greedy(instance: &Instance, budget_bytes: u64) -> Result<CheckmateSchedule, NotApplicable> {
+/// [`NotApplicable`] without a backward pass, or if the time ends before the first schedule.
+pub fn greedy(
+    instance: &Instance,
+    budget_bytes: u64,
+    patience: Patience<'_>,
+) -> Result<CheckmateSchedule, NotApplicable> {
     let graph = TrainingGraph::new(instance)?;
-    Ok(segments::best_greedy(
-        &graph,
-        graph.activations(),
-        budget_bytes,
-    ))
+    segments::best_greedy(&graph, graph.activations(), budget_bytes, patience)
 }

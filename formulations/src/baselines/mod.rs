@@ -12,6 +12,7 @@
 //! | [`revolve`] | optimal binomial checkpointing of a chain with unit costs |
 //! | [`articulation`] | Chen's segments with articulation points as the candidates |
 //! | [`dtr`] | greedy eviction, stage by stage, on any graph |
+//! | [`gaps`] | what is cheapest for its bytes, dropped between forward and backward pass |
 //! | [`linearised`] | Chen's segments on the topological order |
 //! | [`pytorch`] | the minimum cut and the knapsack of PyTorch's compiler |
 //! | [`rotor`] | optimal persistent checkpointing of a chain of blocks |
@@ -27,11 +28,13 @@ pub mod chain;
 pub mod checkpoint_all;
 pub mod chen;
 pub mod dtr;
+pub mod gaps;
 pub mod hong;
 pub mod knapsack;
 pub mod linearised;
 pub mod max_flow;
 pub mod operators;
+mod profile;
 pub mod pytorch;
 pub mod retention;
 pub mod revolve;
@@ -47,7 +50,7 @@ mod tests;
 
 use remat_instances::instance::{Instance, NodeId};
 use remat_instances::schedule::CheckmateSchedule;
-use remat_instances::simulate;
+use remat_instances::simulate::{self, Replay};
 
 /// Reason why a heuristic has nothing to say about an instance.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -73,14 +76,17 @@ pub enum NotApplicable {
     /// The forward pass is not a chain of blocks.
     #[error(transparent)]
     NotAChainOfBlocks(chain::NoChain),
-    /// The relaxation of so large a graph takes too long for a heuristic.
-    #[error("too large: {nodes} nodes; the relaxation is solved up to {most}")]
+    /// It takes too long for so large a graph.
+    #[error("too large: {nodes} nodes; it is run up to {most}")]
     TooLarge {
         /// Nodes of the graph.
         nodes: usize,
         /// Most nodes.
         most: usize,
     },
+    /// The time ended before there was a schedule.
+    #[error("the time ended before it had a schedule")]
+    OutOfTime,
     /// The relaxation was not solved.
     #[error("the relaxation was not solved: {0}")]
     Relaxation(String),
@@ -100,7 +106,26 @@ impl From<chain::NoChain> for NotApplicable {
 
 /// A heuristic as a function: an instance and a budget in bytes (fixed memory included) to a
 /// schedule.
-pub type Heuristic = fn(&Instance, u64) -> Result<CheckmateSchedule, NotApplicable>;
+pub type Heuristic = fn(&Instance, u64, Patience<'_>) -> Result<CheckmateSchedule, NotApplicable>;
+
+/// The patience of whoever waits for a heuristic: those that may take long ask it.
+#[derive(Clone, Copy)]
+pub struct Patience<'a>(Option<&'a (dyn Fn() -> bool + Sync)>);
+
+impl<'a> Patience<'a> {
+    /// Waits for as long as it takes.
+    pub const ENDLESS: Patience<'static> = Patience(None);
+
+    /// Waits until `is_over`, which is asked often, says that the time is over.
+    pub fn until(is_over: &'a (dyn Fn() -> bool + Sync)) -> Self {
+        Patience(Some(is_over))
+    }
+
+    /// Returns whether the heuristic is to end, with the best schedule so far.
+    pub fn is_over(self) -> bool {
+        self.0.is_some_and(|is_over| is_over())
+    }
+}
 
 /// A named heuristic.
 #[derive(Clone, Copy, Debug)]
@@ -127,20 +152,36 @@ impl Baseline {
         instance: &Instance,
         budget_bytes: u64,
     ) -> Result<CheckmateSchedule, NotApplicable> {
-        (self.heuristic)(instance, budget_bytes)
+        self.run_until(instance, budget_bytes, Patience::ENDLESS)
+    }
+
+    /// The same within the patience of whoever waits.
+    ///
+    /// # Errors
+    /// As [`Baseline::run`], and [`NotApplicable::OutOfTime`].
+    pub fn run_until(
+        &self,
+        instance: &Instance,
+        budget_bytes: u64,
+        patience: Patience<'_>,
+    ) -> Result<CheckmateSchedule, NotApplicable> {
+        match patience.is_over() {
+            true => Err(NotApplicable::OutOfTime),
+            false => (self.heuristic)(instance, budget_bytes, patience),
+        }
     }
 }
 
 const CHECKMATE: &str = "Jain et al., Checkmate, MLSys 2020, table 1";
 const CHEN: &str = "Chen et al., Training deep nets with sublinear memory cost, 2016";
 
-static ALL: [Baseline; 15] = [
+static ALL: [Baseline; 16] = [
     Baseline {
         name: "checkpoint-all",
         description: "no recomputation: every tensor is kept until its last use",
         source: CHECKMATE,
         solves_program: false,
-        heuristic: checkpoint_all::run,
+        heuristic: |instance, budget, _| checkpoint_all::run(instance, budget),
     },
     Baseline {
         name: "dtr",
@@ -150,11 +191,18 @@ static ALL: [Baseline; 15] = [
         heuristic: dtr::run,
     },
     Baseline {
+        name: "gap-greedy",
+        description: "drops what is cheapest for its bytes between its forward and its backward use, in segments",
+        source: "remat-bb; a knapsack as in torch.compile, with the segments of Chen et al.",
+        solves_program: false,
+        heuristic: gaps::run,
+    },
+    Baseline {
         name: "chen-sqrt",
         description: "a chain in segments of sqrt(n) nodes, each recomputed once",
         source: CHEN,
         solves_program: false,
-        heuristic: chen::square_root,
+        heuristic: |instance, budget, _| chen::square_root(instance, budget),
     },
     Baseline {
         name: "chen-greedy",
@@ -175,21 +223,21 @@ static ALL: [Baseline; 15] = [
         description: "optimal persistent checkpointing of a chain of blocks, by dynamic programming",
         source: "Beaumont et al., Optimal checkpointing for heterogeneous chains, 2019",
         solves_program: false,
-        heuristic: rotor::run,
+        heuristic: |instance, budget, _| rotor::run(instance, budget),
     },
     Baseline {
         name: "hong",
         description: "the checkpoint set of a chain with the least peak in PyTorch; ignores the budget",
         source: "Hong et al., GPU memory usage optimization for backward propagation, Algorithm 6",
         solves_program: false,
-        heuristic: hong::run,
+        heuristic: |instance, budget, _| hong::run(instance, budget),
     },
     Baseline {
         name: "ap-sqrt",
         description: "chen-sqrt with articulation points as candidates, on any graph",
         source: CHECKMATE,
         solves_program: false,
-        heuristic: articulation::square_root,
+        heuristic: |instance, budget, _| articulation::square_root(instance, budget),
     },
     Baseline {
         name: "ap-greedy",
@@ -203,7 +251,7 @@ static ALL: [Baseline; 15] = [
         description: "chen-sqrt on the topological order, on any graph",
         source: CHECKMATE,
         solves_program: false,
-        heuristic: linearised::square_root,
+        heuristic: |instance, budget, _| linearised::square_root(instance, budget),
     },
     Baseline {
         name: "linearised-greedy",
@@ -217,28 +265,28 @@ static ALL: [Baseline; 15] = [
         description: "torch.compile's minimum cut of saved bytes, all cheap operators recomputed; ignores the budget",
         source: "PyTorch 2, torch/_functorch/partitioners.py, min_cut_rematerialization_partition",
         solves_program: false,
-        heuristic: pytorch::minimum_cut,
+        heuristic: |instance, budget, _| pytorch::minimum_cut(instance, budget),
     },
     Baseline {
         name: "pytorch-budget",
         description: "torch.compile's activation_memory_budget: its default partition, then the cut, then a knapsack",
         source: "PyTorch 2, torch/_functorch/partitioners.py, activation_memory_budget",
         solves_program: false,
-        heuristic: pytorch::memory_budget,
+        heuristic: |instance, budget, _| pytorch::memory_budget(instance, budget),
     },
     Baseline {
         name: "lp-rounding",
         description: "Checkmate's two-phase rounding of the relaxation, with several thresholds and allowances",
         source: "Jain et al., Checkmate, MLSys 2020, section 5",
         solves_program: true,
-        heuristic: rounding::two_phase,
+        heuristic: |instance, budget, _| rounding::two_phase(instance, budget),
     },
     Baseline {
         name: "lp-rounding-random",
         description: "the same with 100 random roundings of each relaxation besides",
         source: "Jain et al., Checkmate, MLSys 2020, section 5",
         solves_program: true,
-        heuristic: rounding::randomised_two_phase,
+        heuristic: |instance, budget, _| rounding::randomised_two_phase(instance, budget),
     },
 ];
 
@@ -266,21 +314,52 @@ pub(crate) fn best(
     budget_bytes: u64,
     schedules: impl IntoIterator<Item = CheckmateSchedule>,
 ) -> Option<CheckmateSchedule> {
-    let rank = |schedule: &CheckmateSchedule| {
-        let replay = simulate::checkmate(instance, schedule).ok()?;
-        Some(if replay.peak_bytes <= budget_bytes {
-            (false, replay.cost, replay.peak_bytes)
-        } else {
-            (true, replay.peak_bytes, replay.cost)
-        })
-    };
-    let mut best = None;
+    let mut best = Best::new(budget_bytes);
     for schedule in schedules {
-        if let Some(found) = rank(&schedule)
-            && best.as_ref().is_none_or(|(least, _)| found < *least)
-        {
-            best = Some((found, schedule));
+        if let Ok(replay) = simulate::checkmate(instance, &schedule) {
+            best.take(replay, schedule);
         }
     }
-    best.map(|(_, schedule)| schedule)
+    best.schedule()
+}
+
+/// The cheapest schedule within a budget so far, or, where none fits, the one with the least peak.
+/// The first wins a tie.
+pub(crate) struct Best {
+    budget_bytes: u64,
+    found: Option<(Replay, CheckmateSchedule)>,
+}
+
+impl Best {
+    pub fn new(budget_bytes: u64) -> Self {
+        Best {
+            budget_bytes,
+            found: None,
+        }
+    }
+
+    /// Returns whether one fits.
+    pub fn fits(&self) -> bool {
+        let found = self.found.as_ref();
+        found.is_some_and(|(replay, _)| replay.peak_bytes <= self.budget_bytes)
+    }
+
+    /// Returns whether the new one is better.
+    pub fn take(&mut self, replay: Replay, schedule: CheckmateSchedule) -> bool {
+        let rank = |r: &Replay| match r.peak_bytes <= self.budget_bytes {
+            true => (false, r.cost, r.peak_bytes),
+            false => (true, r.peak_bytes, r.cost),
+        };
+        let found = self.found.as_ref();
+        let better = found.is_none_or(|(best, _)| rank(&replay) < rank(best));
+        if better {
+            self.found = Some((replay, schedule));
+        }
+        better
+    }
+
+    /// The schedule.
+    pub fn schedule(self) -> Option<CheckmateSchedule> {
+        self.found.map(|(_, schedule)| schedule)
+    }
 }

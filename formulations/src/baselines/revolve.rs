@@ -15,10 +15,15 @@
 
 use super::retention::hold_gradients;
 use super::training::TrainingGraph;
-use super::{NotApplicable, checkpoint_all};
+use super::{NotApplicable, Patience, checkpoint_all};
 use remat_instances::instance::{Instance, NodeId, NodeKind};
 use remat_instances::schedule::{CheckmateSchedule, StageRuns};
 use remat_instances::simulate;
+
+/// Activations up to which every number of slots is tried.
+const EXHAUSTIVE_UP_TO: usize = 1_000;
+/// Slots of which one at a time is given up in longer chains.
+const SLOTS_A_STEP: usize = 128;
 
 /// REVOLVE with the largest number of slots whose schedule fits the budget, or, where none does,
 /// the schedule with the least peak over all numbers of slots.
@@ -27,8 +32,13 @@ use remat_instances::simulate;
 /// original.
 ///
 /// # Errors
-/// [`NotApplicable`] without a backward pass, and where the forward pass is not a chain.
-pub fn run(instance: &Instance, budget_bytes: u64) -> Result<CheckmateSchedule, NotApplicable> {
+/// [`NotApplicable`] without a backward pass, where the forward pass is not a chain, and if the time
+/// ends before the first schedule.
+pub fn run(
+    instance: &Instance,
+    budget_bytes: u64,
+    patience: Patience<'_>,
+) -> Result<CheckmateSchedule, NotApplicable> {
     let graph = TrainingGraph::new(instance)?;
     graph.require_chain()?;
     // With room for everything nothing is recomputed, whatever the slots are counted by.
@@ -39,7 +49,10 @@ pub fn run(instance: &Instance, budget_bytes: u64) -> Result<CheckmateSchedule, 
     }
     let stages = stages_of_steps(&graph);
     let mut least: Option<(u64, CheckmateSchedule)> = None;
-    for slots in (0..=graph.activations().len()).rev() {
+    for slots in numbers_of_slots(graph.activations().len()) {
+        if patience.is_over() {
+            break;
+        }
         let cuts = checkpoints(graph.activations().len() as u64 + 1, slots as u64 + 1);
         // No replay is below what is held while the last step of the forward pass runs.
         let bar = least
@@ -64,8 +77,20 @@ pub fn run(instance: &Instance, budget_bytes: u64) -> Result<CheckmateSchedule, 
     }
     match least {
         Some((_, schedule)) => Ok(schedule),
+        None if patience.is_over() => Err(NotApplicable::OutOfTime),
         None => Ok(everything),
     }
+}
+
+/// Numbers of slots that are tried for a chain, falling: all, or for long chains in steps of one in
+/// so many.
+fn numbers_of_slots(length: usize) -> impl Iterator<Item = usize> {
+    let step = match length {
+        0..=EXHAUSTIVE_UP_TO => usize::MAX,
+        _ => SLOTS_A_STEP,
+    };
+    let next = move |slots: &usize| slots.checked_sub((slots / step).max(1));
+    std::iter::successors(Some(length), next)
 }
 
 /// The REVOLVE schedule of a chain for a number of slots: activations held besides those in use.
@@ -348,7 +373,7 @@ mod tests {
         ) {
             let all = CheckmateSchedule::checkpoint_all(&instance);
             let budget = simulate::checkmate(&instance, &all).unwrap().peak_bytes * percent / 100;
-            let found = run(&instance, budget).unwrap();
+            let found = run(&instance, budget, Patience::ENDLESS).unwrap();
             let peak = |s: &CheckmateSchedule| simulate::checkmate(&instance, s).unwrap().peak_bytes;
             let length = (instance.len() - 1) / 2;
             let schedules: Vec<_> =

@@ -17,9 +17,9 @@
 //! On graphs where an edge jumps over a checkpoint, what a recomputation reads from other segments
 //! is recomputed for it there and then (min-R, Checkmate section 5.1.1).
 
-use super::best;
 use super::retention::hold_gradients;
 use super::training::TrainingGraph;
+use super::{NotApplicable, Patience, best};
 use remat_instances::instance::NodeId;
 use remat_instances::schedule::{CheckmateSchedule, StageRuns};
 
@@ -85,7 +85,7 @@ const EXHAUSTIVE_UP_TO: usize = 128;
 fn all_cuts(graph: &TrainingGraph<'_>, candidates: &[NodeId]) -> Vec<Vec<NodeId>> {
     let length = graph.activations().len();
     let exhaustive = length <= EXHAUSTIVE_UP_TO;
-    // A schedule takes time quadratic in the length, so long graphs get fewer.
+    // A schedule takes time linear in the length, so long graphs get fewer.
     let step = (128 * 500 / length.max(1) as u64).clamp(4, 128);
     let mut found: Vec<Vec<NodeId>> = Vec::new();
     let mut segment_bytes = u64::MAX;
@@ -106,16 +106,20 @@ fn all_cuts(graph: &TrainingGraph<'_>, candidates: &[NodeId]) -> Vec<Vec<NodeId>
 
 /// The best schedule of [`greedy`] over its parameter: the cheapest within the budget, or the one
 /// with the least peak.
+///
+/// # Errors
+/// [`NotApplicable::OutOfTime`] before the first schedule.
 pub fn best_greedy(
     graph: &TrainingGraph<'_>,
     candidates: &[NodeId],
     budget_bytes: u64,
-) -> CheckmateSchedule {
+    patience: Patience<'_>,
+) -> Result<CheckmateSchedule, NotApplicable> {
     let instance = graph.instance();
     let cuts = all_cuts(graph, candidates);
-    let schedules = cuts.iter().map(|checkpoints| schedule(graph, checkpoints));
-    best(instance, budget_bytes, schedules)
-        .unwrap_or_else(|| CheckmateSchedule::checkpoint_all(instance))
+    let cuts = cuts.iter().take_while(|_| !patience.is_over());
+    let schedules = cuts.map(|checkpoints| schedule(graph, checkpoints));
+    best(instance, budget_bytes, schedules).ok_or(NotApplicable::OutOfTime)
 }
 
 /// The schedule for a set of checkpoints, ascending; see the module for its memory semantics.

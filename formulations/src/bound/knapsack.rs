@@ -50,7 +50,11 @@ impl MinimumKnapsack {
     }
 
     fn relaxed_from(&self, k: usize, demand: u64) -> u64 {
-        let last = if demand == 0 { k } else { self.met_by(k, demand) };
+        let last = if demand == 0 {
+            k
+        } else {
+            self.met_by(k, demand)
+        };
         let whole = self.before[last];
         let left = demand - (whole.0 - self.before[k].0).min(demand);
         let cost = whole.1 - self.before[k].1;

@@ -51,13 +51,6 @@ impl<'a> Moments<'a> {
         for (at, i) in self.order.iter().enumerate() {
             place[i.index()] = Some(at);
         }
-        // Tensors that are dead from each node on.
-        let mut dies: Vec<Vec<NodeId>> = vec![Vec::new(); n];
-        for &i in &self.order {
-            if let Some(last) = self.instance.users(i).last() {
-                dies[last.index()].push(i);
-            }
-        }
         let mut alive = Prefixes::new(self.order.len());
         let put = |alive: &mut Prefixes, i: NodeId| {
             let at = place[i.index()];
@@ -69,11 +62,8 @@ impl<'a> Moments<'a> {
         };
         let mut costs = Vec::with_capacity(n);
         for b in self.instance.ids() {
-            dies[b.index()].iter().for_each(|i| take(&mut alive, *i));
-            // What dies here is read here, and gone already.
-            let stays = |i: &&NodeId| self.instance.users(**i).last() > Some(&b);
-            let read = self.instance.needs(b).iter().filter(stays);
-            read.clone().for_each(|i| take(&mut alive, *i));
+            let read = self.instance.needs(b);
+            read.iter().for_each(|i| take(&mut alive, *i));
             let demand = alive.total.0.saturating_sub(self.room[b.index()]);
             let (at, whole) = alive.below(demand);
             let left = demand - whole.0;
@@ -82,7 +72,8 @@ impl<'a> Moments<'a> {
                 _ => share(self.item(self.order[at]), left),
             };
             costs.push((whole.1 + part, b));
-            read.for_each(|i| put(&mut alive, *i));
+            let stays = |i: &&NodeId| self.instance.users(**i).last() > Some(&b);
+            read.iter().filter(stays).for_each(|i| put(&mut alive, *i));
             put(&mut alive, b);
         }
         costs
@@ -95,7 +86,12 @@ impl<'a> Moments<'a> {
                 && self.instance.users(**i).last() > Some(&b)
                 && self.instance.needs(b).binary_search(i).is_err()
         };
-        let items: Vec<_> = self.order.iter().filter(alive).map(|i| self.item(*i)).collect();
+        let items: Vec<_> = self
+            .order
+            .iter()
+            .filter(alive)
+            .map(|i| self.item(*i))
+            .collect();
         let total: u64 = items.iter().map(|item| item.0).sum();
         MinimumKnapsack::new(total.saturating_sub(self.room[b.index()]), items)
     }

@@ -1,20 +1,22 @@
 //! Checkmate's program as the search sees it.
 
 use super::interval::{self, Interval, IntervalPoint};
-use super::starts::{fitting, fitting_baselines};
+use super::starts::{Known, fitting_baselines, replayed};
 use super::{CheckmateGraph, interval::tree_proof};
 use crate::anneal::{self, Found};
 use crate::bound;
-use crate::solve::{BoundProof, Formulation, Problem, SolveError, Start};
+use crate::solve::{BoundProof, Formulation, Problem, SolveError, Start, Watch};
 use remat_instances::instance::Instance;
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule, Semantics};
 use remat_instances::simulate::{self, Replay, ReplayError};
 use remat_solver::price::TreeProof;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Nodes up to which relaxations are solved: a point has an entry for each tensor and stage.
 const PROGRAM_NODE_LIMIT: usize = 5_000;
+/// Nodes up to which the sets of schedules are annealed: a run has some bits for each tensor and
+/// stage.
+const SEARCH_NODE_LIMIT: usize = 20_000;
 
 /// Checkmate's program (Jain et al., MLSys 2020) for an instance with one implementation of each
 /// node.
@@ -69,6 +71,9 @@ impl Formulation for CheckmateFormulation {
                 proof: Some(interval::trivial(instance, budget_bytes)),
             });
         }
+        if instance.len() > SEARCH_NODE_LIMIT {
+            return Ok(Start::TooLarge(bound));
+        }
         let problem = CheckmateProblem {
             instance,
             budget_bytes,
@@ -78,6 +83,31 @@ impl Formulation for CheckmateFormulation {
         };
         Ok(Start::Open(problem, bound))
     }
+
+    fn heuristic(
+        &self,
+        budget_bytes: u64,
+        starts: &[CheckmateSchedule],
+        watch: &Watch<'_>,
+    ) -> Option<(CheckmateSchedule, Replay)> {
+        let known = known(&self.instance, budget_bytes, starts, watch);
+        let best = known.into_iter().min_by_key(|known| known.replay.cost);
+        best.map(|known| (known.schedule, known.replay))
+    }
+}
+
+/// Given schedules and baselines that fit.
+fn known(
+    instance: &Instance,
+    budget_bytes: u64,
+    starts: &[CheckmateSchedule],
+    watch: &Watch<'_>,
+) -> Vec<Known> {
+    let starts = starts.iter().cloned();
+    let given = starts.filter_map(|s| replayed(instance, budget_bytes, s));
+    let mut known: Vec<Known> = given.collect();
+    known.extend(fitting_baselines(instance, budget_bytes, watch));
+    known
 }
 
 /// Checkmate's program for a budget.
@@ -113,11 +143,9 @@ impl Problem for CheckmateProblem<'_> {
         &self.everything
     }
 
-    fn known(&self, left: Option<Duration>) -> Vec<Found> {
-        let mut known = fitting_baselines(self.instance, self.budget_bytes, left);
-        let starts = self.starts.iter().cloned();
-        known.extend(starts.filter_map(|s| fitting(self.instance, self.budget_bytes, s)));
-        known
+    fn known(&self, watch: &Watch<'_>) -> Vec<Found> {
+        let known = known(self.instance, self.budget_bytes, self.starts, watch);
+        known.iter().map(Found::from).collect()
     }
 
     fn near(&self, program: &CheckmateGraph, point: &IntervalPoint, threshold: f64) -> BitMatrix {

@@ -1,68 +1,82 @@
 //! First schedules: baselines that fit.
 
-use crate::{anneal, baselines};
+use crate::anneal::Found;
+use crate::baselines::{self, Patience};
+use crate::solve::Watch;
 use rayon::prelude::*;
 use remat_instances::instance::Instance;
 use remat_instances::schedule::CheckmateSchedule;
-use remat_instances::simulate;
-use std::time::Duration;
+use remat_instances::simulate::{self, Replay};
 
-/// Nodes up to which a few baselines take seconds at most.
-const BASELINES_UP_TO: usize = 20_000;
 /// Nodes up to which all quick baselines take well under a second.
 const ALL_QUICK_UP_TO: usize = 2_000;
+/// Nodes up to which those take seconds that hold a bit for each tensor and stage.
+const BITS_UP_TO: usize = 20_000;
 /// Baselines that are quick and may fit: what a short time limit falls back to, and where some
-/// annealing runs start. The first three serve large graphs, where annealing alone takes long to
-/// come down to the budget.
-const QUICK: [&str; 7] = [
+/// annealing runs start.
+const QUICK: [&str; 8] = [
+    "gap-greedy",
+    "ap-greedy",
     "dtr",
     "linearised-sqrt",
     "linearised-greedy",
     "chen-greedy",
-    "ap-greedy",
     "pytorch-min-cut",
     "pytorch-budget",
 ];
+/// Those for large graphs, where annealing alone takes long to come down to the budget: the first
+/// three, and the first two, in time linear in the edges.
+const FOR_LARGE: [usize; 2] = [3, 2];
+/// Share of the time left that baselines get at most: the rest is the search's.
+const TIME_SHARE: f64 = 0.3;
+
+/// A schedule that fits, replayed.
+pub(super) struct Known {
+    pub schedule: CheckmateSchedule,
+    pub replay: Replay,
+}
+
+impl From<&Known> for Found {
+    fn from(known: &Known) -> Found {
+        Found {
+            cost: known.replay.cost,
+            retained: known.schedule.retained.to_bits(),
+        }
+    }
+}
 
 /// The schedules of quick baselines that fit.
 pub(super) fn fitting_baselines(
     instance: &Instance,
     budget_bytes: u64,
-    time: Option<Duration>,
-) -> Vec<anneal::Found> {
-    if instance.len() > BASELINES_UP_TO {
-        return Vec::new();
-    }
-    // On long graphs the greedy search takes time quadratic in the length: some 15 s for 10,000
-    // nodes.
-    let patient = time.is_none_or(|time| time.as_secs_f64() > instance.len() as f64 / 200.0);
-    let names = match instance.len() {
-        0..=ALL_QUICK_UP_TO => &QUICK[..],
-        _ if patient => &QUICK[..3],
-        _ => &QUICK[..2],
+    watch: &Watch<'_>,
+) -> Vec<Known> {
+    let (names, share) = match instance.len() {
+        0..=ALL_QUICK_UP_TO => (&QUICK[..], 1.0),
+        n if n <= BITS_UP_TO => (&QUICK[..FOR_LARGE[0]], TIME_SHARE),
+        _ => (&QUICK[..FOR_LARGE[1]], 1.0),
     };
-    names
-        .par_iter()
-        .filter_map(|name| {
-            let schedule = baselines::by_name(name)?.run(instance, budget_bytes).ok()?;
-            fitting(instance, budget_bytes, schedule)
-        })
-        .collect()
+    let run = |name: &&str, patience: Patience<'_>| {
+        let baseline = baselines::by_name(name)?;
+        let schedule = baseline.run_until(instance, budget_bytes, patience).ok()?;
+        replayed(instance, budget_bytes, schedule)
+    };
+    watch.within(share, |patience| {
+        let known = names.par_iter().filter_map(|name| run(name, patience));
+        known.collect()
+    })
 }
 
-/// A schedule, if it executes and fits.
-pub(super) fn fitting(
+/// A schedule with the cheapest computations for what it retains, if it executes and fits.
+pub(super) fn replayed(
     instance: &Instance,
     budget_bytes: u64,
     schedule: CheckmateSchedule,
-) -> Option<anneal::Found> {
+) -> Option<Known> {
     // What shape it has is checked by a replay, before its rows are used.
     simulate::checkmate(instance, &schedule).ok()?;
     let schedule = CheckmateSchedule::cheapest(instance, schedule.retained);
     let replay = simulate::checkmate(instance, &schedule).ok()?;
     let fits = replay.peak_bytes <= budget_bytes;
-    fits.then_some(anneal::Found {
-        cost: replay.cost,
-        retained: schedule.retained.to_bits(),
-    })
+    fits.then_some(Known { schedule, replay })
 }

@@ -4,22 +4,39 @@ use super::anneal::{MonetLandscape, MonetState};
 use super::bound::event_bound;
 use super::interval::{self, Interval, Point};
 use crate::anneal::Found;
-use crate::baselines;
-use crate::solve::{Formulation, Problem, SolveError, Start};
+use crate::baselines::{self, Patience};
+use crate::solve::{Formulation, Problem, SolveError, Start, Watch};
 use rayon::prelude::*;
 use remat_instances::instance::Instance;
 use remat_instances::plain::Plain;
 use remat_instances::schedule::{BitMatrix, MonetSchedule, Semantics};
 use remat_instances::simulate::{self, Replay, ReplayError};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Baselines of Checkmate's program whose stored sets serve as starts.
-const START_BASELINES: [&str; 4] = ["linearised-sqrt", "linearised-greedy", "ap-greedy", "dtr"];
+const START_BASELINES: [&str; 5] = [
+    "ap-greedy",
+    "linearised-sqrt",
+    "linearised-greedy",
+    "dtr",
+    LARGE_START_BASELINE,
+];
 /// Nodes up to which these take well under a second.
 const START_BASELINE_NODE_LIMIT: usize = 2_000;
+/// The baseline for larger graphs.
+const LARGE_START_BASELINE: &str = "gap-greedy";
+/// Its attempts: each with as much less memory as the one before was over the budget under MONeT.
+const ATTEMPTS: usize = 5;
+/// Share of the time left that baselines of larger graphs get at most.
+const TIME_SHARE: f64 = 0.3;
 /// Nodes up to which relaxations are solved.
 const PROGRAM_NODE_LIMIT: usize = 1_500;
+/// Nodes up to which the sets of schedules are annealed: a run has some bits for each tensor and
+/// stage.
+const SEARCH_NODE_LIMIT: usize = 20_000;
+/// Nodes up to which there are schedules at all: those of MONeT's program have bits for each tensor
+/// and stage.
+const NODE_LIMIT: usize = 60_000;
 
 /// MONeT's program (Shah et al., ICLR 2021) for an instance with a loss between a forward and a
 /// backward pass.
@@ -65,6 +82,16 @@ impl Formulation for MonetFormulation {
         starts: &'a [MonetSchedule],
     ) -> Result<Start<MonetProblem<'a>>, SolveError> {
         let instance = &*self.instance;
+        if instance.len() > NODE_LIMIT {
+            return Err(SolveError::Inapplicable {
+                formulation: Semantics::Monet.as_str().into(),
+                instance: instance.name().into(),
+                because: format!(
+                    "it has {} nodes, and this program is for {NODE_LIMIT} at most; checkmate's has no limit",
+                    instance.len()
+                ),
+            });
+        }
         let no_loss = || SolveError::Replay(ReplayError::NoLoss);
         let landscape = MonetLandscape::new(instance, budget_bytes).ok_or_else(no_loss)?;
         let everything = MonetSchedule::checkpoint_all(instance).ok_or_else(no_loss)?;
@@ -83,6 +110,7 @@ impl Formulation for MonetFormulation {
                     proof: None,
                 }
             }
+            Ok(bound) if instance.len() > SEARCH_NODE_LIMIT => Start::TooLarge(bound),
             Ok(bound) => Start::Open(
                 MonetProblem {
                     instance,
@@ -95,6 +123,24 @@ impl Formulation for MonetFormulation {
                 bound,
             ),
         })
+    }
+
+    fn heuristic(
+        &self,
+        budget_bytes: u64,
+        starts: &[MonetSchedule],
+        watch: &Watch<'_>,
+    ) -> Option<(MonetSchedule, Replay)> {
+        let instance = &*self.instance;
+        let complete = |stored: &BitMatrix| complete(instance, budget_bytes, stored);
+        let found = stored_by_baselines(instance, budget_bytes, watch);
+        let found = found.iter().filter_map(complete);
+        let fits = |schedule: MonetSchedule| {
+            let replay = simulate::monet(instance, &schedule).ok()?;
+            (replay.peak_bytes <= budget_bytes).then_some((schedule, replay))
+        };
+        let all = starts.iter().cloned().chain(found);
+        all.filter_map(fits).min_by_key(|(_, replay)| replay.cost)
     }
 }
 
@@ -136,7 +182,7 @@ impl Problem for MonetProblem<'_> {
 
     /// Schedules that fit, among the given ones, those without recomputation, and Checkmate's
     /// baselines.
-    fn known(&self, _: Option<Duration>) -> Vec<Found> {
+    fn known(&self, watch: &Watch<'_>) -> Vec<Found> {
         let executes = |s: &&MonetSchedule| simulate::monet(self.instance, s).is_ok();
         let given = self
             .starts
@@ -145,20 +191,8 @@ impl Problem for MonetProblem<'_> {
             .map(|s| s.retained.clone());
         let own = [&self.everything, &self.plain].map(|s| s.retained.clone());
         let mut stored: Vec<BitMatrix> = given.chain(own).collect();
-        let (view, ids) = self.instance.single_implementation();
-        let mut schedules = Vec::new();
-        if self.instance.len() <= START_BASELINE_NODE_LIMIT {
-            let run = |name: &&str| {
-                let baseline = baselines::by_name(name)?;
-                baseline.run(&view, self.budget_bytes).ok()
-            };
-            schedules.par_extend(START_BASELINES.par_iter().filter_map(run));
-        }
-        stored.extend(
-            schedules
-                .iter()
-                .filter_map(|s| MonetSchedule::stored_by_checkmate(self.instance, &ids, s)),
-        );
+        let found = stored_by_baselines(self.instance, self.budget_bytes, watch);
+        stored.extend(found);
         let fits = |retained: BitMatrix| {
             let retained = holding_once(&self.landscape, retained);
             let state = MonetState::new(&self.landscape, &retained);
@@ -183,6 +217,44 @@ impl Problem for MonetProblem<'_> {
         let replay = simulate::monet(self.instance, &schedule)?;
         Ok((schedule, replay))
     }
+}
+
+/// What Checkmate's baselines store, with the first implementation of each node.
+fn stored_by_baselines(
+    instance: &Instance,
+    budget_bytes: u64,
+    watch: &Watch<'_>,
+) -> Vec<BitMatrix> {
+    let (view, ids) = instance.single_implementation();
+    let run = |name: &str, budget_bytes: u64, patience: Patience<'_>| {
+        let baseline = baselines::by_name(name)?;
+        let schedule = baseline.run_until(&view, budget_bytes, patience).ok()?;
+        MonetSchedule::stored_by_checkmate(instance, &ids, &schedule)
+    };
+    if instance.len() <= START_BASELINE_NODE_LIMIT {
+        return watch.within(1.0, |patience| {
+            let run = |name: &&str| run(name, budget_bytes, patience);
+            START_BASELINES.par_iter().filter_map(run).collect()
+        });
+    }
+    watch.within(TIME_SHARE, |patience| {
+        let mut all = Vec::new();
+        let mut target = budget_bytes;
+        for _ in 0..ATTEMPTS {
+            let Some(stored) = run(LARGE_START_BASELINE, target, patience) else {
+                break;
+            };
+            let schedule = complete(instance, budget_bytes, &stored);
+            let replay = schedule.and_then(|s| simulate::monet(instance, &s).ok());
+            all.push(stored);
+            let over = replay.map(|r| r.peak_bytes.saturating_sub(budget_bytes));
+            match over.and_then(|over| target.checked_sub(over)) {
+                Some(less) if less < target => target = less,
+                _ => break,
+            }
+        }
+        all
+    })
 }
 
 /// The schedule that makes the best of what another one stores: the fewest computations, and the

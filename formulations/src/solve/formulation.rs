@@ -1,13 +1,12 @@
 //! Formulations: what the search must know of a program for rematerialization.
 
 use super::search;
-use super::{BoundProof, Listener, Outcome, Settings, SolveError};
+use super::{BoundProof, Listener, Outcome, Settings, SolveError, Watch};
 use crate::anneal::{Found, Landscape};
 use remat_instances::schedule::BitMatrix;
 use remat_instances::simulate::{Replay, ReplayError};
 use remat_solver::price::{Columns, Program, Separation, TreeProof};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// A program for one instance: from a budget to a [`Problem`].
 pub trait Formulation: Sync {
@@ -34,6 +33,17 @@ pub trait Formulation: Sync {
         budget_bytes: u64,
         starts: &'a [Self::Schedule],
     ) -> Result<Start<Self::Problem<'a>>, SolveError>;
+
+    /// The best of quick heuristics' schedules and of `starts` that fit, for programs that are
+    /// [too large](Start::TooLarge) to be searched.
+    fn heuristic(
+        &self,
+        _budget_bytes: u64,
+        _starts: &[Self::Schedule],
+        _watch: &Watch<'_>,
+    ) -> Option<(Self::Schedule, Replay)> {
+        None
+    }
 }
 
 /// Status of a problem before it is searched.
@@ -56,6 +66,8 @@ pub enum Start<P: Problem> {
     },
     /// To be searched, with a lower bound on the cost of every schedule.
     Open(P, u64),
+    /// Too large to be searched, with a lower bound: left to [`Formulation::heuristic`].
+    TooLarge(u64),
 }
 
 /// A program for an instance and a budget: what is annealed, what is bounded, and the judge.
@@ -77,8 +89,8 @@ pub trait Problem: Sync {
     fn program(&self) -> Option<Arc<Self::Program>>;
     /// The sets that keeping everything retains.
     fn everything(&self) -> &BitMatrix;
-    /// Schedules that are known and fit. `left` is the time for everything.
-    fn known(&self, left: Option<Duration>) -> Vec<Found>;
+    /// Schedules that are known and fit; heuristics take a part of the time that is left.
+    fn known(&self, watch: &Watch<'_>) -> Vec<Found>;
     /// Retained sets near a relaxation: in general of no schedule that fits, but of one if the
     /// point is a schedule.
     fn near(
@@ -144,8 +156,13 @@ impl<F: Formulation> Solvable for F {
         settings: &Settings,
         listener: &dyn Listener,
     ) -> Result<Outcome<F::Schedule>, SolveError> {
-        let clock = std::time::Instant::now();
-        let mut outcome = match self.problem(budget_bytes, starts)? {
+        let watch = Watch::new(settings, listener);
+        let start = match watch.is_over() {
+            // Reading took all the time; no cost is below 0.
+            true => Start::TooLarge(0),
+            false => self.problem(budget_bytes, starts)?,
+        };
+        let mut outcome = match start {
             Start::Infeasible { because, proof } => Outcome {
                 infeasible_because: Some(because),
                 proof: proof.filter(|_| settings.prove),
@@ -162,11 +179,20 @@ impl<F: Formulation> Solvable for F {
                 outcome
             }
             Start::Open(problem, bound) => {
-                search::run(&problem, budget_bytes, bound, settings, listener, &clock)?
+                search::run(&problem, budget_bytes, bound, settings, &watch)?
+            }
+            Start::TooLarge(bound) => {
+                let mut outcome = Outcome::new(bound);
+                if !watch.is_over()
+                    && let Some((schedule, replay)) = self.heuristic(budget_bytes, starts, &watch)
+                {
+                    outcome.take(schedule, replay);
+                }
+                outcome
             }
         };
         outcome.settle(settings.gap, listener.is_interrupted());
-        outcome.seconds = clock.elapsed().as_secs_f64();
+        outcome.seconds = watch.elapsed().as_secs_f64();
         Ok(outcome)
     }
 }

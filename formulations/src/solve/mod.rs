@@ -10,6 +10,7 @@
 //! | `formulation`, `any` | [`Formulation`]: what the search must know of a program; the one that suits an instance |
 //! | `settings`, `listener`, `outcome`, `proof` | what goes in and comes out |
 //! | `search` | the search itself, the same for every formulation |
+//! | `watch` | the time that a solve has, and whoever may end it |
 //! | `ticker` | a thread beside a piece of work, and panics that end both |
 
 mod any;
@@ -25,6 +26,7 @@ mod proof;
 mod search;
 mod settings;
 mod ticker;
+mod watch;
 
 pub use any::AnyFormulation;
 pub use batch::{Answer, Largest, MaxBatch, ask_baseline, cost_cap};
@@ -39,3 +41,4 @@ pub use model::{
 pub use outcome::{Outcome, SolveError, Status};
 pub use proof::BoundProof;
 pub use settings::Settings;
+pub use watch::Watch;

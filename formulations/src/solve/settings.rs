@@ -1,6 +1,6 @@
 //! Settings of a solve.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Rounds of annealing when no time limit is given.
 const DEFAULT_ROUNDS: u32 = 24;
@@ -19,6 +19,8 @@ pub struct Settings {
     /// End after this time. Without a limit the work is fixed, and the answer depends on instance,
     /// budget and settings alone, on any number of threads.
     pub time_limit: Option<Duration>,
+    /// Moment from which the time counts, where that is not the call: the input was read before it.
+    pub begun: Option<Instant>,
     /// Relative gap `(objective - bound) / objective` at which the answer counts as optimal, 1e-4
     /// where none is named.
     pub gap: f64,
@@ -47,6 +49,7 @@ impl Default for Settings {
     fn default() -> Self {
         Settings {
             time_limit: None,
+            begun: None,
             gap: DEFAULT_GAP,
             overtime: DEFAULT_OVERTIME,
             rounds: DEFAULT_ROUNDS,

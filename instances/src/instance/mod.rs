@@ -21,6 +21,7 @@ pub use restrict::Choices;
 pub use validate::{LARGEST_VALUE, StructureError};
 
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Meaning of one unit of cost.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,7 +77,7 @@ pub struct InstanceData {
 }
 
 /// A validated computation graph: nodes in execution order, edges pointing forward, sizes and costs
-/// in range.
+/// in range. A clone costs nothing: what it holds is shared.
 ///
 /// # Example
 /// ```
@@ -92,11 +93,12 @@ pub struct InstanceData {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instance {
-    data: InstanceData,
+    data: Arc<InstanceData>,
     /// Users of every node under first implementations, ascending, as one array with offsets.
-    users: Vec<NodeId>,
-    user_start: Vec<u32>,
+    users: Arc<[NodeId]>,
+    user_start: Arc<[u32]>,
     loss: Option<NodeId>,
+    static_bytes: u64,
     stated_view: Option<Box<Instance>>,
 }
 
@@ -133,11 +135,13 @@ impl Instance {
             .iter()
             .position(|v| v.kind == NodeKind::Loss)
             .map(|i| NodeId(i as u32));
+        let static_bytes = data.nodes.iter().map(|v| v.fixed_bytes).max().unwrap_or(0);
         Ok(Instance {
-            data,
-            users,
-            user_start,
+            data: Arc::new(data),
+            users: users.into(),
+            user_start: user_start.into(),
             loss,
+            static_bytes,
             stated_view: None,
         })
     }
@@ -226,12 +230,7 @@ impl Instance {
     ///
     /// Checkmate reserves it for the whole run (parameters, input batch, parameter gradients).
     pub fn static_bytes(&self) -> u64 {
-        self.data
-            .nodes
-            .iter()
-            .map(|v| v.fixed_bytes)
-            .max()
-            .unwrap_or(0)
+        self.static_bytes
     }
 
     /// Returns whether any node offers a choice that only MONeT's program knows: implementations

@@ -1,7 +1,7 @@
 //! Conditions for a computation graph to be an instance.
 
 use super::{Implementation, InstanceData, Node, NodeId, NodeKind};
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 /// Largest cost or size of a single node: the integers up to here are exact in JSON and in `f64`.
 pub const LARGEST_VALUE: u64 = (1 << 53) - 1;
@@ -73,7 +73,7 @@ pub(super) fn check(data: &InstanceData) -> Result<(), StructureError> {
             link.from_host_bytes_per_second,
         )?;
     }
-    let mut names = BTreeMap::new();
+    let mut names = HashMap::with_capacity(n);
     let mut order = Order::default();
     for (i, node) in data.nodes.iter().enumerate() {
         check_node(&data.nodes, i, node)?;

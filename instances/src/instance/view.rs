@@ -37,12 +37,19 @@ impl Instance {
     /// In-place options go, and so do by-products that no first implementation reads. Returns the
     /// view and, for each of its nodes, the id in this instance.
     pub fn single_implementation(&self) -> (Instance, Vec<NodeId>) {
+        let kept = read_or_proper(self.data());
+        if !self.has_choices() && kept.len() == self.len() {
+            let view = Instance {
+                stated_view: None,
+                ..self.clone()
+            };
+            return (view, kept);
+        }
         let mut data = self.data().clone();
         for node in &mut data.nodes {
             node.implementations.truncate(1);
             node.in_place = None;
         }
-        let kept = read_or_proper(&data);
         let data = select(data, &kept);
         // Every check of nodes, order and totals holds for a part of the nodes that is closed under
         // references.

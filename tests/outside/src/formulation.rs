@@ -3,12 +3,11 @@
 use crate::{Knapsack, KnapsackRow, program::multiplier};
 use remat_formulations::Instance;
 use remat_formulations::anneal::Found;
-use remat_formulations::solve::{BoundProof, Formulation, Problem, SolveError, Start};
+use remat_formulations::solve::{BoundProof, Formulation, Problem, SolveError, Start, Watch};
 use remat_instances::schedule::BitMatrix;
 use remat_instances::simulate::{Moment, Replay, ReplayError};
 use remat_solver::price::TreeProof;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The program "keep or recompute" of an instance.
 #[derive(Clone, Debug)]
@@ -128,7 +127,7 @@ impl Problem for KnapsackProblem<'_> {
         &self.program.everything
     }
 
-    fn known(&self, _: Option<Duration>) -> Vec<Found> {
+    fn known(&self, _: &Watch<'_>) -> Vec<Found> {
         let found = self.starts.iter().filter_map(|kept| {
             let (cost, bytes) = self.knapsack.cost_and_bytes(kept);
             let retained = kept.clone();

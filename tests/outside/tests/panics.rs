@@ -3,7 +3,7 @@
 
 use remat_formulations::anneal::{Delta, Flip, Found, Landscape, Walk, Xoshiro256};
 use remat_formulations::solve::{
-    BoundProof, Formulation, Listener, Problem, Progress, Settings, SolveError, Start,
+    BoundProof, Formulation, Listener, Problem, Progress, Settings, SolveError, Start, Watch,
 };
 use remat_formulations::{Budget, Instance, Solve};
 use remat_instances::schedule::BitMatrix;
@@ -187,9 +187,9 @@ impl Problem for FaultyProblem<'_> {
     fn everything(&self) -> &BitMatrix {
         self.inner.everything()
     }
-    fn known(&self, left: Option<Duration>) -> Vec<Found> {
+    fn known(&self, watch: &Watch<'_>) -> Vec<Found> {
         self.knapsack.fault.called("known");
-        self.inner.known(left)
+        self.inner.known(watch)
     }
     fn near(&self, knapsack: &Faulty<Knapsack>, kept: &Vec<f64>, threshold: f64) -> BitMatrix {
         self.knapsack.fault.called("near");

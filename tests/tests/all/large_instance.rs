@@ -1,15 +1,17 @@
-//! An instance of 10,000 nodes goes through reader, writer and both replays; times are printed, not
-//! asserted.
+//! Instances of 10,000 and 20,000 nodes go through reader, writer, both replays and both programs;
+//! times are printed, not asserted.
 
+use remat_formulations::solve::Status;
+use remat_formulations::{Budget, Solve};
 use remat_instances::instance::{
     CostUnit, Instance, InstanceData, Node, NodeId, passing_in_plain_order,
 };
 use remat_instances::schedule::{
     BitMatrix, CheckmateSchedule, MonetSchedule, Schedule, ScheduleDocument, ScheduleFile,
-    write_schedule,
+    Semantics, write_schedule,
 };
 use remat_instances::{read_bytes, simulate, write_instance};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A network of `layers` forward nodes with skips over 3 and 50 layers, a loss, and a backward node
 /// for each layer.
@@ -123,4 +125,35 @@ fn ten_thousand_nodes_are_read_written_and_replayed() {
         assert_eq!(file.schedule(&instance).unwrap(), document);
         step("schedule written, read");
     }
+}
+
+#[test]
+fn what_is_too_large_for_the_search_gets_a_plan_and_a_bound_under_both_programs() {
+    let instance = network(11_000);
+    for semantics in [Semantics::Checkmate, Semantics::Monet] {
+        let solve = Solve::by(&instance, semantics, Budget::Percent(75.0)).unwrap();
+        let solution = solve.run().unwrap();
+        let plan = solution.plan().unwrap();
+        let replay = simulate::plan(&instance, &plan.document.plan).unwrap();
+        assert!(replay.peak_bytes <= solution.budget_bytes());
+        let cost = solution.objective().unwrap();
+        assert!(replay.cost <= cost && solution.bound <= replay.cost);
+        let percent = |value: u64| value as f64 / instance.base_cost() as f64 * 100.0 - 100.0;
+        println!(
+            "{} {:.3}%, at least {:.3}%",
+            semantics.as_str(),
+            percent(cost),
+            percent(solution.bound)
+        );
+        // Half of the forward pass once more: two elevenths of a step.
+        assert!(percent(cost) < 18.2);
+    }
+}
+
+#[test]
+fn time_that_is_over_before_the_search_begins_is_a_limit() {
+    let instance = network(11_000);
+    let solve = Solve::new(&instance, Budget::Percent(75.0)).time_limit(Duration::ZERO);
+    let solution = solve.run().unwrap();
+    assert_eq!((solution.status, solution.bound), (Status::Limit, 0));
 }

@@ -17,10 +17,9 @@ mod phases;
 mod state;
 
 use super::ticker;
-use super::{Listener, Outcome, Problem, Settings, SolveError};
+use super::{Outcome, Problem, Settings, SolveError, Watch};
 use state::SearchShared;
 use std::sync::PoisonError;
-use std::time::Instant;
 
 /// Solves where keeping everything does not fit. `bound` is a lower bound on the cost of every
 /// schedule.
@@ -29,8 +28,7 @@ pub(super) fn run<P: Problem>(
     budget_bytes: u64,
     bound: u64,
     settings: &Settings,
-    listener: &dyn Listener,
-    clock: &Instant,
+    watch: &Watch<'_>,
 ) -> Result<Outcome<P::Schedule>, SolveError> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(settings.threads)
@@ -39,7 +37,7 @@ pub(super) fn run<P: Problem>(
             threads: settings.threads,
             source,
         })?;
-    let shared = SearchShared::new(problem, settings, listener, clock, bound);
+    let shared = SearchShared::new(problem, settings, watch, bound);
     let tree = ticker::ticking(
         || shared.tick(),
         &shared.stop,

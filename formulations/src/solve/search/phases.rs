@@ -22,27 +22,24 @@ pub(super) fn root_and_annealing<P: Problem>(
     pool: &rayon::ThreadPool,
 ) -> Option<Root<P::Program>> {
     let settings = shared.settings;
-    let left = settings
-        .time_limit
-        .map(|limit| limit.saturating_sub(shared.clock.elapsed()));
-    let (rounds, idle_rounds) = match left {
-        Some(_) => (u32::MAX, u32::MAX),
-        None => (settings.rounds, IDLE_ROUNDS),
+    let timed = shared.is_timed();
+    let (rounds, idle_rounds) = match timed {
+        true => (u32::MAX, u32::MAX),
+        false => (settings.rounds, IDLE_ROUNDS),
     };
     let portfolio = PortfolioSettings {
         seed: settings.seed,
         moves_per_node: shared.moves_per_node(FIRST_MOVES_PER_NODE),
         rounds,
         idle_rounds,
-        time_limit: left,
+        time_limit: None,
         round_share: ROUND_SHARE,
         target: shared.incumbents.bound(),
     };
     let root_done = AtomicBool::new(false);
-    let timed = shared.is_timed();
     // What is known before the root begins, it can have without a limit, too: the answer is the
     // same each time.
-    let first = (!timed).then(|| pool.install(|| shared.problem.known(None)));
+    let first = (!timed).then(|| pool.install(|| shared.problem.known(shared.watch)));
     if let Some(best) = first.iter().flatten().min_by_key(|found| found.cost) {
         shared.offer(best);
     }
@@ -58,11 +55,15 @@ pub(super) fn root_and_annealing<P: Problem>(
         });
         pool.install(|| {
             let mut population = locked(&shared.population);
-            let known = first.unwrap_or_else(|| shared.problem.known(left));
+            let known = first.unwrap_or_else(|| shared.problem.known(shared.watch));
             known.into_iter().for_each(|found| population.admit(found));
             let beside = BesideRoot {
                 shared,
                 root_done: &root_done,
+            };
+            let portfolio = PortfolioSettings {
+                time_limit: shared.watch.left(),
+                ..portfolio
             };
             shared.anneal(&mut population, &portfolio, &beside);
             // Nothing is better than what meets the bound.

@@ -1,12 +1,12 @@
 //! State shared by both phases of a solve: what is known, the time, and when to end.
 
 use crate::anneal::Population;
-use crate::solve::{Listener, Problem, Progress, Settings};
+use crate::solve::{Problem, Progress, Settings, Watch};
 use remat_instances::schedule::BitMatrix;
 use remat_solver::price::{self, Incumbents};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Share of the time limit that is annealed at a time during the tree, once there is a schedule: on
 /// large general graphs moves are slow, and the tree must have its turn.
@@ -19,8 +19,7 @@ pub(super) struct SearchShared<'a, P: Problem> {
     pub problem: &'a P,
     pub program: Option<Arc<P::Program>>,
     pub settings: &'a Settings,
-    listener: &'a dyn Listener,
-    pub clock: &'a Instant,
+    pub watch: &'a Watch<'a>,
     /// Time at which the gap was met.
     met: OnceLock<Duration>,
     pub incumbents: Incumbents<P::Program>,
@@ -51,19 +50,12 @@ pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<'a, P: Problem> SearchShared<'a, P> {
-    pub fn new(
-        problem: &'a P,
-        settings: &'a Settings,
-        listener: &'a dyn Listener,
-        clock: &'a Instant,
-        bound: u64,
-    ) -> Self {
+    pub fn new(problem: &'a P, settings: &'a Settings, watch: &'a Watch<'a>, bound: u64) -> Self {
         SearchShared {
             problem,
             program: problem.program(),
             settings,
-            listener,
-            clock,
+            watch,
             met: OnceLock::new(),
             // Without a time limit nobody listens: the answer must not depend on who is faster.
             incumbents: Incumbents::new(bound, settings.time_limit.is_some()),
@@ -77,12 +69,10 @@ impl<'a, P: Problem> SearchShared<'a, P> {
 
     /// Ends what is to end, and shows where the solve stands.
     pub fn tick(&self) {
-        let limit = self.settings.time_limit;
-        let late = limit.is_some_and(|limit| self.clock.elapsed() >= limit);
-        if late || self.is_over() {
+        if self.watch.is_late() || self.is_over() {
             self.stop.store(true, Ordering::Relaxed);
         }
-        self.listener.progress(&self.progress());
+        self.watch.listener().progress(&self.progress());
     }
 
     pub fn is_timed(&self) -> bool {
@@ -90,7 +80,7 @@ impl<'a, P: Problem> SearchShared<'a, P> {
     }
 
     pub fn is_stopped(&self) -> bool {
-        self.listener.is_interrupted() || self.stop.load(Ordering::Relaxed)
+        self.watch.listener().is_interrupted() || self.stop.load(Ordering::Relaxed)
     }
 
     /// Returns whether the best schedule is proven within the gap, and overtime, if there is any,
@@ -104,8 +94,8 @@ impl<'a, P: Problem> SearchShared<'a, P> {
         if open as f64 > self.settings.gap * best as f64 {
             return false;
         }
-        let met = *self.met.get_or_init(|| self.clock.elapsed());
-        open == 0 || self.clock.elapsed() >= met + self.overtime(met)
+        let met = *self.met.get_or_init(|| self.watch.elapsed());
+        open == 0 || self.watch.elapsed() >= met + self.overtime(met)
     }
 
     /// Returns whether the search may go on once the gap is met.
@@ -145,7 +135,7 @@ impl<'a, P: Problem> SearchShared<'a, P> {
 
     fn progress(&self) -> Progress {
         Progress {
-            seconds: self.clock.elapsed().as_secs_f64(),
+            seconds: self.watch.elapsed().as_secs_f64(),
             objective: self.incumbents.best(),
             bound: self.incumbents.bound(),
             moves: self.incumbents.moves(),
