@@ -16,7 +16,7 @@ use serde::Serialize;
 /// ```
 pub fn cost(cost: u64, unit: &CostUnit) -> String {
     match unit.nanoseconds {
-        None => format!("{cost} {}", unit.name),
+        None => unit.amount(cost),
         Some(each) => {
             let (scale, name) = time_unit(cost as f64 * each);
             format!("{:.3} {name}", cost as f64 * each / scale)

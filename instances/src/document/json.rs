@@ -55,6 +55,17 @@ pub(crate) enum Data {
 }
 
 impl Value {
+    /// A field of an object.
+    pub(crate) fn field(&self, name: &str) -> Option<&Value> {
+        match &self.data {
+            Data::Object(entries) => {
+                let mut named = entries.iter().filter(|(key, _)| key == name);
+                named.next().map(|(_, value)| value)
+            }
+            _ => None,
+        }
+    }
+
     /// The kind of value as a user would say it.
     pub(crate) fn kind(&self) -> &'static str {
         match self.data {

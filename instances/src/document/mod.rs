@@ -12,11 +12,10 @@ mod lines;
 pub(crate) use deserialise::{Spanned, TextOr, Unread, lenient};
 pub(crate) use error::Failure;
 pub use error::{Fault, FaultKind, Position, ReadError};
-pub(crate) use json::Span;
+pub(crate) use json::{Data, Span, Value};
 pub(crate) use lines::Lines;
 
 use deserialise::Place;
-use json::{Data, Value};
 use serde::Deserialize;
 use std::io::Read;
 use std::path::Path;
@@ -106,6 +105,11 @@ pub(crate) fn missing(object: Span, field: &str, what: &str) -> Failure {
 }
 
 impl Document {
+    /// The whole value, to be changed.
+    pub(crate) fn root_value(&mut self) -> &mut Value {
+        &mut self.root
+    }
+
     /// Parses `bytes`, JSON or gzipped JSON; `file` is the name for error messages.
     pub(crate) fn parse(file: &str, bytes: &[u8]) -> Result<Self, ReadError> {
         let plain = if bytes.starts_with(&[0x1f, 0x8b]) {

@@ -6,6 +6,7 @@
 //! of a millisecond. Key by key description: "Instance files" in the README of the benchmark
 //! collection.
 
+use super::decimals::Decimals;
 use super::{ascending, earlier, validated};
 use crate::document::{Document, Failure, FaultKind, Spanned, missing};
 use crate::instance::{
@@ -140,11 +141,11 @@ struct TableB {
 }
 
 /// Reads a benchmark document.
-pub(super) fn read(document: &Document) -> Result<Instance, Failure> {
+pub(super) fn read(document: &Document, decimals: Decimals) -> Result<Instance, Failure> {
     let reader = Reader(document.read()?);
     reader.check()?;
-    let instance = validated(document, reader.instance(Reader::table_a)?)?;
-    let view = validated(document, reader.instance(Reader::table_b)?)?;
+    let instance = validated(document, reader.instance(Reader::table_a)?, decimals)?;
+    let view = validated(document, reader.instance(Reader::table_b)?, decimals)?;
     Ok(instance.with_stated_view(&view))
 }
 

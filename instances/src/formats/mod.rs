@@ -2,6 +2,7 @@
 //! project's own.
 
 mod benchmark;
+mod decimals;
 mod native;
 mod node_link;
 
@@ -9,6 +10,7 @@ pub use native::write_instance;
 
 use crate::document::{self, Document, Failure, FaultKind, Span, Spanned, Unread};
 use crate::instance::{Instance, InstanceData, InstanceError, NodeId};
+use decimals::Decimals;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::path::Path;
@@ -47,16 +49,17 @@ pub fn read(path: impl AsRef<Path>) -> Result<Instance, InstanceError> {
 /// assert!(error.unwrap_err().to_string().contains("tiny.json:1:24: edges"));
 /// ```
 pub fn read_bytes(name: &str, bytes: &[u8]) -> Result<Instance, InstanceError> {
-    let document = Document::parse(name, bytes)?;
-    instance(&document).map_err(|e| document.error(e))
+    let mut document = Document::parse(name, bytes)?;
+    let decimals = Decimals::move_point(&mut document);
+    instance(&document, decimals).map_err(|e| document.error(e))
 }
 
-fn instance(document: &Document) -> Result<Instance, Failure> {
+fn instance(document: &Document, decimals: Decimals) -> Result<Instance, Failure> {
     let header: Header<'_> = document.read()?;
     let is_graph = header.nodes.is_some() && (header.links.is_some() || header.edges.is_some());
     let Some(schema) = header.schema else {
         if is_graph {
-            return validated(document, node_link::read(document)?);
+            return validated(document, node_link::read(document)?, decimals);
         }
         let remedy = format!(
             "give `\"schema\": {INSTANCE_SCHEMA:?}`, or a NetworkX node-link graph (`nodes` and `links` or `edges`)"
@@ -74,9 +77,9 @@ fn instance(document: &Document) -> Result<Instance, Failure> {
         return Err(FaultKind::Format.fail(schema.span, "the schema is unknown", remedy));
     }
     if header.counts.is_some() && header.flags.is_some() {
-        benchmark::read(document)
+        benchmark::read(document, decimals)
     } else {
-        validated(document, native::read(document)?)
+        validated(document, native::read(document)?, decimals)
     }
 }
 
@@ -94,7 +97,12 @@ struct Header<'d> {
 }
 
 /// Validates; what the readers did not find is reported at the node concerned.
-fn validated(document: &Document, data: InstanceData) -> Result<Instance, Failure> {
+fn validated(
+    document: &Document,
+    mut data: InstanceData,
+    decimals: Decimals,
+) -> Result<Instance, Failure> {
+    data.cost_unit = decimals.unit(data.cost_unit);
     Instance::new(data).map_err(|e| {
         let place = place(document, &e.path).unwrap_or(document.root());
         let problem = format!("{} ({})", e.problem, e.path);

@@ -18,16 +18,21 @@ struct GraphText<'d> {
     #[serde(borrow, deserialize_with = "lenient")]
     name: Option<&'d str>,
     #[serde(deserialize_with = "lenient")]
-    graph: Option<Named<'d>>,
+    cost_unit: Option<&'d str>,
+    #[serde(deserialize_with = "lenient")]
+    graph: Option<Attributes<'d>>,
     directed: Option<Spanned<bool>>,
     nodes: Vec<NodeText<'d>>,
     links: Option<Vec<Spanned<EdgeText<'d>>>>,
     edges: Option<Spanned<Vec<Spanned<EdgeText<'d>>>>>,
 }
 
-#[derive(Deserialize)]
-struct Named<'d> {
-    name: &'d str,
+#[derive(Default, Deserialize)]
+struct Attributes<'d> {
+    #[serde(borrow, deserialize_with = "lenient")]
+    name: Option<&'d str>,
+    #[serde(deserialize_with = "lenient")]
+    cost_unit: Option<&'d str>,
 }
 
 #[derive(Deserialize)]
@@ -170,11 +175,13 @@ pub(super) fn read(document: &Document) -> Result<InstanceData, Failure> {
     let backward: Vec<_> = order.iter().map(|old| nodes[*old].backward).collect();
     mark_kinds(&mut read, &backward)?;
     // The graph's own name, or the file's name without folder and extension.
-    let names = [text.name, text.graph.map(|graph| graph.name)];
+    let graph = text.graph.unwrap_or_default();
+    let names = [text.name, graph.name];
+    let unit = text.cost_unit.or(graph.cost_unit);
     let name = names.into_iter().flatten().find(|name| !name.is_empty());
     Ok(InstanceData {
         name: name.map_or_else(|| document.stem(), str::to_owned),
-        cost_unit: CostUnit::arbitrary(),
+        cost_unit: unit.map_or_else(CostUnit::arbitrary, CostUnit::named),
         host_link: None,
         nodes: read,
     })

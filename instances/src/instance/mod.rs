@@ -32,7 +32,43 @@ pub struct CostUnit {
     pub nanoseconds: Option<f64>,
 }
 
+/// Units of time and their lengths in nanoseconds, the smallest first.
+pub(crate) const TIME_UNITS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
+
 impl CostUnit {
+    /// The unit of a name: of time where the name is `ns`, `us`, `ms` or `s`.
+    pub fn named(name: &str) -> Self {
+        let known = TIME_UNITS.iter().find(|(unit, _)| *unit == name);
+        CostUnit {
+            name: name.into(),
+            nanoseconds: known.map(|(_, length)| *length),
+        }
+    }
+
+    /// An amount of it in words: `370` of `0.01 unit` are `3.7 unit`.
+    ///
+    /// ```
+    /// use remat_instances::instance::CostUnit;
+    /// assert_eq!(CostUnit::named("0.01 FLOP").amount(370), "3.7 FLOP");
+    /// assert_eq!(CostUnit::named("FLOP").amount(370), "370 FLOP");
+    /// ```
+    pub fn amount(&self, cost: u64) -> String {
+        let Some((step, name)) = self.name.split_once(' ') else {
+            return format!("{cost} {}", self.name);
+        };
+        let places = step.len().saturating_sub("0.".len());
+        if !(1..=18).contains(&places) || step != format!("0.{:0>places$}", 1) {
+            return format!("{cost} {}", self.name);
+        }
+        let power = 10u64.pow(places as u32);
+        let decimals = format!("{:0places$}", cost % power);
+        let decimals = decimals.trim_end_matches('0');
+        match decimals {
+            "" => format!("{} {name}", cost / power),
+            _ => format!("{}.{decimals} {name}", cost / power),
+        }
+    }
+
     /// Nanoseconds.
     pub fn nanoseconds() -> Self {
         CostUnit {

@@ -25,3 +25,4 @@ mod published_instances;
 mod published_programs;
 mod published_schedules;
 mod recognise;
+mod results;

@@ -20,9 +20,6 @@ use std::collections::BTreeMap;
 /// Most entries of all `passing` lists that are worked out: half a gigabyte.
 const MOST_PASSING: usize = 100_000_000;
 
-/// Units of time that may be given by name alone.
-const TIME_UNITS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
-
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename = "an instance: an object with `nodes`")]
 struct InstanceText<'d> {
@@ -91,6 +88,9 @@ struct NodeText<'d> {
     /// Default: true.
     #[serde(skip_serializing_if = "Option::is_none")]
     recompute: Option<bool>,
+    /// Default: false. Written as a need of the last node.
+    #[serde(skip_serializing)]
+    result: Option<bool>,
     #[serde(rename(deserialize = "passing: a list of node names or positions"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     passing: Option<Vec<Reference<'d>>>,
@@ -148,6 +148,7 @@ pub(super) fn read(document: &Document) -> Result<InstanceData, Failure> {
     let nodes = text.nodes.iter().enumerate();
     let nodes: Result<Vec<_>, _> = nodes.map(|(i, node)| reader.node(i, node)).collect();
     let mut nodes = nodes?;
+    keep_results(&mut nodes, &text.nodes);
     let mut plain = PlainPassing::new(&nodes);
     let mut total = 0;
     let mut passing = Vec::with_capacity(nodes.len());
@@ -175,12 +176,27 @@ pub(super) fn read(document: &Document) -> Result<InstanceData, Failure> {
     })
 }
 
+/// Has the last node read the results of the step, so that they are there at its end.
+fn keep_results(nodes: &mut [Node], text: &[Spanned<NodeText<'_>>]) {
+    let is_operator = |v: &Node| v.parent().is_none();
+    let Some(last) = nodes.iter().rposition(is_operator) else {
+        return;
+    };
+    let results = (0..last).filter(|&i| text[i].result == Some(true));
+    let results: Vec<NodeId> = results.map(NodeId::from).collect();
+    for implementation in &mut nodes[last].implementations {
+        let needs = &mut implementation.needs;
+        needs.extend(&results);
+        needs.sort_unstable();
+        needs.dedup();
+    }
+}
+
 fn cost_unit(unit: Option<TextOr<'_, UnitText<'_>>>) -> Result<CostUnit, Failure> {
     let (name, nanoseconds) = match unit {
         None => return Ok(CostUnit::arbitrary()),
         Some(TextOr::Text(name)) => {
-            let known = TIME_UNITS.iter().find(|(unit, _)| *unit == name);
-            (name, known.map(|(_, nanoseconds)| *nanoseconds))
+            return Ok(CostUnit::named(name));
         }
         Some(TextOr::Other(unit)) => {
             if let Some(length) = unit.nanoseconds.filter(|length| **length <= 0.0) {

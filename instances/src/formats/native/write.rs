@@ -1,8 +1,6 @@
 //! Writing the native format: one node a line, defaults left out.
 
-use super::{
-    ImplementationText, InPlaceText, InstanceText, Kind, NodeText, Reference, TIME_UNITS, UnitText,
-};
+use super::{ImplementationText, InPlaceText, InstanceText, Kind, NodeText, Reference, UnitText};
 use crate::document::{Lines, TextOr};
 use crate::formats::INSTANCE_SCHEMA;
 use crate::instance::{
@@ -43,8 +41,7 @@ pub fn write_instance(instance: &Instance) -> String {
 }
 
 fn written_unit(unit: &CostUnit) -> TextOr<'_, UnitText<'_>> {
-    let known = TIME_UNITS.iter().find(|(name, _)| *name == unit.name);
-    if known.map(|(_, nanoseconds)| *nanoseconds) == unit.nanoseconds {
+    if CostUnit::named(&unit.name) == *unit {
         return TextOr::Text(&unit.name);
     }
     TextOr::Other(UnitText {

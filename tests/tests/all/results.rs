@@ -1,0 +1,93 @@
+//! Results of a step (`"result": true`): in memory at its end, in every program and proof, and costs
+//! with decimals beside them.
+
+use remat_check::proof::{parse, tree as checker};
+use remat_formulations::bound::smallest_budget;
+use remat_formulations::solve::{AnyFormulation, Settings, Solvable, Status};
+use remat_instances::schedule::Semantics;
+use remat_instances::{Instance, read_bytes, simulate, write_instance};
+use remat_tests::brute;
+
+/// Two layers whose parameter gradients, of 50 and 30 bytes, are results.
+fn instance(result: bool) -> Instance {
+    let text = r#"{"schema": "remat-instance/1", "name": "results", "cost_unit": "ms", "nodes": [
+        {"name": "f0", "cost": 1.5, "output_bytes": 40},
+        {"name": "f1", "needs": ["f0"], "cost": 2.25, "output_bytes": 60},
+        {"name": "loss", "kind": "loss", "needs": ["f1"], "cost": 1, "output_bytes": 1},
+        {"name": "w1", "kind": "backward", "needs": ["f1", "loss"], "cost": 2, "output_bytes": 50, RESULT},
+        {"name": "b1", "kind": "backward", "needs": ["loss"], "cost": 2, "output_bytes": 20},
+        {"name": "w0", "kind": "backward", "needs": ["f0", "b1"], "cost": 2, "output_bytes": 30, RESULT},
+        {"name": "b0", "kind": "backward", "needs": ["b1"], "cost": 3, "output_bytes": 10}]}"#;
+    let text = text.replace("RESULT", &format!("\"result\": {result}"));
+    read_bytes("results.json", text.as_bytes()).unwrap()
+}
+
+#[test]
+fn results_are_there_at_the_end_under_both_programs() {
+    for semantics in [Semantics::Checkmate, Semantics::Monet] {
+        let [with, without] = [true, false].map(|result| {
+            let replay = instance(result).plain_replay(semantics).unwrap();
+            replay.timeline.last().unwrap().bytes
+        });
+        // The last computation is b0's, which reads both gradients but for what it read anyway.
+        assert_eq!(with, without + 50 + 30, "{}", semantics.as_str());
+    }
+}
+
+#[test]
+fn every_budget_has_the_optimum_of_enumeration_and_a_proof_of_it() {
+    let instance = instance(true);
+    assert_eq!(
+        (instance.base_cost(), instance.cost_unit().name.as_str()),
+        (13_750, "us")
+    );
+    let formulation = AnyFormulation::of(&instance, Semantics::Checkmate).unwrap();
+    let peak = instance
+        .plain_replay(Semantics::Checkmate)
+        .unwrap()
+        .peak_bytes;
+    let settings = Settings {
+        prove: true,
+        threads: 1,
+        gap: 0.0,
+        ..Settings::default()
+    };
+    let mut dearer = 0;
+    let least = smallest_budget(&instance).needed_bytes;
+    for budget in [least - 1, least, 140, peak - 1, peak] {
+        let outcome = formulation.solve(budget, &[], &settings, &()).unwrap();
+        let best = brute::optimum(&instance, budget);
+        assert_eq!(outcome.cost(), best, "{budget} B");
+        dearer += u32::from(best.is_some_and(|cost| cost > instance.base_cost()));
+        assert_eq!(outcome.status == Status::Infeasible, best.is_none());
+        let proof = outcome.proof.unwrap();
+        checker::check(&parse::parse(proof.text()).unwrap(), &instance).unwrap();
+        assert!(
+            proof.bound().is_none_or(|bound| Some(bound) <= best),
+            "{budget} B"
+        );
+    }
+    assert!(dearer > 0);
+}
+
+#[test]
+fn monets_program_keeps_results_too() {
+    let instance = instance(true);
+    let formulation = AnyFormulation::of(&instance, Semantics::Monet).unwrap();
+    let peak = formulation.plain().unwrap().peak_bytes;
+    let outcome = formulation
+        .solve(peak - 1, &[], &Settings::default(), &())
+        .unwrap();
+    let schedule = outcome.schedule.unwrap();
+    let plan = schedule.plan(&instance).unwrap();
+    let replay = simulate::plan(&instance, &plan).unwrap();
+    assert!(replay.peak_bytes < peak && replay.cost > instance.base_cost());
+    assert!(replay.timeline.last().unwrap().bytes >= 50 + 30 + 10);
+}
+
+#[test]
+fn what_is_written_is_the_same_instance() {
+    let instance = instance(true);
+    let again = read_bytes("results.json", write_instance(&instance).as_bytes()).unwrap();
+    assert_eq!(again, instance);
+}
