@@ -1,7 +1,6 @@
 //! Memory: mimalloc, and an end in words where there is none left.
 
 use std::alloc::{GlobalAlloc, Layout};
-use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The allocator. Trials of branchings copy linear programs of a megabyte and drop them: their
@@ -18,8 +17,6 @@ fn checked(memory: *mut u8) -> *mut u8 {
     }
     static ENDING: AtomicBool = AtomicBool::new(false);
     if !ENDING.swap(true, Ordering::SeqCst) {
-        // Standard error has no buffer of its own, so that this needs no memory.
-        let _ = std::io::stderr().write_all(MESSAGE);
         remat_bb::end_without_memory();
     }
     // Another thread, which waits for the end; or this one on its way there, which needs memory and
@@ -27,8 +24,6 @@ fn checked(memory: *mut u8) -> *mut u8 {
     std::thread::sleep(std::time::Duration::from_secs(2));
     std::process::abort()
 }
-
-const MESSAGE: &[u8] = b"out of memory: the program ends, and its result is lost\n";
 
 // SAFETY: every call is passed on to mimalloc with the caller's own arguments, under the same
 // contract; what it returns is returned, unless it is null, and then the program ends.

@@ -13,6 +13,7 @@
 //! | [`log`] | events of `lp` and `mip` as tables |
 //! | [`visible`] | names out of files on a terminal |
 //! | [`interrupt`] | Ctrl-C |
+//! | [`rescue`] | the best plan so far, for an end without memory |
 //! | [`failure`] | what can go wrong, and the exit codes |
 //!
 //! Standard output carries results alone; progress, notes and errors go to standard error.
@@ -30,6 +31,7 @@ pub mod interrupt;
 pub mod log;
 pub mod progress;
 pub mod report;
+pub mod rescue;
 pub mod source;
 pub mod visible;
 
@@ -37,6 +39,7 @@ use arguments::{Arguments, Command};
 use clap::Parser;
 use failure::{Exit, Failure};
 use std::ffi::OsString;
+use std::io::Write;
 use std::process::ExitCode;
 
 /// Runs the program with its arguments, the program's name first, and returns its exit code
@@ -74,9 +77,21 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// Ends the program where an allocation failed, with [`Exit::NoMemory`] and without half-written
-/// files.
+/// Ends the program where an allocation failed, with [`Exit::NoMemory`], the best plan that was kept
+/// and without half-written files.
 pub fn end_without_memory() -> ! {
+    // Standard error has no buffer of its own, so that this needs no memory.
+    let say = |bytes: &[u8]| {
+        let _ = std::io::stderr().write_all(bytes);
+    };
+    match rescue::write() {
+        Some(path) => {
+            say(b"out of memory: the program ends; the best plan so far is in ");
+            say(path.as_os_str().as_encoded_bytes());
+            say(b"\n");
+        }
+        None => say(b"out of memory: the program ends, and its result is lost\n"),
+    }
     remat_lp::whole_file::discard();
     std::process::exit(Exit::NoMemory as i32)
 }

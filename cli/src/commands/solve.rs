@@ -6,9 +6,9 @@ use crate::failure::{Exit, Failure, note};
 use crate::files::{self, Files, shown};
 use crate::progress::{ProgressPoint, Reporter};
 use crate::report::{self, counted};
-use crate::{interrupt, source};
+use crate::{interrupt, rescue, source};
 use remat_formulations::solve::{
-    AnyFormulation, Listener, Outcome, Progress, Settings, Solvable, Status, Watching, planned,
+    AnyFormulation, Listener, Outcome, Progress, Settings, Solvable, Status, planned,
 };
 use remat_instances::Semantics;
 use remat_instances::budget::format_bytes;
@@ -17,6 +17,7 @@ use remat_instances::simulate::Replay;
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// Solves, writes the files that were asked for, and reports.
@@ -71,9 +72,10 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         settings.time_limit,
     );
     let interrupted = interrupt::flag();
-    let listener = Watching {
-        listener: &*interrupted as &dyn Listener,
-        look: |p: &Progress| reporter.update(p),
+    let listener = Followed {
+        interrupted: &interrupted,
+        reporter: &reporter,
+        out: arguments.out.as_deref(),
     };
     // To write a plan takes about as long as to read the instance.
     let writes = arguments.out.is_some() || arguments.schedule_out.is_some();
@@ -123,6 +125,29 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         _ if outcome.schedule.is_some() => Exit::Done,
         _ => Exit::NoPlan,
     })
+}
+
+/// Follows a solve: shows it, keeps its best plan, and ends it where the user interrupts.
+struct Followed<'a> {
+    interrupted: &'a AtomicBool,
+    reporter: &'a Reporter,
+    out: Option<&'a Path>,
+}
+
+impl Listener for Followed<'_> {
+    fn is_interrupted(&self) -> bool {
+        self.interrupted.is_interrupted()
+    }
+
+    fn progress(&self, progress: &Progress) {
+        self.reporter.update(progress);
+    }
+
+    fn best(&self, cost: u64, plan: &dyn Fn() -> Option<String>) {
+        if let Some(path) = self.out {
+            rescue::keep(path, cost, plan);
+        }
+    }
 }
 
 /// A solve and what it was asked.

@@ -5,9 +5,9 @@ use super::starts::{Known, fitting_baselines, replayed};
 use super::{CheckmateGraph, interval::tree_proof};
 use crate::anneal::{self, Found};
 use crate::bound;
-use crate::solve::{BoundProof, Formulation, Problem, SolveError, Start, Watch};
+use crate::solve::{BoundProof, Formulation, Problem, SolveError, Start, Watch, planned};
 use remat_instances::instance::Instance;
-use remat_instances::schedule::{BitMatrix, CheckmateSchedule, Semantics};
+use remat_instances::schedule::{BitMatrix, CheckmateSchedule, Schedule, Semantics};
 use remat_instances::simulate::{self, Replay, ReplayError};
 use remat_solver::price::TreeProof;
 use std::sync::Arc;
@@ -161,6 +161,12 @@ impl Problem for CheckmateProblem<'_> {
         let schedule = CheckmateSchedule::cheapest(self.instance, found.retained);
         let replay = simulate::checkmate(self.instance, &schedule)?;
         Ok((schedule, replay))
+    }
+
+    fn plan(&self, schedule: CheckmateSchedule) -> Option<String> {
+        let schedule = Schedule::Checkmate(schedule);
+        let planned = planned(self.instance, &schedule, self.budget_bytes).ok()?;
+        Some(planned.text())
     }
 
     fn proof(

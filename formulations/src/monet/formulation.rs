@@ -5,11 +5,11 @@ use super::bound::event_bound;
 use super::interval::{self, Interval, Point};
 use crate::anneal::Found;
 use crate::baselines::{self, Patience};
-use crate::solve::{Formulation, Problem, SolveError, Start, Watch};
+use crate::solve::{Formulation, Problem, SolveError, Start, Watch, planned};
 use rayon::prelude::*;
 use remat_instances::instance::Instance;
 use remat_instances::plain::Plain;
-use remat_instances::schedule::{BitMatrix, MonetSchedule, Semantics};
+use remat_instances::schedule::{BitMatrix, MonetSchedule, Schedule, Semantics};
 use remat_instances::simulate::{self, Replay, ReplayError};
 use std::sync::Arc;
 
@@ -216,6 +216,12 @@ impl Problem for MonetProblem<'_> {
         let schedule = MonetState::new(&self.landscape, &found.retained).schedule();
         let replay = simulate::monet(self.instance, &schedule)?;
         Ok((schedule, replay))
+    }
+
+    fn plan(&self, schedule: MonetSchedule) -> Option<String> {
+        let schedule = Schedule::Monet(schedule);
+        let planned = planned(self.instance, &schedule, self.budget_bytes).ok()?;
+        Some(planned.text())
     }
 }
 

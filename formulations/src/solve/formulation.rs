@@ -110,6 +110,10 @@ pub trait Problem: Sync {
     /// # Errors
     /// [`ReplayError`] where the search found what cannot be executed, which is a defect.
     fn judge(&self, found: Found) -> Result<(Self::Schedule, Replay), ReplayError>;
+    /// The plan of a schedule as a `remat-plan/1` document, where the formulation has such plans.
+    fn plan(&self, _: Self::Schedule) -> Option<String> {
+        None
+    }
     /// The text that proves a tree's bound, where the formulation has such proofs.
     fn proof(&self, _: &Self::Program, _: &TreeProof<Self::Program>) -> Option<BoundProof> {
         None

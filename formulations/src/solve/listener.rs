@@ -27,6 +27,9 @@ pub trait Listener: Sync {
     }
     /// Takes a look, about ten times a second.
     fn progress(&self, _: &Progress) {}
+    /// Takes the cost of the best schedule of the annealing so far, about ten times a second;
+    /// `plan` makes its plan as a `remat-plan/1` document, which takes time.
+    fn best(&self, _cost: u64, _plan: &dyn Fn() -> Option<String>) {}
 }
 
 /// Nobody.
@@ -54,5 +57,9 @@ impl<F: Fn(&Progress) + Sync> Listener for Watching<'_, F> {
 
     fn progress(&self, progress: &Progress) {
         (self.look)(progress);
+    }
+
+    fn best(&self, cost: u64, plan: &dyn Fn() -> Option<String>) {
+        self.listener.best(cost, plan);
     }
 }

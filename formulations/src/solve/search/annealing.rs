@@ -131,6 +131,10 @@ impl<P: Problem> Observer for Beside<'_, '_, P> {
     fn report(&self, moves: u64, best: Option<u64>) {
         self.0.report(moves, best);
     }
+
+    fn found(&self, found: &Found) {
+        self.0.keep(found);
+    }
 }
 
 /// The annealing beside the root: with a time limit the two help each other, and it ends when the
@@ -154,6 +158,7 @@ impl<P: Problem> Observer for BesideRoot<'_, '_, P> {
     }
 
     fn found(&self, found: &Found) {
+        self.shared.keep(found);
         if self.shared.is_timed() {
             self.shared.offer(found);
         }

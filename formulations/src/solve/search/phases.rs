@@ -56,6 +56,7 @@ pub(super) fn root_and_annealing<P: Problem>(
         pool.install(|| {
             let mut population = locked(&shared.population);
             let known = first.unwrap_or_else(|| shared.problem.known(shared.watch));
+            known.iter().for_each(|found| shared.keep(found));
             known.into_iter().for_each(|found| population.admit(found));
             let beside = BesideRoot {
                 shared,

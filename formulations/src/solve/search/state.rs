@@ -1,6 +1,6 @@
 //! State shared by both phases of a solve: what is known, the time, and when to end.
 
-use crate::anneal::Population;
+use crate::anneal::{Found, Population};
 use crate::solve::{Problem, Progress, Settings, Watch};
 use remat_instances::schedule::BitMatrix;
 use remat_solver::price::{self, Incumbents};
@@ -24,6 +24,8 @@ pub(super) struct SearchShared<'a, P: Problem> {
     met: OnceLock<Duration>,
     pub incumbents: Incumbents<P::Program>,
     pub population: Mutex<Population>,
+    /// The best schedule that an annealing told of: nobody waits for the population's lock.
+    best: Mutex<Option<Arc<Found>>>,
     /// Retained sets near a relaxation that nobody has polished yet.
     pub starts: Mutex<Vec<BitMatrix>>,
     /// Time is over, or the user asks, or nothing better is possible.
@@ -60,6 +62,7 @@ impl<'a, P: Problem> SearchShared<'a, P> {
             // Without a time limit nobody listens: the answer must not depend on who is faster.
             incumbents: Incumbents::new(bound, settings.time_limit.is_some()),
             population: Mutex::new(Population::default()),
+            best: Mutex::new(None),
             starts: Mutex::new(Vec::new()),
             stop: Arc::new(AtomicBool::new(false)),
             calls: AtomicU64::new(0),
@@ -73,6 +76,22 @@ impl<'a, P: Problem> SearchShared<'a, P> {
             self.stop.store(true, Ordering::Relaxed);
         }
         self.watch.listener().progress(&self.progress());
+        let best = locked(&self.best).clone();
+        if let Some(found) = best {
+            let plan = || {
+                let (schedule, _) = self.problem.judge((*found).clone()).ok()?;
+                self.problem.plan(schedule)
+            };
+            self.watch.listener().best(found.cost, &plan);
+        }
+    }
+
+    /// Keeps a schedule for listeners, if it is the best.
+    pub fn keep(&self, found: &Found) {
+        let mut best = locked(&self.best);
+        if best.as_ref().is_none_or(|best| found.cost < best.cost) {
+            *best = Some(Arc::new(found.clone()));
+        }
     }
 
     pub fn is_timed(&self) -> bool {
