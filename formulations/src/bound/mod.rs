@@ -121,19 +121,28 @@ pub fn smallest_budget(instance: &Instance) -> TooSmall {
     worst
 }
 
+/// Checks that every node can run within a budget.
+///
+/// # Errors
+/// [`TooSmall`] names the one that needs most.
+pub fn check_budget(instance: &Instance, budget_bytes: u64) -> Result<(), TooSmall> {
+    let smallest = smallest_budget(instance);
+    match smallest.needed_bytes > budget_bytes {
+        true => Err(TooSmall {
+            budget_bytes,
+            ..smallest
+        }),
+        false => Ok(()),
+    }
+}
+
 /// The knapsack bound described at the top of the module, in time of the order of the edges times a
 /// logarithm.
 ///
 /// # Errors
 /// [`TooSmall`] where a node cannot run within the budget at all.
 pub fn knapsack_bound(instance: &Instance, budget_bytes: u64) -> Result<CostBound, TooSmall> {
-    let smallest = smallest_budget(instance);
-    if smallest.needed_bytes > budget_bytes {
-        return Err(TooSmall {
-            budget_bytes,
-            ..smallest
-        });
-    }
+    check_budget(instance, budget_bytes)?;
     let base = instance.base_cost();
     let moments = Moments::new(instance, budget_bytes, &kept_bytes(instance));
     let mut costs = moments.relaxed();

@@ -1,7 +1,7 @@
 //! View of an instance for Checkmate's program, in arrays.
 
 use super::Gauge;
-use crate::bound::{TooSmall, smallest_budget};
+use crate::bound::{TooSmall, check_budget};
 use crate::life::classes_of_tensors;
 use remat_instances::instance::{Instance, Node, NodeId};
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
@@ -51,13 +51,7 @@ impl CheckmateGraph {
     /// # Errors
     /// [`TooSmall`] where a node cannot run within the budget at all.
     pub fn new(instance: &Instance, budget_bytes: u64) -> Result<CheckmateGraph, TooSmall> {
-        let smallest = smallest_budget(instance);
-        if smallest.needed_bytes > budget_bytes {
-            return Err(TooSmall {
-                budget_bytes,
-                ..smallest
-            });
-        }
+        check_budget(instance, budget_bytes)?;
         let n = instance.len();
         let list = |ids: &[NodeId]| ids.iter().map(|d| d.0).collect::<Vec<u32>>();
         let users: Vec<Vec<u32>> = instance.ids().map(|i| list(instance.users(i))).collect();

@@ -1,7 +1,8 @@
 //! The formulation that suits an instance.
 
-use super::{Formulation, Listener, Outcome, Settings, Solvable, SolveError};
+use super::{Formulation, Listener, Outcome, Settings, Solvable, SolveError, Start};
 use crate::baselines::Baseline;
+use crate::bound::check_budget;
 use crate::checkmate::CheckmateFormulation;
 use crate::monet::{self, MonetFormulation};
 use remat_instances::instance::{Instance, NodeId};
@@ -73,15 +74,17 @@ impl AnyFormulation {
 
     /// Reason why nothing fits a budget in bytes, where that is seen without a search.
     pub fn too_small(&self, budget_bytes: u64) -> Option<String> {
-        fn reason<F: Formulation>(formulation: &F, budget_bytes: u64) -> Option<String> {
-            match formulation.problem(budget_bytes, &[]).ok()? {
-                super::Start::Infeasible { because, .. } => Some(because),
-                _ => None,
-            }
-        }
         match self {
-            AnyFormulation::Checkmate(formulation) => reason(formulation, budget_bytes),
-            AnyFormulation::Monet { formulation, .. } => reason(formulation, budget_bytes),
+            AnyFormulation::Checkmate(formulation) => {
+                let checked = check_budget(formulation.instance(), budget_bytes);
+                checked.err().map(|small| small.to_string())
+            }
+            AnyFormulation::Monet { formulation, .. } => {
+                match formulation.problem(budget_bytes, &[]).ok()? {
+                    Start::Infeasible { because, .. } => Some(because),
+                    _ => None,
+                }
+            }
         }
     }
 

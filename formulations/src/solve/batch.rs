@@ -49,6 +49,9 @@ pub fn ask_baseline(
     budget_bytes: u64,
     cap: u64,
 ) -> (Answer, Option<Schedule>) {
+    if formulation.too_small(budget_bytes).is_some() {
+        return (Answer::No, None);
+    }
     match formulation.baseline(baseline, budget_bytes) {
         Ok((schedule, r)) if r.peak_bytes <= budget_bytes && r.cost <= cap => {
             let answer = Answer::Yes {
