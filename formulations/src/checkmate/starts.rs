@@ -59,12 +59,19 @@ pub(super) fn fitting_baselines(
     let run = |name: &&str, patience: Patience<'_>| {
         let baseline = baselines::by_name(name)?;
         let schedule = baseline.run_until(instance, budget_bytes, patience).ok()?;
-        replayed(instance, budget_bytes, schedule)
+        fitting(instance, budget_bytes, schedule)
     };
     watch.within(share, |patience| {
         let known = names.par_iter().filter_map(|name| run(name, patience));
         known.collect()
     })
+}
+
+/// A schedule, if it executes and fits.
+fn fitting(instance: &Instance, budget_bytes: u64, schedule: CheckmateSchedule) -> Option<Known> {
+    let replay = simulate::checkmate(instance, &schedule).ok()?;
+    let fits = replay.peak_bytes <= budget_bytes;
+    fits.then_some(Known { schedule, replay })
 }
 
 /// A schedule with the cheapest computations for what it retains, if it executes and fits.
@@ -76,7 +83,5 @@ pub(super) fn replayed(
     // What shape it has is checked by a replay, before its rows are used.
     simulate::checkmate(instance, &schedule).ok()?;
     let schedule = CheckmateSchedule::cheapest(instance, schedule.retained);
-    let replay = simulate::checkmate(instance, &schedule).ok()?;
-    let fits = replay.peak_bytes <= budget_bytes;
-    fits.then_some(Known { schedule, replay })
+    fitting(instance, budget_bytes, schedule)
 }
