@@ -3,7 +3,7 @@
 use crate::arguments::MaxBatchArguments;
 use crate::failure::{Exit, Failure, note};
 use crate::files::{Files, PlanFolder, batch_name};
-use crate::report::{self, Table, counted};
+use crate::report::{self, SearchJson, Table, counted};
 use crate::{interrupt, source};
 use remat_formulations::baselines;
 use remat_formulations::solve::{
@@ -121,6 +121,14 @@ struct BatchSearch<'a> {
 }
 
 impl BatchSearch<'_> {
+    /// Settings of this program's own search for each batch.
+    fn settings(&self) -> Settings {
+        Settings {
+            time_limit: Some(self.arguments.time_limit),
+            ..self.arguments.workers.settings()
+        }
+    }
+
     /// The heuristics, then our own search, which starts where the best of them ended.
     fn run(&self) -> Result<Vec<Found>, Failure> {
         let arguments = self.arguments;
@@ -141,12 +149,8 @@ impl BatchSearch<'_> {
             arguments.quiet,
         );
         let flag = interrupt::flag();
-        let settings = Settings {
-            time_limit: Some(arguments.time_limit),
-            ..arguments.workers.settings()
-        };
         let question = MaxBatch::new(self.budget_bytes)
-            .settings(settings)
+            .settings(self.settings())
             .listener(&*flag);
         found.push(self.largest(OURS, best, |formulation, cap| {
             if flag.load(Ordering::Relaxed) {
@@ -291,9 +295,11 @@ impl BatchSearch<'_> {
             });
         }
         Ok(report::json(&MaxBatchJson {
+            version: report::VERSION,
             model: &self.arguments.model,
             budget_bytes: self.budget_bytes,
             overhead: self.arguments.overhead,
+            search: SearchJson::of(&self.settings()),
             strategies,
         }))
     }
@@ -316,9 +322,12 @@ fn words(answer: &Answer) -> &'static str {
 
 #[derive(Serialize)]
 struct MaxBatchJson<'a> {
+    version: &'a str,
     model: &'a str,
     budget_bytes: u64,
     overhead: f64,
+    #[serde(flatten)]
+    search: SearchJson,
     strategies: Vec<StrategyJson<'a>>,
 }
 
