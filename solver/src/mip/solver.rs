@@ -182,6 +182,7 @@ impl Solver {
                     next.info.unproven_bounds +=
                         search.workers.iter().map(|w| w.relax.unproven).sum::<u64>();
                     next.unresolved_bound = search.unresolved_bound;
+                    next.proven_bound = search.bound();
                     // What the tree has proven remains so if the time ends before the new root.
                     next.shared.lower_bound =
                         search.queue.lowest_bound().unwrap_or(f64::NEG_INFINITY);
