@@ -135,10 +135,11 @@ impl BatchSearch<'_> {
         let mut found = Vec::new();
         let mut best = self.start.min(arguments.most);
         if !arguments.no_baselines {
+            let (pool, budget_bytes) = (arguments.workers.pool()?, self.budget_bytes);
             // One linear program after another would take longer than our own search.
             for baseline in baselines::all().iter().filter(|b| !b.solves_program) {
                 let one = self.largest(baseline.name, self.start, |formulation, cap| {
-                    Ok(ask_baseline(formulation, baseline, self.budget_bytes, cap))
+                    Ok(pool.install(|| ask_baseline(formulation, baseline, budget_bytes, cap)))
                 })?;
                 best = best.max(one.largest.batch.map_or(1, |b| b.0));
                 found.push(one);

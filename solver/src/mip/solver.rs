@@ -135,6 +135,13 @@ impl Solver {
         })?
     }
 
+    /// Solves inside another search, which is told to stop by this flag: no further thread watches
+    /// a clock.
+    pub(crate) fn run_inside(&self, stop: &Arc<AtomicBool>) -> Result<SolveResult, SolveError> {
+        self.settings.validate()?;
+        self.run_until(stop, Instant::now())
+    }
+
     /// Writes the certificate, if one is wanted; why not, if that fails.
     fn certify(&self, result: &SolveResult, stop: &Arc<AtomicBool>) -> Option<String> {
         let path = self.control.certificate.as_ref()?;

@@ -30,23 +30,17 @@ pub(super) fn run<P: Problem>(
     settings: &Settings,
     watch: &Watch<'_>,
 ) -> Result<Outcome<P::Schedule>, SolveError> {
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(settings.threads)
-        .build()
-        .map_err(|source| SolveError::Threads {
-            threads: settings.threads,
-            source,
-        })?;
     let shared = SearchShared::new(problem, settings, watch, bound);
     let tree = ticker::ticking(
         || shared.tick(),
         &shared.stop,
         || {
-            let root = phases::root_and_annealing(&shared, &pool);
-            root.and_then(|root| pool.install(|| phases::tree(root, &shared)))
+            let (root, pool) = phases::root_and_annealing(&shared)?;
+            let tree = root.and_then(|root| pool.install(|| phases::tree(root, &shared)));
+            Ok::<_, SolveError>(tree)
         },
     )
-    .map_err(SolveError::Thread)?;
+    .map_err(SolveError::Thread)??;
     let incumbents = &shared.incumbents;
     let mut outcome = Outcome {
         lp_iterations: incumbents.pivots(),

@@ -187,8 +187,10 @@ impl TreeSearch {
                 return Ok(SearchEnd::Done);
             }
             if self.opportunistic_is_due() {
-                self.run_opportunistically()?;
-                return Ok(SearchEnd::Done);
+                if self.run_opportunistically()? {
+                    return Ok(SearchEnd::Done);
+                }
+                self.shared.settings.opportunistic = false;
             }
             let round = self.next_round();
             if round.is_empty() {
