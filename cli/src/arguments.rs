@@ -174,7 +174,7 @@ Examples:
 The object that --json prints has the fields status (optimal, feasible, infeasible, limit or interrupted), objective, \
 bound, gap, bound_scope (stage-schedules: nodes in the order of the instance, between two first computations each at \
 most once), seconds, nodes, lp_iterations, moves, \
-peak_memory_bytes, budget_bytes, base_cost, overhead_percent, instance, instance_sha256, formulation, version, \
+peak_memory_bytes, budget_bytes, base_cost, overhead_percent, cost_unit, instance, instance_sha256, formulation, version, \
 settings, threads, seed and infeasible_because. What is not known is null. Errors have status (error), code, message, \
 remedy and place.
 
@@ -220,8 +220,8 @@ Examples:
   remat-bb sweep zoo:vgg16 --budgets 40%..100%:20 --csv vgg16.csv --svg vgg16.svg
   remat-bb sweep graph.json --budgets 5GiB,6GiB,8GiB --time-limit 1m --json --plans plans
 
-The object that --json prints has the fields instance, base_cost, cost_unit, plain_peak_bytes and points, a list of \
-budget_bytes, status, objective, overhead_percent, peak_memory_bytes, bound, bound_scope, gap, seconds, plan (its file, \
+The object that --json prints has the fields version, instance, instance_sha256, formulation, base_cost, cost_unit, \
+plain_peak_bytes, settings, threads, seed and points, a list of budget_bytes, status, objective, overhead_percent, peak_memory_bytes, bound, bound_scope, gap, seconds, plan (its file, \
 with --plans), infeasible_because and baselines (name, cost and peak_memory_bytes of those that fit).
 
 Exit codes: 0 a plan for at least one budget, 2 bad usage or input, 3 proven: no stage schedule fits any of the \
@@ -266,8 +266,8 @@ Examples:
   remat-bb max-batch zoo:unet --budget 16GiB
   remat-bb max-batch 'zoo:mobilenet_v2?device=v100' --budget 16GiB --overhead 0.5x --time-limit 1m --json
 
-The object that --json prints has the fields model, budget_bytes, overhead and strategies, a list of name, batch, cost, \
-overhead_percent, peak_memory_bytes, exact (no larger batch can be trained by this strategy), proven_too_large, plan (its \
+The object that --json prints has the fields version, model, budget_bytes, overhead, settings, threads, seed and strategies, a \
+list of name, batch, cost, overhead_percent, peak_memory_bytes, exact (no larger batch can be trained by this strategy), proven_too_large, plan (its \
 file, with --plans) and asked (batch and answer, in order). What is not known is null.
 
 Exit codes: 0 a batch was found, 2 bad usage or input, 3 proven: no stage schedule fits even one sample, 4 nothing found in time.")]
@@ -310,8 +310,8 @@ Examples:
   remat-bb explain zoo:vgg16 plan.json
   remat-bb explain graph.json schedule.json --budget 6GiB --all --json
 
-The object that --json prints has the fields instance, semantics, cost, base_cost, overhead_percent, cost_unit, \
-peak_memory_bytes, peak_at, plain_peak_bytes, budget_bytes, kept (node and bytes), slower (node, implementation, cost), \
+The object that --json prints has the fields version, instance, instance_sha256, semantics, cost, base_cost, \
+overhead_percent, cost_unit, peak_memory_bytes, peak_at, plain_peak_bytes, budget_bytes, kept (node and bytes), slower (node, implementation, cost), \
 saved_cost and recomputed, a list of node, times, cost, bytes and absences (freed_after, made_for, cost, computations, \
 fullest_bytes, fullest_at, could_have_stayed).")]
 pub struct ExplainArguments {
@@ -335,7 +335,12 @@ pub struct ExplainArguments {
 #[command(after_long_help = "\
 Examples:
   remat-bb verify zoo:vgg16 plan.json
-  remat-bb verify graph.json schedule.json --budget 5GiB --json")]
+  remat-bb verify graph.json schedule.json --budget 5GiB --json
+
+The object that --json prints has the fields verified, version, instance, instance_sha256, file, kind, semantics, cost, \
+base_cost, overhead_percent, cost_unit, peak_memory_bytes, peak_at, computations, budget_bytes, stage_schedule, \
+no_stage_schedule_because, recorded_objective, recorded_peak_bytes, recorded_budget_bytes and differences. What is not \
+known is null.")]
 pub struct VerifyArguments {
     /// Instance file, or zoo:MODEL?parameter=value&...
     pub instance: String,
@@ -356,8 +361,9 @@ Examples:
   remat-bb baselines zoo:unet --budget 60%
   remat-bb baselines 'zoo:resnet50?batch=184' --budget 6GiB --svg overhead.svg --points 20 --time-limit 5s
 
-The object that --json prints has the fields instance, formulation, budget_bytes, plain_peak_bytes, base_cost, cost_unit, \
-infeasible_because (proven: no stage schedule in the given order fits) and strategies, a list of name, fits, cost, \
+The object that --json prints has the fields version, instance, instance_sha256, formulation, budget_bytes, \
+plain_peak_bytes, base_cost, cost_unit, infeasible_because (proven: no stage schedule in the given order fits), settings \
+(of this program's own search), threads, seed and strategies, a list of name, fits, cost, \
 overhead_percent, peak_memory_bytes, plan (its file, with --plans) and not_applicable_because.
 
 Exit codes: 0 a strategy fits, 2 bad usage or input, 3 proven infeasible, 4 none fits, and nothing is proven.")]
@@ -404,7 +410,7 @@ Examples:
 Percentages, also of a budget, are over the step without recomputation: each node once, under checkmate by its first \
 implementation, under monet in its cheapest way.
 
-The object that --json prints has the fields instance, semantics, nodes, backward_nodes, fixed_bytes, cost, base_cost, \
+The object that --json prints has the fields version, instance, instance_sha256, semantics, nodes, backward_nodes, fixed_bytes, cost, base_cost, \
 overhead_percent, cost_unit, peak_memory_bytes, peak_at, plain_peak_bytes, budget_bytes, statements (their number), \
 tensors (node, operator, shape, bytes), at_peak (the tensors in memory at the peak, the largest first) and recomputed \
 (node, times, cost).")]
@@ -502,7 +508,7 @@ Examples:
   remat-bb export zoo:resnet18 --budget 80% --formulation checkmate-original resnet18.mps.gz
   remat-bb export graph.json --budget 6GiB --formulation monet-original --unit 1KiB program.lp
 
-The object that --json prints has the fields instance, formulation, budget_bytes, unit_bytes, rows, columns, nonzeros, \
+The object that --json prints has the fields version, instance, instance_sha256, formulation, budget_bytes, unit_bytes, rows, columns, nonzeros, \
 published_rows and published_nonzeros (with fixings and bounds counted as rows, as the published runs did; null for \
 checkmate and checkmate-unpartitioned), file and infeasible_because.
 

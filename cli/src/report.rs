@@ -1,5 +1,6 @@
 //! Costs, sizes and tables as text.
 
+use remat_formulations::solve::Settings;
 use remat_instances::Instance;
 use remat_instances::instance::CostUnit;
 use remat_instances::simulate::Replay;
@@ -104,6 +105,56 @@ pub fn json(object: &impl Serialize) -> String {
 
 /// The version of this program, as results have it.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Program and instance that a result is of.
+#[derive(Serialize)]
+pub struct OriginJson<'a> {
+    version: &'static str,
+    instance: &'a str,
+    instance_sha256: String,
+}
+
+impl<'a> OriginJson<'a> {
+    /// This program, and an instance as the formulation sees it.
+    pub fn of(instance: &'a Instance) -> Self {
+        OriginJson {
+            version: VERSION,
+            instance: instance.name(),
+            instance_sha256: instance.digest(),
+        }
+    }
+}
+
+/// Settings of a search, as results have them.
+#[derive(Serialize)]
+pub struct SearchJson {
+    settings: SettingsJson,
+    threads: usize,
+    seed: u64,
+}
+
+/// Settings that were asked for, beside threads and seed.
+#[derive(Serialize)]
+struct SettingsJson {
+    time_limit_seconds: Option<f64>,
+    gap: f64,
+    lanes: usize,
+}
+
+impl SearchJson {
+    /// Settings as they were asked for, threads and seed as used.
+    pub fn of(settings: &Settings) -> Self {
+        SearchJson {
+            settings: SettingsJson {
+                time_limit_seconds: settings.time_limit.map(|t| t.as_secs_f64()),
+                gap: settings.gap,
+                lanes: settings.lanes,
+            },
+            threads: settings.worker_threads(),
+            seed: settings.seed,
+        }
+    }
+}
 
 /// Findings of a replay, as results have them.
 #[derive(Serialize)]

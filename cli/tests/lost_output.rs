@@ -2,34 +2,12 @@
 
 mod common;
 
-use common::{chain, command, object, text};
-use std::fmt::Write as _;
+use common::{chain, command, knapsack, object, text};
 use std::fs::OpenOptions;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
-
-/// A knapsack whose profits follow the weights: a log of some lines.
-fn knapsack(folder: &Path) -> PathBuf {
-    let weight = |k: u32| 20 + k * k * 7 % 61;
-    let sum = |of: &dyn Fn(u32) -> u32| -> String {
-        (0..25).fold(String::new(), |mut out, k| {
-            let _ = write!(out, " + {} x{k}", of(k));
-            out
-        })
-    };
-    let names: String = (0..25).map(|k| format!(" x{k}")).collect();
-    let out = format!(
-        "Maximize\n profit:{}\nSubject To\n w:{} <= 503\n n:{} <= 11\nBinary\n{names}\nEnd\n",
-        sum(&|k| weight(k) + k % 5),
-        sum(&weight),
-        sum(&|_| 1)
-    );
-    let path = folder.join("knapsack.lp");
-    std::fs::write(&path, out).unwrap();
-    path
-}
 
 /// Waits for the end; a hang fails the test.
 fn end(mut child: Child, what: &str) -> ExitStatus {

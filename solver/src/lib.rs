@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`mip`] | any mixed-integer [`remat_lp::Model`] |
 //! | [`price`] | programs whose columns are priced |
+//! | [`beside`], [`threads`] | a thread beside some work, and threads for work in parallel |
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
@@ -14,6 +15,7 @@ pub mod entries;
 pub mod good_lp;
 pub mod mip;
 pub mod price;
+pub mod threads;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -1,8 +1,10 @@
 //! The events of a search: the whole story, from the thread of the caller, without those of
 //! searches inside the search.
 
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use remat_lp::{ColId, Model, ModelBuilder, Sense};
-use remat_solver::mip::{Limits, Settings, Solver};
+use remat_solver::mip::{Limits, Settings, SolveStatus, Solver};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -126,4 +128,67 @@ fn events_tell_the_whole_story_from_the_callers_thread() {
         assert!(opportunistic || !named("restricted").is_empty());
         assert!(!named("worker").is_empty());
     }
+}
+
+/// A covering program with dear and cheap columns, of which the root fixes many: a restart is due.
+fn dear_and_cheap(
+    sense: Sense,
+    cost: fn(f64) -> f64,
+    (seed, columns, rows): (u64, u32, u32),
+) -> Model {
+    let mut dice = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut number = |low: u64, high: u64| (low + dice.next_u64() % (high - low + 1)) as f64;
+    let mut b = ModelBuilder::new(sense);
+    let costs: Vec<f64> = (0..columns).map(|_| cost(number(20, 400))).collect();
+    let cols: Vec<ColId> = (costs.iter())
+        .map(|cost| b.add_col(sense.sign() * cost, 0.0..=1.0))
+        .collect();
+    for &c in &cols {
+        b.set_integer(c, true);
+    }
+    for _ in 0..rows {
+        let weights: Vec<f64> = cols.iter().map(|_| number(5, 99)).collect();
+        let need = (weights.iter().sum::<f64>() / 3.0).floor();
+        b.add_row(need.., cols.iter().copied().zip(weights));
+    }
+    b.build().unwrap()
+}
+
+#[test]
+fn bounds_are_right_and_never_fall() {
+    let sizes = [(1, 25, 3), (11, 25, 3), (1, 60, 4), (6, 60, 4)];
+    let costs: [fn(f64) -> f64; 2] = [|cost| cost, f64::sqrt];
+    let senses = [Sense::Minimise, Sense::Maximise];
+    let mut restarts = 0;
+    for (size, sense) in sizes.iter().flat_map(|z| senses.map(|s| (*z, s))) {
+        for cost in costs {
+            let model = dear_and_cheap(sense, cost, size);
+            // Everything at once is a solution, which is told of before the root is solved.
+            let settings = Settings {
+                starts: vec![vec![1.0; model.num_cols()]],
+                relative_gap: 0.0,
+                absolute_gap: 0.0,
+                ..Settings::default()
+            };
+            let solver = Solver::new(model, settings);
+            let seen = Seen::default();
+            let recorder = Recorder(seen.clone());
+            let result = tracing::subscriber::with_default(recorder, || solver.run()).unwrap();
+            let best = result.solution.unwrap().objective;
+            let seen = seen.lock().unwrap();
+            let told = seen.iter().filter(|(name, ..)| *name == "progress");
+            // Upwards, as where the sense is to minimise.
+            let told: Vec<f64> = told
+                .map(|(_, _, fields)| sense.sign() * fields.number("bound"))
+                .collect();
+            assert!(told.is_sorted(), "{size:?}: {told:?}");
+            assert_eq!(told.first(), Some(&f64::NEG_INFINITY));
+            assert_eq!(told.last(), Some(&(sense.sign() * best)));
+            // Nothing is open, and no gap was asked for.
+            assert_eq!(result.status, SolveStatus::Optimal);
+            assert_eq!(result.dual_bound, best);
+            restarts += result.info.restarts;
+        }
+    }
+    assert!(restarts > 0);
 }

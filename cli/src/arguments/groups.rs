@@ -3,9 +3,10 @@
 use super::{parse_duration, parse_gap};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::ThreadPool;
 use remat_formulations::solve::{Settings, SolveError};
 use remat_instances::Semantics;
+use remat_solver::threads::pool;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -57,8 +58,7 @@ impl WorkerOptions {
     /// [`SolveError::Threads`] where they cannot be started.
     pub fn pool(&self) -> Result<ThreadPool, SolveError> {
         let threads = usize::from(self.threads);
-        let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-        pool.map_err(|source| SolveError::Threads { threads, source })
+        pool(threads).map_err(|source| SolveError::Threads { threads, source })
     }
 }
 

@@ -37,8 +37,8 @@ Examples:
   remat-bb lp afiro.mps.gz
   remat-bb lp diet.lp --solution diet.sol --json
 
-The object that --json prints has the fields status (optimal, infeasible, unbounded, limit or interrupted), objective, \
-bound (proven by the dual values, safe in floating point), model, rows, cols, nonzeros, presolved (rows, columns, \
+The object that --json prints has the fields status (optimal, infeasible, unbounded, limit or interrupted), version, objective, \
+bound (proven by the dual values, safe in floating point), model, rows, cols, nonzeros, relaxed_integers, presolved (rows, columns, \
 nonzeros), lp_iterations, factorisations, seconds, certificate (accepted, none, or why not), primal_violation, \
 dual_violation, primal_residual and dual_residual (of the basic solution, in the model's units). What is not known is null.
 

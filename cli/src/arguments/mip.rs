@@ -120,9 +120,9 @@ Examples:
   remat-bb solve zoo:unet --budget 60% --certificate unet.proof.gz
   remat-bb check-certificate unet.proof.gz zoo:unet
 
-The object that --json prints has the fields verdict (accepted), claim, lower and upper (ends of the range of the \
-optimum), constraints, derived, nodes, solutions and model_compared for a certificate of `mip`; verdict, claim (bound or \
-infeasible), lower (the bound), instance, made_for (the instance that the proof names; where it is another one, the proof \
+The object that --json prints has the fields verdict (accepted), version, claim, lower and upper (ends of the range of the \
+optimum), constraints, derived, nodes, solutions and model_compared for a certificate of `mip`; verdict, version, claim (bound \
+or infeasible), lower (the bound), instance, instance_sha256, made_for (the instance that the proof names; where it is another one, the proof \
 holds for this one as well), budget_bytes, rows, nodes and leaves for a proof. What is not known is null.
 
 Exit codes: 0 the certificate holds, 2 it does not, or a file cannot be read.")]

@@ -4,7 +4,7 @@ use crate::arguments::BaselinesArguments;
 use crate::draw::tradeoff::{self, Curve, TradeoffPicture};
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, PlanFolder, budget_name};
-use crate::report::{self, Table, counted};
+use crate::report::{self, OriginJson, SearchJson, Table, counted};
 use crate::source;
 use rayon::prelude::*;
 use remat_formulations::baselines;
@@ -42,10 +42,15 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
         }
     }
     let known = Baselines::of(formulation.clone());
+    // Settings of this program's own search.
+    let settings = Settings {
+        time_limit: Some(arguments.time_limit),
+        ..arguments.workers.settings().without_overtime()
+    };
     let pool = arguments.workers.pool()?;
     let mut at_budget = pool.install(|| known.run(budget_bytes));
     if !arguments.time_limit.is_zero() {
-        at_budget.push(ours(&known, budget_bytes, arguments));
+        at_budget.push(known.ours(budget_bytes, &settings, &()));
     }
     at_budget.sort_by_key(|r| r.rank(budget_bytes));
     let mut plans: Vec<Option<String>> = vec![None; at_budget.len()];
@@ -59,6 +64,7 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
     }
     let comparison = Comparison {
         formulation: &formulation,
+        settings: &settings,
         budget_bytes,
         plain: &plain,
         found: &at_budget,
@@ -78,7 +84,7 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
     if !arguments.time_limit.is_zero() {
         // The search has threads of its own.
         for (budget_bytes, found) in &mut sweep {
-            found.push(ours(&known, *budget_bytes, arguments));
+            found.push(known.ours(*budget_bytes, &settings, &()));
         }
     }
     if let Some(path) = &arguments.csv {
@@ -104,15 +110,6 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
 fn names(arguments: &BaselinesArguments) -> impl Iterator<Item = &'static str> {
     let known = baselines::all().iter().map(|b| b.name);
     known.chain((!arguments.time_limit.is_zero()).then_some(OURS))
-}
-
-/// Our own search within its time.
-fn ours(known: &Baselines, budget_bytes: u64, arguments: &BaselinesArguments) -> Compared {
-    let settings = Settings {
-        time_limit: Some(arguments.time_limit),
-        ..arguments.workers.settings().without_overtime()
-    };
-    known.ours(budget_bytes, &settings, &())
 }
 
 /// Results of the heuristics at each budget, from the least that any of them reaches to the peak
@@ -174,6 +171,7 @@ fn csv(sweep: &[(u64, Vec<Compared>)]) -> String {
 /// Results at the budget.
 struct Comparison<'a> {
     formulation: &'a AnyFormulation,
+    settings: &'a Settings,
     budget_bytes: u64,
     plain: &'a Replay,
     found: &'a [Compared],
@@ -262,13 +260,14 @@ impl Comparison<'_> {
             }
         });
         report::json(&BaselinesJson {
-            instance: instance.name(),
+            origin: OriginJson::of(instance),
             formulation: self.formulation.semantics().as_str(),
             budget_bytes: self.budget_bytes,
             plain_peak_bytes: self.plain.peak_bytes,
             base_cost: self.plain.base_cost,
             cost_unit: &instance.cost_unit().name,
             infeasible_because: self.infeasible_because(),
+            search: SearchJson::of(self.settings),
             strategies: strategies.collect(),
         })
     }
@@ -276,13 +275,16 @@ impl Comparison<'_> {
 
 #[derive(Serialize)]
 struct BaselinesJson<'a> {
-    instance: &'a str,
+    #[serde(flatten)]
+    origin: OriginJson<'a>,
     formulation: &'a str,
     budget_bytes: u64,
     plain_peak_bytes: u64,
     base_cost: u64,
     cost_unit: &'a str,
     infeasible_because: Option<String>,
+    #[serde(flatten)]
+    search: SearchJson,
     strategies: Vec<BaselineJson<'a>>,
 }
 

@@ -3,7 +3,8 @@
 use super::lp::ModelText;
 use crate::arguments::CheckArguments;
 use crate::failure::{Exit, Failure};
-use crate::{files, report, source};
+use crate::report::{self, OriginJson};
+use crate::{files, source};
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
 use remat_check::proof;
@@ -16,6 +17,7 @@ use std::path::Path;
 #[derive(Serialize)]
 struct CheckJson<'a> {
     verdict: &'a str,
+    version: &'a str,
     claim: &'a str,
     lower: Option<f64>,
     upper: Option<f64>,
@@ -61,6 +63,7 @@ pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
     };
     let json = CheckJson {
         verdict: "accepted",
+        version: report::VERSION,
         claim,
         lower,
         upper,
@@ -101,7 +104,8 @@ struct ProofJson<'a> {
     verdict: &'a str,
     claim: &'a str,
     lower: Option<u64>,
-    instance: &'a str,
+    #[serde(flatten)]
+    origin: OriginJson<'a>,
     made_for: &'a str,
     budget_bytes: u64,
     rows: usize,
@@ -151,7 +155,7 @@ fn run_proof(arguments: &CheckArguments, text: &str) -> Result<Exit, Failure> {
             verdict: "accepted",
             claim,
             lower,
-            instance: instance.name(),
+            origin: OriginJson::of(&instance),
             made_for: &written.instance,
             budget_bytes: written.budget_bytes,
             rows: counts.rows,

@@ -2,7 +2,7 @@
 
 use crate::arguments::ExplainArguments;
 use crate::failure::{Exit, Failure};
-use crate::report::{self, ReplayJson, counted};
+use crate::report::{self, OriginJson, ReplayJson, counted};
 use crate::{files, source};
 use remat_instances::budget::format_bytes;
 use remat_instances::explain::{self, Absence, Explanation, Slower, Story};
@@ -304,7 +304,7 @@ impl Teller<'_> {
         });
         let replay = &self.told.replay;
         report::json(&ExplainJson {
-            instance: self.instance.name(),
+            origin: OriginJson::of(self.instance),
             semantics: self.semantics.as_str(),
             replay: ReplayJson::of(self.instance, replay),
             plain_peak_bytes: self.plain.peak_bytes,
@@ -342,7 +342,8 @@ fn are(count: usize, noun: &str) -> String {
 
 #[derive(Serialize)]
 struct ExplainJson<'a> {
-    instance: &'a str,
+    #[serde(flatten)]
+    origin: OriginJson<'a>,
     semantics: &'a str,
     #[serde(flatten)]
     replay: ReplayJson<'a>,

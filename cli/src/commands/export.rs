@@ -3,7 +3,8 @@
 use crate::arguments::{ExportArguments, ExportedProgram};
 use crate::failure::{Exit, Failure};
 use crate::files::{self, Files};
-use crate::{report, source};
+use crate::report::{self, OriginJson};
+use crate::source;
 use clap::ValueEnum;
 use remat_formulations::checkmate::compact::{Compact, Space};
 use remat_formulations::checkmate::original::{Original, OriginalError, Stages};
@@ -56,7 +57,7 @@ pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     files.print(&if arguments.json {
         let written = exported.as_ref();
         report::json(&ExportJson {
-            instance: instance.name(),
+            origin: OriginJson::of(&instance),
             formulation: &formulation,
             budget_bytes,
             unit_bytes: written.map(|e| e.unit_bytes as u64),
@@ -267,7 +268,8 @@ impl Format {
 
 #[derive(Serialize)]
 struct ExportJson<'a> {
-    instance: &'a str,
+    #[serde(flatten)]
+    origin: OriginJson<'a>,
     formulation: &'a str,
     budget_bytes: u64,
     unit_bytes: Option<u64>,

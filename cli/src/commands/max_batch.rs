@@ -3,7 +3,7 @@
 use crate::arguments::MaxBatchArguments;
 use crate::failure::{Exit, Failure, note};
 use crate::files::{Files, PlanFolder, batch_name};
-use crate::report::{self, Table, counted};
+use crate::report::{self, SearchJson, Table, counted};
 use crate::{interrupt, source};
 use remat_formulations::baselines;
 use remat_formulations::solve::{
@@ -121,16 +121,25 @@ struct BatchSearch<'a> {
 }
 
 impl BatchSearch<'_> {
+    /// Settings of this program's own search for each batch.
+    fn settings(&self) -> Settings {
+        Settings {
+            time_limit: Some(self.arguments.time_limit),
+            ..self.arguments.workers.settings()
+        }
+    }
+
     /// The heuristics, then our own search, which starts where the best of them ended.
     fn run(&self) -> Result<Vec<Found>, Failure> {
         let arguments = self.arguments;
         let mut found = Vec::new();
         let mut best = self.start.min(arguments.most);
         if !arguments.no_baselines {
+            let (pool, budget_bytes) = (arguments.workers.pool()?, self.budget_bytes);
             // One linear program after another would take longer than our own search.
             for baseline in baselines::all().iter().filter(|b| !b.solves_program) {
                 let one = self.largest(baseline.name, self.start, |formulation, cap| {
-                    Ok(ask_baseline(formulation, baseline, self.budget_bytes, cap))
+                    Ok(pool.install(|| ask_baseline(formulation, baseline, budget_bytes, cap)))
                 })?;
                 best = best.max(one.largest.batch.map_or(1, |b| b.0));
                 found.push(one);
@@ -141,12 +150,8 @@ impl BatchSearch<'_> {
             arguments.quiet,
         );
         let flag = interrupt::flag();
-        let settings = Settings {
-            time_limit: Some(arguments.time_limit),
-            ..arguments.workers.settings()
-        };
         let question = MaxBatch::new(self.budget_bytes)
-            .settings(settings)
+            .settings(self.settings())
             .listener(&*flag);
         found.push(self.largest(OURS, best, |formulation, cap| {
             if flag.load(Ordering::Relaxed) {
@@ -291,9 +296,11 @@ impl BatchSearch<'_> {
             });
         }
         Ok(report::json(&MaxBatchJson {
+            version: report::VERSION,
             model: &self.arguments.model,
             budget_bytes: self.budget_bytes,
             overhead: self.arguments.overhead,
+            search: SearchJson::of(&self.settings()),
             strategies,
         }))
     }
@@ -316,9 +323,12 @@ fn words(answer: &Answer) -> &'static str {
 
 #[derive(Serialize)]
 struct MaxBatchJson<'a> {
+    version: &'a str,
     model: &'a str,
     budget_bytes: u64,
     overhead: f64,
+    #[serde(flatten)]
+    search: SearchJson,
     strategies: Vec<StrategyJson<'a>>,
 }
 

@@ -5,7 +5,7 @@ use crate::draw::memory::{self, MemoryPicture};
 use crate::draw::schedule;
 use crate::failure::{Exit, Failure};
 use crate::files::Files;
-use crate::report::{self, ReplayJson, Table, counted};
+use crate::report::{self, OriginJson, ReplayJson, Table, counted};
 use crate::source;
 use remat_instances::budget::format_bytes;
 use remat_instances::explain::{self, Explanation};
@@ -265,7 +265,7 @@ impl Subject {
         });
         let live = self.by_size(live_at_peak(&self.plan, replay));
         report::json(&ShowJson {
-            instance: instance.name(),
+            origin: OriginJson::of(instance),
             semantics: self.plan.semantics.as_str(),
             nodes: instance.len(),
             backward_nodes: instance.nodes().iter().filter(|v| v.is_backward()).count(),
@@ -286,7 +286,8 @@ impl Subject {
 
 #[derive(Serialize)]
 struct ShowJson<'a> {
-    instance: &'a str,
+    #[serde(flatten)]
+    origin: OriginJson<'a>,
     semantics: &'a str,
     nodes: usize,
     backward_nodes: usize,

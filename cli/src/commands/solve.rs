@@ -5,7 +5,7 @@ use crate::draw::progress::{self, ProgressPicture};
 use crate::failure::{Exit, Failure, note};
 use crate::files::{self, Files, shown};
 use crate::progress::{ProgressPoint, Reporter};
-use crate::report::{self, counted};
+use crate::report::{self, OriginJson, SearchJson, counted};
 use crate::{interrupt, rescue, source};
 use remat_formulations::solve::{
     AnyFormulation, Listener, Outcome, Progress, Settings, Solvable, Status, planned,
@@ -255,9 +255,8 @@ fn write_schedule_file(
 #[derive(Serialize)]
 struct SolveJson<'a> {
     status: &'a str,
-    version: &'a str,
-    instance: &'a str,
-    instance_sha256: String,
+    #[serde(flatten)]
+    origin: OriginJson<'a>,
     formulation: &'a str,
     objective: Option<u64>,
     bound: Option<u64>,
@@ -272,18 +271,9 @@ struct SolveJson<'a> {
     nodes: u64,
     lp_iterations: u64,
     moves: u64,
-    settings: SettingsJson,
-    threads: usize,
-    seed: u64,
+    #[serde(flatten)]
+    search: SearchJson,
     infeasible_because: Option<&'a str>,
-}
-
-/// Settings that were asked for, beside threads and seed.
-#[derive(Serialize)]
-struct SettingsJson {
-    time_limit_seconds: Option<f64>,
-    gap: f64,
-    lanes: usize,
 }
 
 fn json(solved: &SolveReport<'_>) -> String {
@@ -298,9 +288,7 @@ fn json(solved: &SolveReport<'_>) -> String {
     let may_fit = outcome.status != Status::Infeasible;
     report::json(&SolveJson {
         status: outcome.status.as_str(),
-        version: report::VERSION,
-        instance: instance.name(),
-        instance_sha256: instance.digest(),
+        origin: OriginJson::of(instance),
         formulation: formulation.semantics().as_str(),
         objective: outcome.cost(),
         bound: may_fit.then_some(outcome.bound),
@@ -315,13 +303,7 @@ fn json(solved: &SolveReport<'_>) -> String {
         nodes: outcome.nodes,
         lp_iterations: outcome.lp_iterations,
         moves: outcome.moves,
-        settings: SettingsJson {
-            time_limit_seconds: settings.time_limit.map(|t| t.as_secs_f64()),
-            gap: settings.gap,
-            lanes: settings.lanes,
-        },
-        threads: settings.worker_threads(),
-        seed: settings.seed,
+        search: SearchJson::of(settings),
         infeasible_because: outcome.infeasible_because.as_deref(),
     })
 }
@@ -337,12 +319,11 @@ fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
     let instance = formulation.instance();
     let unit = instance.cost_unit();
     let budget = format_bytes(*budget_bytes);
-    let share = *budget_bytes as f64 / plain.peak_bytes.max(1) as f64 * 100.0;
+    let share = source::share_of_plain(*budget_bytes, plain, formulation.semantics());
     let mut out = format!(
-        "{}: {}, budget {budget} ({share:.1}% of the {} without recomputation)\n",
+        "{}: {}, budget {budget} ({share})\n",
         instance.name(),
         counted(instance.len() as u64, "node"),
-        format_bytes(plain.peak_bytes)
     );
     // Writing to a string cannot fail.
     let status = outcome.status.as_str();

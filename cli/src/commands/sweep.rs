@@ -5,11 +5,11 @@ use crate::draw::tradeoff::{self, Curve, TradeoffPicture};
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, PlanFolder, budget_name};
 use crate::progress::Reporter;
-use crate::report::{self, Table, counted};
+use crate::report::{self, OriginJson, SearchJson, Table, counted};
 use crate::{interrupt, source};
 use rayon::prelude::*;
 use remat_formulations::baselines;
-use remat_formulations::solve::{Baselines, Compared, Frontier, FrontierPoint, Status};
+use remat_formulations::solve::{Baselines, Compared, Frontier, FrontierPoint, Settings, Status};
 use remat_instances::budget::format_bytes;
 use remat_instances::simulate::Replay;
 use remat_instances::{Budget, Instance, Semantics};
@@ -61,10 +61,11 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
         reporter.update_named(&format!("budget {} of {count}  ", done + 1), p);
     };
     let interrupted = interrupt::flag();
+    let settings = arguments.solve.settings();
     let wanted: Vec<Budget> = budgets.iter().map(|b| Budget::Bytes(*b)).collect();
     let frontier = Frontier::of(formulation.clone(), &wanted)
         .map_err(|e| source::replay_failure(instance.name(), e))?
-        .settings(arguments.solve.settings())
+        .settings(settings.clone())
         .listener(&*interrupted, &watch);
     let points = frontier.run();
     reporter.finish();
@@ -89,6 +90,7 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
     let sweep = Sweep {
         instance,
         semantics: formulation.semantics(),
+        settings: &settings,
         plain: &plain,
         points: &points,
         others: &others,
@@ -160,6 +162,7 @@ fn budgets(text: &str, plain_bytes: u64) -> Result<Vec<u64>, Failure> {
 struct Sweep<'a> {
     instance: &'a Instance,
     semantics: Semantics,
+    settings: &'a Settings,
     plain: &'a Replay,
     points: &'a [Point],
     others: &'a [Vec<Compared>],
@@ -353,10 +356,12 @@ impl Sweep<'_> {
                 .collect(),
         });
         report::json(&SweepJson {
-            instance: self.instance.name(),
+            origin: OriginJson::of(self.instance),
+            formulation: self.semantics.as_str(),
             base_cost: self.plain.base_cost,
             cost_unit: &self.instance.cost_unit().name,
             plain_peak_bytes: self.plain.peak_bytes,
+            search: SearchJson::of(self.settings),
             points: points.collect(),
         })
     }
@@ -364,10 +369,14 @@ impl Sweep<'_> {
 
 #[derive(Serialize)]
 struct SweepJson<'a> {
-    instance: &'a str,
+    #[serde(flatten)]
+    origin: OriginJson<'a>,
+    formulation: &'a str,
     base_cost: u64,
     cost_unit: &'a str,
     plain_peak_bytes: u64,
+    #[serde(flatten)]
+    search: SearchJson,
     points: Vec<JsonPoint<'a>>,
 }
 

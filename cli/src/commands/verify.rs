@@ -2,7 +2,7 @@
 
 use crate::arguments::VerifyArguments;
 use crate::failure::{Exit, Failure};
-use crate::report::{self, ReplayJson};
+use crate::report::{self, OriginJson, ReplayJson};
 use crate::{files, source};
 use remat_instances::budget::format_bytes;
 use remat_instances::replayed::Replayed;
@@ -71,7 +71,8 @@ fn differences(found: &Replayed) -> Vec<String> {
 #[derive(Serialize)]
 struct VerifyJson<'a> {
     verified: bool,
-    instance: &'a str,
+    #[serde(flatten)]
+    origin: OriginJson<'a>,
     file: &'a str,
     kind: &'a str,
     semantics: &'a str,
@@ -98,7 +99,7 @@ fn json(
     let stages = found.plan.stage_schedule(&found.instance);
     report::json(&VerifyJson {
         verified: fits && differences.is_empty(),
-        instance: found.instance.name(),
+        origin: OriginJson::of(&found.instance),
         file,
         kind: found.kind.as_str(),
         semantics: found.plan.semantics.as_str(),

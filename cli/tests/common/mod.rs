@@ -3,6 +3,7 @@
 #![allow(dead_code)]
 
 use serde_json::Value;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -77,5 +78,27 @@ pub fn chain(folder: &Path, n: usize) -> PathBuf {
     );
     let path = folder.join("chain.json");
     std::fs::write(&path, graph).expect("the temporary folder can be written");
+    path
+}
+
+/// Writes a knapsack whose profits follow the weights: a tree with restricted programs, and a log
+/// of some lines.
+pub fn knapsack(folder: &Path) -> PathBuf {
+    let weight = |k: u32| 20 + k * k * 7 % 61;
+    let sum = |of: &dyn Fn(u32) -> u32| -> String {
+        (0..25).fold(String::new(), |mut out, k| {
+            let _ = write!(out, " + {} x{k}", of(k));
+            out
+        })
+    };
+    let names: String = (0..25).map(|k| format!(" x{k}")).collect();
+    let out = format!(
+        "Maximize\n profit:{}\nSubject To\n w:{} <= 503\n n:{} <= 11\nBinary\n{names}\nEnd\n",
+        sum(&|k| weight(k) + k % 5),
+        sum(&weight),
+        sum(&|_| 1)
+    );
+    let path = folder.join("knapsack.lp");
+    std::fs::write(&path, out).unwrap();
     path
 }

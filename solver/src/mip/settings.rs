@@ -1,6 +1,7 @@
 //! User settings: tolerances, switches, limits.
 
 use crate::mip::outcome::SolveError;
+use crate::threads::pool;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -258,6 +259,5 @@ const MOST_SECONDS: f64 = 1e12;
 
 /// Threads for the rounds of a search; none where one is enough, or more cannot be had.
 pub(crate) fn thread_pool(threads: usize) -> Option<rayon::ThreadPool> {
-    let build = || rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    (threads > 1).then(build)?.ok()
+    (threads > 1).then(|| pool(threads))?.ok()
 }

@@ -135,6 +135,13 @@ impl Solver {
         })?
     }
 
+    /// Solves inside another search, which is told to stop by this flag: no further thread watches
+    /// a clock.
+    pub(crate) fn run_inside(&self, stop: &Arc<AtomicBool>) -> Result<SolveResult, SolveError> {
+        self.settings.validate()?;
+        self.run_until(stop, Instant::now())
+    }
+
     /// Writes the certificate, if one is wanted; why not, if that fails.
     fn certify(&self, result: &SolveResult, stop: &Arc<AtomicBool>) -> Option<String> {
         let path = self.control.certificate.as_ref()?;
@@ -182,6 +189,7 @@ impl Solver {
                     next.info.unproven_bounds +=
                         search.workers.iter().map(|w| w.relax.unproven).sum::<u64>();
                     next.unresolved_bound = search.unresolved_bound;
+                    next.proven_bound = search.bound();
                     // What the tree has proven remains so if the time ends before the new root.
                     next.shared.lower_bound =
                         search.queue.lowest_bound().unwrap_or(f64::NEG_INFINITY);

@@ -15,7 +15,7 @@ use std::path::Path;
 const MAGIC: &[u8; 8] = b"rematbbS";
 
 /// Rises with every change of what is in a state.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 const HEADER: usize = 8 + 4 + 8 + 8 + 4;
 

@@ -2,6 +2,7 @@
 
 use super::rounding::{Rounded, Rounding};
 use super::{Incumbents, Program, Root, RootSettings, TreeOutcome, TreeSettings, search};
+use crate::threads::pool;
 use remat_lp::ModelError;
 use std::sync::Arc;
 
@@ -79,8 +80,7 @@ pub fn solve<P: Rounding>(
     starts: Vec<Vec<P::Column>>,
 ) -> Result<Solved<P>, PriceError> {
     let threads = settings.threads;
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = pool.map_err(|source| PriceError::Threads { threads, source })?;
+    let pool = pool(threads).map_err(|source| PriceError::Threads { threads, source })?;
     let incumbents = Incumbents::default();
     let rounded = Rounded::new(&*program);
     for start in starts {

@@ -18,6 +18,7 @@ mod state;
 
 use super::ticker;
 use super::{Outcome, Problem, Settings, SolveError, Watch};
+use remat_instances::budget::format_bytes;
 use state::SearchShared;
 use std::sync::PoisonError;
 
@@ -30,23 +31,17 @@ pub(super) fn run<P: Problem>(
     settings: &Settings,
     watch: &Watch<'_>,
 ) -> Result<Outcome<P::Schedule>, SolveError> {
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(settings.threads)
-        .build()
-        .map_err(|source| SolveError::Threads {
-            threads: settings.threads,
-            source,
-        })?;
     let shared = SearchShared::new(problem, settings, watch, bound);
     let tree = ticker::ticking(
         || shared.tick(),
         &shared.stop,
         || {
-            let root = phases::root_and_annealing(&shared, &pool);
-            root.and_then(|root| pool.install(|| phases::tree(root, &shared)))
+            let (root, pool) = phases::root_and_annealing(&shared)?;
+            let tree = root.and_then(|root| pool.install(|| phases::tree(root, &shared)));
+            Ok::<_, SolveError>(tree)
         },
     )
-    .map_err(SolveError::Thread)?;
+    .map_err(SolveError::Thread)??;
     let incumbents = &shared.incumbents;
     let mut outcome = Outcome {
         lp_iterations: incumbents.pivots(),
@@ -57,8 +52,10 @@ pub(super) fn run<P: Problem>(
         ..Outcome::new(incumbents.bound())
     };
     if incumbents.is_infeasible() {
-        outcome.infeasible_because =
-            Some("no stage schedule in this order fits: their relaxation has no point within the budget; every one needs more, a plan that is none may need less".to_owned());
+        outcome.infeasible_because = Some(format!(
+            "no stage schedule in this order fits, every one needs more than {}: their relaxation has no point within it; a plan that is none may need less",
+            format_bytes(budget_bytes)
+        ));
     }
     let population = shared
         .population

@@ -3,24 +3,29 @@
 use super::annealing::{BesideRoot, FIRST_MOVES_PER_NODE};
 use super::state::{SearchShared, locked};
 use crate::anneal::PortfolioSettings;
-use crate::solve::Problem;
 use crate::solve::ticker::StopOnPanic;
+use crate::solve::{Problem, SolveError};
+use rayon::ThreadPool;
 use remat_instances::schedule::BitMatrix;
 use remat_solver::beside::joined;
 use remat_solver::price::{self, Root, RootSettings, TreeEnd, TreeProof, TreeSettings};
-use std::sync::Arc;
+use remat_solver::threads;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
 
 /// Rounds without a better schedule after which the annealing ends, when no time limit is given.
 const IDLE_ROUNDS: u32 = 6;
 /// Share of the time limit that a round beside the root gets at most.
 const ROUND_SHARE: f64 = 0.1;
 
-/// The first phase; the root, if there is a tree to search below it.
+/// Root, if there is a tree to search below it, and the threads that annealed.
+type FirstPhase<P> = (Option<Root<P>>, ThreadPool);
+
+/// The first phase.
 pub(super) fn root_and_annealing<P: Problem>(
     shared: &SearchShared<'_, P>,
-    pool: &rayon::ThreadPool,
-) -> Option<Root<P::Program>> {
+) -> Result<FirstPhase<P::Program>, SolveError> {
     let settings = shared.settings;
     let timed = shared.is_timed();
     let (rounds, idle_rounds) = match timed {
@@ -37,22 +42,32 @@ pub(super) fn root_and_annealing<P: Problem>(
         target: shared.incumbents.bound(),
     };
     let root_done = AtomicBool::new(false);
-    // What is known before the root begins, it can have without a limit, too: the answer is the
-    // same each time.
-    let first = (!timed).then(|| pool.install(|| shared.problem.known(shared.watch)));
-    if let Some(best) = first.iter().flatten().min_by_key(|found| found.cost) {
-        shared.offer(best);
-    }
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         let _stop = StopOnPanic(&shared.stop);
+        // The pool takes what threads the root's leaves.
+        let (begin, begun) = mpsc::channel();
         let root = shared.program.clone().map(|program| {
-            scope.spawn(|| {
+            let root_done = &root_done;
+            thread::Builder::new().spawn_scoped(scope, move || {
                 let _stop = StopOnPanic(&shared.stop);
-                let root = root(program, shared);
+                // Nothing is sent where the other side fails.
+                let root = begun.recv().ok().and_then(|()| root(program, shared));
                 root_done.store(true, Ordering::Relaxed);
                 root
             })
         });
+        let root = root.transpose().map_err(SolveError::Thread)?;
+        let threads = settings.threads;
+        let pool = threads::pool(threads);
+        let pool = pool.map_err(|source| SolveError::Threads { threads, source })?;
+        // What is known before the root begins, it can have without a limit, too: the answer is the
+        // same each time.
+        let first = (!timed).then(|| pool.install(|| shared.problem.known(shared.watch)));
+        if let Some(best) = first.iter().flatten().min_by_key(|found| found.cost) {
+            shared.offer(best);
+        }
+        // Without a program nobody waits for it.
+        let _ = begin.send(());
         pool.install(|| {
             let mut population = locked(&shared.population);
             let known = first.unwrap_or_else(|| shared.problem.known(shared.watch));
@@ -78,7 +93,7 @@ pub(super) fn root_and_annealing<P: Problem>(
         if timed && shared.is_closed() {
             shared.stop.store(true, Ordering::Relaxed);
         }
-        root.and_then(joined)
+        Ok((root.and_then(joined), pool))
     })
 }
 

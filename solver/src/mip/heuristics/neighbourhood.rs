@@ -139,7 +139,7 @@ pub(crate) fn run(shared: &RoundShared, around: &Around) -> Result<Neighbourhood
             seconds: None,
             nodes: Some(500),
             ticks: Some(ticks),
-            interrupt: Some(shared.stop.clone()),
+            interrupt: None,
             ..Default::default()
         },
         cutoff: cutoff.is_finite().then_some(cutoff),
@@ -156,7 +156,7 @@ pub(crate) fn run(shared: &RoundShared, around: &Around) -> Result<Neighbourhood
         ..shared.settings.clone()
     };
     let solver = Solver::new(Arc::new(p.to_model()?), settings).without_events();
-    let result = solver.run()?;
+    let result = solver.run_inside(&shared.stop)?;
     let exhausted = matches!(
         result.status,
         SolveStatus::Infeasible | SolveStatus::Cutoff | SolveStatus::Optimal

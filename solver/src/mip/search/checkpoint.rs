@@ -57,6 +57,7 @@ struct SavedSearch {
     root_iterations: u64,
     root: Option<SavedRoot>,
     root_done: bool,
+    proven_bound: f64,
     /// Those in memory, then those of every node file.
     nodes: Vec<PackedNodes>,
     picks: u64,
@@ -149,6 +150,7 @@ impl TreeSearch {
             root_iterations: s.root_iterations,
             root: self.root.as_deref().map(SavedRoot::new),
             root_done: self.root_done,
+            proven_bound: self.bound(),
             nodes,
             picks: self.queue.picks(),
             unresolved_bound: self.unresolved_bound,
@@ -200,6 +202,8 @@ impl TreeSearch {
         search.base_cutoff = search.base_cutoff.min(state.base_cutoff);
         search.root = state.root.map(|r| Arc::new(r.data()));
         search.root_done = state.root_done;
+        search.root_is_ahead = !state.root_done;
+        search.proven_bound = state.proven_bound;
         for packed in state.nodes {
             for node in packed.unpack().ok_or_else(nonsense)? {
                 search.queue.push(node);

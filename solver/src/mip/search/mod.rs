@@ -78,6 +78,10 @@ pub(crate) struct TreeSearch {
     pub files: Option<NodeFiles>,
     /// True if the root is behind.
     pub root_done: bool,
+    /// True until the root was tried: an empty queue proves nothing yet.
+    pub root_is_ahead: bool,
+    /// Best bound that was proven so far, restarts and the runs before a resume included.
+    pub proven_bound: f64,
     /// Seconds of the runs before, if this one resumes them.
     pub seconds_before: f64,
     pub last_checkpoint: f64,
@@ -163,6 +167,8 @@ impl TreeSearch {
             away: Vec::new(),
             files: None,
             root_done: false,
+            root_is_ahead: true,
+            proven_bound: f64::NEG_INFINITY,
             seconds_before: 0.0,
             last_checkpoint: start.elapsed().as_secs_f64(),
         })
@@ -181,8 +187,10 @@ impl TreeSearch {
                 return Ok(SearchEnd::Done);
             }
             if self.opportunistic_is_due() {
-                self.run_opportunistically()?;
-                return Ok(SearchEnd::Done);
+                if self.run_opportunistically()? {
+                    return Ok(SearchEnd::Done);
+                }
+                self.shared.settings.opportunistic = false;
             }
             let round = self.next_round();
             if round.is_empty() {
@@ -266,7 +274,22 @@ impl TreeSearch {
             + self.workers.iter().map(|w| w.ticks()).sum::<u64>()
     }
 
+    /// Bound that no solution is better than: the best of all that were proven.
+    ///
+    /// Open nodes may have a worse one than the root of the run before a restart had, whose cuts
+    /// are gone.
     pub fn bound(&self) -> f64 {
+        let bound = self.open_bound().max(self.proven_bound);
+        // A solution may be better than what was proven by a tolerance.
+        let best = self.shared.incumbent.as_ref();
+        best.map_or(bound, |s| bound.min(s.objective))
+    }
+
+    /// Bound of the open nodes, and of what was closed for the sake of the best solution.
+    fn open_bound(&self) -> f64 {
+        if self.root_is_ahead {
+            return f64::NEG_INFINITY;
+        }
         let open = self.queue.lowest_bound().unwrap_or(f64::INFINITY);
         let open = self.away.iter().fold(open, |a, w| a.min(w.bound));
         let filed = self

@@ -18,6 +18,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::thread;
 use std::time::Duration;
 
 /// Longest sleep between two looks at clocks.
@@ -140,8 +141,8 @@ impl TreeSearch {
         s.opportunistic && s.threads > 1 && !self.may_restart && self.root_done
     }
 
-    /// The rest of the search.
-    pub(super) fn run_opportunistically(&mut self) -> Result<(), SolveError> {
+    /// The rest of the search; false, with nothing done, where the system has no further thread.
+    pub(super) fn run_opportunistically(&mut self) -> Result<bool, SolveError> {
         let count = self.shared.settings.threads;
         while self.workers.len() < count {
             let slot = self.workers.len() as u64;
@@ -154,7 +155,7 @@ impl TreeSearch {
         let idle: Vec<Worker> = workers.split_off(count);
         self.away = workers.iter().chain(&idle).map(Away::new).collect();
         let stop = self.shared.stop.clone();
-        let end = std::thread::scope(|scope| {
+        let end = thread::scope(|scope| {
             let mut jobs = Vec::new();
             for (slot, worker) in workers.iter_mut().enumerate() {
                 let (job, jobs_of_worker) = unbounded();
@@ -163,15 +164,22 @@ impl TreeSearch {
                     slot,
                     news: news.clone(),
                 });
-                scope.spawn(move || work(worker, slot, &jobs_of_worker, &news));
+                let work = move || work(worker, slot, &jobs_of_worker, &news);
+                // Fewer do the same where the system has no more threads.
+                if thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                    break;
+                }
                 jobs.push(job);
+            }
+            if jobs.is_empty() {
+                return Ok(false);
             }
             // Dropping `jobs` at the end of this lets the workers go. Where the end is an error or
             // a panic, here or of one of them, the others stop at their next node.
             let stop = StopOnDrop::new(&stop);
             self.direct(&jobs, &heard, &live)?;
             stop.call_off();
-            Ok(())
+            Ok(true)
         });
         for w in &mut workers {
             w.outlet = None;
@@ -341,7 +349,7 @@ mod tests {
             iterations: root.iterations,
         }));
         let (tell, told) = mpsc::channel();
-        std::thread::spawn(move || {
+        thread::spawn(move || {
             let run = AssertUnwindSafe(|| search.run_opportunistically());
             let _ = tell.send(catch_unwind(run).map(|_| ()));
         });

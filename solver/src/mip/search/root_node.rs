@@ -86,6 +86,7 @@ impl TreeSearch {
             }
         };
         self.root_done = !again;
+        self.root_is_ahead = false;
         self.root_ticks = self.workers[0].ticks();
         self.merge(vec![report]);
         Ok(end)

@@ -92,6 +92,7 @@ impl TreeSearch {
                 self.queue.push(n);
             }
         }
+        self.proven_bound = self.bound();
         conflict::merge(&mut self.shared.conflicts, learned, used);
         clauses::merge(&mut self.shared.clauses, new_clauses, used_clauses);
         if let Some(found_by) = improved {

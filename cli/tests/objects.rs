@@ -1,0 +1,229 @@
+//! Fields of the objects that `--json` prints: those of each command, all of them documented.
+
+mod common;
+
+use clap::CommandFactory;
+use common::{chain, object, run_to, text};
+use remat_bb::arguments::Arguments;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Fields of a result that has an instance.
+const ORIGIN: [&str; 3] = ["version", "instance", "instance_sha256"];
+
+/// Fields of a result that this program's own search is part of.
+const SEARCH: [&str; 3] = ["settings", "threads", "seed"];
+
+/// Fields of a replay.
+const REPLAY: [&str; 6] = [
+    "cost",
+    "base_cost",
+    "overhead_percent",
+    "cost_unit",
+    "peak_memory_bytes",
+    "peak_at",
+];
+
+/// The object of a command, whose fields are these and no others, and documented.
+fn fields_are(arguments: &[&str], lists: &[&[&str]]) -> Value {
+    let found = object(&run_to(0, &[arguments, &["--json"]].concat()).0);
+    let wanted: BTreeSet<&str> = lists.iter().copied().flatten().copied().collect();
+    let fields = found.as_object().unwrap().keys();
+    let fields: BTreeSet<&str> = fields.map(String::as_str).collect();
+    assert_eq!(fields, wanted, "{arguments:?}");
+    assert_eq!(found["version"], env!("CARGO_PKG_VERSION"));
+    documented(arguments[0], &wanted);
+    found
+}
+
+/// Words of a text that may name a field.
+fn names(text: &str) -> BTreeSet<&str> {
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .collect()
+}
+
+/// Every field is named in the `--help` of its command, and in the section of the page on it.
+fn documented(command: &str, fields: &BTreeSet<&str>) {
+    let program = Arguments::command();
+    let help = program.find_subcommand(command).unwrap();
+    let help = help.get_after_long_help().unwrap().to_string();
+    let (_, help) = help.split_once("The object that --json prints").unwrap();
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/cli.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let (_, section) = page.split_once(&format!("\n## {command}\n")).unwrap();
+    let section = section.split("\n## ").next().unwrap();
+    for (place, text) in [("help", help), ("page", section)] {
+        let named = names(text);
+        let missing: Vec<_> = fields.iter().filter(|f| !named.contains(*f)).collect();
+        assert!(missing.is_empty(), "{command}, {place}: {missing:?}");
+    }
+}
+
+#[test]
+fn results_about_an_instance_say_which_and_how() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = chain(folder.path(), 6);
+    let (graph, plan) = (text(&graph), folder.path().join("plan.json"));
+    let (plan, proof) = (text(&plan), folder.path().join("bound.proof"));
+    let proof = text(&proof);
+    let written = ["--out", plan, "--certificate", proof];
+    let how = ["--budget", "500", "--threads", "1", "--seed", "5"];
+    let solve = [&["solve", graph, "--gap", "1%", "--lanes", "2"], &how[..]].concat();
+    let solved = fields_are(
+        &[&solve[..], &written].concat(),
+        &[
+            &ORIGIN,
+            &SEARCH,
+            &["status", "formulation", "objective", "bound", "gap"],
+            &["bound_scope", "base_cost", "overhead_percent", "cost_unit"],
+            &["peak_memory_bytes", "budget_bytes", "seconds", "nodes"],
+            &["lp_iterations", "moves", "infeasible_because"],
+        ],
+    );
+    let settings = json!({"time_limit_seconds": null, "gap": 0.01, "lanes": 2});
+    assert_eq!(solved["settings"], settings);
+    let sweep = ["sweep", graph, "--budgets", "500", "--gap", "1%"];
+    let rest = ["--time-limit", "2", "--threads", "1", "--seed", "5"];
+    let swept = fields_are(
+        &[&sweep[..], &rest].concat(),
+        &[
+            &ORIGIN,
+            &SEARCH,
+            &["formulation", "base_cost", "cost_unit", "plain_peak_bytes"],
+            &["points"],
+        ],
+    );
+    let settings = json!({"time_limit_seconds": 2.0, "gap": 0.01, "lanes": 0});
+    assert_eq!(swept["settings"], settings);
+    let compare = [&["baselines", graph, "--time-limit", "100ms"], &how[..]].concat();
+    let compared = fields_are(
+        &compare,
+        &[
+            &ORIGIN,
+            &SEARCH,
+            &["formulation", "budget_bytes", "plain_peak_bytes"],
+            &["base_cost", "cost_unit", "infeasible_because", "strategies"],
+        ],
+    );
+    assert_eq!(compared["settings"]["time_limit_seconds"], 0.1);
+    for found in [&solved, &swept, &compared] {
+        assert_eq!((&found["threads"], &found["seed"]), (&json!(1), &json!(5)));
+    }
+    let verified = fields_are(
+        &["verify", graph, plan],
+        &[
+            &ORIGIN,
+            &REPLAY,
+            &["verified", "file", "kind", "semantics", "computations"],
+            &[
+                "budget_bytes",
+                "stage_schedule",
+                "no_stage_schedule_because",
+            ],
+            &["recorded_objective", "recorded_peak_bytes"],
+            &["recorded_budget_bytes", "differences"],
+        ],
+    );
+    let shown = fields_are(
+        &["show", graph, plan],
+        &[
+            &ORIGIN,
+            &REPLAY,
+            &["semantics", "nodes", "backward_nodes", "fixed_bytes"],
+            &["plain_peak_bytes", "budget_bytes", "statements", "tensors"],
+            &["at_peak", "recomputed"],
+        ],
+    );
+    let explained = fields_are(
+        &["explain", graph, plan],
+        &[
+            &ORIGIN,
+            &REPLAY,
+            &["semantics", "plain_peak_bytes", "budget_bytes", "kept"],
+            &["slower", "saved_cost", "recomputed"],
+        ],
+    );
+    let checked = fields_are(
+        &["check-certificate", proof, graph],
+        &[
+            &ORIGIN,
+            &["verdict", "claim", "lower", "made_for", "budget_bytes"],
+            &["rows", "nodes", "leaves"],
+        ],
+    );
+    let program = folder.path().join("program.mps");
+    let export = ["export", graph, "--budget", "500", "--formulation"];
+    let exported = fields_are(
+        &[&export[..], &["checkmate", text(&program)]].concat(),
+        &[
+            &ORIGIN,
+            &["formulation", "budget_bytes", "unit_bytes", "rows"],
+            &["columns", "nonzeros", "published_rows"],
+            &["published_nonzeros", "file", "infeasible_because"],
+        ],
+    );
+    let all = [
+        swept, compared, verified, shown, explained, checked, exported,
+    ];
+    let digest = solved["instance_sha256"].as_str().unwrap();
+    assert!(digest.len() == 64 && digest.bytes().all(|b| b.is_ascii_hexdigit()));
+    for found in &all {
+        assert_eq!(found["instance_sha256"], digest, "{found}");
+        assert_eq!(found["instance"], solved["instance"], "{found}");
+    }
+}
+
+#[test]
+fn results_about_other_files_say_by_which_version() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("small.mps");
+    let rows = "NAME small\nROWS\n N cost\n G need\nCOLUMNS\n    m MARKER INTORG\n    \
+        x cost 3 need 2\n    y cost 4 need 3\n    m MARKER INTEND\nRHS\n    r need 7\n\
+        BOUNDS\n UP b x 5\n UP b y 5\nENDATA\n";
+    std::fs::write(&model, rows).unwrap();
+    let proof = folder.path().join("small.vipr");
+    let (model, proof) = (text(&model), text(&proof));
+    let solved = fields_are(
+        &["mip", model, "--certificate", proof, "--seed", "5"],
+        &[
+            &SEARCH,
+            &["status", "version", "end", "objective", "bound", "gap"],
+            &["seconds", "nodes", "lp_iterations", "ticks", "root_bound"],
+            &["found_by", "pool", "model", "rows", "cols", "nonzeros"],
+            &["integers", "presolved", "cuts", "restarts"],
+            &["strong_branchings", "unproven_bounds", "spilled_nodes"],
+            &["certificate"],
+        ],
+    );
+    assert_eq!(solved["seed"], 5);
+    fields_are(
+        &["lp", model],
+        &[
+            &["status", "version", "objective", "bound", "model", "rows"],
+            &["cols", "nonzeros", "relaxed_integers", "presolved"],
+            &["lp_iterations", "factorisations", "seconds", "certificate"],
+            &["primal_violation", "dual_violation", "primal_residual"],
+            &["dual_residual"],
+        ],
+    );
+    fields_are(
+        &["check-certificate", proof, model],
+        &[
+            &["verdict", "version", "claim", "lower", "upper"],
+            &["constraints", "derived", "nodes", "solutions"],
+            &["model_compared"],
+        ],
+    );
+    let batch = ["max-batch", "zoo:vgg16?batch=1", "--budget", "4GiB"];
+    let rest = ["--most", "2", "--time-limit", "1", "--threads", "1"];
+    let found = fields_are(
+        &[&batch[..], &rest].concat(),
+        &[
+            &SEARCH,
+            &["version", "model", "budget_bytes", "overhead", "strategies"],
+        ],
+    );
+    assert_eq!(found["settings"]["time_limit_seconds"], 1.0);
+    assert_eq!(found["threads"], 1);
+}
