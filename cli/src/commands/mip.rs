@@ -36,6 +36,10 @@ pub fn run(arguments: &MipArguments) -> Result<Exit, Failure> {
         settings.starts.push(start(path, &model)?);
     }
     settings.limits.interrupt = Some(interrupt::flag());
+    if arguments.resume.is_some() && !settings.presolve {
+        let text = "presolve = false has no effect: the state goes on with the model that was presolved before";
+        note(text, arguments.quiet);
+    }
     let result = solve(arguments, &model, &settings, begun)?;
     let outcome = MipResult {
         model: &model,

@@ -5,9 +5,11 @@
 //! |---|---|
 //! | `exclusions` | what no schedule that is better than the best known does |
 //! | `classes` | like tensors, counted together |
+//! | [`layers`] | equal layers: where they are, and the network with fewer of them |
 
 mod classes;
 mod exclusions;
+pub mod layers;
 
 pub use classes::Group;
 pub(crate) use classes::{CLASS_WEIGHT, classes, classes_of_tensors};

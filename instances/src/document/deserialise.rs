@@ -204,8 +204,18 @@ impl<'d> Place<'d> {
         if names.len() > 1 {
             remedy += &format!(" ({} will do)", names.join(", "));
         }
-        let problem = format!("the field `{}` is missing", names[0]);
-        Err(self.fail(FaultKind::Missing, problem, remedy))
+        // What misses it is the object.
+        let is_null = |name: &&str| self.value.field(name).filter(|v| v.data == Data::Null);
+        match names.iter().find_map(is_null) {
+            Some(null) => {
+                let problem = format!("the field `{}` is null, which counts as missing", names[0]);
+                Err(FaultKind::Missing.fail(null.span, problem, remedy))
+            }
+            None => {
+                let problem = format!("the field `{}` is missing", names[0]);
+                Err(self.fail(FaultKind::Missing, problem, remedy))
+            }
+        }
     }
 
     fn wrong_type(self, expected: &dyn Expected) -> Failure {

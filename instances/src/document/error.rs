@@ -249,10 +249,6 @@ impl SourceCode for ReadError {
 
 /// The message says the remedy already, so that there is no separate help.
 impl Diagnostic for ReadError {
-    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new("remat::read"))
-    }
-
     fn source_code(&self) -> Option<&dyn SourceCode> {
         (!self.0.excerpt.is_empty()).then_some(self as &dyn SourceCode)
     }

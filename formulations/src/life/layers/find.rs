@@ -1,0 +1,299 @@
+//! Stacks of equal layers, found by costs, sizes and inputs.
+
+use super::{ENDS, Kind, Layout, Stack};
+use remat_instances::instance::{Instance, NodeId};
+use std::collections::HashMap;
+
+/// Layers that a stack has at least: fewer are no fewer in the small network.
+const LEAST_LAYERS: usize = 12;
+
+/// The stacks of a graph, checked node by node; `None` where there is none.
+pub fn find(instance: &Instance) -> Option<Layout> {
+    let n = instance.len();
+    let kinds = kinds(instance);
+    let split = match instance.loss() {
+        Some(loss) => loss.index() + 1,
+        None => {
+            let first = instance.nodes().iter().position(|v| v.is_backward());
+            first.unwrap_or(n)
+        }
+    };
+    let mut forward = Vec::new();
+    runs(&kinds, [0, split], &mut forward);
+    let mut backward = Vec::new();
+    runs(&kinds, [split, n], &mut backward);
+    let mut stacks: Vec<Found> = forward
+        .iter()
+        .filter_map(|run| match split == n {
+            true => Some(Found::alone(run)),
+            false => paired(instance, run, &backward),
+        })
+        .collect();
+    // One that does not hold is fixed nodes, which may save the others.
+    while !stacks.is_empty() {
+        let layout = layout(&stacks, n);
+        match wrong(instance, &layout) {
+            None => return Some(layout),
+            Some(stack) => stacks.remove(stack as usize),
+        };
+    }
+    None
+}
+
+/// What must be the same in equal nodes, by node, as small numbers.
+fn kinds(instance: &Instance) -> Vec<u32> {
+    let mut numbers = HashMap::new();
+    let of = |i: NodeId| {
+        let node = instance.node(i);
+        let costs = [node.run_cost(false), node.run_cost(true)];
+        let workspaces = [
+            node.run_workspace_bytes(false),
+            node.run_workspace_bytes(true),
+        ];
+        let flags = (node.is_backward(), node.parent().is_some(), node.once);
+        (
+            costs,
+            node.output_bytes,
+            workspaces,
+            flags,
+            node.needs().len(),
+        )
+    };
+    let number = |i: NodeId| {
+        let next = numbers.len() as u32;
+        *numbers.entry(of(i)).or_insert(next)
+    };
+    instance.ids().map(number).collect()
+}
+
+/// Nodes that repeat themselves.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    begin: usize,
+    period: usize,
+    layers: usize,
+}
+
+/// The runs of a range: the longest, then those before and behind it.
+fn runs(kinds: &[u32], [from, to]: [usize; 2], out: &mut Vec<Run>) {
+    let mut best: Option<(usize, Run)> = None;
+    for period in 1..=to.saturating_sub(from) / LEAST_LAYERS {
+        let mut begin = from;
+        for i in from..to - period + 1 {
+            if i + period < to && kinds[i] == kinds[i + period] {
+                continue;
+            }
+            let covered = i - begin + period;
+            let run = Run {
+                begin,
+                period,
+                layers: covered / period,
+            };
+            if run.layers >= LEAST_LAYERS && best.is_none_or(|(most, _)| covered > most) {
+                best = Some((covered, run));
+            }
+            begin = i + 1;
+        }
+    }
+    if let Some((_, run)) = best {
+        let end = run.begin + run.layers * run.period;
+        runs(kinds, [from, run.begin], out);
+        out.push(run);
+        runs(kinds, [end, to], out);
+    }
+}
+
+/// A stack and its first nodes in both passes.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    stack: Stack,
+    forward: u32,
+    backward: u32,
+}
+
+impl Found {
+    /// A run in a graph without a backward pass.
+    fn alone(run: &Run) -> Found {
+        Found {
+            stack: Stack {
+                layers: run.layers as u32,
+                forward: run.period as u32,
+                backward: 0,
+            },
+            forward: run.begin as u32,
+            backward: 0,
+        }
+    }
+}
+
+/// A run of the forward pass with the run of the backward pass that reads it, as far as their
+/// layers belong together; the backward pass has them in reverse order.
+fn paired(instance: &Instance, run: &Run, backward: &[Run]) -> Option<Found> {
+    let end = run.begin + run.layers * run.period;
+    let mut best: Option<(usize, usize, &Run)> = None;
+    for back in backward {
+        // The turn of the backward layer and the forward layer that it reads come to one sum.
+        let mut sums = HashMap::new();
+        for i in back.begin..back.begin + back.layers * back.period {
+            for need in instance.needs(NodeId::from(i)) {
+                if (run.begin..end).contains(&need.index()) {
+                    let turn = (i - back.begin) / back.period;
+                    let layer = (need.index() - run.begin) / run.period;
+                    *sums.entry(turn + layer).or_insert(0usize) += 1;
+                }
+            }
+        }
+        let most = sums.into_iter().max_by_key(|&(sum, hits)| (hits, sum));
+        if let Some((sum, hits)) = most
+            && best.is_none_or(|(most, ..)| hits > most)
+        {
+            best = Some((hits, sum, back));
+        }
+    }
+    let (_, sum, back) = best?;
+    let first = (sum + 1).saturating_sub(back.layers);
+    let last = sum.min(run.layers - 1);
+    if last < first || last - first + 1 < LEAST_LAYERS {
+        return None;
+    }
+    Some(Found {
+        stack: Stack {
+            layers: (last - first + 1) as u32,
+            forward: run.period as u32,
+            backward: back.period as u32,
+        },
+        forward: (run.begin + first * run.period) as u32,
+        backward: (back.begin + (sum - last) * back.period) as u32,
+    })
+}
+
+/// The layout of stacks, in the order of the forward pass, in a graph of `n` nodes.
+fn layout(found: &[Found], n: usize) -> Layout {
+    let mut parts: Vec<(u32, u32, Kind)> = Vec::new();
+    for (k, one) in (0..).zip(found) {
+        let Stack {
+            layers,
+            forward,
+            backward,
+        } = one.stack;
+        parts.push((one.forward, layers * forward, Kind::Forward { stack: k }));
+        if backward > 0 {
+            parts.push((one.backward, layers * backward, Kind::Backward { stack: k }));
+        }
+    }
+    parts.sort_by_key(|part| part.0);
+    let mut blocks = Vec::new();
+    let mut at = 0;
+    for (begin, nodes, kind) in parts {
+        if begin > at {
+            blocks.push(Kind::Fixed { nodes: begin - at });
+        }
+        blocks.push(kind);
+        at = begin + nodes;
+    }
+    if n as u32 > at {
+        blocks.push(Kind::Fixed {
+            nodes: n as u32 - at,
+        });
+    }
+    Layout::new(found.iter().map(|one| one.stack).collect(), blocks)
+}
+
+/// A stack whose layers are not as they should be.
+fn wrong(instance: &Instance, layout: &Layout) -> Option<u32> {
+    let needs = |i: u32| instance.needs(NodeId(i)).iter().map(|j| j.0);
+    for i in 0..layout.nodes() {
+        let own = layout.layer(layout.place(i));
+        for j in needs(i) {
+            // Only a stack's own nodes read its middle layers.
+            let read = layout.layer(layout.place(j));
+            if let Some((stack, layer)) = read
+                && own.is_none_or(|(own, _)| own != stack)
+            {
+                let layers = layout.stacks()[stack as usize].layers;
+                if (ENDS..layers - ENDS).contains(&layer) {
+                    return Some(stack);
+                }
+            }
+        }
+        let Some((stack, layer)) = own else {
+            continue;
+        };
+        let layers = layout.stacks()[stack as usize].layers;
+        if !(ENDS..layers - ENDS - 1).contains(&layer) {
+            continue;
+        }
+        let Some(next) = layout.shifted(i, stack, 1) else {
+            return Some(stack);
+        };
+        let mut up: Vec<Option<u32>> = needs(i).map(|j| layout.shifted(j, stack, 1)).collect();
+        up.sort_unstable();
+        if !up.iter().copied().eq(needs(next).map(Some)) {
+            return Some(stack);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use remat_instances::zoo;
+
+    fn words(spec: &str) -> Option<String> {
+        let instance = zoo::build(&spec.parse().unwrap()).unwrap();
+        find(&instance.single_implementation_view()).map(|layout| layout.words())
+    }
+
+    #[test]
+    fn language_models_are_stacks_of_layers() {
+        let found = words("zoo:llama?layers=80").unwrap();
+        assert_eq!(found, "80 equal layers of 16 + 20 nodes");
+        assert!(
+            words("zoo:gpt2?layers=48")
+                .unwrap()
+                .ends_with("equal layers of 14 + 12 nodes")
+        );
+        assert!(
+            words("zoo:bert?layers=96")
+                .unwrap()
+                .ends_with("equal layers of 20 + 21 nodes")
+        );
+    }
+
+    #[test]
+    fn networks_without_equal_layers_have_none() {
+        for model in ["vgg16", "mobilenet_v1", "unet"] {
+            assert_eq!(words(&format!("zoo:{model}")), None, "{model}");
+        }
+    }
+
+    #[test]
+    fn a_layer_of_another_size_parts_a_stack() {
+        let instance = zoo::build(&"zoo:llama?layers=40".parse().unwrap()).unwrap();
+        let mut data = instance.data().clone();
+        // A tensor of the twentieth layer.
+        data.nodes[1 + 19 * 16 + 5].output_bytes += 4096;
+        let found = find(&Instance::new(data).unwrap());
+        let stacks: Vec<u32> = match &found {
+            Some(layout) => layout.stacks().iter().map(|s| s.layers).collect(),
+            None => Vec::new(),
+        };
+        assert!(
+            stacks.len() == 2 && stacks.iter().all(|l| (15..=20).contains(l)),
+            "{stacks:?}"
+        );
+    }
+
+    #[test]
+    fn places_and_nodes_are_inverse() {
+        let instance = zoo::build(&"zoo:llama?layers=24".parse().unwrap()).unwrap();
+        let layout = find(&instance).unwrap();
+        assert_eq!(layout.nodes() as usize, instance.len());
+        for i in 0..layout.nodes() {
+            assert_eq!(layout.node(layout.place(i)), Some(i));
+        }
+        let small = layout.with_layers(&[8]);
+        assert_eq!(small.nodes(), layout.nodes() - 16 * 36);
+    }
+}

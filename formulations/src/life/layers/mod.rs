@@ -1,0 +1,210 @@
+//! Networks of equal layers: where they stand in a graph, and the same network with fewer of them.
+//!
+//! A *stack* is a run of equal layers in the forward pass, one after the other, with their equal
+//! backward layers in reverse order. One layer up is `forward` nodes further in the forward pass
+//! and `backward` nodes back in the backward pass; in the middle of a stack that shift takes every
+//! node to one with the same costs and sizes, and its inputs to that one's inputs. What is between,
+//! before and behind the stacks is *fixed*.
+//!
+//! | module | concept |
+//! |---|---|
+//! | `find` | the stacks of a graph, by costs, sizes and inputs alone |
+//! | `cut` | the same network with fewer layers |
+
+mod cut;
+mod find;
+
+pub use cut::cut;
+pub use find::find;
+
+/// Layers at either end of a stack that may differ from those in the middle in what they read.
+pub const ENDS: u32 = 2;
+
+/// A run of equal layers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stack {
+    /// Number of layers.
+    pub layers: u32,
+    /// Nodes of a layer in the forward pass.
+    pub forward: u32,
+    /// Nodes of a layer in the backward pass; 0 for graphs without one.
+    pub backward: u32,
+}
+
+/// The place of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// Outside of all stacks.
+    Fixed {
+        /// The block of nodes.
+        block: u32,
+        /// Position in the block.
+        position: u32,
+    },
+    /// In a layer.
+    Layer {
+        /// The block: the forward or the backward pass of a stack.
+        block: u32,
+        /// The layer, from 0 in the order of the forward pass.
+        layer: u32,
+        /// Position in the layer.
+        position: u32,
+    },
+}
+
+/// What a block of consecutive nodes is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Fixed { nodes: u32 },
+    Forward { stack: u32 },
+    Backward { stack: u32 },
+}
+
+/// The stacks of a graph, and its other nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    stacks: Vec<Stack>,
+    blocks: Vec<Kind>,
+    /// First node of each block, and the number of nodes.
+    begins: Vec<u32>,
+}
+
+impl Layout {
+    fn new(stacks: Vec<Stack>, blocks: Vec<Kind>) -> Self {
+        let mut layout = Layout {
+            stacks,
+            blocks,
+            begins: vec![0],
+        };
+        for k in 0..layout.blocks.len() {
+            let (layers, nodes) = layout.shape(k as u32);
+            layout.begins.push(layout.begins[k] + layers * nodes);
+        }
+        layout
+    }
+
+    /// The stacks, in the order of the forward pass.
+    pub fn stacks(&self) -> &[Stack] {
+        &self.stacks
+    }
+
+    /// Number of nodes.
+    pub fn nodes(&self) -> u32 {
+        self.begins[self.blocks.len()]
+    }
+
+    /// The same layout with other numbers of layers.
+    pub fn with_layers(&self, layers: &[u32]) -> Layout {
+        let stacks = self.stacks.iter().zip(layers);
+        let stacks = stacks.map(|(stack, layers)| Stack {
+            layers: *layers,
+            ..*stack
+        });
+        Layout::new(stacks.collect(), self.blocks.clone())
+    }
+
+    /// Layers of a block, and nodes of each; a fixed block is one layer.
+    fn shape(&self, block: u32) -> (u32, u32) {
+        match self.blocks[block as usize] {
+            Kind::Fixed { nodes } => (1, nodes),
+            Kind::Forward { stack } => {
+                let stack = self.stacks[stack as usize];
+                (stack.layers, stack.forward)
+            }
+            Kind::Backward { stack } => {
+                let stack = self.stacks[stack as usize];
+                (stack.layers, stack.backward)
+            }
+        }
+    }
+
+    /// The stack of a place, and its layer; `None` for fixed nodes.
+    pub fn layer(&self, place: Place) -> Option<(u32, u32)> {
+        let Place::Layer { block, layer, .. } = place else {
+            return None;
+        };
+        match self.blocks[block as usize] {
+            Kind::Fixed { .. } => None,
+            Kind::Forward { stack } | Kind::Backward { stack } => Some((stack, layer)),
+        }
+    }
+
+    /// The place of a node.
+    pub fn place(&self, node: u32) -> Place {
+        let block = self.begins.partition_point(|b| *b <= node) as u32 - 1;
+        let at = node - self.begins[block as usize];
+        let (layers, nodes) = self.shape(block);
+        match self.blocks[block as usize] {
+            Kind::Fixed { .. } => Place::Fixed {
+                block,
+                position: at,
+            },
+            Kind::Forward { .. } => Place::Layer {
+                block,
+                layer: at / nodes,
+                position: at % nodes,
+            },
+            Kind::Backward { .. } => Place::Layer {
+                block,
+                layer: layers - 1 - at / nodes,
+                position: at % nodes,
+            },
+        }
+    }
+
+    /// The node at a place.
+    pub fn node(&self, place: Place) -> Option<u32> {
+        let (block, layer, position) = match place {
+            Place::Fixed { block, position } => (block, 0, position),
+            Place::Layer {
+                block,
+                layer,
+                position,
+            } => (block, layer, position),
+        };
+        let (layers, nodes) = self.shape(block);
+        if layer >= layers || position >= nodes {
+            return None;
+        }
+        let turn = match self.blocks[block as usize] {
+            Kind::Backward { .. } => layers - 1 - layer,
+            _ => layer,
+        };
+        Some(self.begins[block as usize] + turn * nodes + position)
+    }
+
+    /// The node so many layers further up in a stack; a node outside of it is where it is.
+    fn shifted(&self, node: u32, stack: u32, by: i64) -> Option<u32> {
+        let place = self.place(node);
+        let (
+            Some((own, layer)),
+            Place::Layer {
+                block, position, ..
+            },
+        ) = (self.layer(place), place)
+        else {
+            return Some(node);
+        };
+        if own != stack {
+            return Some(node);
+        }
+        let layer = u32::try_from(i64::from(layer) + by).ok()?;
+        self.node(Place::Layer {
+            block,
+            layer,
+            position,
+        })
+    }
+
+    /// Words for users: `80 equal layers of 16 + 20 nodes`.
+    pub fn words(&self) -> String {
+        let one = |s: &Stack| match s.backward {
+            0 => format!("{} equal layers of {} nodes", s.layers, s.forward),
+            _ => format!(
+                "{} equal layers of {} + {} nodes",
+                s.layers, s.forward, s.backward
+            ),
+        };
+        self.stacks.iter().map(one).collect::<Vec<_>>().join(", ")
+    }
+}
