@@ -427,7 +427,7 @@ pub fn replacements() -> Vec<(&'static str, &'static str, String, Vec<&'static s
         GRAPH,
         "\"id\": \"y\"",
         "\"id\": null",
-        &["nodes[1]", "`id` is missing"],
+        &["nodes[1]", "`id` is null"],
     );
     case(
         GRAPH,
