@@ -5,15 +5,19 @@ use super::starts::{Known, fitting_baselines, replayed};
 use super::{CheckmateGraph, interval::tree_proof};
 use crate::anneal::{self, Found};
 use crate::bound;
+use crate::life::layers::{self, Layout};
 use crate::solve::{BoundProof, Formulation, Problem, SolveError, Start, Watch, planned};
 use remat_instances::instance::Instance;
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule, Schedule, Semantics};
 use remat_instances::simulate::{self, Replay, ReplayError};
-use remat_solver::price::TreeProof;
-use std::sync::Arc;
+use remat_solver::price::{RootStart, TreeProof};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 
 /// Nodes up to which relaxations are solved: a point has an entry for each tensor and stage.
 const PROGRAM_NODE_LIMIT: usize = 5_000;
+/// The same where equal layers give them a place to start from.
+const LAYERED_PROGRAM_NODE_LIMIT: usize = 12_000;
 /// Nodes up to which the sets of schedules are annealed: a run has some bits for each tensor and
 /// stage.
 const SEARCH_NODE_LIMIT: usize = 20_000;
@@ -23,6 +27,8 @@ const SEARCH_NODE_LIMIT: usize = 20_000;
 #[derive(Clone, Debug)]
 pub struct CheckmateFormulation {
     instance: Arc<Instance>,
+    /// Its equal layers, once they were looked for.
+    layout: OnceLock<Option<Arc<Layout>>>,
 }
 
 impl CheckmateFormulation {
@@ -30,7 +36,14 @@ impl CheckmateFormulation {
     pub fn new(instance: impl Into<Arc<Instance>>) -> Self {
         CheckmateFormulation {
             instance: instance.into(),
+            layout: OnceLock::new(),
         }
+    }
+
+    /// The stacks of equal layers of the instance, where it has any.
+    pub fn layers(&self) -> Option<&Arc<Layout>> {
+        let find = || layers::find(&self.instance).map(Arc::new);
+        self.layout.get_or_init(find).as_ref()
     }
 
     /// The instance.
@@ -78,6 +91,7 @@ impl Formulation for CheckmateFormulation {
             instance,
             budget_bytes,
             starts,
+            layout: self.layers().cloned(),
             everything: everything.retained.to_bits(),
             landscape: anneal::CheckmateLandscape::new(instance, budget_bytes),
         };
@@ -115,6 +129,7 @@ pub struct CheckmateProblem<'a> {
     instance: &'a Instance,
     budget_bytes: u64,
     starts: &'a [CheckmateSchedule],
+    layout: Option<Arc<Layout>>,
     /// The sets of the schedule that keeps everything.
     everything: BitMatrix,
     landscape: anneal::CheckmateLandscape,
@@ -132,11 +147,24 @@ impl Problem for CheckmateProblem<'_> {
     }
 
     fn program(&self) -> Option<Arc<CheckmateGraph>> {
-        if self.instance.len() > PROGRAM_NODE_LIMIT {
+        let limit = match self.layout {
+            Some(_) => LAYERED_PROGRAM_NODE_LIMIT,
+            None => PROGRAM_NODE_LIMIT,
+        };
+        if self.instance.len() > limit {
             return None;
         }
         let graph = CheckmateGraph::new(self.instance, self.budget_bytes);
         graph.ok().map(Arc::new)
+    }
+
+    fn root_start(
+        &self,
+        program: &CheckmateGraph,
+        stop: &Arc<AtomicBool>,
+    ) -> Option<RootStart<CheckmateGraph>> {
+        let layout = self.layout.as_deref()?;
+        super::layers::start(self.instance, layout, program, self.budget_bytes, stop)
     }
 
     fn everything(&self) -> &BitMatrix {

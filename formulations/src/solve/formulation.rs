@@ -5,8 +5,9 @@ use super::{BoundProof, Listener, Outcome, Settings, SolveError, Watch};
 use crate::anneal::{Found, Landscape};
 use remat_instances::schedule::BitMatrix;
 use remat_instances::simulate::{Replay, ReplayError};
-use remat_solver::price::{Columns, Program, Separation, TreeProof};
+use remat_solver::price::{Columns, Program, RootStart, Separation, TreeProof};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// A program for one instance: from a budget to a [`Problem`].
 pub trait Formulation: Sync {
@@ -87,6 +88,15 @@ pub trait Problem: Sync {
     fn landscape(&self) -> &Self::Landscape;
     /// The priced program; `None` where there is none, or it is too large to be worth it.
     fn program(&self) -> Option<Arc<Self::Program>>;
+    /// A place to start the root from, where something is known of programs like this one; `stop`
+    /// ends looking for it.
+    fn root_start(
+        &self,
+        _: &Self::Program,
+        _stop: &Arc<AtomicBool>,
+    ) -> Option<RootStart<Self::Program>> {
+        None
+    }
     /// The sets that keeping everything retains.
     fn everything(&self) -> &BitMatrix;
     /// Schedules that are known and fit; heuristics take a part of the time that is left.

@@ -46,7 +46,7 @@ pub use program::{
     SeparationSettings,
 };
 pub use relaxation::{RelaxEnd, Tail};
-pub use root::{Root, RootBound, RootSettings, RootStatus};
+pub use root::{Root, RootBound, RootSettings, RootStart, RootStatus};
 pub use rounding::Rounding;
 pub use solve::{PriceError, SolveSettings, Solved, solve};
 pub use tree::{

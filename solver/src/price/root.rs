@@ -1,7 +1,9 @@
 //! The root: how it is worked on, and what it finds.
 
+use super::master::Basics;
 use super::relaxation::{CutEffort, RelaxEnd, Relaxation, Tail, Until};
 use super::tree::proof::Recorder;
+use super::tree::warm::Warm;
 use super::{Incumbents, Journal, Program, SeparationSettings, TreeProof};
 use remat_lp::{ModelError, Settings};
 use std::sync::Arc;
@@ -39,6 +41,8 @@ pub struct RootSettings {
     /// Stop soon after this is set, in the middle of a linear program too. The bound reached so far
     /// is valid.
     pub stop: Option<Arc<AtomicBool>>,
+    /// Dense families of cuts are tried once the others are idle.
+    pub dense_cuts: bool,
     /// Cuts are separated after every solve until they are idle, and not only where nothing is
     /// violated and nothing pays. The last rounds always wait for that.
     pub eager_cuts: bool,
@@ -64,6 +68,7 @@ impl Default for RootSettings {
             },
             time_limit: None,
             stop: None,
+            dense_cuts: true,
             eager_cuts: true,
         }
     }
@@ -117,6 +122,20 @@ pub struct RootBound<P: Program> {
     pub proof: Vec<(P::Row, f64)>,
 }
 
+/// A place to start a root from, wherever it comes from: another program like this one, say. Nothing
+/// of it needs to be right, or complete: what is no good costs time.
+#[derive(Clone, Debug)]
+pub struct RootStart<P: Program> {
+    /// Rows, and duals that prove a bound.
+    pub proof: Vec<(P::Row, f64)>,
+    /// Columns for the restricted master.
+    pub columns: Vec<P::Column>,
+    /// Rows that are tight at the basis.
+    pub tight: Vec<P::Row>,
+    /// Columns that are basic there.
+    pub basic: Vec<P::Column>,
+}
+
 /// The root, solved: where a tree starts.
 pub struct Root<P: Program> {
     pub(super) relax: Relaxation<P>,
@@ -139,8 +158,8 @@ fn try_dense_cuts<P: Program>(
     plain: u64,
     incumbents: &Incumbents<P>,
 ) -> Result<RelaxEnd, ModelError> {
-    if end != RelaxEnd::Converged || !relax.settings.separation.resource_cuts || effort.rounds == 0
-    {
+    let wanted = relax.settings.dense_cuts && relax.settings.separation.resource_cuts;
+    if end != RelaxEnd::Converged || !wanted || effort.rounds == 0 {
         return Ok(end);
     }
     let before = relax.value;
@@ -171,7 +190,41 @@ impl<P: Program> Root<P> {
         journal: Option<Box<dyn Journal>>,
         incumbents: &Incumbents<P>,
     ) -> Result<Self, ModelError> {
-        let mut relax = Relaxation::new(program, settings.clone(), journal)?;
+        let relax = Relaxation::new(program, settings.clone(), journal)?;
+        Root::work_on(relax, settings, incumbents)
+    }
+
+    /// The same from a place to start from, whose bound is published first.
+    ///
+    /// # Errors
+    /// As [`Root::solve`].
+    pub fn solve_from(
+        program: Arc<P>,
+        settings: &RootSettings,
+        incumbents: &Incumbents<P>,
+        start: RootStart<P>,
+    ) -> Result<Self, ModelError> {
+        let mut relax = Relaxation::new(program, settings.clone(), None)?;
+        let (rows, duals): (Vec<P::Row>, Vec<f64>) = start.proof.into_iter().unzip();
+        relax.adopt(&rows, &duals);
+        incumbents.prove(relax.bound);
+        relax.master.add_columns(start.columns)?;
+        relax.restore(&Warm {
+            priced: rows.into_iter().map(Arc::new).collect(),
+            basis: Basics {
+                tight: start.tight.into_iter().map(Arc::new).collect(),
+                others: Vec::new(),
+                columns: start.basic.into_iter().collect(),
+            },
+        })?;
+        Root::work_on(relax, settings, incumbents)
+    }
+
+    fn work_on(
+        mut relax: Relaxation<P>,
+        settings: &RootSettings,
+        incumbents: &Incumbents<P>,
+    ) -> Result<Self, ModelError> {
         let eager = settings.cut_rounds > 0 && settings.eager_cuts;
         let until = match (eager, settings.cut_rounds) {
             (true, _) => Until::Feasible,
@@ -233,6 +286,20 @@ impl<P: Program> Root<P> {
     /// A lower bound on the cost of every solution that fits, in safe arithmetic.
     pub fn safe_bound(&self) -> u64 {
         self.relax.bound
+    }
+
+    /// The place where it ended, as one to start from.
+    pub fn start(&self) -> RootStart<P> {
+        let proof = &self.relax.proof;
+        let basis = self.relax.master.basis();
+        RootStart {
+            proof: (proof.rows.iter().cloned())
+                .zip(proof.duals.iter().copied())
+                .collect(),
+            columns: self.relax.columns(),
+            tight: basis.tight.iter().map(|row| (**row).clone()).collect(),
+            basic: basis.columns.into_iter().collect(),
+        }
     }
 
     /// Takes over a lower bound proven elsewhere: no node of a tree below starts with less.

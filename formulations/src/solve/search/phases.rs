@@ -107,7 +107,12 @@ fn root<P: Problem>(
         ..RootSettings::default()
     };
     let incumbents = &shared.incumbents;
-    let root = Root::solve(program, &settings, None, incumbents).ok()?;
+    let start = shared.problem.root_start(&program, &shared.stop);
+    let root = match start {
+        Some(start) => Root::solve_from(program, &settings, incumbents, start),
+        None => Root::solve(program, &settings, None, incumbents),
+    };
+    let root = root.ok()?;
     let known = incumbents.bound();
     let bound = if root.is_infeasible() {
         known

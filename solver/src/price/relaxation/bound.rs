@@ -60,6 +60,13 @@ impl<P: Program> Proof<P> {
 }
 
 impl<P: Program> Relaxation<P> {
+    /// Takes over the bound of some rows and duals.
+    pub fn adopt(&mut self, rows: &[P::Row], duals: &[f64]) {
+        let master = &self.master;
+        self.proof = Proof::of(master.program(), master.exclusions(), rows, duals);
+        self.bound = self.bound.max(self.proof.bound);
+    }
+
     /// Computes the safe bound of a solution's duals, and of some that are nearer the best so far
     /// where it lags behind the value.
     pub(super) fn prove(&mut self, solution: &Solution) {

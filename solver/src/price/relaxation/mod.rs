@@ -181,6 +181,12 @@ impl<P: Program> Relaxation<P> {
         over || s.stop.as_ref().is_some_and(|s| s.load(Ordering::Relaxed))
     }
 
+    /// The columns of the last solution.
+    pub fn columns(&self) -> Vec<P::Column> {
+        let values = self.values.as_ref();
+        values.map_or_else(Vec::new, Values::list)
+    }
+
     /// Shows where it has come to.
     pub fn publish(&self, incumbents: Option<&Incumbents<P>>) {
         if let Some(incumbents) = incumbents {

@@ -44,6 +44,11 @@ impl<C: Clone + Ord> Values<C> {
         }
     }
 
+    /// The columns.
+    pub fn list(&self) -> Vec<C> {
+        self.columns.iter().map(|c| c.0.clone()).collect()
+    }
+
     /// The program's view of it.
     pub fn point<P: Program<Column = C>>(&self, program: &P) -> P::Point {
         program.point(&mut self.columns.iter().cloned(), &self.statics)
