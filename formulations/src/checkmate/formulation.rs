@@ -10,7 +10,7 @@ use crate::solve::{BoundProof, Formulation, Problem, SolveError, Start, Watch, p
 use remat_instances::instance::Instance;
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule, Schedule, Semantics};
 use remat_instances::simulate::{self, Replay, ReplayError};
-use remat_solver::price::{RootStart, TreeProof};
+use remat_solver::price::{Incumbents, RootStart, TreeProof};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
@@ -162,9 +162,11 @@ impl Problem for CheckmateProblem<'_> {
         &self,
         program: &CheckmateGraph,
         stop: &Arc<AtomicBool>,
+        incumbents: &Incumbents<CheckmateGraph>,
     ) -> Option<RootStart<CheckmateGraph>> {
         let layout = self.layout.as_deref()?;
-        super::layers::start(self.instance, layout, program, self.budget_bytes, stop)
+        let budget = self.budget_bytes;
+        super::layers::start(self.instance, layout, program, budget, stop, incumbents)
     }
 
     fn everything(&self) -> &BitMatrix {

@@ -5,7 +5,7 @@ use super::{BoundProof, Listener, Outcome, Settings, SolveError, Watch};
 use crate::anneal::{Found, Landscape};
 use remat_instances::schedule::BitMatrix;
 use remat_instances::simulate::{Replay, ReplayError};
-use remat_solver::price::{Columns, Program, RootStart, Separation, TreeProof};
+use remat_solver::price::{Columns, Incumbents, Program, RootStart, Separation, TreeProof};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -88,12 +88,13 @@ pub trait Problem: Sync {
     fn landscape(&self) -> &Self::Landscape;
     /// The priced program; `None` where there is none, or it is too large to be worth it.
     fn program(&self) -> Option<Arc<Self::Program>>;
-    /// A place to start the root from, where something is known of programs like this one; `stop`
-    /// ends looking for it.
+    /// A place to start the root from, where something is known of programs like this one. `stop`
+    /// ends looking for it; bounds are told on the way.
     fn root_start(
         &self,
         _: &Self::Program,
         _stop: &Arc<AtomicBool>,
+        _: &Incumbents<Self::Program>,
     ) -> Option<RootStart<Self::Program>> {
         None
     }

@@ -8,6 +8,7 @@ use crate::checkmate::CheckmateGraph;
 use crate::checkmate::interval::{Interval, Row};
 use crate::checkmate::path_cuts::{PathCut, PathMemoryCut};
 use crate::life::layers::{ENDS, Layout, Place};
+use remat_solver::price::RootStart;
 use std::collections::BTreeMap;
 
 /// Layers around an anchor in which nodes shift along with it.
@@ -290,6 +291,28 @@ impl Carrier<'_> {
         carried.sort_unstable();
         carried.dedup();
         carried
+    }
+
+    /// The place where a root of the small network ended, with the rows and duals that were carried
+    /// from one of its middle layers.
+    pub fn start(
+        &self,
+        found: &RootStart<CheckmateGraph>,
+        proof: Vec<(Row, f64)>,
+        middle: u32,
+    ) -> RootStart<CheckmateGraph> {
+        let tight: Vec<(Row, f64)> = found.tight.iter().map(|r| (r.clone(), 1.0)).collect();
+        let tight = self.rows(&tight, middle).into_iter().map(|row| row.0);
+        let basic = self.intervals(&found.basic, Some(middle));
+        // Those of all middle layers: of one alone the large root does not converge.
+        let mut columns = self.intervals(&found.columns, None);
+        columns.extend(&basic);
+        RootStart {
+            proof,
+            columns,
+            tight: tight.collect(),
+            basic,
+        }
     }
 
     fn interval(&self, c: &Interval, at: Option<Anchor>) -> Option<Interval> {

@@ -24,78 +24,97 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Layers of a stack in the small network; of four or five the duals are no good.
 const FEW: u32 = 8;
+/// Layers of a stack in the network that judges which middle layer's duals are best: a bound of it
+/// takes little time.
+const JUDGE: u32 = 16;
 /// Layers by which either network counts as larger where the budget of the small one is measured:
 /// what is dropped besides the layers' own share is not known.
 const EXTRA_LAYERS: [f64; 3] = [0.0, -1.0, 1.0];
-/// Factors on the duals of memory that are searched, and steps of that search.
-const FACTORS: [f64; 2] = [0.85, 1.1];
-const FACTOR_STEPS: usize = 7;
+/// First step of the search for a factor on the duals of memory, and bounds that it takes at most.
+const FACTOR_STEP: f64 = 0.03;
+const FACTOR_BOUNDS: usize = 5;
 
 /// A place to start the root of a program from; `None` where that of fewer layers gives none.
+/// Bounds are told on the way.
 pub(super) fn start(
     instance: &Instance,
     layout: &Layout,
     program: &CheckmateGraph,
     budget_bytes: u64,
     stop: &Arc<AtomicBool>,
+    incumbents: &Incumbents<CheckmateGraph>,
 ) -> Option<RootStart<CheckmateGraph>> {
-    let few: Vec<u32> = layout.stacks().iter().map(|s| s.layers.min(FEW)).collect();
-    let small_layout = layout.with_layers(&few);
-    let small = cut(instance, layout, &small_layout)?;
-    let budgets = Budgets::new([&small, instance], [&small_layout, layout], budget_bytes)?;
-    let over = || stop.load(Ordering::Relaxed);
-    let all = Exclusions::none(program.extent());
-    let bound = |proof: &[(Row, f64)]| {
-        let (rows, duals): (Vec<Row>, Vec<f64>) = proof.iter().cloned().unzip();
-        lagrangian_bound(program, &all, &rows, &duals)
-    };
+    let few = Cut::new(instance, layout, FEW)?;
+    let judge = Cut::new(instance, layout, JUDGE)?;
+    let budgets = Budgets::new(instance, layout, budget_bytes)?;
+    let judge_program = CheckmateGraph::new(&judge.instance, budgets.of(&judge, 0.0)?).ok()?;
     let mut best: Option<(u64, RootStart<CheckmateGraph>)> = None;
     let mut known = None;
     for extra in EXTRA_LAYERS {
-        if over() {
+        if stop.load(Ordering::Relaxed) {
             break;
         }
-        let Some(root) = small_root(&small, budgets.of_small(extra), stop) else {
+        let Some(root) = small_root(&few.instance, budgets.of(&few, extra)?, stop) else {
             continue;
         };
-        let carrier = Carrier {
-            small: &small_layout,
-            large: layout,
-            to: program,
-        };
         let found = root.start();
+        let carrier = |large, to| Carrier {
+            small: &few.layout,
+            large,
+            to,
+        };
         // The layer whose duals are best for one budget is for another, too.
-        let middles = known.map_or(carrier.middles(), |m| m..m + 1);
-        for middle in middles {
-            let proof = carrier.rows(&found.proof, middle);
-            let bound = bound(&proof);
-            if best.as_ref().is_none_or(|(most, _)| bound > *most) {
-                known = Some(middle);
-                let tight: Vec<(Row, f64)> = found.tight.iter().map(|r| (r.clone(), 1.0)).collect();
-                let tight = carrier.rows(&tight, middle).into_iter().map(|r| r.0);
-                let basic = carrier.intervals(&found.basic, Some(middle));
-                let mut columns = carrier.intervals(&found.columns, None);
-                columns.extend(&basic);
-                let start = RootStart {
-                    proof,
-                    columns,
-                    tight: tight.collect(),
-                    basic,
-                };
-                best = Some((bound, start));
-            }
+        let middle = *known.get_or_insert_with(|| {
+            let carrier = carrier(&judge.layout, &judge_program);
+            let judged = |m: &u32| bound(&judge_program, &carrier.rows(&found.proof, *m));
+            carrier.middles().max_by_key(judged).unwrap_or(0)
+        });
+        let carrier = carrier(layout, program);
+        let proof = carrier.rows(&found.proof, middle);
+        let bound = bound(program, &proof);
+        incumbents.prove(bound);
+        if best.as_ref().is_none_or(|(most, _)| bound > *most) {
+            best = Some((bound, carrier.start(&found, proof, middle)));
         }
     }
     let (most, mut start) = best?;
-    let factor = best_factor(|factor| match over() {
-        true => 0,
-        false => bound(&scaled(&start.proof, factor)),
+    start.proof = with_best_factor(start.proof, most, |proof| {
+        (!stop.load(Ordering::Relaxed)).then(|| bound(program, proof))
     });
-    let proof = scaled(&start.proof, factor);
-    if bound(&proof) > most {
-        start.proof = proof;
-    }
     Some(start)
+}
+
+/// The bound of some rows and duals.
+fn bound(program: &CheckmateGraph, proof: &[(Row, f64)]) -> u64 {
+    let (rows, duals): (Vec<Row>, Vec<f64>) = proof.iter().cloned().unzip();
+    let all = Exclusions::none(program.extent());
+    lagrangian_bound(program, &all, &rows, &duals)
+}
+
+/// Rows and duals with a better factor on those of memory, by steps in the better direction that
+/// are halved where there is none. `bound` gives none where the time is over.
+fn with_best_factor(
+    proof: Vec<(Row, f64)>,
+    mut most: u64,
+    bound: impl Fn(&[(Row, f64)]) -> Option<u64>,
+) -> Vec<(Row, f64)> {
+    let (mut factor, mut step) = (1.0, FACTOR_STEP);
+    let mut best = proof.clone();
+    let mut turned = false;
+    for _ in 0..FACTOR_BOUNDS {
+        let next = scaled(&proof, factor + step);
+        let Some(found) = bound(&next) else {
+            break;
+        };
+        if found > most {
+            (most, best, factor, turned) = (found, next, factor + step, true);
+        } else if turned {
+            (step, turned) = (-step / 2.0, false);
+        } else {
+            (step, turned) = (-step, true);
+        }
+    }
+    best
 }
 
 /// Rows with the duals of memory so many times as large.
@@ -105,28 +124,6 @@ fn scaled(proof: &[(Row, f64)], factor: f64) -> Vec<(Row, f64)> {
         false => (row.clone(), *dual),
     };
     proof.iter().map(scale).collect()
-}
-
-/// The factor on the duals of memory at which the bound, a concave function, is largest, by golden
-/// sections.
-fn best_factor(bound: impl Fn(f64) -> u64) -> f64 {
-    const RATIO: f64 = 0.618_033_988_749_895;
-    let [mut low, mut high] = FACTORS;
-    let mut left = high - RATIO * (high - low);
-    let mut right = low + RATIO * (high - low);
-    let (mut at_left, mut at_right) = (bound(left), bound(right));
-    for _ in 0..FACTOR_STEPS {
-        if at_left > at_right {
-            (high, right, at_right) = (right, left, at_left);
-            left = high - RATIO * (high - low);
-            at_left = bound(left);
-        } else {
-            (low, left, at_left) = (left, right, at_right);
-            right = low + RATIO * (high - low);
-            at_right = bound(right);
-        }
-    }
-    if at_left > at_right { left } else { right }
 }
 
 /// The root of the small network, without covers, whose duals cannot be carried.
@@ -146,50 +143,63 @@ fn small_root(
     (!root.is_infeasible()).then_some(root)
 }
 
-/// Budgets of the small network: what is dropped is so much for each layer as in the large one.
+/// The network with fewer layers.
+struct Cut {
+    layout: Layout,
+    instance: Instance,
+}
+
+impl Cut {
+    fn new(instance: &Instance, layout: &Layout, most: u32) -> Option<Cut> {
+        let few: Vec<u32> = layout.stacks().iter().map(|s| s.layers.min(most)).collect();
+        let small = layout.with_layers(&few);
+        let instance = cut(instance, layout, &small)?;
+        Some(Cut {
+            layout: small,
+            instance,
+        })
+    }
+}
+
+/// Budgets of smaller networks: what is dropped is so much for each layer as in the large one.
 struct Budgets {
-    /// Bytes of forward tensors in all layers of the small and the large network.
-    layers: [f64; 2],
-    /// The same in one layer, of the stack where it is most.
+    /// Bytes of forward tensors in all layers of the large network, and in one, on average.
+    layers: f64,
     layer: f64,
-    /// Peak of the small network, and its least budget.
-    peak: u64,
-    least: u64,
     /// Bytes by which the large network is to be below its peak.
     drop: u64,
 }
 
 impl Budgets {
-    fn new(
-        [small, large]: [&Instance; 2],
-        layouts: [&Layout; 2],
-        budget_bytes: u64,
-    ) -> Option<Self> {
-        let peak = |instance: &Instance| {
-            let all = CheckmateSchedule::checkpoint_all(instance);
-            Some(simulate::checkmate(instance, &all).ok()?.peak_bytes)
-        };
-        let in_layers = |instance: &Instance, layout: &Layout| {
-            let nodes = (0..layout.nodes()).filter(|i| layout.layer(layout.place(*i)).is_some());
-            let forward = nodes.filter(|i| !instance.node(NodeId(*i)).is_backward());
-            let bytes = forward.map(|i| instance.node(NodeId(i)).output_bytes);
-            bytes.sum::<u64>() as f64
-        };
-        let layers = [in_layers(small, layouts[0]), in_layers(large, layouts[1])];
-        let count: u32 = layouts[1].stacks().iter().map(|s| s.layers).sum();
+    fn new(instance: &Instance, layout: &Layout, budget_bytes: u64) -> Option<Self> {
+        let layers = bytes_in_layers(instance, layout);
+        let count: u32 = layout.stacks().iter().map(|s| s.layers).sum();
         Some(Budgets {
-            layer: layers[1] / f64::from(count),
             layers,
-            peak: peak(small)?,
-            least: smallest_budget(small).needed_bytes,
-            drop: peak(large)?.checked_sub(budget_bytes)?,
+            layer: layers / f64::from(count),
+            drop: plain_peak(instance)?.checked_sub(budget_bytes)?,
         })
     }
 
-    fn of_small(&self, extra_layers: f64) -> u64 {
+    fn of(&self, cut: &Cut, extra_layers: f64) -> Option<u64> {
         let extra = extra_layers * self.layer;
-        let share = (self.layers[0] + extra) / (self.layers[1] + extra);
+        let layers = bytes_in_layers(&cut.instance, &cut.layout);
+        let share = (layers + extra) / (self.layers + extra);
         let drop = self.drop as f64 * share.max(0.0);
-        self.peak.saturating_sub(drop as u64).max(self.least)
+        let budget = plain_peak(&cut.instance)?.saturating_sub(drop as u64);
+        Some(budget.max(smallest_budget(&cut.instance).needed_bytes))
     }
+}
+
+fn plain_peak(instance: &Instance) -> Option<u64> {
+    let all = CheckmateSchedule::checkpoint_all(instance);
+    Some(simulate::checkmate(instance, &all).ok()?.peak_bytes)
+}
+
+/// Bytes of the forward tensors in layers.
+fn bytes_in_layers(instance: &Instance, layout: &Layout) -> f64 {
+    let nodes = (0..layout.nodes()).filter(|i| layout.layer(layout.place(*i)).is_some());
+    let nodes = nodes.map(|i| instance.node(NodeId(i)));
+    let forward = nodes.filter(|node| !node.is_backward());
+    forward.map(|node| node.output_bytes).sum::<u64>() as f64
 }

@@ -107,7 +107,7 @@ fn root<P: Problem>(
         ..RootSettings::default()
     };
     let incumbents = &shared.incumbents;
-    let start = shared.problem.root_start(&program, &shared.stop);
+    let start = (shared.problem).root_start(&program, &shared.stop, &shared.incumbents);
     let root = match start {
         Some(start) => Root::solve_from(program, &settings, incumbents, start),
         None => Root::solve(program, &settings, None, incumbents),
