@@ -22,14 +22,16 @@ use remat_solver::price::{Incumbents, Root, RootSettings, RootStart};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Layers of a stack in the small network; of four or five the duals are no good.
-const FEW: u32 = 8;
+/// Layers of a stack in the small network: with eight, bounds are up to 0.2% lower where memory is
+/// tight, and with four or five no good.
+const FEW: u32 = 12;
 /// Layers of a stack in the network that judges which middle layer's duals are best: a bound of it
 /// takes little time.
-const JUDGE: u32 = 16;
+const JUDGE: u32 = 20;
 /// Layers by which either network counts as larger where the budget of the small one is measured:
-/// what is dropped besides the layers' own share is not known.
-const EXTRA_LAYERS: [f64; 3] = [0.0, -1.0, 1.0];
+/// what is dropped besides the layers' own share is not known. With one more, small networks are so
+/// tight that their relaxations take minutes.
+const EXTRA_LAYERS: [f64; 2] = [0.0, -1.0];
 /// First step of the search for a factor on the duals of memory, and bounds that it takes at most.
 const FACTOR_STEP: f64 = 0.03;
 const FACTOR_BOUNDS: usize = 5;
@@ -44,6 +46,9 @@ pub(super) fn start(
     stop: &Arc<AtomicBool>,
     incumbents: &Incumbents<CheckmateGraph>,
 ) -> Option<RootStart<CheckmateGraph>> {
+    if layout.stacks().iter().all(|s| s.layers <= FEW) {
+        return None;
+    }
     let few = Cut::new(instance, layout, FEW)?;
     let judge = Cut::new(instance, layout, JUDGE)?;
     let budgets = Budgets::new(instance, layout, budget_bytes)?;
@@ -54,7 +59,8 @@ pub(super) fn start(
         if stop.load(Ordering::Relaxed) {
             break;
         }
-        let Some(root) = small_root(&few.instance, budgets.of(&few, extra)?, stop) else {
+        let budget = budgets.of(&few, extra);
+        let Some(root) = budget.and_then(|b| small_root(&few.instance, b, stop)) else {
             continue;
         };
         let found = root.start();
@@ -187,7 +193,8 @@ impl Budgets {
         let share = (layers + extra) / (self.layers + extra);
         let drop = self.drop as f64 * share.max(0.0);
         let budget = plain_peak(&cut.instance)?.saturating_sub(drop as u64);
-        Some(budget.max(smallest_budget(&cut.instance).needed_bytes))
+        let least = smallest_budget(&cut.instance).needed_bytes;
+        (budget > least).then_some(budget)
     }
 }
 
