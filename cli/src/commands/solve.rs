@@ -326,6 +326,9 @@ fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
         counted(instance.len() as u64, "node"),
     );
     // Writing to a string cannot fail.
+    if let Some(layers) = formulation.layers() {
+        let _ = writeln!(out, "  layers    {layers}");
+    }
     let status = outcome.status.as_str();
     let _ = writeln!(out, "  status    {status}: {}", verdict(outcome));
     if let (Some(replay), Some(objective)) = (&outcome.replay, outcome.cost()) {

@@ -174,7 +174,16 @@ impl Problem for CheckmateProblem<'_> {
     }
 
     fn known(&self, watch: &Watch<'_>) -> Vec<Found> {
-        let known = known(self.instance, self.budget_bytes, self.starts, watch);
+        let (instance, budget) = (self.instance, self.budget_bytes);
+        let mut known = known(instance, budget, self.starts, watch);
+        if let Some(layout) = &self.layout {
+            let plans = super::layers::plans(instance, layout, budget, watch);
+            known.extend(
+                plans
+                    .into_iter()
+                    .filter_map(|s| replayed(instance, budget, s)),
+            );
+        }
         known.iter().map(Found::from).collect()
     }
 

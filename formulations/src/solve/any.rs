@@ -72,6 +72,14 @@ impl AnyFormulation {
         }
     }
 
+    /// Equal layers that the program was found to have, in words; MONeT's looks for none.
+    pub fn layers(&self) -> Option<String> {
+        match self {
+            AnyFormulation::Checkmate(formulation) => formulation.layers().map(|l| l.words()),
+            AnyFormulation::Monet { .. } => None,
+        }
+    }
+
     /// Reason why nothing fits a budget in bytes, where that is seen without a search.
     pub fn too_small(&self, budget_bytes: u64) -> Option<String> {
         match self {

@@ -12,6 +12,7 @@ mod exclusions;
 mod explain;
 mod fuzz_readers;
 mod large_instance;
+mod layers;
 mod malformed;
 mod monet_anneal;
 mod monet_covers;

@@ -10,6 +10,7 @@ use crate::checkmate::path_cuts::{PathCut, PathMemoryCut};
 use crate::life::layers::{ENDS, Layout, Place};
 use remat_solver::price::RootStart;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Layers around an anchor in which nodes shift along with it.
 const NEAR: u32 = 2;
@@ -31,7 +32,7 @@ pub(super) struct Carrier<'a> {
 
 impl Carrier<'_> {
     /// Numbers of the middle layers that duals may be taken from.
-    pub fn middles(&self) -> std::ops::Range<u32> {
+    pub fn middles(&self) -> Range<u32> {
         let stacks = self.small.stacks().iter().zip(self.large.stacks());
         let cut = stacks.filter(|(small, large)| small.layers < large.layers);
         0..cut
@@ -40,7 +41,8 @@ impl Carrier<'_> {
             .unwrap_or(0)
     }
 
-    fn layer(&self, i: u32) -> Option<(u32, u32)> {
+    /// Stack and layer of a node of the small network.
+    pub fn layer(&self, i: u32) -> Option<(u32, u32)> {
         self.small.layer(self.small.place(i))
     }
 
@@ -291,6 +293,41 @@ impl Carrier<'_> {
         carried.sort_unstable();
         carried.dedup();
         carried
+    }
+
+    /// Middle layers of a stack in the small network; none where it is whole there.
+    pub fn middle_layers(&self, stack: u32) -> Range<u32> {
+        match self.layers(stack) {
+            [few, many] if few == many => 0..0,
+            [few, _] => ENDS..few - ENDS,
+        }
+    }
+
+    /// Middle layers of a stack in the large network; none where it is whole in the small one.
+    pub fn many_middle_layers(&self, stack: u32) -> Range<u32> {
+        match self.layers(stack) {
+            [few, many] if few == many => 0..0,
+            [_, many] => ENDS..many - ENDS,
+        }
+    }
+
+    /// Intervals of all but middle layers.
+    pub fn ends(&self, list: &[Interval]) -> Vec<Interval> {
+        let mut carried = Vec::new();
+        for c in list {
+            let at = self.layer(c.node);
+            if at.is_none_or(|(stack, layer)| !self.middle_layers(stack).contains(&layer)) {
+                let copies = self.copies(at, None);
+                carried.extend(copies.into_iter().filter_map(|at| self.interval(c, at)));
+            }
+        }
+        carried
+    }
+
+    /// Intervals of a middle layer (stack, layer) in another layer of the large network.
+    pub fn moved(&self, list: &[Interval], (stack, from): (u32, u32), to: u32) -> Vec<Interval> {
+        let at = Some(Anchor { stack, from, to });
+        list.iter().filter_map(|c| self.interval(c, at)).collect()
     }
 
     /// The place where a root of the small network ended, with the rows and duals that were carried

@@ -6,8 +6,12 @@
 //! | module | concept |
 //! |---|---|
 //! | `carry` | rows and intervals of a few layers, carried over to many |
+//! | `plans` | plans of many layers from plans of a few |
 
 mod carry;
+mod plans;
+
+pub(super) use plans::plans;
 
 use super::CheckmateGraph;
 use super::interval::{Row, lagrangian_bound};
@@ -25,6 +29,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Layers of a stack in the small network: with eight, bounds are up to 0.2% lower where memory is
 /// tight, and with four or five no good.
 const FEW: u32 = 12;
+/// The same where there are several stacks, so that the small network stays small.
+const FEW_OF_SEVERAL: u32 = 8;
 /// Layers of a stack in the network that judges which middle layer's duals are best: a bound of it
 /// takes little time.
 const JUDGE: u32 = 20;
@@ -46,13 +52,14 @@ pub(super) fn start(
     stop: &Arc<AtomicBool>,
     incumbents: &Incumbents<CheckmateGraph>,
 ) -> Option<RootStart<CheckmateGraph>> {
-    if layout.stacks().iter().all(|s| s.layers <= FEW) {
-        return None;
-    }
-    let few = Cut::new(instance, layout, FEW)?;
-    let judge = Cut::new(instance, layout, JUDGE)?;
+    let few = Cut::new(instance, layout, few_layers(layout))?;
     let budgets = Budgets::new(instance, layout, budget_bytes)?;
-    let judge_program = CheckmateGraph::new(&judge.instance, budgets.of(&judge, 0.0)?).ok()?;
+    // Where no stack is longer than the judge's, the network judges itself.
+    let judge = Cut::new(instance, layout, JUDGE).and_then(|judge| {
+        let budget = budgets.of(&judge, 0.0)?;
+        let program = CheckmateGraph::new(&judge.instance, budget).ok()?;
+        Some((judge.layout, program))
+    });
     let mut best: Option<(u64, RootStart<CheckmateGraph>)> = None;
     let mut known = None;
     for extra in EXTRA_LAYERS {
@@ -71,8 +78,9 @@ pub(super) fn start(
         };
         // The layer whose duals are best for one budget is for another, too.
         let middle = *known.get_or_insert_with(|| {
-            let carrier = carrier(&judge.layout, &judge_program);
-            let judged = |m: &u32| bound(&judge_program, &carrier.rows(&found.proof, *m));
+            let (layout, program) = judge.as_ref().map_or((layout, program), |j| (&j.0, &j.1));
+            let carrier = carrier(layout, program);
+            let judged = |m: &u32| bound(program, &carrier.rows(&found.proof, *m));
             carrier.middles().max_by_key(judged).unwrap_or(0)
         });
         let carrier = carrier(layout, program);
@@ -88,6 +96,14 @@ pub(super) fn start(
         (!stop.load(Ordering::Relaxed)).then(|| bound(program, proof))
     });
     Some(start)
+}
+
+/// Layers of a stack in the small network.
+fn few_layers(layout: &Layout) -> u32 {
+    match layout.stacks().len() {
+        1 => FEW,
+        _ => FEW_OF_SEVERAL,
+    }
 }
 
 /// The bound of some rows and duals.
@@ -156,8 +172,12 @@ struct Cut {
 }
 
 impl Cut {
+    /// So many layers in each stack at most; `None` where none has more.
     fn new(instance: &Instance, layout: &Layout, most: u32) -> Option<Cut> {
         let few: Vec<u32> = layout.stacks().iter().map(|s| s.layers.min(most)).collect();
+        if layout.stacks().iter().all(|s| s.layers <= most) {
+            return None;
+        }
         let small = layout.with_layers(&few);
         let instance = cut(instance, layout, &small)?;
         Some(Cut {
