@@ -141,8 +141,8 @@ impl<'a> Gaps<'a> {
         better
     }
 
-    /// What is held when, of the cheapest tensors, so many are dropped that each moment fits, or no
-    /// more can be.
+    /// Marks of the tensors that are held when, of the cheapest, so many are dropped that each
+    /// moment fits, or no more can be.
     fn dropped(&self, target_bytes: u64, segment_bytes: u64) -> Vec<bool> {
         let mut saved = self.held.clone();
         let mut profile = self.plain.clone();

@@ -76,7 +76,7 @@ pub enum NotApplicable {
     /// The forward pass is not a chain of blocks.
     #[error(transparent)]
     NotAChainOfBlocks(chain::NoChain),
-    /// It takes too long for so large a graph.
+    /// Too large a graph: it takes too long.
     #[error("too large: {nodes} nodes; it is run up to {most}")]
     TooLarge {
         /// Nodes of the graph.

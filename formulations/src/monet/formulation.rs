@@ -225,7 +225,7 @@ impl Problem for MonetProblem<'_> {
     }
 }
 
-/// What Checkmate's baselines store, with the first implementation of each node.
+/// Sets that Checkmate's baselines store, with the first implementation of each node.
 fn stored_by_baselines(
     instance: &Instance,
     budget_bytes: u64,

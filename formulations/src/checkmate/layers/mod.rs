@@ -172,7 +172,7 @@ struct Cut {
 }
 
 impl Cut {
-    /// So many layers in each stack at most; `None` where none has more.
+    /// The network with so many layers in each stack at most; `None` where none has more.
     fn new(instance: &Instance, layout: &Layout, most: u32) -> Option<Cut> {
         let few: Vec<u32> = layout.stacks().iter().map(|s| s.layers.min(most)).collect();
         if layout.stacks().iter().all(|s| s.layers <= most) {

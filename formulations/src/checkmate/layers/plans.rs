@@ -78,7 +78,7 @@ fn small_plans(few: &Cut, budgets: &Budgets, watch: &Watch<'_>) -> Vec<Vec<Inter
     EXTRA_LAYERS.par_iter().filter_map(one).collect()
 }
 
-/// What a middle layer keeps and drops.
+/// The tensors that a middle layer keeps and drops.
 #[derive(Clone, Debug)]
 struct Pattern {
     /// Bytes that are held when the backward pass begins.

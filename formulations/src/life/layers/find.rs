@@ -40,7 +40,7 @@ pub fn find(instance: &Instance) -> Option<Layout> {
     None
 }
 
-/// What must be the same in equal nodes, by node, as small numbers.
+/// Kinds of nodes, as small numbers: equal nodes are of one kind.
 fn kinds(instance: &Instance) -> Vec<u32> {
     let mut numbers = HashMap::new();
     let of = |i: NodeId| {

@@ -52,7 +52,7 @@ pub enum Place {
     },
 }
 
-/// What a block of consecutive nodes is.
+/// Kind of a block of consecutive nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Fixed { nodes: u32 },
