@@ -16,8 +16,8 @@ use std::sync::{Arc, OnceLock};
 
 /// Nodes up to which relaxations are solved: a point has an entry for each tensor and stage.
 const PROGRAM_NODE_LIMIT: usize = 5_000;
-/// The same where equal layers give them a place to start from.
-const LAYERED_PROGRAM_NODE_LIMIT: usize = 12_000;
+/// Nodes up to which equal layers are looked for, which give relaxations a place to start from.
+const LAYERED_NODE_LIMIT: usize = 7_500;
 /// Nodes up to which the sets of schedules are annealed: a run has some bits for each tensor and
 /// stage.
 const SEARCH_NODE_LIMIT: usize = 20_000;
@@ -40,9 +40,14 @@ impl CheckmateFormulation {
         }
     }
 
-    /// The stacks of equal layers of the instance, where it has any.
+    /// The stacks of equal layers of the instance, where it has any and no more than 7,500 nodes:
+    /// they are looked for in time quadratic in the nodes.
     pub fn layers(&self) -> Option<&Arc<Layout>> {
-        let find = || layers::find(&self.instance).map(Arc::new);
+        let find = || {
+            let layout =
+                (self.instance.len() <= LAYERED_NODE_LIMIT).then(|| layers::find(&self.instance));
+            layout.flatten().map(Arc::new)
+        };
         self.layout.get_or_init(find).as_ref()
     }
 
@@ -147,11 +152,7 @@ impl Problem for CheckmateProblem<'_> {
     }
 
     fn program(&self) -> Option<Arc<CheckmateGraph>> {
-        let limit = match self.layout {
-            Some(_) => LAYERED_PROGRAM_NODE_LIMIT,
-            None => PROGRAM_NODE_LIMIT,
-        };
-        if self.instance.len() > limit {
+        if self.layout.is_none() && self.instance.len() > PROGRAM_NODE_LIMIT {
             return None;
         }
         let graph = CheckmateGraph::new(self.instance, self.budget_bytes);

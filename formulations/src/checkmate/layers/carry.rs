@@ -7,7 +7,7 @@
 use crate::checkmate::CheckmateGraph;
 use crate::checkmate::interval::{Interval, Row};
 use crate::checkmate::path_cuts::{PathCut, PathMemoryCut};
-use crate::life::layers::{ENDS, Layout, Place};
+use crate::life::layers::{ENDS, Layout};
 use remat_solver::price::RootStart;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -54,13 +54,7 @@ impl Carrier<'_> {
     /// The node of the large network that one of the small network becomes beside an anchor.
     fn node(&self, i: u32, at: Option<Anchor>) -> Option<u32> {
         let place = self.small.place(i);
-        let (
-            Some((stack, layer)),
-            Place::Layer {
-                block, position, ..
-            },
-        ) = (self.small.layer(place), place)
-        else {
+        let Some((stack, layer)) = self.small.layer(place) else {
             return self.large.node(place);
         };
         let [few, many] = self.layers(stack);
@@ -73,29 +67,20 @@ impl Carrier<'_> {
             _ if layer + ENDS >= few => layer + many - few,
             _ => return None,
         };
-        self.large.node(Place::Layer {
-            block,
-            layer: to,
-            position,
-        })
+        self.large.node_in(place, to)
     }
 
     /// The nodes of the large network that are like one of the small network, seen from an anchor:
     /// far middle layers are all like one of the small network's.
     fn images(&self, i: u32, at: Option<Anchor>, middle: u32) -> Vec<u32> {
         let place = self.small.place(i);
-        let (
-            Some((stack, layer)),
-            Place::Layer {
-                block, position, ..
-            },
-        ) = (self.small.layer(place), place)
-        else {
-            return self.large.node(place).into_iter().collect();
+        let alone = || self.large.node(place).into_iter().collect();
+        let Some((stack, layer)) = self.small.layer(place) else {
+            return alone();
         };
         let [few, many] = self.layers(stack);
         if few == many {
-            return self.large.node(place).into_iter().collect();
+            return alone();
         }
         let at = at.filter(|at| at.stack == stack);
         // The layer of the small network near the anchor, for one of the large network.
@@ -110,13 +95,7 @@ impl Carrier<'_> {
             None => ENDS + middle,
         };
         let layers = (0..many).filter(|x| origin(*x) == layer);
-        let node = |layer| {
-            self.large.node(Place::Layer {
-                block,
-                layer,
-                position,
-            })
-        };
+        let node = |layer| self.large.node_in(place, layer);
         layers.filter_map(node).collect()
     }
 

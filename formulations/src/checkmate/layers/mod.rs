@@ -169,6 +169,10 @@ fn small_root(
 struct Cut {
     layout: Layout,
     instance: Instance,
+    /// Bytes of forward tensors in layers, the peak that keeps everything, and the least budget.
+    layers: f64,
+    peak: u64,
+    least: u64,
 }
 
 impl Cut {
@@ -181,6 +185,9 @@ impl Cut {
         let small = layout.with_layers(&few);
         let instance = cut(instance, layout, &small)?;
         Some(Cut {
+            layers: bytes_in_layers(&instance, &small),
+            peak: plain_peak(&instance)?,
+            least: smallest_budget(&instance).needed_bytes,
             layout: small,
             instance,
         })
@@ -209,12 +216,10 @@ impl Budgets {
 
     fn of(&self, cut: &Cut, extra_layers: f64) -> Option<u64> {
         let extra = extra_layers * self.layer;
-        let layers = bytes_in_layers(&cut.instance, &cut.layout);
-        let share = (layers + extra) / (self.layers + extra);
+        let share = (cut.layers + extra) / (self.layers + extra);
         let drop = self.drop as f64 * share.max(0.0);
-        let budget = plain_peak(&cut.instance)?.saturating_sub(drop as u64);
-        let least = smallest_budget(&cut.instance).needed_bytes;
-        (budget > least).then_some(budget)
+        let budget = cut.peak.saturating_sub(drop as u64);
+        (budget > cut.least).then_some(budget)
     }
 }
 

@@ -7,6 +7,7 @@
 
 use super::carry::Carrier;
 use super::{Budgets, Cut, few_layers};
+use crate::baselines::Patience;
 use crate::checkmate::interval::Interval;
 use crate::checkmate::{CheckmateFormulation, CheckmateGraph};
 use crate::life::layers::Layout;
@@ -26,6 +27,8 @@ const FURTHER_STEPS: usize = 8;
 /// Share of the time limit that a small plan gets, and that time at most.
 const TIME_SHARE: f64 = 0.05;
 const MOST_SECONDS: f64 = 3.0;
+/// Share of the time that is left then for plans of many layers, at most.
+const BUILD_SHARE: f64 = 0.2;
 
 /// Schedules of a network of equal layers that fit. None without a time limit: the small plans would
 /// take longer than what they are for.
@@ -51,8 +54,12 @@ pub(in crate::checkmate) fn plans(
             patterns: Patterns::new(&carrier, &few.instance, &small),
             carrier,
         };
-        let built = small.par_iter().filter_map(|ends| builder.best(ends));
-        Some(built.collect())
+        Some(watch.within(BUILD_SHARE, |patience| {
+            let built = small
+                .par_iter()
+                .filter_map(|ends| builder.best(ends, patience));
+            built.collect()
+        }))
     };
     found().unwrap_or_default()
 }
@@ -166,10 +173,13 @@ struct Builder<'a> {
 
 impl Builder<'_> {
     /// The cheapest plan that fits, with the layers at the ends as in a small plan.
-    fn best(&self, small: &[Interval]) -> Option<CheckmateSchedule> {
+    fn best(&self, small: &[Interval], patience: Patience<'_>) -> Option<CheckmateSchedule> {
         let ends = self.carrier.ends(small);
         let steps = self.steps();
         let fitting = |taken: &[Step]| {
+            if patience.is_over() {
+                return None;
+            }
             let schedule = self.schedule(&ends, taken);
             let replay = simulate::checkmate(self.instance, &schedule).ok()?;
             (replay.peak_bytes <= self.budget_bytes).then_some(schedule)

@@ -1,6 +1,6 @@
 //! The same network with fewer layers.
 
-use super::{ENDS, Layout, Place};
+use super::{ENDS, Layout};
 use remat_instances::instance::{Instance, InstanceData, Node, NodeId, NodeKind};
 
 /// The network with the layers of a smaller layout of the same stacks: the middle ones go. `None`
@@ -32,40 +32,21 @@ impl Cutting<'_> {
     /// The node of the large network that a node of the small one is.
     fn origin(&self, i: u32) -> Option<u32> {
         let place = self.small.place(i);
-        match (place, self.small.layer(place)) {
-            (
-                Place::Layer {
-                    block,
-                    layer,
-                    position,
-                },
-                Some((stack, _)),
-            ) => {
-                let (gone, upper) = self.gap(stack);
-                let layer = if layer < upper { layer } else { layer + gone };
-                self.large.node(Place::Layer {
-                    block,
-                    layer,
-                    position,
-                })
-            }
-            _ => self.large.node(place),
-        }
+        let Some((stack, layer)) = self.small.layer(place) else {
+            return self.large.node(place);
+        };
+        let (gone, upper) = self.gap(stack);
+        let layer = if layer < upper { layer } else { layer + gone };
+        self.large.node_in(place, layer)
     }
 
     /// The node of the small network in the place of one of the large network, as a node of a layer
     /// refers to it: by the distance between their layers where that is small.
     fn reference(&self, from: Option<(u32, u32)>, to: u32) -> Option<u32> {
         let place = self.large.place(to);
-        let Place::Layer {
-            block,
-            layer,
-            position,
-        } = place
-        else {
+        let Some((stack, layer)) = self.large.layer(place) else {
             return self.small.node(place);
         };
-        let (stack, _) = self.large.layer(place)?;
         let (gone, upper) = self.gap(stack);
         let is_near = |own: &(u32, u32)| own.0 == stack && own.1.abs_diff(layer) <= ENDS;
         let pivot = from.filter(is_near).map_or(layer, |own| own.1);
@@ -74,11 +55,7 @@ impl Cutting<'_> {
         } else {
             layer.checked_sub(gone)?
         };
-        self.small.node(Place::Layer {
-            block,
-            layer,
-            position,
-        })
+        self.small.node_in(place, layer)
     }
 
     fn node(&self, instance: &Instance, i: u32) -> Option<Node> {

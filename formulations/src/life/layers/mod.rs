@@ -173,27 +173,30 @@ impl Layout {
         Some(self.begins[block as usize] + turn * nodes + position)
     }
 
+    /// The node at the same position as a place in another layer of its block.
+    pub fn node_in(&self, place: Place, layer: u32) -> Option<u32> {
+        self.node(match place {
+            Place::Fixed { .. } => place,
+            Place::Layer {
+                block, position, ..
+            } => Place::Layer {
+                block,
+                layer,
+                position,
+            },
+        })
+    }
+
     /// The node so many layers further up in a stack; a node outside of it is where it is.
     fn shifted(&self, node: u32, stack: u32, by: i64) -> Option<u32> {
         let place = self.place(node);
-        let (
-            Some((own, layer)),
-            Place::Layer {
-                block, position, ..
-            },
-        ) = (self.layer(place), place)
-        else {
-            return Some(node);
-        };
-        if own != stack {
-            return Some(node);
+        match self.layer(place) {
+            Some((own, layer)) if own == stack => {
+                let layer = u32::try_from(i64::from(layer) + by).ok()?;
+                self.node_in(place, layer)
+            }
+            _ => Some(node),
         }
-        let layer = u32::try_from(i64::from(layer) + by).ok()?;
-        self.node(Place::Layer {
-            block,
-            layer,
-            position,
-        })
     }
 
     /// Words for users: `80 equal layers of 16 + 20 nodes`.

@@ -108,6 +108,9 @@ fn root<P: Problem>(
     };
     let incumbents = &shared.incumbents;
     let start = (shared.problem).root_start(&program, &shared.stop, &shared.incumbents);
+    if shared.is_stopped() {
+        return None;
+    }
     let root = match start {
         Some(start) => Root::solve_from(program, &settings, incumbents, start),
         None => Root::solve(program, &settings, None, incumbents),
