@@ -108,10 +108,9 @@ fn root<P: Problem>(
     };
     let incumbents = &shared.incumbents;
     let start = (shared.problem).root_start(&program, &shared.stop, &shared.incumbents);
-    if shared.is_stopped() {
-        return None;
-    }
     let root = match start {
+        // Its bound was told already, and nobody asks for the proof.
+        Some(_) if shared.is_stopped() && !shared.settings.prove => return None,
         Some(start) => Root::solve_from(program, &settings, incumbents, start),
         None => Root::solve(program, &settings, None, incumbents),
     };
