@@ -33,6 +33,11 @@ pub struct RootSettings {
     /// Rows are added before columns are priced, so that every solve is either dual or primal
     /// feasible at the start.
     pub alternate: bool,
+    /// Tail at which eager cutting ends. Its first value is that of a relaxation without most of its
+    /// rows, so that much of what is gained since is not owed to cuts; and the value of large
+    /// programs, for which the cuts of a round are few, stands still for some rounds before it goes
+    /// on.
+    pub eager_tail: Tail,
     /// Tail at which cut rounds end.
     pub tail: Tail,
     /// Stop soon after this much time: for benchmarks. The answer then depends on the machine; the
@@ -60,8 +65,12 @@ impl Default for RootSettings {
             resource_rows_per_round: 200,
             purge_age: 10,
             alternate: false,
+            eager_tail: Tail {
+                rounds: 8,
+                of_value: 1e-6,
+                of_gain: 1e-4,
+            },
             tail: Tail {
-                eager_rounds: 8,
                 rounds: 2,
                 of_value: 1e-6,
                 of_gain: 1e-3,
@@ -166,7 +175,7 @@ fn try_dense_cuts<P: Program>(
     relax.settings.separation.dense = true;
     let trial = CutEffort {
         rounds: DENSE_TRIAL_ROUNDS,
-        eager: false,
+        eager: None,
         ..effort
     };
     let end = relax.cut_rounds(trial, Some(incumbents))?;
@@ -237,7 +246,7 @@ impl<P: Program> Root<P> {
         if end == RelaxEnd::Converged {
             let effort = CutEffort {
                 rounds: settings.cut_rounds,
-                eager,
+                eager: eager.then_some(settings.eager_tail),
                 inside: true,
                 tail: settings.tail,
             };

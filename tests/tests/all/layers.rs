@@ -20,7 +20,14 @@ fn budget(formulation: &CheckmateFormulation, percent: u64) -> u64 {
 
 #[test]
 fn a_root_from_fewer_layers_ends_where_the_plain_one_ends() {
-    for (spec, percent) in [("zoo:gpt2?layers=16", 60), ("zoo:bert?layers=14", 30)] {
+    // At 20% of Bert the value stands still for some rounds of eager cutting before it goes on.
+    let networks = [
+        ("zoo:gpt2?layers=16", 60),
+        ("zoo:bert?layers=14", 30),
+        ("zoo:bert?layers=16", 20),
+        ("zoo:llama?layers=16", 80),
+    ];
+    for (spec, percent) in networks {
         let formulation = CheckmateFormulation::new(network(spec));
         let budget = budget(&formulation, percent);
         let Start::Open(problem, _) = formulation.problem(budget, &[]).unwrap() else {
@@ -41,7 +48,7 @@ fn a_root_from_fewer_layers_ends_where_the_plain_one_ends() {
             plain.iterations()
         );
         assert!(
-            (warm_bound - cold).abs() <= 2e-4 * cold,
+            (warm_bound - cold).abs() <= 5e-6 * cold,
             "{spec}: {warm_bound} and {cold}"
         );
         assert!(

@@ -14,11 +14,11 @@ const INSIDE_CUTS: usize = 20;
 pub(in crate::price) struct CutEffort {
     /// Rounds at most.
     pub rounds: usize,
-    /// At first cuts are separated after every solve, whatever else is missing.
-    pub eager: bool,
+    /// At first cuts are separated after every solve, whatever else is missing, up to this tail.
+    pub eager: Option<Tail>,
     /// Cuts are looked for inside the relaxation, not at its vertex.
     pub inside: bool,
-    /// Tail that counts as an end.
+    /// Tail that counts as an end where every relaxation is solved to its end.
     pub tail: Tail,
 }
 
@@ -26,9 +26,7 @@ pub(in crate::price) struct CutEffort {
 /// or of what it has gained on the bound that was there before.
 #[derive(Clone, Copy, Debug)]
 pub struct Tail {
-    /// Rounds of eager cutting.
-    pub eager_rounds: usize,
-    /// Rounds in which every relaxation is solved to its end.
+    /// Rounds.
     pub rounds: usize,
     /// Share of the value, for each round.
     pub of_value: f64,
@@ -37,12 +35,12 @@ pub struct Tail {
 }
 
 impl Tail {
-    /// Returns whether the last of some values are in it.
-    fn holds(&self, values: &[f64], before: f64, rounds: usize) -> bool {
-        let Some((apart, most)) = spread(values, rounds + 1) else {
+    /// Returns whether the last of some values are in the tail.
+    fn holds(&self, values: &[f64], before: f64) -> bool {
+        let Some((apart, most)) = spread(values, self.rounds + 1) else {
             return false;
         };
-        let idle = self.of_value * rounds as f64 * most;
+        let idle = self.of_value * self.rounds as f64 * most;
         apart <= idle.max(self.of_gain * (most - before))
     }
 }
@@ -69,13 +67,12 @@ impl<P: Program> Relaxation<P> {
         let mut values = vec![self.value];
         for round in 0..effort.rounds {
             let added = self.add_cuts(effort.inside)?;
-            if added == 0 && !eager {
+            if added == 0 && (eager.is_none() || self.complete) {
                 return Ok(end);
             }
-            let until = if eager {
-                Until::Feasible
-            } else {
-                Until::Stalled
+            let until = match eager {
+                Some(_) => Until::Feasible,
+                None => Until::Stalled,
             };
             end = self.converge(until, incumbents)?;
             self.publish(incumbents);
@@ -90,21 +87,22 @@ impl<P: Program> Relaxation<P> {
                 return Ok(end);
             }
             values.push(self.value);
-            if !eager && effort.tail.holds(&values, start, effort.tail.rounds) {
-                return Ok(end);
+            if !eager.unwrap_or(effort.tail).holds(&values, start) {
+                continue;
             }
-            if eager && effort.tail.holds(&values, start, effort.tail.eager_rounds) {
+            if eager.take().is_some() {
                 // What is left is in the tail: from here on every relaxation is solved to its end.
-                eager = false;
                 end = self.converge(Until::Stalled, incumbents)?;
                 self.publish(incumbents);
                 if end != RelaxEnd::Converged {
                     return Ok(end);
                 }
                 values = vec![self.value];
+            } else {
+                return Ok(end);
             }
         }
-        if eager {
+        if eager.is_some() {
             end = self.converge(Until::Stalled, incumbents)?;
         }
         Ok(end)
@@ -133,5 +131,33 @@ impl<P: Program> Relaxation<P> {
         self.spent.lp += clock.elapsed();
         self.spent.cuts += added;
         Ok(added)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::price::RootSettings;
+
+    /// Values of eager rounds at the root of 24 equal layers (`zoo:bert?layers=24` at 30%), which
+    /// has a value of 2298028225 in the end.
+    const PLATEAU: [f64; 9] = [
+        2_296_872_947.0,
+        2_296_872_947.0,
+        2_296_899_019.0,
+        2_296_872_947.0,
+        2_296_872_947.0,
+        2_296_872_947.0,
+        2_296_885_648.0,
+        2_296_875_378.0,
+        2_296_877_608.0,
+    ];
+
+    #[test]
+    fn a_plateau_of_eager_rounds_is_no_tail() {
+        let tail = RootSettings::default().eager_tail;
+        let first = 2_127_529_008.0;
+        assert!(!tail.holds(&PLATEAU, first));
+        assert!(tail.holds(&[PLATEAU[0]; 9], first));
+        assert!(!tail.holds(&[PLATEAU[0]; 8], first), "too few rounds");
     }
 }

@@ -129,10 +129,9 @@ fn cuts_raise_the_bound_and_purging_lowers_no_value() {
     for (program, mut relax, _) in fractional() {
         let effort = CutEffort {
             rounds: 20,
-            eager: false,
+            eager: None,
             inside: false,
             tail: Tail {
-                eager_rounds: 3,
                 rounds: 2,
                 of_value: 0.0,
                 of_gain: 0.0,

@@ -8,9 +8,12 @@ use crate::price::{Branch, Open, Program};
 use remat_lp::ModelError;
 use std::sync::Arc;
 
-/// The end of cut rounds at a node.
+/// The end of eager cutting and that of cut rounds at a node.
+const EAGER_NODE_TAIL: Tail = Tail {
+    rounds: 3,
+    ..NODE_TAIL
+};
 const NODE_TAIL: Tail = Tail {
-    eager_rounds: 3,
     rounds: 1,
     of_value: 2e-5,
     of_gain: 0.0,
@@ -118,7 +121,7 @@ fn branch<P: Program>(
     if end == RelaxEnd::Converged && settings.node_cut_rounds > 0 {
         let effort = CutEffort {
             rounds: settings.node_cut_rounds,
-            eager: true,
+            eager: Some(EAGER_NODE_TAIL),
             inside: false,
             tail: NODE_TAIL,
         };

@@ -1,0 +1,104 @@
+//! The root of Checkmate's interval form for networks of equal layers: plain, or carried over from
+//! a few of their layers; bound, size, time and memory.
+//!
+//! `cargo run --release -p remat-bench --example layers_root -- INSTANCE BUDGET [--plain]
+//! [--plan SECONDS] [--time-limit SECONDS]`
+//!
+//! INSTANCE is a file or `zoo:MODEL`. The intervals of a plan that was searched for so long are in
+//! the restricted master from the start.
+
+use remat_formulations::checkmate::CheckmateFormulation;
+use remat_formulations::checkmate::interval::Interval;
+use remat_formulations::solve::{Formulation, Problem, Settings, Solvable, Start};
+use remat_formulations::{Budget, Instance};
+use remat_instances::zoo;
+use remat_solver::price::{Incumbents, Root, RootSettings};
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let (mut plain, mut known) = (false, None);
+    let mut settings = RootSettings::default();
+    let mut given = Vec::new();
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        let mut value = || args.next().ok_or(format!("{arg} needs a value"));
+        match arg.as_str() {
+            "--plain" => plain = true,
+            "--plan" => known = Some(Duration::from_secs_f64(value()?.parse()?)),
+            "--time-limit" => {
+                settings.time_limit = Some(Duration::from_secs_f64(value()?.parse()?));
+            }
+            _ => given.push(arg),
+        }
+    }
+    let [name, budget] = &given[..] else {
+        return Err("give an instance and a budget".into());
+    };
+    let instance: Instance = match name.strip_prefix("zoo:") {
+        Some(model) => zoo::build(&model.parse()?)?,
+        None => remat_instances::read(name)?,
+    };
+    let formulation = CheckmateFormulation::new(instance);
+    let replay = Formulation::plain(&formulation)?;
+    let bytes = budget.parse::<Budget>()?.bytes(replay.peak_bytes);
+    let Start::Open(problem, _) = formulation.problem(bytes, &[])? else {
+        return Err("nothing to search".into());
+    };
+    let program = problem.program().ok_or("no program")?;
+    let incumbents = Incumbents::default();
+    if let Some(time) = known {
+        let settings = Settings {
+            time_limit: Some(time),
+            ..Settings::default()
+        };
+        let schedule = formulation.solve(bytes, &[], &settings, &())?.schedule;
+        let schedule = schedule.ok_or("no plan in that time")?;
+        incumbents.offer(Interval::of_schedule(&program, &schedule));
+    }
+    let clock = Instant::now();
+    let stop = Arc::new(AtomicBool::new(false));
+    let start = match plain {
+        true => None,
+        false => problem.root_start(&program, &stop, &incumbents),
+    };
+    println!(
+        "carried bound {} after {:.1} s",
+        incumbents.bound(),
+        clock.elapsed().as_secs_f64()
+    );
+    let root = match start {
+        Some(start) => Root::solve_from(program, &settings, &incumbents, start)?,
+        None => Root::solve(program, &settings, None, &incumbents)?,
+    };
+    let found = root.into_bound();
+    println!(
+        "{name} {budget}: {:?} value {:.0} bound {} ({:.4}% below), {} rounds, {} rows, {} columns, \
+         {} cuts, {} pivots, {:.1} s (LP {:.1}, pricing {:.1}, separation {:.1}), {} MB",
+        found.status,
+        found.lp_value,
+        found.safe_bound,
+        100.0 * (1.0 - found.safe_bound as f64 / found.lp_value),
+        found.rounds,
+        found.rows,
+        found.cols,
+        found.cuts,
+        found.iterations,
+        clock.elapsed().as_secs_f64(),
+        found.lp_seconds,
+        found.pricing_seconds,
+        found.separation_seconds,
+        peak_megabytes().unwrap_or(0),
+    );
+    Ok(())
+}
+
+/// Most memory that the process has had (Linux).
+fn peak_megabytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kilobytes / 1000)
+}
