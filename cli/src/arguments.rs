@@ -174,7 +174,8 @@ Examples:
 The object that --json prints has the fields status (optimal, feasible, infeasible, limit or interrupted), objective, \
 bound, gap, bound_scope (stage-schedules: nodes in the order of the instance, between two first computations each at \
 most once), seconds, nodes, lp_iterations, moves, \
-peak_memory_bytes, budget_bytes, base_cost, overhead_percent, cost_unit, instance, instance_sha256, formulation, version, \
+peak_memory_bytes, budget_bytes, base_cost, overhead_percent, cost_unit, instance, instance_sha256, formulation, layers \
+(runs of equal layers: layers, forward_nodes and backward_nodes of one), version, \
 settings, threads, seed and infeasible_because. What is not known is null. Errors have status (error), code, message, \
 remedy and place.
 
@@ -220,8 +221,8 @@ Examples:
   remat-bb sweep zoo:vgg16 --budgets 40%..100%:20 --csv vgg16.csv --svg vgg16.svg
   remat-bb sweep graph.json --budgets 5GiB,6GiB,8GiB --time-limit 1m --json --plans plans
 
-The object that --json prints has the fields version, instance, instance_sha256, formulation, base_cost, cost_unit, \
-plain_peak_bytes, settings, threads, seed and points, a list of budget_bytes, status, objective, overhead_percent, peak_memory_bytes, bound, bound_scope, gap, seconds, plan (its file, \
+The object that --json prints has the fields version, instance, instance_sha256, formulation, layers (as of solve), \
+base_cost, cost_unit, plain_peak_bytes, settings, threads, seed and points, a list of budget_bytes, status, objective, overhead_percent, peak_memory_bytes, bound, bound_scope, gap, seconds, plan (its file, \
 with --plans), infeasible_because and baselines (name, cost and peak_memory_bytes of those that fit).
 
 Exit codes: 0 a plan for at least one budget, 2 bad usage or input, 3 proven: no stage schedule fits any of the \

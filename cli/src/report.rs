@@ -1,5 +1,6 @@
 //! Costs, sizes and tables as text.
 
+use remat_formulations::life::layers::Stack;
 use remat_formulations::solve::Settings;
 use remat_instances::Instance;
 use remat_instances::instance::CostUnit;
@@ -153,6 +154,26 @@ impl SearchJson {
             threads: settings.worker_threads(),
             seed: settings.seed,
         }
+    }
+}
+
+/// A stack of equal layers, as results have it.
+#[derive(Serialize)]
+pub struct LayersJson {
+    layers: u32,
+    forward_nodes: u32,
+    backward_nodes: u32,
+}
+
+impl LayersJson {
+    /// The stacks of an instance, in the order of the forward pass.
+    pub fn of(stacks: &[Stack]) -> Vec<LayersJson> {
+        let one = |stack: &Stack| LayersJson {
+            layers: stack.layers,
+            forward_nodes: stack.forward,
+            backward_nodes: stack.backward,
+        };
+        stacks.iter().map(one).collect()
     }
 }
 

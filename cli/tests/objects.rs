@@ -75,7 +75,8 @@ fn results_about_an_instance_say_which_and_how() {
         &[
             &ORIGIN,
             &SEARCH,
-            &["status", "formulation", "objective", "bound", "gap"],
+            &["status", "formulation", "layers"],
+            &["objective", "bound", "gap"],
             &["bound_scope", "base_cost", "overhead_percent", "cost_unit"],
             &["peak_memory_bytes", "budget_bytes", "seconds", "nodes"],
             &["lp_iterations", "moves", "infeasible_because"],
@@ -83,6 +84,7 @@ fn results_about_an_instance_say_which_and_how() {
     );
     let settings = json!({"time_limit_seconds": null, "gap": 0.01, "lanes": 2});
     assert_eq!(solved["settings"], settings);
+    assert_eq!(solved["layers"], json!([]));
     let sweep = ["sweep", graph, "--budgets", "500", "--gap", "1%"];
     let rest = ["--time-limit", "2", "--threads", "1", "--seed", "5"];
     let swept = fields_are(
@@ -90,8 +92,8 @@ fn results_about_an_instance_say_which_and_how() {
         &[
             &ORIGIN,
             &SEARCH,
-            &["formulation", "base_cost", "cost_unit", "plain_peak_bytes"],
-            &["points"],
+            &["formulation", "layers", "base_cost", "cost_unit"],
+            &["plain_peak_bytes", "points"],
         ],
     );
     let settings = json!({"time_limit_seconds": 2.0, "gap": 0.01, "lanes": 0});
@@ -172,6 +174,39 @@ fn results_about_an_instance_say_which_and_how() {
         assert_eq!(found["instance_sha256"], digest, "{found}");
         assert_eq!(found["instance"], solved["instance"], "{found}");
     }
+}
+
+/// The stacks that the summary names, as numbers.
+#[test]
+fn equal_layers_are_told() {
+    let solve = [
+        "solve",
+        "zoo:chain?n=30",
+        "--budget",
+        "60%",
+        "--threads",
+        "1",
+    ];
+    let (summary, _) = run_to(0, &solve);
+    let told = object(&run_to(0, &[&solve[..], &["--json"]].concat()).0);
+    let [stack] = &told["layers"].as_array().unwrap()[..] else {
+        panic!("{told}");
+    };
+    let [layers, forward, backward] =
+        ["layers", "forward_nodes", "backward_nodes"].map(|field| stack[field].as_u64().unwrap());
+    assert!((20..=30).contains(&layers), "{stack}");
+    assert_eq!((forward, backward), (1, 1));
+    let words = format!("{layers} equal layers of {forward} + {backward} nodes");
+    assert!(summary.contains(&words), "{summary}");
+    let swept = [
+        "sweep",
+        "zoo:chain?n=30",
+        "--budgets",
+        "60%",
+        "--no-baselines",
+        "--json",
+    ];
+    assert_eq!(object(&run_to(0, &swept).0)["layers"], told["layers"]);
 }
 
 #[test]

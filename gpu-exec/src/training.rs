@@ -156,11 +156,16 @@ fn parameters(
     let options = (kind(network.precision().parameters), device.place());
     let mut role = vec![0; network.parameters().len()];
     let mut scale = vec![false; role.len()];
+    // Axes before those of a fan-in: a matrix for each expert has two.
+    let mut outer = vec![1; role.len()];
     for operation in network.operations() {
         for (k, p) in operation.parameters.iter().enumerate() {
             role[*p] = k;
             scale[*p] =
                 k == 0 && matches!(operation.op, Op::BatchNorm | Op::LayerNorm | Op::RmsNorm);
+            if operation.op == Op::GroupedLinear {
+                outer[*p] = 2;
+            }
         }
     }
     let make = |(p, parameter): (usize, &remat_instances::zoo::Parameter)| {
@@ -171,7 +176,7 @@ fn parameters(
         if role[p] > 0 {
             return Ok(Tensor::f_zeros(shape, options)?);
         }
-        let fan_in: i64 = shape.iter().skip(1).product();
+        let fan_in: i64 = shape.iter().skip(outer[p]).product();
         let deviation = 1.0 / (fan_in.max(1) as f64).sqrt();
         let mut drawn = shim::drawn(Draw::Normal, &shape, options, next_seed())?;
         Ok(drawn.f_mul_scalar_(deviation)?)

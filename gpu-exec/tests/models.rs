@@ -32,6 +32,8 @@ const MODELS: &[&str] = &[
     "vit?batch=1&layers=3&d_model=48&heads=4&ffn=96&size=48&classes=3",
     "llama?batch=3&layers=2&d_model=64&heads=4&kv_heads=2&ffn=96&seq=13&vocab=37&dtype=fp32",
     "llama?batch=1&layers=3&d_model=32&heads=4&ffn=48&seq=21&vocab=37",
+    "mixtral?batch=3&layers=2&d_model=64&heads=4&kv_heads=2&ffn=96&seq=13&vocab=37&dtype=fp32",
+    "mixtral?batch=1&layers=4&d_model=32&heads=4&kv_heads=2&ffn=48&seq=21&vocab=37&experts=5&top_k=1&every=2",
 ];
 
 #[test]

@@ -5,8 +5,9 @@ use crate::draw::progress::{self, ProgressPicture};
 use crate::failure::{Exit, Failure, note};
 use crate::files::{self, Files, shown};
 use crate::progress::{ProgressPoint, Reporter};
-use crate::report::{self, OriginJson, SearchJson, counted};
+use crate::report::{self, LayersJson, OriginJson, SearchJson, counted};
 use crate::{interrupt, rescue, source};
+use remat_formulations::life::layers::Stack;
 use remat_formulations::solve::{
     AnyFormulation, Listener, Outcome, Progress, Settings, Solvable, Status, planned,
 };
@@ -258,6 +259,7 @@ struct SolveJson<'a> {
     #[serde(flatten)]
     origin: OriginJson<'a>,
     formulation: &'a str,
+    layers: Vec<LayersJson>,
     objective: Option<u64>,
     bound: Option<u64>,
     gap: Option<f64>,
@@ -290,6 +292,7 @@ fn json(solved: &SolveReport<'_>) -> String {
         status: outcome.status.as_str(),
         origin: OriginJson::of(instance),
         formulation: formulation.semantics().as_str(),
+        layers: LayersJson::of(formulation.layers()),
         objective: outcome.cost(),
         bound: may_fit.then_some(outcome.bound),
         gap: outcome.gap,
@@ -326,8 +329,9 @@ fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
         counted(instance.len() as u64, "node"),
     );
     // Writing to a string cannot fail.
-    if let Some(layers) = formulation.layers() {
-        let _ = writeln!(out, "  layers    {layers}");
+    let layers: Vec<String> = formulation.layers().iter().map(Stack::to_string).collect();
+    if !layers.is_empty() {
+        let _ = writeln!(out, "  layers    {}", layers.join(", "));
     }
     let status = outcome.status.as_str();
     let _ = writeln!(out, "  status    {status}: {}", verdict(outcome));

@@ -5,14 +5,16 @@ use crate::draw::tradeoff::{self, Curve, TradeoffPicture};
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, PlanFolder, budget_name};
 use crate::progress::Reporter;
-use crate::report::{self, OriginJson, SearchJson, Table, counted};
+use crate::report::{self, LayersJson, OriginJson, SearchJson, Table, counted};
 use crate::{interrupt, source};
 use rayon::prelude::*;
 use remat_formulations::baselines;
-use remat_formulations::solve::{Baselines, Compared, Frontier, FrontierPoint, Settings, Status};
+use remat_formulations::solve::{
+    AnyFormulation, Baselines, Compared, Frontier, FrontierPoint, Settings, Status,
+};
 use remat_instances::budget::format_bytes;
 use remat_instances::simulate::Replay;
-use remat_instances::{Budget, Instance, Semantics};
+use remat_instances::{Budget, Instance};
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::Path;
@@ -89,7 +91,7 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
         .collect::<Result<_, _>>()?;
     let sweep = Sweep {
         instance,
-        semantics: formulation.semantics(),
+        formulation: &formulation,
         settings: &settings,
         plain: &plain,
         points: &points,
@@ -161,7 +163,7 @@ fn budgets(text: &str, plain_bytes: u64) -> Result<Vec<u64>, Failure> {
 
 struct Sweep<'a> {
     instance: &'a Instance,
-    semantics: Semantics,
+    formulation: &'a AnyFormulation,
     settings: &'a Settings,
     plain: &'a Replay,
     points: &'a [Point],
@@ -190,7 +192,7 @@ impl Sweep<'_> {
             self.instance.len(),
             report::cost(self.plain.base_cost, self.instance.cost_unit()),
             format_bytes(self.plain.peak_bytes),
-            source::plain_words(self.semantics)
+            source::plain_words(self.formulation.semantics())
         );
         let mut table = Table::new(&[
             ("budget", true),
@@ -357,7 +359,8 @@ impl Sweep<'_> {
         });
         report::json(&SweepJson {
             origin: OriginJson::of(self.instance),
-            formulation: self.semantics.as_str(),
+            formulation: self.formulation.semantics().as_str(),
+            layers: LayersJson::of(self.formulation.layers()),
             base_cost: self.plain.base_cost,
             cost_unit: &self.instance.cost_unit().name,
             plain_peak_bytes: self.plain.peak_bytes,
@@ -372,6 +375,7 @@ struct SweepJson<'a> {
     #[serde(flatten)]
     origin: OriginJson<'a>,
     formulation: &'a str,
+    layers: Vec<LayersJson>,
     base_cost: u64,
     cost_unit: &'a str,
     plain_peak_bytes: u64,

@@ -4,6 +4,7 @@ use super::{Formulation, Listener, Outcome, Settings, Solvable, SolveError, Star
 use crate::baselines::Baseline;
 use crate::bound::check_budget;
 use crate::checkmate::CheckmateFormulation;
+use crate::life::layers::Stack;
 use crate::monet::{self, MonetFormulation};
 use remat_instances::instance::{Instance, NodeId};
 use remat_instances::schedule::{MonetSchedule, Schedule, Semantics};
@@ -72,11 +73,14 @@ impl AnyFormulation {
         }
     }
 
-    /// Equal layers that the program was found to have, in words; MONeT's looks for none.
-    pub fn layers(&self) -> Option<String> {
+    /// Stacks of equal layers that the instance was found to have, in the order of the forward
+    /// pass; MONeT's program looks for none.
+    pub fn layers(&self) -> &[Stack] {
         match self {
-            AnyFormulation::Checkmate(formulation) => formulation.layers().map(|l| l.words()),
-            AnyFormulation::Monet { .. } => None,
+            AnyFormulation::Checkmate(formulation) => {
+                formulation.layers().map_or(&[], |layout| layout.stacks())
+            }
+            AnyFormulation::Monet { .. } => &[],
         }
     }
 

@@ -8,12 +8,14 @@
 //! | `pointwise.rs` | activations, dropout, products, sums |
 //! | `pool.rs` | pooling, unpooling, upsampling |
 //! | `attention.rs` | softmax, scores and context, fused attention, rotary positions |
+//! | `experts.rs` | routes, rows and products of a mixture of experts |
 //! | `loss.rs` | cross entropy |
 //! | `compact.rs` | what ReLUs and max pooling leave for their backward passes, in bits and bytes |
 
 mod affine;
 mod attention;
 mod compact;
+mod experts;
 mod loss;
 mod norm;
 mod pointwise;
@@ -155,6 +157,11 @@ pub fn forward(call: &mut Call<'_>) -> Result<Vec<Tensor>, ExecError> {
         Op::AttentionScores(heads) => one(attention::scores(call, heads)),
         Op::AttentionContext(heads) => one(attention::context(call, heads)),
         Op::FlashAttention(heads) => attention::fused(call, heads),
+        Op::Route { top_k } => one(experts::route(call, *top_k)),
+        Op::ChosenScores => one(experts::chosen(call)),
+        Op::Dispatch => one(experts::dispatch(call)),
+        Op::GroupedLinear => one(experts::grouped_linear(call)),
+        Op::Combine => one(experts::combine(call)),
         Op::CrossEntropy => loss::cross_entropy(call),
         Op::View | Op::Slice(_) => Err(call.problem("a view is no node".into())),
     }
@@ -222,12 +229,17 @@ pub fn backward(
         Op::AttentionScores(heads) => attention::scores_backward(call, heads, dy, wanted),
         Op::AttentionContext(heads) => attention::context_backward(call, heads, dy, wanted),
         Op::FlashAttention(heads) => attention::fused_backward(call, heads, dy),
+        Op::ChosenScores => one(experts::chosen_backward(call, dy)),
+        Op::Dispatch => one(experts::dispatch_backward(call, dy)),
+        Op::GroupedLinear => experts::grouped_linear_backward(call, dy, wanted),
+        Op::Combine => experts::combine_backward(call, dy, wanted),
         Op::View
         | Op::Slice(_)
         | Op::Add
         | Op::Concat
         | Op::DropoutMask
         | Op::PoolIndices(_)
+        | Op::Route { .. }
         | Op::CrossEntropy => Err(call.problem("has no backward computation".into())),
     }
 }

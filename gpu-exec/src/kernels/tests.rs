@@ -269,3 +269,27 @@ fn sequences() {
     all_layouts(|| transformer(true, 4));
     all_layouts(|| transformer(true, 1));
 }
+
+/// A mixture of experts, whose router learns through the weights.
+#[test]
+fn mixtures() {
+    for top_k in [1, 2, 4] {
+        all_layouts(|| {
+            let mut net = fresh();
+            let (batch, positions, d, experts) = (2, 5, 6, 4);
+            let x = net.input("stream", &[batch, positions, d])?;
+            let x = net.linear("embedding", x, d, true)?;
+            let scores = net.linear("router", x, experts, false)?;
+            let (routes, weights) = net.gate("gate", scores, top_k)?;
+            let rows = net.dispatch("dispatch", x, routes)?;
+            let rows = net.grouped_linear("up", rows, routes, experts, 3 * d)?;
+            let rows = net.activation("silu", rows, Activation::Silu)?;
+            let rows = net.grouped_linear("down", rows, routes, experts, d)?;
+            let y = net.combine("combine", rows, weights, routes)?;
+            let x = net.add("residual", x, y)?;
+            let x = net.linear("head", x, 7, false)?;
+            net.cross_entropy("loss", &[x])?;
+            Ok(net)
+        });
+    }
+}

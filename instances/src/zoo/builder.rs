@@ -224,8 +224,7 @@ impl Network {
             Some(input) if op.is_view() => self.value(*input).storage,
             _ => Storage::Operation(self.operations.len()),
         };
-        let differentiable = !matches!(op, Op::DropoutMask | Op::PoolIndices(_));
-        let needs_gradient = differentiable
+        let needs_gradient = !op.is_constant()
             && (!parameters.is_empty() || inputs.iter().any(|x| self.value(*x).needs_gradient));
         let output = self.add_value(
             name,

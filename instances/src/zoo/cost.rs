@@ -45,7 +45,7 @@ pub enum KernelClass {
     MaxPoolGradient,
     /// Copies: concatenation and its like.
     Copy,
-    /// Gathers and scatters rows: embeddings.
+    /// Gathers and scatters rows: embeddings, rows of experts.
     Gather,
 }
 

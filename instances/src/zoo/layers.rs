@@ -211,7 +211,7 @@ impl Network {
         self.push(name, Op::Upsample, &[x], out, vec![])
     }
 
-    fn same_shape(&self, name: &str, a: Tensor, b: Tensor) -> Result<(), ZooError> {
+    pub(super) fn same_shape(&self, name: &str, a: Tensor, b: Tensor) -> Result<(), ZooError> {
         if self.shape(a) == self.shape(b) {
             return Ok(());
         }

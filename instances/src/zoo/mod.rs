@@ -12,7 +12,7 @@
 //! |---|---|
 //! | `spec` | a model and its parameters as text; parsing, listing |
 //! | `models` | the networks |
-//! | `builder`, `layers`, `sequence`, `op` | a forward network, operator by operator, with shape inference |
+//! | `builder`, `layers`, `sequence`, `experts`, `op` | a forward network, operator by operator, with shape inference |
 //! | `work` | kernels of each operator, forward and backward, and what its backward pass reads |
 //! | `training` | the training graph: loss, reverse-mode differentiation, fixed memory |
 //! | `implementations` | algorithms, in-place operators and masks for MONeT's program |
@@ -25,6 +25,7 @@ mod builder;
 mod cost;
 mod device;
 mod error;
+mod experts;
 mod implementations;
 mod layers;
 mod models;

@@ -278,6 +278,20 @@ pub enum Op {
     AttentionContext(Heads),
     /// Inputs query, key, value.
     FlashAttention(Heads),
+    /// The experts of each position: those of the largest scores along the last axis, with the
+    /// order of all choices by expert.
+    Route {
+        /// Experts of a position.
+        top_k: u64,
+    },
+    /// Scores of the chosen experts: inputs scores, routes.
+    ChosenScores,
+    /// A row for each choice of an expert, in the order of the experts: inputs stream, routes.
+    Dispatch,
+    /// Linear map of each row by its expert's matrix: inputs rows, routes; parameter: the matrices.
+    GroupedLinear,
+    /// Weighted sum of the rows of each position: inputs rows, weights, routes.
+    Combine,
     /// Cross entropy of softmax; its output is the logits' gradients.
     CrossEntropy,
 }
@@ -315,6 +329,11 @@ impl Op {
             Op::AttentionScores(_) => "attention_scores".into(),
             Op::AttentionContext(_) => "attention_context".into(),
             Op::FlashAttention(_) => "flash_attention".into(),
+            Op::Route { .. } => "route".into(),
+            Op::ChosenScores => "chosen_scores".into(),
+            Op::Dispatch => "dispatch".into(),
+            Op::GroupedLinear => "grouped_linear".into(),
+            Op::Combine => "combine".into(),
             Op::CrossEntropy => "cross_entropy".into(),
         }
     }
@@ -322,6 +341,14 @@ impl Op {
     /// Returns whether the output is its first input's memory (no node, no cost, no bytes).
     pub fn is_view(&self) -> bool {
         matches!(self, Op::View | Op::Slice(_))
+    }
+
+    /// Returns whether no gradient passes it: masks and positions.
+    pub fn is_constant(&self) -> bool {
+        matches!(
+            self,
+            Op::DropoutMask | Op::PoolIndices(_) | Op::Route { .. }
+        )
     }
 }
 

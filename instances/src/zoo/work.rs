@@ -140,6 +140,28 @@ impl Network {
                 let flops = 2 * self.attention_products(operation);
                 vec![kernel(KernelClass::FusedAttention, flops, moved)]
             }
+            // Every score is seen once; the order by expert is a count and a scatter of choices.
+            Op::Route { .. } => vec![
+                kernel(
+                    KernelClass::Reduction,
+                    self.first(operation).elements as u128,
+                    moved,
+                ),
+                kernel(KernelClass::Gather, 0, 3 * written),
+            ],
+            Op::ChosenScores | Op::Dispatch => {
+                let routes = self.value(operation.inputs[1]).bytes as u128;
+                one(KernelClass::Gather, 0, 2 * written + routes)
+            }
+            Op::GroupedLinear => vec![kernel(
+                KernelClass::MatrixProduct,
+                2 * self.linear_products(operation),
+                moved + self.parameter_traffic(operation),
+            )],
+            Op::Combine => {
+                let rows = self.first(operation).elements as u128;
+                vec![kernel(KernelClass::Gather, 2 * rows, moved)]
+            }
             // Row maximum and sum, then probabilities minus targets.
             Op::CrossEntropy => one(KernelClass::Reduction, 8, moved + read),
         }
@@ -227,7 +249,9 @@ impl Network {
         };
         match &operation.op {
             Op::View | Op::Slice(_) | Op::Add | Op::Concat => pass(),
-            Op::DropoutMask | Op::PoolIndices(_) | Op::CrossEntropy => BackwardPlan::default(),
+            Op::DropoutMask | Op::PoolIndices(_) | Op::Route { .. } | Op::CrossEntropy => {
+                BackwardPlan::default()
+            }
             Op::Convolution(c) => {
                 let x = self.first(operation);
                 let flops = 2 * self.convolution_products(operation, c);
@@ -367,6 +391,56 @@ impl Network {
                         2 * inputs + 2 * dy,
                     )],
                 }])
+            }
+            // Zero but at the chosen experts.
+            Op::ChosenScores => single(
+                vec![1],
+                false,
+                KernelClass::Gather,
+                0,
+                bytes(0) + 2 * dy + bytes(1),
+            ),
+            // The rows of each position are added up.
+            Op::Dispatch => single(
+                vec![1],
+                false,
+                KernelClass::Gather,
+                1,
+                dy + bytes(0) + bytes(1),
+            ),
+            Op::GroupedLinear => {
+                let flops = 2 * self.linear_products(operation);
+                let class = KernelClass::MatrixProduct;
+                let mut plan = self.affine(operation, style, false, [class, class], flops);
+                plan.nodes
+                    .iter_mut()
+                    .for_each(|node| node.reads_inputs.push(1));
+                plan
+            }
+            // A row's gradient is its position's times its weight, a weight's is the product of
+            // its row and its position's gradient: each row meets the gradient of its position.
+            Op::Combine => {
+                let rows = self.first(operation).elements as u128;
+                let factor = |k: usize| BackwardNode {
+                    suffix: [".grad_0", ".grad_1"][k],
+                    gradient: Gradient::Input,
+                    reads_inputs: vec![1 - k, 2],
+                    reads_output: false,
+                    feeds: vec![k],
+                    parameters: false,
+                    kernels: vec![kernel(
+                        KernelClass::Gather,
+                        [rows, 2 * rows][k],
+                        2 * bytes(0) + bytes(1) + bytes(2),
+                    )],
+                };
+                BackwardPlan::of(
+                    [0, 1]
+                        .into_iter()
+                        .filter(|k| needed(*k))
+                        .map(factor)
+                        .collect(),
+                )
             }
         }
     }

@@ -240,31 +240,44 @@ mod tests {
     use super::*;
     use remat_instances::zoo;
 
-    fn words(spec: &str) -> Option<String> {
+    fn stacks(spec: &str) -> Vec<Stack> {
         let instance = zoo::build(&spec.parse().unwrap()).unwrap();
-        find(&instance.single_implementation_view()).map(|layout| layout.words())
+        let found = find(&instance.single_implementation_view());
+        found.map_or(Vec::new(), |layout| layout.stacks().to_vec())
+    }
+
+    /// The one stack of a model, as layers, forward nodes and backward nodes.
+    fn stack(spec: &str) -> [u32; 3] {
+        match stacks(spec)[..] {
+            [stack] => [stack.layers, stack.forward, stack.backward],
+            _ => panic!("{spec} is not one stack"),
+        }
     }
 
     #[test]
     fn language_models_are_stacks_of_layers() {
-        let found = words("zoo:llama?layers=80").unwrap();
-        assert_eq!(found, "80 equal layers of 16 + 20 nodes");
-        assert!(
-            words("zoo:gpt2?layers=48")
-                .unwrap()
-                .ends_with("equal layers of 14 + 12 nodes")
-        );
-        assert!(
-            words("zoo:bert?layers=96")
-                .unwrap()
-                .ends_with("equal layers of 20 + 21 nodes")
-        );
+        assert_eq!(stack("zoo:llama?layers=80"), [80, 16, 20]);
+        assert_eq!(stack("zoo:gpt2?layers=48")[1..], [14, 12]);
+        assert_eq!(stack("zoo:bert?layers=96")[1..], [20, 21]);
+    }
+
+    /// Mixtures of experts; dense and mixture layers by turns are layers of two each.
+    #[test]
+    fn mixtures_are_stacks_of_layers() {
+        let [layers, _, _] = stack("zoo:mixtral?layers=24");
+        assert!(layers > 20, "{layers}");
+        let each = |model: &str| stack(model)[1..].to_vec();
+        let pairs = stack("zoo:mixtral?layers=48&every=2");
+        assert!((LEAST_LAYERS as u32..=24).contains(&pairs[0]), "{pairs:?}");
+        let (mixture, dense) = (each("zoo:mixtral?layers=24"), each("zoo:llama?layers=24"));
+        let both: Vec<u32> = mixture.iter().zip(&dense).map(|(a, b)| a + b).collect();
+        assert_eq!(pairs[1..], both);
     }
 
     #[test]
     fn networks_without_equal_layers_have_none() {
         for model in ["vgg16", "mobilenet_v1", "unet"] {
-            assert_eq!(words(&format!("zoo:{model}")), None, "{model}");
+            assert_eq!(stacks(&format!("zoo:{model}")), [], "{model}");
         }
     }
 

@@ -17,10 +17,18 @@ mod find;
 pub use cut::cut;
 pub use find::find;
 
+use std::fmt;
+
 /// Layers at either end of a stack that may differ from those in the middle in what they read.
 pub const ENDS: u32 = 2;
 
 /// A run of equal layers.
+///
+/// ```
+/// use remat_formulations::life::layers::Stack;
+/// let stack = Stack { layers: 80, forward: 16, backward: 20 };
+/// assert_eq!(stack.to_string(), "80 equal layers of 16 + 20 nodes");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stack {
     /// Number of layers.
@@ -29,6 +37,16 @@ pub struct Stack {
     pub forward: u32,
     /// Nodes of a layer in the backward pass; 0 for graphs without one.
     pub backward: u32,
+}
+
+impl fmt::Display for Stack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} equal layers of {}", self.layers, self.forward)?;
+        match self.backward {
+            0 => write!(f, " nodes"),
+            backward => write!(f, " + {backward} nodes"),
+        }
+    }
 }
 
 /// The place of a node.
@@ -197,17 +215,5 @@ impl Layout {
             }
             _ => Some(node),
         }
-    }
-
-    /// Words for users: `80 equal layers of 16 + 20 nodes`.
-    pub fn words(&self) -> String {
-        let one = |s: &Stack| match s.backward {
-            0 => format!("{} equal layers of {} nodes", s.layers, s.forward),
-            _ => format!(
-                "{} equal layers of {} + {} nodes",
-                s.layers, s.forward, s.backward
-            ),
-        };
-        self.stacks.iter().map(one).collect::<Vec<_>>().join(", ")
     }
 }

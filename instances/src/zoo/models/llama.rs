@@ -3,7 +3,7 @@
 
 use super::transformer::{d_model, ffn, heads, layers, residual, seq, shape, vocab};
 use super::{ModelBuild, ZooModel, flash};
-use crate::zoo::spec::{FLAG, integer, parameter};
+use crate::zoo::spec::{FLAG, ParameterInfo, integer, parameter};
 use crate::zoo::{Activation, Heads, ModelSpec, Network, Tensor, ZooError};
 
 pub(super) const LLAMA: ZooModel = ZooModel {
@@ -13,28 +13,45 @@ pub(super) const LLAMA: ZooModel = ZooModel {
         layers("32"),
         d_model("4096"),
         heads("32"),
-        integer(
-            "kv_heads",
-            [0, 1 << 16],
-            "0",
-            "key and value heads, a divisor of heads; 0 for as many as heads",
-        ),
+        kv_heads("0"),
         ffn("11008"),
         seq("2048"),
         vocab("32000"),
         flash("flash"),
-        parameter(
-            "tied",
-            FLAG,
-            "false",
-            "output projection shares the token embeddings",
-        ),
+        tied("false"),
     ],
     defaults: &[("batch", "1"), ("dtype", "bf16"), ("device", "a100")],
     builder: ModelBuild::Network(llama),
 };
 
+pub(super) const fn kv_heads(default: &'static str) -> ParameterInfo {
+    integer(
+        "kv_heads",
+        [0, 1 << 16],
+        default,
+        "key and value heads, a divisor of heads; 0 for as many as heads",
+    )
+}
+
+pub(super) const fn tied(default: &'static str) -> ParameterInfo {
+    parameter(
+        "tied",
+        FLAG,
+        default,
+        "output projection shares the token embeddings",
+    )
+}
+
 fn llama(spec: &ModelSpec) -> Result<Network, ZooError> {
+    decoder(spec, |net, _, at, x| swiglu(net, spec, at, x))
+}
+
+/// Decoder whose feed-forward part of each layer is made from the network, the layer's number and
+/// name, and its normalised input.
+pub(super) fn decoder(
+    spec: &ModelSpec,
+    feed_forward: impl Fn(&mut Network, u64, &str, Tensor) -> Result<Tensor, ZooError>,
+) -> Result<Network, ZooError> {
     let [batch, seq, d] = shape(spec, None)?;
     let query = spec.integer("heads");
     let key_value = match spec.integer("kv_heads") {
@@ -58,7 +75,11 @@ fn llama(spec: &ModelSpec) -> Result<Network, ZooError> {
     let table = net.parameter("embed_tokens", &[vocab, d])?;
     let mut x = net.embedding("embed_tokens", ids, table, d)?;
     for k in 0..spec.integer("layers") {
-        x = block(&mut net, spec, &format!("layers.{k}"), x, heads)?;
+        let at = format!("layers.{k}");
+        let stream = attention(&mut net, spec, &at, x, heads)?;
+        x = net.rms_norm(&format!("{at}.post_norm"), stream)?;
+        x = feed_forward(&mut net, k, &at, x)?;
+        x = residual(&mut net, &format!("{at}.mlp.resid"), stream, x, false)?;
     }
     x = net.rms_norm("norm", x)?;
     x = match spec.flag("tied") {
@@ -69,7 +90,8 @@ fn llama(spec: &ModelSpec) -> Result<Network, ZooError> {
     Ok(net)
 }
 
-fn block(
+/// The stream after the attention part of a layer.
+fn attention(
     net: &mut Network,
     spec: &ModelSpec,
     at: &str,
@@ -93,17 +115,20 @@ fn block(
         false,
     )?;
     let x = net.linear(&format!("{at}.attn.o_proj"), x, d, false)?;
-    let stream = residual(net, &format!("{at}.attn.resid"), stream, x, false)?;
-    let x = net.rms_norm(&format!("{at}.post_norm"), stream)?;
-    let gate = net.linear(
-        &format!("{at}.mlp.gate_proj"),
-        x,
-        spec.integer("ffn"),
-        false,
-    )?;
+    residual(net, &format!("{at}.attn.resid"), stream, x, false)
+}
+
+/// Dense feed-forward part of a layer.
+pub(super) fn swiglu(
+    net: &mut Network,
+    spec: &ModelSpec,
+    at: &str,
+    x: Tensor,
+) -> Result<Tensor, ZooError> {
+    let (d, ffn) = (spec.integer("d_model"), spec.integer("ffn"));
+    let gate = net.linear(&format!("{at}.mlp.gate_proj"), x, ffn, false)?;
     let gate = net.activation(&format!("{at}.mlp.silu"), gate, Activation::Silu)?;
-    let up = net.linear(&format!("{at}.mlp.up_proj"), x, spec.integer("ffn"), false)?;
+    let up = net.linear(&format!("{at}.mlp.up_proj"), x, ffn, false)?;
     let x = net.multiply(&format!("{at}.mlp.mul"), gate, up)?;
-    let x = net.linear(&format!("{at}.mlp.down_proj"), x, d, false)?;
-    residual(net, &format!("{at}.mlp.resid"), stream, x, false)
+    net.linear(&format!("{at}.mlp.down_proj"), x, d, false)
 }

@@ -7,6 +7,7 @@ mod fcn;
 mod googlenet;
 mod gpt2;
 mod llama;
+mod mixtral;
 mod mobilenet;
 mod resnet;
 mod segnet;
@@ -78,6 +79,7 @@ pub(super) static MODELS: &[ZooModel] = &[
     bert::BERT,
     vit::VIT,
     llama::LLAMA,
+    mixtral::MIXTRAL,
     chain::CHAIN,
 ];
 

@@ -258,6 +258,68 @@ fn grouped_queries() {
     );
 }
 
+/// The backward pass of a mixture reads the routes, not the scores; the router's gradient comes
+/// through the weights.
+#[test]
+fn routes_are_constants_and_weights_are_not() {
+    let sizes = "layers=1&batch=3&seq=8&d_model=16&heads=4&kv_heads=2&ffn=8&vocab=5";
+    let graph = instance(&format!("mixtral?{sizes}"));
+    let moe = |name: &str| format!("layers.0.moe.{name}");
+    let reads = |name: &str, inputs: &[&str]| {
+        let wanted: Vec<String> = inputs.iter().map(|input| moe(input)).collect();
+        assert_eq!(needs(&graph, &moe(name)), wanted, "{name}");
+    };
+    reads("route", &["router"]);
+    reads("chosen", &["router", "route"]);
+    reads("softmax", &["chosen"]);
+    reads("up_proj", &["route", "dispatch"]);
+    reads("combine", &["route", "softmax", "down_proj"]);
+    let mixed = "layers.0.mlp.resid.add";
+    assert_eq!(
+        needs(&graph, mixed),
+        ["layers.0.attn.resid.add", "layers.0.moe.combine"]
+    );
+    // The gradient of the sum is that of the mixture.
+    let sum = "norm.grad";
+    for (name, other) in [
+        ("combine.grad_0", "softmax"),
+        ("combine.grad_1", "down_proj"),
+    ] {
+        let wanted = [moe("route"), moe(other), sum.to_string()];
+        assert_eq!(needs(&graph, &moe(name)), wanted);
+    }
+    reads("down_proj.grad", &["route", "mul", "combine.grad_0"]);
+    reads("softmax.grad", &["softmax", "combine.grad_1"]);
+    reads("chosen.grad", &["route", "softmax.grad"]);
+    reads("dispatch.grad", &["route", "dispatch.grad_add"]);
+    assert_eq!(
+        needs(&graph, &moe("router.grad")),
+        ["layers.0.post_norm".to_string(), moe("chosen.grad")]
+    );
+    let node = |name: &str| graph.node(super::find(&graph, &moe(name)));
+    assert_eq!(node("chosen.grad").shape, node("router").shape);
+    assert!(
+        graph
+            .nodes()
+            .iter()
+            .all(|node| node.name != moe("route.grad"))
+    );
+    // Matrices and rows apart: both read where each row goes.
+    let split = instance(&format!("mixtral?{sizes}&gradients=split"));
+    assert_eq!(
+        needs(&split, &moe("down_proj.grad_weight")),
+        ["route", "mul", "combine.grad_0"].map(moe)
+    );
+    assert_eq!(
+        needs(&split, &moe("down_proj.grad_input")),
+        ["route", "combine.grad_0"].map(moe)
+    );
+    // With one expert a token, its weight is its share among all.
+    let one = instance(&format!("mixtral?{sizes}&top_k=1"));
+    assert_eq!(needs(&one, &moe("softmax")), [moe("router")]);
+    assert_eq!(needs(&one, &moe("chosen")), ["route", "softmax"].map(moe));
+}
+
 #[test]
 fn what_cannot_be_built_is_refused() {
     let mut net = network();
@@ -297,6 +359,15 @@ fn what_cannot_be_built_is_refused() {
     let table = net.parameter("table", &[7, 5]).unwrap();
     assert!(net.embedding("e", x, table, 6).is_err());
     assert!(net.linear_shared("l", x, 7, table, false).is_err());
+    assert!(net.gate("g", x, 0).is_err());
+    assert!(net.gate("g", x, 13).is_err());
+    let (routes, weights) = net.gate("gate", y, 2).unwrap();
+    let other = net.input("other", &[2, 7, 12]).unwrap();
+    assert!(net.dispatch("d", other, routes).is_err());
+    let rows = net.dispatch("rows", x, routes).unwrap();
+    assert!(net.grouped_linear("e", x, routes, 6, 5).is_err());
+    assert!(net.combine("c", rows, x, routes).is_err());
+    assert!(net.combine("c", x, weights, routes).is_err());
     // No loss, and a repeated name.
     let z = net.linear("fc", x, 3, false).unwrap();
     let device = Device::v100();

@@ -39,6 +39,7 @@ fn parameter_counts_are_the_published_ones() {
         ("vit?layers=24&d_model=1024&heads=16&ffn=4096", 304_326_632),
         ("llama", 6_738_415_616),
         ("llama?kv_heads=8&ffn=14336&vocab=128256", 8_030_261_248),
+        ("mixtral", 46_702_792_704),
     ] {
         assert_eq!(net(text).parameter_count(), published, "{text}");
     }
@@ -65,6 +66,27 @@ fn parameter_counts_are_the_published_ones() {
         .sum();
     let segnet = 14_714_688 + batch_norm + decoder + 9 * 64 * 12 + 12;
     assert_eq!(net("segnet").parameter_count(), segnet);
+}
+
+/// A token of Mixtral 8x7B meets 12.9 billion parameters (its paper, section 2); all but the
+/// embeddings, of which it reads one row, and the scales are in products.
+#[test]
+fn active_parameters_are_the_published_ones() {
+    let mixtral = net("mixtral?batch=1&seq=1");
+    let (layers, d, vocab) = (32, 4096, 32_000);
+    // Of one position with itself, half of two products each.
+    let attention = layers * d;
+    let active = mixtral.multiply_adds() as u64 - attention + vocab * d + (2 * layers + 1) * d;
+    assert_eq!((active + 50_000_000) / 100_000_000, 129, "{active}");
+    let idle = layers * (8 - 2) * 3 * d * 14_336;
+    assert_eq!(active, mixtral.parameter_count() - idle);
+    // Layers by turns: half of them have one feed-forward part in place of eight and a router.
+    let turns = net("mixtral?every=2").parameter_count();
+    let mixtures = layers / 2 * (7 * 3 * d * 14_336 + 8 * d);
+    assert_eq!(turns, mixtral.parameter_count() - mixtures);
+    let dense = net("mixtral?every=10000").parameter_count();
+    let llama = net("llama?kv_heads=8&ffn=14336").parameter_count();
+    assert_eq!(dense, llama);
 }
 
 /// Billions of multiply-adds for one image (torchvision's table of models; MobileNet v1: 569
@@ -158,6 +180,22 @@ fn known_layers_have_known_sizes() {
         llama.node(find(&llama, "layers.0.attn.k_proj")).shape,
         [1, 128, 1024]
     );
+    let mixtral = instance("mixtral?layers=1&batch=3&seq=128");
+    for (name, shape, element_bytes) in [
+        ("layers.0.moe.router", &[3, 128, 8][..], 2),
+        ("layers.0.moe.route", &[3, 128, 2][..], 8),
+        ("layers.0.moe.softmax", &[3, 128, 2][..], 2),
+        ("layers.0.moe.dispatch", &[3 * 128 * 2, 4096][..], 2),
+        ("layers.0.moe.up_proj", &[3 * 128 * 2, 14_336][..], 2),
+        ("layers.0.moe.combine", &[3, 128, 4096][..], 2),
+    ] {
+        let node = mixtral.node(find(&mixtral, name));
+        assert_eq!(node.shape, shape, "{name}");
+        assert_eq!(
+            node.output_bytes,
+            element_bytes * shape.iter().product::<u64>()
+        );
+    }
     // Fused attention keeps 4 bytes a query and head beside its output.
     assert_eq!(
         llama.node(find(&llama, "layers.0.attn")).output_bytes,
@@ -215,6 +253,7 @@ fn small() -> Vec<String> {
         "bert" => "layers=2&seq=64",
         "vit" => "layers=2&size=64",
         "llama" => "layers=2&seq=64&d_model=256&heads=8&kv_heads=2&ffn=512",
+        "mixtral" => "layers=2&seq=64&d_model=256&heads=8&kv_heads=2&ffn=512&every=2",
         "unet3d" => "size=16x32x32",
         "unet" | "fcn8" | "segnet" => "size=64x96",
         "googlenet" => "size=96&aux=true",
@@ -309,6 +348,8 @@ fn every_model_builds_in_every_layout() {
         "bert?layers=2&seq=64&attention=flash&task=mlm",
         "vit?layers=1&attention=plain&dropout=true&size=64",
         "llama?layers=1&seq=64&attention=plain&tied=true",
+        "mixtral?layers=2&seq=64&attention=plain&tied=true&top_k=1",
+        "mixtral?layers=1&seq=64&experts=3&top_k=3",
         "unet?size=64&up=transposed",
         "unet?size=100x75",
         "segnet?size=75x64&unpool=upsample",
@@ -338,7 +379,12 @@ fn sizes_scale_with_the_batch_and_the_element() {
             ["fp32", "bf16"].map(|dtype| instance(&format!("{text}&batch=4&dtype={dtype}")));
         for (a, b) in full.nodes().iter().zip(half.nodes()) {
             // Masks, positions and row normalisers keep their size.
-            let other = ["dropout_mask", "max_pool2d_indices", "flash_attention"];
+            let other = [
+                "dropout_mask",
+                "max_pool2d_indices",
+                "flash_attention",
+                "route",
+            ];
             if !other.contains(&a.op.as_str()) {
                 assert_eq!(a.output_bytes, 2 * b.output_bytes, "{text} {}", a.name);
             }

@@ -97,6 +97,11 @@ fn what_does_not_fit_is_an_error_with_the_layer() {
             .to_string()
             .contains("kv_heads=5 does not divide heads=32")
     );
+    assert!(
+        error("mixtral?top_k=9")
+            .to_string()
+            .contains("set experts=9 or a top_k of at most 8")
+    );
     assert!(error("vit?size=225").to_string().contains("use 224 or 240"));
     for large in [
         "vgg16?batch=1000000000&size=100000",
@@ -115,7 +120,7 @@ fn what_does_not_fit_is_an_error_with_the_layer() {
 #[test]
 fn listings_hold_for_every_model() {
     let models = list();
-    assert_eq!(models.len(), 19);
+    assert_eq!(models.len(), 20);
     for model in &models {
         let spec = ModelSpec::new(model.name).unwrap();
         assert!(!model.description.is_empty());
