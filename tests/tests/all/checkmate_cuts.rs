@@ -4,8 +4,8 @@
 use remat_formulations::checkmate::compact::{Compact, LazySettings, Space, solve_lazily};
 use remat_formulations::checkmate::graph::CheckmateGraph;
 use remat_formulations::checkmate::path_cuts::{
-    FractionalPoint, SeparationSettings, memory_cut_row, path_cut_row, point_of, separate,
-    separate_memory_cuts,
+    FractionalPoint, PointBuilder, SeparationSettings, memory_cut_row, path_cut_row, point_of,
+    separate, separate_memory_cuts,
 };
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule, Schedule, ScheduleFile};
 use remat_instances::{Instance, simulate};
@@ -35,7 +35,7 @@ fn random_retained(n: usize, numbers: &mut Numbers) -> BitMatrix {
 
 /// A point with anything between 0 and 1 in it, so that separation finds cuts of every shape.
 fn random_point(n: usize, numbers: &mut Numbers) -> FractionalPoint {
-    let mut point = FractionalPoint::new(n);
+    let mut point = PointBuilder::new(n);
     for i in 0..n {
         for t in i + 1..n {
             if numbers.below(3) == 0 {
@@ -46,8 +46,7 @@ fn random_point(n: usize, numbers: &mut Numbers) -> FractionalPoint {
             }
         }
     }
-    point.finish();
-    point
+    point.finish()
 }
 
 fn activity(row: &NewRow, x: &[f64]) -> f64 {

@@ -2,9 +2,9 @@
 //! fractional point leaves open.
 
 use super::{CheckmateGraph, Interval, IntervalPoint};
+use crate::checkmate::path_cuts::Steps;
 use crate::life::{CLASS_WEIGHT, Group};
 use remat_solver::price::{INTEGRALITY_TOLERANCE, Open, fraction, most_promising};
-use std::borrow::Cow;
 
 /// An integer quantity of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -87,8 +87,9 @@ pub(super) fn open_quantities(
             found.extend(Open::if_fractional(quantity, value, weight * share));
         };
         // By stages: how often they have been recomputed before, and how many are held.
-        let made = sum_by_stage(nodes, |i| point.recomputed_before(i));
-        let held = sum_by_stage(nodes, |i| point.retained_of(i));
+        let stages = graph.len() + 1;
+        let made = sum_by_stage(nodes, stages, |i| point.recomputed_before(i));
+        let held = sum_by_stage(nodes, stages, |i| point.retained_of(i));
         let starts = |last| Quantity::Starts { of, first, last };
         add(starts(last), made[last as usize + 1], 1.0);
         if let Some((stage, value)) = most_doubtful_stage(graph, &held, first, last, nodes.len()) {
@@ -105,19 +106,16 @@ pub(super) fn open_quantities(
     most_promising(found, limit)
 }
 
-/// Entry by entry, the sum over some tensors; of a single one, its own.
-fn sum_by_stage<'a>(nodes: &[u32], of: impl Fn(usize) -> &'a [f64]) -> Cow<'a, [f64]> {
-    let own = of(nodes[0] as usize);
-    if nodes.len() == 1 {
-        return Cow::Borrowed(own);
-    }
-    let mut sum = own.to_vec();
-    for &i in &nodes[1..] {
-        for (sum, v) in sum.iter_mut().zip(of(i as usize)) {
-            *sum += v;
+/// The sum over some tensors, stage by stage.
+fn sum_by_stage<'a>(nodes: &[u32], stages: usize, of: impl Fn(usize) -> Steps<'a>) -> Vec<f64> {
+    let mut sum = vec![0.0; stages];
+    for &i in nodes {
+        for (step, value) in of(i as usize).over(0..stages as u32) {
+            let own = &mut sum[step.start as usize..step.end as usize];
+            own.iter_mut().for_each(|v| *v += value);
         }
     }
-    Cow::Owned(sum)
+    sum
 }
 
 /// The stage at whose start it is most doubtful how many of so many tensors are held: the middle of

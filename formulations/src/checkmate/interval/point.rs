@@ -1,7 +1,9 @@
 //! A fractional solution of the interval form, and the rows it violates.
 
 use super::{CheckmateGraph, Interval, Row, event, starts_between};
-use crate::checkmate::path_cuts::{FractionalPoint, PathCut, PathMemoryCut, SeparationSettings};
+use crate::checkmate::path_cuts::{
+    FractionalPoint, PathCut, PathMemoryCut, PointBuilder, SeparationSettings,
+};
 use crate::checkmate::path_cuts::{MemoryCandidate, walk_memory};
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule, StageRuns};
 
@@ -28,15 +30,14 @@ impl IntervalPoint {
 
     /// `R` and `S` of the point.
     pub fn fractional(&self, graph: &CheckmateGraph) -> FractionalPoint {
-        let mut point = FractionalPoint::new(graph.len());
+        let mut point = PointBuilder::new(graph.len());
         for &(c, x) in &self.intervals {
             point.add_retained(c.node as usize, c.start as usize + 1..c.end as usize + 1, x);
             if c.is_recomputed() {
                 point.add_recomputed(c.node as usize, c.start as usize, x);
             }
         }
-        point.finish();
-        point
+        point.finish()
     }
 
     /// Tensors that the point retains by more than a threshold and to some use, shape `n x n`: in
@@ -47,9 +48,9 @@ impl IntervalPoint {
         let point = self.fractional(graph);
         let mut retained = StageRuns::new(n, n);
         for i in 0..n {
-            for (t, s) in point.retained_of(i)[..n].iter().enumerate() {
-                if *s > threshold {
-                    retained.set(t, i, true);
+            for (stages, share) in point.retained_of(i).over(0..n as u32) {
+                if share > threshold {
+                    retained.fill(i, stages.start as usize, stages.end as usize - 1);
                 }
             }
         }

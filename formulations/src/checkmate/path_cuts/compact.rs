@@ -1,7 +1,9 @@
 //! The cuts as rows of the retention-edge form.
 
 use super::walk::PathDistances;
-use super::{FractionalPoint, PathCut, PathMemoryCut, SeparationSettings, ViolatedCut};
+use super::{
+    FractionalPoint, PathCut, PathMemoryCut, PointBuilder, SeparationSettings, ViolatedCut,
+};
 use crate::checkmate::compact::{Compact, Entry, Space};
 use remat_lp::{ColId, NewRow};
 use std::collections::BTreeSet;
@@ -9,7 +11,7 @@ use std::collections::BTreeSet;
 /// The point of the form's columns.
 pub fn point_of(form: &Compact, x: &[f64]) -> FractionalPoint {
     let n = form.graph().len();
-    let mut point = FractionalPoint::new(n);
+    let mut point = PointBuilder::new(n);
     for t in 0..n {
         for i in 0..t {
             let kept = form.retained(t, i).value(x);
@@ -22,8 +24,7 @@ pub fn point_of(form: &Compact, x: &[f64]) -> FractionalPoint {
             }
         }
     }
-    point.finish();
-    point
+    point.finish()
 }
 
 #[derive(Default)]
@@ -119,7 +120,11 @@ pub fn separate_memory_cuts(
             continue;
         };
         let end = last as usize + 1;
-        if first >= end || point.retained_of(q)[first..end].iter().all(|s| *s >= stop) {
+        if first >= end
+            || point
+                .retained_of(q)
+                .all_reach(stop, first as u32..end as u32)
+        {
             continue;
         }
         walk.run(g, point, q, first..end, stop);
@@ -131,9 +136,8 @@ pub fn separate_memory_cuts(
                 least_known = least_known.min(known[a]);
                 let mut staying = 0.0;
                 for (k, s) in stay.iter_mut().enumerate().take(a) {
-                    let made = point.recomputed_before(k);
                     let column = matches!(form.retained(b + 1, k), Entry::Column(_));
-                    let d = point.retained(b + 1, k) - (made[b + 1] - made[a]);
+                    let d = point.retained(b + 1, k) - point.recomputed_in(k, a..b + 1);
                     *s = if column {
                         d.max(0.0) * g.bytes[k] as f64
                     } else {
@@ -142,7 +146,7 @@ pub fn separate_memory_cuts(
                     staying += *s;
                 }
                 for (k, slot) in best.iter_mut().enumerate() {
-                    let d = walk.distances(k)[a - first];
+                    let d = walk.distance(k, a);
                     if d >= stop {
                         continue;
                     }
@@ -176,8 +180,8 @@ pub fn separate_memory_cuts(
         }
         let staying = (0..a as u32)
             .filter(|&k| {
-                let made = point.recomputed_before(k as usize);
-                let d = point.retained(b + 1, k as usize) - (made[b + 1] - made[a]);
+                let made = point.recomputed_in(k as usize, a..b + 1);
+                let d = point.retained(b + 1, k as usize) - made;
                 k != j
                     && !g.needs[j as usize].contains(&k)
                     && matches!(form.retained(b + 1, k as usize), Entry::Column(_))

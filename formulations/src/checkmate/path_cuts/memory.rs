@@ -27,44 +27,65 @@ pub fn walk_memory(
     let stop = 1.0 - settings.violation;
     let backward = graph.first_backward.map_or(n, |f| f as usize);
     let gradients = gradients_alive(graph, backward);
+    let kept = bytes_kept(graph, point, backward);
     let mut stays = Stays::new(graph, point, backward);
     let mut walk = PathDistances::new(n);
     let mut out = Vec::new();
     let mut best: Vec<(f64, usize)> = Vec::new();
+    let mut tops: Vec<(usize, usize, f64)> = Vec::new();
     for q in 0..n {
         let first = q + 1;
         let Some(&last) = graph.users[q].last() else {
             continue;
         };
         let end = last as usize + 1;
-        if point.retained_of(q)[first..end].iter().all(|s| *s >= stop) {
+        if point
+            .retained_of(q)
+            .all_reach(stop, first as u32..end as u32)
+        {
             continue;
         }
         walk.run(graph, point, q, first..end, stop);
+        let need = |k: usize| graph.need_bytes(walk.nodes[k] as usize) as f64;
         for &b in &graph.users[q] {
             let b = b as usize;
+            // The earlier a window begins, the less stays throughout: of the windows that begin in a
+            // run of equal distances the shortest is the tightest.
+            tops.clear();
+            let mut most = 0.0;
+            for k in 0..walk.nodes.len() {
+                let runs = walk.distances(k).filter(|run| run.1 < stop);
+                for (stages, d) in runs.take_while(|run| run.0.start as usize <= b) {
+                    tops.push((b.min(stages.end as usize - 1), k, d));
+                    most = f64::max(most, need(k) * (1.0 - d));
+                }
+            }
+            if kept[b] + gradients[b] + most <= graph.capacity as f64 {
+                continue;
+            }
+            tops.sort_unstable_by_key(|top| std::cmp::Reverse((top.0, top.1)));
             best.clear();
             best.resize(walk.nodes.len(), (settings.violation, 0));
             let mut beside = f64::INFINITY;
             stays.end_at(b);
-            for a in (first..=b).rev() {
-                beside = beside.min(gradients[a]);
-                stays.begin_at(a);
-                for (k, slot) in best.iter_mut().enumerate() {
-                    let d = walk.distances(k)[a - first];
-                    let j = walk.nodes[k] as usize;
-                    let need = graph.need_bytes(j) as f64;
-                    let load = stays.sum + need * (1.0 - d) + beside;
-                    let over = load - graph.capacity as f64;
-                    let least = slot.0 * need.max(1.0);
-                    if d >= stop || over <= least {
-                        continue;
-                    }
-                    let own = graph.needs[j].iter().map(|&u| u as usize).chain([j]);
-                    let over = over - own.map(|u| stays.bytes[u]).sum::<f64>();
-                    if over > least {
-                        *slot = (over / need.max(1.0), a);
-                    }
+            let mut begin = b + 1;
+            for &(a, k, d) in &tops {
+                while begin > a {
+                    begin -= 1;
+                    beside = beside.min(gradients[begin]);
+                    stays.begin_at(begin);
+                }
+                let need = need(k);
+                let least = best[k].0 * need.max(1.0);
+                let over = stays.sum + need * (1.0 - d) + beside - graph.capacity as f64;
+                if over <= least {
+                    continue;
+                }
+                let j = walk.nodes[k] as usize;
+                let own = graph.needs[j].iter().map(|&u| u as usize).chain([j]);
+                let over = over - own.map(|u| stays.bytes[u]).sum::<f64>();
+                if over > least {
+                    best[k] = (over / need.max(1.0), a);
                 }
             }
             for (k, &(share, a)) in best.iter().enumerate() {
@@ -76,7 +97,7 @@ pub fn walk_memory(
                     };
                     out.push(MemoryCandidate {
                         path,
-                        held: walk.distances(k)[a - first],
+                        held: walk.distance(k, a),
                         share,
                     });
                 }
@@ -84,6 +105,25 @@ pub fn walk_memory(
         }
     }
     out
+}
+
+/// By stage, the bytes of what is held of the forward pass, and made before, when it begins.
+fn bytes_kept(graph: &CheckmateGraph, point: &FractionalPoint, backward: usize) -> Vec<f64> {
+    let n = graph.len();
+    let mut changes = vec![0.0; n + 2];
+    for k in 0..backward {
+        for (stages, share) in point.retained_of(k).over(0..n as u32 + 1) {
+            let bytes = share * graph.bytes[k] as f64;
+            changes[stages.start as usize] += bytes;
+            changes[stages.end as usize] -= bytes;
+        }
+    }
+    let mut sum = 0.0;
+    let at = |change: f64| {
+        sum += change;
+        sum
+    };
+    changes.into_iter().map(at).collect()
 }
 
 /// By stage, the bytes of gradients as the plain order has them; they are not counted among what
@@ -101,9 +141,8 @@ fn gradients_alive(graph: &CheckmateGraph, backward: usize) -> Vec<f64> {
 /// stage earlier.
 struct Stays<'a> {
     graph: &'a CheckmateGraph,
+    point: &'a FractionalPoint,
     backward: usize,
-    /// `S[t,k]` by stages.
-    retained: Vec<f64>,
     /// By stage, which nodes are recomputed there and how often.
     made: Vec<Vec<(u32, f64)>>,
     /// Share of each tensor that stays: below 0 where it is recomputed more often than it is there
@@ -115,23 +154,18 @@ struct Stays<'a> {
 }
 
 impl<'a> Stays<'a> {
-    fn new(graph: &'a CheckmateGraph, point: &FractionalPoint, backward: usize) -> Self {
+    fn new(graph: &'a CheckmateGraph, point: &'a FractionalPoint, backward: usize) -> Self {
         let n = graph.len();
-        let mut retained = vec![0.0; n * backward];
         let mut made = vec![Vec::new(); n];
         for k in 0..backward {
-            let before = point.recomputed_before(k);
-            for t in k + 1..n {
-                retained[t * backward + k] = point.retained(t, k);
-                if before[t + 1] > before[t] {
-                    made[t].push((k as u32, before[t + 1] - before[t]));
-                }
+            for (stage, times) in point.recomputations(k) {
+                made[stage as usize].push((k as u32, times));
             }
         }
         Stays {
             graph,
+            point,
             backward,
-            retained,
             made,
             share: vec![0.0; n],
             bytes: vec![0.0; n],
@@ -142,14 +176,14 @@ impl<'a> Stays<'a> {
     /// The window ends with stage `b`; its first stage is the next one that [`Stays::begin_at`] is
     /// told.
     fn end_at(&mut self, b: usize) {
-        let row = &self.retained[b * self.backward..(b + 1) * self.backward];
-        self.share[..self.backward].copy_from_slice(row);
+        self.share.fill(0.0);
         self.bytes.fill(0.0);
         self.sum = 0.0;
-        let there = row.iter().zip(&self.graph.bytes).take(b);
-        for (slot, (share, bytes)) in self.bytes.iter_mut().zip(there) {
-            *slot = share * *bytes as f64;
-            self.sum += *slot;
+        for k in 0..b.min(self.backward) {
+            let share = self.point.retained(b, k);
+            self.share[k] = share;
+            self.bytes[k] = share * self.graph.bytes[k] as f64;
+            self.sum += self.bytes[k];
         }
     }
 
@@ -169,6 +203,7 @@ impl<'a> Stays<'a> {
 mod tests {
     use super::*;
     use crate::baselines::fixtures::{any_chain, small_dag};
+    use crate::checkmate::path_cuts::PointBuilder;
     use proptest::prelude::*;
     use remat_instances::instance::Instance;
 
@@ -183,14 +218,14 @@ mod tests {
             let n = graph.len();
             let mut values = values.into_iter().map(|v| f64::from(v) / 4.0).cycle();
             let mut next = || values.next().unwrap();
-            let mut point = FractionalPoint::new(n);
+            let mut point = PointBuilder::new(n);
             for k in 0..n {
                 for t in k + 1..n {
                     point.add_retained(k, t..t + 1, next());
                     point.add_recomputed(k, t, next().powi(4));
                 }
             }
-            point.finish();
+            let point = point.finish();
             let backward = graph.first_backward.map_or(n, |f| f as usize);
             let mut stays = Stays::new(&graph, &point, backward);
             for b in 1..n {
@@ -199,8 +234,7 @@ mod tests {
                     stays.begin_at(a);
                     let mut sum = 0.0;
                     for k in 0..n {
-                        let made = point.recomputed_before(k);
-                        let share = point.retained(b, k) - (made[b + 1] - made[a]);
+                        let share = point.retained(b, k) - point.recomputed_in(k, a..b + 1);
                         let counted = k < a.min(backward);
                         let bytes = if counted { share.max(0.0) * graph.bytes[k] as f64 } else { 0.0 };
                         prop_assert!((stays.bytes[k] - bytes).abs() < 1e-6);

@@ -38,10 +38,12 @@
 
 mod compact;
 mod memory;
+mod point;
 mod walk;
 
 pub use compact::{memory_cut_row, path_cut_row, point_of, separate_memory_cuts};
 pub use memory::{MemoryCandidate, walk_memory};
+pub use point::{FractionalPoint, PointBuilder, Steps};
 pub use walk::separate;
 
 pub use remat_solver::price::SeparationSettings;
@@ -131,88 +133,6 @@ impl PathMemoryCut {
         let held = self.path.path.iter().filter(held).count() as i128;
         let need = i128::from(graph.need_bytes(self.path.source() as usize));
         i128::from(graph.capacity) - i128::from(self.other_bytes) - staying - need * (1 - held)
-    }
-}
-
-/// A fractional schedule: what separation looks at.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FractionalPoint {
-    len: usize,
-    /// `S[t,i]` at `i * (len + 1) + t`.
-    retained: Vec<f64>,
-    /// Recomputations of `i` in stages before `t`, at `i * (len + 1) + t`; the first computation
-    /// does not count.
-    recomputed_before: Vec<f64>,
-}
-
-impl FractionalPoint {
-    /// A point of `len` nodes with nothing retained and nothing recomputed.
-    pub fn new(len: usize) -> Self {
-        FractionalPoint {
-            len,
-            retained: vec![0.0; len * (len + 1)],
-            recomputed_before: vec![0.0; len * (len + 1)],
-        }
-    }
-
-    /// Number of nodes.
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Returns whether there is no node.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// `S[stage, node]`; `stage` up to `len`, where it is 0.
-    #[inline]
-    pub fn retained(&self, stage: usize, node: usize) -> f64 {
-        self.retained[node * (self.len + 1) + stage]
-    }
-
-    /// `S[., node]` by stages.
-    #[inline]
-    pub fn retained_of(&self, node: usize) -> &[f64] {
-        &self.retained[node * (self.len + 1)..(node + 1) * (self.len + 1)]
-    }
-
-    /// Entry `t`: how often `node` is recomputed in stages before `t`.
-    #[inline]
-    pub fn recomputed_before(&self, node: usize) -> &[f64] {
-        &self.recomputed_before[node * (self.len + 1)..(node + 1) * (self.len + 1)]
-    }
-
-    /// Adds to `S[stage, node]` for all stages of a range.
-    pub fn add_retained(&mut self, node: usize, stages: std::ops::Range<usize>, value: f64) {
-        let base = node * (self.len + 1);
-        for v in &mut self.retained[base + stages.start..base + stages.end] {
-            *v += value;
-        }
-    }
-
-    /// Adds to `R[stage, node]`. All additions precede [`FractionalPoint::finish`].
-    pub fn add_recomputed(&mut self, node: usize, stage: usize, value: f64) {
-        self.recomputed_before[node * (self.len + 1) + stage + 1] += value;
-    }
-
-    /// Turns the recomputations that were added into prefix sums.
-    pub fn finish(&mut self) {
-        for row in self.recomputed_before.chunks_exact_mut(self.len + 1) {
-            let mut sum = 0.0;
-            for v in row {
-                sum += *v;
-                *v = sum;
-            }
-        }
-    }
-
-    /// The left side of a path cut.
-    pub fn path_activity(&self, cut: &PathCut) -> f64 {
-        let (a, b) = (cut.from as usize, cut.reader as usize);
-        let made = self.recomputed_before(cut.source() as usize);
-        let held: f64 = cut.path.iter().map(|&p| self.retained(a, p as usize)).sum();
-        held + made[b + 1] - made[a]
     }
 }
 

@@ -3,87 +3,103 @@
 use super::{FractionalPoint, PathCut, SeparationSettings, ViolatedCut};
 use crate::checkmate::CheckmateGraph;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 /// Not on any path yet.
 const UNREACHED: f64 = 2.0;
 const NONE: u32 = u32::MAX;
 
+/// Distances of a node over some stages, up to those of the next run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Run {
+    /// First stage.
+    pub begin: u32,
+    /// `UNREACHED` where no path with less than 1 reaches the node.
+    pub distance: f64,
+    /// The next node on the way to the needed one.
+    parent: u32,
+}
+
 /// Distances from a needed node, for a range of stages.
 pub(super) struct PathDistances {
     /// First stage of the range and one past the last.
-    pub first: usize,
-    pub end: usize,
+    stages: Range<u32>,
     /// Nodes in the order of the walk: descending, the needed node first.
     pub nodes: Vec<u32>,
-    /// `d_i(a)` of the k-th node at `k * width + (a - first)`; `UNREACHED` where no path with less
-    /// than 1 reaches it.
-    distance: Vec<f64>,
-    /// The next node on the way to the needed one.
-    parent: Vec<u32>,
+    /// `d_i` of the k-th node, in runs that follow one another; there may be more lists than nodes.
+    runs: Vec<Vec<Run>>,
     slot: Vec<u32>,
-    /// Copy of the distances that are being handed on.
-    from: Vec<f64>,
+    /// Distances that are being handed on, and what comes of them.
+    from: Vec<(Range<u32>, f64)>,
+    lowered: Vec<Run>,
     heap: BinaryHeap<u32>,
 }
 
 impl PathDistances {
     pub fn new(len: usize) -> Self {
         PathDistances {
-            first: 0,
-            end: 0,
+            stages: 0..0,
             nodes: Vec::new(),
-            distance: Vec::new(),
-            parent: Vec::new(),
+            runs: Vec::new(),
             slot: vec![NONE; len],
             from: Vec::new(),
+            lowered: Vec::new(),
             heap: BinaryHeap::new(),
         }
     }
 
-    pub fn width(&self) -> usize {
-        self.end - self.first
+    /// Distances of the k-th node: ranges of stages that follow one another, with the distance in
+    /// all of them.
+    pub fn distances(&self, k: usize) -> impl Iterator<Item = (Range<u32>, f64)> + '_ {
+        ranges(&self.runs[k], self.stages.end).map(|(stages, run)| (stages, run.distance))
     }
 
-    /// Distances of the k-th node by stage, from `first` on.
-    pub fn distances(&self, k: usize) -> &[f64] {
-        &self.distance[k * self.width()..(k + 1) * self.width()]
+    /// Distance of the k-th node in a stage.
+    pub fn distance(&self, k: usize, stage: usize) -> f64 {
+        self.run_at(k, stage).distance
     }
 
-    /// The path from the k-th node to the needed one as seen from stage `a`.
-    pub fn path(&self, k: usize, a: usize) -> Vec<u32> {
+    fn run_at(&self, k: usize, stage: usize) -> Run {
+        let runs = &self.runs[k];
+        runs[runs.partition_point(|run| run.begin as usize <= stage) - 1]
+    }
+
+    /// The path from the k-th node to the needed one as seen from a stage.
+    pub fn path(&self, k: usize, stage: usize) -> Vec<u32> {
         let mut path = vec![self.nodes[k]];
         let mut at = k;
         while at != 0 {
-            let next = self.parent[at * self.width() + a - self.first];
+            let next = self.run_at(at, stage).parent;
             path.push(next);
             at = self.slot[next as usize] as usize;
         }
         path
     }
 
-    /// Walks back from `needed` over stages `first..end`, leaving nodes with distances of `stop` or
-    /// more unexpanded.
+    /// Walks back from `needed` over some stages, leaving nodes with distances of `stop` or more
+    /// unexpanded.
     pub fn run(
         &mut self,
         graph: &CheckmateGraph,
         point: &FractionalPoint,
         needed: usize,
-        stages: std::ops::Range<usize>,
+        stages: Range<usize>,
         stop: f64,
     ) {
         for i in self.nodes.drain(..) {
             self.slot[i as usize] = NONE;
         }
-        (self.first, self.end) = (stages.start, stages.end);
-        let width = self.width();
-        self.distance.clear();
-        self.parent.clear();
+        self.stages = stages.start as u32..stages.end as u32;
         self.heap.clear();
-        self.distance
-            .extend_from_slice(&point.retained_of(needed)[stages.clone()]);
-        self.parent.resize(width, NONE);
-        self.nodes.push(needed as u32);
-        self.slot[needed] = 0;
+        self.reach(needed as u32);
+        let held = point.retained_of(needed).over(self.stages.clone());
+        let runs = &mut self.runs[0];
+        runs.clear();
+        runs.extend(held.map(|(stages, distance)| Run {
+            begin: stages.start,
+            distance,
+            parent: NONE,
+        }));
         self.expand(graph, point, 0, stop);
         // Inputs are numbered below their readers: the largest node left has all its distances.
         while let Some(i) = self.heap.pop() {
@@ -92,40 +108,101 @@ impl PathDistances {
         }
     }
 
+    /// Takes up a node that no path has reached yet; its place on the walk.
+    fn reach(&mut self, node: u32) -> usize {
+        let k = self.nodes.len();
+        self.slot[node as usize] = k as u32;
+        self.nodes.push(node);
+        if self.runs.len() == k {
+            self.runs.push(Vec::new());
+        }
+        self.runs[k].clear();
+        self.runs[k].push(Run {
+            begin: self.stages.start,
+            distance: UNREACHED,
+            parent: NONE,
+        });
+        k
+    }
+
     fn expand(&mut self, graph: &CheckmateGraph, point: &FractionalPoint, k: usize, stop: f64) {
-        let width = self.width();
-        let i = self.nodes[k];
-        let own = self.distances(k);
-        let near = |d: &f64| *d < stop;
-        let Some(low) = own.iter().position(near) else {
-            return;
-        };
-        let high = own.iter().rposition(near).map_or(low, |p| p + 1);
-        let range = k * width + low..k * width + high;
-        self.from.clear();
-        self.from.extend_from_slice(&self.distance[range]);
-        for &j in &graph.needs[i as usize] {
-            let mut to = self.slot[j as usize] as usize;
-            if to == NONE as usize {
-                to = self.nodes.len();
-                self.slot[j as usize] = to as u32;
-                self.nodes.push(j);
-                self.distance.resize((to + 1) * width, UNREACHED);
-                self.parent.resize((to + 1) * width, NONE);
-                self.heap.push(j);
-            }
-            let held = &point.retained_of(j as usize)[self.first + low..self.first + high];
-            let parents = &mut self.parent[to * width + low..to * width + high];
-            let distances = &mut self.distance[to * width + low..to * width + high];
-            for (((d, p), f), s) in distances.iter_mut().zip(parents).zip(&self.from).zip(held) {
-                let new = f + s;
-                if *f < stop && new < *d {
-                    *d = new;
-                    *p = i;
+        let mut from = std::mem::take(&mut self.from);
+        from.clear();
+        from.extend(self.distances(k).filter(|(_, distance)| *distance < stop));
+        if !from.is_empty() {
+            let i = self.nodes[k];
+            for &j in &graph.needs[i as usize] {
+                let mut to = self.slot[j as usize] as usize;
+                if to == NONE as usize {
+                    to = self.reach(j);
+                    self.heap.push(j);
                 }
+                let held = point.retained_of(j as usize);
+                let new = from.iter().flat_map(|(stages, distance)| {
+                    let held = held.over(stages.clone());
+                    held.map(move |(stages, share)| (stages, distance + share))
+                });
+                lower(&self.runs[to], self.stages.end, new, i, &mut self.lowered);
+                std::mem::swap(&mut self.runs[to], &mut self.lowered);
             }
         }
+        self.from = from;
     }
+}
+
+/// Runs with the stages that each has, up to an end.
+fn ranges(runs: &[Run], end: u32) -> impl Iterator<Item = (Range<u32>, Run)> + '_ {
+    let ends = runs[1..].iter().map(|run| run.begin).chain([end]);
+    let with_end = runs.iter().copied().zip(ends);
+    with_end.map(|(run, end)| (run.begin..end, run))
+}
+
+/// Runs up to an end, with `new` distances, whose stages ascend, where these are lower; they come
+/// from a parent.
+fn lower(
+    old: &[Run],
+    end: u32,
+    new: impl Iterator<Item = (Range<u32>, f64)>,
+    parent: u32,
+    out: &mut Vec<Run>,
+) {
+    out.clear();
+    let mut push = |run: Run| {
+        let is_same = |last: &Run| (last.distance, last.parent) == (run.distance, run.parent);
+        if !out.last().is_some_and(is_same) {
+            out.push(run);
+        }
+    };
+    let mut old = ranges(old, end).peekable();
+    let mut at = old.peek().map_or(end, |(stages, _)| stages.start);
+    // Goes on to a stage, with what is made of each old run on the way.
+    let mut advance = |to: u32, make: &dyn Fn(Run) -> Run| {
+        while at < to {
+            let Some((stages, run)) = old.peek() else {
+                break;
+            };
+            push(Run {
+                begin: at,
+                ..make(*run)
+            });
+            at = stages.end.min(to);
+            if at == stages.end {
+                old.next();
+            }
+        }
+    };
+    for (stages, distance) in new {
+        advance(stages.start, &|run| run);
+        advance(stages.end, &|run| match distance < run.distance {
+            true => Run {
+                distance,
+                parent,
+                ..run
+            },
+            false => run,
+        });
+    }
+    advance(end, &|run| run);
 }
 
 /// Violated path cuts, the most promising first, at most `settings.limit`. Windows start at stage
@@ -149,7 +226,11 @@ pub fn separate(
             continue;
         };
         let end = last as usize + 1;
-        if first >= end || point.retained_of(q)[first..end].iter().all(|s| *s >= stop) {
+        if first >= end
+            || point
+                .retained_of(q)
+                .all_reach(stop, first as u32..end as u32)
+        {
             continue;
         }
         walk.run(graph, point, q, first..end, stop);
@@ -162,17 +243,19 @@ pub fn separate(
             for k in 1..walk.nodes.len() {
                 let j = walk.nodes[k] as usize;
                 let made = point.recomputed_before(j);
-                let upto = made[b + 1];
+                let upto = made.at(b as u32 + 1);
                 let (mut worst, mut at) = (settings.violation, None);
-                let distances = &walk.distances(k)[..b + 1 - first];
-                for (z, d) in distances.iter().enumerate() {
-                    let violation = 1.0 - d - (upto - made[first + z]);
-                    // The latest of equals: before memory is tight a tensor is held a stage longer
-                    // for nothing, so that cuts with earlier windows are met without effect, one
-                    // after the other (measured: ResNet-50 6 GiB stalls at 110701 with the earliest
-                    // and goes beyond 112900 with the latest).
-                    if violation >= worst - 1e-9 {
-                        (worst, at) = (violation, Some(first + z));
+                for (stages, distance) in walk.distances(k) {
+                    let window = stages.start..stages.end.min(b as u32 + 1);
+                    for (stages, before) in made.over(window) {
+                        let violation = 1.0 - distance - (upto - before);
+                        // The latest of equals: before memory is tight a tensor is held a stage
+                        // longer for nothing, so that cuts with earlier windows are met without
+                        // effect, one after the other (measured: ResNet-50 6 GiB stalls at 110701
+                        // with the earliest and goes beyond 112900 with the latest).
+                        if violation >= worst - 1e-9 {
+                            (worst, at) = (violation, Some(stages.end as usize - 1));
+                        }
                     }
                 }
                 if let Some(a) = at {
