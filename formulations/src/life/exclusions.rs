@@ -76,6 +76,19 @@ impl Exclusions {
         !self.no_choice.get(stage, way)
     }
 
+    /// Stages in which other ways to compute a tensor are permitted than in the next one.
+    pub(crate) fn changes_of_starts(&self, tensor: u32) -> impl Iterator<Item = u32> + '_ {
+        let changes = self.no_start.changes(tensor as usize, self.ways);
+        changes.map(|column| (column / self.ways) as u32)
+    }
+
+    /// Stages at whose beginning a tensor may be in memory, unlike at that of the next one, or the
+    /// other way round.
+    pub(crate) fn changes_of_holds(&self, tensor: u32) -> impl Iterator<Item = u32> + '_ {
+        let changes = self.no_hold.changes(tensor as usize, 1);
+        changes.map(|stage| stage as u32)
+    }
+
     pub(crate) fn exclude_start(&mut self, tensor: u32, stage: u32, way: usize) {
         let column = stage as usize * self.ways + way;
         self.no_start.set(tensor as usize, column, true);

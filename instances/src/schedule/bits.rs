@@ -83,16 +83,22 @@ impl BitMatrix {
 
     /// Columns that are set in a row, ascending.
     pub fn ones(&self, row: usize) -> impl Iterator<Item = usize> + '_ {
-        self.row(row).iter().enumerate().flat_map(|(w, &word)| {
-            let mut rest = word;
-            std::iter::from_fn(move || {
-                (rest != 0).then(|| {
-                    let bit = rest.trailing_zeros() as usize;
-                    rest &= rest - 1;
-                    w * 64 + bit
-                })
-            })
-        })
+        let words = self.row(row).iter().enumerate();
+        words.flat_map(|(w, &word)| set_bits(word).map(move |bit| w * 64 + bit))
+    }
+
+    /// Columns of a row whose entry is not that of the column `by` further on, ascending; `by` is
+    /// from 1 to 63.
+    pub fn changes(&self, row: usize, by: usize) -> impl Iterator<Item = usize> + '_ {
+        debug_assert!((1..64).contains(&by));
+        let words = self.row(row);
+        let columns = self.columns.saturating_sub(by);
+        let of = move |w: usize| {
+            let next = words.get(w + 1).copied().unwrap_or(0);
+            words[w] ^ (words[w] >> by | next << (64 - by))
+        };
+        let all = (0..words.len()).flat_map(move |w| set_bits(of(w)).map(move |bit| w * 64 + bit));
+        all.take_while(move |column| *column < columns)
     }
 
     /// Number of entries in which two matrices of the same shape differ.
@@ -106,6 +112,18 @@ impl BitMatrix {
     pub fn count_ones(&self) -> usize {
         self.words.iter().map(|w| w.count_ones() as usize).sum()
     }
+}
+
+/// Bits that are set in a word, ascending.
+fn set_bits(word: u64) -> impl Iterator<Item = usize> {
+    let mut rest = word;
+    std::iter::from_fn(move || {
+        (rest != 0).then(|| {
+            let bit = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            bit
+        })
+    })
 }
 
 #[cfg(test)]

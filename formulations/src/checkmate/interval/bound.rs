@@ -1,6 +1,7 @@
 //! The Lagrangian bound in integers, and what it excludes.
 
-use super::price::{IntervalPrices, IntervalSweep};
+use super::price::IntervalPrices;
+use super::sweep::IntervalSweep;
 use super::{CheckmateGraph, Row};
 use crate::life::{EXCLUSION_PASSES, Exclusions};
 use remat_solver::price::{most_below, rounded_up};

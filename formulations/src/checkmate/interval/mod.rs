@@ -23,7 +23,7 @@
 //!
 //! The last is stronger than in the compact form: what is read last in stage `b` itself behind the
 //! turn of `j` counts as staying. Every dual is a price on an event, a stage boundary or a start,
-//! so the best interval of a tensor is found in one sweep over its stages and readers (`price`),
+//! so the best interval of a tensor is found in one sweep over its stages and readers (`sweep`),
 //! over *all* intervals, those whose rows are not in the program yet too. The cheapest set of
 //! disjoint intervals of each tensor gives the Lagrangian bound (`bound`), in integers and safe
 //! before convergence.
@@ -40,6 +40,7 @@ mod point;
 mod price;
 mod program;
 mod proof;
+mod sweep;
 
 pub use bound::lagrangian_bound;
 pub use branch::{Branch, Quantity};

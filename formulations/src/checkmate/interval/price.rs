@@ -1,29 +1,31 @@
-//! Prices from duals, and the cheapest intervals of each tensor under them.
+//! Prices of intervals from duals.
 
 use super::byte_prices::BytePrices;
+use super::sweep::IntervalSweep;
 use super::{CheckmateGraph, Interval, Quantity, Row, event, starts_between};
 use crate::life::Exclusions;
 use remat_solver::price::{Candidate, Number, Priced};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Add;
 
 /// Prices of the intervals of one tensor, from the duals.
 #[derive(Clone, Debug)]
-struct TensorPrices<T> {
+pub(super) struct TensorPrices<T> {
     /// Paid to an interval that covers an event.
-    cover: Vec<(u32, T)>,
+    pub cover: Vec<(u32, T)>,
     /// Paid to an interval that crosses the start of a stage.
-    cross: Vec<(u32, T)>,
+    pub cross: Vec<(u32, T)>,
     /// Paid to an interval that starts in a stage of the range (first, last).
-    start: Vec<(u32, u32, T)>,
+    pub start: Vec<(u32, u32, T)>,
 }
 
 /// Prices on events, stage boundaries and starts.
 #[derive(Clone, Debug)]
 pub(super) struct IntervalPrices<T> {
     /// For each gauge in use.
-    memory: Vec<BytePrices<T>>,
-    tensors: Vec<TensorPrices<T>>,
+    pub memory: Vec<BytePrices<T>>,
+    /// Stages with events at which bytes have a price, ascending.
+    pub memory_stages: Vec<u32>,
+    pub tensors: Vec<TensorPrices<T>>,
 }
 
 impl<T: Number> IntervalPrices<T> {
@@ -132,217 +134,21 @@ impl<T: Number> IntervalPrices<T> {
             t.cover.sort_unstable_by_key(|e| e.0);
             t.cross.sort_unstable_by_key(|e| e.0);
         }
+        let priced = memory.values().flatten();
+        let memory_stages: BTreeSet<u32> = priced.map(|(stage, ..)| *stage).collect();
         let memory = memory.into_iter();
         let memory = memory.map(|(gauge, priced)| BytePrices::new(gauge, n, priced, T::ZERO));
         IntervalPrices {
             memory: memory.collect(),
+            memory_stages: memory_stages.into_iter().collect(),
             tensors,
         }
     }
-
-    /// Sweeps the stages of tensor `i` from the last to the first. `found` is told, for every start
-    /// stage, the cheapest reduced cost of an interval that starts there and where it ends. Returns
-    /// the least total reduced cost of a set of disjoint intervals. What is not permitted is left
-    /// out.
-    pub fn sweep(
-        &self,
-        graph: &CheckmateGraph,
-        exclusions: &Exclusions,
-        i: usize,
-        scratch: &mut IntervalSweep<T>,
-        mut found: impl FnMut(T, Interval),
-    ) -> T {
-        let n = graph.len();
-        let users = &graph.users[i];
-        if users.is_empty() {
-            scratch.clear(0);
-            return T::ZERO;
-        }
-        let p = &self.tensors[i];
-        let node = i as u32;
-        // What a tensor that is there at all events before one would pay.
-        let charged = |stage: u32, node: u32| {
-            let bytes = |gauge: u32| graph.gauges[gauge as usize].bytes[i] as i64;
-            let of = |m: &BytePrices<T>| m.before(stage, node).times(bytes(m.gauge));
-            self.memory.iter().map(of).fold(T::ZERO, Add::add)
-        };
-        let last = graph.last_stage[i];
-        let width = (last as usize + 2) - i;
-        scratch.clear(width);
-        // What a start in each stage is paid, by differences.
-        let start = &mut scratch.start;
-        for &(from, to, y) in &p.start {
-            let from = (from as usize).max(i);
-            let to = (to as usize).min(last as usize);
-            if from <= to {
-                start[from - i] = start[from - i] + y;
-                start[to + 1 - i] = start[to + 1 - i] - y;
-            }
-        }
-        let mut sum = T::ZERO;
-        for v in start.iter_mut() {
-            sum = sum + *v;
-            *v = sum;
-        }
-        // Payments up to the point of the sweep: all, less those behind.
-        let mut cover = p.cover.len();
-        let mut covered = p.cover.iter().fold(T::ZERO, |s, e| s + e.1);
-        let mut cross = p.cross.len();
-        let mut crossed = p.cross.iter().fold(T::ZERO, |s, e| s + e.1);
-        let mut end: Option<(T, u32, u32)> = None;
-        let mut end_then: Option<T> = None;
-        for a in (node..=last).rev() {
-            // Crossings of the starts of stages up to a.
-            while cross > 0 && p.cross[cross - 1].0 > a {
-                cross -= 1;
-                crossed = crossed - p.cross[cross].1;
-            }
-            let slot = a as usize - i;
-            if a < last && !exclusions.may_hold(node, a + 1) {
-                (end, end_then) = (None, None);
-            }
-            let then = scratch.best_set[slot + 1];
-            let mut end_here: Option<T> = None;
-            for &u in users.iter().rev() {
-                if u > a || a > u.max(graph.last_stage[u as usize]) {
-                    continue;
-                }
-                if u < a && !exclusions.may_start(u, a, 0) {
-                    continue;
-                }
-                let e = event(n, a, u);
-                while cover > 0 && p.cover[cover - 1].0 > e {
-                    cover -= 1;
-                    covered = covered - p.cover[cover].1;
-                }
-                let g = charged(a, u + 1) - covered - crossed;
-                if end.is_none_or(|(best, _, _)| g <= best) {
-                    end = Some((g, a, u));
-                }
-                end_here = least(end_here, Some(g));
-            }
-            end_then = least(end_then, end_here.map(|g| g + then));
-            scratch.end_here[slot] = end_here;
-            scratch.end_then[slot] = end_then;
-            scratch.best_set[slot] = then;
-            let recomputed = a > node;
-            if recomputed && !exclusions.may_start(node, a, 0) {
-                continue;
-            }
-            let (Some((g, stage, reader)), Some(g_then)) = (end, end_then) else {
-                continue;
-            };
-            let first = event(n, a, node) + u32::from(!recomputed);
-            while cover > 0 && p.cover[cover - 1].0 >= first {
-                cover -= 1;
-                covered = covered - p.cover[cover].1;
-            }
-            let cost = match recomputed {
-                true => scratch.one.times(graph.cost_again[i] as i64),
-                false => T::ZERO,
-            };
-            let f = cost - scratch.start[slot] - charged(a, node + u32::from(!recomputed))
-                + covered
-                + crossed;
-            scratch.begin[slot] = Some(f);
-            let interval = Interval {
-                node,
-                start: a,
-                end: stage,
-                reader,
-            };
-            found(f + g, interval);
-            let with = f + g_then;
-            if with < then {
-                scratch.best_set[slot] = with;
-            }
-        }
-        scratch.best_set[0]
-    }
-}
-
-fn least<T: Number>(a: Option<T>, b: Option<T>) -> Option<T> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(if b < a { b } else { a }),
-        _ => a.or(b),
-    }
-}
-
-/// Working memory of a sweep, and what it leaves behind: prices by stage, the tensor's own stage
-/// first.
-#[derive(Clone, Debug)]
-pub(super) struct IntervalSweep<T> {
-    /// One unit of cost.
-    pub one: T,
-    /// Payment to a start.
-    start: Vec<T>,
-    /// Least total of disjoint intervals that start in the stage or later.
-    best_set: Vec<T>,
-    /// Price of a start, up to the price of where it ends.
-    begin: Vec<Option<T>>,
-    /// Least price of an end in the stage.
-    end_here: Vec<Option<T>>,
-    /// Least price of an end in the stage or later, and of the best set behind it.
-    end_then: Vec<Option<T>>,
-}
-
-impl<T: Number> IntervalSweep<T> {
-    pub fn new(one: T) -> Self {
-        IntervalSweep {
-            one,
-            start: Vec::new(),
-            best_set: Vec::new(),
-            begin: Vec::new(),
-            end_here: Vec::new(),
-            end_then: Vec::new(),
-        }
-    }
-
-    fn clear(&mut self, width: usize) {
-        for list in [&mut self.start, &mut self.best_set] {
-            list.clear();
-            list.resize(width, T::ZERO);
-        }
-        for list in [&mut self.begin, &mut self.end_here, &mut self.end_then] {
-            list.clear();
-            list.resize(width, None);
-        }
-    }
-
-    /// After a sweep: least totals of the sets that start in a stage (`starts(stage, total)`), and
-    /// of those with an interval that is held when a stage begins (`holds(stage, total)`); `None`
-    /// where there is no such set. Stages count from the tensor's own, in which nothing is held.
-    pub fn totals(
-        &self,
-        may_hold: impl Fn(usize) -> bool,
-        mut starts: impl FnMut(usize, Option<T>),
-        mut holds: impl FnMut(usize, Option<T>),
-    ) {
-        // Least total of sets that end before the stage, and of those with an interval that has not
-        // ended.
-        let (mut before, mut within) = (T::ZERO, None);
-        for slot in 0..self.best_set.len().saturating_sub(1) {
-            let end = self.end_then[slot];
-            if !may_hold(slot) {
-                within = None;
-            }
-            holds(slot, sum(within, end));
-            let begin = self.begin[slot].map(|f| before + f);
-            starts(slot, sum(begin, end));
-            within = least(within, begin);
-            before = least(Some(before), sum(within, self.end_here[slot])).unwrap_or(before);
-        }
-    }
-}
-
-fn sum<T: Number>(a: Option<T>, b: Option<T>) -> Option<T> {
-    Some(a? + b?)
 }
 
 /// Prices all intervals of all tensors. Duals are in the instance's unit of cost, those of memory
-/// rows per byte and at most
-/// 0. For each tensor at most `per_block` recomputed intervals and the one from the first
-///    computation are returned.
+/// rows per byte and at most 0. For each tensor at most `per_block` recomputed intervals and the
+/// one from the first computation are returned.
 pub(super) fn price(
     graph: &CheckmateGraph,
     exclusions: &Exclusions,
