@@ -9,7 +9,7 @@ use crate::checkmate::interval::{Interval, Row};
 use crate::checkmate::path_cuts::{PathCut, PathMemoryCut};
 use crate::life::layers::{ENDS, Layout};
 use remat_solver::price::RootStart;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// Layers around an anchor in which nodes shift along with it.
@@ -317,7 +317,9 @@ impl Carrier<'_> {
         proof: Vec<(Row, f64)>,
         middle: u32,
     ) -> RootStart<CheckmateGraph> {
-        let tight: Vec<(Row, f64)> = found.tight.iter().map(|r| (r.clone(), 1.0)).collect();
+        let priced: BTreeSet<&Row> = found.proof.iter().map(|p| &p.0).collect();
+        let tight = (found.tight.iter()).filter(|row| !row.is_memory() || priced.contains(row));
+        let tight: Vec<(Row, f64)> = tight.map(|row| (row.clone(), 1.0)).collect();
         let tight = self.rows(&tight, middle).into_iter().map(|row| row.0);
         let basic = self.intervals(&found.basic, Some(middle));
         // Those of all middle layers: of one alone the large root does not converge.
