@@ -18,6 +18,8 @@ const FULL: f64 = 0.95;
 const EVENTS: usize = 2;
 /// And at recomputations that a point has by at least so much.
 const MADE: f64 = 0.02;
+/// Events that are full, and recomputations, in a round: large programs have thousands of each.
+const MOMENTS: usize = 500;
 /// Rows in a round.
 const LIMIT: usize = 100;
 
@@ -70,7 +72,8 @@ impl IntervalPoint {
     pub fn violated_covers(&self, graph: &CheckmateGraph) -> Vec<Row> {
         let mut found: Vec<(f64, Row)> = Vec::new();
         let mut there = vec![0.0; graph.len()];
-        for moment in self.full(graph).chain(self.made()) {
+        let full = self.full(graph).take(MOMENTS);
+        for moment in full.chain(self.made().take(MOMENTS)) {
             let CoverMoment { stage, node, .. } = moment;
             there.fill(0.0);
             for (c, x) in &self.intervals {

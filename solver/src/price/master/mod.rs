@@ -50,6 +50,8 @@ pub struct Master<P: Program> {
     row_set: BTreeSet<P::Row>,
     /// Solves in a row in which the row was slack.
     row_age: Vec<u32>,
+    /// Parts of each row.
+    row_parts: Vec<u32>,
     branches: Vec<Branch<P::Quantity>>,
     columns: Vec<P::Column>,
     column_set: BTreeSet<P::Column>,
@@ -80,6 +82,7 @@ impl<P: Program> Clone for Master<P> {
             rows: self.rows.clone(),
             row_set: self.row_set.clone(),
             row_age: self.row_age.clone(),
+            row_parts: self.row_parts.clone(),
             branches: self.branches.clone(),
             columns: self.columns.clone(),
             column_set: self.column_set.clone(),
@@ -137,6 +140,7 @@ impl<P: Program> Master<P> {
             rows: Vec::new(),
             row_set: BTreeSet::new(),
             row_age: Vec::new(),
+            row_parts: Vec::new(),
             branches: Vec::new(),
             columns: Vec::new(),
             column_set: BTreeSet::new(),

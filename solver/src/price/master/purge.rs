@@ -74,8 +74,14 @@ impl<P: Program> Master<P> {
                 cols.push(ColId(at as u32));
             }
         }
-        // Deleting shifts everything behind: only worth it in bulk.
-        if rows.len() * 10 > self.rows.len() || cols.len() * 10 > self.columns.len() {
+        // Deleting shifts everything behind: only worth it in bulk. A few rows may have most entries.
+        let of = |r: &RowId| u64::from(self.row_parts[r.0 as usize]);
+        let parts: u64 = rows.iter().map(of).sum();
+        let all_parts = self.row_parts.iter().map(|parts| u64::from(*parts)).sum();
+        if is_bulk(rows.len() as u64, self.rows.len() as u64)
+            || is_bulk(cols.len() as u64, self.columns.len() as u64)
+            || is_bulk(parts, all_parts)
+        {
             self.delete(&rows, &cols)?;
         }
         Ok(())
@@ -103,6 +109,7 @@ impl<P: Program> Master<P> {
         retain(&mut self.column_age, |c| !lost.contains(&c));
         self.parts.iter_mut().for_each(Vec::clear);
         self.columns_of.iter_mut().for_each(Vec::clear);
+        self.row_parts.clear();
         let all = std::mem::take(&mut self.rows);
         for (r, row) in all.iter().enumerate() {
             self.index_row(r as u32, row);
@@ -113,6 +120,11 @@ impl<P: Program> Master<P> {
         }
         Ok(())
     }
+}
+
+/// Returns whether so many of all are enough to delete them.
+fn is_bulk(some: u64, all: u64) -> bool {
+    some * 10 > all
 }
 
 /// Ages for a master of so many rows, columns and blocks, and the reduced cost from which on a

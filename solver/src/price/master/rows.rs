@@ -68,8 +68,12 @@ impl<P: Program> Master<P> {
 
     pub(super) fn index_row(&mut self, r: u32, row: &P::Row) {
         let parts = &mut self.parts;
-        self.program
-            .parts(row, &mut |block, part| parts[block].push((r, part)));
+        let mut count = 0;
+        self.program.parts(row, &mut |block, part| {
+            parts[block].push((r, part));
+            count += 1;
+        });
+        self.row_parts.push(count);
     }
 
     /// Makes the branchings of the program these and no others.
