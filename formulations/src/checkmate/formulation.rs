@@ -17,7 +17,7 @@ use std::sync::{Arc, OnceLock};
 /// Nodes up to which relaxations are solved: a point has an entry for each tensor and stage.
 const PROGRAM_NODE_LIMIT: usize = 5_000;
 /// Nodes up to which equal layers are looked for, which give relaxations a place to start from.
-const LAYERED_NODE_LIMIT: usize = 7_500;
+const LAYERED_NODE_LIMIT: usize = 15_000;
 /// Nodes up to which the sets of schedules are annealed: a run has some bits for each tensor and
 /// stage.
 const SEARCH_NODE_LIMIT: usize = 20_000;
@@ -40,7 +40,7 @@ impl CheckmateFormulation {
         }
     }
 
-    /// The stacks of equal layers of the instance, where it has any and no more than 7,500 nodes:
+    /// The stacks of equal layers of the instance, where it has any and no more than 15,000 nodes:
     /// they are looked for in time quadratic in the nodes.
     pub fn layers(&self) -> Option<&Arc<Layout>> {
         let find = || {

@@ -35,8 +35,8 @@ pub struct RootSettings {
     pub alternate: bool,
     /// Tail at which eager cutting ends. Its first value is that of a relaxation without most of its
     /// rows, so that much of what is gained since is not owed to cuts; and the value of large
-    /// programs, for which the cuts of a round are few, stands still for some rounds before it goes
-    /// on.
+    /// programs, for which the cuts of a round are few, stands still for many rounds before it goes
+    /// on. Such rounds are cheap.
     pub eager_tail: Tail,
     /// Tail at which cut rounds end.
     pub tail: Tail,
@@ -66,7 +66,7 @@ impl Default for RootSettings {
             purge_age: 10,
             alternate: false,
             eager_tail: Tail {
-                rounds: 8,
+                rounds: 20,
                 of_value: 1e-6,
                 of_gain: 1e-4,
             },

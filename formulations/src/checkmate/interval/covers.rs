@@ -18,8 +18,11 @@ const FULL: f64 = 0.95;
 const EVENTS: usize = 2;
 /// And at recomputations that a point has by at least so much.
 const MADE: f64 = 0.02;
-/// Events that are full, and recomputations, in a round: large programs have thousands of each.
-const MOMENTS: usize = 500;
+/// Events that are full, and recomputations, in a round: least and most of each.
+const MOMENTS: [usize; 2] = [50, 500];
+/// Tensors that are looked at in all of these: large programs have thousands of moments, with
+/// thousands of tensors in each.
+const ITEMS: usize = 500_000;
 /// Rows in a round.
 const LIMIT: usize = 100;
 
@@ -72,8 +75,10 @@ impl IntervalPoint {
     pub fn violated_covers(&self, graph: &CheckmateGraph) -> Vec<Row> {
         let mut found: Vec<(f64, Row)> = Vec::new();
         let mut there = vec![0.0; graph.len()];
-        let full = self.full(graph).take(MOMENTS);
-        for moment in full.chain(self.made().take(MOMENTS)) {
+        let [least, most] = MOMENTS;
+        let count = (ITEMS / graph.len()).clamp(least, most);
+        let full = self.full(graph).take(count);
+        for moment in full.chain(self.made().take(count)) {
             let CoverMoment { stage, node, .. } = moment;
             there.fill(0.0);
             for (c, x) in &self.intervals {

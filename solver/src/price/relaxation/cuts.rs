@@ -156,8 +156,10 @@ mod tests {
     fn a_plateau_of_eager_rounds_is_no_tail() {
         let tail = RootSettings::default().eager_tail;
         let first = 2_127_529_008.0;
-        assert!(!tail.holds(&PLATEAU, first));
-        assert!(tail.holds(&[PLATEAU[0]; 9], first));
-        assert!(!tail.holds(&[PLATEAU[0]; 8], first), "too few rounds");
+        let still = vec![PLATEAU[0]; tail.rounds + 1];
+        assert!(tail.holds(&still, first));
+        assert!(!tail.holds(&still[1..], first), "too few rounds");
+        let with_plateau = [&still[PLATEAU.len()..], &PLATEAU].concat();
+        assert!(!tail.holds(&with_plateau, first));
     }
 }
