@@ -9,15 +9,16 @@ pub struct Allocator;
 
 static MIMALLOC: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Ends the program, as its threads cannot go on, with what the error of an allocation would not
-/// give: a message without a backtrace, an exit code, and no half-written files.
+/// Ends the program where there is no memory, as its threads cannot go on, with what the error of
+/// an allocation would not give: a message without a backtrace, an exit code, and no half-written
+/// files. In a process that only uses this library that error is left to the standard library.
 fn checked(memory: *mut u8) -> *mut u8 {
-    if !memory.is_null() {
+    if !memory.is_null() || !crate::IS_PROGRAM.load(Ordering::Relaxed) {
         return memory;
     }
     static ENDING: AtomicBool = AtomicBool::new(false);
     if !ENDING.swap(true, Ordering::SeqCst) {
-        remat_bb::end_without_memory();
+        crate::end_without_memory();
     }
     // Another thread, which waits for the end; or this one on its way there, which needs memory and
     // has none.

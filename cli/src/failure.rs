@@ -226,7 +226,7 @@ pub fn print_json(message: &str, remedy: Option<&str>, place: Option<&str>) {
 
 impl Failure {
     /// The file at fault, or the place in it.
-    fn place(&self) -> Option<String> {
+    pub fn place(&self) -> Option<String> {
         match self {
             Failure::Read(error) => Some(match error.position() {
                 Some(at) => format!("{}:{}:{}", error.file(), at.line, at.column),

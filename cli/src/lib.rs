@@ -15,13 +15,16 @@
 //! | [`interrupt`] | Ctrl-C |
 //! | [`rescue`] | the best plan so far, for an end without memory |
 //! | [`failure`] | what can go wrong, and the exit codes |
+//! | [`allocator`] | memory, and the end of a program that has none left |
 //!
 //! Standard output carries results alone; progress, notes and errors go to standard error.
 #![deny(missing_docs)]
 // They panic where a pipe was closed or a disk is full.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
-#![forbid(unsafe_code)]
+// The allocator aside, which has a SAFETY line for each call.
+#![deny(unsafe_code)]
 
+pub mod allocator;
 pub mod arguments;
 pub mod commands;
 pub mod draw;
@@ -40,11 +43,15 @@ use clap::Parser;
 use failure::{Exit, Failure};
 use std::ffi::OsString;
 use std::io::Write;
-use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Runs the program with its arguments, the program's name first, and returns its exit code
-/// ([`Exit`]).
-pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+/// Set once this process is the program, and not another one that uses this library.
+static IS_PROGRAM: AtomicBool = AtomicBool::new(false);
+
+/// Runs the program with its arguments, the program's name first, and returns its exit code. This
+/// process is the program from then on: signals and an end of memory end it.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
+    IS_PROGRAM.store(true, Ordering::Relaxed);
     failure::install_handler();
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let json = arguments.iter().any(|a| a == "--json");
@@ -55,24 +62,24 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             // no failure.
             let _ = error.print();
             if !error.use_stderr() {
-                return Exit::Done.into();
+                return Exit::Done;
             }
             if json {
                 let text = error.render().to_string();
                 failure::print_json(text.trim_start_matches("error: ").trim(), None, None);
             }
-            return Exit::BadInput.into();
+            return Exit::BadInput;
         }
     };
     match execute(&parsed.command) {
-        Ok(exit) => exit.into(),
+        Ok(exit) => exit,
         Err(failure) => {
             // Scripts get an object in any case, and one object only.
             if json && !files::printed() {
                 failure::print(&failure);
             }
             failure::show(failure);
-            Exit::BadInput.into()
+            Exit::BadInput
         }
     }
 }

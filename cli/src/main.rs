@@ -1,11 +1,11 @@
 //! The `remat-bb` binary: see the library of this package.
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
-mod allocator;
+use remat_bb::allocator;
 
 #[global_allocator]
 static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 
 fn main() -> std::process::ExitCode {
-    remat_bb::run(std::env::args_os())
+    remat_bb::run(std::env::args_os()).into()
 }

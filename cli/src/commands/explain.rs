@@ -7,6 +7,7 @@ use crate::{files, source};
 use remat_instances::budget::format_bytes;
 use remat_instances::explain::{self, Absence, Explanation, Slower, Story};
 use remat_instances::instance::NodeId;
+use remat_instances::plan::Plan;
 use remat_instances::simulate::Replay;
 use remat_instances::{Instance, Semantics};
 use serde::Serialize;
@@ -39,9 +40,33 @@ pub fn run(arguments: &ExplainArguments) -> Result<Exit, Failure> {
     files::print(&if arguments.json {
         teller.json()
     } else {
-        teller.words(arguments.all)
+        teller.words((!arguments.all).then_some("--all tells of them"))
     })?;
     Ok(Exit::Done)
+}
+
+/// Explains a plan in words, as the command does; `hint` says how to hear of all tensors where only
+/// the dearest are told of, and without it all are.
+///
+/// # Errors
+/// [`Failure::Replay`] for a plan that cannot be executed.
+pub fn words(
+    instance: &Instance,
+    plan: &Plan,
+    budget_bytes: Option<u64>,
+    hint: Option<&str>,
+) -> Result<String, Failure> {
+    let plain = source::plain_replay(instance, plan.semantics)?;
+    let told =
+        explain::explain(instance, plan).map_err(|e| source::replay_failure(instance.name(), e))?;
+    let teller = Teller {
+        instance,
+        semantics: plan.semantics,
+        told: &told,
+        plain: &plain,
+        budget_bytes,
+    };
+    Ok(teller.words(hint))
 }
 
 struct Teller<'a> {
@@ -65,7 +90,7 @@ impl Teller<'_> {
         cost as f64 / self.told.replay.base_cost.max(1) as f64 * 100.0
     }
 
-    fn words(&self, all: bool) -> String {
+    fn words(&self, hint: Option<&str>) -> String {
         let (told, replay) = (self.told, &self.told.replay);
         let again: usize = told.stories.iter().map(|s| s.recomputations).sum();
         let mut text = format!(
@@ -120,15 +145,15 @@ impl Teller<'_> {
             return text;
         }
         let _ = writeln!(text, "\nWhat is computed again, the dearest first:");
-        let shown = if all { told.stories.len() } else { STORIES };
+        let shown = hint.map_or(told.stories.len(), |_| STORIES);
         for story in told.stories.iter().take(shown) {
             self.story(&mut text, story);
         }
-        if told.stories.len() > shown {
+        if let Some(hint) = hint.filter(|_| told.stories.len() > shown) {
             let rest: u64 = told.stories[shown..].iter().map(|s| s.cost).sum();
             let _ = writeln!(
                 text,
-                "\n... and {} for {} (--all tells of them).",
+                "\n... and {} for {} ({hint}).",
                 counted((told.stories.len() - shown) as u64, "more tensor"),
                 self.cost(rest)
             );

@@ -41,7 +41,7 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
     let (formulation, _) = source::formulation(&arguments.instance, arguments.program.formulation)?;
     let instance = &**formulation.instance();
     let plain = source::plain(&formulation)?;
-    let budgets = budgets(&arguments.budgets, plain.peak_bytes)?;
+    let budgets = budgets("--budgets", &arguments.budgets, plain.peak_bytes)?;
     let folder = PlanFolder::asked(arguments.plans.plans.as_deref(), files)?;
     if let Some(folder) = &folder {
         for budget_bytes in &budgets {
@@ -102,7 +102,10 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
         files.write(path, &sweep.csv())?;
     }
     if let Some(path) = &arguments.svg {
-        files.write(path, &tradeoff::draw(&sweep.picture())?)?;
+        files.write(
+            path,
+            &tradeoff::draw(&picture(instance, &plain, &points, &others))?,
+        )?;
     }
     files.print(&if arguments.json {
         sweep.json()
@@ -119,10 +122,13 @@ pub fn run(arguments: &SweepArguments) -> Result<Exit, Failure> {
     })
 }
 
-/// Budgets in bytes, from `FROM..TO:COUNT` or a list with commas.
-fn budgets(text: &str, plain_bytes: u64) -> Result<Vec<u64>, Failure> {
+/// Budgets in bytes, from `FROM..TO:COUNT` or a list with commas; errors name the option.
+///
+/// # Errors
+/// [`Failure::Usage`].
+pub fn budgets(option: &str, text: &str, plain_bytes: u64) -> Result<Vec<u64>, Failure> {
     let fail = |problem: String| Failure::Usage {
-        problem: format!("--budgets {text:?}: {problem}"),
+        problem: format!("{option} {text:?}: {problem}"),
         remedy: "write FROM..TO:COUNT, for example 40%..100%:20, or a list such as 5GiB,6GiB"
             .into(),
     };
@@ -161,6 +167,69 @@ fn budgets(text: &str, plain_bytes: u64) -> Result<Vec<u64>, Failure> {
     Ok((0..count).map(at).collect())
 }
 
+/// The picture of a frontier: our plans and bounds, and for each point the other strategies, if
+/// any. `plain` is the replay without recomputation.
+pub fn picture(
+    instance: &Instance,
+    plain: &Replay,
+    points: &[FrontierPoint],
+    others: &[Vec<Compared>],
+) -> TradeoffPicture {
+    let curve = |name: &'static str| {
+        let all = points.iter().zip(others);
+        let points = all.filter_map(|(point, others)| {
+            let found = others.iter().find(|f| f.name == name)?;
+            let replay = found.replay()?;
+            (replay.peak_bytes <= point.budget_bytes)
+                .then(|| (replay.peak_bytes, replay.overhead_percent()))
+        });
+        let applies = others.iter().flatten();
+        let applies = applies.filter(|f| f.name == name).any(|f| f.result.is_ok());
+        Curve {
+            name: name.into(),
+            ours: false,
+            points: points.collect(),
+            without: if applies { "never fits" } else { "n/a" },
+        }
+    };
+    let with_others = others.iter().any(|o| !o.is_empty());
+    let names = baselines::all().iter().filter(|_| with_others);
+    let mut curves: Vec<Curve> = names.map(|b| curve(b.name)).collect();
+    curves.push(Curve {
+        name: OURS.into(),
+        ours: true,
+        points: points
+            .iter()
+            .filter_map(|p| p.replay.as_ref())
+            .map(|r| (r.peak_bytes, r.overhead_percent()))
+            .collect(),
+        without: "nothing found",
+    });
+    TradeoffPicture {
+        title: format!("{}: overhead against memory", instance.name()),
+        curves,
+        plain_bytes: plain.peak_bytes,
+        budget_bytes: None,
+        bounds: points
+            .iter()
+            .filter_map(|p| Some((p.budget_bytes, percent(plain, bound(p)?))))
+            .collect(),
+    }
+}
+
+/// Cost over the step without recomputation, in percent.
+fn percent(plain: &Replay, cost: u64) -> f64 {
+    match plain.base_cost {
+        0 => 0.0,
+        base => (cost as f64 / base as f64 - 1.0) * 100.0,
+    }
+}
+
+/// The bound, where a plan may exist.
+fn bound(point: &Point) -> Option<u64> {
+    (point.status != Status::Infeasible).then_some(point.bound)
+}
+
 struct Sweep<'a> {
     instance: &'a Instance,
     formulation: &'a AnyFormulation,
@@ -173,18 +242,6 @@ struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    fn percent(&self, cost: u64) -> f64 {
-        match self.plain.base_cost {
-            0 => 0.0,
-            base => (cost as f64 / base as f64 - 1.0) * 100.0,
-        }
-    }
-
-    /// The bound, where a plan may exist.
-    fn bound(point: &Point) -> Option<u64> {
-        (point.status != Status::Infeasible).then_some(point.bound)
-    }
-
     fn table(&self) -> String {
         let mut text = format!(
             "{}: {} nodes, {} and {} without recomputation ({})\n\n",
@@ -210,8 +267,8 @@ impl Sweep<'_> {
                 .filter(|f| f.fits(point.budget_bytes) == Some(true))
                 .filter_map(|f| Some((f.replay()?.cost, f.name)))
                 .min_by_key(|f| f.0);
-            let percent = |cost: Option<u64>| {
-                cost.map_or_else(|| "-".into(), |c| format!("{:.2}%", self.percent(c)))
+            let over = |cost: Option<u64>| {
+                cost.map_or_else(|| "-".into(), |c| format!("{:.2}%", percent(self.plain, c)))
             };
             table.row(vec![
                 format_bytes(point.budget_bytes),
@@ -220,14 +277,14 @@ impl Sweep<'_> {
                     point.budget_bytes as f64 / self.plain.peak_bytes.max(1) as f64 * 100.0
                 ),
                 point.status.as_str().into(),
-                percent(point.cost()),
-                percent(Self::bound(point)),
+                over(point.cost()),
+                over(bound(point)),
                 point
                     .gap
                     .map_or_else(|| "-".into(), |g| format!("{:.2}%", g * 100.0)),
                 format!("{:.1}", point.seconds),
                 best.map_or_else(String::new, |(cost, name)| {
-                    format!("{:.2}% {name}", self.percent(cost))
+                    format!("{:.2}% {name}", percent(self.plain, cost))
                 }),
             ]);
         }
@@ -246,7 +303,9 @@ impl Sweep<'_> {
         );
         let number = |n: Option<u64>| n.map_or_else(String::new, |n| n.to_string());
         for (point, others) in self.points.iter().zip(self.others) {
-            let overhead = point.cost().map(|c| format!("{:.4}", self.percent(c)));
+            let overhead = point
+                .cost()
+                .map(|c| format!("{:.4}", percent(self.plain, c)));
             // Writing to a string cannot fail.
             let _ = writeln!(
                 text,
@@ -256,7 +315,7 @@ impl Sweep<'_> {
                 number(point.cost()),
                 overhead.unwrap_or_default(),
                 number(point.replay.as_ref().map(|r| r.peak_bytes)),
-                number(Self::bound(point)),
+                number(bound(point)),
                 point.gap.map_or_else(String::new, |g| format!("{g:.6}")),
                 point.seconds
             );
@@ -285,51 +344,6 @@ impl Sweep<'_> {
         text
     }
 
-    fn picture(&self) -> TradeoffPicture {
-        let curve = |name: &'static str| {
-            let all = self.points.iter().zip(self.others);
-            let points = all.filter_map(|(point, others)| {
-                let found = others.iter().find(|f| f.name == name)?;
-                let replay = found.replay()?;
-                (replay.peak_bytes <= point.budget_bytes)
-                    .then(|| (replay.peak_bytes, replay.overhead_percent()))
-            });
-            let applies = self.others.iter().flatten();
-            let applies = applies.filter(|f| f.name == name).any(|f| f.result.is_ok());
-            Curve {
-                name: name.into(),
-                ours: false,
-                points: points.collect(),
-                without: if applies { "never fits" } else { "n/a" },
-            }
-        };
-        let with_others = self.others.iter().any(|o| !o.is_empty());
-        let names = baselines::all().iter().filter(|_| with_others);
-        let mut curves: Vec<Curve> = names.map(|b| curve(b.name)).collect();
-        curves.push(Curve {
-            name: OURS.into(),
-            ours: true,
-            points: self
-                .points
-                .iter()
-                .filter_map(|p| p.replay.as_ref())
-                .map(|r| (r.peak_bytes, r.overhead_percent()))
-                .collect(),
-            without: "nothing found",
-        });
-        TradeoffPicture {
-            title: format!("{}: overhead against memory", self.instance.name()),
-            curves,
-            plain_bytes: self.plain.peak_bytes,
-            budget_bytes: None,
-            bounds: self
-                .points
-                .iter()
-                .filter_map(|p| Some((p.budget_bytes, self.percent(Self::bound(p)?))))
-                .collect(),
-        }
-    }
-
     fn json(&self) -> String {
         let points = self.points.iter().zip(self.others).zip(self.plans);
         let points = points.map(|((point, others), plan)| JsonPoint {
@@ -338,7 +352,7 @@ impl Sweep<'_> {
             objective: point.cost(),
             overhead_percent: point.replay.as_ref().map(Replay::overhead_percent),
             peak_memory_bytes: point.replay.as_ref().map(|r| r.peak_bytes),
-            bound: Self::bound(point),
+            bound: bound(point),
             bound_scope: point.bound_scope,
             gap: point.gap,
             seconds: point.seconds,

@@ -42,8 +42,8 @@ pub fn run(arguments: &VerifyArguments) -> Result<Exit, Failure> {
     }
 }
 
-/// Claims of the file that the replay does not confirm.
-fn differences(found: &Replayed) -> Vec<String> {
+/// Claims of a file that its replay does not confirm, each in words.
+pub fn differences(found: &Replayed) -> Vec<String> {
     let mut list = Vec::new();
     let replay = &found.replay;
     if found.objective != replay.cost {

@@ -1,0 +1,70 @@
+"""Rematerialization: which tensors of a training step to keep and which to compute again, within a
+memory budget.
+
+>>> import remat_bb
+>>> instance = remat_bb.Instance.zoo("vgg16?batch=32")
+>>> plan = remat_bb.solve(instance, "80%")
+>>> plan.status
+'optimal'
+>>> plan.peak_memory_bytes <= plan.budget_bytes
+True
+
+Plans are found by branch, price and cut and replayed step by step; bounds are over stage schedules:
+operators are computed for the first time in the order of the instance, and between two first
+computations each runs at most once, in that order. The guide is ``docs/python.md`` of the project.
+"""
+
+from ._native import (
+    Baseline,
+    Frontier,
+    FrontierPoint,
+    Instance,
+    MaxBatch,
+    Plan,
+    Progress,
+    Verified,
+    __version__,
+    format_bytes,
+    zoo_models,
+)
+from ._solve import baselines, explain, frontier, max_batch, solve, verify
+from .errors import (
+    FileError,
+    InfeasibleBudget,
+    InvalidArgument,
+    InvalidBudget,
+    InvalidInstance,
+    InvalidPlan,
+    LimitReached,
+    PlanRefuted,
+    RematError,
+)
+
+__all__ = [
+    "Baseline",
+    "FileError",
+    "Frontier",
+    "FrontierPoint",
+    "InfeasibleBudget",
+    "Instance",
+    "InvalidArgument",
+    "InvalidBudget",
+    "InvalidInstance",
+    "InvalidPlan",
+    "LimitReached",
+    "MaxBatch",
+    "Plan",
+    "PlanRefuted",
+    "Progress",
+    "RematError",
+    "Verified",
+    "__version__",
+    "baselines",
+    "explain",
+    "format_bytes",
+    "frontier",
+    "max_batch",
+    "solve",
+    "verify",
+    "zoo_models",
+]

@@ -1,0 +1,486 @@
+"""Types of the native module. Costs are in the instance's cost unit, sizes in bytes, times in
+seconds."""
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ._types import Budget, Duration, InstanceSource, PlanSource
+
+__version__: str
+
+class Instance:
+    """A training graph: operators in execution order, each with its cost and the size of its
+    output. Immutable.
+
+    Equal instances have equal operators, costs and sizes.
+    """
+
+    def __new__(cls, source: InstanceSource, /) -> Instance:
+        """Makes an instance.
+
+        Args:
+            source: A path to a file (``remat-instance/1``, benchmark or NetworkX node-link JSON,
+                plain or gzipped), ``"zoo:MODEL?parameter=value"``, a dictionary with the content of
+                such a file, the bytes of one, a ``networkx.DiGraph``, or an instance.
+
+        Raises:
+            InvalidInstance: names file, field, value and what would be right.
+            FileError: the file cannot be opened.
+        """
+
+    @staticmethod
+    def zoo(model: str, /) -> Instance:
+        """A model of the zoo by name and parameters: ``"llama?layers=24"``. :func:`zoo_models`
+        lists them.
+
+        Raises:
+            InvalidInstance: names the model or parameter and those that there are.
+        """
+
+    @property
+    def name(self) -> str:
+        """Name of the instance."""
+
+    @property
+    def nodes(self) -> list[str]:
+        """Names of the operators in execution order."""
+
+    def __len__(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    @property
+    def cost_unit(self) -> str:
+        """Unit of all costs, for example ``ns``."""
+
+    @property
+    def cost_unit_nanoseconds(self) -> float | None:
+        """Length of a unit of cost in nanoseconds, where it is a time."""
+
+    @property
+    def has_implementations(self) -> bool:
+        """True if operators offer choices that only MONeT's program knows: implementations or
+        in-place."""
+
+    @property
+    def has_loss(self) -> bool:
+        """True if the graph has a loss, after which the backward pass begins."""
+
+    @property
+    def fixed_bytes(self) -> int:
+        """Memory that is resident whatever the plan says: parameters, input, parameter
+        gradients."""
+
+    @property
+    def formulation(self) -> str:
+        """The program that suits the instance: ``checkmate`` or ``monet``."""
+
+    @property
+    def base_cost(self) -> int:
+        """Cost of the step without recomputation, under the program that suits the instance."""
+
+    @property
+    def peak_memory_bytes(self) -> int:
+        """Peak without recomputation, which percentages of budgets are of, under that program."""
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the content, as ``--json`` of the command has it."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The instance as a ``remat-instance/1`` document; ``Instance(document)`` is equal to
+        it."""
+
+    def to_networkx(self) -> Any:
+        """The instance as a ``networkx.DiGraph``: fields of the native format as attributes, edges
+        from tensors to readers.
+
+        ``Instance(graph)`` is equal to it.
+
+        Raises:
+            RematError: NetworkX is not installed.
+        """
+
+    def save(self, path: str | os.PathLike[str], /) -> None:
+        """Writes a ``remat-instance/1`` file, gzipped where its name ends in ``.gz``; it is whole
+        or as it was.
+
+        Raises:
+            FileError: in the words of the system.
+        """
+
+    def format_cost(self, cost: int, /) -> str:
+        """A cost in words: as a time where the unit is one (``1.228 s``), else with its unit."""
+
+class Plan:
+    """A plan: what to compute, keep, free and compute again in a training step. Replayed,
+    immutable."""
+
+    @staticmethod
+    def load(instance: InstanceSource, source: PlanSource, /) -> Plan:
+        """Reads a plan or schedule of an instance and replays it; all numbers are those of the
+        replay.
+
+        :func:`verify` compares them with what the file claims.
+
+        Raises:
+            InvalidPlan: it cannot be read, or is of another instance.
+            PlanRefuted: it cannot be executed.
+            FileError: the file cannot be opened.
+        """
+
+    @property
+    def instance(self) -> Instance:
+        """The instance as it was given."""
+
+    @property
+    def formulation(self) -> str:
+        """The program whose memory and cost semantics hold: ``checkmate`` or ``monet``."""
+
+    @property
+    def status(self) -> str | None:
+        """``optimal`` (proven best within the gap), ``feasible`` or ``interrupted``; ``None``
+        without a search."""
+
+    @property
+    def interrupted(self) -> bool:
+        """True if Ctrl-C ended the search."""
+
+    @property
+    def objective(self) -> int:
+        """Cost of the step by the replay."""
+
+    @property
+    def bound(self) -> int | None:
+        """Proven: no plan among those of ``bound_scope`` within the budget costs less. ``None``
+        without a search."""
+
+    @property
+    def gap(self) -> float | None:
+        """``(objective - bound) / objective``; ``None`` without a search."""
+
+    @property
+    def bound_scope(self) -> str | None:
+        """Plans that the bound covers: ``stage-schedules``; ``None`` without a search."""
+
+    @property
+    def base_cost(self) -> int:
+        """Cost of the step without recomputation."""
+
+    @property
+    def cost_unit(self) -> str:
+        """Unit of all costs."""
+
+    @property
+    def overhead(self) -> float:
+        """Extra cost over ``base_cost`` as a fraction: 0.05 is 5%."""
+
+    @property
+    def peak_memory_bytes(self) -> int:
+        """Peak by the replay, fixed memory included."""
+
+    @property
+    def peak_at(self) -> str:
+        """The operator that runs at the peak."""
+
+    @property
+    def plain_peak_memory_bytes(self) -> int:
+        """Peak of the step without recomputation."""
+
+    @property
+    def budget_bytes(self) -> int | None:
+        """The budget that it was made for, where one is recorded."""
+
+    @property
+    def seconds(self) -> float | None:
+        """Time that the search took; ``None`` without a search, 0 where other budgets of a frontier
+        settled it."""
+
+    @property
+    def search(self) -> dict[str, int | None] | None:
+        """Counters of the search: ``nodes``, ``lp_iterations``, ``moves``, ``None`` in
+        frontiers."""
+
+    @property
+    def recomputed(self) -> dict[str, int]:
+        """Operators that are computed again, in execution order, with the times beyond the
+        first."""
+
+    @property
+    def order(self) -> list[str]:
+        """Names of the operators in the order of all computations."""
+
+    @property
+    def timeline(self) -> list[tuple[int, int]]:
+        """For each computation the cost of the step up to and including it, and the bytes in use
+        while it runs."""
+
+    @property
+    def steps(self) -> list[tuple[Any, ...]]:
+        """The statements: ``("allocate", register, node)``, ``("compute", node, register)``, the
+        same with an implementation where the node has several, or ``("deallocate", register)``."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as a ``remat-plan/1`` document."""
+
+    def save(self, path: str | os.PathLike[str], /) -> None:
+        """Writes a ``remat-plan/1`` file, gzipped where its name ends in ``.gz``; it is whole or as
+        it was.
+
+        Raises:
+            FileError: in the words of the system.
+        """
+
+    def explain(self, *, all: bool = False) -> str:
+        """The plan in words: what is computed again, for what, and whether the budget forced it."""
+
+    def memory_svg(self) -> str:
+        """Memory over the step, beside the step without recomputation and the budget, as SVG
+        text."""
+
+    def schedule_svg(self) -> str:
+        """Operators computed and tensors kept in each stage, as SVG text."""
+
+    def _repr_svg_(self) -> str: ...
+
+class Progress:
+    """A look at a search in progress. Immutable."""
+
+    @property
+    def seconds(self) -> float:
+        """Time since the start."""
+
+    @property
+    def objective(self) -> int | None:
+        """Cost of the best plan so far; ``None`` before the first."""
+
+    @property
+    def bound(self) -> int:
+        """Proven lower bound."""
+
+    @property
+    def gap(self) -> float | None:
+        """``(objective - bound) / objective``; ``None`` before the first plan."""
+
+    @property
+    def nodes(self) -> int:
+        """Branch-and-bound nodes so far."""
+
+    @property
+    def moves(self) -> int:
+        """Moves of the annealing so far."""
+
+    @property
+    def done(self) -> int:
+        """Budgets of a frontier that are done."""
+
+    @property
+    def total(self) -> int:
+        """Budgets of a frontier; 1 in a solve."""
+
+class FrontierPoint:
+    """One budget's place on the frontier. Immutable."""
+
+    @property
+    def budget_bytes(self) -> int: ...
+    @property
+    def status(self) -> str:
+        """``optimal``, ``feasible``, ``infeasible``, ``limit`` or ``interrupted``."""
+
+    @property
+    def plan(self) -> Plan | None:
+        """The best plan, of this budget or of a smaller one."""
+
+    @property
+    def objective(self) -> int | None: ...
+    @property
+    def overhead(self) -> float | None: ...
+    @property
+    def peak_memory_bytes(self) -> int | None: ...
+    @property
+    def bound(self) -> int | None:
+        """Proven lower bound, by this budget's solve or that of a larger one; ``None`` where
+        nothing fits."""
+
+    @property
+    def gap(self) -> float | None: ...
+    @property
+    def bound_scope(self) -> str: ...
+    @property
+    def seconds(self) -> float:
+        """Time of its own solve; 0 where other budgets settled it."""
+
+    @property
+    def infeasible_because(self) -> str | None:
+        """Reason why nothing fits, where that was proven."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it but the plan."""
+
+class Frontier:
+    """Cost against memory of an instance: a sequence of points in ascending order of budgets.
+    Immutable."""
+
+    @property
+    def instance(self) -> Instance: ...
+    @property
+    def interrupted(self) -> bool:
+        """True if Ctrl-C ended it: budgets that were not reached have no point."""
+
+    @property
+    def plain_peak_memory_bytes(self) -> int:
+        """Peak of the step without recomputation."""
+
+    @property
+    def base_cost(self) -> int:
+        """Cost of the step without recomputation."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: int, /) -> FrontierPoint: ...
+    def __iter__(self) -> Iterator[FrontierPoint]: ...
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """The points as dictionaries, without their plans."""
+
+    def svg(self) -> str:
+        """Cost against memory with the lower bounds, as SVG text."""
+
+    def _repr_svg_(self) -> str: ...
+
+class Baseline:
+    """A known strategy at a budget. Immutable."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def fits(self) -> bool:
+        """True if its plan fits the budget."""
+
+    @property
+    def plan(self) -> Plan | None:
+        """Its plan, which may need more than the budget."""
+
+    @property
+    def objective(self) -> int | None: ...
+    @property
+    def overhead(self) -> float | None: ...
+    @property
+    def peak_memory_bytes(self) -> int | None: ...
+    @property
+    def because(self) -> str | None:
+        """Reason why it has no plan."""
+
+class MaxBatch:
+    """Result of a search over batch sizes. Immutable."""
+
+    @property
+    def batch(self) -> int | None:
+        """The largest batch with a plan; ``None`` where not even 1 has one."""
+
+    @property
+    def objective(self) -> int | None: ...
+    @property
+    def peak_memory_bytes(self) -> int | None: ...
+    @property
+    def proven_too_large(self) -> int | None:
+        """The smallest batch of which it was proven that it cannot be trained."""
+
+    @property
+    def exact(self) -> bool:
+        """True if the next batch is proven to be too large."""
+
+    @property
+    def asked(self) -> list[tuple[int, str]]:
+        """Batches in the order in which they were asked for, each with ``yes``, ``no`` or
+        ``unknown``."""
+
+class Verified:
+    """Findings of a replay that confirms what a plan or schedule records. Immutable."""
+
+    @property
+    def kind(self) -> str:
+        """``plan`` or ``schedule``."""
+
+    @property
+    def formulation(self) -> str: ...
+    @property
+    def objective(self) -> int: ...
+    @property
+    def base_cost(self) -> int: ...
+    @property
+    def overhead(self) -> float: ...
+    @property
+    def peak_memory_bytes(self) -> int: ...
+    @property
+    def peak_at(self) -> str: ...
+    @property
+    def budget_bytes(self) -> int | None:
+        """The budget that it keeps, if there is one."""
+
+    @property
+    def computations(self) -> int: ...
+    @property
+    def stage_schedule(self) -> bool:
+        """True if bounds of :func:`solve` hold for it."""
+
+    @property
+    def no_stage_schedule_because(self) -> str | None: ...
+
+def solve(
+    instance: InstanceSource,
+    budget: Budget,
+    *,
+    time_limit: Duration | None = None,
+    formulation: str | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    gap: float | str | None = None,
+    starts: list[Plan] = ...,
+    on_progress: Callable[[Progress], object] | None = None,
+) -> Plan: ...
+def frontier(
+    instance: InstanceSource,
+    budgets: Any,
+    *,
+    time_limit: Duration | None = None,
+    formulation: str | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    gap: float | str | None = None,
+    on_progress: Callable[[Progress], object] | None = None,
+) -> Frontier: ...
+def baselines(
+    instance: InstanceSource,
+    budget: Budget,
+    *,
+    formulation: str | None = None,
+    threads: int | None = None,
+) -> list[Baseline]: ...
+def max_batch(
+    model: str | Callable[[int], Any],
+    budget: Budget,
+    *,
+    overhead: float = 1.0,
+    start: int = 32,
+    most: int = 65536,
+    time_limit: Duration | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+) -> MaxBatch: ...
+def verify(
+    instance: InstanceSource, plan: PlanSource, *, budget: Budget | None = None
+) -> Verified: ...
+def format_bytes(bytes: int, /) -> str:
+    """A size in words with a binary unit: ``5.02 GiB``."""
+
+def zoo_models() -> list[dict[str, Any]]:
+    """The models of the zoo: ``name``, ``description`` and ``parameters``, each with its default
+    and meaning."""
+
+def parse_seconds(time_limit: Duration, /) -> float:
+    """A time limit in seconds, as it is given to :func:`solve`.
+
+    Raises:
+        InvalidArgument: quotes it and says what is taken.
+    """
+
+def run_command(arguments: list[str]) -> int:
+    """Runs the command line, the program's name first, and returns its exit code."""

@@ -1,0 +1,106 @@
+//! The known strategies at a budget.
+
+use crate::arguments::{self, Limits};
+use crate::plan::Plan;
+use crate::relay::{self, Ended};
+use crate::solving;
+use crate::trouble::Trouble;
+use pyo3::prelude::*;
+use remat_bb::arguments::WorkerOptions;
+use remat_formulations::Baselines;
+use remat_formulations::solve::Solvable;
+
+/// A known strategy at a budget. Immutable.
+#[pyclass(frozen, get_all, module = "remat_bb")]
+pub struct Baseline {
+    /// The strategy.
+    name: &'static str,
+    /// True if its plan fits the budget.
+    fits: bool,
+    /// Its plan, which may need more than the budget; `None` where it has none.
+    plan: Option<Py<Plan>>,
+    /// Cost of the plan.
+    objective: Option<u64>,
+    /// Extra cost of the plan over the step without recomputation, as a fraction.
+    overhead: Option<f64>,
+    /// Peak of the plan.
+    peak_memory_bytes: Option<u64>,
+    /// Reason why it has no plan.
+    because: Option<String>,
+}
+
+#[pymethods]
+impl Baseline {
+    fn __repr__(&self) -> String {
+        let words = match (self.overhead, &self.because) {
+            (Some(share), _) => {
+                let fits = if self.fits { "fits" } else { "does not fit" };
+                format!("{fits}, {:.2}% over no recomputation", share * 100.0)
+            }
+            (None, because) => because.clone().unwrap_or_default(),
+        };
+        format!("Baseline({:?}: {words})", self.name)
+    }
+}
+
+/// Runs all known strategies at a budget: those that fit by cost, then those that do not by peak.
+#[pyfunction]
+#[pyo3(signature = (instance, budget, *, formulation = None, threads = None))]
+pub fn baselines(
+    py: Python<'_>,
+    instance: &Bound<'_, PyAny>,
+    budget: &Bound<'_, PyAny>,
+    formulation: Option<&str>,
+    threads: Option<i64>,
+) -> PyResult<Vec<Baseline>> {
+    let source = crate::instance::of(instance)?;
+    let wanted = arguments::semantics(formulation)?;
+    let budget = arguments::budget(budget)?;
+    let limits = Limits {
+        threads,
+        ..Limits::default()
+    };
+    let settings = limits.settings()?;
+    let Ended { value, interrupt } = relay::work(py, None, |_| -> Result<_, Trouble> {
+        let formulation = solving::formulation(&source, wanted)?;
+        let plain = formulation.plain()?;
+        let bytes = budget.bytes(plain.peak_bytes);
+        let workers = WorkerOptions {
+            threads: settings.threads as u16,
+            seed: 0,
+        };
+        let known = Baselines::of(formulation.clone());
+        let mut compared = workers.pool()?.install(|| known.run(bytes));
+        compared.sort_by_key(|one| one.rank(bytes));
+        let view = formulation.instance();
+        let of = |one: remat_formulations::solve::Compared| {
+            let fits = one.fits(bytes) == Some(true);
+            let plan = one.result.map(|(schedule, _)| schedule);
+            let plan = plan.map(|s| Plan::of(&source, view, s, bytes, &plain, None));
+            match plan {
+                Ok(plan) => Ok((one.name, fits, Ok(plan?))),
+                Err(because) => Ok((one.name, false, Err(because))),
+            }
+        };
+        compared
+            .into_iter()
+            .map(of)
+            .collect::<Result<Vec<_>, Trouble>>()
+    })?;
+    if let Some(interrupt) = interrupt {
+        return Err(interrupt);
+    }
+    let all = value?.into_iter().map(|(name, fits, plan)| {
+        let known = plan.as_ref().ok().map(|plan| &plan.replay);
+        Ok(Baseline {
+            name,
+            fits,
+            objective: known.map(|replay| replay.cost),
+            overhead: known.map(|replay| replay.overhead_percent() / 100.0),
+            peak_memory_bytes: known.map(|replay| replay.peak_bytes),
+            because: plan.as_ref().err().cloned(),
+            plan: plan.ok().map(|plan| Py::new(py, plan)).transpose()?,
+        })
+    });
+    all.collect()
+}

@@ -1,0 +1,309 @@
+//! The frontier of time against memory: one budget after another.
+
+use crate::arguments::{self, Limits};
+use crate::instance::Instance;
+use crate::plan::{Found, Plan};
+use crate::relay::{self, Ended};
+use crate::solving;
+use crate::trouble::Trouble;
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+use remat_bb::commands::sweep;
+use remat_bb::draw::tradeoff;
+use remat_formulations::Frontier as Walk;
+use remat_formulations::solve::{FrontierPoint as Place, Solvable, Status};
+use remat_instances::Budget;
+use remat_instances::budget::format_bytes;
+use remat_instances::simulate::Replay;
+
+/// One budget's place on the frontier. Immutable.
+#[pyclass(frozen, get_all, module = "remat_bb")]
+pub struct FrontierPoint {
+    /// The budget.
+    budget_bytes: u64,
+    /// `optimal`, `feasible`, `infeasible`, `limit` or `interrupted`.
+    status: &'static str,
+    /// The best plan, of this budget or of a smaller one.
+    plan: Option<Py<Plan>>,
+    /// Cost of the plan.
+    objective: Option<u64>,
+    /// Extra cost of the plan over the step without recomputation, as a fraction.
+    overhead: Option<f64>,
+    /// Peak of the plan.
+    peak_memory_bytes: Option<u64>,
+    /// Proven lower bound; `None` where nothing fits.
+    bound: Option<u64>,
+    /// `(objective - bound) / objective`.
+    gap: Option<f64>,
+    /// Schedules that the bound covers.
+    bound_scope: &'static str,
+    /// Time of its own solve; 0 where other budgets settled it.
+    seconds: f64,
+    /// Reason why nothing fits, where that was proven.
+    infeasible_because: Option<String>,
+}
+
+#[pymethods]
+impl FrontierPoint {
+    fn __repr__(&self) -> String {
+        let overhead = match self.overhead {
+            Some(share) => format!(", {:.2}% over no recomputation", share * 100.0),
+            None => String::new(),
+        };
+        let budget = format_bytes(self.budget_bytes);
+        format!("FrontierPoint({budget}: {}{overhead})", self.status)
+    }
+
+    /// All of it but the plan.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let entry = PyDict::new(py);
+        entry.set_item("budget_bytes", self.budget_bytes)?;
+        entry.set_item("status", self.status)?;
+        entry.set_item("objective", self.objective)?;
+        entry.set_item("overhead", self.overhead)?;
+        entry.set_item("peak_memory_bytes", self.peak_memory_bytes)?;
+        entry.set_item("bound", self.bound)?;
+        entry.set_item("gap", self.gap)?;
+        entry.set_item("bound_scope", self.bound_scope)?;
+        entry.set_item("seconds", self.seconds)?;
+        entry.set_item("infeasible_because", &self.infeasible_because)?;
+        Ok(entry)
+    }
+}
+
+/// The frontier of an instance: points in ascending order of budgets. Immutable.
+#[pyclass(frozen, sequence, module = "remat_bb")]
+pub struct Frontier {
+    source: remat_instances::Instance,
+    view: remat_instances::Instance,
+    plain: Replay,
+    places: Vec<Place>,
+    points: Vec<Py<FrontierPoint>>,
+    interrupted: bool,
+}
+
+#[pymethods]
+impl Frontier {
+    #[getter]
+    fn instance(&self) -> Instance {
+        Instance {
+            inner: self.source.clone(),
+        }
+    }
+
+    /// True if Ctrl-C ended it: budgets that were not reached have no point.
+    #[getter]
+    fn interrupted(&self) -> bool {
+        self.interrupted
+    }
+
+    /// Peak of the step without recomputation.
+    #[getter]
+    fn plain_peak_memory_bytes(&self) -> u64 {
+        self.plain.peak_bytes
+    }
+
+    /// Cost of the step without recomputation.
+    #[getter]
+    fn base_cost(&self) -> u64 {
+        self.plain.base_cost
+    }
+
+    fn __len__(&self) -> usize {
+        self.points.len()
+    }
+
+    fn __getitem__(&self, py: Python<'_>, index: isize) -> PyResult<Py<FrontierPoint>> {
+        let count = self.points.len();
+        let at = match index {
+            0.. => Some(index as usize),
+            _ => count.checked_sub(index.unsigned_abs()),
+        };
+        let point = at.and_then(|at| self.points.get(at));
+        point.map(|point| point.clone_ref(py)).ok_or_else(|| {
+            PyIndexError::new_err(format!("point {index} of a frontier of {count} points"))
+        })
+    }
+
+    /// The points as dictionaries, without their plans.
+    fn to_dicts<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        self.points
+            .iter()
+            .map(|point| point.get().to_dict(py))
+            .collect()
+    }
+
+    /// Cost against memory with the lower bounds, as SVG text.
+    fn svg(&self, py: Python<'_>) -> PyResult<String> {
+        let draw = || {
+            let none: Vec<Vec<_>> = self.places.iter().map(|_| Vec::new()).collect();
+            tradeoff::draw(&sweep::picture(
+                &self.view,
+                &self.plain,
+                &self.places,
+                &none,
+            ))
+        };
+        Ok(py.detach(draw).map_err(Trouble::from)?)
+    }
+
+    fn _repr_svg_(&self, py: Python<'_>) -> PyResult<String> {
+        self.svg(py)
+    }
+
+    fn __repr__(&self) -> String {
+        let points = self.points.iter().map(|point| point.get().__repr__());
+        let points: Vec<String> = points.collect();
+        format!(
+            "Frontier({:?}, [{}])",
+            self.source.name(),
+            points.join(", ")
+        )
+    }
+}
+
+/// Budgets as they were given: a range or list as text, or several budgets.
+enum Budgets {
+    Text(String),
+    List(Vec<Budget>),
+}
+
+impl Budgets {
+    fn of(value: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Ok(text) = value.cast::<PyString>() {
+            return Ok(Budgets::Text(text.to_string()));
+        }
+        let each = value.try_iter().map_err(|_| {
+            Trouble::argument("budgets", "not a list").remedy(
+                "give budgets such as [\"40%\", \"6GiB\"], or text such as \"40%..100%:20\"",
+            )
+        })?;
+        let list = each.map(|budget| arguments::budget(&budget?));
+        Ok(Budgets::List(list.collect::<PyResult<_>>()?))
+    }
+
+    fn list(self, plain_bytes: u64) -> Result<Vec<Budget>, Trouble> {
+        match self {
+            Budgets::List(list) => Ok(list),
+            Budgets::Text(text) => {
+                let bytes = sweep::budgets("budgets", &text, plain_bytes).map_err(|failure| {
+                    Trouble {
+                        class: "InvalidBudget",
+                        ..Trouble::from(failure)
+                    }
+                    .at("budgets")
+                })?;
+                Ok(bytes.into_iter().map(Budget::Bytes).collect())
+            }
+        }
+    }
+}
+
+/// Solves one budget after another, each with what the others found.
+// The keyword arguments of Python's function.
+#[allow(clippy::too_many_arguments)]
+#[pyfunction]
+#[pyo3(signature = (
+    instance, budgets, *, time_limit = None, formulation = None, threads = None, seed = 0,
+    gap = None, on_progress = None
+))]
+pub fn frontier(
+    py: Python<'_>,
+    instance: &Bound<'_, PyAny>,
+    budgets: &Bound<'_, PyAny>,
+    time_limit: Option<Bound<'_, PyAny>>,
+    formulation: Option<&str>,
+    threads: Option<i64>,
+    seed: u64,
+    gap: Option<Bound<'_, PyAny>>,
+    on_progress: Option<Py<PyAny>>,
+) -> PyResult<Frontier> {
+    let source = crate::instance::of(instance)?;
+    let wanted = arguments::semantics(formulation)?;
+    let budgets = Budgets::of(budgets)?;
+    let limits = Limits {
+        time_limit,
+        threads,
+        seed,
+        gap,
+    };
+    let settings = limits.settings()?;
+    let (formulation, plain, budgets) = py.detach(|| -> Result<_, Trouble> {
+        let formulation = solving::formulation(&source, wanted)?;
+        let plain = formulation.plain()?;
+        let budgets = budgets.list(plain.peak_bytes)?;
+        Ok((formulation, plain, budgets))
+    })?;
+    let Ended { value, interrupt } = relay::work(py, on_progress, |relay| {
+        let mut bytes: Vec<u64> = budgets.iter().map(|b| b.bytes(plain.peak_bytes)).collect();
+        bytes.sort_unstable();
+        bytes.dedup();
+        let total = bytes.len();
+        let look = |done: usize, look: &_| relay.look(look, done, total);
+        let walk = Walk::of(formulation.clone(), &budgets)?;
+        let places = walk.settings(settings).listener(relay, &look).run()?;
+        Ok::<_, Trouble>(places)
+    })?;
+    let places = value?;
+    match interrupt {
+        Some(interrupt) if places.iter().all(|place| place.schedule.is_none()) => {
+            return Err(interrupt);
+        }
+        _ => {}
+    }
+    let interrupted = interrupt.is_some();
+    let view = (**formulation.instance()).clone();
+    let plans = py.detach(|| {
+        let plan = |place: &Place| {
+            let schedule = place.schedule.clone()?;
+            let found = Found {
+                status: place.status,
+                bound: place.bound,
+                bound_scope: place.bound_scope,
+                seconds: place.seconds,
+                nodes: None,
+                lp_iterations: None,
+                moves: None,
+                interrupted,
+            };
+            let budget = place.budget_bytes;
+            Some(Plan::of(
+                &source,
+                &view,
+                schedule,
+                budget,
+                &plain,
+                Some(found),
+            ))
+        };
+        let plans = places.iter().map(|place| plan(place).transpose());
+        plans.collect::<Result<Vec<Option<Plan>>, Trouble>>()
+    })?;
+    let points = places.iter().zip(plans).map(|(place, plan)| {
+        let known = plan.as_ref().map(|plan| &plan.replay);
+        let point = FrontierPoint {
+            budget_bytes: place.budget_bytes,
+            status: place.status.as_str(),
+            objective: known.map(|replay| replay.cost),
+            overhead: known.map(|replay| replay.overhead_percent() / 100.0),
+            peak_memory_bytes: known.map(|replay| replay.peak_bytes),
+            bound: (place.status != Status::Infeasible).then_some(place.bound),
+            gap: plan.as_ref().and_then(Plan::gap),
+            bound_scope: place.bound_scope,
+            seconds: place.seconds,
+            infeasible_because: place.infeasible_because.clone(),
+            plan: plan.map(|plan| Py::new(py, plan)).transpose()?,
+        };
+        Py::new(py, point)
+    });
+    let points = points.collect::<PyResult<_>>()?;
+    Ok(Frontier {
+        source,
+        view,
+        plain,
+        places,
+        points,
+        interrupted,
+    })
+}

@@ -1,0 +1,178 @@
+//! Plans and files against their replay.
+
+use crate::instance::json_text;
+use crate::plan::Plan;
+use crate::trouble::{Detail, Trouble};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use remat_bb::commands::verify::differences;
+use remat_bb::{files, report};
+use remat_instances::Instance;
+use remat_instances::budget::{Budget, format_bytes};
+use remat_instances::document::ReadError;
+use remat_instances::replayed::{self, Replayed};
+use std::path::PathBuf;
+
+/// A plan or schedule as it was given: a name for errors, and the bytes of its document.
+pub struct Given {
+    /// The file, or a word for an object.
+    pub name: String,
+    /// The document.
+    pub bytes: Vec<u8>,
+    /// True if it came as a Python object.
+    is_object: bool,
+}
+
+impl Given {
+    /// From a plan, a dictionary or a path.
+    ///
+    /// # Errors
+    /// `InvalidPlan` for anything else, `FileError` for a file that cannot be opened.
+    pub fn of(source: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let object = |text: String| Given {
+            name: "plan".into(),
+            bytes: text.into_bytes(),
+            is_object: true,
+        };
+        if let Ok(plan) = source.cast::<Plan>() {
+            return Ok(object(plan.get().text()));
+        }
+        if source.is_instance_of::<PyDict>() {
+            return Ok(object(json_text(source, "plan", "InvalidPlan")?));
+        }
+        let Ok(path) = source.extract::<PathBuf>() else {
+            let kind = source.get_type().name()?;
+            let trouble = Trouble::new("InvalidPlan", format!("plan: an object of type {kind}"));
+            let remedy = "give a Plan, a path, or a dictionary as in a remat-plan/1 file";
+            return Err(trouble.at("plan").remedy(remedy).into());
+        };
+        let input = files::document(&path).map_err(Trouble::from)?;
+        Ok(Given {
+            name: input.name,
+            bytes: input.bytes,
+            is_object: false,
+        })
+    }
+
+    /// The error of a document that cannot be read.
+    pub fn unread(&self, error: &ReadError) -> Trouble {
+        Trouble::read("InvalidPlan", error, self.is_object)
+    }
+}
+
+/// Reads and replays a plan or schedule.
+///
+/// # Errors
+/// `InvalidPlan` for one that cannot be read or is of another instance, `PlanRefuted` for one that
+/// cannot be executed.
+pub fn replayed(instance: &Instance, given: &Given) -> Result<Replayed, Trouble> {
+    let read = replayed::replayed(instance, &given.name, &given.bytes);
+    read.map_err(|e| Trouble::replayed(e, given.is_object))
+}
+
+/// Findings of a replay that confirms what a plan or schedule records.
+#[pyclass(frozen, get_all, module = "remat_bb")]
+#[derive(Debug)]
+pub struct Verified {
+    /// `plan` or `schedule`.
+    kind: &'static str,
+    /// The program whose semantics hold.
+    formulation: &'static str,
+    /// Cost by the replay.
+    objective: u64,
+    /// Cost of the step without recomputation.
+    base_cost: u64,
+    /// Extra cost over `base_cost`, as a fraction.
+    overhead: f64,
+    /// Peak by the replay.
+    peak_memory_bytes: u64,
+    /// The operator that runs at the peak.
+    peak_at: String,
+    /// The budget that it keeps, if there is one.
+    budget_bytes: Option<u64>,
+    /// Number of computations.
+    computations: usize,
+    /// True if bounds of `solve` hold for it.
+    stage_schedule: bool,
+    /// Reason why not.
+    no_stage_schedule_because: Option<String>,
+}
+
+#[pymethods]
+impl Verified {
+    fn __repr__(&self) -> String {
+        format!(
+            "Verified({}, objective={}, overhead={:.4}, peak_memory_bytes={})",
+            self.kind, self.objective, self.overhead, self.peak_memory_bytes
+        )
+    }
+}
+
+/// Replays a plan or schedule of an instance, and compares it with what it records and with a
+/// budget.
+#[pyfunction]
+#[pyo3(signature = (instance, plan, *, budget = None))]
+pub fn verify(
+    instance: &Bound<'_, PyAny>,
+    plan: &Bound<'_, PyAny>,
+    budget: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Verified> {
+    let subject = crate::instance::of(instance)?;
+    let given = Given::of(plan)?;
+    let budget = budget.map(crate::arguments::budget).transpose()?;
+    let judge = || judged(&subject, &given, budget);
+    Ok(instance.py().detach(judge)?)
+}
+
+fn judged(instance: &Instance, given: &Given, budget: Option<Budget>) -> Result<Verified, Trouble> {
+    let found = replayed(instance, given)?;
+    let refuted = |problems: Vec<String>| {
+        let message = format!(
+            "{} is not what it says: {}",
+            given.name,
+            problems.join("; ")
+        );
+        Trouble::new("PlanRefuted", message)
+            .at(&given.name)
+            .remedy("the replay is the judge: solve again, or give the instance it was made for")
+            .detail("differences", Detail::Texts(problems))
+    };
+    let problems = differences(&found);
+    if !problems.is_empty() {
+        return Err(refuted(problems));
+    }
+    let budget_bytes = match budget {
+        None => found.budget_bytes,
+        Some(budget) => {
+            let plain = found.instance.plain_replay(found.plan.semantics)?;
+            Some(budget.bytes(plain.peak_bytes))
+        }
+    };
+    let replay = &found.replay;
+    if let Some(bytes) = budget_bytes.filter(|bytes| replay.peak_bytes > *bytes) {
+        let needed = format_bytes(replay.peak_bytes);
+        let words = format!(
+            "it needs {needed}, more than the budget of {}",
+            format_bytes(bytes)
+        );
+        let message = format!("{}: {words}", given.name);
+        return Err(Trouble::new("PlanRefuted", message)
+            .at(&given.name)
+            .remedy("give it more memory, or solve again for this budget")
+            .detail("differences", Detail::Texts(vec![words])));
+    }
+    let stages = found.plan.stage_schedule(&found.instance);
+    Ok(Verified {
+        kind: found.kind.as_str(),
+        formulation: found.plan.semantics.as_str(),
+        objective: replay.cost,
+        base_cost: replay.base_cost,
+        overhead: replay.overhead_percent() / 100.0,
+        peak_memory_bytes: replay.peak_bytes,
+        peak_at: report::moment(&found.instance, replay),
+        budget_bytes,
+        computations: replay.computations,
+        stage_schedule: stages.is_ok(),
+        no_stage_schedule_because: stages.err().map(|e| e.to_string()),
+    })
+}

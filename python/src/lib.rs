@@ -1,0 +1,72 @@
+//! The native module of the Python package `remat_bb`: the front door of `remat-formulations`, as
+//! objects and exceptions of Python's.
+//!
+//! | module | concept |
+//! |---|---|
+//! | [`instance`] | training graphs |
+//! | [`arguments`] | budgets, times, gaps and starts as Python gives them |
+//! | [`relay`] | work beside the interpreter: signals, looks at a solve, its end |
+//! | [`solving`] | from an instance and a budget to a plan |
+//! | [`plan`] | plans, solved or read |
+//! | [`frontier`] | one budget after another |
+//! | [`comparing`] | the known strategies |
+//! | [`batch`] | the largest batch |
+//! | [`judging`] | files and plans against their replay |
+//! | [`command`] | the command line, run from Python |
+//! | [`trouble`] | errors, and the exceptions that they become |
+//!
+//! Users find it documented in `remat_bb/*.py` and `remat_bb/_native.pyi`.
+#![deny(missing_docs)]
+// The macros of pyo3 make unsafe code; none is written here.
+#![deny(unsafe_code)]
+
+pub mod arguments;
+pub mod batch;
+pub mod command;
+pub mod comparing;
+pub mod frontier;
+pub mod instance;
+pub mod judging;
+pub mod plan;
+pub mod relay;
+pub mod solving;
+pub mod trouble;
+
+use pyo3::prelude::*;
+use remat_bb::allocator::Allocator;
+
+/// The allocator of the command line: searches need it for their speed.
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;
+
+/// The module `remat_bb._native`.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::arguments::parse_seconds;
+    #[pymodule_export]
+    use crate::batch::{MaxBatch, max_batch};
+    #[pymodule_export]
+    use crate::command::run_command;
+    #[pymodule_export]
+    use crate::comparing::{Baseline, baselines};
+    #[pymodule_export]
+    use crate::frontier::{Frontier, FrontierPoint, frontier};
+    #[pymodule_export]
+    use crate::instance::{Instance, format_bytes, zoo_models};
+    #[pymodule_export]
+    use crate::judging::{Verified, verify};
+    #[pymodule_export]
+    use crate::plan::Plan;
+    #[pymodule_export]
+    use crate::relay::Progress;
+    #[pymodule_export]
+    use crate::solving::solve;
+
+    /// Adds the version of the package.
+    #[pymodule_init]
+    fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        use pyo3::prelude::PyModuleMethods;
+        module.add("__version__", remat_bb::report::VERSION)
+    }
+}

@@ -1,0 +1,433 @@
+//! Plans: found by a search, or read from a file.
+
+use crate::instance::{Instance, json_object, save};
+use crate::judging::{Given, replayed};
+use crate::trouble::Trouble;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use remat_bb::commands::explain;
+use remat_bb::draw::memory::{self, MemoryPicture};
+use remat_bb::draw::schedule::{self, Stages};
+use remat_bb::report;
+use remat_formulations::solve::{Outcome, Status, planned};
+use remat_instances::plan::PlanDocument;
+use remat_instances::replayed::FileKind;
+use remat_instances::schedule::{CheckmateSchedule, Schedule, ScheduleFile, StageRuns};
+use remat_instances::simulate::{self, Replay};
+use remat_instances::{Semantics, budget};
+use std::path::PathBuf;
+
+/// Says how to hear of all tensors.
+const HINT: &str = "explain(all=True) tells of them";
+
+/// Findings of a search about a plan.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Status at the end.
+    pub status: Status,
+    /// Proven lower bound on the cost.
+    pub bound: u64,
+    /// Schedules that the bound covers.
+    pub bound_scope: &'static str,
+    /// Seconds that the search took.
+    pub seconds: f64,
+    /// Branch-and-bound nodes.
+    pub nodes: Option<u64>,
+    /// Simplex iterations.
+    pub lp_iterations: Option<u64>,
+    /// Moves of the annealing.
+    pub moves: Option<u64>,
+    /// True if Ctrl-C ended the search.
+    pub interrupted: bool,
+}
+
+impl Found {
+    /// The findings of an outcome.
+    pub fn of(outcome: &Outcome, interrupted: bool) -> Self {
+        Found {
+            status: outcome.status,
+            bound: outcome.bound,
+            bound_scope: outcome.bound_scope,
+            seconds: outcome.seconds,
+            nodes: Some(outcome.nodes),
+            lp_iterations: Some(outcome.lp_iterations),
+            moves: Some(outcome.moves),
+            interrupted,
+        }
+    }
+}
+
+/// A plan: what to compute, keep, free and compute again in a training step, replayed. Immutable.
+#[pyclass(frozen, module = "remat_bb")]
+#[derive(Debug)]
+pub struct Plan {
+    /// The graph as it was given.
+    pub source: remat_instances::Instance,
+    /// The graph as the plan's program sees it.
+    pub view: remat_instances::Instance,
+    /// The plan, with what it records.
+    pub document: PlanDocument,
+    /// Its replay.
+    pub replay: Replay,
+    /// The replay without recomputation.
+    pub plain: Replay,
+    /// Its schedule, where it comes from one.
+    pub schedule: Option<Schedule>,
+    /// Findings of the search, where one made it.
+    pub found: Option<Found>,
+}
+
+impl Plan {
+    /// The plan of a schedule for a budget in bytes; `plain` is the replay without recomputation.
+    ///
+    /// # Errors
+    /// A schedule that cannot be executed: a defect.
+    pub fn of(
+        source: &remat_instances::Instance,
+        view: &remat_instances::Instance,
+        schedule: Schedule,
+        budget_bytes: u64,
+        plain: &Replay,
+        found: Option<Found>,
+    ) -> Result<Self, Trouble> {
+        let document = planned(view, &schedule, budget_bytes)?.document;
+        let replay = simulate::plan(view, &document.plan)?;
+        Ok(Plan {
+            source: source.clone(),
+            view: view.clone(),
+            document,
+            replay,
+            plain: plain.clone(),
+            schedule: Some(schedule),
+            found,
+        })
+    }
+
+    /// The plan as a `remat-plan/1` document.
+    pub fn text(&self) -> String {
+        self.document.write(&self.view)
+    }
+
+    /// The schedule that a search may start from.
+    ///
+    /// # Errors
+    /// `InvalidPlan` where the plan has none.
+    pub fn start(&self) -> Result<Schedule, Trouble> {
+        if let Some(schedule) = &self.schedule {
+            return Ok(schedule.clone());
+        }
+        let plan = &self.document.plan;
+        let fail =
+            |words: String| Trouble::new("InvalidPlan", format!("starts: {words}")).at("starts");
+        if plan.semantics != Semantics::Checkmate {
+            let words = "of a plan of MONeT's program in a file the schedule is not known";
+            return Err(fail(words.into()).remedy("load its remat-schedule/1 file instead"));
+        }
+        plan.stage_schedule(&self.view).map_err(|e| {
+            fail(format!("the plan is no stage schedule: {e}"))
+                .remedy("give plans for which verify(...).stage_schedule is True")
+        })?;
+        let n = self.view.len();
+        let mut retained = StageRuns::new(n, n);
+        for (node, first, last) in Stages::new(plan, n).kept {
+            // What is held beyond the last stage is of no use to any.
+            if first < n {
+                retained.fill(node, first, last.min(n - 1));
+            }
+        }
+        Ok(Schedule::Checkmate(CheckmateSchedule::tightest(
+            &self.view, retained,
+        )))
+    }
+
+    fn gap_to(&self, bound: u64) -> f64 {
+        match self.replay.cost {
+            0 => 0.0,
+            cost => cost.saturating_sub(bound) as f64 / cost as f64,
+        }
+    }
+
+    fn name_of(&self, node: remat_instances::NodeId) -> &str {
+        &self.view.node(node).name
+    }
+
+    /// Computations of each node, by index.
+    fn counts(&self) -> Vec<u32> {
+        self.document.plan.computations(self.view.len())
+    }
+}
+
+#[pymethods]
+impl Plan {
+    /// Reads a plan or schedule of an instance and replays it; all numbers are those of the replay.
+    ///
+    /// :func:`verify` compares them with what the file claims.
+    ///
+    /// Raises:
+    ///     InvalidPlan: it cannot be read, or is of another instance.
+    ///     PlanRefuted: it cannot be executed.
+    ///     FileError: the file cannot be opened.
+    #[staticmethod]
+    #[pyo3(signature = (instance, source, /))]
+    fn load(instance: &Bound<'_, PyAny>, source: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let source_instance = crate::instance::of(instance)?;
+        let given = Given::of(source)?;
+        let load = || -> Result<Plan, Trouble> {
+            let found = replayed(&source_instance, &given)?;
+            let schedule = match found.kind {
+                FileKind::Plan => None,
+                FileKind::Schedule => {
+                    let file = ScheduleFile::parse(&given.name, &given.bytes);
+                    let schedule = file.and_then(|file| file.schedule(&found.instance));
+                    Some(schedule.map_err(|e| given.unread(&e))?.schedule)
+                }
+            };
+            // A schedule's replay counts moments of stages; those of its plan are statements.
+            let replay = simulate::plan(&found.instance, &found.plan)?;
+            let plain = found.instance.plain_replay(found.plan.semantics)?;
+            Ok(Plan {
+                source: source_instance,
+                document: PlanDocument {
+                    plan: found.plan,
+                    budget_bytes: found.budget_bytes,
+                    objective: replay.cost,
+                    peak_bytes: replay.peak_bytes,
+                },
+                view: found.instance,
+                replay,
+                plain,
+                schedule,
+                found: None,
+            })
+        };
+        Ok(instance.py().detach(load)?)
+    }
+
+    /// The instance as it was given.
+    #[getter]
+    fn instance(&self) -> Instance {
+        Instance {
+            inner: self.source.clone(),
+        }
+    }
+
+    /// The program whose memory and cost semantics hold: ``checkmate`` or ``monet``.
+    #[getter]
+    fn formulation(&self) -> &'static str {
+        self.document.plan.semantics.as_str()
+    }
+
+    /// ``optimal`` (proven best within the gap), ``feasible`` or ``interrupted``; ``None`` without
+    /// a search.
+    #[getter]
+    fn status(&self) -> Option<&'static str> {
+        self.found.as_ref().map(|found| found.status.as_str())
+    }
+
+    /// True if Ctrl-C ended the search.
+    #[getter]
+    fn interrupted(&self) -> bool {
+        self.found.as_ref().is_some_and(|found| found.interrupted)
+    }
+
+    /// Cost of the step by the replay.
+    #[getter]
+    fn objective(&self) -> u64 {
+        self.replay.cost
+    }
+
+    /// Proven: no plan among those of ``bound_scope`` within the budget costs less. ``None``
+    /// without a search.
+    #[getter]
+    fn bound(&self) -> Option<u64> {
+        self.found.as_ref().map(|found| found.bound)
+    }
+
+    #[getter]
+    /// ``(objective - bound) / objective``; ``None`` without a search.
+    pub fn gap(&self) -> Option<f64> {
+        self.found.as_ref().map(|found| self.gap_to(found.bound))
+    }
+
+    /// Plans that the bound covers: ``stage-schedules``; ``None`` without a search.
+    #[getter]
+    fn bound_scope(&self) -> Option<&'static str> {
+        self.found.as_ref().map(|found| found.bound_scope)
+    }
+
+    /// Cost of the step without recomputation.
+    #[getter]
+    fn base_cost(&self) -> u64 {
+        self.replay.base_cost
+    }
+
+    /// Unit of all costs.
+    #[getter]
+    fn cost_unit(&self) -> &str {
+        &self.view.cost_unit().name
+    }
+
+    /// Extra cost over ``base_cost`` as a fraction: 0.05 is 5%.
+    #[getter]
+    fn overhead(&self) -> f64 {
+        self.replay.overhead_percent() / 100.0
+    }
+
+    /// Peak by the replay, fixed memory included.
+    #[getter]
+    fn peak_memory_bytes(&self) -> u64 {
+        self.replay.peak_bytes
+    }
+
+    /// The operator that runs at the peak.
+    #[getter]
+    fn peak_at(&self) -> String {
+        report::moment(&self.view, &self.replay)
+    }
+
+    /// Peak of the step without recomputation.
+    #[getter]
+    fn plain_peak_memory_bytes(&self) -> u64 {
+        self.plain.peak_bytes
+    }
+
+    /// The budget that it was made for, where one is recorded.
+    #[getter]
+    fn budget_bytes(&self) -> Option<u64> {
+        self.document.budget_bytes
+    }
+
+    /// Time that the search took; ``None`` without a search, 0 where other budgets of a frontier
+    /// settled it.
+    #[getter]
+    fn seconds(&self) -> Option<f64> {
+        self.found.as_ref().map(|found| found.seconds)
+    }
+
+    /// Counters of the search: ``nodes``, ``lp_iterations``, ``moves``, ``None`` in frontiers.
+    #[getter]
+    fn search<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(found) = &self.found else {
+            return Ok(None);
+        };
+        let counters = PyDict::new(py);
+        counters.set_item("nodes", found.nodes)?;
+        counters.set_item("lp_iterations", found.lp_iterations)?;
+        counters.set_item("moves", found.moves)?;
+        Ok(Some(counters))
+    }
+
+    /// Operators that are computed again, in execution order, with the times beyond the first.
+    #[getter]
+    fn recomputed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let again = PyDict::new(py);
+        for (id, count) in self.view.ids().zip(self.counts()) {
+            if count > 1 {
+                again.set_item(self.name_of(id), count - 1)?;
+            }
+        }
+        Ok(again)
+    }
+
+    /// Names of the operators in the order of all computations.
+    #[getter]
+    fn order(&self) -> Vec<&str> {
+        use remat_instances::plan::Step;
+        let steps = self.document.plan.steps.iter();
+        let nodes = steps.filter_map(|step| match *step {
+            Step::Compute { node, .. } => Some(self.name_of(node)),
+            Step::Allocate { .. } | Step::Deallocate { .. } => None,
+        });
+        nodes.collect()
+    }
+
+    /// For each computation the cost of the step up to and including it, and the bytes in use while
+    /// it runs.
+    #[getter]
+    fn timeline(&self) -> Vec<(u64, u64)> {
+        let points = self.replay.timeline.iter();
+        points.map(|point| (point.cost, point.bytes)).collect()
+    }
+
+    /// The statements: ``("allocate", register, node)``, ``("compute", node, register)``, the same
+    /// with an implementation where the node has several, or ``("deallocate", register)``.
+    #[getter]
+    fn steps<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+        let steps = self.to_dict(py)?.get_item("steps")?;
+        let tuple = |step: PyResult<Bound<'py, PyAny>>| -> PyResult<Bound<'py, PyTuple>> {
+            let parts: Vec<Bound<'py, PyAny>> = step?.extract()?;
+            PyTuple::new(py, parts)
+        };
+        steps.try_iter()?.map(tuple).collect()
+    }
+
+    /// The plan as a ``remat-plan/1`` document.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        json_object(py, &self.text())
+    }
+
+    /// Writes a ``remat-plan/1`` file, gzipped where its name ends in ``.gz``; it is whole or as it
+    /// was.
+    ///
+    /// Raises:
+    ///     FileError: in the words of the system.
+    #[pyo3(signature = (path, /))]
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        Ok(py.detach(|| save(&path, &self.text()))?)
+    }
+
+    /// The plan in words: what is computed again, for what, and whether the budget forced it.
+    #[pyo3(signature = (*, all = false))]
+    fn explain(&self, py: Python<'_>, all: bool) -> PyResult<String> {
+        let hint = (!all).then_some(HINT);
+        let budget_bytes = self.document.budget_bytes;
+        let words = || explain::words(&self.view, &self.document.plan, budget_bytes, hint);
+        Ok(py.detach(words).map_err(Trouble::from)?)
+    }
+
+    /// Memory over the step, beside the step without recomputation and the budget, as SVG text.
+    fn memory_svg(&self, py: Python<'_>) -> PyResult<String> {
+        let picture = MemoryPicture {
+            instance: &self.view,
+            semantics: self.document.plan.semantics,
+            replay: &self.replay,
+            plain: Some(&self.plain),
+            measured: None,
+            budget_bytes: self.document.budget_bytes,
+            title: format!("{}: memory over one training step (plan)", self.view.name()),
+        };
+        Ok(py
+            .detach(|| memory::draw(&picture))
+            .map_err(Trouble::from)?)
+    }
+
+    /// Operators computed and tensors kept in each stage, as SVG text.
+    fn schedule_svg(&self, py: Python<'_>) -> PyResult<String> {
+        let title = format!("{}: what is computed and kept (plan)", self.view.name());
+        let draw = || schedule::draw(&self.view, &self.document.plan, &title);
+        Ok(py.detach(draw).map_err(Trouble::from)?)
+    }
+
+    fn _repr_svg_(&self, py: Python<'_>) -> PyResult<String> {
+        self.memory_svg(py)
+    }
+
+    fn __repr__(&self) -> String {
+        let unit = self.view.cost_unit();
+        let mut text = format!(
+            "Plan({:?}: {} a step, {:.2}% over no recomputation, peak {}",
+            self.view.name(),
+            report::cost(self.replay.cost, unit),
+            self.replay.overhead_percent(),
+            budget::format_bytes(self.replay.peak_bytes)
+        );
+        if let Some(bytes) = self.document.budget_bytes {
+            text += &format!(" of {}", budget::format_bytes(bytes));
+        }
+        if let Some(found) = &self.found {
+            let gap = self.gap_to(found.bound) * 100.0;
+            text += &format!("; {}, gap {gap:.2}%", found.status.as_str());
+        }
+        text + ")"
+    }
+}

@@ -1,0 +1,207 @@
+//! Work beside the interpreter: a search runs on a thread of its own, without the interpreter's
+//! lock, while the calling thread looks after signals and passes looks at the search to Python.
+
+use crate::trouble::Trouble;
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use remat_formulations::solve::{Listener, Progress as Look, SolveError};
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::Builder;
+use std::time::Duration;
+
+/// Time between two looks at signals.
+const TICK: Duration = Duration::from_millis(50);
+/// Bytes of stack of the thread that works: those of a main thread.
+const STACK_BYTES: usize = 8 << 20;
+
+/// A look at a search in progress.
+#[pyclass(frozen, get_all, module = "remat_bb")]
+#[derive(Clone, Debug)]
+pub struct Progress {
+    /// Seconds since the start.
+    seconds: f64,
+    /// Cost of the best plan so far, in the instance's unit; `None` before the first.
+    objective: Option<u64>,
+    /// Proven lower bound on the cost.
+    bound: u64,
+    /// `(objective - bound) / objective`; `None` before the first plan.
+    gap: Option<f64>,
+    /// Branch-and-bound nodes so far.
+    nodes: u64,
+    /// Moves of the annealing so far.
+    moves: u64,
+    /// Budgets that are done, in a frontier; else 0.
+    done: usize,
+    /// Budgets in all, in a frontier; else 1.
+    total: usize,
+}
+
+impl Progress {
+    /// A look at one of several solves.
+    pub fn of(look: &Look, done: usize, total: usize) -> Self {
+        let gap = |cost: u64| match cost {
+            0 => 0.0,
+            _ => cost.saturating_sub(look.bound) as f64 / cost as f64,
+        };
+        Progress {
+            seconds: look.seconds,
+            objective: look.objective,
+            bound: look.bound,
+            gap: look.objective.map(gap),
+            nodes: look.nodes,
+            moves: look.moves,
+            done,
+            total,
+        }
+    }
+}
+
+#[pymethods]
+impl Progress {
+    fn __repr__(&self) -> String {
+        let some = |n: Option<String>| n.unwrap_or_else(|| "None".into());
+        format!(
+            "Progress(seconds={:.3}, objective={}, bound={}, gap={}, nodes={}, done={}, total={})",
+            self.seconds,
+            some(self.objective.map(|o| o.to_string())),
+            self.bound,
+            some(self.gap.map(|g| format!("{g:.6}"))),
+            self.nodes,
+            self.done,
+            self.total
+        )
+    }
+}
+
+/// State that the two threads share.
+#[derive(Default)]
+pub struct Relay {
+    stop: AtomicBool,
+    state: Mutex<State>,
+    news: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// The latest look that Python has not seen.
+    look: Option<Progress>,
+    done: bool,
+}
+
+impl Relay {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing that holds the lock can leave the state half-made.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a look at one of several solves.
+    pub fn look(&self, look: &Look, done: usize, total: usize) {
+        self.state().look = Some(Progress::of(look, done, total));
+        self.news.notify_one();
+    }
+
+    fn finish(&self) {
+        self.state().done = true;
+        self.news.notify_one();
+    }
+
+    /// Waits for a tick, a look or the end; the look, and whether the work is done.
+    fn wait(&self) -> (Option<Progress>, bool) {
+        let quiet = |state: &mut State| state.look.is_none() && !state.done;
+        let waited = self.news.wait_timeout_while(self.state(), TICK, quiet);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        (state.look.take(), state.done)
+    }
+}
+
+impl Listener for Relay {
+    fn is_interrupted(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn progress(&self, look: &Look) {
+        self.look(look, 0, 1);
+    }
+}
+
+/// Says that the work is done, however it ends.
+struct Finish<'a>(&'a Relay);
+
+impl Drop for Finish<'_> {
+    fn drop(&mut self) {
+        self.0.finish();
+    }
+}
+
+/// Result of work, and the `KeyboardInterrupt` that asked for its end.
+pub struct Ended<T> {
+    /// The result.
+    pub value: T,
+    /// The interrupt, if there was one.
+    pub interrupt: Option<PyErr>,
+}
+
+/// Works on another thread without the interpreter's lock. Meanwhile Ctrl-C ends the work by the
+/// relay's flag, and `callback` is given each look; what either raises ends the work as well.
+///
+/// # Errors
+/// Everything that the callback or a signal's handler raises, once the work has ended; of
+/// `KeyboardInterrupt` only the second.
+pub fn work<T: Send>(
+    py: Python<'_>,
+    callback: Option<Py<PyAny>>,
+    work: impl FnOnce(&Relay) -> T + Send,
+) -> PyResult<Ended<T>> {
+    let relay = Relay::default();
+    py.detach(|| {
+        std::thread::scope(|scope| {
+            let shared = &relay;
+            let worker = move || {
+                let _finish = Finish(shared);
+                work(shared)
+            };
+            let builder = Builder::new()
+                .name("remat-bb".into())
+                .stack_size(STACK_BYTES);
+            let worker = builder
+                .spawn_scoped(scope, worker)
+                .map_err(|e| Trouble::from(SolveError::Thread(e)))?;
+            let watched = watch(&relay, callback);
+            let value = worker.join().unwrap_or_else(|panic| resume_unwind(panic));
+            let interrupt = watched?;
+            Ok(Ended { value, interrupt })
+        })
+    })
+}
+
+/// Looks after signals and looks until the work is done; the first interrupt.
+fn watch(relay: &Relay, callback: Option<Py<PyAny>>) -> PyResult<Option<PyErr>> {
+    let mut interrupt = None;
+    let mut failed = None;
+    loop {
+        let (look, done) = relay.wait();
+        let told = Python::attach(|py| -> PyResult<()> {
+            py.check_signals()?;
+            match (&callback, look) {
+                (Some(callback), Some(look)) if failed.is_none() => {
+                    callback.call1(py, (look,)).map(drop)
+                }
+                _ => Ok(()),
+            }
+        });
+        if let Err(error) = told {
+            relay.stop.store(true, Ordering::Relaxed);
+            let first = Python::attach(|py| error.is_instance_of::<PyKeyboardInterrupt>(py))
+                && interrupt.is_none();
+            match first {
+                true => interrupt = Some(error),
+                false => failed = failed.or(Some(error)),
+            }
+        }
+        if done {
+            return failed.map_or(Ok(interrupt), Err);
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! From an instance and a budget to a plan.
+
+use crate::arguments::{self, Limits};
+use crate::plan::{Found, Plan};
+use crate::relay::{self, Ended, Progress, Relay};
+use crate::trouble::{Detail, Trouble};
+use pyo3::prelude::*;
+use remat_formulations::Solve;
+use remat_formulations::bound::check_budget;
+use remat_formulations::solve::{
+    AnyFormulation, Outcome, Progress as Look, Settings, Solution, Solvable, Status,
+};
+use remat_instances::budget::{Budget, format_bytes};
+use remat_instances::schedule::Schedule;
+use remat_instances::simulate::Replay;
+use remat_instances::{Instance, Semantics};
+
+/// Budgets up to which a percentage may have been meant.
+const PERCENT_LIMIT: u64 = 100;
+
+/// The formulation that was asked for, or the one that suits an instance.
+///
+/// # Errors
+/// `InvalidArgument` where it does not apply to the instance.
+pub fn formulation(
+    instance: &Instance,
+    wanted: Option<Semantics>,
+) -> Result<AnyFormulation, Trouble> {
+    match wanted {
+        None => Ok(AnyFormulation::suiting(instance)),
+        Some(semantics) => Ok(AnyFormulation::of(instance, semantics)?),
+    }
+}
+
+fn semantics_of(schedule: &Schedule) -> Semantics {
+    match schedule {
+        Schedule::Checkmate(_) => Semantics::Checkmate,
+        Schedule::Monet(_) => Semantics::Monet,
+    }
+}
+
+/// A solve as it was asked for.
+struct Question {
+    instance: Instance,
+    wanted: Option<Semantics>,
+    budget: Budget,
+    settings: Settings,
+    /// Schedules to start from, with the graphs that they are of.
+    starts: Vec<(Schedule, Instance)>,
+}
+
+/// A solve as it ended.
+struct Answer {
+    solution: Solution,
+    plain: Replay,
+    semantics: Semantics,
+}
+
+impl Question {
+    fn answer(&self, relay: &Relay) -> Result<Answer, Trouble> {
+        let formulation = formulation(&self.instance, self.wanted)?;
+        let plain = formulation.plain()?;
+        let semantics = formulation.semantics();
+        let mut solve = Solve::of(formulation.clone(), self.budget)
+            .settings(self.settings.clone())
+            .listener(relay);
+        for (k, (schedule, view)) in self.starts.iter().enumerate() {
+            if semantics_of(schedule) != semantics || view != &**formulation.instance() {
+                let words = format!("starts[{k}]: a plan of another instance or formulation");
+                return Err(Trouble::new("InvalidPlan", words)
+                    .at(format!("starts[{k}]"))
+                    .remedy(format!(
+                        "give plans of {:?} under {:?}",
+                        self.instance.name(),
+                        semantics.as_str()
+                    )));
+            }
+            solve = solve.start(schedule.clone());
+        }
+        Ok(Answer {
+            solution: solve.run()?,
+            plain,
+            semantics,
+        })
+    }
+
+    /// The plan of an answer.
+    fn plan(&self, ended: &Answer, interrupted: bool) -> Result<Plan, Trouble> {
+        let Answer {
+            solution, plain, ..
+        } = ended;
+        match &solution.schedule {
+            Some(schedule) => Plan::of(
+                &self.instance,
+                solution.instance(),
+                schedule.clone(),
+                solution.budget_bytes(),
+                plain,
+                Some(Found::of(solution, interrupted)),
+            ),
+            None if solution.status == Status::Infeasible => Err(infeasible(
+                solution.instance(),
+                ended.semantics,
+                solution.budget_bytes(),
+                solution.infeasible_because.as_deref(),
+                plain,
+            )),
+            None => Err(limit(solution, solution.budget_bytes(), &self.settings)),
+        }
+    }
+}
+
+/// The error of a budget that nothing fits, in the words of its proof.
+fn infeasible(
+    view: &Instance,
+    semantics: Semantics,
+    budget_bytes: u64,
+    because: Option<&str>,
+    plain: &Replay,
+) -> Trouble {
+    let small = match semantics {
+        Semantics::Checkmate => check_budget(view, budget_bytes).err(),
+        Semantics::Monet => None,
+    };
+    let reason = because.map_or(String::new(), |words| format!(": {words}"));
+    let budget = format_bytes(budget_bytes);
+    let message = format!("no stage schedule in this order fits the budget of {budget}{reason}");
+    let mut remedy = match &small {
+        Some(small) => {
+            let needed = small.needed_bytes;
+            format!(
+                "give more than that: under checkmate no plan fits into less than {needed} bytes"
+            )
+        }
+        None => "give more memory".into(),
+    };
+    if budget_bytes <= PERCENT_LIMIT && plain.peak_bytes > 100 * budget_bytes.max(1) {
+        remedy +=
+            &format!("; a share of the peak without recomputation is written \"{budget_bytes}%\"");
+    }
+    Trouble::new("InfeasibleBudget", message)
+        .at("budget")
+        .remedy(remedy)
+        .detail("budget_bytes", Detail::Count(Some(budget_bytes)))
+        .detail(
+            "needed_bytes",
+            Detail::Count(small.as_ref().map(|s| s.needed_bytes)),
+        )
+        .detail("node", Detail::Text(small.map(|s| s.name)))
+        .detail("because", Detail::Text(because.map(str::to_owned)))
+}
+
+/// The error of a solve that ended without a plan.
+fn limit(outcome: &Outcome, budget_bytes: u64, settings: &Settings) -> Trouble {
+    let work = match settings.time_limit {
+        Some(limit) => format!("the time limit of {} s", limit.as_secs_f64()),
+        None => "the fixed amount of work of a solve without a time limit".into(),
+    };
+    let budget = format_bytes(budget_bytes);
+    let message = format!("no plan for the budget of {budget} was found within {work}");
+    Trouble::new("LimitReached", message)
+        .at("time_limit")
+        .remedy("give more time or more memory")
+        .detail("budget_bytes", Detail::Count(Some(budget_bytes)))
+        .detail("bound", Detail::Count(Some(outcome.bound)))
+        .detail("seconds", Detail::Number(outcome.seconds))
+}
+
+/// Solves: the plan of least cost within a budget that was found, and a bound.
+// The keyword arguments of Python's function.
+#[allow(clippy::too_many_arguments)]
+#[pyfunction]
+#[pyo3(signature = (
+    instance, budget, *, time_limit = None, formulation = None, threads = None, seed = 0,
+    gap = None, starts = Vec::new(), on_progress = None
+))]
+pub fn solve(
+    py: Python<'_>,
+    instance: &Bound<'_, PyAny>,
+    budget: &Bound<'_, PyAny>,
+    time_limit: Option<Bound<'_, PyAny>>,
+    formulation: Option<&str>,
+    threads: Option<i64>,
+    seed: u64,
+    gap: Option<Bound<'_, PyAny>>,
+    starts: Vec<Py<Plan>>,
+    on_progress: Option<Py<PyAny>>,
+) -> PyResult<Plan> {
+    let start = |plan: &Py<Plan>| {
+        let plan = plan.get();
+        Ok((plan.start()?, plan.view.clone()))
+    };
+    let question = Question {
+        instance: crate::instance::of(instance)?,
+        wanted: arguments::semantics(formulation)?,
+        budget: arguments::budget(budget)?,
+        settings: Limits {
+            time_limit,
+            threads,
+            seed,
+            gap,
+        }
+        .settings()?,
+        starts: starts.iter().map(start).collect::<Result<_, Trouble>>()?,
+    };
+    let callback = on_progress.as_ref().map(|call| call.clone_ref(py));
+    let Ended { value, interrupt } = relay::work(py, callback, |relay| question.answer(relay))?;
+    let answer = value?;
+    if answer.solution.schedule.is_none()
+        && answer.solution.status != Status::Infeasible
+        && let Some(interrupt) = interrupt
+    {
+        return Err(interrupt);
+    }
+    let interrupted = interrupt.is_some();
+    let plan = py.detach(|| question.plan(&answer, interrupted))?;
+    if let Some(callback) = on_progress {
+        let outcome = &answer.solution;
+        let last = Look {
+            seconds: outcome.seconds,
+            objective: Some(plan.replay.cost),
+            bound: outcome.bound,
+            moves: outcome.moves,
+            nodes: outcome.nodes,
+        };
+        callback.call1(py, (Progress::of(&last, 0, 1),))?;
+    }
+    Ok(plan)
+}

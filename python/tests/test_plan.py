@@ -1,0 +1,138 @@
+"""Plans: documents, files, pictures, words and the judge."""
+
+import json
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+import remat_bb
+from remat_bb import FileError, InvalidPlan, Plan, PlanRefuted, verify
+
+
+def test_plans_round_trip(chain, plan, tmp_path):
+    document = plan.to_dict()
+    assert document["schema"] == "remat-plan/1" and document["objective"] == plan.objective
+    assert [tuple(step) for step in document["steps"]] == plan.steps
+    for name in ("plan.json", "plan.json.gz"):
+        path = tmp_path / name
+        plan.save(path)
+        for loaded in (
+            Plan.load(chain, path),
+            Plan.load(chain, str(path)),
+            Plan.load(chain, document),
+        ):
+            assert loaded.to_dict() == document
+            assert loaded.recomputed == plan.recomputed and loaded.timeline == plan.timeline
+            assert loaded.instance == chain
+            # A file knows of no search.
+            assert loaded.status is loaded.bound is loaded.gap is loaded.search is None
+
+
+def test_the_command_reads_plans_and_writes_them(chain, plan, run, tmp_path):
+    path = tmp_path / "plan.json"
+    plan.save(path)
+    done = run("verify", "zoo:chain?n=9", str(path), "--json")
+    assert done.returncode == 0 and json.loads(done.stdout)["verified"] is True
+    schedule = tmp_path / "schedule.json"
+    done = run(
+        "solve", "zoo:chain?n=9", "--budget", "70%", "--schedule-out", str(schedule), "--quiet"
+    )
+    assert done.returncode == 0, done.stderr
+    loaded = Plan.load(chain, schedule)
+    assert loaded.objective == plan.objective
+    assert verify(chain, schedule).kind == "schedule"
+    assert remat_bb.solve(chain, "70%", starts=[loaded]).objective == plan.objective
+
+
+def test_words_of_a_plan(plan):
+    words = remat_bb.explain(plan)
+    assert words == plan.explain()
+    assert f"{len(plan.order)} computations of {len(plan.instance)} nodes" in words
+    for name in plan.recomputed:
+        assert name in plan.explain(all=True)
+    assert "of the budget stay free" in words and "--all" not in words
+    assert f"{100 * plan.overhead:.2f}% over no recomputation" in repr(plan)
+    assert plan.status in repr(plan)
+
+
+def test_pictures_are_well_formed(plan):
+    assert plan._repr_svg_() == plan.memory_svg() != plan.schedule_svg()
+    for picture in (plan.memory_svg(), plan.schedule_svg()):
+        root = ElementTree.fromstring(picture)
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        assert plan.instance.name in "".join(root.itertext())
+        assert len(list(root.iter())) > 20
+
+
+def test_a_plan_verifies(chain, plan, tmp_path):
+    path = tmp_path / "plan.json"
+    plan.save(path)
+    for form in (plan, plan.to_dict(), path, str(path)):
+        found = verify(chain, form)
+        assert found.kind == "plan" and found.formulation == "checkmate"
+        assert found.objective == plan.objective
+        assert found.peak_memory_bytes == plan.peak_memory_bytes
+        assert found.overhead == plan.overhead and found.peak_at == plan.peak_at
+        assert found.budget_bytes == plan.budget_bytes
+        assert found.computations == len(plan.order)
+        assert found.stage_schedule and found.no_stage_schedule_because is None
+
+
+@pytest.mark.parametrize(
+    ("field", "change", "words"),
+    [
+        ("objective", -1, "it records a cost of"),
+        ("peak_bytes", -1, "it records a peak of"),
+        ("budget_bytes", -(10**9), "it records a budget of"),
+    ],
+)
+def test_false_claims_are_refuted(chain, plan, field, change, words):
+    document = plan.to_dict()
+    document[field] = max(document[field] + change, 0)
+    with pytest.raises(PlanRefuted) as caught:
+        verify(chain, document)
+    assert len(caught.value.differences) == 1
+    assert caught.value.differences[0].startswith(words)
+    assert caught.value.differences[0] in str(caught.value)
+
+
+def test_a_plan_that_lacks_a_step_is_refuted(chain, plan):
+    document = plan.to_dict()
+    at = next(
+        k
+        for k, step in enumerate(document["steps"])
+        if step[0] == "compute" and step[1] == plan.order[3]
+    )
+    del document["steps"][at]
+    for judge in (verify, Plan.load):
+        with pytest.raises(PlanRefuted, match="cannot be executed") as caught:
+            judge(chain, document)
+        assert caught.value.differences == []
+
+
+def test_a_plan_above_another_budget_is_refuted(chain, plan):
+    with pytest.raises(PlanRefuted, match="more than the budget of"):
+        verify(chain, plan, budget=plan.peak_memory_bytes - 1)
+    assert verify(chain, plan, budget="100%").budget_bytes == chain.peak_memory_bytes
+
+
+def test_plans_of_other_instances_and_other_things(chain, plan, tmp_path):
+    with pytest.raises(InvalidPlan, match="made for another instance") as caught:
+        verify("zoo:chain?n=10", plan)
+    assert caught.value.place == "instance" and isinstance(caught.value, ValueError)
+    document = plan.to_dict()
+    document["steps"][0] = ["allocate", 0, "nobody"]
+    with pytest.raises(InvalidPlan, match="no such node") as caught:
+        verify(chain, document)
+    assert caught.value.place == "steps[0][2]"
+    with pytest.raises(InvalidPlan, match="an object of type int"):
+        verify(chain, 3)
+    with pytest.raises(InvalidPlan, match="steps: an object of type set"):
+        verify(chain, {**plan.to_dict(), "steps": {1}})
+    with pytest.raises(FileError, match="no such file"):
+        Plan.load(chain, tmp_path / "nothing.json")
+    broken = tmp_path / "broken.json"
+    broken.write_text("[")
+    with pytest.raises(InvalidPlan) as caught:
+        Plan.load(chain, broken)
+    assert caught.value.place.startswith(f"{broken}:1:")
