@@ -67,7 +67,7 @@ impl Default for RootSettings {
             alternate: false,
             eager_tail: Tail {
                 rounds: 20,
-                of_value: 1e-6,
+                of_value: 4e-7,
                 of_gain: 1e-4,
             },
             tail: Tail {
