@@ -1,7 +1,7 @@
 //! Checkmate's program as the search sees it.
 
 use super::interval::{self, Interval, IntervalPoint};
-use super::starts::{Known, fitting_baselines, replayed};
+use super::starts::{Known, fitting, fitting_baselines, replayed};
 use super::{CheckmateGraph, interval::tree_proof};
 use crate::anneal::{self, Found};
 use crate::bound;
@@ -44,8 +44,8 @@ impl CheckmateFormulation {
     /// they are looked for in time quadratic in the nodes.
     pub fn layers(&self) -> Option<&Arc<Layout>> {
         let find = || {
-            let layout =
-                (self.instance.len() <= LAYERED_NODE_LIMIT).then(|| layers::find(&self.instance));
+            let layout = (self.instance.len() <= LAYERED_NODE_LIMIT)
+                .then(|| layers::find(&self.instance, Semantics::Checkmate));
             layout.flatten().map(Arc::new)
         };
         self.layout.get_or_init(find).as_ref()
@@ -167,7 +167,7 @@ impl Problem for CheckmateProblem<'_> {
     ) -> Option<RootStart<CheckmateGraph>> {
         let layout = self.layout.as_deref()?;
         let budget = self.budget_bytes;
-        super::layers::start(self.instance, layout, program, budget, stop, incumbents)
+        layers::root_start(self.instance, layout, program, budget, stop, incumbents)
     }
 
     fn everything(&self) -> &BitMatrix {
@@ -178,12 +178,16 @@ impl Problem for CheckmateProblem<'_> {
         let (instance, budget) = (self.instance, self.budget_bytes);
         let mut known = known(instance, budget, self.starts, watch);
         if let Some(layout) = &self.layout {
-            let plans = super::layers::plans(instance, layout, budget, watch);
-            known.extend(
-                plans
-                    .into_iter()
-                    .filter_map(|s| replayed(instance, budget, s)),
-            );
+            let plan = |intervals: &[Interval]| {
+                let retained = Interval::retained(intervals, instance.len());
+                fitting(
+                    instance,
+                    budget,
+                    CheckmateSchedule::cheapest(instance, retained),
+                )
+            };
+            let plans = layers::plans::<CheckmateGraph, _>(instance, layout, budget, watch, plan);
+            known.extend(plans);
         }
         known.iter().map(Found::from).collect()
     }

@@ -9,13 +9,31 @@
 //! | module | concept |
 //! |---|---|
 //! | `find` | the stacks of a graph, by costs, sizes and inputs alone |
+//! | `signature` | what makes nodes alike |
 //! | `cut` | the same network with fewer layers |
+//! | `few` | that network, and the budgets at which it is like the large one |
+//! | `map` | nodes of a few layers, and those of many that are like them |
+//! | `program` | interface of a program whose rows and columns carry over |
+//! | `carry` | rows and columns of a few layers, carried over to many |
+//! | `root` | the root of many layers from that of a few |
+//! | `plans` | plans of many layers from plans of a few |
 
+mod carry;
 mod cut;
+mod few;
 mod find;
+mod map;
+mod plans;
+mod program;
+mod root;
+mod signature;
 
 pub use cut::cut;
 pub use find::find;
+pub use map::{Anchor, Beside, LayerMap};
+pub use plans::plans;
+pub use program::Layered;
+pub use root::root_start;
 
 use std::fmt;
 

@@ -226,7 +226,10 @@ fn targets<'a>(
 /// Violated path cuts and path memory cuts, the most promising of each first.
 pub fn separate_cuts(graph: &MonetGraph, point: &Point, settings: &SeparationSettings) -> Vec<Row> {
     let stop = 1.0 - settings.violation;
-    let units = super::round::units(graph);
+    let units = match graph.plain_cuts {
+        true => Vec::new(),
+        false => super::round::units(graph),
+    };
     let mut paths: Vec<(f64, PathCut)> = Vec::new();
     let mut loads = Vec::new();
     let mean = graph.base_cost() as f64 / graph.columns as f64;
@@ -305,7 +308,7 @@ pub fn separate_cuts(graph: &MonetGraph, point: &Point, settings: &SeparationSet
     let paths = paths.into_iter().map(|(_, cut)| Row::path(graph, &cut));
     let loads = loads.into_iter().map(|l| l.row);
     let covers = covers.into_iter().map(|c| c.1);
-    let mut rounded = super::round::separate(graph, point);
+    let mut rounded = super::round::separate(graph, point, &units);
     rounded.sort_by(|x, y| y.0.total_cmp(&x.0).then_with(|| x.1.cmp(&y.1)));
     rounded.truncate(settings.resource_cut_limit);
     let rounded = rounded.into_iter().map(|r| r.1);

@@ -201,8 +201,10 @@ impl Windows<'_> {
         if share > self.settings.violation {
             out.push((share, row, Form::Plain));
         }
-        let covered = Row::path_cover(graph, &cut, since as u32, due, stays);
-        out.extend(covered.map(|(share, row)| (share, row, Form::Cover)));
+        if !graph.plain_cuts {
+            let covered = Row::path_cover(graph, &cut, since as u32, due, stays);
+            out.extend(covered.map(|(share, row)| (share, row, Form::Cover)));
+        }
         out
     }
 }
@@ -230,10 +232,11 @@ pub(super) fn memory_cuts(
         .collect();
     windows.look(&mut sources);
     let found = sources.iter().flat_map(|s| {
-        let all = windows
-            .both_ways(s)
-            .into_iter()
-            .chain(windows.plain(s, units));
+        let both_ways = match graph.plain_cuts {
+            true => None,
+            false => windows.both_ways(s),
+        };
+        let all = both_ways.into_iter().chain(windows.plain(s, units));
         all.map(|(violation, row, form)| ViolatedPathCut {
             violation,
             row,
