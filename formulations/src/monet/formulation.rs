@@ -6,7 +6,7 @@ use super::carry::retained;
 use super::interval::{self, Interval, Point};
 use crate::anneal::Found;
 use crate::baselines::{self, Patience};
-use crate::life::layers::{self, Layout};
+use crate::life::layers::{self, Layout, LazyLayout};
 use crate::solve::{Formulation, Problem, SolveError, Start, Watch, planned};
 use rayon::prelude::*;
 use remat_instances::instance::Instance;
@@ -14,8 +14,8 @@ use remat_instances::plain::Plain;
 use remat_instances::schedule::{BitMatrix, MonetSchedule, Schedule, Semantics};
 use remat_instances::simulate::{self, Replay, ReplayError};
 use remat_solver::price::{Incumbents, RootStart};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, OnceLock};
 
 /// Baselines of Checkmate's program whose stored sets serve as starts.
 const START_BASELINES: [&str; 5] = [
@@ -50,7 +50,7 @@ const NODE_LIMIT: usize = 60_000;
 pub struct MonetFormulation {
     instance: Arc<Instance>,
     /// Its equal layers, once they were looked for.
-    layout: OnceLock<Option<Arc<Layout>>>,
+    layout: LazyLayout,
 }
 
 impl MonetFormulation {
@@ -63,7 +63,7 @@ impl MonetFormulation {
         match instance.loss() {
             Some(_) => Ok(MonetFormulation {
                 instance,
-                layout: OnceLock::new(),
+                layout: LazyLayout::default(),
             }),
             None => Err(SolveError::Inapplicable {
                 formulation: Semantics::Monet.as_str().into(),
@@ -75,12 +75,8 @@ impl MonetFormulation {
 
     /// The stacks of equal layers of the instance, where it has any and no more than 3,000 nodes.
     pub fn layers(&self) -> Option<&Arc<Layout>> {
-        let find = || {
-            let layout = (self.instance.len() <= LAYERED_NODE_LIMIT)
-                .then(|| layers::find(&self.instance, Semantics::Monet));
-            layout.flatten().map(Arc::new)
-        };
-        self.layout.get_or_init(find).as_ref()
+        let (instance, semantics) = (&self.instance, Semantics::Monet);
+        self.layout.of(instance, semantics, LAYERED_NODE_LIMIT)
     }
 
     /// The instance.

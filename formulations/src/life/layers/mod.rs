@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `find` | the stacks of a graph, by costs, sizes and inputs alone |
 //! | `signature` | what makes nodes alike |
+//! | `lazy` | the layout of an instance, looked for when it is first asked for |
 //! | `cut` | the same network with fewer layers |
 //! | `few` | that network, and the budgets at which it is like the large one |
 //! | `map` | nodes of a few layers, and those of many that are like them |
@@ -22,6 +23,7 @@ mod carry;
 mod cut;
 mod few;
 mod find;
+mod lazy;
 mod map;
 mod plans;
 mod program;
@@ -30,6 +32,7 @@ mod signature;
 
 pub use cut::cut;
 pub use find::find;
+pub use lazy::LazyLayout;
 pub use map::{Anchor, Beside, LayerMap};
 pub use plans::plans;
 pub use program::Layered;

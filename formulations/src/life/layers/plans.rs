@@ -10,7 +10,7 @@ use super::few::{Budgets, Few};
 use super::map::LayerMap;
 use super::{Layered, Layout};
 use crate::baselines::Patience;
-use crate::solve::{Settings, Solvable, Watch};
+use crate::solve::{Settings, Solvable, Unheard, Watch};
 use rayon::prelude::*;
 use remat_instances::instance::{Instance, NodeId};
 use std::collections::BTreeMap;
@@ -86,7 +86,7 @@ fn small_plans<P: Layered>(
     let one = |extra: &f64| {
         let budget = budgets.of(few, *extra)?;
         let program = P::of(&few.instance, budget)?;
-        let outcome = formulation.solve(budget, &[], &settings, watch.listener());
+        let outcome = formulation.solve(budget, &[], &settings, &Unheard(watch.listener()));
         Some(program.columns_of(&outcome.ok()?.schedule?))
     };
     EXTRA_LAYERS.par_iter().filter_map(one).collect()
