@@ -1,4 +1,5 @@
-//! Networks of equal layers: where they stand in a graph, and the same network with fewer of them.
+//! Networks of equal layers: where they stand in a graph, the same network with fewer of them, and
+//! the root and plans of many from those of a few.
 //!
 //! A *stack* is a run of equal layers in the forward pass, one after the other, with their equal
 //! backward layers in reverse order. One layer up is `forward` nodes further in the forward pass
@@ -9,7 +10,7 @@
 //! | module | concept |
 //! |---|---|
 //! | `find` | the stacks of a graph, by costs, sizes and inputs alone |
-//! | `signature` | what makes nodes alike |
+//! | `signature` | all that a program sees of a node: nodes that have it in common are alike |
 //! | `lazy` | the layout of an instance, looked for when it is first asked for |
 //! | `cut` | the same network with fewer layers |
 //! | `few` | that network, and the budgets at which it is like the large one |

@@ -31,6 +31,7 @@ impl Layered for MonetGraph {
         MonetGraph::new(instance, budget_bytes).ok()
     }
 
+    /// Without rounded rows and path memory cuts that charge both ways.
     fn of_few(instance: &Instance, budget_bytes: u64) -> Option<Self> {
         let mut graph = Self::of(instance, budget_bytes)?;
         graph.plain_cuts = true;

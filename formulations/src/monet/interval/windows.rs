@@ -104,10 +104,16 @@ impl StoredByStage {
 }
 
 /// The union of two ascending lists, ascending.
-fn merged(a: &[u32], b: &[u32]) -> Vec<u32> {
-    let mut all = [a, b].concat();
-    all.sort_unstable();
-    all.dedup();
+fn merged(mut a: &[u32], mut b: &[u32]) -> Vec<u32> {
+    let mut all = Vec::with_capacity(a.len() + b.len());
+    while let (Some(x), Some(y)) = (a.first(), b.first()) {
+        all.push(*x.min(y));
+        let (of_a, of_b) = (x <= y, y <= x);
+        a = &a[usize::from(of_a)..];
+        b = &b[usize::from(of_b)..];
+    }
+    all.extend_from_slice(a);
+    all.extend_from_slice(b);
     all
 }
 
