@@ -1,14 +1,16 @@
-//! The root of Checkmate's interval form for networks of equal layers: plain, or carried over from
-//! a few of their layers; bound, size, time and memory.
+//! The root of an interval form for networks of equal layers: plain, or carried over from a few of
+//! their layers; bound, size, time and memory.
 //!
-//! `cargo run --release -p remat-bench --example layers_root -- INSTANCE BUDGET [--plain]
+//! `cargo run --release -p remat-bench --example layers_root -- INSTANCE BUDGET [--monet] [--plain]
 //! [--plan SECONDS] [--time-limit SECONDS]`
 //!
+//! The form is that of Checkmate's program, or of MONeT's.
 //! INSTANCE is a file or `zoo:MODEL`. The intervals of a plan that was searched for so long are in
 //! the restricted master from the start.
 
 use remat_formulations::checkmate::CheckmateFormulation;
-use remat_formulations::checkmate::interval::Interval;
+use remat_formulations::life::layers::Layered;
+use remat_formulations::monet::MonetFormulation;
 use remat_formulations::solve::{Formulation, Problem, Settings, Solvable, Start};
 use remat_formulations::{Budget, Instance};
 use remat_instances::zoo;
@@ -18,18 +20,28 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+/// What to do with an instance.
+struct Task {
+    name: String,
+    budget: Budget,
+    plain: bool,
+    plan: Option<Duration>,
+    root: RootSettings,
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
-    let (mut plain, mut known) = (false, None);
-    let mut settings = RootSettings::default();
+    let (mut plain, mut monet, mut plan) = (false, false, None);
+    let mut root = RootSettings::default();
     let mut given = Vec::new();
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or(format!("{arg} needs a value"));
         match arg.as_str() {
             "--plain" => plain = true,
-            "--plan" => known = Some(Duration::from_secs_f64(value()?.parse()?)),
+            "--monet" => monet = true,
+            "--plan" => plan = Some(Duration::from_secs_f64(value()?.parse()?)),
             "--time-limit" => {
-                settings.time_limit = Some(Duration::from_secs_f64(value()?.parse()?));
+                root.time_limit = Some(Duration::from_secs_f64(value()?.parse()?));
             }
             _ => given.push(arg),
         }
@@ -41,26 +53,50 @@ fn main() -> Result<(), Box<dyn Error>> {
         Some(model) => zoo::build(&model.parse()?)?,
         None => remat_instances::read(name)?,
     };
-    let formulation = CheckmateFormulation::new(instance);
-    let replay = Formulation::plain(&formulation)?;
-    let bytes = budget.parse::<Budget>()?.bytes(replay.peak_bytes);
+    let task = Task {
+        name: format!("{name} {budget}"),
+        budget: budget.parse()?,
+        plain,
+        plan,
+        root,
+    };
+    match monet {
+        true => work_on(&MonetFormulation::new(instance)?, &task),
+        false => work_on(&CheckmateFormulation::new(instance), &task),
+    }
+}
+
+fn work_on<'a, F>(formulation: &'a F, task: &Task) -> Result<(), Box<dyn Error>>
+where
+    F: Formulation,
+    <F::Problem<'a> as Problem>::Program: Layered<Formulation = F>,
+{
+    let Task {
+        name,
+        budget,
+        plain,
+        plan,
+        root: settings,
+    } = task;
+    let replay = Formulation::plain(formulation)?;
+    let bytes = budget.bytes(replay.peak_bytes);
     let Start::Open(problem, _) = formulation.problem(bytes, &[])? else {
         return Err("nothing to search".into());
     };
     let program = problem.program().ok_or("no program")?;
     let incumbents = Incumbents::default();
-    if let Some(time) = known {
+    if let Some(time) = plan {
         let settings = Settings {
-            time_limit: Some(time),
+            time_limit: Some(*time),
             ..Settings::default()
         };
         let schedule = formulation.solve(bytes, &[], &settings, &())?.schedule;
         let schedule = schedule.ok_or("no plan in that time")?;
-        incumbents.offer(Interval::of_schedule(&program, &schedule));
+        incumbents.offer(program.columns_of(&schedule));
     }
     let clock = Instant::now();
     let stop = Arc::new(AtomicBool::new(false));
-    let start = match plain {
+    let start = match *plain {
         true => None,
         false => problem.root_start(&program, &stop, &incumbents),
     };
@@ -70,12 +106,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         clock.elapsed().as_secs_f64()
     );
     let root = match start {
-        Some(start) => Root::solve_from(program, &settings, &incumbents, start)?,
-        None => Root::solve(program, &settings, None, &incumbents)?,
+        Some(start) => Root::solve_from(program, settings, &incumbents, start)?,
+        None => Root::solve(program, settings, None, &incumbents)?,
     };
     let found = root.into_bound();
     println!(
-        "{name} {budget}: {:?} value {:.0} bound {} ({:.4}% below), {} rounds, {} rows, {} columns, \
+        "{name}: {:?} value {:.0} bound {} ({:.4}% below), {} rounds, {} rows, {} columns, \
          {} cuts, {} pivots, {:.1} s (LP {:.1}, pricing {:.1}, separation {:.1}), {} MB",
         found.status,
         found.lp_value,

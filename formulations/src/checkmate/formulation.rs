@@ -1,18 +1,18 @@
 //! Checkmate's program as the search sees it.
 
 use super::interval::{self, Interval, IntervalPoint};
-use super::starts::{Known, fitting_baselines, replayed};
+use super::starts::{Known, fitting, fitting_baselines, replayed};
 use super::{CheckmateGraph, interval::tree_proof};
 use crate::anneal::{self, Found};
 use crate::bound;
-use crate::life::layers::{self, Layout};
+use crate::life::layers::{self, Layout, LazyLayout};
 use crate::solve::{BoundProof, Formulation, Problem, SolveError, Start, Watch, planned};
 use remat_instances::instance::Instance;
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule, Schedule, Semantics};
 use remat_instances::simulate::{self, Replay, ReplayError};
 use remat_solver::price::{Incumbents, RootStart, TreeProof};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, OnceLock};
 
 /// Nodes up to which relaxations are solved: a point has an entry for each tensor and stage.
 const PROGRAM_NODE_LIMIT: usize = 5_000;
@@ -28,7 +28,7 @@ const SEARCH_NODE_LIMIT: usize = 20_000;
 pub struct CheckmateFormulation {
     instance: Arc<Instance>,
     /// Its equal layers, once they were looked for.
-    layout: OnceLock<Option<Arc<Layout>>>,
+    layout: LazyLayout,
 }
 
 impl CheckmateFormulation {
@@ -36,19 +36,15 @@ impl CheckmateFormulation {
     pub fn new(instance: impl Into<Arc<Instance>>) -> Self {
         CheckmateFormulation {
             instance: instance.into(),
-            layout: OnceLock::new(),
+            layout: LazyLayout::default(),
         }
     }
 
     /// The stacks of equal layers of the instance, where it has any and no more than 15,000 nodes:
     /// they are looked for in time quadratic in the nodes.
     pub fn layers(&self) -> Option<&Arc<Layout>> {
-        let find = || {
-            let layout =
-                (self.instance.len() <= LAYERED_NODE_LIMIT).then(|| layers::find(&self.instance));
-            layout.flatten().map(Arc::new)
-        };
-        self.layout.get_or_init(find).as_ref()
+        let (instance, semantics) = (&self.instance, Semantics::Checkmate);
+        self.layout.of(instance, semantics, LAYERED_NODE_LIMIT)
     }
 
     /// The instance.
@@ -167,7 +163,7 @@ impl Problem for CheckmateProblem<'_> {
     ) -> Option<RootStart<CheckmateGraph>> {
         let layout = self.layout.as_deref()?;
         let budget = self.budget_bytes;
-        super::layers::start(self.instance, layout, program, budget, stop, incumbents)
+        layers::root_start(self.instance, layout, program, budget, stop, incumbents)
     }
 
     fn everything(&self) -> &BitMatrix {
@@ -178,12 +174,16 @@ impl Problem for CheckmateProblem<'_> {
         let (instance, budget) = (self.instance, self.budget_bytes);
         let mut known = known(instance, budget, self.starts, watch);
         if let Some(layout) = &self.layout {
-            let plans = super::layers::plans(instance, layout, budget, watch);
-            known.extend(
-                plans
-                    .into_iter()
-                    .filter_map(|s| replayed(instance, budget, s)),
-            );
+            let plan = |intervals: &[Interval]| {
+                let retained = Interval::retained(intervals, instance.len());
+                fitting(
+                    instance,
+                    budget,
+                    CheckmateSchedule::cheapest(instance, retained),
+                )
+            };
+            let plans = layers::plans::<CheckmateGraph, _>(instance, layout, budget, watch, plan);
+            known.extend(plans);
         }
         known.iter().map(Found::from).collect()
     }

@@ -10,17 +10,17 @@
 //! | [`recognise`](recognise()) | the published program in a model from any file, by its structure |
 //! | [`compact`] | the retention-edge form: one column for each decision, memory rows at once or lazily |
 //! | [`interval`] | the interval form: columns priced over the whole space, rows and cuts lazily, safe bounds |
-//! | `layers` | the root of many equal layers from that of a few |
+//! | `carry` | rows and columns carried over from a few equal layers to many |
 //! | [`path_cuts`] | path cuts and path memory cuts, and their separation |
 //!
 //! Every form here has the integer optima of the published program; [`compact`] says why.
 
+mod carry;
 pub mod compact;
 mod formulation;
 mod gauge;
 pub mod graph;
 pub mod interval;
-mod layers;
 pub mod original;
 pub mod path_cuts;
 mod recognise;

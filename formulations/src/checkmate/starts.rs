@@ -68,7 +68,11 @@ pub(super) fn fitting_baselines(
 }
 
 /// A schedule, if it executes and fits.
-fn fitting(instance: &Instance, budget_bytes: u64, schedule: CheckmateSchedule) -> Option<Known> {
+pub(super) fn fitting(
+    instance: &Instance,
+    budget_bytes: u64,
+    schedule: CheckmateSchedule,
+) -> Option<Known> {
     let replay = simulate::checkmate(instance, &schedule).ok()?;
     let fits = replay.peak_bytes <= budget_bytes;
     fits.then_some(Known { schedule, replay })

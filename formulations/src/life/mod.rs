@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `exclusions` | what no schedule that is better than the best known does |
 //! | `classes` | like tensors, counted together |
-//! | [`layers`] | equal layers: where they are, and the network with fewer of them |
+//! | [`layers`] | equal layers: where they are, and roots and plans of many from those of a few |
 
 mod classes;
 mod exclusions;

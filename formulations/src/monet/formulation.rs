@@ -2,16 +2,20 @@
 
 use super::anneal::{MonetLandscape, MonetState};
 use super::bound::event_bound;
+use super::carry::retained;
 use super::interval::{self, Interval, Point};
 use crate::anneal::Found;
 use crate::baselines::{self, Patience};
+use crate::life::layers::{self, Layout, LazyLayout};
 use crate::solve::{Formulation, Problem, SolveError, Start, Watch, planned};
 use rayon::prelude::*;
 use remat_instances::instance::Instance;
 use remat_instances::plain::Plain;
 use remat_instances::schedule::{BitMatrix, MonetSchedule, Schedule, Semantics};
 use remat_instances::simulate::{self, Replay, ReplayError};
+use remat_solver::price::{Incumbents, RootStart};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Baselines of Checkmate's program whose stored sets serve as starts.
 const START_BASELINES: [&str; 5] = [
@@ -29,8 +33,10 @@ const LARGE_START_BASELINE: &str = "gap-greedy";
 const ATTEMPTS: usize = 5;
 /// Share of the time left that baselines of larger graphs get at most.
 const TIME_SHARE: f64 = 0.3;
-/// Nodes up to which relaxations are solved.
+/// Nodes up to which relaxations are solved: a point has entries for each tensor and stage.
 const PROGRAM_NODE_LIMIT: usize = 1_500;
+/// Nodes up to which equal layers are looked for, which give relaxations a place to start from.
+const LAYERED_NODE_LIMIT: usize = 3_000;
 /// Nodes up to which the sets of schedules are annealed: a run has some bits for each tensor and
 /// stage.
 const SEARCH_NODE_LIMIT: usize = 20_000;
@@ -43,6 +49,8 @@ const NODE_LIMIT: usize = 60_000;
 #[derive(Clone, Debug)]
 pub struct MonetFormulation {
     instance: Arc<Instance>,
+    /// Its equal layers, once they were looked for.
+    layout: LazyLayout,
 }
 
 impl MonetFormulation {
@@ -53,13 +61,22 @@ impl MonetFormulation {
     pub fn new(instance: impl Into<Arc<Instance>>) -> Result<Self, SolveError> {
         let instance = instance.into();
         match instance.loss() {
-            Some(_) => Ok(MonetFormulation { instance }),
+            Some(_) => Ok(MonetFormulation {
+                instance,
+                layout: LazyLayout::default(),
+            }),
             None => Err(SolveError::Inapplicable {
                 formulation: Semantics::Monet.as_str().into(),
                 instance: instance.name().into(),
                 because: "it has no loss node between a forward and a backward pass".into(),
             }),
         }
+    }
+
+    /// The stacks of equal layers of the instance, where it has any and no more than 3,000 nodes.
+    pub fn layers(&self) -> Option<&Arc<Layout>> {
+        let (instance, semantics) = (&self.instance, Semantics::Monet);
+        self.layout.of(instance, semantics, LAYERED_NODE_LIMIT)
     }
 
     /// The instance.
@@ -116,6 +133,7 @@ impl Formulation for MonetFormulation {
                     instance,
                     budget_bytes,
                     starts,
+                    layout: self.layers().cloned(),
                     plain,
                     everything,
                     landscape,
@@ -149,6 +167,7 @@ pub struct MonetProblem<'a> {
     instance: &'a Instance,
     budget_bytes: u64,
     starts: &'a [MonetSchedule],
+    layout: Option<Arc<Layout>>,
     /// The schedule without recomputation.
     plain: MonetSchedule,
     /// The schedule that stores what first implementations read.
@@ -168,12 +187,23 @@ impl Problem for MonetProblem<'_> {
     }
 
     fn program(&self) -> Option<Arc<interval::MonetGraph>> {
-        if self.instance.len() > PROGRAM_NODE_LIMIT {
+        if self.layout.is_none() && self.instance.len() > PROGRAM_NODE_LIMIT {
             return None;
         }
         interval::MonetGraph::new(self.instance, self.budget_bytes)
             .ok()
             .map(Arc::new)
+    }
+
+    fn root_start(
+        &self,
+        program: &interval::MonetGraph,
+        stop: &Arc<AtomicBool>,
+        incumbents: &Incumbents<interval::MonetGraph>,
+    ) -> Option<RootStart<interval::MonetGraph>> {
+        let layout = self.layout.as_deref()?;
+        let budget = self.budget_bytes;
+        layers::root_start(self.instance, layout, program, budget, stop, incumbents)
     }
 
     fn everything(&self) -> &BitMatrix {
@@ -199,7 +229,19 @@ impl Problem for MonetProblem<'_> {
             let cost = state.cost() as u64;
             (state.excess() == 0).then_some(Found { cost, retained })
         };
-        stored.into_par_iter().filter_map(fits).collect()
+        let mut known: Vec<Found> = stored.into_par_iter().filter_map(fits).collect();
+        if let Some(layout) = &self.layout {
+            let plan = |intervals: &[Interval]| fits(retained(&self.landscape, intervals));
+            let plans = layers::plans::<interval::MonetGraph, _>(
+                self.instance,
+                layout,
+                self.budget_bytes,
+                watch,
+                plan,
+            );
+            known.extend(plans);
+        }
+        known
     }
 
     fn near(&self, program: &interval::MonetGraph, point: &Point, threshold: f64) -> BitMatrix {

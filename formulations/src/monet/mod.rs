@@ -7,10 +7,12 @@
 //! | [`bound`] | a lower bound that needs no linear program |
 //! | [`original`] | the program as it was published, for comparison with other solvers |
 //! | [`interval`] | the interval form: columns priced over the whole space, rows and cuts lazily, safe bounds |
+//! | `carry` | rows and intervals carried over from a few equal layers to many |
 //! | [`MonetFormulation`] | what the search must know of it |
 
 pub mod anneal;
 pub mod bound;
+mod carry;
 mod formulation;
 pub mod interval;
 pub mod original;

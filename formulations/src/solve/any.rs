@@ -74,14 +74,13 @@ impl AnyFormulation {
     }
 
     /// Stacks of equal layers that the instance was found to have, in the order of the forward
-    /// pass; MONeT's program looks for none.
+    /// pass.
     pub fn layers(&self) -> &[Stack] {
-        match self {
-            AnyFormulation::Checkmate(formulation) => {
-                formulation.layers().map_or(&[], |layout| layout.stacks())
-            }
-            AnyFormulation::Monet { .. } => &[],
-        }
+        let layout = match self {
+            AnyFormulation::Checkmate(formulation) => formulation.layers(),
+            AnyFormulation::Monet { formulation, .. } => formulation.layers(),
+        };
+        layout.map_or(&[], |layout| layout.stacks())
     }
 
     /// Reason why nothing fits a budget in bytes, where that is seen without a search.

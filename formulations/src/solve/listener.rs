@@ -63,3 +63,12 @@ impl<F: Fn(&Progress) + Sync> Listener for Watching<'_, F> {
         self.listener.best(cost, plan);
     }
 }
+
+/// A listener that may interrupt, and is told nothing: of a solve that is a part of another.
+pub struct Unheard<'a>(pub &'a dyn Listener);
+
+impl Listener for Unheard<'_> {
+    fn is_interrupted(&self) -> bool {
+        self.0.is_interrupted()
+    }
+}

@@ -34,7 +34,7 @@ pub use compare::{Baselines, Compared};
 pub use formulation::{Formulation, Problem, Solvable, Start};
 pub use front::{NoPlan, PlanError, Planned, Solution, Solve, planned};
 pub use frontier::{Frontier, FrontierPoint};
-pub use listener::{Listener, Progress, Watching};
+pub use listener::{Listener, Progress, Unheard, Watching};
 pub use model::{
     Answered, Linear, LinearSettings, ModelSettings, solve_integer, solve_linear, solve_model,
 };

@@ -129,14 +129,10 @@ pub fn separate(items: &[Item], capacity: u64, violation: f64) -> Option<(f64, C
         }
         !spare
     });
-    let (mut lifted, most) = lift(items, &cover, others, room)?;
+    let (mut lifted, most) = lift(items, &cover, others, room, violation)?;
     lifted.sort_unstable_by_key(|l| l.0.name);
-    let (mut over, mut norm) = (-(most as f64), 0.0);
-    for &(item, weight) in &lifted {
-        over += f64::from(weight) * item.value;
-        norm += f64::from(weight) * f64::from(weight);
-    }
-    let share = over / norm.sqrt();
+    let (over, norm) = excess(&lifted, most);
+    let share = over / norm;
     let row = || Cover {
         weights: lifted.iter().map(|l| (l.0.name, l.1)).collect(),
         most: most as u32,
@@ -144,13 +140,25 @@ pub fn separate(items: &[Item], capacity: u64, violation: f64) -> Option<(f64, C
     (share > violation).then(|| (share, row()))
 }
 
+/// What items weigh beyond `most`, and the norm of their weights.
+fn excess(weights: &[(Item, u32)], most: usize) -> (f64, f64) {
+    let (mut over, mut norm) = (-(most as f64), 0.0);
+    for &(item, weight) in weights {
+        over += f64::from(weight) * item.value;
+        norm += f64::from(weight) * f64::from(weight);
+    }
+    (over, norm.sqrt())
+}
+
 /// Lifts `sum_cover x <= |cover| - 1`, valid for a capacity of `room`: fractional `others` first,
-/// then what is there whole, then what is not there. Returns weights and right side.
+/// then what is there whole, then what is not there. Returns weights and right side; `None` where
+/// the row is not violated by so much of its norm.
 fn lift(
     items: &[Item],
     cover: &[Item],
     mut others: Vec<Item>,
     mut room: u64,
+    violation: f64,
 ) -> Option<(Vec<(Item, u32)>, usize)> {
     let mut lifted = Lifted {
         weights: Vec::new(),
@@ -182,7 +190,14 @@ fn lift(
         most += weight;
         lifted.add(&item, weight)?;
     }
-    for item in large_first(&|i| i.value <= VALUE_TOLERANCE) {
+    let absent = large_first(&|i| i.value <= VALUE_TOLERANCE);
+    // Those add next to nothing to the violation, and more to the norm.
+    let (over, norm) = excess(&lifted.weights, most);
+    let gain = VALUE_TOLERANCE * (absent.len() * (most + 1)) as f64;
+    if over + gain < violation * norm {
+        return None;
+    }
+    for item in absent {
         let weight = up(&item, most, room, &lifted);
         lifted.add(&item, weight)?;
     }

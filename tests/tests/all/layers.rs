@@ -3,19 +3,89 @@
 
 use remat_check::proof::{parse, tree as checker};
 use remat_formulations::checkmate::CheckmateFormulation;
-use remat_formulations::solve::{Formulation, Problem, Settings, Start, Watch};
+use remat_formulations::life::layers::Layout;
+use remat_formulations::monet::MonetFormulation;
+use remat_formulations::monet::interval::{Interval, Row};
+use remat_formulations::solve::{AnyFormulation, Formulation, Problem, Settings, Start, Watch};
+use remat_instances::schedule::Semantics;
 use remat_instances::{Instance, zoo};
-use remat_solver::price::{Incumbents, Root, RootSettings};
+use remat_solver::price::{Incumbents, Root, RootSettings, RootStart};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 fn network(spec: &str) -> Instance {
     zoo::build(&spec.parse().unwrap()).unwrap()
 }
 
-/// A budget as a share of the peak without recomputation.
-fn budget(formulation: &CheckmateFormulation, percent: u64) -> u64 {
-    Formulation::plain(formulation).unwrap().peak_bytes * percent / 100
+/// A network with a tensor in a layer of its own size: at that share of the nodes.
+fn unequal(spec: &str, share: f64) -> Instance {
+    let mut data = network(spec).data().clone();
+    let odd = (data.nodes.len() as f64 * share) as usize;
+    data.nodes[odd].output_bytes += 1 << 20;
+    Instance::new(data).unwrap()
+}
+
+/// The program of a formulation for a share of the peak without recomputation.
+fn open<F: Formulation>(formulation: &F, percent: u64) -> (F::Problem<'_>, u64, u64) {
+    let budget = Formulation::plain(formulation).unwrap().peak_bytes * percent / 100;
+    let Start::Open(problem, least) = formulation.problem(budget, &[]).unwrap() else {
+        panic!("it is searched");
+    };
+    (problem, budget, least)
+}
+
+/// The start of a root, and what was told on the way.
+fn carried<P: Problem>(
+    problem: &P,
+    program: &P::Program,
+) -> (RootStart<P::Program>, Incumbents<P::Program>) {
+    let told = Incumbents::default();
+    let stop = Arc::new(AtomicBool::new(false));
+    let start = problem.root_start(program, &stop, &told).unwrap();
+    (start, told)
+}
+
+/// Numbers of layers of stacks.
+fn layers(layout: Option<&Arc<Layout>>) -> Vec<u32> {
+    let stacks = layout.map_or(&[][..], |layout| layout.stacks());
+    stacks.iter().map(|s| s.layers).collect()
+}
+
+/// Bounds of a root from fewer layers: what is carried, where it ends from there, and where the
+/// plain one ends.
+fn bounds<F: Formulation>(formulation: &F, spec: &str, percent: u64) -> [f64; 3] {
+    let (problem, _, _) = open(formulation, percent);
+    let program = problem.program().unwrap();
+    let (start, told) = carried(&problem, &program);
+    let carried = told.bound();
+    let settings = RootSettings::default();
+    let plain = Root::solve(program.clone(), &settings, None, &Incumbents::default()).unwrap();
+    let warm = Root::solve_from(program, &settings, &told, start).unwrap();
+    let bounds = [carried, warm.safe_bound(), plain.safe_bound()].map(|b| b as f64);
+    println!(
+        "{spec}: carried {}, from there {} ({} pivots), plain {} ({})",
+        bounds[0],
+        bounds[1],
+        warm.iterations(),
+        bounds[2],
+        plain.iterations()
+    );
+    let [carried, warm, plain] = bounds;
+    assert!(
+        carried <= warm && carried >= 0.995 * plain,
+        "{spec}: {carried}"
+    );
+    bounds
+}
+
+/// The root from fewer layers ends at the value of the plain one.
+fn meets_the_plain_root<F: Formulation>(formulation: &F, spec: &str, percent: u64) {
+    let [_, warm, plain] = bounds(formulation, spec, percent);
+    assert!(
+        (warm - plain).abs() <= 5e-6 * plain,
+        "{spec}: {warm} and {plain}"
+    );
 }
 
 #[test]
@@ -28,54 +98,35 @@ fn a_root_from_fewer_layers_ends_where_the_plain_one_ends() {
         ("zoo:llama?layers=16", 80),
     ];
     for (spec, percent) in networks {
-        let formulation = CheckmateFormulation::new(network(spec));
-        let budget = budget(&formulation, percent);
-        let Start::Open(problem, _) = formulation.problem(budget, &[]).unwrap() else {
-            panic!("{spec} is searched");
-        };
-        let program = problem.program().unwrap();
-        let told = Incumbents::default();
-        let start = problem.root_start(&program, &Arc::new(AtomicBool::new(false)), &told);
-        let start = start.unwrap();
-        let settings = RootSettings::default();
-        let plain = Root::solve(program.clone(), &settings, None, &Incumbents::default()).unwrap();
-        let warm = Root::solve_from(program, &settings, &told, start).unwrap();
-        let [cold, carried] = [plain.safe_bound(), told.bound()].map(|b| b as f64);
-        let warm_bound = warm.safe_bound() as f64;
-        println!(
-            "{spec}: carried {carried}, from there {warm_bound} ({} pivots), plain {cold} ({})",
-            warm.iterations(),
-            plain.iterations()
-        );
-        assert!(
-            (warm_bound - cold).abs() <= 5e-6 * cold,
-            "{spec}: {warm_bound} and {cold}"
-        );
-        assert!(
-            carried <= warm_bound && carried >= 0.995 * cold,
-            "{spec}: {carried}"
-        );
+        meets_the_plain_root(&CheckmateFormulation::new(network(spec)), spec, percent);
     }
 }
 
 #[test]
+fn a_root_of_monet_from_fewer_layers_ends_where_the_plain_one_ends() {
+    for percent in [75, 80] {
+        let spec = "zoo:llama?layers=14&batch=4";
+        let formulation = MonetFormulation::new(network(spec)).unwrap();
+        meets_the_plain_root(&formulation, spec, percent);
+    }
+}
+
+/// Where the plain root of MONeT's program ends early, that from fewer layers ends no earlier.
+#[test]
+fn a_root_of_monet_from_fewer_layers_ends_no_lower_than_the_plain_one() {
+    let spec = "zoo:gpt2?layers=14&batch=16";
+    let formulation = MonetFormulation::new(network(spec)).unwrap();
+    let [_, warm, plain] = bounds(&formulation, spec, 85);
+    assert!(warm >= plain, "{warm} and {plain}");
+}
+
+#[test]
 fn a_network_with_an_unequal_layer_has_bounds_that_the_judge_accepts() {
-    let mut data = network("zoo:gpt2?layers=26").data().clone();
-    let odd = data.nodes.len() / 4;
-    data.nodes[odd].output_bytes += 1 << 20;
-    let formulation = CheckmateFormulation::new(Instance::new(data).unwrap());
-    let layers: Vec<u32> = formulation.layers().map_or_else(Vec::new, |layout| {
-        layout.stacks().iter().map(|s| s.layers).collect()
-    });
-    assert_eq!(layers.len(), 2, "{layers:?}");
-    let budget = budget(&formulation, 60);
-    let Start::Open(problem, least) = formulation.problem(budget, &[]).unwrap() else {
-        panic!("it is searched");
-    };
+    let formulation = CheckmateFormulation::new(unequal("zoo:gpt2?layers=26", 0.25));
+    assert_eq!(layers(formulation.layers()).len(), 2);
+    let (problem, _, least) = open(&formulation, 60);
     let program = problem.program().unwrap();
-    let told = Incumbents::default();
-    let stop = Arc::new(AtomicBool::new(false));
-    let start = problem.root_start(&program, &stop, &told).unwrap();
+    let (start, told) = carried(&problem, &program);
     let settings = RootSettings {
         cut_rounds: 4,
         dense_cuts: false,
@@ -95,6 +146,56 @@ fn a_network_with_an_unequal_layer_has_bounds_that_the_judge_accepts() {
     );
 }
 
+/// Every schedule that is found meets every row that is carried, and costs no less than the bound:
+/// MONeT's program has no proofs that a judge could check.
+fn schedules_meet_what_is_carried(instance: Instance, percent: u64, stacks: usize) {
+    let formulation = MonetFormulation::new(instance).unwrap();
+    assert_eq!(layers(formulation.layers()).len(), stacks);
+    let (problem, budget, least) = open(&formulation, percent);
+    let program = problem.program().unwrap();
+    let (start, told) = carried(&problem, &program);
+    assert!(told.bound() > least);
+    let settings = Settings {
+        time_limit: Some(Duration::from_secs(4)),
+        threads: 1,
+        ..Settings::default()
+    };
+    let known = problem.known(&Watch::new(&settings, &()));
+    assert!(!known.is_empty());
+    let carried = start.proof.iter().map(|(row, _)| row).chain(&start.tight);
+    let carried: Vec<&Row> = carried.collect();
+    assert!(carried.len() > program.columns, "{}", carried.len());
+    for found in known {
+        assert!(
+            told.bound() <= found.cost,
+            "{} {}",
+            told.bound(),
+            found.cost
+        );
+        let (schedule, replay) = problem.judge(found).unwrap();
+        assert!(replay.peak_bytes <= budget);
+        let intervals = Interval::of_schedule(&program, &schedule);
+        let choices: Vec<usize> = (0..program.stages)
+            .map(|t| program.choice_of(t, schedule.backward_choice[t]))
+            .collect();
+        for row in &carried {
+            assert!(row.holds(&program, &intervals, &choices), "{row:?}");
+        }
+    }
+}
+
+#[test]
+fn schedules_of_monet_meet_the_rows_that_are_carried() {
+    schedules_meet_what_is_carried(network("zoo:bert?layers=16"), 40, 1);
+    let variants = "zoo:resnet152?implementations=monet&batch=64";
+    schedules_meet_what_is_carried(network(variants), 70, 1);
+}
+
+#[test]
+fn schedules_of_monet_meet_the_rows_of_a_network_with_an_unequal_layer() {
+    schedules_meet_what_is_carried(unequal("zoo:gpt2?layers=26&batch=16", 0.25), 70, 2);
+}
+
 #[test]
 fn equal_names_with_unequal_sizes_are_no_layers() {
     let mut data = network("zoo:gpt2?layers=30").data().clone();
@@ -103,4 +204,26 @@ fn equal_names_with_unequal_sizes_are_no_layers() {
     }
     let formulation = CheckmateFormulation::new(Instance::new(data).unwrap());
     assert!(formulation.layers().is_none());
+}
+
+/// A layer with an implementation of its own is like the others for Checkmate's program, which does
+/// not see it, and none of them for MONeT's.
+#[test]
+fn layers_of_other_implementations_are_unlike_for_monet_alone() {
+    let mut data = network("zoo:resnet152?implementations=monet")
+        .data()
+        .clone();
+    let several = |i: &usize| data.nodes[*i].implementations.len() > 1;
+    let forward: Vec<usize> = (0..data.nodes.len() / 2).filter(several).collect();
+    let odd = forward[forward.len() / 2];
+    data.nodes[odd].implementations[1].workspace_bytes += 4096;
+    let instance = Instance::new(data).unwrap();
+    let stacks = |semantics| {
+        let formulation = AnyFormulation::of(&instance, semantics).unwrap();
+        let layers: Vec<u32> = formulation.layers().iter().map(|s| s.layers).collect();
+        layers
+    };
+    let [checkmate, monet] = [Semantics::Checkmate, Semantics::Monet].map(stacks);
+    assert_eq!(checkmate.len(), 1, "{checkmate:?}");
+    assert!(monet.iter().max() < checkmate.iter().max(), "{monet:?}");
 }

@@ -52,7 +52,7 @@ pub(super) use proof::{too_small, trivial};
 
 use super::CheckmateGraph;
 use super::path_cuts::{PathCut, PathMemoryCut};
-use remat_instances::schedule::CheckmateSchedule;
+use remat_instances::schedule::{CheckmateSchedule, StageRuns};
 
 /// A stretch of time that a tensor spends in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -103,6 +103,16 @@ impl Interval {
             }
         }
         out
+    }
+
+    /// The sets that intervals retain, in a graph of `n` nodes.
+    pub fn retained(list: &[Interval], n: usize) -> StageRuns {
+        let mut retained = StageRuns::new(n, n);
+        for c in list {
+            let [first, last] = [c.start + 1, c.end].map(|stage| stage as usize);
+            retained.fill(c.node as usize, first, last);
+        }
+        retained
     }
 
     /// Returns whether it begins with a recomputation rather than the first computation.

@@ -1,16 +1,32 @@
 //! The same network with fewer layers.
 
+use super::signature::fixed_growth;
 use super::{ENDS, Layout};
 use remat_instances::instance::{Instance, InstanceData, Node, NodeId, NodeKind};
+use remat_instances::schedule::Semantics;
 
-/// The network with the layers of a smaller layout of the same stacks: the middle ones go. `None`
+/// The network with the layers of a smaller layout of the same stacks, as a program of some
+/// semantics sees it: the middle ones go, and so does what they add to the fixed memory. `None`
 /// where what is left does not fit together.
-pub fn cut(instance: &Instance, large: &Layout, small: &Layout) -> Option<Instance> {
-    let cutting = Cutting { large, small };
+pub fn cut(
+    instance: &Instance,
+    large: &Layout,
+    small: &Layout,
+    semantics: Semantics,
+) -> Option<Instance> {
+    let cutting = Cutting {
+        large,
+        small,
+        semantics,
+    };
     let nodes = (0..small.nodes()).map(|i| cutting.node(instance, i));
+    let mut nodes = nodes.collect::<Option<Vec<Node>>>()?;
+    if semantics == Semantics::Monet {
+        cutting.shrink_fixed(instance, &mut nodes)?;
+    }
     let data = InstanceData {
         name: format!("{} of fewer layers", instance.name()),
-        nodes: nodes.collect::<Option<Vec<Node>>>()?,
+        nodes,
         ..instance.data().clone()
     };
     Instance::new(data).ok()
@@ -19,6 +35,7 @@ pub fn cut(instance: &Instance, large: &Layout, small: &Layout) -> Option<Instan
 struct Cutting<'a> {
     large: &'a Layout,
     small: &'a Layout,
+    semantics: Semantics,
 }
 
 impl Cutting<'_> {
@@ -58,23 +75,45 @@ impl Cutting<'_> {
         self.small.node_in(place, layer)
     }
 
+    /// Takes what layers that are gone add from the fixed memory of the nodes behind them.
+    fn shrink_fixed(&self, instance: &Instance, nodes: &mut [Node]) -> Option<()> {
+        let mut fixed = 0;
+        for (i, node) in (0..).zip(nodes) {
+            fixed = match i {
+                0 => node.fixed_bytes as i64,
+                _ => fixed + fixed_growth(instance, NodeId(self.origin(i)?)),
+            };
+            node.fixed_bytes = u64::try_from(fixed).ok()?;
+        }
+        Some(())
+    }
+
     fn node(&self, instance: &Instance, i: u32) -> Option<Node> {
         let origin = self.origin(i)?;
         let from = self.large.layer(self.large.place(origin));
         let refer = |j: NodeId| self.reference(from, j.0).map(NodeId);
         let mut node = instance.node(NodeId(origin)).clone();
         node.name = format!("{} {i}", node.name);
-        node.passing = Vec::new();
-        node.in_place = None;
+        let refer_all = |list: &[NodeId]| -> Option<Vec<NodeId>> {
+            let mut all = list.iter().map(|j| refer(*j)).collect::<Option<Vec<_>>>()?;
+            all.sort_unstable();
+            all.dedup();
+            (all.len() == list.len()).then_some(all)
+        };
         for implementation in &mut node.implementations {
-            let needs = implementation.needs.iter().map(|j| refer(*j));
-            let mut needs = needs.collect::<Option<Vec<_>>>()?;
-            needs.sort_unstable();
-            needs.dedup();
-            if needs.len() != implementation.needs.len() {
-                return None;
+            implementation.needs = refer_all(&implementation.needs)?;
+        }
+        match (self.semantics, &mut node.in_place) {
+            (Semantics::Checkmate, _) => {
+                node.passing = Vec::new();
+                node.in_place = None;
             }
-            implementation.needs = needs;
+            (Semantics::Monet, option) => {
+                node.passing = refer_all(&node.passing)?;
+                if let Some(option) = option {
+                    option.on = refer(option.on)?;
+                }
+            }
         }
         node.kind = match node.kind {
             NodeKind::ByProduct { parent } => NodeKind::ByProduct {
@@ -98,22 +137,29 @@ mod tests {
 
     #[test]
     fn what_is_cut_out_is_the_network_of_fewer_layers() {
-        for model in ["llama", "gpt2", "bert"] {
-            let build = |layers: u32| {
-                let spec = format!("zoo:{model}?layers={layers}");
-                zoo::build(&spec.parse().unwrap()).unwrap()
-            };
-            let large = build(40);
-            let layout = find(&large).unwrap();
-            let gone = 32;
-            let small = layout.with_layers(&[layout.stacks()[0].layers - gone]);
-            let cut = cut(&large, &layout, &small).unwrap();
-            let expected = build(40 - gone);
-            assert_eq!(cut.len(), expected.len());
-            for i in cut.ids() {
-                assert_eq!(cut.needs(i), expected.needs(i), "{model}: {i}");
-                let [a, b] = [&cut, &expected].map(|g| g.node(i).clone());
-                assert_eq!((a.cost(), a.output_bytes), (b.cost(), b.output_bytes));
+        for semantics in [Semantics::Checkmate, Semantics::Monet] {
+            for model in ["llama", "gpt2", "bert"] {
+                let build = |layers: u32| {
+                    let spec = format!("zoo:{model}?layers={layers}");
+                    zoo::build(&spec.parse().unwrap()).unwrap()
+                };
+                let large = build(40);
+                let layout = find(&large, semantics).unwrap();
+                let gone = 32;
+                let small = layout.with_layers(&[layout.stacks()[0].layers - gone]);
+                let cut = cut(&large, &layout, &small, semantics).unwrap();
+                let expected = build(40 - gone);
+                assert_eq!(cut.len(), expected.len());
+                let growth = |g: &Instance, i| fixed_growth(g, i);
+                for i in cut.ids() {
+                    let [a, b] = [&cut, &expected].map(|g| g.node(i).clone());
+                    assert_eq!(a.needs(), b.needs(), "{model}: {i}");
+                    assert_eq!((a.cost(), a.output_bytes), (b.cost(), b.output_bytes));
+                    if semantics == Semantics::Monet {
+                        assert_eq!(a.passing, b.passing, "{model}: {i}");
+                        assert_eq!(growth(&cut, i), growth(&expected, i), "{model}: {i}");
+                    }
+                }
             }
         }
     }

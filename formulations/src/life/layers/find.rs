@@ -1,16 +1,19 @@
 //! Stacks of equal layers, found by costs, sizes and inputs.
 
+use super::signature::{kinds, references};
 use super::{ENDS, Kind, Layout, Stack};
 use remat_instances::instance::{Instance, NodeId};
+use remat_instances::schedule::Semantics;
 use std::collections::HashMap;
 
 /// Layers that a stack has at least: fewer are no fewer in the small network.
 const LEAST_LAYERS: usize = 12;
 
-/// The stacks of a graph, checked node by node; `None` where there is none.
-pub fn find(instance: &Instance) -> Option<Layout> {
+/// The stacks of a graph, whose nodes are alike under some semantics, checked node by node; `None`
+/// where there is none.
+pub fn find(instance: &Instance, semantics: Semantics) -> Option<Layout> {
     let n = instance.len();
-    let kinds = kinds(instance);
+    let kinds = kinds(instance, semantics);
     let split = match instance.loss() {
         Some(loss) => loss.index() + 1,
         None => {
@@ -32,38 +35,12 @@ pub fn find(instance: &Instance) -> Option<Layout> {
     // One that does not hold is fixed nodes, which may save the others.
     while !stacks.is_empty() {
         let layout = layout(&stacks, n);
-        match wrong(instance, &layout) {
+        match wrong(instance, semantics, &layout) {
             None => return Some(layout),
             Some(stack) => stacks.remove(stack as usize),
         };
     }
     None
-}
-
-/// Kinds of nodes, as small numbers: equal nodes are of one kind.
-fn kinds(instance: &Instance) -> Vec<u32> {
-    let mut numbers = HashMap::new();
-    let of = |i: NodeId| {
-        let node = instance.node(i);
-        let costs = [node.run_cost(false), node.run_cost(true)];
-        let workspaces = [
-            node.run_workspace_bytes(false),
-            node.run_workspace_bytes(true),
-        ];
-        let flags = (node.is_backward(), node.parent().is_some(), node.once);
-        (
-            costs,
-            node.output_bytes,
-            workspaces,
-            flags,
-            node.needs().len(),
-        )
-    };
-    let number = |i: NodeId| {
-        let next = numbers.len() as u32;
-        *numbers.entry(of(i)).or_insert(next)
-    };
-    instance.ids().map(number).collect()
 }
 
 /// Nodes that repeat themselves.
@@ -200,11 +177,11 @@ fn layout(found: &[Found], n: usize) -> Layout {
 }
 
 /// A stack whose layers are not as they should be.
-fn wrong(instance: &Instance, layout: &Layout) -> Option<u32> {
-    let needs = |i: u32| instance.needs(NodeId(i)).iter().map(|j| j.0);
+fn wrong(instance: &Instance, semantics: Semantics, layout: &Layout) -> Option<u32> {
     for i in 0..layout.nodes() {
+        let lists = references(instance, NodeId(i), semantics);
         let own = layout.layer(layout.place(i));
-        for j in needs(i) {
+        for &j in lists.iter().flatten() {
             // Only a stack's own nodes read its middle layers.
             let read = layout.layer(layout.place(j));
             if let Some((stack, layer)) = read
@@ -226,9 +203,14 @@ fn wrong(instance: &Instance, layout: &Layout) -> Option<u32> {
         let Some(next) = layout.shifted(i, stack, 1) else {
             return Some(stack);
         };
-        let mut up: Vec<Option<u32>> = needs(i).map(|j| layout.shifted(j, stack, 1)).collect();
-        up.sort_unstable();
-        if !up.iter().copied().eq(needs(next).map(Some)) {
+        let up = |list: &Vec<u32>| -> Vec<Option<u32>> {
+            let mut up: Vec<_> = list.iter().map(|j| layout.shifted(*j, stack, 1)).collect();
+            up.sort_unstable();
+            up
+        };
+        let there = references(instance, NodeId(next), semantics);
+        let is = |list: &Vec<u32>| list.iter().copied().map(Some).collect::<Vec<_>>();
+        if !lists.iter().map(up).eq(there.iter().map(is)) {
             return Some(stack);
         }
     }
@@ -242,7 +224,7 @@ mod tests {
 
     fn stacks(spec: &str) -> Vec<Stack> {
         let instance = zoo::build(&spec.parse().unwrap()).unwrap();
-        let found = find(&instance.single_implementation_view());
+        let found = find(&instance.single_implementation_view(), Semantics::Checkmate);
         found.map_or(Vec::new(), |layout| layout.stacks().to_vec())
     }
 
@@ -287,7 +269,7 @@ mod tests {
         let mut data = instance.data().clone();
         // A tensor of the twentieth layer.
         data.nodes[1 + 19 * 16 + 5].output_bytes += 4096;
-        let found = find(&Instance::new(data).unwrap());
+        let found = find(&Instance::new(data).unwrap(), Semantics::Checkmate);
         let stacks: Vec<u32> = match &found {
             Some(layout) => layout.stacks().iter().map(|s| s.layers).collect(),
             None => Vec::new(),
@@ -301,7 +283,7 @@ mod tests {
     #[test]
     fn places_and_nodes_are_inverse() {
         let instance = zoo::build(&"zoo:llama?layers=24".parse().unwrap()).unwrap();
-        let layout = find(&instance).unwrap();
+        let layout = find(&instance, Semantics::Checkmate).unwrap();
         assert_eq!(layout.nodes() as usize, instance.len());
         for i in 0..layout.nodes() {
             assert_eq!(layout.node(layout.place(i)), Some(i));

@@ -1,4 +1,5 @@
-//! Networks of equal layers: where they stand in a graph, and the same network with fewer of them.
+//! Networks of equal layers: where they stand in a graph, the same network with fewer of them, and
+//! the root and plans of many from those of a few.
 //!
 //! A *stack* is a run of equal layers in the forward pass, one after the other, with their equal
 //! backward layers in reverse order. One layer up is `forward` nodes further in the forward pass
@@ -9,13 +10,34 @@
 //! | module | concept |
 //! |---|---|
 //! | `find` | the stacks of a graph, by costs, sizes and inputs alone |
+//! | `signature` | all that a program sees of a node: nodes that have it in common are alike |
+//! | `lazy` | the layout of an instance, looked for when it is first asked for |
 //! | `cut` | the same network with fewer layers |
+//! | `few` | that network, and the budgets at which it is like the large one |
+//! | `map` | nodes of a few layers, and those of many that are like them |
+//! | `program` | interface of a program whose rows and columns carry over |
+//! | `carry` | rows and columns of a few layers, carried over to many |
+//! | `root` | the root of many layers from that of a few |
+//! | `plans` | plans of many layers from plans of a few |
 
+mod carry;
 mod cut;
+mod few;
 mod find;
+mod lazy;
+mod map;
+mod plans;
+mod program;
+mod root;
+mod signature;
 
 pub use cut::cut;
 pub use find::find;
+pub use lazy::LazyLayout;
+pub use map::{Anchor, Beside, LayerMap};
+pub use plans::plans;
+pub use program::Layered;
+pub use root::root_start;
 
 use std::fmt;
 

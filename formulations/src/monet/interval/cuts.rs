@@ -7,7 +7,7 @@
 //! tensors, one cut takes a path for each: their common part counts once, and the node `j` at their
 //! head too, which no sum of cuts for the single tensors gives.
 
-use super::windows::{Form, memory_cuts};
+use super::windows::{Form, StageWindows, StoredByStage, memory_cuts};
 use super::{MonetGraph, PathCut, Point, Row};
 use remat_solver::price::SeparationSettings;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -226,7 +226,10 @@ fn targets<'a>(
 /// Violated path cuts and path memory cuts, the most promising of each first.
 pub fn separate_cuts(graph: &MonetGraph, point: &Point, settings: &SeparationSettings) -> Vec<Row> {
     let stop = 1.0 - settings.violation;
-    let units = super::round::units(graph);
+    let units = match graph.plain_cuts {
+        true => Vec::new(),
+        false => super::round::units(graph),
+    };
     let mut paths: Vec<(f64, PathCut)> = Vec::new();
     let mut loads = Vec::new();
     let mean = graph.base_cost() as f64 / graph.columns as f64;
@@ -234,6 +237,7 @@ pub fn separate_cuts(graph: &MonetGraph, point: &Point, settings: &SeparationSet
         let least = graph.again[j as usize].iter().map(|s| s.cost).min();
         least.unwrap_or(0) as f64 + 1e-3 * mean
     };
+    let stored = StoredByStage::new(graph, point);
     for b in 1..graph.stages {
         let reads: BTreeSet<u32> = graph.choices[b]
             .iter()
@@ -243,6 +247,7 @@ pub fn separate_cuts(graph: &MonetGraph, point: &Point, settings: &SeparationSet
             .into_iter()
             .map(|u| (u, StageDistances::new(graph, point, u, b, stop)))
             .collect();
+        let windows = StageWindows::new(graph, point, &stored, b);
         for target in targets(graph, point, b, &walks) {
             if target.need <= settings.violation {
                 continue;
@@ -276,7 +281,7 @@ pub fn separate_cuts(graph: &MonetGraph, point: &Point, settings: &SeparationSet
             best.sort_by(|x, y| y.0.total_cmp(&x.0).then_with(|| x.1.cmp(&y.1)));
             paths.extend(best.into_iter().take(settings.per_target));
             if settings.resource_cuts {
-                loads.extend(memory_cuts(graph, point, b, &target, &units, settings));
+                loads.extend(memory_cuts(&windows, &target, &units, settings));
             }
         }
     }
@@ -305,7 +310,7 @@ pub fn separate_cuts(graph: &MonetGraph, point: &Point, settings: &SeparationSet
     let paths = paths.into_iter().map(|(_, cut)| Row::path(graph, &cut));
     let loads = loads.into_iter().map(|l| l.row);
     let covers = covers.into_iter().map(|c| c.1);
-    let mut rounded = super::round::separate(graph, point);
+    let mut rounded = super::round::separate(graph, point, &units);
     rounded.sort_by(|x, y| y.0.total_cmp(&x.0).then_with(|| x.1.cmp(&y.1)));
     rounded.truncate(settings.resource_cut_limit);
     let rounded = rounded.into_iter().map(|r| r.1);

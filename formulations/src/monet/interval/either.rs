@@ -93,26 +93,26 @@ impl Beginning {
 
     /// By how much of the paths is stored, in steps, the bytes that others fill beyond those for
     /// which there is `room`: each stays or is there when the stage begins, whichever is more.
-    /// `stay` tells the bytes that stay.
+    /// `staying` are the tensors of which something does either, with the bytes that stay.
     pub fn fill(
         &self,
         graph: &MonetGraph,
         point: &Point,
         room: i64,
-        stay: impl Fn(usize) -> f64,
+        staying: impl Iterator<Item = (u32, f64)>,
     ) -> Fill {
         let beside = (room - self.room(graph, |_| true)) as f64;
         let mut sums: [f64; LEVELS + 1] =
             std::array::from_fn(|level| beside * level as f64 / LEVELS as f64 - room as f64);
-        for (k, &bytes) in graph.bytes.iter().enumerate() {
-            let stays = stay(k);
-            let missing = match self.is_read(k as u32) {
+        for (k, stays) in staying {
+            let bytes = graph.bytes[k as usize] as f64;
+            let missing = match self.is_read(k) {
                 true => 1.0,
-                false => 1.0 - point.stored(self.stage, k),
+                false => 1.0 - point.stored(self.stage, k as usize),
             };
             for (level, sum) in sums.iter_mut().enumerate() {
                 let begins = level as f64 / LEVELS as f64 - missing;
-                *sum += stays.max(bytes as f64 * begins);
+                *sum += stays.max(bytes * begins);
             }
         }
         Fill(sums)

@@ -75,6 +75,9 @@ pub struct MonetGraph {
     /// Stages whose backward nodes have the same choices, but for the tensors that they read: at
     /// least two in each class.
     pub choice_classes: Vec<Vec<u32>>,
+    /// True if cuts are separated in their plain forms alone, neither rounded nor charging both
+    /// ways.
+    pub plain_cuts: bool,
     /// Ways with which a node fits at all, as a bit mask by node and stage (ways from the 64th on
     /// count as fitting).
     fitting: Vec<u64>,
@@ -211,6 +214,7 @@ impl MonetGraph {
             choice_stands,
             classes: Vec::new(),
             choice_classes: Vec::new(),
+            plain_cuts: false,
             fitting: vec![u64::MAX; columns * stages],
         };
         graph.leave_out_what_never_fits();

@@ -102,9 +102,12 @@ pub(super) fn units(graph: &MonetGraph) -> Vec<i64> {
     units.into_iter().map(|u| u.1).collect()
 }
 
-/// Violated rounded memory rows, by how much of the room: of the fullest moments of each stage.
-pub(super) fn separate(graph: &MonetGraph, point: &Point) -> Vec<(f64, Row)> {
-    let units = units(graph);
+/// Memory rows rounded by some units that are violated, by how much of the room: of the fullest
+/// moments of each stage.
+pub(super) fn separate(graph: &MonetGraph, point: &Point, units: &[i64]) -> Vec<(f64, Row)> {
+    if units.is_empty() {
+        return Vec::new();
+    }
     let spare = (1.0 - FULL) * graph.room[0].max(0) as f64;
     let full = point.violated_memory(graph, -spare, 2, |_| false);
     let mut found = Vec::new();

@@ -6,9 +6,10 @@
 //! up to `since`, whichever leaves most to compute; one that charges both ways has `a = since`.
 
 use super::cuts::Target;
-use super::either::{Beginning, either_way};
+use super::either::{Beginning, Fill, either_way};
 use super::{MonetGraph, Point, Row};
 use remat_solver::price::SeparationSettings;
+use std::cell::OnceCell;
 
 /// Distance from violation up to which a path memory cut may be rounded, as a share of what its
 /// source needs.
@@ -83,7 +84,122 @@ impl WindowSource {
     }
 }
 
-/// The windows that end with a stage, at a point.
+/// Tensors that are stored at a point, ascending, by the stage that begins.
+pub(super) struct StoredByStage(Vec<Vec<u32>>);
+
+impl StoredByStage {
+    pub fn new(graph: &MonetGraph, point: &Point) -> Self {
+        let mut lists = vec![Vec::new(); graph.stages + 1];
+        for k in 0..graph.columns {
+            for (list, stored) in lists.iter_mut().zip(point.stored_of(k)) {
+                list.extend((*stored > 0.0).then_some(k as u32));
+            }
+        }
+        StoredByStage(lists)
+    }
+
+    fn at(&self, stage: usize) -> &[u32] {
+        &self.0[stage]
+    }
+}
+
+/// The union of two ascending lists, ascending.
+fn merged(mut a: &[u32], mut b: &[u32]) -> Vec<u32> {
+    let mut all = Vec::with_capacity(a.len() + b.len());
+    while let (Some(x), Some(y)) = (a.first(), b.first()) {
+        all.push(*x.min(y));
+        let (of_a, of_b) = (x <= y, y <= x);
+        a = &a[usize::from(of_a)..];
+        b = &b[usize::from(of_b)..];
+    }
+    all.extend_from_slice(a);
+    all.extend_from_slice(b);
+    all
+}
+
+/// Memory in use throughout a window, at a point.
+struct WindowLoad {
+    /// Bytes that stay up to the turn of a node behind `k`: those of `0..k`.
+    left: Vec<f64>,
+    /// Bytes that stay up to the turn of a node before `k`: those of `k..`.
+    right: Vec<f64>,
+    /// Estimate of what is there when the window begins; none where cuts are plain.
+    fill: Option<Fill>,
+}
+
+/// The windows that end with a stage, at a point: what all sources and targets share.
+pub(super) struct StageWindows<'a> {
+    graph: &'a MonetGraph,
+    point: &'a Point,
+    /// The stage `b` whose backward node reads.
+    reader: usize,
+    /// The largest room of a stage in `[a,b]`, by `a`.
+    room: Vec<i64>,
+    stored: &'a StoredByStage,
+    /// Tensors of which something may stay.
+    staying: Vec<u32>,
+    /// By `a`, once it was asked for.
+    loads: Vec<OnceCell<WindowLoad>>,
+}
+
+impl<'a> StageWindows<'a> {
+    pub fn new(
+        graph: &'a MonetGraph,
+        point: &'a Point,
+        stored: &'a StoredByStage,
+        reader: usize,
+    ) -> Self {
+        let mut room = graph.room[..=reader].to_vec();
+        for a in (0..reader).rev() {
+            room[a] = room[a].max(room[a + 1]);
+        }
+        StageWindows {
+            graph,
+            point,
+            reader,
+            room,
+            staying: merged(stored.at(reader), stored.at(reader + 1)),
+            stored,
+            loads: (0..=reader).map(|_| OnceCell::new()).collect(),
+        }
+    }
+
+    /// Bytes of a tensor that stay.
+    fn bytes(&self, k: usize, from: usize, upto: usize) -> f64 {
+        self.point.stays(k, from, upto).max(0.0) * self.graph.bytes[k] as f64
+    }
+
+    /// The load of the window from a stage on.
+    fn load(&self, a: usize) -> &WindowLoad {
+        self.loads[a].get_or_init(|| self.loaded(a))
+    }
+
+    fn loaded(&self, a: usize) -> WindowLoad {
+        let (graph, n, b) = (self.graph, self.graph.columns, self.reader);
+        let mut left = vec![0.0; n + 1];
+        let mut right = vec![0.0; n + 1];
+        for &k in &self.staying {
+            let k = k as usize;
+            left[k + 1] = self.bytes(k, a, b + 1);
+            right[k] = self.bytes(k, a, b);
+        }
+        let fill = (!graph.plain_cuts).then(|| {
+            let begin = Beginning::of(graph, a);
+            let tensors = merged(&self.staying, self.stored.at(a)).into_iter();
+            let tensors = tensors.map(|k| (k, right[k as usize]));
+            begin.fill(graph, self.point, self.room[a], tensors)
+        });
+        for k in 0..n {
+            left[k + 1] += left[k];
+        }
+        for k in (0..n).rev() {
+            right[k] += right[k + 1];
+        }
+        WindowLoad { left, right, fill }
+    }
+}
+
+/// The windows of a target.
 struct Windows<'a> {
     graph: &'a MonetGraph,
     point: &'a Point,
@@ -94,40 +210,25 @@ struct Windows<'a> {
 }
 
 impl Windows<'_> {
-    /// Bytes of a tensor that stay.
-    fn bytes(&self, k: usize, from: usize, upto: usize) -> f64 {
-        self.point.stays(k, from, upto).max(0.0) * self.graph.bytes[k] as f64
-    }
-
     /// Estimates the violation in each window, and notes the best of each source.
-    fn look(&self, sources: &mut [WindowSource]) {
-        let (graph, n, b) = (self.graph, self.graph.columns, self.reader);
-        // Bytes that stay up to the turn of a node behind k (from the left), before k (from the
-        // right).
-        let mut left = vec![0.0; n + 1];
-        let mut right = vec![0.0; n + 1];
-        let mut room = i64::MIN;
+    fn look(&self, sources: &mut [WindowSource], stage: &StageWindows<'_>) {
+        let (graph, b) = (self.graph, self.reader);
         for a in (1..=b).rev() {
-            room = room.max(graph.room[a]);
             let is_due = |s: &WindowSource| s.due[a - 1].0 > self.settings.violation;
             if !sources.iter().any(is_due) {
                 continue;
             }
-            for k in 0..n {
-                left[k + 1] = left[k] + self.bytes(k, a, b + 1);
-            }
-            for k in (0..n).rev() {
-                right[k] = right[k + 1] + self.bytes(k, a, b);
-            }
-            let begin = Beginning::of(graph, a);
-            let fill = begin.fill(graph, self.point, room, |k| self.bytes(k, a, b));
+            let room = stage.room[a];
+            let load = stage.load(a);
             for s in &mut *sources {
                 let j = s.node as usize;
                 let passing = graph.passing[j].iter().map(|&u| u as usize);
                 let stored = self.target.least(s.node, a);
-                if stored <= 1.0 - self.settings.violation {
+                if let Some(fill) = &load.fill
+                    && stored <= 1.0 - self.settings.violation
+                {
                     let own = passing.clone().chain([j]);
-                    let own: f64 = own.map(|u| self.bytes(u, a, b)).sum();
+                    let own: f64 = own.map(|u| stage.bytes(u, a, b)).sum();
                     let on_paths = graph.bytes[j] as f64 * stored;
                     let due = s.needed * (self.target.need - stored);
                     let share = (fill.at(stored) - own + due + on_paths) / s.needed;
@@ -136,9 +237,9 @@ impl Windows<'_> {
                     }
                 }
                 if is_due(s) {
-                    let own: f64 = passing.map(|u| self.bytes(u, a, b + 1)).sum();
-                    let load = left[j] - own + right[j + 1] + s.needed * s.due[a - 1].0;
-                    let share = (load - room as f64) / s.needed;
+                    let own: f64 = passing.map(|u| stage.bytes(u, a, b + 1)).sum();
+                    let beside = load.left[j] - own + load.right[j + 1];
+                    let share = (beside + s.needed * s.due[a - 1].0 - room as f64) / s.needed;
                     if share > s.since.0 {
                         s.since = (share, a);
                     }
@@ -201,22 +302,23 @@ impl Windows<'_> {
         if share > self.settings.violation {
             out.push((share, row, Form::Plain));
         }
-        let covered = Row::path_cover(graph, &cut, since as u32, due, stays);
-        out.extend(covered.map(|(share, row)| (share, row, Form::Cover)));
+        if !graph.plain_cuts {
+            let covered = Row::path_cover(graph, &cut, since as u32, due, stays);
+            out.extend(covered.map(|(share, row)| (share, row, Form::Cover)));
+        }
         out
     }
 }
 
-/// The violated cuts of a target, which the backward node of stage `b` reads. `units` are sizes to
+/// The violated cuts of a target, which the backward node of the windows' stage reads. `units` are sizes to
 /// round by.
 pub(super) fn memory_cuts(
-    graph: &MonetGraph,
-    point: &Point,
-    b: usize,
+    stage: &StageWindows<'_>,
     target: &Target<'_>,
     units: &[i64],
     settings: &SeparationSettings,
 ) -> Vec<ViolatedPathCut> {
+    let (graph, point, b) = (stage.graph, stage.point, stage.reader);
     let windows = Windows {
         graph,
         point,
@@ -228,7 +330,7 @@ pub(super) fn memory_cuts(
     let mut sources: Vec<WindowSource> = sources
         .map(|j| WindowSource::new(graph, point, target, b, j))
         .collect();
-    windows.look(&mut sources);
+    windows.look(&mut sources, stage);
     let found = sources.iter().flat_map(|s| {
         let all = windows
             .both_ways(s)

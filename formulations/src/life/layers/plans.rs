@@ -2,20 +2,17 @@
 //!
 //! What a middle layer of a good plan of a few layers keeps and drops is a *pattern*: so many bytes
 //! that are held when the backward pass begins, and so much that is paid again. Of all patterns
-//! those on the lower convex hull are used. Many layers begin with the one of fewest bytes each, and
-//! go on to the next one, layer by layer, where a byte saves most, as long as the replay fits.
+//! those on the lower convex hull are used. Many layers begin with the one of fewest bytes each,
+//! and go on to the next one, layer by layer, where a byte saves most, as long as the plan fits.
 
 use super::carry::Carrier;
-use super::{Budgets, Cut, few_layers};
+use super::few::{Budgets, Few};
+use super::map::LayerMap;
+use super::{Layered, Layout};
 use crate::baselines::Patience;
-use crate::checkmate::interval::Interval;
-use crate::checkmate::{CheckmateFormulation, CheckmateGraph};
-use crate::life::layers::Layout;
-use crate::solve::{Settings, Solvable, Watch};
+use crate::solve::{Settings, Solvable, Unheard, Watch};
 use rayon::prelude::*;
 use remat_instances::instance::{Instance, NodeId};
-use remat_instances::schedule::{CheckmateSchedule, StageRuns};
-use remat_instances::simulate;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -30,29 +27,35 @@ const MOST_SECONDS: f64 = 3.0;
 /// Share of the time that is left then for plans of many layers, at most.
 const BUILD_SHARE: f64 = 0.2;
 
-/// Schedules of a network of equal layers that fit. None without a time limit: the small plans would
-/// take longer than what they are for.
-pub(in crate::checkmate) fn plans(
+/// Plans of a network of equal layers, made of those that are found for fewer: what `fitting` makes
+/// of columns, where that fits. None without a time limit: the small plans would take longer than
+/// what they are for.
+pub fn plans<P: Layered, S: Send>(
     instance: &Instance,
     layout: &Layout,
     budget_bytes: u64,
     watch: &Watch<'_>,
-) -> Vec<CheckmateSchedule> {
+    fitting: impl Fn(&[P::Column]) -> Option<S> + Sync,
+) -> Vec<S> {
     let found = || {
-        let few = Cut::new(instance, layout, few_layers(layout))?;
-        let budgets = Budgets::new(instance, layout, budget_bytes)?;
-        let large = CheckmateGraph::new(instance, budget_bytes).ok()?;
+        let few = Few::<P>::small(instance, layout)?;
+        let budgets = Budgets::new::<P>(instance, layout, budget_bytes)?;
+        let large = P::of(instance, budget_bytes)?;
+        // What a column costs and holds no budget tells.
+        let program = P::of(&few.instance, budget_bytes)?;
         let carrier = Carrier {
-            small: &few.layout,
-            large: layout,
-            to: &large,
+            map: LayerMap {
+                small: &few.layout,
+                large: layout,
+            },
+            small: &program,
+            large: &large,
         };
         let small = small_plans(&few, &budgets, watch);
         let builder = Builder {
-            instance,
-            budget_bytes,
             patterns: Patterns::new(&carrier, &few.instance, &small),
             carrier,
+            fitting,
         };
         Some(watch.within(BUILD_SHARE, |patience| {
             let built = small
@@ -64,9 +67,14 @@ pub(in crate::checkmate) fn plans(
     found().unwrap_or_default()
 }
 
-/// Good plans of the small network at some budgets, as intervals.
-fn small_plans(few: &Cut, budgets: &Budgets, watch: &Watch<'_>) -> Vec<Vec<Interval>> {
-    let Some(left) = watch.left() else {
+/// Good plans of the small network at some budgets, as columns.
+fn small_plans<P: Layered>(
+    few: &Few<P>,
+    budgets: &Budgets,
+    watch: &Watch<'_>,
+) -> Vec<Vec<P::Column>> {
+    let (Some(left), Some(formulation)) = (watch.left(), P::formulation(few.instance.clone()))
+    else {
         return Vec::new();
     };
     let seconds = (TIME_SHARE * left.as_secs_f64()).min(MOST_SECONDS);
@@ -75,52 +83,55 @@ fn small_plans(few: &Cut, budgets: &Budgets, watch: &Watch<'_>) -> Vec<Vec<Inter
         threads: 1,
         ..Settings::default().without_overtime()
     };
-    let formulation = CheckmateFormulation::new(few.instance.clone());
     let one = |extra: &f64| {
         let budget = budgets.of(few, *extra)?;
-        let graph = CheckmateGraph::new(&few.instance, budget).ok()?;
-        let outcome = formulation.solve(budget, &[], &settings, watch.listener());
-        Some(Interval::of_schedule(&graph, &outcome.ok()?.schedule?))
+        let program = P::of(&few.instance, budget)?;
+        let outcome = formulation.solve(budget, &[], &settings, &Unheard(watch.listener()));
+        Some(program.columns_of(&outcome.ok()?.schedule?))
     };
     EXTRA_LAYERS.par_iter().filter_map(one).collect()
 }
 
 /// The tensors that a middle layer keeps and drops.
 #[derive(Clone, Debug)]
-struct Pattern {
+struct Pattern<C> {
     /// Bytes that are held when the backward pass begins.
     bytes: u64,
     /// Cost of its recomputations.
     cost: u64,
-    /// The layer of the small network, and its intervals.
+    /// The layer of the small network, and its columns.
     layer: u32,
-    intervals: Vec<Interval>,
+    columns: Vec<C>,
 }
 
 /// For each stack the patterns on the lower convex hull, by rising bytes; none for stacks that are
 /// whole in the small network.
-struct Patterns(Vec<Vec<Pattern>>);
+struct Patterns<C>(Vec<Vec<Pattern<C>>>);
 
-impl Patterns {
-    fn new(carrier: &Carrier<'_>, small: &Instance, plans: &[Vec<Interval>]) -> Self {
+impl<C: Clone> Patterns<C> {
+    fn new<P: Layered<Column = C>>(
+        carrier: &Carrier<'_, P>,
+        small: &Instance,
+        plans: &[Vec<C>],
+    ) -> Self {
+        let (map, program) = (carrier.map, carrier.small);
         let begin = small.nodes().iter().position(|v| v.is_backward());
         let begin = begin.unwrap_or(small.len()) as u32;
-        let node = |c: &Interval| small.node(NodeId(c.node));
-        let pattern = |plan: &[Interval], stack: u32, layer: u32| {
-            let is_own = |c: &&Interval| carrier.layer(c.node) == Some((stack, layer));
-            let intervals: Vec<Interval> = plan.iter().filter(is_own).copied().collect();
-            let held = intervals.iter().filter(|c| c.crosses(begin));
-            let made = intervals.iter().filter(|c| c.is_recomputed());
+        let bytes = |c: &C| small.node(NodeId(P::tensor(c))).output_bytes;
+        let pattern = |plan: &[C], stack: u32, layer: u32| {
+            let is_own = |c: &&C| map.layer(P::tensor(c)) == Some((stack, layer));
+            let columns: Vec<C> = plan.iter().filter(is_own).cloned().collect();
+            let held = columns.iter().filter(|c| program.is_held(c, begin));
             Pattern {
-                bytes: held.map(|c| node(c).output_bytes).sum(),
-                cost: made.map(|c| node(c).run_cost(true)).sum(),
+                bytes: held.map(bytes).sum(),
+                cost: columns.iter().map(|c| program.cost_again(c)).sum(),
                 layer,
-                intervals,
+                columns,
             }
         };
-        let stacks = 0..carrier.small.stacks().len() as u32;
+        let stacks = 0..map.small.stacks().len() as u32;
         let of = |stack: u32| {
-            let layers = carrier.middle_layers(stack);
+            let layers = map.middle_layers(stack);
             let all = plans.iter().flat_map(|plan| {
                 let layers = layers.clone();
                 layers.map(move |layer| pattern(plan, stack, layer))
@@ -132,9 +143,9 @@ impl Patterns {
 }
 
 /// The lower convex hull of patterns, by rising bytes and falling cost.
-fn hull(mut all: Vec<Pattern>) -> Vec<Pattern> {
+fn hull<C>(mut all: Vec<Pattern<C>>) -> Vec<Pattern<C>> {
     all.sort_by_key(|p| (p.bytes, p.cost));
-    let mut kept: Vec<Pattern> = Vec::new();
+    let mut kept: Vec<Pattern<C>> = Vec::new();
     for next in all {
         if kept.last().is_some_and(|last| next.cost >= last.cost) {
             continue;
@@ -152,7 +163,7 @@ fn hull(mut all: Vec<Pattern>) -> Vec<Pattern> {
 }
 
 /// Cost that one pattern saves over another.
-fn saved(from: &Pattern, to: &Pattern) -> i128 {
+fn saved<C>(from: &Pattern<C>, to: &Pattern<C>) -> i128 {
     i128::from(from.cost) - i128::from(to.cost)
 }
 
@@ -164,25 +175,22 @@ struct Step {
     layer: u32,
 }
 
-struct Builder<'a> {
-    instance: &'a Instance,
-    budget_bytes: u64,
-    carrier: Carrier<'a>,
-    patterns: Patterns,
+struct Builder<'a, P: Layered, F> {
+    carrier: Carrier<'a, P>,
+    patterns: Patterns<P::Column>,
+    fitting: F,
 }
 
-impl Builder<'_> {
+impl<P: Layered, S, F: Fn(&[P::Column]) -> Option<S>> Builder<'_, P, F> {
     /// The cheapest plan that fits, with the layers at the ends as in a small plan.
-    fn best(&self, small: &[Interval], patience: Patience<'_>) -> Option<CheckmateSchedule> {
+    fn best(&self, small: &[P::Column], patience: Patience<'_>) -> Option<S> {
         let ends = self.carrier.ends(small);
         let steps = self.steps();
         let fitting = |taken: &[Step]| {
             if patience.is_over() {
                 return None;
             }
-            let schedule = self.schedule(&ends, taken);
-            let replay = simulate::checkmate(self.instance, &schedule).ok()?;
-            (replay.peak_bytes <= self.budget_bytes).then_some(schedule)
+            (self.fitting)(&self.columns(&ends, taken))
         };
         let mut best = fitting(&[])?;
         // As many of the best steps as fit, then any that fits besides.
@@ -190,7 +198,7 @@ impl Builder<'_> {
         while not - fits > 1 {
             let middle = (fits + not) / 2;
             match fitting(&steps[..middle]) {
-                Some(schedule) => (fits, best) = (middle, schedule),
+                Some(plan) => (fits, best) = (middle, plan),
                 None => not = middle,
             }
         }
@@ -198,7 +206,7 @@ impl Builder<'_> {
         for step in steps.iter().skip(fits + 1).take(FURTHER_STEPS) {
             taken.push(*step);
             match fitting(&taken) {
-                Some(schedule) => best = schedule,
+                Some(plan) => best = plan,
                 None => {
                     taken.pop();
                 }
@@ -214,7 +222,7 @@ impl Builder<'_> {
             for (pattern, pair) in hull.windows(2).enumerate() {
                 let worth =
                     saved(&pair[0], &pair[1]) as f64 / (pair[1].bytes - pair[0].bytes) as f64;
-                for layer in self.carrier.many_middle_layers(stack as u32).rev() {
+                for layer in self.carrier.map.many_middle_layers(stack as u32).rev() {
                     let step = Step {
                         stack,
                         pattern,
@@ -228,30 +236,23 @@ impl Builder<'_> {
         steps.into_iter().map(|(_, step)| step).collect()
     }
 
-    /// The schedule of the ends and, in between, patterns after some steps.
-    fn schedule(&self, ends: &[Interval], taken: &[Step]) -> CheckmateSchedule {
+    /// The columns of the ends and, in between, of patterns after some steps.
+    fn columns(&self, ends: &[P::Column], taken: &[Step]) -> Vec<P::Column> {
         let mut pattern_of: BTreeMap<(usize, u32), usize> = BTreeMap::new();
         for step in taken {
             pattern_of.insert((step.stack, step.layer), step.pattern + 1);
         }
-        let mut intervals = ends.to_vec();
+        let mut columns = ends.to_vec();
         for (stack, hull) in self.patterns.0.iter().enumerate() {
-            for layer in self.carrier.many_middle_layers(stack as u32) {
+            for layer in self.carrier.map.many_middle_layers(stack as u32) {
                 let number = pattern_of.get(&(stack, layer)).copied().unwrap_or(0);
                 if let Some(pattern) = hull.get(number) {
                     let from = (stack as u32, pattern.layer);
-                    let carried = self.carrier.moved(&pattern.intervals, from, layer);
-                    intervals.extend(carried);
+                    columns.extend(self.carrier.moved(&pattern.columns, from, layer));
                 }
             }
         }
-        let n = self.instance.len();
-        let mut retained = StageRuns::new(n, n);
-        for c in intervals {
-            let [first, last] = [c.start + 1, c.end].map(|stage| stage as usize);
-            retained.fill(c.node as usize, first, last);
-        }
-        CheckmateSchedule::cheapest(self.instance, retained)
+        columns
     }
 }
 
@@ -259,12 +260,12 @@ impl Builder<'_> {
 mod tests {
     use super::*;
 
-    fn pattern(bytes: u64, cost: u64) -> Pattern {
+    fn pattern(bytes: u64, cost: u64) -> Pattern<()> {
         Pattern {
             bytes,
             cost,
             layer: 0,
-            intervals: Vec::new(),
+            columns: Vec::new(),
         }
     }
 

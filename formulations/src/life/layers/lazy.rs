@@ -1,0 +1,27 @@
+//! The layout of an instance, looked for when it is first asked for.
+
+use super::{Layout, find};
+use remat_instances::instance::Instance;
+use remat_instances::schedule::Semantics;
+use std::sync::{Arc, OnceLock};
+
+/// A layout, once it was looked for.
+#[derive(Clone, Debug, Default)]
+pub struct LazyLayout(OnceLock<Option<Arc<Layout>>>);
+
+impl LazyLayout {
+    /// The layout of an instance, which is the same each time; `None` where it has no equal layers,
+    /// or more than `most_nodes`: they are looked for in time quadratic in the nodes.
+    pub fn of(
+        &self,
+        instance: &Instance,
+        semantics: Semantics,
+        most_nodes: usize,
+    ) -> Option<&Arc<Layout>> {
+        let found = || {
+            let layout = (instance.len() <= most_nodes).then(|| find(instance, semantics));
+            layout.flatten().map(Arc::new)
+        };
+        self.0.get_or_init(found).as_ref()
+    }
+}
