@@ -43,6 +43,9 @@ pub struct RootSettings {
     /// Stop soon after this much time: for benchmarks. The answer then depends on the machine; the
     /// bound is valid.
     pub time_limit: Option<Duration>,
+    /// Stop after the solve in which there have been so many simplex iterations. The bound reached so
+    /// far is valid.
+    pub pivots: u64,
     /// Stop soon after this is set, in the middle of a linear program too. The bound reached so far
     /// is valid.
     pub stop: Option<Arc<AtomicBool>>,
@@ -76,6 +79,7 @@ impl Default for RootSettings {
                 of_gain: 1e-3,
             },
             time_limit: None,
+            pivots: u64::MAX,
             stop: None,
             dense_cuts: true,
             eager_cuts: true,
@@ -90,7 +94,7 @@ pub enum RootStatus {
     Converged,
     /// No solution fits: the bound is above what any solution costs.
     Infeasible,
-    /// The time limit or the flag came first. The bound is valid.
+    /// The time limit, that of pivots or the flag came first. The bound is valid.
     TimeLimit,
     /// The LP solver gave up. The bound is valid.
     Trouble,

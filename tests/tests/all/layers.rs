@@ -2,11 +2,14 @@
 //! plain relaxation leads.
 
 use remat_check::proof::{parse, tree as checker};
+use remat_formulations::bound::smallest_budget;
 use remat_formulations::checkmate::CheckmateFormulation;
 use remat_formulations::life::layers::Layout;
 use remat_formulations::monet::MonetFormulation;
 use remat_formulations::monet::interval::{Interval, Row};
-use remat_formulations::solve::{AnyFormulation, Formulation, Problem, Settings, Start, Watch};
+use remat_formulations::solve::{
+    AnyFormulation, Formulation, Problem, Settings, Solvable, Start, Watch,
+};
 use remat_instances::schedule::Semantics;
 use remat_instances::{Instance, zoo};
 use remat_solver::price::{Incumbents, Root, RootSettings, RootStart};
@@ -194,6 +197,40 @@ fn schedules_of_monet_meet_the_rows_that_are_carried() {
 #[test]
 fn schedules_of_monet_meet_the_rows_of_a_network_with_an_unequal_layer() {
     schedules_meet_what_is_carried(unequal("zoo:gpt2?layers=26&batch=16", 0.25), 70, 2);
+}
+
+/// At the least budget that any plan has, those of the small networks are about their least, too:
+/// their roots may end by their limit, or nothing may fit.
+#[test]
+fn bounds_hold_at_the_least_budget() {
+    let settings = Settings {
+        time_limit: Some(Duration::from_secs(6)),
+        threads: 2,
+        ..Settings::default()
+    };
+    let mut planned = 0;
+    for spec in ["zoo:gpt2?layers=14", "zoo:gpt2?layers=30", "zoo:chain?n=40"] {
+        let formulation = CheckmateFormulation::new(network(spec));
+        assert_eq!(layers(formulation.layers()).len(), 1, "{spec}");
+        let budget = smallest_budget(formulation.instance()).needed_bytes;
+        let Start::Open(problem, least) = formulation.problem(budget, &[]).unwrap() else {
+            panic!("{spec} is searched");
+        };
+        let program = problem.program().unwrap();
+        let told = Incumbents::default();
+        let stop = Arc::new(AtomicBool::new(false));
+        problem.root_start(&program, &stop, &told);
+        let known = problem.known(&Watch::new(&settings, &()));
+        let outcome = formulation.solve(budget, &[], &settings, &()).unwrap();
+        assert!(outcome.bound >= least);
+        let costs = known.iter().map(|found| found.cost);
+        let best = costs.chain(outcome.replay.map(|replay| replay.cost)).min();
+        if let Some(best) = best {
+            planned += 1;
+            assert!(told.bound() <= best && outcome.bound <= best, "{spec}");
+        }
+    }
+    assert!(planned >= 2, "{planned}");
 }
 
 #[test]

@@ -19,6 +19,8 @@ const JUDGE: u32 = 20;
 /// what is dropped besides the layers' own share is not known. With one more, small networks are so
 /// tight that their relaxations take minutes.
 const EXTRA_LAYERS: [f64; 2] = [0.0, -1.0];
+/// Pivots of the root of a small network, at most: near the least budget it may take minutes.
+const SMALL_ROOT_PIVOTS: u64 = 30_000;
 /// First step of the search for a factor on the duals of memory, and bounds that it takes at most.
 const FACTOR_STEP: f64 = 0.03;
 const FACTOR_BOUNDS: usize = 5;
@@ -89,6 +91,7 @@ pub fn root_start<P: Layered>(
 fn small_root<P: Layered>(small: &Arc<P>, stop: &Arc<AtomicBool>) -> Option<RootStart<P>> {
     let settings = RootSettings {
         dense_cuts: false,
+        pivots: SMALL_ROOT_PIVOTS,
         stop: Some(stop.clone()),
         ..RootSettings::default()
     };

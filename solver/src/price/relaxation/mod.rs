@@ -178,6 +178,7 @@ impl<P: Program> Relaxation<P> {
     pub fn is_late(&self) -> bool {
         let s = &self.settings;
         let over = s.time_limit.is_some_and(|l| self.begin.elapsed() > l);
+        let over = over || self.master.work().iterations >= s.pivots;
         over || s.stop.as_ref().is_some_and(|s| s.load(Ordering::Relaxed))
     }
 
