@@ -3,6 +3,7 @@
 use super::walk::PathDistances;
 use super::{FractionalPoint, PathCut, SeparationSettings};
 use crate::checkmate::CheckmateGraph;
+use std::cmp::Reverse;
 
 /// A window and a path that may carry a violated cut.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,64 +32,48 @@ pub fn walk_memory(
     let mut stays = Stays::new(graph, point, backward);
     let mut walk = PathDistances::new(n);
     let mut out = Vec::new();
-    let mut best: Vec<(f64, usize)> = Vec::new();
-    let mut tops: Vec<(usize, usize, f64)> = Vec::new();
+    let mut starts: Vec<WindowStart> = Vec::new();
     for q in 0..n {
-        let first = q + 1;
         let Some(&last) = graph.users[q].last() else {
             continue;
         };
-        let end = last as usize + 1;
-        if point
-            .retained_of(q)
-            .all_reach(stop, first as u32..end as u32)
-        {
+        let stages = q as u32 + 1..last + 1;
+        if point.retained_of(q).all_reach(stop, stages.clone()) {
             continue;
         }
-        walk.run(graph, point, q, first..end, stop);
-        let need = |k: usize| graph.need_bytes(walk.nodes[k] as usize) as f64;
+        walk.run(graph, point, q, q + 1..last as usize + 1, stop);
         for &b in &graph.users[q] {
             let b = b as usize;
-            // The earlier a window begins, the less stays throughout: of the windows that begin in a
-            // run of equal distances the shortest is the tightest.
-            tops.clear();
-            let mut most = 0.0;
-            for k in 0..walk.nodes.len() {
-                let runs = walk.distances(k).filter(|run| run.1 < stop);
-                for (stages, d) in runs.take_while(|run| run.0.start as usize <= b) {
-                    tops.push((b.min(stages.end as usize - 1), k, d));
-                    most = f64::max(most, need(k) * (1.0 - d));
-                }
-            }
+            let most = note_starts(graph, &walk, b, stop, &mut starts);
             if kept[b] + gradients[b] + most <= graph.capacity as f64 {
                 continue;
             }
-            tops.sort_unstable_by_key(|top| std::cmp::Reverse((top.0, top.1)));
-            best.clear();
-            best.resize(walk.nodes.len(), (settings.violation, 0));
-            let mut beside = f64::INFINITY;
             stays.end_at(b);
+            let mut best = vec![(settings.violation, 0); walk.nodes.len()];
+            let mut beside = f64::INFINITY;
             let mut begin = b + 1;
-            for &(a, k, d) in &tops {
-                while begin > a {
+            for start in &starts {
+                while begin > start.stage {
                     begin -= 1;
                     beside = beside.min(gradients[begin]);
                     stays.begin_at(begin);
                 }
-                let need = need(k);
-                let least = best[k].0 * need.max(1.0);
-                let over = stays.sum + need * (1.0 - d) + beside - graph.capacity as f64;
+                let j = walk.nodes[start.place] as usize;
+                let slot = &mut best[start.place];
+                let need = (graph.need_bytes(j) as f64).max(1.0);
+                let least = slot.0 * need;
+                let load = stays.sum + start.bytes + beside;
+                let over = load - graph.capacity as f64;
                 if over <= least {
                     continue;
                 }
-                let j = walk.nodes[k] as usize;
                 let own = graph.needs[j].iter().map(|&u| u as usize).chain([j]);
                 let over = over - own.map(|u| stays.bytes[u]).sum::<f64>();
                 if over > least {
-                    best[k] = (over / need.max(1.0), a);
+                    *slot = (over / need, start.stage);
                 }
             }
-            for (k, &(share, a)) in best.iter().enumerate() {
+            for (k, (share, a)) in best.into_iter().enumerate() {
                 if a > 0 {
                     let path = PathCut {
                         reader: b as u32,
@@ -107,7 +92,42 @@ pub fn walk_memory(
     out
 }
 
-/// By stage, the bytes of what is held of the forward pass, and made before, when it begins.
+/// A window that ends with a certain stage, and a node that is made anew in it.
+struct WindowStart {
+    /// First stage.
+    stage: usize,
+    /// Place of the node on the walk.
+    place: usize,
+    /// Bytes that it needs in the window, as far as the path to it is not held.
+    bytes: f64,
+}
+
+/// Notes the windows that end with a stage and may be the tightest for a node on a walk, the latest
+/// first; the most bytes that any of the nodes needs. The earlier a window begins, the less stays
+/// throughout: of those that begin in a run of equal distances it is the shortest.
+fn note_starts(
+    graph: &CheckmateGraph,
+    walk: &PathDistances,
+    last: usize,
+    stop: f64,
+    out: &mut Vec<WindowStart>,
+) -> f64 {
+    out.clear();
+    for (place, node) in walk.nodes.iter().enumerate() {
+        let need = graph.need_bytes(*node as usize) as f64;
+        let runs = walk.distances(place).filter(|run| run.1 < stop);
+        let runs = runs.take_while(|run| run.0.start as usize <= last);
+        out.extend(runs.map(|(stages, distance)| WindowStart {
+            stage: last.min(stages.end as usize - 1),
+            place,
+            bytes: need * (1.0 - distance),
+        }));
+    }
+    out.sort_unstable_by_key(|start| Reverse((start.stage, start.place)));
+    out.iter().map(|start| start.bytes).fold(0.0, f64::max)
+}
+
+/// By stage, the bytes of tensors of the forward pass that are held when it begins.
 fn bytes_kept(graph: &CheckmateGraph, point: &FractionalPoint, backward: usize) -> Vec<f64> {
     let n = graph.len();
     let mut changes = vec![0.0; n + 2];
