@@ -66,7 +66,7 @@ class Measured(Costs):
     """
 
     def __init__(self, repeats: int = 5, times: bool = True) -> None:
-        self.repeats = repeats
+        self.repeats = repeats if times else 0
         self.roofline = None if times else Roofline()
 
     def nanoseconds(self, call: Call) -> int:
@@ -84,7 +84,7 @@ class Measured(Costs):
     def _measured(self, call: Call) -> tuple[int, int]:
         if call.node.op == "placeholder" or call.node.target._schema.is_mutable:
             return 0, 0
-        key = _key(call.node)
+        key = (self.repeats > 0, *_key(call.node))
         if key not in _MEASURED:
             if _compat.is_collective(call.node):
                 _MEASURED[key] = Roofline().nanoseconds(call), 0
@@ -184,7 +184,7 @@ def _run_cpu(
     with _compat.traced_memory() as events:
         result = target(*arguments, **options)
     del result
-    return int(best), max(0, peak_bytes(events) - made)
+    return int(best) if repeats else 0, max(0, peak_bytes(events) - made)
 
 
 def _run_cuda(
@@ -204,7 +204,7 @@ def _run_cuda(
         end.record()
         end.synchronize()
         best = min(best, 1e6 * start.elapsed_time(end))
-    return int(best), max(0, peak - made)
+    return int(best) if repeats else 0, max(0, peak - made)
 
 
 def peak_bytes(events: list[tuple[str, int, int]]) -> int:

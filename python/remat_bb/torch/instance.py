@@ -8,6 +8,10 @@ from .cost import Costs
 from .partition import Joint, storage_bytes
 
 
+END = "end of step"
+"""Name of the node that needs all results: it costs nothing and runs last."""
+
+
 def document(joint: Joint, costs: Costs, fixed_bytes: int, name: str) -> dict[str, Any]:
     """The instance of a joint graph.
 
@@ -37,8 +41,6 @@ def document(joint: Joint, costs: Costs, fixed_bytes: int, name: str) -> dict[st
             entry["shape"] = list(main.shape)
         if call.once:
             entry["recompute"] = False
-        if call.values and call.values[0] in joint.results:
-            entry["result"] = True
         nodes.append(entry)
         for value, size in zip(call.values[1:], sizes[1:]):
             part = {
@@ -50,9 +52,11 @@ def document(joint: Joint, costs: Costs, fixed_bytes: int, name: str) -> dict[st
                 "output_bytes": size,
                 "cost": 0,
             }
-            if value in joint.results:
-                part["result"] = True
             nodes.append(part)
+    # Results are needs of the last node; a by-product that nobody reads would be left out.
+    last = {"name": END, "op": "end", "output_bytes": 0, "cost": 0, "recompute": False}
+    last["needs"] = [v.name for call in joint.calls for v in call.values if v in joint.results]
+    nodes.append(last)
     return {
         "schema": "remat-instance/1",
         "name": name,

@@ -9,6 +9,7 @@ from . import _compat
 from ._compat import fx
 from .cost import Costs
 from .partition import Call, storage_bytes
+from .rewrite import Rewritten
 
 
 @dataclass(frozen=True)
@@ -71,44 +72,53 @@ STATE_COPIES = 2
 """Copies of a generator's state that a random call with given state takes while it runs."""
 
 
-def peak(
-    forward: fx.Graph, backward: fx.Graph, calls: dict[fx.Node, Call], costs: Costs, inputs: set[str]
-) -> Peak:
-    """Replays both graphs.
+def peak(rewritten: Rewritten, costs: Costs, inputs: set[str]) -> Peak:
+    """Replays both graphs of a plan.
 
     Args:
-        calls: The call that each node of the two graphs stands for.
         costs: Workspaces of calls.
         inputs: Names of the inputs of the step.
     """
+    forward = Tally(rewritten.forward.graph, inputs)
+    outputs = forward.nodes[-1].args[0]
+    count = rewritten.outputs
+    held = {s for a in outputs[:count] if isinstance(a, fx.Node) for s in forward.owner[a]}
+    kept = held | {s for a in outputs[count:] for s in forward.owner[a]}
+    first = _replay(forward, kept, 0, rewritten.calls, costs)
+
+    backward = Tally(rewritten.backward.graph, inputs)
+    gradients = backward.nodes[-1].all_input_nodes
+    kept = {s for a in gradients for s in backward.owner[a]}
+    # Saved tensors come first, in the order in which the forward graph returns them. Those that are
+    # user outputs as well stay, with the others of these.
+    places = (n for n in backward.nodes if n.op == "placeholder")
+    for saved, place in zip(outputs[count:], places):
+        if not held.isdisjoint(forward.owner[saved]):
+            backward.size[place] = 0
+    base = sum(forward.size[s] for s in held)
+    second = _replay(backward, kept, base, rewritten.calls, costs)
+    return max(first, second, key=lambda found: found.bytes)
+
+
+def _replay(
+    tally: Tally, kept: set[fx.Node], base: int, calls: dict[fx.Node, Call], costs: Costs
+) -> Peak:
+    """Peak of one graph, beside ``base`` bytes; what is ``kept`` is not let go of."""
     most = Peak(0, "")
-    names: dict[str, int] = {}
-    for graph in (forward, backward):
-        tally = Tally(graph, inputs)
-        result = tally.nodes[-1]
-        kept = {s for a in result.all_input_nodes for s in tally.owner[a]}
-        live = sum(tally.size[n] for n in tally.nodes if n.op == "placeholder")
-        # User outputs stay while the backward graph runs.
-        live += sum(names.values())
-        for place, node in enumerate(tally.nodes):
-            if node.op != "call_function":
-                continue
+    live = base + sum(tally.size[n] for n in tally.nodes if n.op == "placeholder")
+    for place, node in enumerate(tally.nodes):
+        if node.op != "call_function":
+            continue
+        if not _compat.is_getitem(node):
             call = calls.get(node)
-            if not _compat.is_getitem(node):
-                made, extra = _made(node, tally, call, costs)
-                if live + made + extra > most.bytes:
-                    most = Peak(live + made + extra, call.name if call else node.name)
-                live += made
-            reads = (s for a in (*node.all_input_nodes, node) for s in tally.owner[a])
-            for storage in dict.fromkeys(reads):
-                if tally.last[storage] == place and storage not in kept:
-                    live -= tally.size[storage]
-        if graph is forward:
-            taken = {n.name for n in backward.find_nodes(op="placeholder")}
-            saved = {s.name for a in result.all_input_nodes for s in tally.owner[a]} & taken
-            for storage in kept:
-                if storage.name not in saved:
-                    names[storage.name] = tally.size[storage]
+            made, extra = _made(node, tally, call, costs)
+            if live + made + extra > most.bytes:
+                most = Peak(live + made + extra, call.name if call else node.name)
+            live += made
+        reads = (s for a in (*node.all_input_nodes, node) for s in tally.owner[a])
+        for storage in dict.fromkeys(reads):
+            if tally.last[storage] == place and storage not in kept:
+                live -= tally.size[storage]
     return most
 
 

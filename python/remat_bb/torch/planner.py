@@ -21,7 +21,7 @@ from .memory import Peak, peak
 from .partition import Joint
 from .rewrite import Rewritten, rewrite
 
-TIGHTENINGS = 3
+TIGHTENINGS = 4
 """Times that a budget is lowered because the graphs of its plan need more than the plan says."""
 
 
@@ -168,7 +168,7 @@ class Planner(_compat.CustomPartitionerFn):
         budget = budget_bytes(self.settings.budget, instance, joint)
         allowed = budget
         inputs = {node.name for node in joint.primals}
-        for _ in range(1 + TIGHTENINGS):
+        for doubling in range(1 + TIGHTENINGS):
             plan = solve(
                 instance,
                 allowed,
@@ -177,11 +177,11 @@ class Planner(_compat.CustomPartitionerFn):
                 threads=self.settings.threads,
             )
             graphs = rewrite(joint, plan.steps)
-            found = peak(graphs.forward.graph, graphs.backward.graph, graphs.calls, costs, inputs)
+            found = peak(graphs, costs, inputs)
             found = Peak(found.bytes + fixed, found.at)
             if found.bytes <= budget:
                 break
-            allowed -= found.bytes - budget
+            allowed -= (found.bytes - budget) << doubling
         else:
             raise InfeasibleBudget(
                 f"every plan found needs more than the budget of {budget} bytes once it is code: "

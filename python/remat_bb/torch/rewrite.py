@@ -16,6 +16,7 @@ import torch
 
 from . import _compat
 from ._compat import fx
+from .instance import END
 from .partition import Call, Joint
 
 Step = tuple[str, Call, fx.Node | None]
@@ -38,7 +39,7 @@ def program(joint: Joint, steps: Iterable[tuple[Any, ...]]) -> tuple[list[Step],
             named[value.name] = (call, value)
     out: list[Step] = []
     for step in steps:
-        if step[0] == "compute":
+        if step[0] == "compute" and step[1] != END:
             call, value = named[step[1]]
             if call.node.op != "placeholder":
                 out.append(("call" if value is None else "take", call, value))
@@ -175,11 +176,13 @@ class Rewritten:
     Attributes:
         forward, backward: The graphs.
         calls: The call of the joint graph that a node of theirs runs.
+        outputs: Number of outputs of the forward graph that are the model's; saved ones follow.
     """
 
     forward: fx.GraphModule
     backward: fx.GraphModule
     calls: dict[fx.Node, Call]
+    outputs: int
 
 
 def rewrite(joint: Joint, steps: Iterable[tuple[Any, ...]]) -> Rewritten:
@@ -230,7 +233,7 @@ def rewrite(joint: Joint, steps: Iterable[tuple[Any, ...]]) -> Rewritten:
                 for node, copy in zip(graph.nodes, module.graph.nodes)
                 if node in calls
             }
-    return Rewritten(modules[0], modules[1], calls)
+    return Rewritten(modules[0], modules[1], calls, len(joint.forward_outputs))
 
 
 def _emit(emitter: Emitter, steps: list[Step]) -> None:

@@ -24,7 +24,7 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 
 if torch is not None:
-    torch.set_num_threads(2)
+    torch.set_num_threads(1)
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")
 
 

@@ -199,7 +199,7 @@ MODELS = {
     "gpt fused": (lambda: Gpt(True), tokens, "70%"),
     "llama": (Llama, lambda: (torch.randn(8, 32, 64),), "60%"),
     "resnet": (Resnet, lambda: (*pictures(), torch.randint(0, 10, (8,))), "70%"),
-    "unet": (Unet, pictures, "70%"),
+    "unet": (Unet, pictures, "80%"),
     "frozen": (frozen, lambda: (torch.randn(512, 128),), "70%"),
 }
 """Model, batch and a budget that forces recomputation, by name."""
