@@ -116,6 +116,7 @@ __all__ = [
     "is_random",
     "is_tangent",
     "is_view",
+    "keeps_graph",
     "make_graph_module",
     "must_be_in_backward",
     "must_be_in_forward",
@@ -126,6 +127,11 @@ __all__ = [
     "traced_memory",
     "unset_fake_temporarily",
 ]
+
+
+def keeps_graph() -> bool:
+    """Returns true if the backward pass that runs was asked to keep its graph."""
+    return bool(torch._C._autograd._get_current_graph_task_keep_graph())
 
 
 def is_random(node: fx.Node) -> bool:

@@ -46,7 +46,7 @@ def _backend(planner: Planner, inner: str) -> Callable[..., Any]:
     if inner == "eager":
         made = _compat.aot_autograd(
             fw_compiler=_compat.boxed_nop,
-            bw_compiler=_compat.boxed_nop,
+            bw_compiler=_backward,
             partition_fn=planner,
             keep_inference_input_mutations=True,
         )
@@ -65,6 +65,23 @@ def _backend(planner: Planner, inner: str) -> Callable[..., Any]:
         inductor.planner = planner  # type: ignore[attr-defined]
         return inductor
     raise InvalidArgument(f"inner: {inner!r} is no compiler", remedy='"eager" or "inductor"')
+
+
+def _backward(module: Any, inputs: Any) -> Callable[..., Any]:
+    """A compiler for the backward graph: it runs as it is, unless its graph is to be kept."""
+    run = _compat.boxed_nop(module, inputs)
+
+    def checked(arguments: Any) -> Any:
+        if _compat.keeps_graph():
+            raise RematError(
+                "backward(retain_graph=True): the saved tensors of a planned step are let go of one "
+                "by one, which the plan counts on",
+                remedy="call the step again for a second backward pass",
+            )
+        return run(arguments)
+
+    checked._boxed_call = True  # type: ignore[attr-defined]
+    return checked
 
 
 @contextmanager
@@ -224,9 +241,7 @@ def plan(
     return _traced(function, inputs, Planner(Settings(budget, **options), stop="plan")).plan
 
 
-def export(
-    function: Callable[..., Any], inputs: Sequence[Any], **options: Any
-) -> _native.Instance:
+def export(function: Callable[..., Any], inputs: Sequence[Any], **options: Any) -> _native.Instance:
     """The training step as an instance: save it, look at it, solve it.
 
     Args:

@@ -171,9 +171,7 @@ def _storages(outputs: list[Any]) -> list[Any]:
     return list({x.untyped_storage()._cdata: x for x in tensors}.values())
 
 
-def _run_cpu(
-    target: Any, arguments: Any, options: Any, repeats: int, made: int
-) -> tuple[int, int]:
+def _run_cpu(target: Any, arguments: Any, options: Any, repeats: int, made: int) -> tuple[int, int]:
     target(*arguments, **options)
     best = math.inf
     for _ in range(repeats):

@@ -122,9 +122,7 @@ def _replay(
     return most
 
 
-def _made(
-    node: fx.Node, tally: Tally, call: Call | None, costs: Costs
-) -> tuple[int, int]:
+def _made(node: fx.Node, tally: Tally, call: Call | None, costs: Costs) -> tuple[int, int]:
     """Bytes of outputs of a call that somebody reads, and of all else while it runs."""
     if node not in tally.size:
         return 0, 0

@@ -284,7 +284,9 @@ class Joint:
 
     def sizes(self) -> dict[str, int]:
         """Bytes of each value, by name."""
-        return {v.name: storage_bytes(v.meta.get("val")) for call in self.calls for v in call.values}
+        return {
+            v.name: storage_bytes(v.meta.get("val")) for call in self.calls for v in call.values
+        }
 
     def input_bytes(self) -> int:
         """Bytes of the graph's inputs: parameters, buffers and batch; shared storage counts

@@ -244,9 +244,7 @@ def _emit(emitter: Emitter, steps: list[Step]) -> None:
             emitter.take(value)
 
 
-def _saved(
-    joint: Joint, steps: list[Step], first: Emitter
-) -> tuple[list[fx.Node], list[Call]]:
+def _saved(joint: Joint, steps: list[Step], first: Emitter) -> tuple[list[fx.Node], list[Call]]:
     """Values and states of generators that the backward graph reads before it makes them, in the
     order of the joint graph; those without version counter check last."""
     made: set[fx.Node] = set(joint.tangents)
