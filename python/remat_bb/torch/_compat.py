@@ -1,7 +1,7 @@
 """Names of torch that are not public, and the check of its version.
 
-Everything in :mod:`remat_bb.torch` that torch may rename without notice is imported here and nowhere
-else. Facts were read from torch 2.11.0.
+Everything in :mod:`remat_bb.torch` that torch may rename without notice is imported here and
+nowhere else. Facts were read from torch 2.11.0.
 """
 
 from __future__ import annotations

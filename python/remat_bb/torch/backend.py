@@ -74,8 +74,8 @@ def _backward(module: Any, inputs: Any) -> Callable[..., Any]:
     def checked(arguments: Any) -> Any:
         if _compat.keeps_graph():
             raise RematError(
-                "backward(retain_graph=True): the saved tensors of a planned step are let go of one "
-                "by one, which the plan counts on",
+                "backward(retain_graph=True): saved tensors of a planned step are let go of one by "
+                "one, which the plan counts on",
                 remedy="call the step again for a second backward pass",
             )
         return run(arguments)

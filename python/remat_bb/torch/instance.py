@@ -7,7 +7,6 @@ from typing import Any
 from .cost import Costs
 from .partition import Joint, storage_bytes
 
-
 END = "end of step"
 """Name of the node that needs all results: it costs nothing and runs last."""
 
