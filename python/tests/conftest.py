@@ -1,7 +1,6 @@
 """What the tests share: small instances, a plan, and the command."""
 
 import importlib.metadata
-import importlib.util
 import shutil
 import subprocess
 import sys
@@ -14,9 +13,10 @@ import remat_bb
 
 def pytest_report_header(config: pytest.Config) -> str:
     """Says whether the tests in the folder torch run, and why not."""
-    if importlib.util.find_spec("torch.fx") is None:
+    try:
+        return f"remat_bb.torch: torch {importlib.metadata.version('torch')}"
+    except importlib.metadata.PackageNotFoundError:
         return "remat_bb.torch: not tested, torch is not installed (scripts/torch-cpu PYTHON)"
-    return f"remat_bb.torch: torch {importlib.metadata.version('torch')}"
 
 
 @pytest.fixture(scope="session")

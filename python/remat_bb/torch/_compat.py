@@ -129,6 +129,13 @@ __all__ = [
 ]
 
 
+_HIDDEN_VIEWS = (
+    torch.ops.aten._unsafe_view.default,
+    torch.ops.aten.unsafe_split.Tensor,
+    torch.ops.aten.unsafe_split_with_sizes.default,
+)
+
+
 def keeps_graph() -> bool:
     """Returns true if the backward pass that runs was asked to keep its graph."""
     return bool(torch._C._autograd._get_current_graph_task_keep_graph())
@@ -140,11 +147,10 @@ def is_random(node: fx.Node) -> bool:
 
 
 def is_view(node: fx.Node) -> bool:
-    """Returns true if a call returns a view of its first tensor, by its schema."""
+    """Returns true if a call returns views of its first tensor: by its schema, or by being one of
+    those that hide it from autograd."""
     target = node.target
-    if not isinstance(target, OpOverload):
-        return False
-    return target.is_view or target is torch.ops.aten._unsafe_view.default
+    return isinstance(target, OpOverload) and (target.is_view or target in _HIDDEN_VIEWS)
 
 
 def is_backward(node: fx.Node) -> bool:

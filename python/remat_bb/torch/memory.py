@@ -91,7 +91,9 @@ def peak(rewritten: Rewritten, costs: Costs, inputs: set[str]) -> Peak:
     kept = {s for a in gradients for s in backward.owner[a]}
     # Saved tensors come first, in the order in which the forward graph returns them. Those that are
     # user outputs as well stay, with the others of these.
-    places = (n for n in backward.nodes if n.op == "placeholder")
+    places = [n for n in backward.nodes if n.op == "placeholder"]
+    # Tangents follow: who asked for the backward pass holds them.
+    kept.update(places[len(outputs) - count :])
     for saved, place in zip(outputs[count:], places):
         if not held.isdisjoint(forward.owner[saved]):
             backward.size[place] = 0

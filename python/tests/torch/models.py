@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
 
 
 class Mlp(nn.Module):
@@ -174,6 +175,105 @@ class Unet(nn.Module):
         return self.last(x).square().mean()
 
 
+class Separable(nn.Module):
+    """Blocks of MobileNet's kind: wider, a convolution of each channel by itself, narrower."""
+
+    def __init__(self, width: int = 8, depth: int = 2) -> None:
+        super().__init__()
+        layers = [nn.Conv2d(3, width, 3, padding=1)]
+        wide = 4 * width
+        for _ in range(depth):
+            layers += [nn.Conv2d(width, wide, 1), nn.BatchNorm2d(wide), nn.ReLU6(inplace=True)]
+            layers += [nn.Conv2d(wide, wide, 3, padding=1, groups=wide), nn.BatchNorm2d(wide)]
+            layers += [nn.ReLU6(inplace=True), nn.Conv2d(wide, width, 1), nn.BatchNorm2d(width)]
+        self.layers = nn.Sequential(*layers)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layers(x).square().mean()
+
+
+class Vit(nn.Module):
+    """Patches with a class token, and torch's own encoder layers."""
+
+    def __init__(self, width: int = 64) -> None:
+        super().__init__()
+        self.patches = nn.Conv2d(3, width, 4, 4)
+        self.token = nn.Parameter(torch.zeros(1, 1, width))
+        layer = nn.TransformerEncoderLayer(width, 4, 128, 0.1, batch_first=True, norm_first=True)
+        self.encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        self.head = nn.Linear(width, 10)
+
+    def forward(self, x: Tensor, classes: Tensor) -> Tensor:
+        y = self.patches(x).flatten(2).transpose(1, 2)
+        y = torch.cat((self.token.expand(y.shape[0], -1, -1), y), 1)
+        return F.cross_entropy(self.head(self.encoder(y)[:, 0]), classes)
+
+
+class LowRank(nn.Module):
+    """Frozen layers with trained ones of low rank beside them."""
+
+    def __init__(self, width: int = 128, depth: int = 5) -> None:
+        super().__init__()
+        self.frozen = nn.ModuleList(nn.Linear(width, width) for _ in range(depth))
+        self.frozen.requires_grad_(False)
+        self.into = nn.ModuleList(nn.Linear(width, 4, bias=False) for _ in range(depth))
+        self.out = nn.ModuleList(nn.Linear(4, width, bias=False) for _ in range(depth))
+
+    def forward(self, x: Tensor) -> Tensor:
+        for frozen, into, out in zip(self.frozen, self.into, self.out):
+            x = F.gelu(frozen(x) + out(into(F.dropout(x, 0.1, self.training))))
+        return x.square().mean()
+
+
+class Recurrent(nn.Module):
+    """A cell over eight places in time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cell = nn.GRUCell(32, 64)
+
+    def forward(self, x: Tensor) -> Tensor:
+        state = x.new_zeros(x.shape[1], 64)
+        for part in x:
+            state = self.cell(part, state)
+        return state.square().mean()
+
+
+class Checkpointed(nn.Module):
+    """Blocks that the user has wrapped in checkpoint() already."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            nn.Sequential(nn.Linear(128, 128), nn.GELU(), nn.Dropout(0.1)) for _ in range(6)
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        for block in self.blocks:
+            x = checkpoint(block, x, use_reentrant=False)
+        return x.square().mean()
+
+
+class Parts(nn.Module):
+    """Operators with views and several outputs: embedding, split, sort, norms."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding, self.norm = nn.Embedding(50, 64), nn.BatchNorm1d(64)
+        self.linear = nn.Linear(64, 64)
+
+    def forward(self, words: Tensor, wanted: Tensor) -> Tensor:
+        x = self.linear(self.embedding(words)).flatten(0, 1)
+        first, second = F.silu(self.norm(x)).chunk(2, 1)
+        order = F.instance_norm(first.reshape(1, 32, -1)).sort(-1)[0].square().mean()
+        return F.mse_loss(first * second.tanh(), wanted) + order
+
+
+def labelled() -> tuple[Tensor, ...]:
+    """A batch of small pictures with classes."""
+    return (*pictures(), torch.randint(0, 10, (8,)))
+
+
 def frozen() -> nn.Module:
     """An MLP of which every other layer is frozen."""
     model = Mlp()
@@ -198,8 +298,14 @@ MODELS = {
     "gpt dropout": (lambda: Gpt(False, 0.1), tokens, "65%"),
     "gpt fused": (lambda: Gpt(True), tokens, "70%"),
     "llama": (Llama, lambda: (torch.randn(8, 32, 64),), "60%"),
-    "resnet": (Resnet, lambda: (*pictures(), torch.randint(0, 10, (8,))), "70%"),
+    "resnet": (Resnet, labelled, "70%"),
     "unet": (Unet, pictures, "80%"),
+    "separable": (Separable, lambda: (torch.randn(4, 3, 16, 16),), "75%"),
+    "vit": (Vit, labelled, "75%"),
+    "low rank": (LowRank, lambda: (torch.randn(512, 128),), "75%"),
+    "recurrent": (Recurrent, lambda: (torch.randn(8, 64, 32),), "85%"),
+    "checkpointed": (Checkpointed, lambda: (torch.randn(512, 128),), "70%"),
+    "parts": (Parts, lambda: (torch.randint(0, 50, (8, 64)), torch.randn(512, 32)), "85%"),
     "frozen": (frozen, lambda: (torch.randn(512, 128),), "70%"),
 }
 """Model, batch and a budget that forces recomputation, by name."""

@@ -79,6 +79,24 @@ def test_five_steps_of_adamw(batch):
     assert len(step.reports) == 1, "one plan for all steps"
 
 
+def test_autocast(batch):
+    """Lower precision, against the same graphs without recomputation: AOTAutograd casts otherwise
+    than eager torch does."""
+
+    class Lower(Mlp):
+        def forward(self, x):
+            with torch.autocast("cpu", torch.bfloat16):
+                return super().forward(x)
+
+    model = Lower()
+    twin = copy.deepcopy(model)
+    expected = planned_step(twin, compiled(twin, "100%"), batch)
+    torch._dynamo.reset()
+    step = compiled(model, "70%")
+    assert planned_step(model, step, batch).differences(expected) == []
+    assert step.report.plan.recomputed
+
+
 def test_retained_graphs_are_refused(batch):
     step = compiled(Mlp())
     with pytest.raises(remat_bb.RematError, match="retain_graph"):
