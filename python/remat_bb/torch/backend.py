@@ -25,6 +25,7 @@ def backend(
     time_limit: float | None = 10.0,
     extra_bytes: int | None = None,
     threads: int | None = None,
+    agree: bool = False,
 ) -> Callable[..., Any]:
     """A backend for ``torch.compile(model, backend=...)`` that trains within a budget.
 
@@ -33,12 +34,15 @@ def backend(
             without recomputation such as ``"80%"``, or ``"device"``.
         inner: ``"eager"`` runs operators as eager torch does; ``"inductor"`` compiles the two
             graphs, for which the predicted peak is an upper bound.
-        costs, time_limit, extra_bytes, threads: as in :class:`Settings`.
+        costs, time_limit, extra_bytes, threads, agree: as in :class:`Settings`.
+
+    Returns:
+        The backend; ``reports`` are the reports of what it has compiled.
 
     Raises:
         InvalidArgument: for an unknown ``inner``.
     """
-    settings = Settings(budget, costs, time_limit, extra_bytes, threads)
+    settings = Settings(budget, costs, time_limit, extra_bytes, threads, agree)
     return _backend(Planner(settings), inner)
 
 
@@ -54,7 +58,7 @@ def _backend(planner: Planner, inner: str) -> Callable[..., Any]:
         def eager(module: Any, inputs: Any, **options: Any) -> Any:
             return made(module, inputs, **options)
 
-        eager.planner = planner  # type: ignore[attr-defined]
+        eager.reports = planner.reports  # type: ignore[attr-defined]
         return eager
     if inner == "inductor":
 
@@ -62,7 +66,7 @@ def _backend(planner: Planner, inner: str) -> Callable[..., Any]:
             changes = {"custom_partitioner_fn": planner}
             return _compat.compile_fx(module, inputs, config_patches=changes, **options)
 
-        inductor.planner = planner  # type: ignore[attr-defined]
+        inductor.reports = planner.reports  # type: ignore[attr-defined]
         return inductor
     raise InvalidArgument(f"inner: {inner!r} is no compiler", remedy='"eager" or "inductor"')
 
@@ -161,6 +165,7 @@ def compile(
     time_limit: float | None = 10.0,
     extra_bytes: int | None = None,
     threads: int | None = None,
+    agree: bool = False,
 ) -> Step:
     """Compiles a function or module such that its training step keeps a memory budget.
 
@@ -169,14 +174,14 @@ def compile(
 
     Args:
         function: Returns the loss; what is computed outside is outside of the plan.
-        budget, inner, costs, time_limit, extra_bytes, threads: as for :func:`backend`.
+        budget, inner, costs, time_limit, extra_bytes, threads, agree: as for :func:`backend`.
 
     Raises:
         InfeasibleBudget: at the first call, names the operator that does not fit.
         UnsupportedGraph: at the first call, names the node that cannot be planned.
         RematError: at the first call, where the function breaks into several graphs.
     """
-    planner = Planner(Settings(budget, costs, time_limit, extra_bytes, threads))
+    planner = Planner(Settings(budget, costs, time_limit, extra_bytes, threads, agree))
     return Step(function, planner, inner)
 
 

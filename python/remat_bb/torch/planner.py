@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch import distributed
 
 from .. import _native
 from .._solve import solve
@@ -39,6 +40,8 @@ class Settings:
             an optimizer, gradients of earlier steps. ``None``: what the device says is allocated at
             compile time, 0 on the processor.
         threads: Threads of the solver.
+        agree: True if all processes of the default group of ``torch.distributed`` compile the same
+            graphs in the same order: they take the plans of the first.
     """
 
     budget: int | str
@@ -46,6 +49,7 @@ class Settings:
     time_limit: float | None = 10.0
     extra_bytes: int | None = None
     threads: int | None = None
+    agree: bool = False
 
     def cost_model(self) -> Costs:
         """The costs that are asked for.
@@ -169,13 +173,7 @@ class Planner(_compat.CustomPartitionerFn):
         allowed = budget
         inputs = {node.name for node in joint.primals}
         for doubling in range(1 + TIGHTENINGS):
-            plan = solve(
-                instance,
-                allowed,
-                formulation="checkmate",
-                time_limit=self.settings.time_limit,
-                threads=self.settings.threads,
-            )
+            plan = self._solved(instance, allowed)
             graphs = rewrite(joint, plan.steps)
             found = peak(graphs, costs, inputs)
             found = Peak(found.bytes + fixed, found.at)
@@ -193,6 +191,35 @@ class Planner(_compat.CustomPartitionerFn):
             )
         report = Report(instance, plan, budget, found.bytes, found.at, fixed)
         return report, graphs
+
+    def _solved(self, instance: _native.Instance, budget: int) -> _native.Plan:
+        """A plan of this process, or that of the first one where all are to agree.
+
+        Raises:
+            RematError: what the solver raises, and for graphs that are not the first one's.
+        """
+        options = {"time_limit": self.settings.time_limit, "threads": self.settings.threads}
+        if not (self.settings.agree and distributed.is_initialized()):
+            return solve(instance, budget, formulation="checkmate", **options)
+        found: list[Any] = [None, None]
+        if distributed.get_rank() == 0:
+            try:
+                plan = solve(instance, budget, formulation="checkmate", **options)
+                found = [plan.to_dict(), instance.nodes]
+            except RematError as error:
+                # Others wait for a word.
+                found = [error, None]
+        with _compat.unset_fake_temporarily():
+            distributed.broadcast_object_list(found, src=0)
+        document, names = found
+        if isinstance(document, RematError):
+            raise document
+        if names != instance.nodes:
+            raise RematError(
+                f"process {distributed.get_rank()} compiles another graph than the first process",
+                remedy="run the same model on all, or leave agree=False",
+            )
+        return _native.Plan.load(instance, document)
 
     def _extra_bytes(self, joint: Joint) -> int:
         if self.settings.extra_bytes is not None:

@@ -22,20 +22,23 @@ def train(rank: int, port: int, folder: str) -> None:
     torch.set_num_threads(1)
     torch.manual_seed(0)
     plain = DistributedDataParallel(Mlp(depth=4))
-    planned = DistributedDataParallel(copy.deepcopy(plain.module))
-    step = rt.compile(planned, budget="75%", costs="roofline", time_limit=2.0)
+    module = copy.deepcopy(plain.module)
+    backend = rt.backend("75%", costs="roofline", time_limit=2.0, agree=True)
+    module.compile(backend=backend, fullgraph=True)
+    planned = DistributedDataParallel(module)
     torch.manual_seed(rank + 1)
     batch = torch.randn(256, 128)
-    for run in (plain, step):
+    for run in (plain, planned):
         torch.manual_seed(rank + 7)
         run(batch).backward()
     pairs = zip(plain.parameters(), planned.parameters(), strict=True)
+    (report,) = backend.reports
     found = {
         "equal": all(torch.equal(a.grad, b.grad) for a, b in pairs),
         "gradient": plain.module.layers[0].bias.grad,
-        "recomputed": step.report.plan.recomputed,
-        "instance": step.report.instance.sha256,
-        "order": step.report.plan.order,
+        "recomputed": report.plan.recomputed,
+        "instance": report.instance.sha256,
+        "order": report.plan.order,
     }
     torch.save(found, Path(folder, str(rank)))
     distributed.destroy_process_group()

@@ -183,8 +183,10 @@ def test_compile_with_budget(batch):
 def test_backend_of_torch_compile(batch):
     model = Mlp()
     expected = eager_step(model, batch)
-    step = torch.compile(model, backend=rt.backend("70%", **OPTIONS), fullgraph=True)
+    backend = rt.backend("70%", **OPTIONS)
+    step = torch.compile(model, backend=backend, fullgraph=True)
     assert planned_step(model, step, batch).differences(expected) == []
+    assert [bool(report.plan.recomputed) for report in backend.reports] == [True]
 
 
 def test_unknown_words():
