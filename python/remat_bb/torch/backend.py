@@ -26,6 +26,7 @@ def backend(
     extra_bytes: int | None = None,
     threads: int | None = None,
     agree: bool = False,
+    cache: bool = False,
 ) -> Callable[..., Any]:
     """A backend for ``torch.compile(model, backend=...)`` that trains within a budget.
 
@@ -34,7 +35,7 @@ def backend(
             without recomputation such as ``"80%"``, or ``"device"``.
         inner: ``"eager"`` runs operators as eager torch does; ``"inductor"`` compiles the two
             graphs, for which the predicted peak is an upper bound.
-        costs, time_limit, extra_bytes, threads, agree: as in :class:`Settings`.
+        costs, time_limit, extra_bytes, threads, agree, cache: as in :class:`Settings`.
 
     Returns:
         The backend; ``reports`` are the reports of what it has compiled.
@@ -42,7 +43,7 @@ def backend(
     Raises:
         InvalidArgument: for an unknown ``inner``.
     """
-    settings = Settings(budget, costs, time_limit, extra_bytes, threads, agree)
+    settings = Settings(budget, costs, time_limit, extra_bytes, threads, agree, cache)
     return _backend(Planner(settings), inner)
 
 
@@ -166,6 +167,7 @@ def compile(
     extra_bytes: int | None = None,
     threads: int | None = None,
     agree: bool = False,
+    cache: bool = False,
 ) -> Step:
     """Compiles a function or module such that its training step keeps a memory budget.
 
@@ -174,14 +176,15 @@ def compile(
 
     Args:
         function: Returns the loss; what is computed outside is outside of the plan.
-        budget, inner, costs, time_limit, extra_bytes, threads, agree: as for :func:`backend`.
+        budget, inner, costs, time_limit, extra_bytes, threads, agree, cache: as for
+            :func:`backend`.
 
     Raises:
         InfeasibleBudget: at the first call, names the operator that does not fit.
         UnsupportedGraph: at the first call, names the node that cannot be planned.
         RematError: at the first call, where the function breaks into several graphs.
     """
-    planner = Planner(Settings(budget, costs, time_limit, extra_bytes, threads, agree))
+    planner = Planner(Settings(budget, costs, time_limit, extra_bytes, threads, agree, cache))
     return Step(function, planner, inner)
 
 

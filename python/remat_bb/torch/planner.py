@@ -42,6 +42,8 @@ class Settings:
         threads: Threads of the solver.
         agree: True if all processes of the default group of ``torch.distributed`` compile the same
             graphs in the same order: they take the plans of the first.
+        cache: True if Inductor may take the compiled graphs of an earlier process, which come
+            without a report.
     """
 
     budget: int | str
@@ -50,6 +52,7 @@ class Settings:
     extra_bytes: int | None = None
     threads: int | None = None
     agree: bool = False
+    cache: bool = False
 
     def cost_model(self) -> Costs:
         """The costs that are asked for.
@@ -141,8 +144,11 @@ class Planner(_compat.CustomPartitionerFn):
     def __reduce__(self) -> Any:
         return (Planner, (self.settings, self.stop))
 
-    def uuid(self) -> str:
-        """Key of Inductor's cache: version of this package and of torch, and the settings."""
+    def uuid(self) -> str | None:
+        """Key of Inductor's cache: version of this package and of torch, and the settings; ``None``
+        turns the cache off."""
+        if not self.settings.cache:
+            return None
         words = f"{_native.__version__} {torch.__version__} {self.settings!r}"
         return hashlib.sha256(words.encode()).hexdigest()
 

@@ -55,6 +55,9 @@ def test_context_for_scripts_that_compile_themselves():
 
 
 def test_keys_of_the_cache():
-    first, second = (planner.Planner(planner.Settings(b)) for b in ("1GiB", "2GiB"))
-    assert first.uuid() == planner.Planner(planner.Settings("1GiB")).uuid() != second.uuid()
-    assert copy.deepcopy(first) is first
+    settings = [planner.Settings(budget, cache=True) for budget in ("1GiB", "1GiB", "2GiB")]
+    first, same, other = (planner.Planner(each).uuid() for each in settings)
+    assert first == same != other
+    assert planner.Planner(planner.Settings("1GiB")).uuid() is None
+    plain = planner.Planner(settings[0])
+    assert copy.deepcopy(plain) is plain, "Inductor copies its configuration"
