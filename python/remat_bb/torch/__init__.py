@@ -22,10 +22,12 @@ from .backend import (
 from .cost import Costs, Measured, Roofline
 from .partition import UnsupportedGraph
 from .planner import Report, Settings
+from .sac import Policies, checkpoint_policies
 
 __all__ = [
     "Costs",
     "Measured",
+    "Policies",
     "Report",
     "Roofline",
     "Settings",
@@ -33,6 +35,7 @@ __all__ = [
     "UnsupportedGraph",
     "backend",
     "budget",
+    "checkpoint_policies",
     "compile",
     "compile_with_budget",
     "export",

@@ -216,7 +216,7 @@ def compile_with_budget(
     return step
 
 
-def _traced(function: Callable[..., Any], inputs: Sequence[Any], planner: Planner) -> Any:
+def traced(function: Callable[..., Any], inputs: Sequence[Any], planner: Planner) -> Any:
     """The outcome of a compilation that ends with a plan."""
     step = Step(function, planner, "eager")
     fake = next((x.fake_mode for x in inputs if isinstance(x, _compat.FakeTensor)), None)
@@ -246,7 +246,7 @@ def plan(
         budget, options: as for :func:`compile`; costs are ``"static"`` by default.
     """
     options = {"costs": "static", **options}
-    return _traced(function, inputs, Planner(Settings(budget, **options), stop="plan")).plan
+    return traced(function, inputs, Planner(Settings(budget, **options), stop="plan")).plan
 
 
 def export(function: Callable[..., Any], inputs: Sequence[Any], **options: Any) -> _native.Instance:
@@ -257,7 +257,7 @@ def export(function: Callable[..., Any], inputs: Sequence[Any], **options: Any) 
         options: ``costs`` and ``extra_bytes`` as for :func:`compile`.
     """
     options = {"costs": "static", **options}
-    return _traced(function, inputs, Planner(Settings(1, **options), stop="instance"))
+    return traced(function, inputs, Planner(Settings(1, **options), stop="instance"))
 
 
 def measure(step: Callable[..., Any], *arguments: Any, repeats: int = 3) -> tuple[int, float]:

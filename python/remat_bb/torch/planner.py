@@ -129,7 +129,9 @@ class Planner(_compat.CustomPartitionerFn):
 
     Args:
         settings: What plans depend on.
-        stop: For ``"instance"`` and ``"plan"`` the compilation ends with :class:`Planned`.
+        stop: For ``"instance"``, ``"plan"`` and ``"policies"`` the compilation ends with
+            :class:`Planned`, which holds the instance, the report, or all that policies are made
+            of.
     """
 
     def __init__(self, settings: Settings, stop: str | None = None) -> None:
@@ -169,6 +171,8 @@ class Planner(_compat.CustomPartitionerFn):
         report, graphs = self._plan(joint, instance, costs, fixed)
         if self.stop == "plan":
             raise Planned(report)
+        if self.stop == "policies":
+            raise Planned((joint, report, graphs))
         self.reports.append(report)
         return graphs.forward, graphs.backward
 
