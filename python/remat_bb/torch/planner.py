@@ -163,18 +163,26 @@ class Planner(_compat.CustomPartitionerFn):
         if not joint.tangents:
             options.pop("compiler", None)
             return _compat.default_partition(gm, joint_inputs, **options)
-        costs = self.settings.cost_model()
-        fixed = joint.input_bytes() + self._extra_bytes(joint)
-        instance = _native.Instance(document(joint, costs, fixed, "training step"))
-        if self.stop == "instance":
-            raise Planned(instance)
-        report, graphs = self._plan(joint, instance, costs, fixed)
+        report, graphs = self.planned(joint)
         if self.stop == "plan":
             raise Planned(report)
         if self.stop == "policies":
             raise Planned((joint, report, graphs))
         self.reports.append(report)
         return graphs.forward, graphs.backward
+
+    def planned(self, joint: Joint) -> tuple[Report, Rewritten]:
+        """The plan of a joint graph, and its graphs.
+
+        Raises:
+            InfeasibleBudget, LimitReached: as the solver does.
+        """
+        costs = self.settings.cost_model()
+        fixed = joint.input_bytes() + self._extra_bytes(joint)
+        instance = _native.Instance(document(joint, costs, fixed, "training step"))
+        if self.stop == "instance":
+            raise Planned(instance)
+        return self._plan(joint, instance, costs, fixed)
 
     def _plan(
         self, joint: Joint, instance: _native.Instance, costs: Costs, fixed: int
