@@ -194,20 +194,29 @@ def compile_with_budget(
     """Compiles a function or module now, runs it once, and checks the measured peak.
 
     Args:
-        inputs: Arguments of a call. Gradients that it adds are taken back.
+        inputs: Arguments of a call. Gradients, buffers and random numbers are afterwards what they
+            were before.
         budget, options: as for :func:`compile`.
 
     Raises:
         RematError: the measured peak is above the budget.
     """
     step = compile(function, budget=budget, **options)
-    parameters = function.parameters() if isinstance(function, torch.nn.Module) else ()
-    before = [(p, p.grad) for p in parameters]
+    module = function if isinstance(function, torch.nn.Module) else None
+    buffers = [] if module is None else [(b, b.clone()) for b in module.buffers()]
+    before = [(p, p.grad) for p in _parameters(step)]
     for parameter, _ in before:
         parameter.grad = None
-    found, _ = measure(step, *inputs, repeats=1)
-    for parameter, gradient in before:
-        parameter.grad = gradient
+    devices = {p.device for p, _ in before if p.is_cuda}
+    try:
+        with torch.random.fork_rng(devices=sorted(devices, key=str)):
+            found, _ = measure(step, *inputs, repeats=1)
+    finally:
+        with torch.no_grad():
+            for buffer, value in buffers:
+                buffer.copy_(value)
+        for parameter, gradient in before:
+            parameter.grad = gradient
     if found > step.report.budget_bytes:
         raise RematError(
             f"the first step took {found} bytes, above the budget of {step.report.budget_bytes}",
@@ -220,7 +229,6 @@ def traced(function: Callable[..., Any], inputs: Sequence[Any], planner: Planner
     """The outcome of a compilation that ends with a plan."""
     step = Step(function, planner, "eager")
     fake = next((x.fake_mode for x in inputs if isinstance(x, _compat.FakeTensor)), None)
-    torch._dynamo.reset()
     try:
         if fake is not None:
             with fake:
@@ -229,8 +237,6 @@ def traced(function: Callable[..., Any], inputs: Sequence[Any], planner: Planner
             step(*inputs)
     except Planned as planned:
         return planned.outcome
-    finally:
-        torch._dynamo.reset()
     raise RematError("nothing in it needs gradients", remedy="give a function that returns a loss")
 
 
@@ -263,7 +269,8 @@ def export(function: Callable[..., Any], inputs: Sequence[Any], **options: Any) 
 def measure(step: Callable[..., Any], *arguments: Any, repeats: int = 3) -> tuple[int, float]:
     """Runs a training step, forward and backward, and measures it.
 
-    Gradients are kept: set them to ``None`` before if they are not to count.
+    Gradients are afterwards what they were before: set them to ``None`` if they are not to count.
+    Buffers change, as they do in training.
 
     Args:
         step: A :class:`Step`, or any function that returns a loss; the sum of its output is
@@ -275,12 +282,18 @@ def measure(step: Callable[..., Any], *arguments: Any, repeats: int = 3) -> tupl
         where the step is a :class:`Step`), and the least time in seconds. They are put in the
         report of a :class:`Step` as well.
     """
-    parameters = [p for p in _tensors(step) if isinstance(p, torch.Tensor)]
-    saved = [(p, p.grad) for p in parameters]
+    parameters = _parameters(step)
+    # Gradients that are there are added to in place.
+    saved = [(p, p.grad, None if p.grad is None else p.grad.clone()) for p in parameters]
+
+    def restore() -> None:
+        for parameter, gradient, value in saved:
+            parameter.grad = gradient
+            if gradient is not None and value is not None:
+                gradient.copy_(value)
 
     def run() -> None:
-        for parameter, gradient in saved:
-            parameter.grad = gradient
+        restore()
         output = step(*arguments)
         if isinstance(output, torch.Tensor) and output.requires_grad:
             (output if output.numel() == 1 else output.sum()).backward()
@@ -294,8 +307,7 @@ def measure(step: Callable[..., Any], *arguments: Any, repeats: int = 3) -> tupl
         run()
         found = torch.cuda.max_memory_allocated(device)
     else:
-        for parameter, gradient in saved:
-            parameter.grad = gradient
+        restore()
         with _compat.traced_memory() as events:
             run()
         found = peak_bytes(events) + (report.fixed_bytes if report else 0)
@@ -304,18 +316,19 @@ def measure(step: Callable[..., Any], *arguments: Any, repeats: int = 3) -> tupl
         start = time.perf_counter()
         run()
         best = min(best, time.perf_counter() - start)
+    restore()
     if report is not None:
         report.measured_bytes, report.measured_seconds = found, best
     return found, best
 
 
-def _tensors(step: Any) -> list[torch.Tensor]:
+def _parameters(step: Any) -> list[torch.nn.Parameter]:
     """Parameters of the module that a step is, or whose method it is, or that it encloses."""
     function = step.function if isinstance(step, Step) else step
     owners = [function, getattr(function, "__self__", None)]
     cells = getattr(function, "__closure__", None) or ()
     owners += [cell.cell_contents for cell in cells]
-    found: dict[torch.Tensor, None] = {}
+    found: dict[torch.nn.Parameter, None] = {}
     for owner in owners:
         if isinstance(owner, torch.nn.Module):
             found.update(dict.fromkeys(owner.parameters()))

@@ -77,7 +77,7 @@ class Joint:
         forward: Number of the first calls that make up the forward graph.
         base: For each tensor node the node that owns its storage.
         forward_outputs, backward_outputs: Outputs of the two graphs, ``None`` where there is none.
-        results: Values that are in memory at the end: user outputs and gradients.
+        results: Values that are in memory at the end: user outputs, tangents and gradients.
 
     Raises:
         UnsupportedGraph: for symbolic shapes, operators with bodies, inputs of unknown kind, and
@@ -101,7 +101,8 @@ class Joint:
         forward, backward = self._ordered()
         self.calls = forward + backward
         self.forward = len(forward)
-        self.results = {
+        # Who asks for the backward pass holds the tangents.
+        self.results = set(self.tangents) | {
             self.base[node]
             for node in (*self.forward_outputs, *self.backward_outputs)
             if isinstance(node, fx.Node) and self.base[node] in self.call_of

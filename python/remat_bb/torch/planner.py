@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
 import torch
 from torch import distributed
@@ -137,6 +138,7 @@ class Planner(_compat.CustomPartitionerFn):
     def __init__(self, settings: Settings, stop: str | None = None) -> None:
         self.settings = settings
         self.stop = stop
+        self._own = uuid4()
         self.reports: list[Report] = []
 
     def __deepcopy__(self, memo: Any) -> Planner:
@@ -146,12 +148,15 @@ class Planner(_compat.CustomPartitionerFn):
     def __reduce__(self) -> Any:
         return (Planner, (self.settings, self.stop))
 
-    def uuid(self) -> str | None:
-        """Key of Inductor's cache: version of this package and of torch, and the settings; ``None``
-        turns the cache off."""
-        if not self.settings.cache:
-            return None
+    def uuid(self) -> str:
+        """Key of Inductor's cache: version of this package and of torch, and the settings.
+
+        Without ``settings.cache`` it is another one for each planner. ``None`` would not do: torch
+        2.11 then takes graphs that were compiled without a partitioner.
+        """
         words = f"{_native.__version__} {torch.__version__} {self.settings!r}"
+        if not self.settings.cache:
+            words += f" {self._own}"
         return hashlib.sha256(words.encode()).hexdigest()
 
     def __call__(

@@ -58,6 +58,7 @@ def test_keys_of_the_cache():
     settings = [planner.Settings(budget, cache=True) for budget in ("1GiB", "1GiB", "2GiB")]
     first, same, other = (planner.Planner(each).uuid() for each in settings)
     assert first == same != other
-    assert planner.Planner(planner.Settings("1GiB")).uuid() is None
+    alone = [planner.Planner(planner.Settings("1GiB")) for _ in range(2)]
+    assert alone[0].uuid() == alone[0].uuid() != alone[1].uuid()
     plain = planner.Planner(settings[0])
     assert copy.deepcopy(plain) is plain, "Inductor copies its configuration"
