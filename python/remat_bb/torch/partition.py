@@ -88,6 +88,7 @@ class Joint:
         self.module = module
         module.graph.eliminate_dead_code()
         _remove_copies(module.graph)
+        _remove_statistics(module.graph)
         outputs = _compat.split_outputs(module, num_fwd_outputs=forward_output_count)
         self.forward_outputs, self.backward_outputs = outputs[0], outputs[1]
         self.forward_descriptors, self.backward_descriptors = outputs[2], outputs[3]
@@ -332,6 +333,30 @@ def _check_operator(node: fx.Node) -> None:
                 place=node.name,
                 remedy="register the operator as functional",
             )
+
+
+def repeated(node: fx.Node) -> tuple[Any, tuple[Any, ...]]:
+    """Operator and arguments of a later run of a call.
+
+    A batch norm that trains leaves out its running statistics, which the first run has changed: as
+    saved tensors they would be of another version by the time of the backward pass.
+    """
+    if node.target is torch.ops.aten._native_batch_norm_legit_functional.default:
+        source, weight, bias, _, _, training, momentum, epsilon = node.args
+        if training is True:
+            arguments = (source, weight, bias, True, momentum, epsilon)
+            return torch.ops.aten._native_batch_norm_legit.no_stats, arguments
+    return node.target, node.args
+
+
+def _remove_statistics(graph: fx.Graph) -> None:
+    """Takes running statistics out of the backward calls of batch norms that train, which ignore
+    them."""
+    for node in graph.find_nodes(
+        op="call_function", target=torch.ops.aten.native_batch_norm_backward.default
+    ):
+        if _ignores_statistics(node):
+            node.args = (*node.args[:3], None, None, *node.args[5:])
 
 
 def _ignores_statistics(node: fx.Node) -> bool:

@@ -17,7 +17,7 @@ import torch
 from . import _compat
 from ._compat import fx
 from .instance import END
-from .partition import Call, Joint
+from .partition import Call, Joint, repeated
 
 Step = tuple[str, Call, fx.Node | None]
 
@@ -61,12 +61,14 @@ class Emitter:
     Args:
         joint: The joint graph.
         random_again: Random calls that run more than once.
+        ran: Calls that another graph has run before.
     """
 
-    def __init__(self, joint: Joint, random_again: set[Call]) -> None:
+    def __init__(self, joint: Joint, random_again: set[Call], ran: set[Call] | None = None) -> None:
         self.joint = joint
         self.graph = fx.Graph()
         self.random_again = random_again
+        self.ran: set[Call] = ran or set()
         self.values: dict[fx.Node, fx.Node] = {}
         self.views: dict[fx.Node, fx.Node] = {}
         self.pending: dict[fx.Node, fx.Node] = {}
@@ -112,8 +114,15 @@ class Emitter:
         node = call.node
         made = self._random(call) if call in self.random_again else None
         if made is None:
-            made = self.graph.node_copy(node, self.read)
+            target, arguments = repeated(node)
+            if call in self.ran and target is not node.target:
+                arguments = fx.map_arg(arguments, self.read)
+                made = self.graph.create_node("call_function", target, arguments, name=node.name)
+                made.meta = node.meta.copy()
+            else:
+                made = self.graph.node_copy(node, self.read)
             self.calls[made] = call
+        self.ran.add(call)
         if not call.values:
             self.values[node] = made
             return
@@ -213,7 +222,7 @@ def rewrite(joint: Joint, steps: Iterable[tuple[Any, ...]]) -> Rewritten:
     descriptors = _compat.output_descriptors(order, no_check)
     forward = first.finish(outputs + order, joint.forward_descriptors + descriptors)
 
-    second = Emitter(joint, again)
+    second = Emitter(joint, again, first.ran)
     for node in kept[0]:
         second.input(node)
     for call in states:
@@ -258,8 +267,12 @@ def _saved(joint: Joint, steps: list[Step], first: Emitter) -> tuple[list[fx.Nod
 
     for kind, call, value in steps:
         if kind == "call":
-            for node in call.node.all_input_nodes:
-                read(node)
+            if call in first.ran:
+                fx.map_arg(repeated(call.node)[1], read)
+                fx.map_arg(call.node.kwargs, read)
+            else:
+                for node in call.node.all_input_nodes:
+                    read(node)
             if call in first.states:
                 states[call] = None
             made.update(call.values[:1])

@@ -4,7 +4,7 @@ import copy
 
 import pytest
 import torch
-from models import Mlp, Resnet, pictures
+from models import MODELS, Mlp, Resnet, pictures
 from steps import Outcome, eager_step, planned_step
 from torch import nn
 
@@ -37,15 +37,22 @@ def test_accumulation(batch):
     assert outcome.differences(expected) == []
 
 
-def test_two_forwards_before_one_backward(batch):
-    model = Mlp()
+@pytest.mark.parametrize("name", ["mlp dropout", "resnet"])
+def test_two_forwards_before_one_backward(name):
+    """The second forward pass changes statistics that the first has read."""
+    make, batch_of, budget = MODELS[name]
+    model = make()
     twin = copy.deepcopy(model)
-    step = compiled(model)
-    other = torch.randn(512, 128)
-    for run in (twin, step):
+    step = compiled(model, budget)
+    batch, other = batch_of(), batch_of()
+    outcomes = []
+    for run, own in ((twin, twin), (step, model)):
         torch.manual_seed(3)
-        (run(*batch) + run(other)).backward()
-    assert Outcome(model, torch.zeros(())).differences(Outcome(twin, torch.zeros(()))) == []
+        loss = run(*batch) + run(*other)
+        loss.backward()
+        outcomes.append(Outcome(own, loss))
+    assert outcomes[1].differences(outcomes[0]) == []
+    assert step.report.plan.recomputed
 
 
 def test_without_gradients_and_in_evaluation():
