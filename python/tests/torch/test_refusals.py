@@ -1,5 +1,7 @@
 """What is refused or warned of, in words that name place and remedy; what is left as it was."""
 
+import sys
+
 import pytest
 import torch
 from models import Mlp, Resnet, labelled
@@ -90,6 +92,25 @@ def test_compile_with_budget_leaves_buffers_and_random_numbers():
     torch.manual_seed(11)
     assert torch.equal(drawn, torch.rand(3))
     assert all(torch.equal(b, before[name]) for name, b in model.named_buffers())
+
+
+def test_compile_with_budget_asks_for_less_until_it_fits(monkeypatch):
+    model, batch = Mlp(), (torch.randn(512, 128),)
+    real, seen = rt.measure, []
+
+    def larger(step, *inputs, **options):
+        """A compiler whose code needs 200,000 bytes more than was predicted."""
+        found, seconds = real(step, *inputs, **options)
+        seen.append((step.report.budget_bytes, found + 200_000))
+        return found + 200_000, seconds
+
+    # The function backend hides the module of that name.
+    monkeypatch.setattr(sys.modules["remat_bb.torch.backend"], "measure", larger)
+    budget = rt.export(model, batch).peak_memory_bytes * 3 // 4
+    step = rt.compile_with_budget(model, batch, budget, **OPTIONS)
+    assert len(seen) > 1 and seen[0][1] > budget >= seen[-1][1]
+    assert all(later[0] < earlier[0] for earlier, later in zip(seen, seen[1:]))
+    assert step.report.budget_bytes == budget
 
 
 def test_export_solves_like_any_instance(tmp_path):
