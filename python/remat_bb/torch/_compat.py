@@ -56,7 +56,6 @@ def check_version(text: str) -> None:
 
 check_version(torch.__version__)
 
-import torch._functorch.config as functorch_config  # noqa: E402
 import torch._inductor.config as inductor_config  # noqa: E402
 import torch.fx as fx  # noqa: E402
 from torch._dynamo.backends.common import aot_autograd  # noqa: E402
@@ -66,18 +65,11 @@ from torch._functorch._aot_autograd.descriptors import (  # noqa: E402
     SavedForBackwardsAOTOutput,
     SavedForBackwardsNoVcCheckAOTOutput,
 )
-from torch._functorch.aot_autograd import aot_function  # noqa: E402
 from torch._functorch.partitioners import (  # noqa: E402
     _extract_fwd_bwd_outputs as split_outputs,
 )
 from torch._functorch.partitioners import _is_primal as is_primal  # noqa: E402
 from torch._functorch.partitioners import _is_tangent as is_tangent  # noqa: E402
-from torch._functorch.partitioners import (  # noqa: E402
-    _must_be_in_backward as must_be_in_backward,
-)
-from torch._functorch.partitioners import (  # noqa: E402
-    _must_be_in_forward as must_be_in_forward,
-)
 from torch._functorch.partitioners import default_partition  # noqa: E402
 from torch._inductor.compile_fx import compile_fx  # noqa: E402
 from torch._inductor.custom_graph_pass import CustomPartitionerFn  # noqa: E402
@@ -85,7 +77,6 @@ from torch._ops import HigherOrderOperator, OpOverload  # noqa: E402
 from torch._prims.rng_prims import run_and_save_rng_state, run_with_rng_state  # noqa: E402
 from torch._subclasses.fake_tensor import (  # noqa: E402
     FakeTensor,
-    FakeTensorMode,
     unset_fake_temporarily,
 )
 from torch.fx._lazy_graph_module import _make_graph_module as make_graph_module  # noqa: E402
@@ -95,18 +86,15 @@ __all__ = [
     "BackendCompilerFailed",
     "CustomPartitionerFn",
     "FakeTensor",
-    "FakeTensorMode",
     "HigherOrderOperator",
     "OpOverload",
     "SavedForBackwardsAOTOutput",
     "SavedForBackwardsNoVcCheckAOTOutput",
     "Unsupported",
     "aot_autograd",
-    "aot_function",
     "boxed_nop",
     "compile_fx",
     "default_partition",
-    "functorch_config",
     "fx",
     "inductor_config",
     "is_backward",
@@ -118,8 +106,6 @@ __all__ = [
     "is_view",
     "keeps_graph",
     "make_graph_module",
-    "must_be_in_backward",
-    "must_be_in_forward",
     "output_descriptors",
     "run_and_save_rng_state",
     "run_with_rng_state",
