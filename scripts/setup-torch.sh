@@ -18,7 +18,9 @@ rm -rf "$target"
 python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore \
     --no-deps --no-compile --only-binary=:all: --target "$target" \
     "torch==$version" nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85
-# What only Python and CUDA need; a machine with a GPU brings its own.
-rm -f "$target"/torch/lib/libtorch_cuda*.so "$target"/torch/lib/libtorch_nvshmem.so "$target"/torch/lib/libtorch_python.so
+# What only Python and CUDA need is set aside for scripts/torch-cpu; a machine with a GPU brings its own.
+mkdir "$target/python"
+mv "$target"/torch/lib/libtorch_cuda*.so "$target"/torch/lib/libtorch_nvshmem.so "$target"/torch/lib/libtorch_python.so \
+    "$target/python"
 echo "$version" >"$target/torch/build-version"
 echo "libtorch $version is in $target"

@@ -1,5 +1,6 @@
 """What the tests share: small instances, a plan, and the command."""
 
+import importlib.metadata
 import shutil
 import subprocess
 import sys
@@ -8,6 +9,14 @@ from pathlib import Path
 import pytest
 
 import remat_bb
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Says whether the tests in the folder torch run, and why not."""
+    try:
+        return f"remat_bb.torch: torch {importlib.metadata.version('torch')}"
+    except importlib.metadata.PackageNotFoundError:
+        return "remat_bb.torch: not tested, torch is not installed (scripts/torch-cpu PYTHON)"
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,44 @@
+"""PyTorch training steps within a memory budget.
+
+>>> import remat_bb.torch as rt                          # doctest: +SKIP
+>>> step = rt.compile(loss_of, budget="6GiB")            # doctest: +SKIP
+>>> step(batch).backward()                               # doctest: +SKIP
+
+The joint graph of forward and backward pass, as AOTAutograd traces it, becomes an instance; its
+plan becomes the two graphs that run. Needs torch 2.9 or later, 2.11 is tested. The guide is
+``docs/pytorch.md`` of the project.
+"""
+
+from .backend import (
+    Step,
+    backend,
+    budget,
+    compile,
+    compile_with_budget,
+    export,
+    measure,
+    plan,
+)
+from .cost import Costs, Measured, Roofline
+from .partition import UnsupportedGraph
+from .planner import Report, Settings
+from .sac import Policies, checkpoint_policies
+
+__all__ = [
+    "Costs",
+    "Measured",
+    "Policies",
+    "Report",
+    "Roofline",
+    "Settings",
+    "Step",
+    "UnsupportedGraph",
+    "backend",
+    "budget",
+    "checkpoint_policies",
+    "compile",
+    "compile_with_budget",
+    "export",
+    "measure",
+    "plan",
+]

@@ -1,0 +1,185 @@
+"""Names of torch that are not public, and the check of its version.
+
+Everything in :mod:`remat_bb.torch` that torch may rename without notice is imported here and
+nowhere else. Facts were read from torch 2.11.0.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ..errors import RematError
+
+try:
+    import torch
+except ImportError as error:
+    raise RematError(
+        "remat_bb.torch: PyTorch is not installed", remedy="pip install 'torch>=2.11'"
+    ) from error
+
+OLDEST = (2, 9)
+"""Oldest version that has a custom partitioner (``torch._inductor.config``)."""
+TESTED = ((2, 11), (2, 11))
+"""Oldest and newest version that the tests have run with."""
+
+
+def check_version(text: str) -> None:
+    """Checks a version of torch against those that the package knows.
+
+    Raises:
+        RematError: it is older than :data:`OLDEST`.
+
+    A version outside :data:`TESTED` is warned of.
+    """
+    found = re.match(r"(\d+)\.(\d+)", text)
+    version = (int(found[1]), int(found[2])) if found else (0, 0)
+    if version < OLDEST:
+        oldest = ".".join(map(str, OLDEST))
+        raise RematError(
+            f"remat_bb.torch: torch {text} has no custom partitioner",
+            remedy=f"install torch {oldest} or later",
+        )
+    if not TESTED[0] <= version <= TESTED[1]:
+        first, last = (".".join(map(str, end)) for end in TESTED)
+        tested = first if first == last else f"{first} to {last}"
+        warnings.warn(
+            f"remat_bb.torch was tested with torch {tested}, this is {text}: compare gradients "
+            "with those of a step without recomputation first",
+            stacklevel=3,
+        )
+
+
+check_version(torch.__version__)
+
+import torch._inductor.config as inductor_config  # noqa: E402
+import torch.fx as fx  # noqa: E402
+from torch._dynamo.backends.common import aot_autograd  # noqa: E402
+from torch._dynamo.backends.debugging import boxed_nop  # noqa: E402
+from torch._dynamo.exc import BackendCompilerFailed, Unsupported  # noqa: E402
+from torch._functorch._aot_autograd.descriptors import (  # noqa: E402
+    SavedForBackwardsAOTOutput,
+    SavedForBackwardsNoVcCheckAOTOutput,
+)
+from torch._functorch.partitioners import (  # noqa: E402
+    _extract_fwd_bwd_outputs as split_outputs,
+)
+from torch._functorch.partitioners import _is_primal as is_primal  # noqa: E402
+from torch._functorch.partitioners import _is_tangent as is_tangent  # noqa: E402
+from torch._functorch.partitioners import default_partition  # noqa: E402
+from torch._inductor.compile_fx import compile_fx  # noqa: E402
+from torch._inductor.custom_graph_pass import CustomPartitionerFn  # noqa: E402
+from torch._ops import HigherOrderOperator, OpOverload  # noqa: E402
+from torch._prims.rng_prims import run_and_save_rng_state, run_with_rng_state  # noqa: E402
+from torch._subclasses.fake_tensor import (  # noqa: E402
+    FakeTensor,
+    unset_fake_temporarily,
+)
+from torch.fx._lazy_graph_module import _make_graph_module as make_graph_module  # noqa: E402
+
+# Mentioned so that linters see them used: they are imported here for others.
+__all__ = [
+    "BackendCompilerFailed",
+    "CustomPartitionerFn",
+    "FakeTensor",
+    "HigherOrderOperator",
+    "OpOverload",
+    "SavedForBackwardsAOTOutput",
+    "SavedForBackwardsNoVcCheckAOTOutput",
+    "Unsupported",
+    "aot_autograd",
+    "boxed_nop",
+    "compile_fx",
+    "default_partition",
+    "fx",
+    "inductor_config",
+    "is_backward",
+    "is_collective",
+    "is_getitem",
+    "is_primal",
+    "is_random",
+    "is_tangent",
+    "is_view",
+    "keeps_graph",
+    "make_graph_module",
+    "output_descriptors",
+    "run_and_save_rng_state",
+    "run_with_rng_state",
+    "split_outputs",
+    "traced_memory",
+    "unset_fake_temporarily",
+]
+
+
+_HIDDEN_VIEWS = (
+    torch.ops.aten._unsafe_view.default,
+    torch.ops.aten.unsafe_split.Tensor,
+    torch.ops.aten.unsafe_split_with_sizes.default,
+)
+
+
+def keeps_graph() -> bool:
+    """Returns true if the backward pass that runs was asked to keep its graph."""
+    return bool(torch._C._autograd._get_current_graph_task_keep_graph())
+
+
+def is_random(node: fx.Node) -> bool:
+    """Returns true if an operator draws random numbers."""
+    return torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
+
+
+def is_view(node: fx.Node) -> bool:
+    """Returns true if a call returns views of its first tensor: by its schema, or by being one of
+    those that hide it from autograd."""
+    target = node.target
+    return isinstance(target, OpOverload) and (target.is_view or target in _HIDDEN_VIEWS)
+
+
+def is_backward(node: fx.Node) -> bool:
+    """Returns true if the node was traced during the backward pass."""
+    return node.meta.get("partitioner_tag") in ("is_backward", "must_be_in_backward")
+
+
+def is_collective(node: fx.Node) -> bool:
+    """Returns true if a call communicates with other processes."""
+    return isinstance(node.target, OpOverload) and "c10d" in node.target.namespace
+
+
+def is_getitem(node: fx.Node) -> bool:
+    """Returns true if the node picks one output of a call."""
+    return node.op == "call_function" and node.target is operator.getitem
+
+
+def output_descriptors(saved: list[fx.Node], no_check: int) -> list[Any]:
+    """Descriptors of saved tensors; those from position ``no_check`` on have no version counter
+    check."""
+    return [
+        SavedForBackwardsNoVcCheckAOTOutput(k) if k >= no_check else SavedForBackwardsAOTOutput(k)
+        for k in range(len(saved))
+    ]
+
+
+@contextmanager
+def traced_memory() -> Iterator[list[tuple[str, int, int]]]:
+    """Records what torch's CPU allocator does in the block: filled at its end with
+    ``(name, start in ns, bytes)`` of each allocation (``"[memory]"``, negative when freed) and of
+    each ``record_function`` label, in order of time."""
+    from torch.profiler import ProfilerActivity, profile
+
+    found: list[tuple[str, int, int]] = []
+    options = {"activities": [ProfilerActivity.CPU], "profile_memory": True, "acc_events": True}
+    with profile(**options) as profiler:
+        yield found
+    events = profiler.profiler.kineto_results.events()
+    for event in events:
+        name = event.name()
+        if name == "[memory]":
+            if str(event.device_type()).endswith("CPU"):
+                found.append((name, event.start_ns(), event.nbytes()))
+        elif name.startswith("remat:"):
+            found.append((name, event.start_ns(), 0))
+    found.sort(key=lambda event: event[1])

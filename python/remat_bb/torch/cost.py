@@ -1,0 +1,214 @@
+"""Costs and workspaces of operator calls: measured, or from a roofline."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_flatten, tree_map
+
+from . import _compat
+from ._compat import fx
+from .partition import Call, storage_bytes
+
+_MEASURED: dict[tuple[Any, ...], tuple[int, int]] = {}
+
+
+class Costs:
+    """Costs of calls in nanoseconds and hidden workspaces in bytes."""
+
+    def nanoseconds(self, call: Call) -> int:
+        """Time of one run."""
+        raise NotImplementedError
+
+    def workspace_bytes(self, call: Call) -> int:
+        """Memory that a run takes beside its inputs and outputs, and gives back."""
+        raise NotImplementedError
+
+
+class Roofline(Costs):
+    """Costs from work and traffic alone: nothing is run.
+
+    Args:
+        flops: Floating point operations a second of the device.
+        bytes_per_second: Traffic with its memory.
+        launch_ns: Time that each call takes at least.
+
+    The cost of a call is the longer of the two times (Williams et al., CACM 2009), plus the launch.
+    """
+
+    def __init__(
+        self, flops: float = 1e11, bytes_per_second: float = 2e10, launch_ns: int = 2000
+    ) -> None:
+        self.flops = flops
+        self.bytes_per_second = bytes_per_second
+        self.launch_ns = launch_ns
+
+    def nanoseconds(self, call: Call) -> int:
+        if call.node.op == "placeholder":
+            return 0
+        values = [n.meta.get("val") for n in (*call.node.all_input_nodes, *call.values)]
+        traffic = sum(_touched_bytes(value) for value in values)
+        seconds = max(traffic / self.bytes_per_second, _flops(call.node) / self.flops)
+        return self.launch_ns + round(1e9 * seconds)
+
+    def workspace_bytes(self, call: Call) -> int:
+        return 0
+
+
+class Measured(Costs):
+    """Costs of real runs, each distinct call once, on the device of its tensors.
+
+    Times are the least of ``repeats`` runs; workspaces are those of torch's allocator. Findings are
+    kept for the life of the process. The inputs of one call are made at a time.
+    """
+
+    def __init__(self, repeats: int = 5, times: bool = True) -> None:
+        self.repeats = repeats if times else 0
+        self.roofline = None if times else Roofline()
+
+    def nanoseconds(self, call: Call) -> int:
+        if call.node.op == "placeholder":
+            return 0
+        if self.roofline is not None:
+            return self.roofline.nanoseconds(call)
+        return self._measured(call)[0]
+
+    def workspace_bytes(self, call: Call) -> int:
+        if call.node.op == "placeholder" or call.once:
+            return 0
+        return self._measured(call)[1]
+
+    def _measured(self, call: Call) -> tuple[int, int]:
+        if call.node.op == "placeholder" or call.node.target._schema.is_mutable:
+            return 0, 0
+        key = (self.repeats > 0, *_key(call.node))
+        if key not in _MEASURED:
+            if _compat.is_collective(call.node):
+                _MEASURED[key] = Roofline().nanoseconds(call), 0
+            else:
+                _MEASURED[key] = _run(call.node, self.repeats)
+        return _MEASURED[key]
+
+
+def _touched_bytes(value: Any) -> int:
+    if isinstance(value, torch.Tensor):
+        return value.numel() * value.element_size()
+    if isinstance(value, (tuple, list)):
+        return sum(_touched_bytes(part) for part in value)
+    return 0
+
+
+def _flops(node: fx.Node) -> float:
+    """Operations of products and convolutions, twice the multiplications; else one an element."""
+    from torch.utils.flop_counter import flop_registry
+
+    counter = flop_registry.get(getattr(node.target, "overloadpacket", None))
+    value = node.meta.get("val")
+    if counter is not None:
+        arguments, options = _values(node)
+        try:
+            return float(counter(*arguments, **options, out_val=value))
+        except (TypeError, ValueError, AssertionError):
+            pass
+    return float(value.numel()) if isinstance(value, torch.Tensor) else 0.0
+
+
+def _values(node: fx.Node) -> tuple[Any, Any]:
+    def value(part: Any) -> Any:
+        return part.meta.get("val") if isinstance(part, fx.Node) else part
+
+    return tree_map(value, node.args), tree_map(value, dict(node.kwargs))
+
+
+def _key(node: fx.Node) -> tuple[Any, ...]:
+    leaves, spec = tree_flatten(_values(node))
+
+    def word(leaf: Any) -> Any:
+        if isinstance(leaf, torch.Tensor):
+            return (str(leaf.dtype), tuple(leaf.shape), leaf.stride(), str(leaf.device))
+        return (type(leaf).__name__, str(leaf))
+
+    return (str(node.target), str(spec), *map(word, leaves))
+
+
+def _materialised(leaf: Any) -> Any:
+    """A real tensor with the layout of a fake one; whatever else, as it is."""
+    if not isinstance(leaf, torch.Tensor):
+        return leaf
+    span = 1 + sum((n - 1) * s for n, s in zip(leaf.shape, leaf.stride()))
+    span = 0 if leaf.numel() == 0 else span
+    storage = torch.zeros(span, dtype=leaf.dtype, device=leaf.device)
+    if leaf.dtype.is_floating_point and span:
+        storage.uniform_(0.1, 1.0)
+    elif leaf.dtype == torch.bool:
+        storage.fill_(True)
+    return storage.as_strided(leaf.shape, leaf.stride())
+
+
+def _run(node: fx.Node, repeats: int) -> tuple[int, int]:
+    """Runs a call on its own: time in nanoseconds and workspace in bytes."""
+    with _compat.unset_fake_temporarily(), torch.no_grad():
+        arguments, options = tree_map(_materialised, _values(node))
+        leaves = tree_flatten((arguments, options))[0]
+        devices = {x.device for x in leaves if isinstance(x, torch.Tensor)}
+        value = node.meta.get("val")
+        outputs = tree_flatten(value)[0]
+        devices |= {x.device for x in outputs if isinstance(x, torch.Tensor)}
+        cuda = next((d for d in devices if d.type == "cuda"), None)
+        with torch.random.fork_rng(devices=[cuda] if cuda else []):
+            made = sum(storage_bytes(x) for x in _storages(outputs))
+            if cuda is not None:
+                return _run_cuda(node.target, arguments, options, repeats, cuda, made)
+            return _run_cpu(node.target, arguments, options, repeats, made)
+
+
+def _storages(outputs: list[Any]) -> list[Any]:
+    """One tensor for each storage."""
+    tensors = [x for x in outputs if isinstance(x, torch.Tensor)]
+    return list({x.untyped_storage()._cdata: x for x in tensors}.values())
+
+
+def _run_cpu(target: Any, arguments: Any, options: Any, repeats: int, made: int) -> tuple[int, int]:
+    target(*arguments, **options)
+    best = math.inf
+    for _ in range(repeats):
+        start = time.perf_counter_ns()
+        result = target(*arguments, **options)
+        best = min(best, time.perf_counter_ns() - start)
+        del result
+    with _compat.traced_memory() as events:
+        result = target(*arguments, **options)
+    del result
+    return int(best) if repeats else 0, max(0, peak_bytes(events) - made)
+
+
+def _run_cuda(
+    target: Any, arguments: Any, options: Any, repeats: int, device: torch.device, made: int
+) -> tuple[int, int]:
+    target(*arguments, **options)
+    torch.cuda.synchronize(device)
+    torch.cuda.reset_peak_memory_stats(device)
+    before = torch.cuda.memory_allocated(device)
+    target(*arguments, **options)
+    peak = torch.cuda.max_memory_allocated(device) - before
+    best = math.inf
+    for _ in range(repeats):
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        target(*arguments, **options)
+        end.record()
+        end.synchronize()
+        best = min(best, 1e6 * start.elapsed_time(end))
+    return int(best) if repeats else 0, max(0, peak - made)
+
+
+def peak_bytes(events: list[tuple[str, int, int]]) -> int:
+    """The most that was allocated at a time since the first of these events, in bytes."""
+    held = most = 0
+    for _, _, size in events:
+        held += size
+        most = max(most, held)
+    return most

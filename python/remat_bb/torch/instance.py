@@ -1,0 +1,65 @@
+"""Instances of joint graphs: one node for each value, in the format ``remat-instance/1``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .cost import Costs
+from .partition import Joint, storage_bytes
+
+END = "end of step"
+"""Name of the node that needs all results: it costs nothing and runs last."""
+
+
+def document(joint: Joint, costs: Costs, fixed_bytes: int, name: str) -> dict[str, Any]:
+    """The instance of a joint graph.
+
+    The main value of a call is a forward node, each further one a by-product of it that costs
+    nothing: by-products are made by the same call, so they are charged as its workspace as well.
+    What changes something else, communicates, or comes from outside is computed once.
+
+    Args:
+        costs: Costs in nanoseconds and workspaces in bytes, by call.
+        fixed_bytes: Memory that is there whatever the plan says, inputs of the graph included.
+        name: Name of the instance.
+    """
+    nodes: list[dict[str, Any]] = []
+    for call in joint.calls:
+        value = call.node.meta.get("val")
+        sizes = [storage_bytes(v.meta.get("val")) for v in call.values]
+        entry: dict[str, Any] = {
+            "name": call.name,
+            "op": "input" if call.node.op == "placeholder" else str(call.node.target),
+            "output_bytes": sizes[0] if sizes else 0,
+            "cost": costs.nanoseconds(call),
+            "workspace_bytes": costs.workspace_bytes(call) + call.unused_bytes + sum(sizes[1:]),
+            "needs": [v.name for v in call.needs],
+        }
+        main = call.values[0].meta.get("val") if call.values else value
+        if hasattr(main, "shape"):
+            entry["shape"] = list(main.shape)
+        if call.once:
+            entry["recompute"] = False
+        nodes.append(entry)
+        for value, size in zip(call.values[1:], sizes[1:]):
+            part = {
+                "name": value.name,
+                "kind": "by_product",
+                "op": f"output {value.args[1]}",
+                "parent": call.name,
+                "needs": [call.name],
+                "output_bytes": size,
+                "cost": 0,
+            }
+            nodes.append(part)
+    # Results are needs of the last node; a by-product that nobody reads would be left out.
+    last = {"name": END, "op": "end", "output_bytes": 0, "cost": 0, "recompute": False}
+    last["needs"] = [v.name for call in joint.calls for v in call.values if v in joint.results]
+    nodes.append(last)
+    return {
+        "schema": "remat-instance/1",
+        "name": name,
+        "cost_unit": "ns",
+        "fixed_bytes": fixed_bytes,
+        "nodes": nodes,
+    }

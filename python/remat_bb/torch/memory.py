@@ -1,0 +1,144 @@
+"""Memory of the graphs that a plan became: allocations and releases of the generated code, counted
+statement by statement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from . import _compat
+from ._compat import fx
+from .cost import Costs
+from .partition import Call, storage_bytes
+from .rewrite import Rewritten
+
+
+@dataclass(frozen=True)
+class Peak:
+    """The most memory at a time.
+
+    Attributes:
+        bytes: Memory in bytes, without inputs of the step.
+        at: The operator that runs then.
+    """
+
+    bytes: int
+    at: str
+
+
+class Tally:
+    """Storages of one graph: who owns which, how large they are, and when they are let go."""
+
+    def __init__(self, graph: fx.Graph, kept: set[str]) -> None:
+        self.nodes = list(graph.nodes)
+        self.owner: dict[fx.Node, tuple[fx.Node, ...]] = {}
+        self.size: dict[fx.Node, int] = {}
+        for node in self.nodes:
+            self._own(node, kept)
+        self.last: dict[fx.Node, int] = {}
+        for place, node in enumerate(self.nodes):
+            for storage in self.owner[node]:
+                self.last[storage] = place
+            for argument in node.all_input_nodes:
+                for storage in self.owner[argument]:
+                    self.last[storage] = place
+
+    def _own(self, node: fx.Node, kept: set[str]) -> None:
+        value = node.meta.get("val")
+        self.owner[node] = (node,)
+        if node.op == "placeholder":
+            # Inputs of the step are there before and after it.
+            self.size[node] = 0 if node.name in kept else storage_bytes(value)
+        elif _compat.is_getitem(node) and node.args[0] in self.owner:
+            source = node.args[0]
+            many = isinstance(source.meta.get("val"), (tuple, list))
+            if many and not _compat.is_view(source):
+                self.size[node] = storage_bytes(value)
+            else:
+                self.owner[node] = self.owner[source]
+        elif _compat.is_view(node) or _changes(node):
+            first = next(a for a in node.args if isinstance(a, fx.Node))
+            self.owner[node] = self.owner[first]
+        elif node.op == "call_function" and not isinstance(value, (tuple, list)):
+            self.size[node] = storage_bytes(value)
+        else:
+            self.size[node] = 0
+
+
+def _changes(node: fx.Node) -> bool:
+    return isinstance(node.target, _compat.OpOverload) and node.target._schema.is_mutable
+
+
+STATE_COPIES = 2
+"""Copies of a generator's state that a random call with given state takes while it runs."""
+
+
+def peak(rewritten: Rewritten, costs: Costs, inputs: set[str]) -> Peak:
+    """Replays both graphs of a plan.
+
+    Args:
+        costs: Workspaces of calls.
+        inputs: Names of the inputs of the step.
+    """
+    forward = Tally(rewritten.forward.graph, inputs)
+    outputs = forward.nodes[-1].args[0]
+    count = rewritten.outputs
+    held = {s for a in outputs[:count] if isinstance(a, fx.Node) for s in forward.owner[a]}
+    kept = held | {s for a in outputs[count:] for s in forward.owner[a]}
+    first = _replay(forward, kept, 0, rewritten.calls, costs)
+
+    backward = Tally(rewritten.backward.graph, inputs)
+    gradients = backward.nodes[-1].all_input_nodes
+    kept = {s for a in gradients for s in backward.owner[a]}
+    # Saved tensors come first, in the order in which the forward graph returns them. Those that are
+    # user outputs as well stay, with the others of these.
+    places = [n for n in backward.nodes if n.op == "placeholder"]
+    # Tangents follow: who asked for the backward pass holds them.
+    kept.update(places[len(outputs) - count :])
+    for saved, place in zip(outputs[count:], places):
+        if not held.isdisjoint(forward.owner[saved]):
+            backward.size[place] = 0
+    base = sum(forward.size[s] for s in held)
+    second = _replay(backward, kept, base, rewritten.calls, costs)
+    return max(first, second, key=lambda found: found.bytes)
+
+
+def _replay(
+    tally: Tally, kept: set[fx.Node], base: int, calls: dict[fx.Node, Call], costs: Costs
+) -> Peak:
+    """Peak of one graph, beside ``base`` bytes; what is ``kept`` is not let go of."""
+    most = Peak(0, "")
+    live = base + sum(tally.size[n] for n in tally.nodes if n.op == "placeholder")
+    for place, node in enumerate(tally.nodes):
+        if node.op != "call_function":
+            continue
+        if not _compat.is_getitem(node):
+            call = calls.get(node)
+            made, extra = _made(node, tally, call, costs)
+            if live + made + extra > most.bytes:
+                most = Peak(live + made + extra, call.name if call else node.name)
+            live += made
+        reads = (s for a in (*node.all_input_nodes, node) for s in tally.owner[a])
+        for storage in dict.fromkeys(reads):
+            if tally.last[storage] == place and storage not in kept:
+                live -= tally.size[storage]
+    return most
+
+
+def _made(node: fx.Node, tally: Tally, call: Call | None, costs: Costs) -> tuple[int, int]:
+    """Bytes of outputs of a call that somebody reads, and of all else while it runs."""
+    if node not in tally.size:
+        return 0, 0
+    picks = [u for u in node.users if _compat.is_getitem(u) and u in tally.size]
+    # A random call that saves the state of the generator returns it beside its own outputs.
+    picks += [p for q in picks for p in q.users if _compat.is_getitem(p) and p in tally.size]
+    made = tally.size[node] + sum(tally.size[p] for p in picks)
+    if call is None:
+        return made, 0
+    whole = sum(storage_bytes(v.meta.get("val")) for v in call.values) + call.unused_bytes
+    workspace = costs.workspace_bytes(call)
+    if isinstance(node.target, _compat.HigherOrderOperator):
+        saves = node.target is _compat.run_and_save_rng_state
+        state = storage_bytes(node.meta["val"][0] if saves else node.args[0].meta["val"])
+        workspace += STATE_COPIES * state
+        whole += state if saves else 0
+    return made, workspace + max(0, whole - made)

@@ -1,0 +1,406 @@
+"""Reading of a joint graph: values with storage of their own, views, order, results.
+
+AOTAutograd traces forward and backward pass of a model into one graph of fx. :class:`Joint` says
+what the solver has to know of it:
+
+* A *value* is a tensor with storage of its own: the output of a call, one of several outputs, an
+  input. A view belongs to its value, and is made again wherever it is read.
+* A *call* is an operator with its values: the main one, and by-products, which one call makes
+  together with it.
+* The *order* is that of execution: what the forward outputs need, masks, then tangents, then the
+  backward pass, where each call that needs no tangent stands right before its first reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from ..errors import RematError
+from . import _compat
+from ._compat import fx
+
+
+class UnsupportedGraph(RematError):
+    """A graph that cannot be planned: names the node, and says why and what would be right."""
+
+
+@dataclass(eq=False)
+class Call:
+    """An operator call in the joint graph, or a tangent that comes from outside.
+
+    Attributes:
+        node: The call.
+        values: Tensors with storage of their own that it makes and that somebody reads, the main
+            one first; empty where it only changes something else.
+        needs: Values that it reads, inputs of the graph and constants left out.
+        inputs: Inputs of the graph that it reads.
+        unused_bytes: Size of outputs that nobody reads.
+        once: True if it must not be computed again.
+        random: True if it draws random numbers.
+    """
+
+    node: fx.Node
+    values: list[fx.Node] = field(default_factory=list)
+    needs: list[fx.Node] = field(default_factory=list)
+    inputs: list[fx.Node] = field(default_factory=list)
+    unused_bytes: int = 0
+    once: bool = False
+    random: bool = False
+
+    @property
+    def name(self) -> str:
+        """Name of its node in the instance: that of the main value."""
+        return self.values[0].name if self.values else self.node.name
+
+
+def storage_bytes(value: Any) -> int:
+    """Bytes that the allocator hands out for a tensor's storage; 0 for what is no tensor.
+
+    CUDA's caching allocator hands out multiples of 512.
+    """
+    if not isinstance(value, torch.Tensor):
+        return 0
+    size = int(value.untyped_storage().nbytes())
+    return -(-size // 512) * 512 if value.device.type == "cuda" else size
+
+
+class Joint:
+    """A joint graph, read for planning.
+
+    Attributes:
+        module: The joint graph; copies that change nothing have been removed from it.
+        calls: Calls in execution order.
+        forward: Number of the first calls that make up the forward graph.
+        base: For each tensor node the node that owns its storage.
+        forward_outputs, backward_outputs: Outputs of the two graphs, ``None`` where there is none.
+        results: Values that are in memory at the end: user outputs, tangents and gradients.
+
+    Raises:
+        UnsupportedGraph: for symbolic shapes, operators with bodies, inputs of unknown kind, and
+            changes of tensors other than inputs.
+    """
+
+    def __init__(self, module: fx.GraphModule, forward_output_count: int) -> None:
+        self.module = module
+        module.graph.eliminate_dead_code()
+        _remove_copies(module.graph)
+        _remove_statistics(module.graph)
+        outputs = _compat.split_outputs(module, num_fwd_outputs=forward_output_count)
+        self.forward_outputs, self.backward_outputs = outputs[0], outputs[1]
+        self.forward_descriptors, self.backward_descriptors = outputs[2], outputs[3]
+        self.placeholders = list(module.graph.find_nodes(op="placeholder"))
+        self.primals = [p for p in self.placeholders if _compat.is_primal(p)]
+        self.tangents = [p for p in self.placeholders if _compat.is_tangent(p)]
+        self._check_placeholders()
+        self.base: dict[fx.Node, fx.Node] = {}
+        self.call_of: dict[fx.Node, Call] = {}
+        self._read_calls()
+        forward, backward = self._ordered()
+        self.calls = forward + backward
+        self.forward = len(forward)
+        # Who asks for the backward pass holds the tangents.
+        self.results = set(self.tangents) | {
+            self.base[node]
+            for node in (*self.forward_outputs, *self.backward_outputs)
+            if isinstance(node, fx.Node) and self.base[node] in self.call_of
+        }
+        self._mark_readers_of_changed_inputs()
+
+    def _check_placeholders(self) -> None:
+        for node in self.placeholders:
+            value = node.meta.get("val")
+            if node not in self.primals and node not in self.tangents:
+                raise UnsupportedGraph(
+                    f"input {node.name} of the traced graph is of an unknown kind",
+                    place=node.name,
+                    remedy="turn off what adds it (hooks in the backward pass, functional "
+                    "random numbers)",
+                )
+            if isinstance(value, torch.SymInt) or _is_symbolic(value):
+                raise UnsupportedGraph(
+                    f"input {node.name} has a size that is not known while compiling",
+                    place=node.name,
+                    remedy="compile with dynamic=False, and pad to a few sizes",
+                )
+
+    def _read_calls(self) -> None:
+        for node in self.module.graph.nodes:
+            if node.op in ("placeholder", "get_attr"):
+                self.base[node] = node
+                if node in self.tangents:
+                    self.call_of[node] = Call(node, values=[node], once=True)
+            elif node.op == "call_function":
+                self._read_node(node)
+            elif node.op != "output":
+                raise UnsupportedGraph(
+                    f"node {node.name} is a {node.op}", place=node.name, remedy="report this"
+                )
+
+    def _read_node(self, node: fx.Node) -> None:
+        if _compat.is_getitem(node):
+            source = node.args[0]
+            owner = self.call_of.get(source)
+            if owner is None or owner.node is not source:
+                self.base[node] = self.base[source]
+                return
+            twin = next((v for v in owner.values if v.args[1] == node.args[1]), None)
+            self.base[node] = twin or node
+            if twin is None:
+                owner.values.append(node)
+                self.call_of[node] = owner
+            return
+        _check_operator(node)
+        if _compat.is_view(node):
+            self.base[node] = self.base[_first_tensor(node)]
+            return
+        value = node.meta.get("val")
+        if _is_symbolic(value):
+            raise UnsupportedGraph(
+                f"{node.target} ({node.name}) has a size that is not known while compiling",
+                place=node.name,
+                remedy="compile with dynamic=False, and avoid sizes that depend on data",
+            )
+        call = Call(node, random=_compat.is_random(node))
+        call.once = _compat.is_collective(node)
+        if node.target._schema.is_mutable:
+            call.once = True
+            self.base[node] = self.base[_first_tensor(node)]
+        else:
+            self.base[node] = node
+            if isinstance(value, torch.Tensor) and node.users:
+                call.values.append(node)
+        self.call_of[node] = call
+        sources = dict.fromkeys(self.base[argument] for argument in node.all_input_nodes)
+        call.needs = [v for v in sources if v.op not in ("placeholder", "get_attr")]
+        call.needs += [v for v in sources if v in self.tangents]
+        call.inputs = [v for v in sources if v.op == "placeholder" and v not in self.tangents]
+
+    def _finish_outputs(self, call: Call) -> None:
+        """Puts the largest output first, and counts those that nobody reads."""
+        value = call.node.meta.get("val")
+        if not isinstance(value, (tuple, list)):
+            return
+        call.values.sort(key=lambda v: -storage_bytes(v.meta.get("val")))
+        used = {v.args[1] for v in call.values}
+        sizes = (storage_bytes(v) for k, v in enumerate(value) if k not in used)
+        call.unused_bytes = sum(sizes)
+
+    def _ordered(self) -> tuple[list[Call], list[Call]]:
+        """The calls of the forward and of the backward graph, each in execution order."""
+        calls = [call for node, call in self.call_of.items() if call.node is node]
+        for call in calls:
+            self._finish_outputs(call)
+        after_tangents: set[Call] = set()
+        for call in calls:
+            tangent = call.node.op == "placeholder"
+            if tangent or any(self.call_of[v] in after_tangents for v in call.needs):
+                after_tangents.add(call)
+        forward = self._needed(
+            self.call_of[self.base[node]]
+            for node in self.forward_outputs
+            if isinstance(node, fx.Node) and self.base[node] in self.call_of
+        )
+        forward |= self._needed(
+            call
+            for call in calls
+            if call not in after_tangents
+            and not _compat.is_backward(call.node)
+            and (call.random or call.once)
+        )
+        for call in calls:
+            if call not in after_tangents and call not in forward and self._shrinks(call, forward):
+                forward.add(call)
+        if wrong := forward & after_tangents:
+            name = min(call.name for call in wrong)
+            raise UnsupportedGraph(f"a forward output needs a gradient, by {name}", place=name)
+        first = [call for call in calls if call in forward]
+        placed = set(forward)
+        last = [call for call in calls if call.node.op == "placeholder"]
+        placed.update(last)
+
+        def place(call: Call) -> None:
+            stack = [call]
+            while stack:
+                top = stack[-1]
+                missing = [self.call_of[v] for v in top.needs if self.call_of[v] not in placed]
+                if missing:
+                    stack.extend(reversed(missing))
+                    continue
+                stack.pop()
+                if top not in placed:
+                    placed.add(top)
+                    last.append(top)
+
+        for call in calls:
+            if call in after_tangents or call.once or call.random:
+                if call not in placed:
+                    place(call)
+        for node in self.backward_outputs:
+            if isinstance(node, fx.Node) and self.base[node] in self.call_of:
+                if self.call_of[self.base[node]] not in placed:
+                    place(self.call_of[self.base[node]])
+        return first, last
+
+    def _needed(self, roots: Iterable[Call]) -> set[Call]:
+        """Calls that some calls need, themselves included."""
+        found: set[Call] = set()
+        stack = list(roots)
+        while stack:
+            call = stack.pop()
+            if call not in found:
+                found.add(call)
+                stack.extend(self.call_of[v] for v in call.needs)
+        return found
+
+    def _shrinks(self, call: Call, forward: set[Call]) -> bool:
+        """Returns true for a call that makes less than it reads, all of it there in the forward
+        pass: a mask."""
+        if not call.needs or any(self.call_of[v] not in forward for v in call.needs):
+            return False
+        made = sum(storage_bytes(v.meta.get("val")) for v in call.values)
+        return made < sum(storage_bytes(v.meta.get("val")) for v in call.needs)
+
+    def _mark_readers_of_changed_inputs(self) -> None:
+        """Forbids to recompute what reads an input that the forward graph changes in the end."""
+        changed: set[fx.Node] = set()
+        for call in self.calls[: self.forward]:
+            if call.node.target is torch.ops.aten.copy_.default:
+                changed.add(self.base[call.node])
+        if not changed:
+            return
+        for position, call in enumerate(self.calls):
+            if changed.isdisjoint(call.inputs) or _ignores_statistics(call.node):
+                continue
+            if position >= self.forward:
+                raise UnsupportedGraph(
+                    f"{call.node.target} ({call.name}) reads, in the backward pass, an input that "
+                    "the forward pass changes",
+                    place=call.name,
+                    remedy="change a copy of it",
+                )
+            call.once = True
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes of each value, by name."""
+        return {
+            v.name: storage_bytes(v.meta.get("val")) for call in self.calls for v in call.values
+        }
+
+    def input_bytes(self) -> int:
+        """Bytes of the graph's inputs: parameters, buffers and batch; shared storage counts
+        once."""
+        seen: dict[int, int] = {}
+        for node in self.primals:
+            value = node.meta.get("val")
+            if isinstance(value, torch.Tensor):
+                seen[value.untyped_storage()._cdata] = storage_bytes(value)
+        return sum(seen.values())
+
+
+def _is_symbolic(value: Any) -> bool:
+    if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        return True
+    if isinstance(value, (tuple, list)):
+        return any(_is_symbolic(part) for part in value)
+    if isinstance(value, torch.Tensor):
+        return any(not isinstance(size, int) for size in value.shape)
+    return False
+
+
+def _first_tensor(node: fx.Node) -> fx.Node:
+    return next(argument for argument in node.args if isinstance(argument, fx.Node))
+
+
+def _check_operator(node: fx.Node) -> None:
+    target = node.target
+    if not isinstance(target, _compat.OpOverload):
+        name = getattr(target, "__name__", str(target))
+        raise UnsupportedGraph(
+            f"{name} ({node.name}) is no operator of torch.ops: what it does cannot be seen",
+            place=node.name,
+            remedy="keep it out of the compiled function",
+        )
+    if target._schema.is_mutable:
+        destination = node.args[0] if node.args else None
+        known = target is torch.ops.aten.copy_.default and isinstance(destination, fx.Node)
+        if not known or destination.op != "placeholder":
+            raise UnsupportedGraph(
+                f"{target} ({node.name}) changes a tensor in place",
+                place=node.name,
+                remedy="register the operator as functional",
+            )
+
+
+def repeated(node: fx.Node) -> tuple[Any, tuple[Any, ...]]:
+    """Operator and arguments of a later run of a call.
+
+    A batch norm that trains leaves out its running statistics, which the first run has changed: as
+    saved tensors they would be of another version by the time of the backward pass.
+    """
+    if node.target is torch.ops.aten._native_batch_norm_legit_functional.default:
+        source, weight, bias, _, _, training, momentum, epsilon = node.args
+        if training is True:
+            arguments = (source, weight, bias, True, momentum, epsilon)
+            return torch.ops.aten._native_batch_norm_legit.no_stats, arguments
+    return node.target, node.args
+
+
+def _remove_statistics(graph: fx.Graph) -> None:
+    """Takes running statistics out of the backward calls of batch norms that train, which ignore
+    them."""
+    for node in graph.find_nodes(
+        op="call_function", target=torch.ops.aten.native_batch_norm_backward.default
+    ):
+        if _ignores_statistics(node):
+            node.args = (*node.args[:3], None, None, *node.args[5:])
+
+
+def _ignores_statistics(node: fx.Node) -> bool:
+    """Returns true for a batch norm that trains: its output comes from the batch, whatever the
+    running statistics are."""
+    arguments = node.args
+    if node.target is torch.ops.aten._native_batch_norm_legit_functional.default:
+        return arguments[5] is True
+    if node.target is torch.ops.aten.native_batch_norm_backward.default:
+        return arguments[7] is True
+    return False
+
+
+def _remove_copies(graph: fx.Graph) -> None:
+    """Removes clones that change nothing: of a call's output, with the same strides, and neither
+    output of the graph nor source of a change."""
+    fixed: set[fx.Node] = set()
+
+    def keep(node: fx.Node) -> None:
+        while isinstance(node, fx.Node) and node not in fixed:
+            fixed.add(node)
+            if not (_compat.is_view(node) or _compat.is_getitem(node)):
+                return
+            node = _first_tensor(node)
+
+    for node in graph.find_nodes(op="output"):
+        for argument in node.all_input_nodes:
+            keep(argument)
+    for node in graph.nodes:
+        if isinstance(node.target, _compat.OpOverload) and node.target._schema.is_mutable:
+            for argument in node.all_input_nodes:
+                keep(argument)
+    for node in list(graph.nodes):
+        if node.target is not torch.ops.aten.clone.default or node in fixed:
+            continue
+        source = node.args[0]
+        old, new = source.meta.get("val"), node.meta.get("val")
+        origin = source
+        while _compat.is_view(origin) or _compat.is_getitem(origin):
+            origin = _first_tensor(origin)
+        if origin.op != "call_function" or old is None or old.stride() != new.stride():
+            continue
+        # A clone of a part would let go of the whole.
+        if old.untyped_storage().nbytes() != new.untyped_storage().nbytes():
+            continue
+        node.replace_all_uses_with(source)
+        graph.erase_node(node)

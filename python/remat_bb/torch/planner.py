@@ -1,0 +1,321 @@
+"""The partitioner that plans: from a joint graph to the forward and backward graph of a plan."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+import torch
+from torch import distributed
+
+from .. import _native
+from .._solve import solve
+from ..errors import InfeasibleBudget, InvalidBudget, RematError
+from . import _compat
+from ._compat import fx
+from .cost import Costs, Measured, Roofline
+from .instance import document
+from .memory import Peak, peak
+from .partition import Joint
+from .rewrite import Rewritten, rewrite
+
+TIGHTENINGS = 4
+"""Times that a budget is lowered because the graphs of its plan need more than the plan says."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that a plan depends on beside the graph.
+
+    Attributes:
+        budget: Memory of the whole step: bytes, an amount such as ``"6GiB"``, a share of the peak
+            without recomputation such as ``"80%"``, or ``"device"``: what is free on the device.
+        costs: ``"measured"``, ``"roofline"`` (workspaces are measured), ``"static"`` (nothing is
+            run), or an object with the methods of :class:`Costs`.
+        time_limit: Seconds that the solver has; ``None`` for a fixed amount of work.
+        extra_bytes: Memory that is there during the step beside the inputs of the graph: states of
+            an optimizer, gradients of earlier steps. ``None``: what the device says is allocated at
+            compile time, 0 on the processor.
+        threads: Threads of the solver.
+        agree: True if all processes of the default group of ``torch.distributed`` compile the same
+            graphs in the same order: they take the plans of the first.
+        cache: True if Inductor may take the compiled graphs of an earlier process, which come
+            without a report.
+    """
+
+    budget: int | str
+    costs: str | Costs = "measured"
+    time_limit: float | None = 10.0
+    extra_bytes: int | None = None
+    threads: int | None = None
+    agree: bool = False
+    cache: bool = False
+
+    def cost_model(self) -> Costs:
+        """The costs that are asked for.
+
+        Raises:
+            RematError: for an unknown word.
+        """
+        if isinstance(self.costs, Costs):
+            return self.costs
+        models: dict[str, Callable[[], Costs]] = {
+            "measured": Measured,
+            "roofline": lambda: Measured(times=False),
+            "static": Roofline,
+        }
+        if self.costs not in models:
+            raise RematError(
+                f"costs: {self.costs!r} is no cost model", remedy=f"one of {', '.join(models)}"
+            )
+        return models[self.costs]()
+
+
+@dataclass
+class Report:
+    """Findings of one compilation, beside what was measured since.
+
+    Attributes:
+        instance: The training step as the solver sees it.
+        plan: The plan.
+        budget_bytes: The budget.
+        predicted_bytes: Peak of the generated graphs, inputs and ``extra_bytes`` included.
+        predicted_at: The operator that runs at that peak.
+        fixed_bytes: Memory that is there before the step.
+        measured_bytes: Peak that :func:`remat_bb.torch.measure` found, ``None`` before.
+        measured_seconds: Time of a step that it found.
+    """
+
+    instance: _native.Instance
+    plan: _native.Plan
+    budget_bytes: int
+    predicted_bytes: int
+    predicted_at: str
+    fixed_bytes: int
+    measured_bytes: int | None = None
+    measured_seconds: float | None = None
+
+    @property
+    def overhead(self) -> float:
+        """Extra cost over the step without recomputation, as a fraction."""
+        return self.plan.overhead
+
+    def __str__(self) -> str:
+        size = _native.format_bytes
+        words = (
+            f"peak {size(self.predicted_bytes)} of {size(self.budget_bytes)} at "
+            f"{self.predicted_at} (without recomputation "
+            f"{size(self.instance.peak_memory_bytes)}), {len(self.plan.recomputed)} operators "
+            f"computed again, {self.overhead:.2%} more time"
+        )
+        if self.measured_bytes is not None:
+            words += f"; measured {size(self.measured_bytes)}"
+        return words
+
+
+class Planned(Exception):
+    """The end of a compilation that was to plan only."""
+
+    def __init__(self, outcome: Any) -> None:
+        super().__init__("planned")
+        self.outcome = outcome
+
+
+class Planner(_compat.CustomPartitionerFn):
+    """A partitioner for AOTAutograd and Inductor.
+
+    Args:
+        settings: What plans depend on.
+        stop: For ``"instance"``, ``"plan"`` and ``"policies"`` the compilation ends with
+            :class:`Planned`, which holds the instance, the report, or all that policies are made
+            of.
+    """
+
+    def __init__(self, settings: Settings, stop: str | None = None) -> None:
+        self.settings = settings
+        self.stop = stop
+        self._own = uuid4()
+        self.reports: list[Report] = []
+
+    def __deepcopy__(self, memo: Any) -> Planner:
+        # Inductor copies its configuration; reports belong to the one planner.
+        return self
+
+    def __reduce__(self) -> Any:
+        return (Planner, (self.settings, self.stop))
+
+    def uuid(self) -> str:
+        """Key of Inductor's cache: version of this package and of torch, and the settings.
+
+        Without ``settings.cache`` it is another one for each planner. ``None`` would not do: torch
+        2.11 then takes graphs that were compiled without a partitioner.
+        """
+        words = f"{_native.__version__} {torch.__version__} {self.settings!r}"
+        if not self.settings.cache:
+            words += f" {self._own}"
+        return hashlib.sha256(words.encode()).hexdigest()
+
+    def __call__(
+        self, gm: fx.GraphModule, joint_inputs: Any, **options: Any
+    ) -> tuple[fx.GraphModule, fx.GraphModule]:
+        count = options["num_fwd_outputs"]
+        joint = Joint(gm, count)
+        _warn_of_outside_loss(joint)
+        if not joint.tangents:
+            options.pop("compiler", None)
+            return _compat.default_partition(gm, joint_inputs, **options)
+        report, graphs = self.planned(joint)
+        if self.stop == "plan":
+            raise Planned(report)
+        if self.stop == "policies":
+            raise Planned((joint, report, graphs))
+        self.reports.append(report)
+        return graphs.forward, graphs.backward
+
+    def planned(self, joint: Joint) -> tuple[Report, Rewritten]:
+        """The plan of a joint graph, and its graphs.
+
+        Raises:
+            InfeasibleBudget, LimitReached: as the solver does.
+        """
+        costs = self.settings.cost_model()
+        fixed = joint.input_bytes() + self._extra_bytes(joint)
+        instance = _native.Instance(document(joint, costs, fixed, "training step"))
+        if self.stop == "instance":
+            raise Planned(instance)
+        return self._plan(joint, instance, costs, fixed)
+
+    def _plan(
+        self, joint: Joint, instance: _native.Instance, costs: Costs, fixed: int
+    ) -> tuple[Report, Rewritten]:
+        budget = budget_bytes(self.settings.budget, instance, joint)
+        allowed = budget
+        inputs = {node.name for node in joint.primals}
+        for doubling in range(1 + TIGHTENINGS):
+            plan = self._solved(instance, allowed)
+            graphs = rewrite(joint, plan.steps)
+            found = peak(graphs, costs, inputs)
+            found = Peak(found.bytes + fixed, found.at)
+            if found.bytes <= budget:
+                break
+            allowed -= (found.bytes - budget) << doubling
+        else:
+            raise InfeasibleBudget(
+                f"every plan found needs more than the budget of {budget} bytes once it is code: "
+                f"{found.at} needs {found.bytes} bytes",
+                remedy=f"give {found.bytes} bytes",
+                budget_bytes=budget,
+                needed_bytes=found.bytes,
+                node=found.at,
+            )
+        report = Report(instance, plan, budget, found.bytes, found.at, fixed)
+        return report, graphs
+
+    def _solved(self, instance: _native.Instance, budget: int) -> _native.Plan:
+        """A plan of this process, or that of the first one where all are to agree.
+
+        Raises:
+            RematError: what the solver raises, and for graphs that are not the first one's.
+        """
+        options = {"time_limit": self.settings.time_limit, "threads": self.settings.threads}
+        if not (self.settings.agree and distributed.is_initialized()):
+            return solve(instance, budget, formulation="checkmate", **options)
+        found: list[Any] = [None, None]
+        if distributed.get_rank() == 0:
+            try:
+                plan = solve(instance, budget, formulation="checkmate", **options)
+                found = [plan.to_dict(), instance.nodes]
+            except RematError as error:
+                # Others wait for a word.
+                found = [error, None]
+        with _compat.unset_fake_temporarily():
+            distributed.broadcast_object_list(found, src=0)
+        document, names = found
+        if isinstance(document, RematError):
+            raise document
+        if names != instance.nodes:
+            raise RematError(
+                f"process {distributed.get_rank()} compiles another graph than the first process",
+                remedy="run the same model on all, or leave agree=False",
+            )
+        return _native.Plan.load(instance, document)
+
+    def _extra_bytes(self, joint: Joint) -> int:
+        if self.settings.extra_bytes is not None:
+            return self.settings.extra_bytes
+        device = _cuda_device(joint)
+        if device is None:
+            return 0
+        return max(0, torch.cuda.memory_allocated(device) - joint.input_bytes())
+
+
+def _cuda_device(joint: Joint) -> torch.device | None:
+    values = (node.meta.get("val") for node in joint.primals)
+    return next((v.device for v in values if getattr(v, "is_cuda", False)), None)
+
+
+def budget_bytes(budget: int | str, instance: _native.Instance, joint: Joint | None) -> int:
+    """A budget in bytes.
+
+    Raises:
+        InvalidBudget: it cannot be read, or there is no device whose memory would be free.
+    """
+    if budget == "device":
+        device = _cuda_device(joint) if joint is not None else None
+        if device is None:
+            raise InvalidBudget(
+                "budget: 'device' is the memory that is free on a GPU, and the step runs on none",
+                remedy="give bytes",
+            )
+        free, total = torch.cuda.mem_get_info(device)
+        return free + torch.cuda.memory_allocated(device) - total // 50
+    if isinstance(budget, str) and budget.strip().endswith("%"):
+        try:
+            share = float(budget.strip()[:-1])
+        except ValueError as error:
+            raise InvalidBudget(f"budget: {budget!r} is no percentage", remedy="80%") from error
+        return int(instance.peak_memory_bytes * share / 100)
+    return amount(budget)
+
+
+UNITS = {"": 1, "B": 1, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+UNITS |= {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+
+
+def amount(text: int | str) -> int:
+    """Bytes of an amount such as ``"6GiB"``.
+
+    Raises:
+        InvalidBudget: it cannot be read.
+    """
+    if isinstance(text, int) and not isinstance(text, bool) and text > 0:
+        return text
+    if isinstance(text, str):
+        word = text.strip()
+        digits = word.rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ")
+        unit = UNITS.get(word[len(digits) :].strip().upper())
+        try:
+            number = float(digits)
+        except ValueError:
+            number = 0.0
+        if unit is not None and 0 < number < 2**53:
+            return int(number * unit)
+    raise InvalidBudget(
+        f"budget: {text!r} is no amount of memory", remedy='give bytes, "6GiB", "80%" or "device"'
+    )
+
+
+def _warn_of_outside_loss(joint: Joint) -> None:
+    large = [t for t in joint.tangents if t.meta["val"].numel() > 1]
+    if large:
+        shapes = ", ".join(str(list(t.meta["val"].shape)) for t in large)
+        warnings.warn(
+            f"the compiled part returns tensors of shape {shapes} that need gradients: what turns "
+            "them into a loss runs outside of the plan, and its memory is not counted; compile the "
+            "loss in",
+            stacklevel=2,
+        )

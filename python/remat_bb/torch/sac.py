@@ -1,0 +1,180 @@
+"""Policies for selective activation checkpointing without ``torch.compile``.
+
+A plan says which tensors of a block the backward pass finds saved. A policy of
+``torch.utils.checkpoint`` says the same by operator and by its place among the calls of that
+operator in the block. The plan is coarser there: what is not saved is computed again for the whole
+block at once, and inputs of blocks are kept.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from typing import Any
+
+import torch
+from torch.utils.checkpoint import (
+    CheckpointPolicy,
+    checkpoint,
+    create_selective_checkpoint_contexts,
+)
+
+from ..errors import InfeasibleBudget, InvalidArgument, LimitReached
+from . import _compat
+from .backend import measure, traced
+from .partition import Joint
+from .planner import Planner, Settings, amount
+
+Place = tuple[Any, int]
+"""An operator, and which of its calls in a block it is."""
+
+SHARES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
+"""Shares of the budget that plans are asked for in turn, until the policies' own peak keeps it."""
+
+
+@dataclass
+class Policies:
+    """What each block saves.
+
+    Attributes:
+        saved: For each block, by its name in the model, the places whose outputs are saved.
+        measured_bytes: Peak of a step with them, as :func:`remat_bb.torch.measure` has it, with
+            parameters, buffers and inputs.
+    """
+
+    saved: dict[str, frozenset[Place]]
+    measured_bytes: int = 0
+    _undo: list[Callable[[], None]] = field(default_factory=list, repr=False)
+
+    def context(self, block: str) -> Callable[[], Any]:
+        """The ``context_fn`` for ``checkpoint`` of a block."""
+        saved = self.saved[block]
+
+        def contexts() -> Any:
+            # Forward pass and recomputation count apart: neither may end early for the other.
+            counts: dict[bool, Counter[Any]] = {False: Counter(), True: Counter()}
+
+            def policy(ctx: Any, op: Any, *args: Any, **kwargs: Any) -> CheckpointPolicy:
+                count = counts[bool(ctx.is_recompute)]
+                place = (op, count[op])
+                count[op] += 1
+                keep = place in saved
+                return CheckpointPolicy.MUST_SAVE if keep else CheckpointPolicy.PREFER_RECOMPUTE
+
+            return create_selective_checkpoint_contexts(policy)
+
+        return contexts
+
+    def apply(self, model: torch.nn.Module) -> None:
+        """Wraps the blocks of a model; :meth:`remove` takes that back."""
+        for name in self.saved:
+            block = model.get_submodule(name)
+            block.forward = functools.partial(
+                checkpoint, block.forward, use_reentrant=False, context_fn=self.context(name)
+            )
+            self._undo.append(functools.partial(_restore, block))
+
+    def remove(self) -> None:
+        """Takes the wrapping back from all models."""
+        while self._undo:
+            self._undo.pop()()
+
+
+def _restore(block: torch.nn.Module) -> None:
+    del block.forward
+
+
+def checkpoint_policies(
+    model: torch.nn.Module,
+    inputs: Sequence[Any],
+    budget: int | str,
+    blocks: str,
+    **options: Any,
+) -> Policies:
+    """Policies of selective checkpointing with which an eager step keeps a budget, by measurement.
+
+    Args:
+        model: Returns the loss. Its gradients are ``None`` afterwards.
+        inputs: Its arguments.
+        budget: Bytes or an amount such as ``"6GiB"``.
+        blocks: Names of the blocks in the model, such as ``"layers.*"``; blocks that stand within
+            others of them are left out.
+        options: ``costs`` and ``time_limit`` as for :func:`remat_bb.torch.compile`.
+
+    Returns:
+        Policies, not applied yet.
+
+    Raises:
+        InvalidArgument: no block has such a name, or no policies were found that keep the budget:
+            it names the least peak that was measured.
+    """
+    allowed = amount(budget)
+    names = [name for name, _ in model.named_modules() if name and fnmatch(name, blocks)]
+    names = [n for n in names if not any(n != m and n.startswith(m + ".") for m in names)]
+    if not names:
+        raise InvalidArgument(
+            f"blocks: no module of the model is called {blocks!r}",
+            remedy="give a pattern of names such as 'layers.*'",
+        )
+    least: int | None = None
+    for share in SHARES:
+        planner = Planner(Settings(int(allowed * share), **options), stop="policies")
+        try:
+            joint, report, graphs = traced(model, inputs, planner)
+        except (InfeasibleBudget, LimitReached):
+            break
+        taken = graphs.backward.graph.find_nodes(op="placeholder")
+        policies = Policies(_saved(joint, {node.name for node in taken}, names))
+        policies.apply(model)
+        try:
+            model.zero_grad()
+            found = measure(model, *inputs, repeats=0)[0]
+            if not any(x.is_cuda for x in model.parameters()):
+                found += report.fixed_bytes
+        finally:
+            policies.remove()
+            model.zero_grad()
+        policies.measured_bytes = found
+        if found <= allowed:
+            return policies
+        least = found if least is None else min(least, found)
+    reached = "nothing fits into it" if least is None else f"the least peak was {least} bytes"
+    raise InvalidArgument(
+        f"budget: no policies over these blocks keep {allowed} bytes: {reached}",
+        remedy="give more, smaller blocks, or compile the step",
+    )
+
+
+def _saved(joint: Joint, kept: set[str], names: list[str]) -> dict[str, frozenset[Place]]:
+    """Places of each block whose values are among those that the backward graph takes."""
+    saved: dict[str, set[Place]] = {name: set() for name in names}
+    counts: dict[str, Counter[Any]] = {name: Counter() for name in names}
+    for node in joint.module.graph.nodes:
+        if node.op != "call_function" or _compat.is_getitem(node) or _compat.is_backward(node):
+            continue
+        block = _block_of(node, names)
+        if block is None:
+            continue
+        place = (node.target, counts[block][node.target])
+        counts[block][node.target] += 1
+        call = joint.call_of.get(node)
+        # Clones that change nothing were taken out, so their places are not known.
+        if call is None or node.target is torch.ops.aten.clone.default:
+            continue
+        if any(value.name in kept for value in call.values):
+            saved[block].add(place)
+    return {name: frozenset(places) for name, places in saved.items()}
+
+
+def _block_of(node: Any, names: list[str]) -> str | None:
+    """The block whose call made a node."""
+    for path, _ in (node.meta.get("nn_module_stack") or {}).values():
+        plain = re.sub(r"^L\['\w+'\]\.?", "", path)
+        plain = re.sub(r"_modules\['(\w+)'\]|\[(\d+)\]", r"\1\2", plain)
+        if plain in names:
+            return plain
+    return None
