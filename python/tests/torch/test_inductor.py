@@ -37,9 +37,12 @@ def test_dropout():
     assert step.report.plan.recomputed
     model.zero_grad()
     measured, _ = rt.measure(step, *batch, repeats=0)
-    # Fusion saves memory in most places and takes some in others.
-    assert measured <= 1.1 * step.report.predicted_bytes
-    assert measured < step.report.instance.peak_memory_bytes
+    # Fusion saves memory in most places and takes some in others: the prediction is no bound.
+    plain = rt.compile(twin, budget="100%", inner="inductor", **OPTIONS)
+    planned_step(twin, plain, batch)
+    twin.zero_grad()
+    without, _ = rt.measure(plain, *batch, repeats=0)
+    assert measured < without
 
 
 @needs_compiler
