@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// What to do with an instance.
+/// Settings of a run.
 struct Task {
     name: String,
     budget: Budget,

@@ -1,4 +1,4 @@
-"""What the tests share: small instances, a plan, and the command."""
+"""Fixtures of the tests: small instances, a plan, and the command."""
 
 import importlib.metadata
 import shutil

@@ -69,6 +69,15 @@ def test_a_reader_that_goes_away_is_no_failure(command):
     assert err == b""
 
 
+def started(command: list[str], word: str) -> subprocess.Popen:
+    """The command, once it has said a word on standard error."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for line in process.stderr:
+        if word in line:
+            break
+    return process
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_ctrl_c_ends_with_the_best_plan(command):
     arguments = [
@@ -82,12 +91,7 @@ def test_ctrl_c_ends_with_the_best_plan(command):
         "60s",
         "--json",
     ]
-    process = subprocess.Popen(
-        [*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    for line in process.stderr:
-        if "best" in line:
-            break
+    process = started([*command, *arguments], "best")
     os.kill(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=50)
     assert process.returncode == 0, err
@@ -108,12 +112,7 @@ def test_a_second_ctrl_c_ends_at_once(command):
         "--time-limit",
         "600s",
     ]
-    process = subprocess.Popen(
-        [*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    for line in process.stderr:
-        if "bound" in line:
-            break
+    process = started([*command, *arguments], "bound")
     # Until it ends by one of them: how soon the first is obeyed depends on the machine.
     while process.poll() is None:
         os.kill(process.pid, signal.SIGINT)

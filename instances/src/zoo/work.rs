@@ -316,13 +316,7 @@ impl Network {
                     parameters: false,
                     kernels: vec![kernel(KernelClass::Elementwise, count, 3 * dy)],
                 };
-                BackwardPlan::of(
-                    [0, 1]
-                        .into_iter()
-                        .filter(|k| needed(*k))
-                        .map(factor)
-                        .collect(),
-                )
+                BackwardPlan::of_both(needed, factor)
             }
             Op::Dropout => single(
                 vec![1],
@@ -365,13 +359,7 @@ impl Network {
                         dy + bytes(0) + bytes(1),
                     )],
                 };
-                BackwardPlan::of(
-                    [0, 1]
-                        .into_iter()
-                        .filter(|k| needed(*k))
-                        .map(factor)
-                        .collect(),
-                )
+                BackwardPlan::of_both(needed, factor)
             }
             // Five products in place of two: the scores are made again (FlashAttention, section
             // 3.1).
@@ -434,13 +422,7 @@ impl Network {
                         2 * bytes(0) + bytes(1) + bytes(2),
                     )],
                 };
-                BackwardPlan::of(
-                    [0, 1]
-                        .into_iter()
-                        .filter(|k| needed(*k))
-                        .map(factor)
-                        .collect(),
-                )
+                BackwardPlan::of_both(needed, factor)
             }
         }
     }
@@ -525,6 +507,12 @@ impl Network {
 }
 
 impl BackwardPlan {
+    /// A node for each of two inputs whose gradient is needed.
+    fn of_both(needed: impl Fn(usize) -> bool, node: impl Fn(usize) -> BackwardNode) -> Self {
+        let inputs = [0, 1].into_iter().filter(|k| needed(*k));
+        BackwardPlan::of(inputs.map(node).collect())
+    }
+
     fn of(nodes: Vec<BackwardNode>) -> Self {
         BackwardPlan {
             nodes,

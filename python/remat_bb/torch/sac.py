@@ -38,7 +38,7 @@ SHARES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
 
 @dataclass
 class Policies:
-    """What each block saves.
+    """Operators that each block saves.
 
     Attributes:
         saved: For each block, by its name in the model, the places whose outputs are saved.

@@ -11,7 +11,7 @@ from remat_bb.torch import memory, partition, planner, rewrite
 
 
 def differences(name: str) -> list[str]:
-    """What a planned step of a model computes otherwise than eager torch."""
+    """Differences of a planned step of a model from eager torch."""
     make, batch_of, budget = MODELS[name]
     model, batch = make(), batch_of()
     expected = eager_step(model, batch)

@@ -1,4 +1,4 @@
-"""What is refused or warned of, in words that name place and remedy; what is left as it was."""
+"""Refusals and warnings, in words that name place and remedy, and what is left as it was."""
 
 import sys
 

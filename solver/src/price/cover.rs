@@ -140,7 +140,7 @@ pub fn separate(items: &[Item], capacity: u64, violation: f64) -> Option<(f64, C
     (share > violation).then(|| (share, row()))
 }
 
-/// What items weigh beyond `most`, and the norm of their weights.
+/// Weight of items beyond `most`, and the norm of their weights.
 fn excess(weights: &[(Item, u32)], most: usize) -> (f64, f64) {
     let (mut over, mut norm) = (-(most as f64), 0.0);
     for &(item, weight) in weights {

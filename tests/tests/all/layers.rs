@@ -114,7 +114,7 @@ fn a_root_of_monet_from_fewer_layers_ends_where_the_plain_one_ends() {
     }
 }
 
-/// Where the plain root of MONeT's program ends early, that from fewer layers ends no earlier.
+/// The root from fewer layers ends no earlier than the plain one, where that ends early.
 #[test]
 fn a_root_of_monet_from_fewer_layers_ends_no_lower_than_the_plain_one() {
     let spec = "zoo:gpt2?layers=14&batch=16";

@@ -1,6 +1,6 @@
 //! Plans of many layers from plans of a few.
 //!
-//! What a middle layer of a good plan of a few layers keeps and drops is a *pattern*: so many bytes
+//! A *pattern* is what a middle layer of a good plan of a few layers keeps and drops: so many bytes
 //! that are held when the backward pass begins, and so much that is paid again. Of all patterns
 //! those on the lower convex hull are used. Many layers begin with the one of fewest bytes each,
 //! and go on to the next one, layer by layer, where a byte saves most, as long as the plan fits.

@@ -3,7 +3,7 @@
 use super::Places;
 use crate::monet::interval::{MonetGraph, PathCut, Row, Which};
 
-/// What a row was made from, as in the constructors of [`Row`].
+/// Origin of a row: what it was made from, as in the constructors of [`Row`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     First {
