@@ -183,6 +183,20 @@ fn rows_without_columns_are_read_where_they_have_a_name() {
     assert_eq!((line, token.as_str()), (4, "="));
 }
 
+#[test]
+fn rows_of_a_model_without_columns_are_kept_when_written() {
+    use crate::{Bounds, ModelBuilder};
+    let mut b = ModelBuilder::new(crate::Sense::Minimise);
+    for (l, u) in [(3.0, f64::INFINITY), (-1.0, 2.0), (0.0, 0.0)] {
+        b.add_row(Bounds::new(l, u), []);
+    }
+    b.add_row(Bounds::FREE, []);
+    let model = b.build().unwrap();
+    let back = parse(&crate::lp_format::to_string(&model), "t.lp").unwrap();
+    assert_eq!(back.row_lower(), model.row_lower());
+    assert_eq!(back.row_upper(), model.row_upper());
+}
+
 /// Limits of the rows of `min x + y`, and their entries in `x` and `y`.
 fn rows_of(rows: &str) -> Vec<(f64, f64, f64, f64)> {
     let text = format!("min\n x + y\nst\n{rows}end\n");

@@ -138,10 +138,8 @@ fn render(model: &Model, out: &mut String) -> std::fmt::Result {
         write!(terms.out, " {}", number(model.offset.abs()))?;
     }
     writeln!(out, "\nSubject To")?;
-    if !cols.is_empty() {
-        for (i, name) in rows.iter().enumerate() {
-            row(model, i, name, &cols, out)?;
-        }
+    for (i, name) in rows.iter().enumerate() {
+        row(model, i, name, &cols, out)?;
     }
     let mut header = "Bounds\n";
     for (j, name) in cols.iter().enumerate() {
@@ -180,8 +178,10 @@ fn row(model: &Model, i: usize, name: &str, cols: &[String], out: &mut String) -
     for (j, v) in model.row_entries(i) {
         terms.term(v, &cols[j])?;
     }
-    if terms.first {
-        terms.term(0.0, &cols[0])?;
+    match cols.first() {
+        Some(name) if terms.first => terms.term(0.0, name)?,
+        None if ranged => write!(terms.out, " 0")?,
+        _ => {}
     }
     match (l.is_finite(), u.is_finite()) {
         (true, true) if l == u => writeln!(out, " = {}", number(l)),
