@@ -1,0 +1,238 @@
+"""Training steps of JAX as instances: ``export(jax.grad(loss), parameters, batch)``.
+
+The program that JAX traces becomes a graph of values in execution order. Calls of compiled and of
+differentiated functions are opened; a loop (``scan``, ``while``) and a branch is one operation,
+whose body is run as it is. XLA computes element-wise operations in one kernel: so they are one
+node, unless more than one operation reads what is between them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from . import _native
+from ._traced import Device, Operation, Value, document, fused, needed, peak_bytes
+from .errors import RematError
+
+try:
+    import jax
+    from jax.extend import core
+except ImportError as error:
+    raise RematError("remat_bb.jax: JAX is not installed", remedy="pip install jax") from error
+
+__all__ = ["Device", "export"]
+
+# Operations whose output is their input with another shape or layout.
+_VIEWS = {"reshape", "squeeze", "expand_dims", "transpose", "stop_gradient", "copy"}
+# Operations of no cost that are made anew wherever they are read.
+_MADE_WHERE_READ = {"broadcast_in_dim", "iota"}
+# Operations with kernels of their own.
+_APART = {
+    "dot_general",
+    "ragged_dot_general",
+    "conv_general_dilated",
+    "sort",
+    "gather",
+    "scatter",
+    "scatter-add",
+    "scatter_add",
+    "cumsum",
+    "cumlogsumexp",
+    "cummax",
+    "cumprod",
+    "fft",
+    "cholesky",
+    "triangular_solve",
+    "custom_call",
+    "pallas_call",
+    "argmax",
+    "argmin",
+    "top_k",
+    "reduce_window_sum",
+    "reduce_window_max",
+    "select_and_scatter_add",
+    "random_bits",
+    "concatenate",
+}
+
+
+def export(
+    step: Callable[..., Any],
+    *arguments: Any,
+    name: str | None = None,
+    device: Device | None = None,
+    fuse: bool = True,
+) -> _native.Instance:
+    """The instance of a JAX function, such as a gradient or a whole training step.
+
+    Args:
+        step: The function, as for ``jax.make_jaxpr``. Where it has a ``jax.checkpoint``, what that
+            computes again is computed again whatever the plan says: leave it out.
+        arguments: Its arguments; ``jax.ShapeDtypeStruct`` will do.
+        name: Name of the instance; that of the function by default.
+        device: Device that costs are for, in nanoseconds of a roofline.
+        fuse: False for a node for each operation.
+
+    Returns:
+        The instance. Nodes are called after their primitives, ``op`` has the line of the source.
+        Inputs and constants are there for the whole step, outputs at its end. XLA may run the
+        operations in another order and with other fusions: take its memory for a plan with
+        a margin.
+    """
+    closed = jax.make_jaxpr(step)(*arguments)
+    reader = _Reader()
+    jaxpr = closed.jaxpr
+    reader.enter(jaxpr)
+    reader.read(jaxpr)
+    results = [v for v in map(reader.value, jaxpr.outvars) if v is not None]
+    operations = needed(reader.operations, results)
+    if fuse:
+        operations = fused(operations, results)
+    inputs = sum(_nbytes(v.aval) for v in (*jaxpr.invars, *jaxpr.constvars))
+    called = name or str(getattr(step, "__name__", "step"))
+    return _native.Instance(document(operations, results, inputs, called, device or Device()))
+
+
+class _Reader:
+    """The operations of a program, in the order of its equations.
+
+    Attributes:
+        operations: What was read.
+        of: For each variable what must be in memory to read it: values, or none for an input.
+    """
+
+    def __init__(self) -> None:
+        self.operations: list[Operation] = []
+        self.of: dict[Any, tuple[list[Value], int]] = {}
+        self.count: dict[str, int] = {}
+
+    def enter(self, jaxpr: Any) -> None:
+        """Takes the inputs of a program as memory that is there."""
+        for variable in (*jaxpr.invars, *jaxpr.constvars):
+            self.of[variable] = ([], _nbytes(variable.aval))
+
+    def sources(self, atom: Any) -> tuple[list[Value], int]:
+        """Values behind a variable or a literal, and the bytes of inputs behind it."""
+        return ([], 0) if isinstance(atom, core.Literal) else self.of[atom]
+
+    def value(self, atom: Any) -> Value | None:
+        """The value of a variable: ``None`` for inputs and literals."""
+        values = self.sources(atom)[0]
+        return values[0] if values else None
+
+    def read(self, jaxpr: Any) -> None:
+        for equation in jaxpr.eqns:
+            self.equation(equation)
+
+    def equation(self, equation: Any) -> None:
+        primitive = equation.primitive.name
+        inner = _opened(equation)
+        if inner is not None:
+            self.open(equation, inner)
+            return
+        atoms = [self.sources(atom) for atom in equation.invars]
+        inputs = list(dict.fromkeys(v for values, _ in atoms for v in values))
+        read = sum(count for _, count in atoms)
+        if primitive in _VIEWS and len(equation.invars) == len(equation.outvars):
+            for variable, atom in zip(equation.outvars, atoms):
+                self.of[variable] = atom
+            return
+        if primitive in _MADE_WHERE_READ:
+            self.of[equation.outvars[0]] = (inputs, read)
+            return
+        outputs = [self.named(primitive, variable.aval) for variable in equation.outvars]
+        operation = Operation(
+            op=_described(equation),
+            outputs=outputs or [self.named(primitive, None)],
+            inputs=inputs,
+            read_bytes=read,
+            work=_work(equation),
+            fusible=primitive not in _APART,
+            once=bool(equation.effects),
+        )
+        bodies = list(core.jaxprs_in_params(equation.params))
+        if bodies:
+            self.close(operation, equation, bodies)
+        self.operations.append(operation)
+        for variable, value in zip(equation.outvars, outputs):
+            self.of[variable] = ([value], 0)
+
+    def open(self, equation: Any, inner: Any) -> None:
+        """Reads the body of a call in its place."""
+        jaxpr = getattr(inner, "jaxpr", inner)
+        for variable in jaxpr.constvars:
+            self.of[variable] = ([], _nbytes(variable.aval))
+        # The same body may be called more than once: its variables stand for the latest call.
+        for variable, atom in zip(jaxpr.invars, equation.invars):
+            self.of[variable] = self.sources(atom)
+        self.read(jaxpr)
+        for variable, atom in zip(equation.outvars, jaxpr.outvars):
+            self.of[variable] = self.sources(atom)
+
+    def close(self, operation: Operation, equation: Any, bodies: list[Any]) -> None:
+        """Makes a loop or branch one operation: the work of all runs, the memory of one."""
+        operation.fusible, operation.work = False, 0.0
+        runs = int(equation.params.get("length", 1))
+        for body in bodies:
+            jaxpr = getattr(body, "jaxpr", body)
+            reader = _Reader()
+            reader.enter(jaxpr)
+            reader.read(jaxpr)
+            results = [v for v in map(reader.value, jaxpr.outvars) if v is not None]
+            inside = fused(needed(reader.operations, results), results)
+            peak = peak_bytes(inside, results)
+            operation.workspace_bytes = max(operation.workspace_bytes, peak)
+            operation.work += runs * sum(o.work for o in inside)
+
+    def named(self, primitive: str, aval: Any) -> Value:
+        """A value of its own name; empty where an operation makes nothing."""
+        number = self.count[primitive] = self.count.get(primitive, 0) + 1
+        shape = getattr(aval, "shape", ())
+        return Value(f"{primitive}.{number}", _nbytes(aval), [int(n) for n in shape])
+
+
+def _opened(equation: Any) -> Any:
+    """The body of a call that is its equations and nothing else, or ``None``."""
+    if equation.primitive.name in ("scan", "while", "cond", "pallas_call", "shard_map"):
+        return None
+    for key in ("jaxpr", "call_jaxpr", "fun_jaxpr"):
+        body = equation.params.get(key)
+        inner = getattr(body, "jaxpr", body)
+        if hasattr(inner, "eqns") and len(inner.invars) == len(equation.invars):
+            return body
+    return None
+
+
+def _nbytes(aval: Any) -> int:
+    size = math.prod(int(n) for n in getattr(aval, "shape", (0,)))
+    return size * int(getattr(getattr(aval, "dtype", None), "itemsize", 0))
+
+
+def _described(equation: Any) -> str:
+    """Primitive and line of the user's source."""
+    try:
+        from jax._src.source_info_util import summarize
+
+        place = summarize(equation.source_info).split(" ")[0]
+    except (ImportError, AttributeError, TypeError):
+        return str(equation.primitive.name)
+    return f"{equation.primitive.name} {place.rsplit('/', 1)[-1]}"
+
+
+def _work(equation: Any) -> float:
+    """Floating point operations: two for each multiplication of a product or convolution, else one
+    for each element of the larger of input and output."""
+    primitive = equation.primitive.name
+    outputs = sum(math.prod(getattr(v.aval, "shape", ())) for v in equation.outvars)
+    if primitive == "dot_general":
+        (contracted, _), _ = equation.params["dimension_numbers"]
+        shape = equation.invars[0].aval.shape
+        return float(2 * outputs * math.prod(shape[k] for k in contracted))
+    if primitive == "conv_general_dilated":
+        numbers = equation.params["dimension_numbers"]
+        kernel = equation.invars[1].aval.shape
+        return float(2 * outputs * math.prod(kernel) / kernel[numbers.rhs_spec[0]])
+    inputs = [math.prod(getattr(v.aval, "shape", ())) for v in equation.invars]
+    return float(max([outputs, *inputs]))
