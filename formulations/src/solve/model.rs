@@ -144,7 +144,8 @@ pub fn solve_linear(
 ///
 /// Recognition gives way where something is asked that only the general search has: certificates,
 /// state files, a pool of several solutions, a limit of ticks or memory. Starts and a cutoff count
-/// for recognised programs, too. An answer that fails the check against the model goes to the
+/// for recognised programs, too; observers are told of the progress, and of the solution at the end.
+/// An answer that fails the check against the model goes to the
 /// general search.
 ///
 /// ```
@@ -195,13 +196,12 @@ pub fn solve_integer(
         || control.certificate.is_some()
         || control.checkpoint.is_some()
         || control.resume.is_some()
-        || !control.observers.is_empty()
         || settings.mip.pool_size > 1
         || settings.mip.limits.ticks.is_some()
         || settings.mip.limits.memory_bytes.is_some();
     if !general
         && let Some(recognised) = recognise(model)
-        && let Some(result) = solve_recognised(model, &recognised, &settings.mip)
+        && let Some(result) = solve_recognised(model, &recognised, &settings.mip, &control)
     {
         return Ok((result, Some(recognised.instance.len())));
     }
@@ -226,6 +226,7 @@ fn solve_recognised(
     model: &Model,
     recognised: &Recognised,
     settings: &mip::Settings,
+    control: &Control,
 ) -> Option<SolveResult> {
     let limits = &settings.limits;
     let how = Settings {
@@ -237,15 +238,57 @@ fn solve_recognised(
         seed: settings.seed,
         ..Settings::default().with_gap(settings.relative_gap)
     };
-    let never = Arc::new(AtomicBool::new(false));
-    let interrupt = limits.interrupt.as_ref().unwrap_or(&never);
+    let listener = Observed {
+        recognised,
+        observers: &control.observers,
+        interrupt: limits.interrupt.as_deref(),
+        ended: AtomicBool::new(false),
+    };
     let starts = settings.starts.iter();
     let starts: Vec<_> = starts.filter_map(|x| recognised.schedule(x)).collect();
     let formulation = CheckmateFormulation::new(recognised.instance.clone());
     let outcome = formulation
-        .solve(recognised.budget_bytes, &starts, &how, &**interrupt)
+        .solve(recognised.budget_bytes, &starts, &how, &listener)
         .ok()?;
-    answer(model, recognised, &outcome, settings)
+    let result = answer(model, recognised, &outcome, settings)?;
+    if let Some(solution) = &result.solution {
+        let told = control.observers.iter();
+        told.for_each(|observer| observer.incumbent(solution));
+    }
+    Some(result)
+}
+
+/// Observers of a general search as a listener of a recognised program's.
+struct Observed<'a> {
+    recognised: &'a Recognised,
+    observers: &'a [Arc<dyn mip::Observer>],
+    interrupt: Option<&'a AtomicBool>,
+    ended: AtomicBool,
+}
+
+impl Listener for Observed<'_> {
+    fn is_interrupted(&self) -> bool {
+        let asked = self.interrupt.is_some_and(|i| i.load(Ordering::Relaxed));
+        asked || self.ended.load(Ordering::Relaxed)
+    }
+
+    fn progress(&self, look: &super::Progress) {
+        let look = mip::Progress {
+            seconds: look.seconds,
+            nodes: look.nodes,
+            open: 0,
+            lp_iterations: 0,
+            dual_bound: self.recognised.objective(look.bound),
+            objective: look.objective.map(|cost| self.recognised.objective(cost)),
+        };
+        if !self
+            .observers
+            .iter()
+            .all(|observer| observer.progress(&look))
+        {
+            self.ended.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 /// The outcome in the model's terms.

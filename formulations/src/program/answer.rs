@@ -1,0 +1,86 @@
+//! Answers to programs.
+
+use remat_lp::VarStatus;
+use remat_solver::mip::Info;
+
+/// Reason why a solve ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The first point is optimal, within the gaps where there are integers.
+    Optimal,
+    /// No point exists.
+    Infeasible,
+    /// The objective has no limit.
+    Unbounded,
+    /// No point is better than the cutoff.
+    Cutoff,
+    /// The time limit.
+    TimeLimit,
+    /// The limit on nodes.
+    NodeLimit,
+    /// The limit on simplex iterations.
+    IterationLimit,
+    /// The limit on memory.
+    MemoryLimit,
+    /// The limit on work.
+    WorkLimit,
+    /// Interrupted from outside.
+    Interrupted,
+    /// Numerical trouble that no remedy cured.
+    Numeric,
+}
+
+/// A feasible point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// Objective in the program's sense, with its constant.
+    pub objective: f64,
+    /// Value of each column, by handle: NaN for columns that were removed. Those of integer columns
+    /// are integers.
+    pub x: Vec<f64>,
+}
+
+/// Duals of a linear program, by handle.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Duals {
+    /// For each row the change of the objective per unit of its side.
+    pub rows: Vec<f64>,
+    /// Reduced cost of each column: `cost - A^T y`.
+    pub reduced_costs: Vec<f64>,
+    /// Status of each column in the basis; `None` for columns that were removed.
+    pub col_status: Vec<Option<VarStatus>>,
+    /// Status of each row in the basis.
+    pub row_status: Vec<Option<VarStatus>>,
+}
+
+/// The answer to a program.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// Reason for the end.
+    pub ending: Ending,
+    /// Points found, the best first.
+    pub points: Vec<Point>,
+    /// No point is better than this, in the program's sense.
+    pub bound: f64,
+    /// Duals, of a linear program that was solved.
+    pub duals: Option<Duals>,
+    /// A proof that no point exists, by row (Farkas): of a linear program.
+    pub farkas: Option<Vec<f64>>,
+    /// A direction in which the objective improves without end, by column: of a linear program.
+    pub ray: Option<Vec<f64>>,
+    /// Counters.
+    pub info: Info,
+    /// Name of the published program that it was recognised as, and its number of graph nodes.
+    pub recognised: Option<(&'static str, usize)>,
+}
+
+impl Answer {
+    /// `|objective - bound| / max(1e-10, |objective|)`; infinite without a point.
+    pub fn gap(&self) -> f64 {
+        match self.points.first() {
+            Some(p) if p.objective == self.bound => 0.0,
+            Some(p) => (p.objective - self.bound).abs() / p.objective.abs().max(1e-10),
+            None => f64::INFINITY,
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The linear model of a program.
+
+use super::{Col, Kind, Program, ProgramError, Row};
+use remat_lp::{ColId, Model, ModelBuilder};
+use std::sync::Arc;
+
+/// The linear model of a program, and whose columns and rows are whose.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// The model: the program's columns and rows in order of creation.
+    pub model: Arc<Model>,
+    /// The program's column behind each column of the model.
+    pub cols: Vec<Col>,
+    /// The program's row behind each row of the model.
+    pub rows: Vec<Row>,
+    handles: (usize, usize),
+}
+
+impl Program {
+    /// The linear model of the program.
+    ///
+    /// # Errors
+    /// [`ProgramError::Model`] for bounds that the model refuses.
+    pub fn compile(&self) -> Result<Compiled, ProgramError> {
+        let mut builder = ModelBuilder::new(self.sense());
+        builder.set_name(self.name());
+        builder.set_offset(self.offset());
+        let cols: Vec<Col> = self.cols().collect();
+        let rows: Vec<Row> = self.rows().collect();
+        let mut ids = vec![ColId(u32::MAX); self.col_handles()];
+        for &col in &cols {
+            let (mut lower, mut upper) = self.col_bounds(col)?;
+            let kind = self.kind(col)?;
+            if kind == Kind::Binary {
+                (lower, upper) = (lower.max(0.0), upper.min(1.0));
+            }
+            let id = builder.add_col(self.cost(col)?, lower..=upper);
+            builder.set_integer(id, kind.is_integer());
+            if let Some(name) = self.col_name(col)? {
+                builder.set_col_name(id, name);
+            }
+            ids[col.index()] = id;
+        }
+        for &row in &rows {
+            let (lower, upper) = self.row_bounds(row)?;
+            let entries = self.entries(row)?.iter();
+            let entries = entries.map(|&(col, value)| (ids[col.index()], value));
+            let id = builder.add_row(lower..=upper, entries);
+            if let Some(name) = self.row_name(row)? {
+                builder.set_row_name(id, name);
+            }
+        }
+        Ok(Compiled {
+            model: Arc::new(builder.build()?),
+            cols,
+            rows,
+            handles: (self.col_handles(), self.row_handles()),
+        })
+    }
+}
+
+impl Compiled {
+    /// A vector over the model's columns by the program's handles, with `none` where there is no
+    /// column.
+    pub fn by_col<T: Copy>(&self, values: &[T], none: T) -> Vec<T> {
+        let mut all = vec![none; self.handles.0];
+        for (col, &value) in self.cols.iter().zip(values) {
+            all[col.index()] = value;
+        }
+        all
+    }
+
+    /// A vector over the model's rows by the program's handles, with `none` where there is no row.
+    pub fn by_row<T: Copy>(&self, values: &[T], none: T) -> Vec<T> {
+        let mut all = vec![none; self.handles.1];
+        for (row, &value) in self.rows.iter().zip(values) {
+            all[row.index()] = value;
+        }
+        all
+    }
+}

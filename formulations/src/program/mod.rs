@@ -1,0 +1,38 @@
+//! Programs that are edited, solved, and edited again: what modelling languages and their users ask
+//! of a solver, over the front door for raw models ([`crate::solve_model`]).
+//!
+//! | module | concept |
+//! |---|---|
+//! | `edit` | [`Program`]: columns and rows under handles that stay valid |
+//! | `compile` | [`Compiled`]: the linear model of a program, and whose columns and rows are whose |
+//! | `answer` | [`Answer`]: status, points, bound, duals and rays under the program's handles |
+//! | `solve` | [`solve_program`]: from a program to an answer |
+//!
+//! ```
+//! use std::sync::Arc;
+//! use remat_formulations::program::{Kind, Program, ProgramSettings, solve_program};
+//!
+//! let mut program = Program::default();
+//! let x = program.add_col(0.0, 9.0, -3.0, Kind::Integer, None)?;
+//! let row = program.add_row(&[(x, 2.0)], f64::NEG_INFINITY, 5.0, None)?;
+//! let answer = solve_program(&program, &ProgramSettings::default(), Arc::new(()))?;
+//! assert_eq!(answer.points[0].x[x.index()], 2.0);
+//! program.set_row_bounds(row, f64::NEG_INFINITY, 7.0)?;
+//! let answer = solve_program(&program, &ProgramSettings::default(), Arc::new(()))?;
+//! assert_eq!(answer.points[0].objective, -9.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod answer;
+mod compile;
+mod edit;
+mod error;
+mod solve;
+#[cfg(test)]
+mod tests;
+
+pub use answer::{Answer, Duals, Ending, Point};
+pub use compile::Compiled;
+pub use edit::{Col, INFINITE, Kind, Program, Row};
+pub use error::ProgramError;
+pub use solve::{ProgramSettings, Watcher, solve_program};

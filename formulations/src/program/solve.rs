@@ -1,0 +1,195 @@
+//! From a program to an answer.
+
+use super::{Answer, Compiled, Duals, Ending, Point, Program, ProgramError};
+use crate::solve::{Answered, Linear, ModelSettings, solve_model};
+use remat_lp::{LimitKind, LpOutcome, VarStatus};
+use remat_solver::mip::{Control, Info, Observer, Progress, Solution, SolveResult, SolveStatus};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Settings of [`solve_program`].
+#[derive(Clone, Debug, Default)]
+pub struct ProgramSettings {
+    /// Settings of the search and of linear programs. Starts are given apart.
+    pub model: ModelSettings,
+    /// Points to start from, by handle; NaN where a point says nothing.
+    pub starts: Vec<Vec<f64>>,
+}
+
+/// Follows a solve, and may end it.
+pub trait Watcher: Send + Sync {
+    /// Takes a look at the search. `false` ends it.
+    fn progress(&self, _progress: &Progress) -> bool {
+        true
+    }
+
+    /// Takes a new best point, by handle.
+    fn incumbent(&self, _point: &Point) {}
+}
+
+/// Nobody.
+impl Watcher for () {}
+
+/// Solves a program: Checkmate's program as such, whatever else by the simplex methods or by branch
+/// and cut ([`solve_model`]).
+///
+/// # Errors
+/// [`ProgramError::Model`] and [`ProgramError::Solve`].
+pub fn solve_program(
+    program: &Program,
+    settings: &ProgramSettings,
+    watcher: Arc<dyn Watcher>,
+) -> Result<Answer, ProgramError> {
+    let compiled = Arc::new(program.compile()?);
+    let mut how = settings.model.clone();
+    how.mip.starts = starts(&compiled, &settings.starts);
+    let stop = how.mip.limits.interrupt.get_or_insert_default().clone();
+    let control = Control {
+        observers: vec![Arc::new(Told {
+            compiled: compiled.clone(),
+            watcher,
+            stop,
+        })],
+        ..Control::default()
+    };
+    Ok(match solve_model(&compiled.model, &how, control)? {
+        Answered::Linear(linear) => of_linear(&compiled, linear),
+        Answered::Integer {
+            result,
+            recognised_nodes,
+        } => of_integer(&compiled, result, recognised_nodes),
+    })
+}
+
+/// Starts in the order of the model's columns; those that do not say everything are left out.
+fn starts(compiled: &Compiled, given: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let whole = given.iter().map(|point| {
+        let values = compiled
+            .cols
+            .iter()
+            .map(|col| point.get(col.index()).copied());
+        values.collect::<Option<Vec<f64>>>()
+    });
+    whole
+        .flatten()
+        .filter(|x| x.iter().all(|v| v.is_finite()))
+        .collect()
+}
+
+/// Tells a watcher in the terms of the program.
+struct Told {
+    compiled: Arc<Compiled>,
+    watcher: Arc<dyn Watcher>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Observer for Told {
+    fn incumbent(&self, solution: &Solution) {
+        self.watcher.incumbent(&point(&self.compiled, solution));
+    }
+
+    fn progress(&self, progress: &Progress) -> bool {
+        let goes_on = self.watcher.progress(progress);
+        if !goes_on {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+        goes_on
+    }
+}
+
+fn point(compiled: &Compiled, solution: &Solution) -> Point {
+    Point {
+        objective: solution.objective,
+        x: compiled.by_col(&solution.x, f64::NAN),
+    }
+}
+
+fn of_integer(compiled: &Compiled, result: SolveResult, nodes: Option<usize>) -> Answer {
+    let ending = match result.status {
+        SolveStatus::Optimal => Ending::Optimal,
+        SolveStatus::Infeasible => Ending::Infeasible,
+        SolveStatus::Cutoff => Ending::Cutoff,
+        SolveStatus::Unbounded => Ending::Unbounded,
+        SolveStatus::TimeLimit => Ending::TimeLimit,
+        SolveStatus::NodeLimit => Ending::NodeLimit,
+        SolveStatus::MemoryLimit => Ending::MemoryLimit,
+        SolveStatus::TickLimit => Ending::WorkLimit,
+        SolveStatus::Interrupted => Ending::Interrupted,
+        SolveStatus::Unresolved => Ending::Numeric,
+    };
+    Answer {
+        ending,
+        points: result.pool.iter().map(|s| point(compiled, s)).collect(),
+        bound: result.dual_bound,
+        duals: None,
+        farkas: None,
+        ray: None,
+        info: result.info,
+        recognised: nodes.map(|n| ("checkmate", n)),
+    }
+}
+
+fn of_linear(compiled: &Compiled, linear: Linear) -> Answer {
+    let worst = -compiled.model.sense().sign() * f64::INFINITY;
+    let mut answer = Answer {
+        ending: Ending::Numeric,
+        points: Vec::new(),
+        bound: worst,
+        duals: None,
+        farkas: None,
+        ray: None,
+        info: Info {
+            lp_iterations: linear.solved.stats.iterations(),
+            seconds: linear.seconds,
+            ..Info::default()
+        },
+        recognised: None,
+    };
+    match linear.solved.outcome {
+        LpOutcome::Optimal(s) => {
+            answer.ending = Ending::Optimal;
+            answer.bound = s.objective;
+            answer.duals = Some(Duals {
+                rows: compiled.by_row(&s.y, f64::NAN),
+                reduced_costs: compiled.by_col(&s.reduced_costs, f64::NAN),
+                col_status: compiled.by_col(&some(&s.basis.cols), None),
+                row_status: compiled.by_row(&some(&s.basis.rows), None),
+            });
+            answer.points.push(Point {
+                objective: s.objective,
+                x: compiled.by_col(&s.x, f64::NAN),
+            });
+        }
+        LpOutcome::Infeasible(ray) => {
+            answer.ending = Ending::Infeasible;
+            answer.bound = -worst;
+            answer.farkas = Some(compiled.by_row(&ray.y, f64::NAN));
+        }
+        LpOutcome::Unbounded(ray) => {
+            answer.ending = Ending::Unbounded;
+            answer.points.push(Point {
+                objective: compiled.model.objective(&ray.x),
+                x: compiled.by_col(&ray.x, f64::NAN),
+            });
+            answer.ray = Some(compiled.by_col(&ray.direction, f64::NAN));
+        }
+        LpOutcome::CutoffReached { bound, .. } => {
+            answer.ending = Ending::Cutoff;
+            answer.bound = bound;
+        }
+        LpOutcome::Limit(kind) => {
+            answer.ending = match kind {
+                LimitKind::Iterations => Ending::IterationLimit,
+                LimitKind::Ticks => Ending::WorkLimit,
+                LimitKind::Interrupt if linear.timed_out => Ending::TimeLimit,
+                LimitKind::Interrupt => Ending::Interrupted,
+                LimitKind::Numerical => Ending::Numeric,
+            };
+        }
+    }
+    answer
+}
+
+fn some(statuses: &[VarStatus]) -> Vec<Option<VarStatus>> {
+    statuses.iter().copied().map(Some).collect()
+}
