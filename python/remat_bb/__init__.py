@@ -15,12 +15,15 @@ computations each runs at most once, in that order. The guide is ``docs/python.m
 """
 
 from ._native import (
+    Answer,
     Baseline,
     Frontier,
     FrontierPoint,
     Instance,
     MaxBatch,
     Plan,
+    Program,
+    ProgramProgress,
     Progress,
     Verified,
     __version__,
@@ -41,6 +44,7 @@ from .errors import (
 )
 
 __all__ = [
+    "Answer",
     "Baseline",
     "FileError",
     "Frontier",
@@ -55,6 +59,8 @@ __all__ = [
     "MaxBatch",
     "Plan",
     "PlanRefuted",
+    "Program",
+    "ProgramProgress",
     "Progress",
     "RematError",
     "Verified",

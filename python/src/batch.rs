@@ -151,7 +151,9 @@ pub fn max_batch(
     };
     let settings = limits.settings()?;
     let Ended { value, interrupt } = relay::work(py, None, |relay| {
-        let search = Search::new(budget_bytes).settings(settings).listener(relay);
+        let search = Search::new(budget_bytes)
+            .settings(settings)
+            .listener(&**relay);
         search.largest(start, most, |batch| {
             let formulation = model.build(batch)?;
             let cap = cost_cap(formulation.instance(), overhead);

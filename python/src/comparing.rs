@@ -2,13 +2,14 @@
 
 use crate::arguments::{self, Limits};
 use crate::plan::Plan;
-use crate::relay::{self, Ended};
+use crate::relay::{self, Ended, Relay};
 use crate::solving;
 use crate::trouble::Trouble;
 use pyo3::prelude::*;
 use remat_bb::arguments::WorkerOptions;
 use remat_formulations::Baselines;
 use remat_formulations::solve::Solvable;
+use std::sync::Arc;
 
 /// A known strategy at a budget. Immutable.
 #[pyclass(frozen, get_all, module = "remat_bb")]
@@ -61,32 +62,33 @@ pub fn baselines(
         ..Limits::default()
     };
     let settings = limits.settings()?;
-    let Ended { value, interrupt } = relay::work(py, None, |_| -> Result<_, Trouble> {
-        let formulation = solving::formulation(&source, wanted)?;
-        let plain = formulation.plain()?;
-        let bytes = budget.bytes(plain.peak_bytes);
-        let workers = WorkerOptions {
-            threads: settings.threads as u16,
-            seed: 0,
-        };
-        let known = Baselines::of(formulation.clone());
-        let mut compared = workers.pool()?.install(|| known.run(bytes));
-        compared.sort_by_key(|one| one.rank(bytes));
-        let view = formulation.instance();
-        let of = |one: remat_formulations::solve::Compared| {
-            let fits = one.fits(bytes) == Some(true);
-            let plan = one.result.map(|(schedule, _)| schedule);
-            let plan = plan.map(|s| Plan::of(&source, view, s, bytes, &plain, None));
-            match plan {
-                Ok(plan) => Ok((one.name, fits, Ok(plan?))),
-                Err(because) => Ok((one.name, false, Err(because))),
-            }
-        };
-        compared
-            .into_iter()
-            .map(of)
-            .collect::<Result<Vec<_>, Trouble>>()
-    })?;
+    let Ended { value, interrupt } =
+        relay::work(py, None, |_: &Arc<Relay>| -> Result<_, Trouble> {
+            let formulation = solving::formulation(&source, wanted)?;
+            let plain = formulation.plain()?;
+            let bytes = budget.bytes(plain.peak_bytes);
+            let workers = WorkerOptions {
+                threads: settings.threads as u16,
+                seed: 0,
+            };
+            let known = Baselines::of(formulation.clone());
+            let mut compared = workers.pool()?.install(|| known.run(bytes));
+            compared.sort_by_key(|one| one.rank(bytes));
+            let view = formulation.instance();
+            let of = |one: remat_formulations::solve::Compared| {
+                let fits = one.fits(bytes) == Some(true);
+                let plan = one.result.map(|(schedule, _)| schedule);
+                let plan = plan.map(|s| Plan::of(&source, view, s, bytes, &plain, None));
+                match plan {
+                    Ok(plan) => Ok((one.name, fits, Ok(plan?))),
+                    Err(because) => Ok((one.name, false, Err(because))),
+                }
+            };
+            compared
+                .into_iter()
+                .map(of)
+                .collect::<Result<Vec<_>, Trouble>>()
+        })?;
     if let Some(interrupt) = interrupt {
         return Err(interrupt);
     }

@@ -242,7 +242,7 @@ pub fn frontier(
         let total = bytes.len();
         let look = |done: usize, look: &_| relay.look(look, done, total);
         let walk = Walk::of(formulation.clone(), &budgets)?;
-        let places = walk.settings(settings).listener(relay, &look).run()?;
+        let places = walk.settings(settings).listener(&**relay, &look).run()?;
         Ok::<_, Trouble>(places)
     })?;
     let places = value?;

@@ -12,6 +12,7 @@
 //! | [`comparing`] | the known strategies |
 //! | [`batch`] | the largest batch |
 //! | [`judging`] | files and plans against their replay |
+//! | [`program`] | linear and integer programs of any kind |
 //! | [`command`] | the command line, run from Python |
 //! | [`trouble`] | errors, and the exceptions that they become |
 //!
@@ -28,6 +29,7 @@ pub mod frontier;
 pub mod instance;
 pub mod judging;
 pub mod plan;
+pub mod program;
 pub mod relay;
 pub mod solving;
 pub mod trouble;
@@ -58,6 +60,10 @@ mod _native {
     use crate::judging::{Verified, verify};
     #[pymodule_export]
     use crate::plan::Plan;
+    #[pymodule_export]
+    use crate::program::Program;
+    #[pymodule_export]
+    use crate::program::answer::{Answer, ProgramProgress};
     #[pymodule_export]
     use crate::relay::Progress;
     #[pymodule_export]

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use remat_formulations::solve::{Listener, Progress as Look, SolveError};
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::Duration;
 
@@ -75,30 +75,46 @@ impl Progress {
     }
 }
 
-/// State that the two threads share.
-#[derive(Default)]
-pub struct Relay {
-    stop: AtomicBool,
-    state: Mutex<State>,
+/// State that the two threads share; `L` is what a look shows.
+pub struct Relay<L = Progress> {
+    stop: Arc<AtomicBool>,
+    state: Mutex<State<L>>,
     news: Condvar,
 }
 
-#[derive(Default)]
-struct State {
+struct State<L> {
     /// The latest look that Python has not seen.
-    look: Option<Progress>,
+    look: Option<L>,
     done: bool,
 }
 
-impl Relay {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl<L> Default for Relay<L> {
+    fn default() -> Self {
+        Relay {
+            stop: Arc::default(),
+            state: Mutex::new(State {
+                look: None,
+                done: false,
+            }),
+            news: Condvar::new(),
+        }
+    }
+}
+
+impl<L> Relay<L> {
+    /// The flag that is set when the work is to end.
+    pub fn stop(&self) -> &Arc<AtomicBool> {
+        &self.stop
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<L>> {
         // Nothing that holds the lock can leave the state half-made.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a look at one of several solves.
-    pub fn look(&self, look: &Look, done: usize, total: usize) {
-        self.state().look = Some(Progress::of(look, done, total));
+    /// Takes a look.
+    pub fn show(&self, look: L) {
+        self.state().look = Some(look);
         self.news.notify_one();
     }
 
@@ -108,11 +124,18 @@ impl Relay {
     }
 
     /// Waits for a tick, a look or the end; the look, and whether the work is done.
-    fn wait(&self) -> (Option<Progress>, bool) {
-        let quiet = |state: &mut State| state.look.is_none() && !state.done;
+    fn wait(&self) -> (Option<L>, bool) {
+        let quiet = |state: &mut State<L>| state.look.is_none() && !state.done;
         let waited = self.news.wait_timeout_while(self.state(), TICK, quiet);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         (state.look.take(), state.done)
+    }
+}
+
+impl Relay {
+    /// Takes a look at one of several solves.
+    pub fn look(&self, look: &Look, done: usize, total: usize) {
+        self.show(Progress::of(look, done, total));
     }
 }
 
@@ -127,9 +150,9 @@ impl Listener for Relay {
 }
 
 /// Says that the work is done, however it ends.
-struct Finish<'a>(&'a Relay);
+struct Finish<'a, L>(&'a Relay<L>);
 
-impl Drop for Finish<'_> {
+impl<L> Drop for Finish<'_, L> {
     fn drop(&mut self) {
         self.0.finish();
     }
@@ -143,18 +166,23 @@ pub struct Ended<T> {
     pub interrupt: Option<PyErr>,
 }
 
+/// Objects that a look becomes in Python.
+pub trait Shown: Send + 'static + for<'py> IntoPyObject<'py> {}
+
+impl<L: Send + 'static + for<'py> IntoPyObject<'py>> Shown for L {}
+
 /// Works on another thread without the interpreter's lock. Meanwhile Ctrl-C ends the work by the
 /// relay's flag, and `callback` is given each look; what either raises ends the work as well.
 ///
 /// # Errors
 /// Everything that the callback or a signal's handler raises, once the work has ended; of
 /// `KeyboardInterrupt` only the second.
-pub fn work<T: Send>(
+pub fn work<L: Shown, T: Send>(
     py: Python<'_>,
     callback: Option<Py<PyAny>>,
-    work: impl FnOnce(&Relay) -> T + Send,
+    work: impl FnOnce(&Arc<Relay<L>>) -> T + Send,
 ) -> PyResult<Ended<T>> {
-    let relay = Relay::default();
+    let relay = Arc::new(Relay::default());
     py.detach(|| {
         std::thread::scope(|scope| {
             let shared = &relay;
@@ -177,7 +205,7 @@ pub fn work<T: Send>(
 }
 
 /// Looks after signals and looks until the work is done; the first interrupt.
-fn watch(relay: &Relay, callback: Option<Py<PyAny>>) -> PyResult<Option<PyErr>> {
+fn watch<L: Shown>(relay: &Relay<L>, callback: Option<Py<PyAny>>) -> PyResult<Option<PyErr>> {
     let mut interrupt = None;
     let mut failed = None;
     loop {

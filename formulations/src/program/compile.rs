@@ -1,7 +1,7 @@
 //! The linear model of a program.
 
 use super::{Col, Kind, Program, ProgramError, Row};
-use remat_lp::{ColId, Model, ModelBuilder};
+use remat_lp::{ColId, Model, ModelBuilder, RowId};
 use std::sync::Arc;
 
 /// The linear model of a program, and whose columns and rows are whose.
@@ -17,6 +17,36 @@ pub struct Compiled {
 }
 
 impl Program {
+    /// The program of a model: handles are the model's own indices.
+    ///
+    /// # Errors
+    /// [`ProgramError::NotFinite`] for numbers that a program refuses.
+    pub fn of_model(model: &Model) -> Result<Program, ProgramError> {
+        let mut program = Program::default();
+        program.set_name(model.name());
+        program.set_sense(model.sense());
+        program.set_offset(model.offset())?;
+        for j in 0..model.num_cols() {
+            let id = ColId(j as u32);
+            let (lower, upper) = (model.col_lower()[j], model.col_upper()[j]);
+            let kind = match model.is_integer(id) {
+                true if lower == 0.0 && upper == 1.0 => Kind::Binary,
+                true => Kind::Integer,
+                false => Kind::Continuous,
+            };
+            let name = model.col_name(id);
+            program.add_col(lower, upper, model.costs()[j], kind, Some(&name))?;
+        }
+        for i in 0..model.num_rows() {
+            let id = RowId(i as u32);
+            let entries: Vec<_> = model.row(id).map(|(c, v)| (Col(c.0), v)).collect();
+            let name = model.row_name(id);
+            let (lower, upper) = (model.row_lower()[i], model.row_upper()[i]);
+            program.add_row(&entries, lower, upper, Some(&name))?;
+        }
+        Ok(program)
+    }
+
     /// The linear model of the program.
     ///
     /// # Errors

@@ -35,4 +35,4 @@ pub use answer::{Answer, Duals, Ending, Point};
 pub use compile::Compiled;
 pub use edit::{Col, INFINITE, Kind, Program, Row};
 pub use error::ProgramError;
-pub use solve::{ProgramSettings, Watcher, solve_program};
+pub use solve::{ProgramSettings, Watcher, solve_compiled, solve_program};

@@ -40,9 +40,20 @@ pub fn solve_program(
     settings: &ProgramSettings,
     watcher: Arc<dyn Watcher>,
 ) -> Result<Answer, ProgramError> {
-    let compiled = Arc::new(program.compile()?);
+    solve_compiled(&Arc::new(program.compile()?), settings, watcher)
+}
+
+/// As [`solve_program`], of a program that is compiled already.
+///
+/// # Errors
+/// As [`solve_program`].
+pub fn solve_compiled(
+    compiled: &Arc<Compiled>,
+    settings: &ProgramSettings,
+    watcher: Arc<dyn Watcher>,
+) -> Result<Answer, ProgramError> {
     let mut how = settings.model.clone();
-    how.mip.starts = starts(&compiled, &settings.starts);
+    how.mip.starts = starts(compiled, &settings.starts);
     let stop = how.mip.limits.interrupt.get_or_insert_default().clone();
     let control = Control {
         observers: vec![Arc::new(Told {
@@ -53,11 +64,11 @@ pub fn solve_program(
         ..Control::default()
     };
     Ok(match solve_model(&compiled.model, &how, control)? {
-        Answered::Linear(linear) => of_linear(&compiled, linear),
+        Answered::Linear(linear) => of_linear(compiled, linear),
         Answered::Integer {
             result,
             recognised_nodes,
-        } => of_integer(&compiled, result, recognised_nodes),
+        } => of_integer(compiled, result, recognised_nodes),
     })
 }
 

@@ -1,0 +1,185 @@
+//! Answers to programs, and looks at their search.
+
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::prelude::*;
+use remat_formulations::program::{self, Ending};
+use remat_lp::VarStatus;
+use remat_solver::mip;
+
+/// A look at the search in a program.
+#[pyclass(frozen, get_all, module = "remat_bb")]
+#[derive(Clone, Debug)]
+pub struct ProgramProgress {
+    /// Seconds since the start.
+    seconds: f64,
+    /// Objective of the best point; `None` before the first.
+    objective: Option<f64>,
+    /// No point is better than this.
+    bound: f64,
+    /// Nodes done.
+    nodes: u64,
+    /// Nodes open.
+    open: u64,
+    /// Simplex iterations.
+    lp_iterations: u64,
+}
+
+impl From<&mip::Progress> for ProgramProgress {
+    fn from(look: &mip::Progress) -> Self {
+        ProgramProgress {
+            seconds: look.seconds,
+            objective: look.objective,
+            bound: look.dual_bound,
+            nodes: look.nodes,
+            open: look.open,
+            lp_iterations: look.lp_iterations,
+        }
+    }
+}
+
+/// The answer to a program.
+#[pyclass(frozen, module = "remat_bb")]
+pub struct Answer {
+    /// The answer.
+    pub inner: program::Answer,
+}
+
+fn status_letters(of: &[Option<VarStatus>]) -> String {
+    let letter = |status: &Option<VarStatus>| match status {
+        Some(VarStatus::Basic) => 'B',
+        Some(VarStatus::AtLower) => 'L',
+        Some(VarStatus::AtUpper) => 'U',
+        Some(VarStatus::Free) => 'F',
+        None => '-',
+    };
+    of.iter().map(letter).collect()
+}
+
+#[pymethods]
+impl Answer {
+    /// ``optimal``, ``infeasible``, ``unbounded``, ``cutoff`` (nothing is better),
+    /// ``time limit``, ``node limit``, ``iteration limit``, ``memory limit``, ``work limit``,
+    /// ``interrupted`` or ``numeric`` (trouble that no remedy cured).
+    #[getter]
+    fn status(&self) -> &'static str {
+        match self.inner.ending {
+            Ending::Optimal => "optimal",
+            Ending::Infeasible => "infeasible",
+            Ending::Unbounded => "unbounded",
+            Ending::Cutoff => "cutoff",
+            Ending::TimeLimit => "time limit",
+            Ending::NodeLimit => "node limit",
+            Ending::IterationLimit => "iteration limit",
+            Ending::MemoryLimit => "memory limit",
+            Ending::WorkLimit => "work limit",
+            Ending::Interrupted => "interrupted",
+            Ending::Numeric => "numeric",
+        }
+    }
+
+    /// Objective of the best point; ``None`` without one.
+    #[getter]
+    fn objective(&self) -> Option<f64> {
+        self.inner.points.first().map(|p| p.objective)
+    }
+
+    /// No point is better than this.
+    #[getter]
+    fn bound(&self) -> f64 {
+        self.inner.bound
+    }
+
+    /// ``|objective - bound| / |objective|``; infinite without a point.
+    #[getter]
+    fn gap(&self) -> f64 {
+        self.inner.gap()
+    }
+
+    /// Objectives of all points, the best first.
+    #[getter]
+    fn objectives(&self) -> Vec<f64> {
+        self.inner.points.iter().map(|p| p.objective).collect()
+    }
+
+    /// Values of a point by handle, as an array; ``None`` where there is no such point.
+    #[pyo3(signature = (number = 0))]
+    fn x<'py>(&self, py: Python<'py>, number: usize) -> Option<Bound<'py, PyArray1<f64>>> {
+        let point = self.inner.points.get(number)?;
+        Some(point.x.clone().into_pyarray(py))
+    }
+
+    /// By row the change of the objective per unit of its side; ``None`` with integers.
+    #[getter]
+    fn duals<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
+        let duals = self.inner.duals.as_ref()?;
+        Some(duals.rows.clone().into_pyarray(py))
+    }
+
+    /// By column ``cost - A^T y``; ``None`` with integers.
+    #[getter]
+    fn reduced_costs<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
+        let duals = self.inner.duals.as_ref()?;
+        Some(duals.reduced_costs.clone().into_pyarray(py))
+    }
+
+    /// Letters for columns and for rows: ``B`` basic, ``L`` at the lower side, ``U`` at the
+    /// upper, ``F`` free, ``-`` removed.
+    #[getter]
+    fn basis(&self) -> Option<(String, String)> {
+        let duals = self.inner.duals.as_ref()?;
+        let cols = status_letters(&duals.col_status);
+        Some((cols, status_letters(&duals.row_status)))
+    }
+
+    /// By row, a proof that a linear program has no point.
+    #[getter]
+    fn farkas<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
+        Some(self.inner.farkas.clone()?.into_pyarray(py))
+    }
+
+    /// By column, a direction in which a linear program's objective improves without end.
+    #[getter]
+    fn ray<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
+        Some(self.inner.ray.clone()?.into_pyarray(py))
+    }
+
+    /// Nodes of the tree.
+    #[getter]
+    fn nodes(&self) -> u64 {
+        self.inner.info.nodes
+    }
+
+    /// Simplex iterations.
+    #[getter]
+    fn lp_iterations(&self) -> u64 {
+        self.inner.info.lp_iterations
+    }
+
+    /// Work in deterministic units.
+    #[getter]
+    fn ticks(&self) -> u64 {
+        self.inner.info.ticks
+    }
+
+    /// Time taken.
+    #[getter]
+    fn seconds(&self) -> f64 {
+        self.inner.info.seconds
+    }
+
+    /// Name of the published program that it was recognised as, and nodes of its graph.
+    #[getter]
+    fn recognised(&self) -> Option<(&'static str, usize)> {
+        self.inner.recognised
+    }
+
+    fn __repr__(&self) -> String {
+        let objective = self.objective();
+        let value = objective.map_or("no point".into(), |v| format!("objective {v}"));
+        format!(
+            "Answer({}, {value}, bound {})",
+            self.status(),
+            self.inner.bound
+        )
+    }
+}

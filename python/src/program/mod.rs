@@ -1,0 +1,365 @@
+//! Linear and integer programs of any kind: built from arrays or row by row, edited, solved.
+//!
+//! | module | concept |
+//! |---|---|
+//! | [`arrays`] | vectors from Python |
+//! | [`answer`] | what a solve comes to |
+//! | [`solving`] | settings, looks, Ctrl-C |
+
+pub mod answer;
+pub mod arrays;
+pub mod solving;
+
+use crate::trouble::Trouble;
+use arrays::{check_length, indices, numbers};
+use pyo3::prelude::*;
+use remat_formulations::program::{self, Col, Kind, ProgramError, Row};
+use remat_lp::{Sense, lp_format, mps};
+use std::path::PathBuf;
+
+impl From<ProgramError> for Trouble {
+    fn from(error: ProgramError) -> Self {
+        Trouble::new("InvalidArgument", error.to_string())
+    }
+}
+
+/// A linear or mixed-integer program under edit.
+#[pyclass(module = "remat_bb")]
+#[derive(Default)]
+pub struct Program {
+    /// The program.
+    pub inner: program::Program,
+}
+
+fn kind(letter: char) -> PyResult<Kind> {
+    match letter {
+        'C' => Ok(Kind::Continuous),
+        'B' => Ok(Kind::Binary),
+        'I' => Ok(Kind::Integer),
+        _ => {
+            let words = format!("{letter:?} is no kind of column: C, B or I");
+            Err(Trouble::argument("kinds", words).into())
+        }
+    }
+}
+
+fn letter(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Continuous => "C",
+        Kind::Binary => "B",
+        Kind::Integer => "I",
+    }
+}
+
+fn check_names(names: Option<&Vec<String>>, count: usize) -> PyResult<()> {
+    names.map_or(Ok(()), |names| check_length("names", names.len(), count))
+}
+
+/// Handles as Python gives them.
+fn cols(of: Vec<usize>) -> Vec<Col> {
+    of.into_iter().map(|k| Col(k as u32)).collect()
+}
+
+#[pymethods]
+impl Program {
+    #[new]
+    #[pyo3(signature = (name = "", *, maximise = false))]
+    fn new(name: &str, maximise: bool) -> Self {
+        let mut program = Program::default();
+        program.inner.set_name(name);
+        program.set_maximise(maximise);
+        program
+    }
+
+    /// A program of an MPS or LP file (``.lp``), plain or gzipped: handles are its columns and
+    /// rows in order.
+    ///
+    /// Raises:
+    ///     RematError: names file, line and what would be right.
+    #[staticmethod]
+    #[pyo3(signature = (path, /))]
+    fn read(path: PathBuf) -> PyResult<Self> {
+        let name = path.to_string_lossy().to_lowercase();
+        let name = name.trim_end_matches(".gz");
+        let unread =
+            |words: String| Trouble::new("RematError", words).at(path.display().to_string());
+        let model = match name.ends_with(".lp") || name.ends_with(".rlp") {
+            true => lp_format::read(&path).map_err(|e| unread(e.to_string()))?,
+            false => mps::read(&path).map_err(|e| unread(e.to_string()))?,
+        };
+        let inner = program::Program::of_model(&model).map_err(Trouble::from)?;
+        Ok(Program { inner })
+    }
+
+    /// Writes an LP file (``.lp``) or an MPS file, gzipped where the name ends in ``.gz``.
+    fn write(&self, path: PathBuf) -> PyResult<()> {
+        let model = self.inner.compile().map_err(Trouble::from)?.model;
+        let name = path.to_string_lossy().to_lowercase();
+        let name = name.trim_end_matches(".gz");
+        match name.ends_with(".lp") {
+            true => lp_format::write(&model, &path).map_err(|e| Trouble::file(&path, e))?,
+            false => mps::write(&model, &path).map_err(|e| Trouble::file(&path, e))?,
+        }
+        Ok(())
+    }
+
+    /// Adds columns without entries.
+    ///
+    /// Args:
+    ///     lower, upper, cost: Vectors of the same length.
+    ///     kinds: A letter for each: ``C`` continuous, ``B`` binary, ``I`` integer.
+    ///
+    /// Returns:
+    ///     The handle of the first; others follow.
+    ///
+    /// Raises:
+    ///     InvalidArgument: for NaN, costs that are not finite, and vectors of unequal lengths.
+    #[pyo3(signature = (lower, upper, cost, kinds, names = None))]
+    fn add_cols(
+        &mut self,
+        lower: &Bound<'_, PyAny>,
+        upper: &Bound<'_, PyAny>,
+        cost: &Bound<'_, PyAny>,
+        kinds: &str,
+        names: Option<Vec<String>>,
+    ) -> PyResult<usize> {
+        let (lower, upper) = (numbers("lower", lower)?, numbers("upper", upper)?);
+        let cost = numbers("cost", cost)?;
+        let (lower, upper, cost) = (lower.as_slice(), upper.as_slice(), cost.as_slice());
+        check_length("upper", upper.len(), lower.len())?;
+        check_length("cost", cost.len(), lower.len())?;
+        check_length("kinds", kinds.chars().count(), lower.len())?;
+        check_names(names.as_ref(), lower.len())?;
+        let first = self.inner.col_handles();
+        for (k, letter) in kinds.chars().enumerate() {
+            let name = names.as_ref().map(|names| names[k].as_str());
+            let added = self
+                .inner
+                .add_col(lower[k], upper[k], cost[k], kind(letter)?, name);
+            added.map_err(Trouble::from)?;
+        }
+        Ok(first)
+    }
+
+    /// Adds rows in compressed form.
+    ///
+    /// Args:
+    ///     lower, upper: Sides of each row.
+    ///     starts: Positions where the entries of each row begin, and their number at the end.
+    ///     indices, values: Handles of columns, and entries; those of the same column of a row are
+    ///         added up.
+    ///
+    /// Returns:
+    ///     The handle of the first; others follow.
+    #[pyo3(signature = (lower, upper, starts, indices, values, names = None))]
+    fn add_rows(
+        &mut self,
+        lower: &Bound<'_, PyAny>,
+        upper: &Bound<'_, PyAny>,
+        starts: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = positions)] indices: Vec<usize>,
+        values: &Bound<'_, PyAny>,
+        names: Option<Vec<String>>,
+    ) -> PyResult<usize> {
+        let (lower, upper) = (numbers("lower", lower)?, numbers("upper", upper)?);
+        let (lower, upper) = (lower.as_slice(), upper.as_slice());
+        let starts = arrays::indices("starts", starts)?;
+        let values = numbers("values", values)?;
+        let values = values.as_slice();
+        check_length("upper", upper.len(), lower.len())?;
+        check_length("starts", starts.len(), lower.len() + 1)?;
+        check_length("indices", indices.len(), values.len())?;
+        check_names(names.as_ref(), lower.len())?;
+        let ordered = starts.windows(2).all(|w| w[0] <= w[1]);
+        if !ordered || starts.first() != Some(&0) || starts.last() != Some(&values.len()) {
+            let words = format!("they must go up from 0 to the {} values", values.len());
+            return Err(Trouble::argument("starts", words).into());
+        }
+        let first = self.inner.row_handles();
+        let mut entries = Vec::new();
+        for k in 0..lower.len() {
+            let range = starts[k]..starts[k + 1];
+            entries.clear();
+            let row = indices[range.clone()].iter().zip(&values[range]);
+            entries.extend(row.map(|(&j, &v)| (Col(j as u32), v)));
+            let name = names.as_ref().map(|names| names[k].as_str());
+            let added = self.inner.add_row(&entries, lower[k], upper[k], name);
+            added.map_err(Trouble::from)?;
+        }
+        Ok(first)
+    }
+
+    /// Removes columns and their entries.
+    fn remove_cols(&mut self, handles: &Bound<'_, PyAny>) -> PyResult<()> {
+        let handles = cols(indices("handles", handles)?);
+        Ok(self.inner.remove_cols(&handles).map_err(Trouble::from)?)
+    }
+
+    /// Removes rows.
+    fn remove_rows(&mut self, handles: &Bound<'_, PyAny>) -> PyResult<()> {
+        for k in indices("handles", handles)? {
+            self.inner
+                .remove_row(Row(k as u32))
+                .map_err(Trouble::from)?;
+        }
+        Ok(())
+    }
+
+    /// Sets the bounds of a column.
+    fn set_bounds(&mut self, col: u32, lower: f64, upper: f64) -> PyResult<()> {
+        let set = self.inner.set_col_bounds(Col(col), lower, upper);
+        Ok(set.map_err(Trouble::from)?)
+    }
+
+    /// Sets the cost of a column.
+    fn set_cost(&mut self, col: u32, cost: f64) -> PyResult<()> {
+        Ok(self.inner.set_cost(Col(col), cost).map_err(Trouble::from)?)
+    }
+
+    /// Sets the kind of a column: ``C``, ``B`` or ``I``.
+    #[pyo3(signature = (col, kind, /))]
+    fn set_kind(&mut self, col: u32, kind: char) -> PyResult<()> {
+        let set = self.inner.set_kind(Col(col), self::kind(kind)?);
+        Ok(set.map_err(Trouble::from)?)
+    }
+
+    /// Sets the sides of a row.
+    fn set_sides(&mut self, row: u32, lower: f64, upper: f64) -> PyResult<()> {
+        let set = self.inner.set_row_bounds(Row(row), lower, upper);
+        Ok(set.map_err(Trouble::from)?)
+    }
+
+    /// Sets the entry of a row in a column.
+    fn set_entry(&mut self, row: u32, col: u32, value: f64) -> PyResult<()> {
+        let set = self.inner.set_entry(Row(row), Col(col), value);
+        Ok(set.map_err(Trouble::from)?)
+    }
+
+    /// Bounds of a column.
+    fn bounds(&self, col: u32) -> PyResult<(f64, f64)> {
+        Ok(self.inner.col_bounds(Col(col)).map_err(Trouble::from)?)
+    }
+
+    /// Cost of a column.
+    fn cost(&self, col: u32) -> PyResult<f64> {
+        Ok(self.inner.cost(Col(col)).map_err(Trouble::from)?)
+    }
+
+    /// Kind of a column: ``C``, ``B`` or ``I``.
+    fn kind(&self, col: u32) -> PyResult<&'static str> {
+        let kind = self.inner.kind(Col(col)).map_err(Trouble::from)?;
+        Ok(letter(kind))
+    }
+
+    /// Sides of a row.
+    fn sides(&self, row: u32) -> PyResult<(f64, f64)> {
+        Ok(self.inner.row_bounds(Row(row)).map_err(Trouble::from)?)
+    }
+
+    /// Entries of a row: handles of columns, and numbers.
+    fn entries(&self, row: u32) -> PyResult<Vec<(u32, f64)>> {
+        let entries = self.inner.entries(Row(row)).map_err(Trouble::from)?;
+        Ok(entries.iter().map(|(col, v)| (col.0, *v)).collect())
+    }
+
+    /// Name of a column, where it was given one.
+    fn col_name(&self, col: u32) -> PyResult<Option<&str>> {
+        Ok(self.inner.col_name(Col(col)).map_err(Trouble::from)?)
+    }
+
+    /// Name of a row, where it was given one.
+    fn row_name(&self, row: u32) -> PyResult<Option<&str>> {
+        Ok(self.inner.row_name(Row(row)).map_err(Trouble::from)?)
+    }
+
+    /// Handles of the columns.
+    #[getter]
+    fn cols(&self) -> Vec<u32> {
+        self.inner.cols().map(|c| c.0).collect()
+    }
+
+    /// Handles of the rows.
+    #[getter]
+    fn rows(&self) -> Vec<u32> {
+        self.inner.rows().map(|r| r.0).collect()
+    }
+
+    /// Number of columns.
+    #[getter]
+    fn num_cols(&self) -> usize {
+        self.inner.num_cols()
+    }
+
+    /// Number of rows.
+    #[getter]
+    fn num_rows(&self) -> usize {
+        self.inner.num_rows()
+    }
+
+    /// Number of entries that are not 0.
+    #[getter]
+    fn num_nonzeros(&self) -> usize {
+        self.inner.num_nonzeros()
+    }
+
+    /// True if any column is to be integer.
+    #[getter]
+    fn has_integers(&self) -> bool {
+        self.inner.has_integers()
+    }
+
+    /// Name of the program.
+    #[getter]
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    #[setter]
+    fn set_name(&mut self, name: &str) {
+        self.inner.set_name(name);
+    }
+
+    /// True if the objective is to be as large as it can.
+    #[getter]
+    fn maximise(&self) -> bool {
+        self.inner.sense() == Sense::Maximise
+    }
+
+    #[setter]
+    fn set_maximise(&mut self, maximise: bool) {
+        self.inner.set_sense(match maximise {
+            true => Sense::Maximise,
+            false => Sense::Minimise,
+        });
+    }
+
+    /// Constant of the objective.
+    #[getter]
+    fn offset(&self) -> f64 {
+        self.inner.offset()
+    }
+
+    #[setter]
+    fn set_offset(&mut self, offset: f64) -> PyResult<()> {
+        Ok(self.inner.set_offset(offset).map_err(Trouble::from)?)
+    }
+
+    fn __repr__(&self) -> String {
+        let integers = match self.inner.has_integers() {
+            true => ", with integers",
+            false => "",
+        };
+        format!(
+            "Program({:?}: {} rows, {} columns, {} nonzeros{integers})",
+            self.inner.name(),
+            self.inner.num_rows(),
+            self.inner.num_cols(),
+            self.inner.num_nonzeros()
+        )
+    }
+}
+
+/// Positions of the argument `indices`.
+fn positions(value: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+    indices("indices", value)
+}

@@ -1,0 +1,177 @@
+//! From a program to its answer, beside the interpreter.
+
+use super::Program;
+use super::answer::{Answer, ProgramProgress};
+use super::arrays::numbers;
+use crate::arguments::Limits;
+use crate::relay::{Ended, Relay, work};
+use crate::trouble::Trouble;
+use numpy::IntoPyArray;
+use pyo3::prelude::*;
+use remat_formulations::program::{Point, ProgramSettings, Watcher, solve_compiled};
+use remat_lp::Algorithm;
+use remat_solver::mip::Progress;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Passes looks to the waiting thread, and points to a function of Python's at once.
+struct Passing {
+    relay: Arc<Relay<ProgramProgress>>,
+    on_point: Option<Py<PyAny>>,
+    failed: Mutex<Option<PyErr>>,
+}
+
+impl Watcher for Passing {
+    fn progress(&self, look: &Progress) -> bool {
+        self.relay.show(look.into());
+        !self.relay.stop().load(Ordering::Relaxed)
+    }
+
+    fn incumbent(&self, point: &Point) {
+        let Some(on_point) = &self.on_point else {
+            return;
+        };
+        let told = Python::attach(|py| {
+            let x = point.x.clone().into_pyarray(py);
+            on_point.call1(py, (point.objective, x)).map(drop)
+        });
+        if let Err(error) = told {
+            self.relay.stop().store(true, Ordering::Relaxed);
+            let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+            failed.get_or_insert(error);
+        }
+    }
+}
+
+#[pymethods]
+impl Program {
+    /// Solves the program: a published rematerialization program that is recognised as such,
+    /// whatever else by the simplex methods or branch and cut.
+    ///
+    /// Args:
+    ///     gap, absolute_gap: Differences of objective and bound at which a search ends; 1e-7 and
+    ///         1e-9 by default.
+    ///     node_limit, iteration_limit, work_limit, memory_limit: Limits of the search, of linear
+    ///         programs, of both in deterministic units, and in bytes of open nodes.
+    ///     cutoff: Only better points are wanted.
+    ///     pool_size: Number of points found that are kept.
+    ///     starts: Points by handle to start from.
+    ///     recognise: False leaves everything to the general search.
+    ///     algorithm: For linear programs: ``auto``, ``primal`` or ``dual``.
+    ///     on_progress: Takes a look now and then.
+    ///     on_point: Takes objective and values of each better point, and holds the search up.
+    ///
+    /// Returns:
+    ///     The answer. Ctrl-C ends the search with the best point so far; where there is none,
+    ///     it is raised.
+    ///
+    /// Raises:
+    ///     InvalidArgument: names the setting.
+    #[pyo3(signature = (*, time_limit = None, gap = None, absolute_gap = None, threads = None, seed = 0,
+        node_limit = None, iteration_limit = None, work_limit = None, memory_limit = None, cutoff = None,
+        pool_size = 1, starts = None, presolve = true, cuts = true, heuristics = true, recognise = true,
+        algorithm = "auto", feasibility_tolerance = None, integrality_tolerance = None,
+        optimality_tolerance = None, on_progress = None, on_point = None))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn solve(
+        &self,
+        py: Python<'_>,
+        time_limit: Option<Bound<'_, PyAny>>,
+        gap: Option<f64>,
+        absolute_gap: Option<f64>,
+        threads: Option<i64>,
+        seed: u64,
+        node_limit: Option<u64>,
+        iteration_limit: Option<u64>,
+        work_limit: Option<u64>,
+        memory_limit: Option<u64>,
+        cutoff: Option<f64>,
+        pool_size: usize,
+        starts: Option<Vec<Bound<'_, PyAny>>>,
+        presolve: bool,
+        cuts: bool,
+        heuristics: bool,
+        recognise: bool,
+        algorithm: &str,
+        feasibility_tolerance: Option<f64>,
+        integrality_tolerance: Option<f64>,
+        optimality_tolerance: Option<f64>,
+        on_progress: Option<Py<PyAny>>,
+        on_point: Option<Py<PyAny>>,
+    ) -> PyResult<Answer> {
+        let limits = Limits {
+            time_limit,
+            threads,
+            seed,
+            gap: None,
+        };
+        let limits = limits.settings()?;
+        let mut settings = ProgramSettings::default();
+        let mip = &mut settings.model.mip;
+        mip.limits.seconds = limits.time_limit.map(|t| t.as_secs_f64());
+        mip.limits.nodes = node_limit;
+        mip.limits.ticks = work_limit;
+        mip.limits.memory_bytes = memory_limit;
+        mip.threads = limits.worker_threads();
+        mip.seed = seed;
+        mip.relative_gap = gap.unwrap_or(mip.relative_gap);
+        mip.absolute_gap = absolute_gap.unwrap_or(mip.absolute_gap);
+        mip.cutoff = cutoff;
+        mip.pool_size = pool_size;
+        (mip.presolve, mip.cuts, mip.heuristics) = (presolve, cuts, heuristics);
+        let feasibility = feasibility_tolerance.unwrap_or(mip.feasibility_tolerance);
+        mip.feasibility_tolerance = feasibility;
+        mip.integrality_tolerance = integrality_tolerance.unwrap_or(mip.integrality_tolerance);
+        mip.validate()
+            .map_err(|e| Trouble::new("InvalidArgument", e.to_string()))?;
+        settings.model.recognise = recognise;
+        let linear = &mut settings.model.linear;
+        linear.iterations = iteration_limit;
+        linear.lp.seed = seed;
+        linear.lp.primal_tolerance = feasibility_tolerance.unwrap_or(linear.lp.primal_tolerance);
+        linear.lp.dual_tolerance = optimality_tolerance.unwrap_or(linear.lp.dual_tolerance);
+        linear.lp.algorithm = match algorithm {
+            "auto" => Algorithm::Auto,
+            "primal" => Algorithm::Primal,
+            "dual" => Algorithm::Dual,
+            _ => {
+                let words = format!("{algorithm:?} is none of auto, primal, dual");
+                return Err(Trouble::argument("algorithm", words).into());
+            }
+        };
+        if !presolve {
+            linear.presolve = None;
+        }
+        for start in starts.unwrap_or_default() {
+            settings
+                .starts
+                .push(numbers("starts", &start)?.as_slice().to_vec());
+        }
+        let compiled = Arc::new(self.inner.compile().map_err(Trouble::from)?);
+        let failed = Arc::new(Mutex::new(None));
+        let Ended { value, interrupt } = work(py, on_progress, |relay| {
+            settings.model.mip.limits.interrupt = Some(relay.stop().clone());
+            let passing = Arc::new(Passing {
+                relay: relay.clone(),
+                on_point,
+                failed: Mutex::default(),
+            });
+            let answer = solve_compiled(&compiled, &settings, passing.clone());
+            let error = passing
+                .failed
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take();
+            *failed.lock().unwrap_or_else(PoisonError::into_inner) = error;
+            answer
+        })?;
+        if let Some(error) = failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            return Err(error);
+        }
+        let inner = value.map_err(Trouble::from)?;
+        match interrupt {
+            Some(interrupt) if inner.points.is_empty() => Err(interrupt),
+            _ => Ok(Answer { inner }),
+        }
+    }
+}
