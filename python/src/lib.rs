@@ -13,6 +13,7 @@
 //! | [`batch`] | the largest batch |
 //! | [`judging`] | files and plans against their replay |
 //! | [`program`] | linear and integer programs of any kind |
+//! | [`modelling`] | expressions as modelling languages write them |
 //! | [`command`] | the command line, run from Python |
 //! | [`trouble`] | errors, and the exceptions that they become |
 //!
@@ -28,6 +29,7 @@ pub mod comparing;
 pub mod frontier;
 pub mod instance;
 pub mod judging;
+pub mod modelling;
 pub mod plan;
 pub mod program;
 pub mod relay;
@@ -58,6 +60,20 @@ mod _native {
     use crate::instance::{Instance, format_bytes, zoo_models};
     #[pymodule_export]
     use crate::judging::{Verified, verify};
+    #[pymodule_export]
+    use crate::modelling::constr::Constr;
+    #[pymodule_export]
+    use crate::modelling::linear::LinExpr;
+    #[pymodule_export]
+    use crate::modelling::model::Core;
+    #[pymodule_export]
+    use crate::modelling::quadratic::QuadExpr;
+    #[pymodule_export]
+    use crate::modelling::relation::TempConstr;
+    #[pymodule_export]
+    use crate::modelling::sum::quicksum;
+    #[pymodule_export]
+    use crate::modelling::var::Var;
     #[pymodule_export]
     use crate::plan::Plan;
     #[pymodule_export]

@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 use remat_formulations::program::{self, Col, Kind, ProgramError, Row};
 use remat_lp::{Sense, lp_format, mps};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 impl From<ProgramError> for Trouble {
     fn from(error: ProgramError) -> Self {
@@ -24,11 +25,24 @@ impl From<ProgramError> for Trouble {
 }
 
 /// A linear or mixed-integer program under edit.
-#[pyclass(module = "remat_bb")]
+#[pyclass(frozen, module = "remat_bb")]
 #[derive(Default)]
 pub struct Program {
-    /// The program.
-    pub inner: program::Program,
+    /// The program, which others may share.
+    pub inner: Arc<Mutex<program::Program>>,
+}
+
+impl Program {
+    /// The program under its lock.
+    pub fn lock(&self) -> MutexGuard<'_, program::Program> {
+        lock(&self.inner)
+    }
+}
+
+/// A program under its lock.
+pub fn lock(program: &Mutex<program::Program>) -> MutexGuard<'_, program::Program> {
+    // No edit leaves a program half-made.
+    program.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn kind(letter: char) -> PyResult<Kind> {
@@ -65,8 +79,8 @@ impl Program {
     #[new]
     #[pyo3(signature = (name = "", *, maximise = false))]
     fn new(name: &str, maximise: bool) -> Self {
-        let mut program = Program::default();
-        program.inner.set_name(name);
+        let program = Program::default();
+        program.lock().set_name(name);
         program.set_maximise(maximise);
         program
     }
@@ -88,12 +102,14 @@ impl Program {
             false => mps::read(&path).map_err(|e| unread(e.to_string()))?,
         };
         let inner = program::Program::of_model(&model).map_err(Trouble::from)?;
-        Ok(Program { inner })
+        Ok(Program {
+            inner: Arc::new(Mutex::new(inner)),
+        })
     }
 
     /// Writes an LP file (``.lp``) or an MPS file, gzipped where the name ends in ``.gz``.
     fn write(&self, path: PathBuf) -> PyResult<()> {
-        let model = self.inner.compile().map_err(Trouble::from)?.model;
+        let model = self.lock().compile().map_err(Trouble::from)?.model;
         let name = path.to_string_lossy().to_lowercase();
         let name = name.trim_end_matches(".gz");
         match name.ends_with(".lp") {
@@ -116,7 +132,7 @@ impl Program {
     ///     InvalidArgument: for NaN, costs that are not finite, and vectors of unequal lengths.
     #[pyo3(signature = (lower, upper, cost, kinds, names = None))]
     fn add_cols(
-        &mut self,
+        &self,
         lower: &Bound<'_, PyAny>,
         upper: &Bound<'_, PyAny>,
         cost: &Bound<'_, PyAny>,
@@ -130,12 +146,11 @@ impl Program {
         check_length("cost", cost.len(), lower.len())?;
         check_length("kinds", kinds.chars().count(), lower.len())?;
         check_names(names.as_ref(), lower.len())?;
-        let first = self.inner.col_handles();
+        let mut program = self.lock();
+        let first = program.col_handles();
         for (k, letter) in kinds.chars().enumerate() {
             let name = names.as_ref().map(|names| names[k].as_str());
-            let added = self
-                .inner
-                .add_col(lower[k], upper[k], cost[k], kind(letter)?, name);
+            let added = program.add_col(lower[k], upper[k], cost[k], kind(letter)?, name);
             added.map_err(Trouble::from)?;
         }
         Ok(first)
@@ -153,7 +168,7 @@ impl Program {
     ///     The handle of the first; others follow.
     #[pyo3(signature = (lower, upper, starts, indices, values, names = None))]
     fn add_rows(
-        &mut self,
+        &self,
         lower: &Bound<'_, PyAny>,
         upper: &Bound<'_, PyAny>,
         starts: &Bound<'_, PyAny>,
@@ -175,7 +190,8 @@ impl Program {
             let words = format!("they must go up from 0 to the {} values", values.len());
             return Err(Trouble::argument("starts", words).into());
         }
-        let first = self.inner.row_handles();
+        let mut program = self.lock();
+        let first = program.row_handles();
         let mut entries = Vec::new();
         for k in 0..lower.len() {
             let range = starts[k]..starts[k + 1];
@@ -183,22 +199,22 @@ impl Program {
             let row = indices[range.clone()].iter().zip(&values[range]);
             entries.extend(row.map(|(&j, &v)| (Col(j as u32), v)));
             let name = names.as_ref().map(|names| names[k].as_str());
-            let added = self.inner.add_row(&entries, lower[k], upper[k], name);
+            let added = program.add_row(&entries, lower[k], upper[k], name);
             added.map_err(Trouble::from)?;
         }
         Ok(first)
     }
 
     /// Removes columns and their entries.
-    fn remove_cols(&mut self, handles: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn remove_cols(&self, handles: &Bound<'_, PyAny>) -> PyResult<()> {
         let handles = cols(indices("handles", handles)?);
-        Ok(self.inner.remove_cols(&handles).map_err(Trouble::from)?)
+        Ok(self.lock().remove_cols(&handles).map_err(Trouble::from)?)
     }
 
     /// Removes rows.
-    fn remove_rows(&mut self, handles: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn remove_rows(&self, handles: &Bound<'_, PyAny>) -> PyResult<()> {
         for k in indices("handles", handles)? {
-            self.inner
+            self.lock()
                 .remove_row(Row(k as u32))
                 .map_err(Trouble::from)?;
         }
@@ -206,128 +222,136 @@ impl Program {
     }
 
     /// Sets the bounds of a column.
-    fn set_bounds(&mut self, col: u32, lower: f64, upper: f64) -> PyResult<()> {
-        let set = self.inner.set_col_bounds(Col(col), lower, upper);
+    fn set_bounds(&self, col: u32, lower: f64, upper: f64) -> PyResult<()> {
+        let set = self.lock().set_col_bounds(Col(col), lower, upper);
         Ok(set.map_err(Trouble::from)?)
     }
 
     /// Sets the cost of a column.
-    fn set_cost(&mut self, col: u32, cost: f64) -> PyResult<()> {
-        Ok(self.inner.set_cost(Col(col), cost).map_err(Trouble::from)?)
+    fn set_cost(&self, col: u32, cost: f64) -> PyResult<()> {
+        Ok(self
+            .lock()
+            .set_cost(Col(col), cost)
+            .map_err(Trouble::from)?)
     }
 
     /// Sets the kind of a column: ``C``, ``B`` or ``I``.
     #[pyo3(signature = (col, kind, /))]
-    fn set_kind(&mut self, col: u32, kind: char) -> PyResult<()> {
-        let set = self.inner.set_kind(Col(col), self::kind(kind)?);
+    fn set_kind(&self, col: u32, kind: char) -> PyResult<()> {
+        let set = self.lock().set_kind(Col(col), self::kind(kind)?);
         Ok(set.map_err(Trouble::from)?)
     }
 
     /// Sets the sides of a row.
-    fn set_sides(&mut self, row: u32, lower: f64, upper: f64) -> PyResult<()> {
-        let set = self.inner.set_row_bounds(Row(row), lower, upper);
+    fn set_sides(&self, row: u32, lower: f64, upper: f64) -> PyResult<()> {
+        let set = self.lock().set_row_bounds(Row(row), lower, upper);
         Ok(set.map_err(Trouble::from)?)
     }
 
     /// Sets the entry of a row in a column.
-    fn set_entry(&mut self, row: u32, col: u32, value: f64) -> PyResult<()> {
-        let set = self.inner.set_entry(Row(row), Col(col), value);
+    fn set_entry(&self, row: u32, col: u32, value: f64) -> PyResult<()> {
+        let set = self.lock().set_entry(Row(row), Col(col), value);
         Ok(set.map_err(Trouble::from)?)
     }
 
     /// Bounds of a column.
     fn bounds(&self, col: u32) -> PyResult<(f64, f64)> {
-        Ok(self.inner.col_bounds(Col(col)).map_err(Trouble::from)?)
+        Ok(self.lock().col_bounds(Col(col)).map_err(Trouble::from)?)
     }
 
     /// Cost of a column.
     fn cost(&self, col: u32) -> PyResult<f64> {
-        Ok(self.inner.cost(Col(col)).map_err(Trouble::from)?)
+        Ok(self.lock().cost(Col(col)).map_err(Trouble::from)?)
     }
 
     /// Kind of a column: ``C``, ``B`` or ``I``.
     fn kind(&self, col: u32) -> PyResult<&'static str> {
-        let kind = self.inner.kind(Col(col)).map_err(Trouble::from)?;
+        let kind = self.lock().kind(Col(col)).map_err(Trouble::from)?;
         Ok(letter(kind))
     }
 
     /// Sides of a row.
     fn sides(&self, row: u32) -> PyResult<(f64, f64)> {
-        Ok(self.inner.row_bounds(Row(row)).map_err(Trouble::from)?)
+        Ok(self.lock().row_bounds(Row(row)).map_err(Trouble::from)?)
     }
 
     /// Entries of a row: handles of columns, and numbers.
     fn entries(&self, row: u32) -> PyResult<Vec<(u32, f64)>> {
-        let entries = self.inner.entries(Row(row)).map_err(Trouble::from)?;
+        let program = self.lock();
+        let entries = program.entries(Row(row)).map_err(Trouble::from)?;
         Ok(entries.iter().map(|(col, v)| (col.0, *v)).collect())
     }
 
     /// Name of a column, where it was given one.
-    fn col_name(&self, col: u32) -> PyResult<Option<&str>> {
-        Ok(self.inner.col_name(Col(col)).map_err(Trouble::from)?)
+    fn col_name(&self, col: u32) -> PyResult<Option<String>> {
+        let program = self.lock();
+        let name = program.col_name(Col(col)).map_err(Trouble::from)?;
+        Ok(name.map(str::to_owned))
     }
 
     /// Name of a row, where it was given one.
-    fn row_name(&self, row: u32) -> PyResult<Option<&str>> {
-        Ok(self.inner.row_name(Row(row)).map_err(Trouble::from)?)
+    fn row_name(&self, row: u32) -> PyResult<Option<String>> {
+        let program = self.lock();
+        let name = program.row_name(Row(row)).map_err(Trouble::from)?;
+        Ok(name.map(str::to_owned))
     }
 
     /// Handles of the columns.
     #[getter]
     fn cols(&self) -> Vec<u32> {
-        self.inner.cols().map(|c| c.0).collect()
+        self.lock().cols().map(|c| c.0).collect()
     }
 
     /// Handles of the rows.
     #[getter]
     fn rows(&self) -> Vec<u32> {
-        self.inner.rows().map(|r| r.0).collect()
+        self.lock().rows().map(|r| r.0).collect()
     }
 
     /// Number of columns.
     #[getter]
     fn num_cols(&self) -> usize {
-        self.inner.num_cols()
+        self.lock().num_cols()
     }
 
     /// Number of rows.
     #[getter]
     fn num_rows(&self) -> usize {
-        self.inner.num_rows()
+        self.lock().num_rows()
     }
 
     /// Number of entries that are not 0.
     #[getter]
     fn num_nonzeros(&self) -> usize {
-        self.inner.num_nonzeros()
+        self.lock().num_nonzeros()
     }
 
     /// True if any column is to be integer.
     #[getter]
     fn has_integers(&self) -> bool {
-        self.inner.has_integers()
+        self.lock().has_integers()
     }
 
     /// Name of the program.
     #[getter]
-    fn name(&self) -> &str {
-        self.inner.name()
+    fn name(&self) -> String {
+        self.lock().name().to_owned()
     }
 
     #[setter]
-    fn set_name(&mut self, name: &str) {
-        self.inner.set_name(name);
+    fn set_name(&self, name: &str) {
+        self.lock().set_name(name);
     }
 
     /// True if the objective is to be as large as it can.
     #[getter]
     fn maximise(&self) -> bool {
-        self.inner.sense() == Sense::Maximise
+        self.lock().sense() == Sense::Maximise
     }
 
     #[setter]
-    fn set_maximise(&mut self, maximise: bool) {
-        self.inner.set_sense(match maximise {
+    fn set_maximise(&self, maximise: bool) {
+        self.lock().set_sense(match maximise {
             true => Sense::Maximise,
             false => Sense::Minimise,
         });
@@ -336,25 +360,26 @@ impl Program {
     /// Constant of the objective.
     #[getter]
     fn offset(&self) -> f64 {
-        self.inner.offset()
+        self.lock().offset()
     }
 
     #[setter]
-    fn set_offset(&mut self, offset: f64) -> PyResult<()> {
-        Ok(self.inner.set_offset(offset).map_err(Trouble::from)?)
+    fn set_offset(&self, offset: f64) -> PyResult<()> {
+        Ok(self.lock().set_offset(offset).map_err(Trouble::from)?)
     }
 
     fn __repr__(&self) -> String {
-        let integers = match self.inner.has_integers() {
+        let program = self.lock();
+        let integers = match program.has_integers() {
             true => ", with integers",
             false => "",
         };
         format!(
             "Program({:?}: {} rows, {} columns, {} nonzeros{integers})",
-            self.inner.name(),
-            self.inner.num_rows(),
-            self.inner.num_cols(),
-            self.inner.num_nonzeros()
+            program.name(),
+            program.num_rows(),
+            program.num_cols(),
+            program.num_nonzeros()
         )
     }
 }

@@ -147,7 +147,7 @@ impl Program {
                 .starts
                 .push(numbers("starts", &start)?.as_slice().to_vec());
         }
-        let compiled = Arc::new(self.inner.compile().map_err(Trouble::from)?);
+        let compiled = Arc::new(self.lock().compile().map_err(Trouble::from)?);
         let failed = Arc::new(Mutex::new(None));
         let Ended { value, interrupt } = work(py, on_progress, |relay| {
             settings.model.mip.limits.interrupt = Some(relay.stop().clone());

@@ -1,0 +1,94 @@
+//! The model behind variables and constraints.
+
+use super::trouble::{Errno, error};
+use crate::program::lock;
+use pyo3::PyResult;
+use remat_formulations::program::{Answer, Program, ProgramError};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Homes made so far in this process.
+static HOMES: AtomicU64 = AtomicU64::new(1);
+
+/// State of a model apart from its program.
+#[derive(Default)]
+pub struct State {
+    /// The answer of the latest solve.
+    pub answer: Option<Arc<Answer>>,
+    /// Starts by number, each by handle of columns.
+    pub starts: HashMap<i64, HashMap<u32, f64>>,
+    /// Number of the start that attributes speak of.
+    pub start_number: i64,
+    /// Number of the point that `Xn` speaks of.
+    pub solution_number: usize,
+    /// Hints by handle of columns: value and priority.
+    pub hints: HashMap<u32, (f64, i32)>,
+    /// Branching priorities by handle of columns.
+    pub priorities: HashMap<u32, i32>,
+    /// Laziness by handle of rows.
+    pub lazy: HashMap<u32, i32>,
+    /// Rows and bounds of columns that make the model infeasible together.
+    pub iis: Option<Iis>,
+}
+
+/// An irreducible infeasible subsystem, by handle.
+#[derive(Clone, Debug, Default)]
+pub struct Iis {
+    /// Rows in it.
+    pub rows: Vec<u32>,
+    /// Columns whose lower bound is in it.
+    pub lower: Vec<u32>,
+    /// Columns whose upper bound is in it.
+    pub upper: Vec<u32>,
+}
+
+/// A model, shared by its variables and constraints.
+pub struct Home {
+    /// Number of the model in this process.
+    pub number: u64,
+    /// The program.
+    pub program: Arc<Mutex<Program>>,
+    state: Mutex<State>,
+}
+
+impl Home {
+    /// A home for a program.
+    pub fn new(program: Arc<Mutex<Program>>) -> Arc<Self> {
+        Arc::new(Home {
+            number: HOMES.fetch_add(1, Ordering::Relaxed),
+            program,
+            state: Mutex::default(),
+        })
+    }
+
+    /// The program under its lock.
+    pub fn program(&self) -> MutexGuard<'_, Program> {
+        lock(&self.program)
+    }
+
+    /// The other state under its lock. It is taken after the program's, never before.
+    pub fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Does something with the program.
+///
+/// # Errors
+/// `GurobiError` for what the program refuses.
+pub fn edit<T>(
+    home: &Home,
+    change: impl FnOnce(&mut Program) -> Result<T, ProgramError>,
+) -> PyResult<T> {
+    change(&mut home.program()).map_err(refused)
+}
+
+/// The exception of an edit that the program refuses.
+pub fn refused(problem: ProgramError) -> pyo3::PyErr {
+    let errno = match problem {
+        ProgramError::Gone { .. } => Errno::NotInModel,
+        _ => Errno::InvalidArgument,
+    };
+    error(errno, problem.to_string())
+}

@@ -1,0 +1,24 @@
+//! Expressions over the columns of a program, as modelling languages write them: variables, sums,
+//! products, relations, and the model that takes them.
+//!
+//! | module | concept |
+//! |---|---|
+//! | [`home`] | the model behind variables: program, answer, starts |
+//! | [`terms`] | linear and quadratic terms, without Python |
+//! | [`operand`] | objects on either side of an operator |
+//! | [`var`], [`linear`], [`quadratic`], [`relation`], [`constr`] | the classes of expressions |
+//! | [`sum`] | sums over many objects |
+//! | [`model`] | rows and columns out of expressions |
+//! | [`trouble`] | errors of `remat_bb.gurobi` |
+
+pub mod constr;
+pub mod home;
+pub mod linear;
+pub mod model;
+pub mod operand;
+pub mod quadratic;
+pub mod relation;
+pub mod sum;
+pub mod terms;
+pub mod trouble;
+pub mod var;

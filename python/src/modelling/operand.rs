@@ -1,0 +1,399 @@
+//! Objects on either side of an operator, and the operators of all classes of expressions.
+
+use super::linear::LinExpr;
+use super::quadratic::QuadExpr;
+use super::relation::{Sense, TempConstr};
+use super::terms::{Linear, Quadratic};
+use super::trouble::{Errno, error};
+use super::var::Var;
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::{PyFloat, PyInt, PyString};
+
+/// An operand of an expression.
+pub enum Operand {
+    /// A number.
+    Number(f64),
+    /// A linear expression.
+    Linear(Linear),
+    /// A quadratic expression.
+    Quadratic(Quadratic),
+}
+
+impl Operand {
+    /// As a quadratic expression.
+    pub fn quadratic(self) -> Quadratic {
+        match self {
+            Operand::Number(v) => Quadratic::of(Linear::constant(v)),
+            Operand::Linear(linear) => Quadratic::of(linear),
+            Operand::Quadratic(quadratic) => quadratic,
+        }
+    }
+
+    /// As a Python object: expressions stay of their class.
+    pub fn object(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        match self {
+            Operand::Number(v) => LinExpr::from(Linear::constant(v)).into_py_any(py),
+            Operand::Linear(linear) => LinExpr::from(linear).into_py_any(py),
+            Operand::Quadratic(quadratic) => QuadExpr::from(quadratic).into_py_any(py),
+        }
+    }
+
+    /// `self + factor * other`.
+    pub fn plus(self, other: Operand, factor: f64) -> Operand {
+        match (self, other) {
+            (Operand::Quadratic(mut a), b) => {
+                a.add(&b.quadratic(), factor);
+                Operand::Quadratic(a)
+            }
+            (a, Operand::Quadratic(mut b)) => {
+                b.scale(factor);
+                b.add(&a.quadratic(), 1.0);
+                Operand::Quadratic(b)
+            }
+            (Operand::Linear(mut a), Operand::Linear(b)) => {
+                a.add(&b, factor);
+                Operand::Linear(a)
+            }
+            (Operand::Linear(mut a), Operand::Number(b)) => {
+                a.constant += factor * b;
+                Operand::Linear(a)
+            }
+            (Operand::Number(a), Operand::Linear(mut b)) => {
+                b.scale(factor);
+                b.constant += a;
+                Operand::Linear(b)
+            }
+            (Operand::Number(a), Operand::Number(b)) => Operand::Number(a + factor * b),
+        }
+    }
+
+    /// The product.
+    ///
+    /// # Errors
+    /// `GurobiError` for a product of more than two variables.
+    pub fn times(self, other: Operand) -> PyResult<Operand> {
+        Ok(match (self, other) {
+            (Operand::Number(a), Operand::Number(b)) => Operand::Number(a * b),
+            (Operand::Number(v), Operand::Linear(mut e))
+            | (Operand::Linear(mut e), Operand::Number(v)) => {
+                e.scale(v);
+                Operand::Linear(e)
+            }
+            (Operand::Number(v), Operand::Quadratic(mut e))
+            | (Operand::Quadratic(mut e), Operand::Number(v)) => {
+                e.scale(v);
+                Operand::Quadratic(e)
+            }
+            (Operand::Linear(a), Operand::Linear(b)) => Operand::Quadratic(a.times(&b)),
+            (Operand::Quadratic(mut q), Operand::Linear(e))
+            | (Operand::Linear(e), Operand::Quadratic(mut q)) => match e.terms.is_empty() {
+                true => {
+                    q.scale(e.constant);
+                    Operand::Quadratic(q)
+                }
+                false => return Err(too_many()),
+            },
+            (Operand::Quadratic(_), Operand::Quadratic(_)) => return Err(too_many()),
+        })
+    }
+}
+
+fn too_many() -> PyErr {
+    error(
+        Errno::InvalidArgument,
+        "a product of more than two variables: only products of two are known",
+    )
+}
+
+/// A number that is no expression: of Python, or a scalar of NumPy's.
+pub fn number(value: &Bound<'_, PyAny>) -> Option<f64> {
+    if value.is_instance_of::<PyFloat>() || value.is_instance_of::<PyInt>() {
+        return value.extract().ok();
+    }
+    if value.is_instance_of::<PyString>() || is_array(value) {
+        return None;
+    }
+    value.extract().ok()
+}
+
+/// Returns whether an object is an array of NumPy's, or of ours, of at least one dimension.
+fn is_array(value: &Bound<'_, PyAny>) -> bool {
+    let dimensions = value.getattr("ndim").and_then(|n| n.extract::<usize>());
+    dimensions.is_ok_and(|n| n > 0)
+}
+
+/// The operand that an object is; `None` for arrays and whatever is no operand.
+pub fn operand(value: &Bound<'_, PyAny>) -> Option<Operand> {
+    if let Ok(var) = value.cast_exact::<Var>() {
+        return Some(Operand::Linear(var.get().linear()));
+    }
+    if let Ok(expression) = value.cast_exact::<LinExpr>() {
+        return Some(expression.borrow().operand());
+    }
+    if let Some(number) = number(value) {
+        return Some(Operand::Number(number));
+    }
+    if let Ok(expression) = value.cast::<QuadExpr>() {
+        return Some(Operand::Quadratic(expression.borrow().inner.clone()));
+    }
+    None
+}
+
+/// As [`operand`], of an array with one entry as well.
+///
+/// # Errors
+/// `GurobiError` names the type.
+pub fn expected(value: &Bound<'_, PyAny>) -> PyResult<Operand> {
+    if let Some(found) = operand(value) {
+        return Ok(found);
+    }
+    if is_array(value)
+        && let Ok(item) = value.call_method0("item")
+        && let Some(found) = operand(&item)
+    {
+        return Ok(found);
+    }
+    let kind = value
+        .get_type()
+        .name()
+        .map_or_else(|_| "?".into(), |n| n.to_string());
+    Err(error(
+        Errno::InvalidArgument,
+        format!("an object of type {kind} is no expression"),
+    ))
+}
+
+/// Operators of expressions.
+#[derive(Clone, Copy)]
+pub enum Operator {
+    /// `a + b`.
+    Add,
+    /// `a - b`.
+    Subtract,
+    /// `b - a`.
+    SubtractFrom,
+    /// `a * b`.
+    Multiply,
+    /// `a / b`.
+    Divide,
+}
+
+impl Operator {
+    fn word(self) -> &'static str {
+        match self {
+            Operator::Add => "add",
+            Operator::Subtract => "subtract",
+            Operator::SubtractFrom => "subtract_from",
+            Operator::Multiply => "multiply",
+            Operator::Divide => "divide",
+        }
+    }
+}
+
+/// The outcome of an operator; `NotImplemented` where the other object is no operand.
+///
+/// # Errors
+/// `GurobiError` for products that are not known, `ZeroDivisionError`.
+pub fn operate(
+    py: Python<'_>,
+    mine: impl FnOnce() -> Operand,
+    this: &Bound<'_, PyAny>,
+    operator: Operator,
+    other: &Bound<'_, PyAny>,
+) -> PyResult<Py<PyAny>> {
+    let Some(other_operand) = operand(other) else {
+        if is_array(other) {
+            let arrays = py.import("remat_bb.gurobi.matrix")?;
+            return Ok(arrays
+                .call_method1(operator.word(), (this, other))?
+                .unbind());
+        }
+        return Ok(py.NotImplemented());
+    };
+    let mine = mine();
+    let found = match operator {
+        Operator::Add => mine.plus(other_operand, 1.0),
+        Operator::Subtract => mine.plus(other_operand, -1.0),
+        Operator::SubtractFrom => other_operand.plus(mine, -1.0),
+        Operator::Multiply => mine.times(other_operand)?,
+        Operator::Divide => match other_operand {
+            Operand::Number(0.0) => {
+                return Err(pyo3::exceptions::PyZeroDivisionError::new_err(
+                    "division by zero",
+                ));
+            }
+            Operand::Number(v) => mine.times(Operand::Number(1.0 / v))?,
+            _ => return Ok(py.NotImplemented()),
+        },
+    };
+    found.object(py)
+}
+
+/// A power of an expression: 0, 1 or 2.
+///
+/// # Errors
+/// `GurobiError` for another power.
+pub fn power(py: Python<'_>, mine: Operand, exponent: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    match number(exponent) {
+        Some(0.0) => Operand::Number(1.0).object(py),
+        Some(1.0) => mine.object(py),
+        Some(2.0) => {
+            let twin = match &mine {
+                Operand::Number(v) => Operand::Number(*v),
+                Operand::Linear(e) => Operand::Linear(e.clone()),
+                Operand::Quadratic(q) => Operand::Quadratic(q.clone()),
+            };
+            mine.times(twin)?.object(py)
+        }
+        _ => Err(error(
+            Errno::InvalidArgument,
+            format!("power {exponent} of an expression: 0, 1 and 2 are known"),
+        )),
+    }
+}
+
+/// The relation of two sides; `NotImplemented` where the other object is no operand.
+///
+/// # Errors
+/// None of its own.
+pub fn relate(
+    py: Python<'_>,
+    mine: impl FnOnce() -> Operand,
+    this: &Bound<'_, PyAny>,
+    sense: Sense,
+    other: &Bound<'_, PyAny>,
+) -> PyResult<Py<PyAny>> {
+    let Some(side) = operand(other) else {
+        if is_array(other) {
+            let arrays = py.import("remat_bb.gurobi.matrix")?;
+            return Ok(arrays
+                .call_method1("relate", (this, sense.sign(), other))?
+                .unbind());
+        }
+        if other.hasattr("_as_general_constraint")? {
+            let called = other.call_method1("_as_general_constraint", (this, sense.sign()))?;
+            return Ok(called.unbind());
+        }
+        return Ok(py.NotImplemented());
+    };
+    TempConstr::new(mine(), sense, side).into_py_any(py)
+}
+
+/// The methods that all classes of expressions have, in terms of `operand_of(self)`.
+#[macro_export]
+macro_rules! operators {
+    ($class:ty) => {
+        #[pymethods]
+        impl $class {
+            #[classattr]
+            fn __array_ufunc__(py: Python<'_>) -> Py<PyAny> {
+                // NumPy leaves the operators to this class.
+                py.None()
+            }
+
+            fn __add__<'py>(
+                this: &Bound<'py, Self>,
+                other: &Bound<'py, PyAny>,
+            ) -> PyResult<Py<PyAny>> {
+                let mine = || Self::operand_of(this);
+                operate(this.py(), mine, this.as_any(), Operator::Add, other)
+            }
+
+            fn __radd__<'py>(
+                this: &Bound<'py, Self>,
+                other: &Bound<'py, PyAny>,
+            ) -> PyResult<Py<PyAny>> {
+                let mine = || Self::operand_of(this);
+                operate(this.py(), mine, this.as_any(), Operator::Add, other)
+            }
+
+            fn __sub__<'py>(
+                this: &Bound<'py, Self>,
+                other: &Bound<'py, PyAny>,
+            ) -> PyResult<Py<PyAny>> {
+                let mine = || Self::operand_of(this);
+                operate(this.py(), mine, this.as_any(), Operator::Subtract, other)
+            }
+
+            fn __rsub__<'py>(
+                this: &Bound<'py, Self>,
+                other: &Bound<'py, PyAny>,
+            ) -> PyResult<Py<PyAny>> {
+                let mine = || Self::operand_of(this);
+                operate(
+                    this.py(),
+                    mine,
+                    this.as_any(),
+                    Operator::SubtractFrom,
+                    other,
+                )
+            }
+
+            fn __mul__<'py>(
+                this: &Bound<'py, Self>,
+                other: &Bound<'py, PyAny>,
+            ) -> PyResult<Py<PyAny>> {
+                let mine = || Self::operand_of(this);
+                operate(this.py(), mine, this.as_any(), Operator::Multiply, other)
+            }
+
+            fn __rmul__<'py>(
+                this: &Bound<'py, Self>,
+                other: &Bound<'py, PyAny>,
+            ) -> PyResult<Py<PyAny>> {
+                let mine = || Self::operand_of(this);
+                operate(this.py(), mine, this.as_any(), Operator::Multiply, other)
+            }
+
+            fn __truediv__<'py>(
+                this: &Bound<'py, Self>,
+                other: &Bound<'py, PyAny>,
+            ) -> PyResult<Py<PyAny>> {
+                let mine = || Self::operand_of(this);
+                operate(this.py(), mine, this.as_any(), Operator::Divide, other)
+            }
+
+            fn __neg__(this: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+                let minus = Self::operand_of(this).times(Operand::Number(-1.0))?;
+                minus.object(this.py())
+            }
+
+            fn __pos__(this: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+                Self::operand_of(this).object(this.py())
+            }
+
+            fn __pow__<'py>(
+                this: &Bound<'py, Self>,
+                exponent: &Bound<'py, PyAny>,
+                _modulo: Option<&Bound<'py, PyAny>>,
+            ) -> PyResult<Py<PyAny>> {
+                power(this.py(), Self::operand_of(this), exponent)
+            }
+
+            fn __le__<'py>(
+                this: &Bound<'py, Self>,
+                other: &Bound<'py, PyAny>,
+            ) -> PyResult<Py<PyAny>> {
+                let mine = || Self::operand_of(this);
+                relate(this.py(), mine, this.as_any(), Sense::Less, other)
+            }
+
+            fn __ge__<'py>(
+                this: &Bound<'py, Self>,
+                other: &Bound<'py, PyAny>,
+            ) -> PyResult<Py<PyAny>> {
+                let mine = || Self::operand_of(this);
+                relate(this.py(), mine, this.as_any(), Sense::Greater, other)
+            }
+
+            fn __eq__<'py>(
+                this: &Bound<'py, Self>,
+                other: &Bound<'py, PyAny>,
+            ) -> PyResult<Py<PyAny>> {
+                let mine = || Self::operand_of(this);
+                relate(this.py(), mine, this.as_any(), Sense::Equal, other)
+            }
+        }
+    };
+}
