@@ -182,7 +182,23 @@ pub fn work<L: Shown, T: Send>(
     callback: Option<Py<PyAny>>,
     work: impl FnOnce(&Arc<Relay<L>>) -> T + Send,
 ) -> PyResult<Ended<T>> {
-    let relay = Arc::new(Relay::default());
+    work_until(py, Arc::default(), callback, work)
+}
+
+/// As [`work`], with a flag that others may set as well.
+///
+/// # Errors
+/// As [`work`].
+pub fn work_until<L: Shown, T: Send>(
+    py: Python<'_>,
+    stop: Arc<AtomicBool>,
+    callback: Option<Py<PyAny>>,
+    work: impl FnOnce(&Arc<Relay<L>>) -> T + Send,
+) -> PyResult<Ended<T>> {
+    let relay = Arc::new(Relay {
+        stop,
+        ..Relay::default()
+    });
     py.detach(|| {
         std::thread::scope(|scope| {
             let shared = &relay;

@@ -1,6 +1,97 @@
-"""A module for code that was written for gurobipy."""
+"""remat-bb for code that was written for gurobipy: ``import remat_bb.gurobi as gp``.
+
+Models are solved by remat-bb; nothing of Gurobi is used, and no licence is needed. Names and
+meanings are those of gurobipy's public interface as far as linear and mixed-integer programs go;
+what is beyond them raises :class:`GurobiError` and names it. The guide is ``docs/drop-in.md`` of
+the project, :func:`ignored` lists parameters that were set and have no effect.
+"""
+
+# Code that imports everything counts on the modules that gurobipy's star import lets through.
+import sys
 
 from .._native import Constr, LinExpr, QuadExpr, TempConstr, Var, quicksum
+from . import information as gurobi
+from .constants import GRB
+from .containers import multidict, tupledict, tuplelist
+from .env import Env, disposeDefaultEnv, setParam
 from .errors import GurobiError
+from .files import read_model
+from .general import SOS, GenConstr, QConstr, abs_, and_, max_, min_, norm, or_
+from .matrix import (
+    MConstr,
+    MLinExpr,
+    MQuadExpr,
+    MVar,
+    concatenate,
+    hstack,
+    vstack,
+)
+from .model import Column, Model
+from .params import ignored
 
-__all__ = ["Constr", "GurobiError", "LinExpr", "QuadExpr", "TempConstr", "Var", "quicksum"]
+
+def read(filename: str, env: Env | None = None) -> Model:
+    """A model of an MPS or LP file.
+
+    Raises:
+        GurobiError: names file, line and what would be right.
+    """
+    model: Model = read_model(Model, filename, env)
+    return model
+
+
+def writeParams(filename: str) -> None:  # noqa: N802
+    """Writes the parameters of :func:`setParam` that differ from their defaults."""
+    from .env import default_values
+
+    with open(filename, "w") as file:
+        file.writelines(f"{name} {value}\n" for name, value in default_values)
+
+
+def resetParams() -> None:  # noqa: N802
+    """Sets the parameters of :func:`setParam` to their defaults."""
+    disposeDefaultEnv()
+
+
+__version__ = "11.0.0"
+
+__all__ = [
+    "GRB",
+    "SOS",
+    "Column",
+    "Constr",
+    "Env",
+    "GenConstr",
+    "GurobiError",
+    "LinExpr",
+    "MConstr",
+    "MLinExpr",
+    "MQuadExpr",
+    "MVar",
+    "Model",
+    "QConstr",
+    "QuadExpr",
+    "TempConstr",
+    "Var",
+    "abs_",
+    "and_",
+    "concatenate",
+    "disposeDefaultEnv",
+    "gurobi",
+    "hstack",
+    "ignored",
+    "max_",
+    "min_",
+    "multidict",
+    "norm",
+    "or_",
+    "quicksum",
+    "read",
+    "resetParams",
+    "setParam",
+    "sys",
+    "tupledict",
+    "tuplelist",
+    "vstack",
+    "writeParams",
+]

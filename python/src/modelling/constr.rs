@@ -90,6 +90,11 @@ impl Constr {
         })
     }
 
+    #[getter]
+    fn _handle(&self) -> u32 {
+        self.row
+    }
+
     /// Position among the constraints of the model; -2 where it was removed.
     #[getter]
     fn index(&self) -> i64 {

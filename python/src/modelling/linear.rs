@@ -172,6 +172,11 @@ impl LinExpr {
         Ok(self.operand().quadratic().value(&point.x))
     }
 
+    #[getter]
+    fn _has_products(&self) -> bool {
+        !self.products.is_empty()
+    }
+
     /// Number of terms.
     fn size(&self) -> usize {
         self.inner.terms.len()

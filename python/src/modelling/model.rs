@@ -21,6 +21,7 @@ use std::sync::Arc;
 #[pyclass(frozen, subclass, dict, weakref, module = "remat_bb.gurobi")]
 pub struct Core {
     home: Arc<Home>,
+    program: Py<Program>,
 }
 
 /// One number for all, or one for each.
@@ -132,20 +133,52 @@ impl Core {
     #[new]
     #[pyo3(signature = (*_arguments, **_options))]
     fn new(
+        py: Python<'_>,
         _arguments: &Bound<'_, pyo3::types::PyTuple>,
         _options: Option<&Bound<'_, pyo3::types::PyDict>>,
-    ) -> Self {
-        Core {
-            home: Home::new(Arc::default()),
-        }
+    ) -> PyResult<Self> {
+        let program = Program::default();
+        Ok(Core {
+            home: Home::new(program.inner.clone()),
+            program: Py::new(py, program)?,
+        })
     }
 
     /// The program, shared.
     #[getter(_program)]
-    fn program(&self) -> Program {
-        Program {
-            inner: self.home.program.clone(),
-        }
+    fn program(&self, py: Python<'_>) -> Py<Program> {
+        self.program.clone_ref(py)
+    }
+
+    /// Takes a copy of a program's columns and rows.
+    fn _load(&self, program: &Program) {
+        let copy = program.lock().clone();
+        *self.home.program() = copy;
+    }
+
+    /// Takes a copy of another model's columns, rows and starts.
+    fn _copy_from(&self, other: &Core) {
+        let copy = other.home.program().clone();
+        *self.home.program() = copy;
+        let starts = other.home.state().starts.clone();
+        self.home.state().starts = starts;
+    }
+
+    /// Handles, coefficients and constant of a linear expression.
+    fn _terms_of(&self, expr: &Bound<'_, PyAny>) -> PyResult<(Vec<u32>, Vec<f64>, f64)> {
+        let linear = match expected(expr)? {
+            Operand::Number(v) => Linear::constant(v),
+            Operand::Linear(linear) => linear,
+            Operand::Quadratic(_) => {
+                return Err(error(
+                    Errno::InvalidArgument,
+                    "a linear expression is needed",
+                ));
+            }
+        };
+        self.check_home(linear.home.as_ref())?;
+        let (cols, values) = linear.terms.into_iter().unzip();
+        Ok((cols, values, linear.constant))
     }
 
     /// Adds a column.
@@ -241,9 +274,9 @@ impl Core {
         {
             let relation = relation.get();
             // The name may stand in the second place.
-            let name = sense.and_then(|s| s.cast::<PyString>().ok()?.extract().ok());
-            let name: String = name.unwrap_or_default();
-            let row = core.add_relation(&relation.difference.linear, relation.sense, &name)?;
+            let second = sense.and_then(|s| s.cast::<PyString>().ok()?.extract::<String>().ok());
+            let name = second.as_deref().unwrap_or(name);
+            let row = core.add_relation(&relation.difference.linear, relation.sense, name)?;
             return core.constr(row, this.py());
         }
         if lhs.hasattr("_as_constraint")? {

@@ -122,6 +122,11 @@ impl Var {
         })
     }
 
+    #[getter]
+    fn _handle(&self) -> u32 {
+        self.col
+    }
+
     /// Position among the variables of the model; -2 where it was removed.
     #[getter]
     fn index(&self) -> i64 {

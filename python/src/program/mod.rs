@@ -15,6 +15,7 @@ use arrays::{check_length, indices, numbers};
 use pyo3::prelude::*;
 use remat_formulations::program::{self, Col, Kind, ProgramError, Row};
 use remat_lp::{Sense, lp_format, mps};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -30,9 +31,41 @@ impl From<ProgramError> for Trouble {
 pub struct Program {
     /// The program, which others may share.
     pub inner: Arc<Mutex<program::Program>>,
+    names: Mutex<Names>,
+}
+
+/// Handles by name, as long as the program is not edited.
+#[derive(Default)]
+struct Names {
+    edits: u64,
+    cols: HashMap<String, u32>,
+    rows: HashMap<String, u32>,
 }
 
 impl Program {
+    /// Something of the names of columns and rows; the first of several of one name counts.
+    fn named(&self, of: impl FnOnce(&Names) -> Option<u32>) -> Option<u32> {
+        let program = self.lock();
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if names.edits != program.edits() {
+            *names = Names {
+                edits: program.edits(),
+                ..Names::default()
+            };
+            for col in program.cols() {
+                let name = program.col_name(col).ok().flatten();
+                let name = name.map_or_else(|| format!("C{}", col.0), str::to_owned);
+                names.cols.entry(name).or_insert(col.0);
+            }
+            for row in program.rows() {
+                let name = program.row_name(row).ok().flatten();
+                let name = name.map_or_else(|| format!("R{}", row.0), str::to_owned);
+                names.rows.entry(name).or_insert(row.0);
+            }
+        }
+        of(&names)
+    }
+
     /// The program under its lock.
     pub fn lock(&self) -> MutexGuard<'_, program::Program> {
         lock(&self.inner)
@@ -104,6 +137,7 @@ impl Program {
         let inner = program::Program::of_model(&model).map_err(Trouble::from)?;
         Ok(Program {
             inner: Arc::new(Mutex::new(inner)),
+            names: Mutex::default(),
         })
     }
 
@@ -294,6 +328,24 @@ impl Program {
         let program = self.lock();
         let name = program.row_name(Row(row)).map_err(Trouble::from)?;
         Ok(name.map(str::to_owned))
+    }
+
+    /// Handle of the column of a name; without one of its own its name is its handle behind a
+    /// ``C``. ``None`` where there is none.
+    fn col_of_name(&self, name: &str) -> Option<u32> {
+        self.named(|names| names.cols.get(name).copied())
+    }
+
+    /// Handle of the row of a name; without one of its own its name is its handle behind an ``R``.
+    /// ``None`` where there is none.
+    fn row_of_name(&self, name: &str) -> Option<u32> {
+        self.named(|names| names.rows.get(name).copied())
+    }
+
+    /// True if it takes a search: any column is to be integer.
+    #[getter]
+    fn needs_search(&self) -> bool {
+        self.lock().has_integers()
     }
 
     /// Handles of the columns.

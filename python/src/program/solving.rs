@@ -4,15 +4,35 @@ use super::Program;
 use super::answer::{Answer, ProgramProgress};
 use super::arrays::numbers;
 use crate::arguments::Limits;
-use crate::relay::{Ended, Relay, work};
+use crate::relay::{Ended, Relay, work_until};
 use crate::trouble::Trouble;
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use remat_formulations::program::{Point, ProgramSettings, Watcher, solve_compiled};
 use remat_lp::Algorithm;
 use remat_solver::mip::Progress;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// A flag that ends a solve with the best point so far, from any thread.
+#[pyclass(frozen, module = "remat_bb")]
+#[derive(Default)]
+pub struct Stop {
+    flag: Arc<AtomicBool>,
+}
+
+#[pymethods]
+impl Stop {
+    #[new]
+    fn new() -> Self {
+        Stop::default()
+    }
+
+    /// Ends the solves that have this flag.
+    fn set(&self) {
+        self.flag.store(true, Ordering::Relaxed);
+    }
+}
 
 /// Passes looks to the waiting thread, and points to a function of Python's at once.
 struct Passing {
@@ -57,6 +77,7 @@ impl Program {
     ///     pool_size: Number of points found that are kept.
     ///     starts: Points by handle to start from.
     ///     recognise: False leaves everything to the general search.
+    ///     stop: Ends the solve when it is set.
     ///     algorithm: For linear programs: ``auto``, ``primal`` or ``dual``.
     ///     on_progress: Takes a look now and then.
     ///     on_point: Takes objective and values of each better point, and holds the search up.
@@ -71,7 +92,7 @@ impl Program {
         node_limit = None, iteration_limit = None, work_limit = None, memory_limit = None, cutoff = None,
         pool_size = 1, starts = None, presolve = true, cuts = true, heuristics = true, recognise = true,
         algorithm = "auto", feasibility_tolerance = None, integrality_tolerance = None,
-        optimality_tolerance = None, on_progress = None, on_point = None))]
+        optimality_tolerance = None, stop = None, on_progress = None, on_point = None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn solve(
         &self,
@@ -96,6 +117,7 @@ impl Program {
         feasibility_tolerance: Option<f64>,
         integrality_tolerance: Option<f64>,
         optimality_tolerance: Option<f64>,
+        stop: Option<&Bound<'_, Stop>>,
         on_progress: Option<Py<PyAny>>,
         on_point: Option<Py<PyAny>>,
     ) -> PyResult<Answer> {
@@ -148,8 +170,9 @@ impl Program {
                 .push(numbers("starts", &start)?.as_slice().to_vec());
         }
         let compiled = Arc::new(self.lock().compile().map_err(Trouble::from)?);
+        let stop = stop.map(|stop| stop.get().flag.clone()).unwrap_or_default();
         let failed = Arc::new(Mutex::new(None));
-        let Ended { value, interrupt } = work(py, on_progress, |relay| {
+        let Ended { value, interrupt } = work_until(py, stop, on_progress, |relay| {
             settings.model.mip.limits.interrupt = Some(relay.stop().clone());
             let passing = Arc::new(Passing {
                 relay: relay.clone(),

@@ -1,0 +1,148 @@
+"""Attributes of models, in any case of letters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .._native import Constr, Var
+from .constants import GRB
+from .errors import AttributeUnavailable
+
+
+def _unavailable(name: str) -> AttributeUnavailable:
+    return AttributeUnavailable(
+        GRB.Error.DATA_NOT_AVAILABLE, f"Unable to retrieve attribute '{name}'"
+    )
+
+
+def _answered(name: str, of: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
+    def get(model: Any) -> Any:
+        if model._answer is None:
+            raise _unavailable(name)
+        value = of(model, model._answer)
+        if value is None:
+            raise _unavailable(name)
+        return value
+
+    return get
+
+
+def _kinds(model: Any, letters: str) -> int:
+    program = model._program
+    return sum(program.kind(col) in letters for col in program.cols)
+
+
+def _pool(model: Any, answer: Any) -> float | None:
+    number = model._values["SolutionNumber"]
+    values = answer.objectives
+    return values[number] if number < len(values) else None
+
+
+_GET: dict[str, Callable[[Any], Any]] = {
+    "numvars": lambda m: m._program.num_cols,
+    "numconstrs": lambda m: m._program.num_rows,
+    "numnzs": lambda m: m._program.num_nonzeros,
+    "dnumnzs": lambda m: float(m._program.num_nonzeros),
+    "numintvars": lambda m: _kinds(m, "BIN"),
+    "numbinvars": lambda m: _kinds(m, "B"),
+    "numsos": lambda m: len(m.getSOSs()),
+    "numqconstrs": lambda m: len(m._quadratic),
+    "numqnzs": lambda m: m._quadratic_objective_size(),
+    "numgenconstrs": lambda m: len(m.getGenConstrs()),
+    "numobj": lambda m: len(m._objectives),
+    "numstart": lambda m: len(m._starts()),
+    "modelname": lambda m: m._program.name,
+    "modelsense": lambda m: -1 if m._program.maximise else 1,
+    "objcon": lambda m: m._program.offset,
+    "ismip": lambda m: int(m._is_mip()),
+    "isqp": lambda m: 0,
+    "isqcp": lambda m: 0,
+    "ismultiobj": lambda m: int(bool(m._objectives)),
+    "fingerprint": lambda m: hash(m._program.name) & 0x7FFFFFFF,
+    "status": lambda m: m._status,
+    "solcount": lambda m: 0 if m._answer is None else len(m._answer.objectives),
+    "runtime": lambda m: m._runtime,
+    "work": lambda m: 0.0 if m._answer is None else m._answer.ticks / 1e9,
+    "nodecount": lambda m: 0.0 if m._answer is None else float(m._answer.nodes),
+    "opennodecount": lambda m: 0.0,
+    "itercount": lambda m: 0.0 if m._answer is None else float(m._answer.lp_iterations),
+    "bariterCount".lower(): lambda m: 0,
+    "objval": _answered("ObjVal", lambda m, a: a.objective),
+    "objbound": _answered("ObjBound", lambda m, a: a.bound),
+    "objboundc": _answered("ObjBoundC", lambda m, a: a.bound),
+    "poolobjval": _answered("PoolObjVal", _pool),
+    "poolobjbound": _answered("PoolObjBound", lambda m, a: a.bound),
+    "mipgap": _answered("MIPGap", lambda m, a: a.gap),
+    "iisminimal": lambda m: m._iis_minimal(),
+}
+_PROTECTED = {"Params", "params"}
+
+
+class Attributes:
+    """Model attributes."""
+
+    def __getattr__(self, name: str) -> Any:
+        get = _GET.get(name.lower())
+        if get is None or name.startswith("_"):
+            raise AttributeUnavailable(
+                GRB.Error.UNKNOWN_ATTRIBUTE,
+                f"'remat_bb.gurobi.Model' object has no attribute '{name}'",
+            )
+        return get(self)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("_"):
+            object.__setattr__(self, name, value)
+            return
+        model: Any = self
+        match name.lower():
+            case "modelsense":
+                model._program.maximise = float(value) < 0
+            case "modelname":
+                model._program.name = str(value)
+            case "objcon":
+                model._program.offset = float(value)
+            case "numstart":
+                if value == 0:
+                    model._clear_starts()
+            case word if word.startswith("objn"):
+                model._set_objective_attribute(word, value)
+            case _:
+                raise AttributeUnavailable(
+                    GRB.Error.UNKNOWN_ATTRIBUTE,
+                    f"'remat_bb.gurobi.Model' object has no attribute '{name}' to set",
+                )
+
+    def getAttr(self, attrname: str, objs: Any = None) -> Any:
+        """An attribute of the model, or of variables or constraints: a list for a list, a
+        dictionary for a dictionary."""
+        if objs is None:
+            if hasattr(type(self), str(attrname)):
+                return getattr(self, attrname)
+            return self.__getattr__(str(attrname))
+        if isinstance(objs, Mapping):
+            return type(objs)({key: getattr(one, attrname) for key, one in objs.items()})  # type: ignore[call-arg]
+        if isinstance(objs, (Var, Constr)):
+            return getattr(objs, attrname)
+        return [one.getAttr(attrname) for one in objs]
+
+    def setAttr(self, attrname: str, arg1: Any, arg2: Any = None) -> None:
+        """Sets an attribute of the model, or of variables or constraints: to one value, or to one
+        for each."""
+        if arg2 is None:
+            setattr(self, str(attrname), arg1)
+            return
+        if isinstance(arg1, (Var, Constr)):
+            arg1.setAttr(attrname, arg2)
+            return
+        if isinstance(arg1, Mapping):
+            by_key = isinstance(arg2, Mapping)
+            for key, one in arg1.items():
+                one.setAttr(attrname, arg2[key] if by_key else arg2)
+            return
+        objects = list(arg1)
+        single = isinstance(arg2, (str, int, float))
+        values = [arg2] * len(objects) if single else list(arg2)
+        for one, value in zip(objects, values):
+            one.setAttr(attrname, value)

@@ -1,0 +1,238 @@
+"""Files of models, points, starts and parameters; copies."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from .. import _native
+from ..errors import RematError
+from . import iis
+from .constants import GRB
+from .errors import GurobiError
+
+
+def _suffix(path: str) -> str:
+    parts = os.path.basename(path).lower().split(".")
+    packed = parts[-1] in ("gz", "bz2", "7z", "xz")
+    return parts[-2 if packed and len(parts) > 1 else -1]
+
+
+class Files:
+    """The part of a model that reads and writes."""
+
+    _program: Any
+
+    def write(self, filename: str) -> None:
+        """Writes a file by its ending: ``.lp``, ``.mps``, ``.rew``, ``.rlp`` (the model), ``.sol``,
+        ``.json`` (the best point), ``.mst`` (its integer part, or the start), ``.ilp``
+        (what :meth:`computeIIS` has found), ``.prm`` (parameters).
+
+        Raises:
+            GurobiError: for another ending, and where there is nothing to write.
+        """
+        path = os.fspath(filename)
+        model: Any = self
+        try:
+            match _suffix(path):
+                case "lp" | "mps" | "rew" | "rlp":
+                    self._program.write(path)
+                case "sol":
+                    _write_text(path, self._point_lines(model.getVars()))
+                case "mst":
+                    _write_text(path, self._start_lines())
+                case "ilp":
+                    iis.write(self, path)
+                case "prm":
+                    _write_text(path, [f"{name}  {value}" for name, value in model._values])
+                case "json":
+                    _write_text(path, [self.getJSONSolution()])
+                case word:
+                    raise GurobiError(
+                        GRB.Error.FILE_WRITE, f"write: no file ends in '.{word}' ({path})"
+                    )
+        except (OSError, RematError) as error:
+            raise GurobiError(GRB.Error.FILE_WRITE, f"write: {error}") from error
+
+    def _point_lines(self, variables: list[Any]) -> list[str]:
+        model: Any = self
+        lines = [f"# Solution for model {self._program.name}"]
+        lines.append(f"# Objective value = {_number(model.ObjVal)}")
+        return lines + [f"{v.VarName} {_number(v.X)}" for v in variables]
+
+    def _start_lines(self) -> list[str]:
+        model: Any = self
+        if model.SolCount:
+            integers = [v for v in model.getVars() if v.VType in "BIN"]
+            return [f"# MIP start\n# Objective value = {_number(model.ObjVal)}"] + [
+                f"{v.VarName} {_number(v.X)}" for v in integers
+            ]
+        starts = [(v.VarName, v.Start) for v in model.getVars()]
+        given = [(name, value) for name, value in starts if value < GRB.UNDEFINED]
+        if not given:
+            raise GurobiError(GRB.Error.DATA_NOT_AVAILABLE, "write: there is no start")
+        return ["# MIP start"] + [f"{name} {_number(value)}" for name, value in given]
+
+    def getJSONSolution(self) -> str:
+        """The answer as text in JSON."""
+        model: Any = self
+        info = {
+            "Status": model.Status,
+            "Runtime": model.Runtime,
+            "ObjVal": f"{model.ObjVal!r}" if model.SolCount else "1e+100",
+            "ObjBound": f"{model.ObjBound!r}",
+            "SolCount": model.SolCount,
+            "NodeCount": model.NodeCount,
+        }
+        points = [
+            {"VarName": v.VarName, "X": v.X}
+            for v in (model.getVars() if model.SolCount else [])
+            if v.X != 0
+        ]
+        return json.dumps({"SolutionInfo": info, "Vars": points})
+
+    def read(self, filename: str) -> None:
+        """Reads a start (``.sol``, ``.mst``), hints (``.hnt``) or parameters (``.prm``).
+
+        Raises:
+            GurobiError: for another ending, a file that cannot be opened, or a line that is none.
+        """
+        path = os.fspath(filename)
+        kind = _suffix(path)
+        if kind not in ("sol", "mst", "hnt", "prm", "attr"):
+            raise GurobiError(
+                GRB.Error.FILE_READ, f"read: '.{kind}' is no start and no parameters ({path})"
+            )
+        model: Any = self
+        try:
+            with open(path) as file:
+                lines = list(file)
+        except OSError as error:
+            raise GurobiError(GRB.Error.FILE_READ, f"read: {path}: {error.strerror}") from error
+        for number, line in enumerate(lines, 1):
+            words = line.split("#")[0].split()
+            if not words:
+                continue
+            if len(words) < 2:
+                raise GurobiError(
+                    GRB.Error.FILE_READ, f"read: {path}, line {number}: name and value belong there"
+                )
+            if kind == "prm":
+                model.setParam(words[0], words[1])
+                continue
+            var = model.getVarByName(words[0])
+            if var is not None:
+                try:
+                    value = float(words[1])
+                except ValueError as error:
+                    raise GurobiError(
+                        GRB.Error.FILE_READ,
+                        f"read: {path}, line {number}: {words[1]!r} is no number",
+                    ) from error
+                if kind == "hnt":
+                    var.VarHintVal = value
+                else:
+                    var.Start = value
+
+    # Copies.
+
+    def copy(self) -> Any:
+        """A model of its own with the same variables, constraints and parameters."""
+        model: Any = self
+        twin = type(model)()
+        twin._copy_from(model)
+        twin._values.changed.update(model._values.changed)
+        for special in model.__dict__.get("_specials", []):
+            twin._special(
+                type(special), special._handle, special.GenConstrName, special.GenConstrType
+            )
+        for constr in model._quadratic:
+            part = type(constr)(twin, constr._handle, constr.QCName, constr._expr, constr.QCSense)
+            twin._quadratic.append(part)
+        return twin
+
+    def relax(self) -> Any:
+        """A copy without integrality and ordered sets."""
+        twin = self.copy()
+        twin.remove(twin.getSOSs())
+        for var in twin.getVars():
+            var.VType = GRB.CONTINUOUS
+        return twin
+
+    def fixed(self) -> Any:
+        """A copy whose integer variables are fixed at the best point: a linear program."""
+        model: Any = self
+        twin = self.copy()
+        for var, own in zip(model.getVars(), twin.getVars()):
+            if var.VType != GRB.CONTINUOUS:
+                value = var.X
+                own.VType = GRB.CONTINUOUS
+                own.LB = own.UB = value
+        return twin
+
+    def presolve(self) -> Any:
+        """A copy: reductions are made within a solve."""
+        return self.copy()
+
+    def printStats(self) -> None:
+        """Prints the sizes of the model."""
+        program = self._program
+        print(
+            f"Statistics for model '{program.name}':\n"
+            f"  Linear constraint matrix : {program.num_rows} rows, {program.num_cols} columns, "
+            f"{program.num_nonzeros} nonzeros"
+        )
+
+    def printQuality(self) -> None:
+        """Prints how far the best point is from its bounds and sides."""
+        model: Any = self
+        worst = max((_excess(c) for c in model.getConstrs()), default=0.0)
+        whole = max(
+            (abs(v.X - round(v.X)) for v in model.getVars() if v.VType in "BIN"), default=0.0
+        )
+        print(f"Solution quality:\n  Constraint violation: {worst:.8e}\n  Integrality: {whole:.8e}")
+
+    def printAttr(self, attrs: Any, filter: str = "*") -> None:
+        """Prints attributes of variables, those that differ from 0."""
+        import fnmatch
+
+        model: Any = self
+        names = [attrs] if isinstance(attrs, str) else list(attrs)
+        print("".join(f"{word:>13}" for word in ("Variable", *names)))
+        for var in model.getVars():
+            values = [var.getAttr(name) for name in names]
+            if fnmatch.fnmatch(var.VarName, filter) and any(value != 0 for value in values):
+                print("".join(f"{word!s:>13}" for word in (var.VarName, *values)))
+
+
+def _excess(constr: Any) -> float:
+    slack: float = constr.Slack
+    if constr.Sense == "=":
+        return abs(slack)
+    return max(0.0, -slack if constr.Sense == "<" else slack)
+
+
+def _number(value: float) -> str:
+    """Shortest text of a number: whole numbers without a point."""
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+
+
+def _write_text(path: str, lines: list[str]) -> None:
+    with open(path, "w") as file:
+        file.writelines(f"{line}\n" for line in lines)
+
+
+def read_model(make: Any, filename: str, env: Any) -> Any:
+    """A model of an MPS or LP file.
+
+    Raises:
+        GurobiError: names file, line and what would be right.
+    """
+    try:
+        program = _native.Program.read(os.fspath(filename))
+    except (OSError, RematError) as error:
+        raise GurobiError(GRB.Error.FILE_READ, f"read: {error}") from error
+    model = make("", env)
+    model._load(program)
+    return model

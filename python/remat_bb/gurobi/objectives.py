@@ -1,0 +1,64 @@
+"""Several objectives, by priority."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .constants import GRB
+from .errors import GurobiError
+
+
+@dataclass
+class Objective:
+    """One of several objectives.
+
+    Attributes:
+        expr: The expression.
+        priority: Those of a greater one are solved first.
+        weight: Factor among objectives of one priority; below 0 it is turned round.
+        abstol, reltol: Loss that later objectives may cause.
+        name: Its name.
+    """
+
+    expr: Any
+    priority: int = 0
+    weight: float = 1.0
+    abstol: float = 1e-6
+    reltol: float = 0.0
+    name: str = ""
+
+
+def set_objective(
+    model: Any,
+    expr: Any,
+    index: int,
+    priority: int = 0,
+    weight: float = 1.0,
+    abstol: float = 1e-6,
+    reltol: float = 0.0,
+    name: str = "",
+) -> None:
+    """Sets one of several objectives.
+
+    Raises:
+        GurobiError: for a number that is not the next, and for products of variables.
+    """
+    if not 0 <= index <= len(model._objectives):
+        raise GurobiError(
+            GRB.Error.INDEX_OUT_OF_RANGE,
+            f"setObjectiveN: objective {index}, where {len(model._objectives)} are set",
+        )
+    one = Objective(expr, int(priority), float(weight), float(abstol), float(reltol), name)
+    model._objectives[index : index + 1] = [one]
+
+
+def solve(model: Any, **options: Any) -> Any:
+    """Solves a model, for each of its objectives in turn where it has several."""
+    several = [
+        (model._terms_of(o.expr), o.priority, o.weight, o.abstol, o.reltol)
+        for o in model._objectives
+    ]
+    if several:
+        options["objectives"] = several
+    return model._program.solve(**options)

@@ -1,0 +1,40 @@
+"""Products of variables: in the objective, and in constraints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._native import LinExpr, QuadExpr
+from .constants import GRB
+from .errors import GurobiError
+from .general import QConstr
+
+
+def set_objective(model: Any, expr: Any) -> None:
+    """Sets the objective: a number, linear, or with products of variables."""
+    if hasattr(expr, "item") and getattr(expr, "ndim", 0) > 0:
+        expr = expr.item()
+    products = expr if isinstance(expr, QuadExpr) and expr.size() else None
+    if isinstance(expr, LinExpr) and expr._has_products:
+        products = QuadExpr(expr)
+    model._set_objective(products.getLinExpr() if products is not None else expr)
+    if products is not None:
+        raise GurobiError(GRB.Error.NOT_SUPPORTED, "products of variables are not known")
+
+
+def objective(model: Any) -> Any:
+    """The objective: linear, or with products where it has some."""
+    return model._objective()
+
+
+def add_constraint(model: Any, difference: QuadExpr, sense: str, name: str) -> QConstr:
+    """Adds that an expression with products stands in a relation to 0.
+
+    Raises:
+        GurobiError: for a product of two variables that are not bounded: it cannot be expressed
+            exactly.
+    """
+    handle = model._add_product_row(difference, sense, name)
+    constr = QConstr(model, handle, name, difference, sense)
+    model._quadratic.append(constr)
+    return constr
