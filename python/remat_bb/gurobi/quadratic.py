@@ -12,7 +12,7 @@ from .general import QConstr
 
 def set_objective(model: Any, expr: Any) -> None:
     """Sets the objective: a number, linear, or with products of variables."""
-    if hasattr(expr, "item") and getattr(expr, "ndim", 0) > 0:
+    if hasattr(expr, "item") and hasattr(expr, "ndim"):
         expr = expr.item()
     products = expr if isinstance(expr, QuadExpr) and expr.size() else None
     if isinstance(expr, LinExpr) and expr._has_products:

@@ -111,16 +111,15 @@ pub fn number(value: &Bound<'_, PyAny>) -> Option<f64> {
     if value.is_instance_of::<PyFloat>() || value.is_instance_of::<PyInt>() {
         return value.extract().ok();
     }
-    if value.is_instance_of::<PyString>() || is_array(value) {
+    if value.is_instance_of::<PyString>() || dimensions(value).is_some_and(|n| n > 0) {
         return None;
     }
     value.extract().ok()
 }
 
-/// Returns whether an object is an array of NumPy's, or of ours, of at least one dimension.
-fn is_array(value: &Bound<'_, PyAny>) -> bool {
-    let dimensions = value.getattr("ndim").and_then(|n| n.extract::<usize>());
-    dimensions.is_ok_and(|n| n > 0)
+/// Number of dimensions of an array of NumPy's, or of ours.
+fn dimensions(value: &Bound<'_, PyAny>) -> Option<usize> {
+    value.getattr("ndim").ok()?.extract().ok()
 }
 
 /// The operand that an object is; `None` for arrays and whatever is no operand.
@@ -148,7 +147,7 @@ pub fn expected(value: &Bound<'_, PyAny>) -> PyResult<Operand> {
     if let Some(found) = operand(value) {
         return Ok(found);
     }
-    if is_array(value)
+    if dimensions(value).is_some()
         && let Ok(item) = value.call_method0("item")
         && let Some(found) = operand(&item)
     {
@@ -203,7 +202,7 @@ pub fn operate(
     other: &Bound<'_, PyAny>,
 ) -> PyResult<Py<PyAny>> {
     let Some(other_operand) = operand(other) else {
-        if is_array(other) {
+        if dimensions(other).is_some() {
             let arrays = py.import("remat_bb.gurobi.matrix")?;
             return Ok(arrays
                 .call_method1(operator.word(), (this, other))?
@@ -265,7 +264,7 @@ pub fn relate(
     other: &Bound<'_, PyAny>,
 ) -> PyResult<Py<PyAny>> {
     let Some(side) = operand(other) else {
-        if is_array(other) {
+        if dimensions(other).is_some() {
             let arrays = py.import("remat_bb.gurobi.matrix")?;
             return Ok(arrays
                 .call_method1("relate", (this, sense.sign(), other))?
