@@ -69,6 +69,7 @@ pub mod kernels;
 pub mod lp_format;
 mod model;
 pub mod mps;
+pub mod nl;
 mod outcome;
 pub mod presolve;
 mod primal;
