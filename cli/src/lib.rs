@@ -12,6 +12,7 @@
 //! | [`progress`] | a solve in progress, on a terminal or as lines |
 //! | [`log`] | events of `lp` and `mip` as tables |
 //! | [`visible`] | names out of files on a terminal |
+//! | [`stand_in`] | command lines of other solvers |
 //! | [`interrupt`] | Ctrl-C |
 //! | [`rescue`] | the best plan so far, for an end without memory |
 //! | [`failure`] | what can go wrong, and the exit codes |
@@ -36,6 +37,7 @@ pub mod progress;
 pub mod report;
 pub mod rescue;
 pub mod source;
+pub mod stand_in;
 pub mod visible;
 
 use arguments::{Arguments, Command};
@@ -54,6 +56,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     IS_PROGRAM.store(true, Ordering::Relaxed);
     failure::install_handler();
     let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if let Some(exit) = stand_in::answered(&arguments) {
+        return exit;
+    }
     let json = arguments.iter().any(|a| a == "--json");
     let parsed = match Arguments::try_parse_from(arguments) {
         Ok(parsed) => parsed,

@@ -119,7 +119,7 @@ impl ModelText {
 }
 
 /// Reads a model.
-pub(super) fn read(path: &Path) -> Result<Model, Failure> {
+pub(crate) fn read(path: &Path) -> Result<Model, Failure> {
     ModelText::read(path)?.parse()
 }
 

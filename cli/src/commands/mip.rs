@@ -117,7 +117,7 @@ fn further_solutions(arguments: &MipArguments, behind: usize) -> impl Iterator<I
 }
 
 /// A solution to start from.
-fn start(path: &Path, model: &Model) -> Result<Vec<f64>, Failure> {
+pub(crate) fn start(path: &Path, model: &Model) -> Result<Vec<f64>, Failure> {
     let Input { name, bytes } = files::text(path)?;
     let point = || {
         let text = remat_lp::decode(bytes).map_err(|e| format!("{name}: {e}"))?;
@@ -257,7 +257,7 @@ fn in_words(message: &str) -> String {
 }
 
 /// Number of threads, as every command counts them: 0 is one per core.
-fn worker_threads(threads: usize) -> usize {
+pub(crate) fn worker_threads(threads: usize) -> usize {
     let settings = solve::Settings {
         threads,
         ..solve::Settings::default()

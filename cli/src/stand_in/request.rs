@@ -1,0 +1,138 @@
+//! Requests of another command line, and their solve.
+
+use crate::commands::{lp, mip};
+use crate::failure::Failure;
+use crate::interrupt;
+use remat_formulations::program::{Answer, Ending, Kind, Program, ProgramSettings, solve_program};
+use remat_lp::{Model, Sense};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Model and settings that are asked for.
+#[derive(Default)]
+pub struct Request {
+    /// File of the model.
+    pub model: PathBuf,
+    /// Sense to take in place of the model's.
+    pub sense: Option<Sense>,
+    /// True to leave integrality out.
+    pub relax: bool,
+    /// Files of points to start from.
+    pub starts: Vec<PathBuf>,
+    /// Points to start from.
+    pub points: Vec<Vec<f64>>,
+    /// Settings of the solve.
+    pub settings: ProgramSettings,
+}
+
+/// A solve.
+pub struct Solved {
+    /// The model.
+    pub model: Arc<Model>,
+    /// The answer, by the model's indices.
+    pub answer: Answer,
+    /// True if any column was to be integer.
+    pub integer: bool,
+    /// Seconds of all of it.
+    pub seconds: f64,
+}
+
+impl Request {
+    /// Sets the limit of time in seconds.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] quotes what is no time.
+    pub fn time_limit(&mut self, option: &str, text: &str) -> Result<(), Failure> {
+        let seconds = number(option, text)?;
+        // Beyond what a clock shows it is none.
+        self.settings.model.mip.limits.seconds = Some(seconds.max(0.0)).filter(|s| *s < 1e9);
+        Ok(())
+    }
+
+    /// Sets the number of threads; 0 is one per core.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`].
+    pub fn threads(&mut self, option: &str, text: &str) -> Result<(), Failure> {
+        let asked = number(option, text)?.max(0.0) as usize;
+        self.settings.model.mip.threads = mip::worker_threads(asked.min(1024));
+        Ok(())
+    }
+
+    /// Reads the model and solves it.
+    ///
+    /// # Errors
+    /// [`Failure`] for files that cannot be read, and settings that make no sense.
+    pub fn solve(self) -> Result<Solved, Failure> {
+        let model = lp::read(&self.model)?;
+        self.solve_model(model)
+    }
+
+    /// Solves a model that is read already.
+    ///
+    /// # Errors
+    /// As [`solve`](Self::solve).
+    pub fn solve_model(mut self, model: Model) -> Result<Solved, Failure> {
+        let begun = Instant::now();
+        interrupt::catch(
+            "ending with the best solution so far; once more to end at once",
+            false,
+        );
+        let refused = |e: remat_formulations::program::ProgramError| Failure::Usage {
+            problem: e.to_string(),
+            remedy: "check the numbers in the model and the options".into(),
+        };
+        let mut program = Program::of_model(&model).map_err(refused)?;
+        if let Some(sense) = self.sense {
+            program.set_sense(sense);
+        }
+        if self.relax {
+            let cols: Vec<_> = program.cols().collect();
+            for col in cols {
+                program.set_kind(col, Kind::Continuous).map_err(refused)?;
+            }
+        }
+        for path in &self.starts {
+            self.points.push(mip::start(path, &model)?);
+        }
+        self.settings.starts = self.points;
+        self.settings.model.mip.limits.interrupt = Some(interrupt::flag());
+        let integer = program.has_integers();
+        let answer = solve_program(&program, &self.settings, Arc::new(())).map_err(refused)?;
+        let model = program.compile().map_err(refused)?.model;
+        Ok(Solved {
+            model,
+            answer,
+            integer,
+            seconds: begun.elapsed().as_secs_f64(),
+        })
+    }
+}
+
+impl Solved {
+    /// Values of the best point.
+    pub fn x(&self) -> Option<&[f64]> {
+        self.answer.points.first().map(|p| p.x.as_slice())
+    }
+
+    /// Returns whether a limit or an interrupt ended it.
+    pub fn stopped(&self) -> bool {
+        !matches!(
+            self.answer.ending,
+            Ending::Optimal | Ending::Infeasible | Ending::Unbounded | Ending::Cutoff
+        )
+    }
+}
+
+/// A number behind an option.
+///
+/// # Errors
+/// [`Failure::Usage`] quotes it.
+pub fn number(option: &str, text: &str) -> Result<f64, Failure> {
+    let found = text.parse::<f64>().ok().filter(|v| !v.is_nan());
+    found.ok_or_else(|| Failure::Usage {
+        problem: format!("{option}: {text:?} is no number"),
+        remedy: "give a number".into(),
+    })
+}
