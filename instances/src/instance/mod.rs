@@ -250,6 +250,14 @@ impl Instance {
         self.loss
     }
 
+    /// The first node behind the forward pass and the loss, where the graph has a loss or a backward
+    /// node.
+    pub fn backward_start(&self) -> Option<NodeId> {
+        let first = || self.nodes().iter().position(|v| v.is_backward());
+        let behind = self.loss.map(|l| l.index() + 1);
+        behind.or_else(first).map(NodeId::from)
+    }
+
     /// Cost of computing every node once with its first implementation.
     ///
     /// By-products count once as well, as far as a first implementation reads them.

@@ -46,10 +46,10 @@ pub enum NodeKind {
     /// Part of the forward pass (or of a graph without a backward pass).
     #[default]
     Forward,
-    /// A further output of a forward node, such as a 1-bit mask: computed again only in a stage
-    /// in which its parent is. It reads its parent. OLLA's further outputs are by-products too.
+    /// A further output of a node, such as a 1-bit mask: computed again only in a stage in which
+    /// its parent is. It reads its parent. OLLA's further outputs are by-products too.
     ByProduct {
-        /// The forward node that makes it.
+        /// The forward node that makes it; or the backward node, in a graph without a loss.
         parent: NodeId,
     },
     /// The loss: the last node of the forward pass.
@@ -226,7 +226,7 @@ impl Node {
         self.implementations[0].run_workspace_bytes(again).max(0) as u64
     }
 
-    /// The forward node that makes it, for a by-product: it is recomputed only where that node is
+    /// The node that makes it, for a by-product: it is recomputed only where that node is
     /// recomputed as well, in the same stage and before it.
     pub fn parent(&self) -> Option<NodeId> {
         match self.kind {

@@ -310,7 +310,7 @@ impl Reader {
             Kind::Forward => NodeKind::Forward,
             Kind::Loss => NodeKind::Loss,
             Kind::ByProduct => {
-                let what = "the forward node that makes it";
+                let what = "the node that makes it";
                 let missing = || missing(text.span, "parent", what);
                 let parent = self.earlier(i, text.parent.ok_or_else(missing)?)?;
                 NodeKind::ByProduct { parent }
