@@ -70,7 +70,8 @@ class Emitter:
         self.random_again = random_again
         self.ran: set[Call] = ran or set()
         self.values: dict[fx.Node, fx.Node] = {}
-        self.views: dict[fx.Node, fx.Node] = {}
+        # Views by the value that they belong to.
+        self.views: dict[fx.Node, dict[fx.Node, fx.Node]] = {}
         self.pending: dict[fx.Node, fx.Node] = {}
         self.states: dict[Call, fx.Node] = {}
         self.picked: list[fx.Node] = []
@@ -97,17 +98,17 @@ class Emitter:
             return self.values[node]
         if node in self.joint.call_of and self.joint.call_of[node].node is node:
             return self.values[node] if node in self.values else self.read(base)
-        if node not in self.views:
+        views = self.views.setdefault(base, {})
+        if node not in views:
             if _compat.is_getitem(node) and base.op == "call_function" and _twin(node, base):
                 return self.read(base)
-            self.views[node] = self.graph.node_copy(node, self.read)
-        return self.views[node]
+            views[node] = self.graph.node_copy(node, self.read)
+        return views[node]
 
     def write(self, value: fx.Node, made: fx.Node) -> None:
         """Makes a node the latest incarnation of a value."""
         self.values[value] = made
-        for view in [v for v in self.views if self.joint.base[v] is value]:
-            del self.views[view]
+        self.views.pop(value, None)
 
     def run(self, call: Call) -> None:
         """Emits a call with its outputs."""
