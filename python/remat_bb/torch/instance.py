@@ -15,8 +15,8 @@ def document(joint: Joint, costs: Costs, fixed_bytes: int, name: str) -> dict[st
     """The instance of a joint graph.
 
     The main value of a call is a forward or backward node, each further one a by-product of it that
-    costs nothing: by-products are made by the same call, so they are charged as its workspace as well.
-    What changes something else, communicates, or comes from outside is computed once.
+    costs nothing: by-products are made by the same call, so they are charged as its workspace as
+    well. What changes something else, communicates, or comes from outside is computed once.
 
     Args:
         costs: Costs in nanoseconds and workspaces in bytes, by call.

@@ -341,6 +341,8 @@ def _changes_early(calls: list[Call]) -> list[Call]:
     changes = {c.node.args[0]: c for c in calls if c.node.target is torch.ops.aten.copy_.default}
     if any(set(c.inputs) & changes.keys() - {own} for own, c in changes.items()):
         return calls
+    if any(user.op != "output" for c in changes.values() for user in c.node.users):
+        return calls
     # The latest call but the change itself that reads or makes a tensor.
     latest: dict[fx.Node, Call] = {}
     for call in calls:
