@@ -150,6 +150,9 @@ pub struct Node {
     pub implementations: Vec<Implementation>,
     /// The option to overwrite an input's buffer.
     pub in_place: Option<InPlace>,
+    /// A result of the step that no node reads: a by-product stays in the graph for it. Results that
+    /// are not last need no mark, as the last node reads them.
+    pub result: bool,
     /// Computed once, in its own stage, and never again: a collective, an effect, a mutation.
     pub once: bool,
 }

@@ -225,7 +225,9 @@ fn picked(layout: &Layout, own: Option<(u32, u32)>, reads: &[u32]) -> Option<u32
         let far = middle.filter(|layer| layout.is_far_middle(own, (stack, *layer)));
         far.count() as u32
     };
-    let faults = counts.into_values().filter(|(s, count)| *count != wanted(*s));
+    let faults = counts
+        .into_values()
+        .filter(|(s, count)| *count != wanted(*s));
     faults.map(|(stack, _)| stack).min()
 }
 
