@@ -53,7 +53,7 @@ struct NodeText<'d> {
     name: Option<Spanned<&'d str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<Kind>,
-    #[serde(rename(deserialize = "parent: the forward node that makes it, by name or position"))]
+    #[serde(rename(deserialize = "parent: the node that makes it, by name or position"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     parent: Option<Reference<'d>>,
     #[serde(rename(deserialize = "forward: a forward node, by name or position"))]
