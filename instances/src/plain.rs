@@ -119,9 +119,9 @@ fn first_ways(instance: &Instance) -> Vec<Option<Way>> {
         implementation: 0,
         in_place: false,
     };
-    let read = |id: NodeId| !is_by_product(instance, id) || !instance.users(id).is_empty();
     let ids = instance.ids();
-    ids.map(|id| read(id).then_some(first)).collect()
+    ids.map(|id| instance.is_made(id).then_some(first))
+        .collect()
 }
 
 fn is_by_product(instance: &Instance, id: NodeId) -> bool {

@@ -9,6 +9,7 @@ pub mod brute;
 pub mod graphs;
 pub mod monet;
 pub mod monet_optimum;
+pub mod traced;
 pub mod whole;
 
 use remat_instances::Instance;

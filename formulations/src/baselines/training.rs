@@ -19,12 +19,8 @@ impl<'a> TrainingGraph<'a> {
     /// [`NotApplicable::NoBackwardPass`] for graphs with neither a loss nor a backward node,
     /// [`NotApplicable::NoForwardPass`] for graphs with nothing before the loss.
     pub fn new(instance: &'a Instance) -> Result<Self, NotApplicable> {
-        let first_backward = instance.nodes().iter().position(|v| v.is_backward());
-        let backward_start = match (instance.loss(), first_backward) {
-            (Some(loss), _) => loss.index() + 1,
-            (None, Some(first)) => first,
-            (None, None) => return Err(NotApplicable::NoBackwardPass),
-        };
+        let start = instance.backward_start();
+        let backward_start = start.ok_or(NotApplicable::NoBackwardPass)?.index();
         let made_from_nothing = |i: NodeId| i.index() > 0 && instance.needs(i).is_empty();
         let activations: Vec<NodeId> = instance
             .ids()

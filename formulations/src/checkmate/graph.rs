@@ -33,8 +33,7 @@ pub struct CheckmateGraph {
     /// The last stage in which the tensor can be of use: the last stage in which a reader runs,
     /// directly or because something that is of use then is recomputed from it.
     pub last_stage: Vec<u32>,
-    /// The first backward node, where the graph has a loss with nothing but backward nodes behind
-    /// it.
+    /// The first backward node, where there is one.
     pub first_backward: Option<u32>,
     /// Bytes for outputs and workspaces: the budget without the fixed memory.
     pub capacity: u64,
@@ -66,10 +65,8 @@ impl CheckmateGraph {
                 last_stage[i] = last_stage[i].max(last);
             }
         }
-        let first_backward = instance.loss().map(|l| l.0 + 1).filter(|&f| {
-            let behind = &instance.nodes()[f as usize..];
-            !behind.is_empty() && behind.iter().all(|v| v.is_backward())
-        });
+        let first_backward = instance.backward_start().map(|f| f.0);
+        let first_backward = first_backward.filter(|f| (*f as usize) < n);
         let of = |value: &dyn Fn(&Node) -> u64| -> Vec<u64> {
             instance.nodes().iter().map(value).collect()
         };

@@ -7,7 +7,7 @@
 
 use super::{AnyFormulation, Listener, Progress, Settings, Solvable, SolveError, Status};
 use crate::baselines::Baseline;
-use remat_instances::instance::Instance;
+use remat_instances::instance::{Instance, NodeId};
 use remat_instances::schedule::Schedule;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -31,12 +31,9 @@ pub enum Answer {
 /// forward passes (the loss included). 1.0 is the paper's equation 7. In a graph without backward
 /// nodes all nodes count as forward.
 pub fn cost_cap(instance: &Instance, overhead: f64) -> u64 {
-    let forward: u64 = instance
-        .nodes()
-        .iter()
-        .filter(|v| !v.is_backward())
-        .map(|v| v.cost())
-        .sum();
+    let start = instance.backward_start();
+    let forward = &instance.nodes()[..start.map_or(instance.len(), NodeId::index)];
+    let forward: u64 = forward.iter().map(|v| v.cost()).sum();
     let extra = (forward as f64 * overhead.max(0.0)).floor();
     // Costs are below 2^53, and the cast saturates.
     instance.base_cost().saturating_add(extra as u64)

@@ -250,15 +250,27 @@ impl Instance {
         self.loss
     }
 
+    /// The first node behind the forward pass and the loss, where the graph has a loss or a backward
+    /// node.
+    pub fn backward_start(&self) -> Option<NodeId> {
+        let first = || self.nodes().iter().position(|v| v.is_backward());
+        let behind = self.loss.map(|l| l.index() + 1);
+        behind.or_else(first).map(NodeId::from)
+    }
+
     /// Cost of computing every node once with its first implementation.
     ///
-    /// By-products count once as well, as far as a first implementation reads them.
+    /// By-products count once as well, as far as they are [made](Instance::is_made).
     pub fn base_cost(&self) -> u64 {
-        let unread = |i: &NodeId| {
-            matches!(self.node(*i).kind, NodeKind::ByProduct { .. }) && self.users(*i).is_empty()
-        };
-        let read = self.ids().filter(|i| !unread(i));
-        read.map(|i| self.node(i).cost()).sum()
+        let made = self.ids().filter(|i| self.is_made(*i));
+        made.map(|i| self.node(i).cost()).sum()
+    }
+
+    /// Returns true for a node that first implementations have made: not for a by-product that none
+    /// of them reads, unless it is a result.
+    pub fn is_made(&self, id: NodeId) -> bool {
+        let node = self.node(id);
+        node.parent().is_none() || node.result || !self.users(id).is_empty()
     }
 
     /// Memory that is resident whatever the schedule says, in bytes: the largest `fixed_bytes` of

@@ -46,10 +46,10 @@ pub enum NodeKind {
     /// Part of the forward pass (or of a graph without a backward pass).
     #[default]
     Forward,
-    /// A further output of a forward node, such as a 1-bit mask: computed again only in a stage
-    /// in which its parent is. It reads its parent. OLLA's further outputs are by-products too.
+    /// A further output of a node, such as a 1-bit mask: computed again only in a stage in which
+    /// its parent is. It reads its parent. OLLA's further outputs are by-products too.
     ByProduct {
-        /// The forward node that makes it.
+        /// The forward node that makes it; or the backward node, in a graph without a loss.
         parent: NodeId,
     },
     /// The loss: the last node of the forward pass.
@@ -150,6 +150,9 @@ pub struct Node {
     pub implementations: Vec<Implementation>,
     /// The option to overwrite an input's buffer.
     pub in_place: Option<InPlace>,
+    /// A result of the step that no node reads: a by-product stays in the graph for it. Results that
+    /// are not last need no mark, as the last node reads them.
+    pub result: bool,
     /// Computed once, in its own stage, and never again: a collective, an effect, a mutation.
     pub once: bool,
 }
@@ -226,7 +229,7 @@ impl Node {
         self.implementations[0].run_workspace_bytes(again).max(0) as u64
     }
 
-    /// The forward node that makes it, for a by-product: it is recomputed only where that node is
+    /// The node that makes it, for a by-product: it is recomputed only where that node is
     /// recomputed as well, in the same stage and before it.
     pub fn parent(&self) -> Option<NodeId> {
         match self.kind {

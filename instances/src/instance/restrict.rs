@@ -74,13 +74,13 @@ fn smallest(ways: &[Implementation]) -> Vec<Implementation> {
     kept
 }
 
-/// All nodes but the by-products that no implementation reads.
+/// All nodes but the by-products that are no result and that no implementation reads.
 fn read_or_proper(data: &InstanceData) -> Vec<NodeId> {
     let mut read = vec![false; data.nodes.len()];
     for need in data.nodes.iter().flat_map(|v| &v.implementations) {
         need.needs.iter().for_each(|u| read[u.index()] = true);
     }
-    let proper = |i: usize| !matches!(data.nodes[i].kind, NodeKind::ByProduct { .. });
+    let proper = |i: usize| data.nodes[i].parent().is_none() || data.nodes[i].result;
     let kept = (0..data.nodes.len()).filter(|&i| read[i] || proper(i));
     kept.map(NodeId::from).collect()
 }

@@ -85,7 +85,7 @@ pub(super) fn check(data: &InstanceData) -> Result<(), StructureError> {
                 "give every node a name of its own",
             );
         }
-        order.check(i, node)?;
+        order.check(&data.nodes, i)?;
     }
     check_totals(&data.nodes)
 }
@@ -188,13 +188,16 @@ fn check_node(nodes: &[Node], i: usize, node: &Node) -> Result<(), StructureErro
             later(at("kind.parent"), i, parent)
         }
         NodeKind::ByProduct { parent }
-            if !matches!(nodes[parent.index()].kind, NodeKind::Forward) =>
+            if !matches!(
+                nodes[parent.index()].kind,
+                NodeKind::Forward | NodeKind::Backward { .. }
+            ) =>
         {
             error(
                 at("kind.parent"),
                 parent,
-                "the parent of a by-product is not a forward node",
-                "name the forward node that makes it",
+                "the parent of a by-product is neither a forward nor a backward node",
+                "name the operator that makes it",
             )
         }
         NodeKind::ByProduct { parent } => {
@@ -271,7 +274,7 @@ fn earlier_and_ascending(
     Ok(())
 }
 
-/// Forward nodes, then the loss, then backward nodes.
+/// Forward nodes, then the loss, then backward nodes with their by-products.
 #[derive(Default)]
 struct Order {
     loss: Option<usize>,
@@ -279,9 +282,9 @@ struct Order {
 }
 
 impl Order {
-    fn check(&mut self, i: usize, node: &Node) -> Result<(), StructureError> {
+    fn check(&mut self, nodes: &[Node], i: usize) -> Result<(), StructureError> {
         let at = format!("nodes[{i}].kind");
-        match node.kind {
+        match nodes[i].kind {
             NodeKind::Loss => {
                 if let Some(first) = self.loss {
                     let remedy = "keep one of them as the loss, make the others forward nodes";
@@ -304,6 +307,17 @@ impl Order {
                 self.loss = Some(i);
             }
             NodeKind::Backward { .. } => self.backward = self.backward.or(Some(i)),
+            NodeKind::ByProduct { parent } if nodes[parent.index()].is_backward() => {
+                if let Some(loss) = self.loss {
+                    return error(
+                        at,
+                        "by_product",
+                        format!("a backward node has a by-product, and nodes[{loss}] is a loss"),
+                        "mark no loss (MONeT's program has no by-products behind it), or make the \
+                         by-product a workspace of its parent",
+                    );
+                }
+            }
             NodeKind::Forward | NodeKind::ByProduct { .. } => {
                 if let Some(first) = self.loss.or(self.backward) {
                     return error(

@@ -58,7 +58,7 @@ impl Instance {
     }
 }
 
-/// All nodes but the by-products that no first implementation reads.
+/// All nodes but the by-products that are no result and that no first implementation reads.
 fn read_or_proper(data: &InstanceData) -> Vec<NodeId> {
     let mut read = vec![false; data.nodes.len()];
     for node in &data.nodes {
@@ -68,7 +68,7 @@ fn read_or_proper(data: &InstanceData) -> Vec<NodeId> {
             }
         }
     }
-    let proper = |i: usize| !matches!(data.nodes[i].kind, NodeKind::ByProduct { .. });
+    let proper = |i: usize| data.nodes[i].parent().is_none() || data.nodes[i].result;
     let kept = (0..data.nodes.len()).filter(|&i| read[i] || proper(i));
     kept.map(NodeId::from).collect()
 }

@@ -22,7 +22,7 @@ def backend(
     inner: str = "eager",
     *,
     costs: str | Costs = "measured",
-    time_limit: float | None = 10.0,
+    time_limit: float | str | None = "auto",
     extra_bytes: int | None = None,
     threads: int | None = None,
     agree: bool = False,
@@ -163,7 +163,7 @@ def compile(
     budget: int | str,
     inner: str = "eager",
     costs: str | Costs = "measured",
-    time_limit: float | None = 10.0,
+    time_limit: float | str | None = "auto",
     extra_bytes: int | None = None,
     threads: int | None = None,
     agree: bool = False,
@@ -212,7 +212,8 @@ def compile_with_budget(
         found = _tried(step, inputs)
         report = step.report
         limit = report.budget_bytes if limit is None else limit
-        wanted = report.budget_bytes - (found - limit)
+        # As much less than the limit as this compilation took more than it was to.
+        wanted = limit - (found - report.predicted_bytes)
         report.budget_bytes = limit
         if found <= limit:
             return step

@@ -14,9 +14,9 @@ END = "end of step"
 def document(joint: Joint, costs: Costs, fixed_bytes: int, name: str) -> dict[str, Any]:
     """The instance of a joint graph.
 
-    The main value of a call is a forward node, each further one a by-product of it that costs
-    nothing: by-products are made by the same call, so they are charged as its workspace as well.
-    What changes something else, communicates, or comes from outside is computed once.
+    The main value of a call is a forward or backward node, each further one a by-product of it that
+    costs nothing: by-products are made by the same call, so they are charged as its workspace as
+    well. What changes something else, communicates, or comes from outside is computed once.
 
     Args:
         costs: Costs in nanoseconds and workspaces in bytes, by call.
@@ -24,11 +24,12 @@ def document(joint: Joint, costs: Costs, fixed_bytes: int, name: str) -> dict[st
         name: Name of the instance.
     """
     nodes: list[dict[str, Any]] = []
-    for call in joint.calls:
+    for place, call in enumerate(joint.calls):
         value = call.node.meta.get("val")
         sizes = [storage_bytes(v.meta.get("val")) for v in call.values]
         entry: dict[str, Any] = {
             "name": call.name,
+            "kind": "forward" if place < joint.forward else "backward",
             "op": "input" if call.node.op == "placeholder" else str(call.node.target),
             "output_bytes": sizes[0] if sizes else 0,
             "cost": costs.nanoseconds(call),
@@ -53,7 +54,8 @@ def document(joint: Joint, costs: Costs, fixed_bytes: int, name: str) -> dict[st
             }
             nodes.append(part)
     # Results are needs of the last node; a by-product that nobody reads would be left out.
-    last = {"name": END, "op": "end", "output_bytes": 0, "cost": 0, "recompute": False}
+    last = {"name": END, "kind": "backward", "op": "end", "output_bytes": 0, "cost": 0}
+    last["recompute"] = False
     last["needs"] = [v.name for call in joint.calls for v in call.values if v in joint.results]
     nodes.append(last)
     return {

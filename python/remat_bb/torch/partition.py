@@ -217,7 +217,7 @@ class Joint:
         if wrong := forward & after_tangents:
             name = min(call.name for call in wrong)
             raise UnsupportedGraph(f"a forward output needs a gradient, by {name}", place=name)
-        first = [call for call in calls if call in forward]
+        first = _changes_early([call for call in calls if call in forward])
         placed = set(forward)
         last = [call for call in calls if call.node.op == "placeholder"]
         placed.update(last)
@@ -333,6 +333,34 @@ def _check_operator(node: fx.Node) -> None:
                 place=node.name,
                 remedy="register the operator as functional",
             )
+
+
+def _changes_early(calls: list[Call]) -> list[Call]:
+    """The calls of the forward pass with changes of inputs, which are traced last, right behind all
+    that they wait for: the new value, and readers of the old one. So equal layers stay equal."""
+    changes = {c.node.args[0]: c for c in calls if c.node.target is torch.ops.aten.copy_.default}
+    if any(set(c.inputs) & changes.keys() - {own} for own, c in changes.items()):
+        return calls
+    if any(user.op != "output" for c in changes.values() for user in c.node.users):
+        return calls
+    # The latest call but the change itself that reads or makes a tensor.
+    latest: dict[fx.Node, Call] = {}
+    for call in calls:
+        if call.node.target is not torch.ops.aten.copy_.default:
+            latest.update(dict.fromkeys((*call.inputs, *call.values), call))
+    place_of = {call: place for place, call in enumerate(calls)}
+    behind: dict[Call, list[Call]] = {}
+    moved: set[Call] = set()
+    for own, change in changes.items():
+        waits = [latest[tensor] for tensor in (own, *change.needs) if tensor in latest]
+        if waits:
+            behind.setdefault(max(waits, key=place_of.__getitem__), []).append(change)
+            moved.add(change)
+    order: list[Call] = []
+    for call in calls:
+        if call not in moved:
+            order += [call, *behind.get(call, ())]
+    return order
 
 
 def repeated(node: fx.Node) -> tuple[Any, tuple[Any, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -19,12 +19,21 @@ from . import _compat
 from ._compat import fx
 from .cost import Costs, Measured, Roofline
 from .instance import document
-from .memory import Peak, peak
-from .partition import Joint
-from .rewrite import Rewritten, rewrite
+from .memory import STATE_COPIES, Peak, peak
+from .partition import Joint, storage_bytes
+from .rewrite import Rewritten, fixed_generator, rewrite, state_value
 
 TIGHTENINGS = 4
 """Times that a budget is lowered because the graphs of its plan need more than the plan says."""
+PROBE_SHARE = 0.25
+"""Share of the solver's time that a plan gets whose graphs may need more than it says, or that is
+asked for again."""
+SPARE_SHARE = 0.002
+"""Share of the budget that is left to states of generators without a try how many there are."""
+AUTO_SECONDS = (0.6, 0.005, 10.0)
+"""Seconds of the solver for any graph, for each node besides, and at most."""
+AUTO_GAP = 0.001
+"""Proven gap that ends the search where no time is named: costs are measured no better."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +45,9 @@ class Settings:
             without recomputation such as ``"80%"``, or ``"device"``: what is free on the device.
         costs: ``"measured"``, ``"roofline"`` (workspaces are measured), ``"static"`` (nothing is
             run), or an object with the methods of :class:`Costs`.
-        time_limit: Seconds that the solver has; ``None`` for a fixed amount of work.
+        time_limit: Seconds that the solver has. ``"auto"``: 0.6 and 5 ms for each node, at most 10,
+            and it ends where a plan is proven to be within 0.1% of the best. ``None`` for a fixed
+            amount of work.
         extra_bytes: Memory that is there during the step beside the inputs of the graph: states of
             an optimizer, gradients of earlier steps. ``None``: what the device says is allocated at
             compile time, 0 on the processor.
@@ -49,7 +60,7 @@ class Settings:
 
     budget: int | str
     costs: str | Costs = "measured"
-    time_limit: float | None = 10.0
+    time_limit: float | str | None = "auto"
     extra_bytes: int | None = None
     threads: int | None = None
     agree: bool = False
@@ -73,6 +84,22 @@ class Settings:
                 f"costs: {self.costs!r} is no cost model", remedy=f"one of {', '.join(models)}"
             )
         return models[self.costs]()
+
+    def effort(self, instance: _native.Instance) -> tuple[float | None, float | None]:
+        """Seconds of the solver, ``None`` for a fixed amount of work, and the gap that ends it,
+        ``None`` for that of the solver.
+
+        Raises:
+            RematError: for an unknown word.
+        """
+        if not isinstance(self.time_limit, str):
+            return self.time_limit, None
+        if self.time_limit != "auto":
+            raise RematError(
+                f"time_limit: {self.time_limit!r} is no time", remedy='seconds, "auto" or None'
+            )
+        least, each, most = AUTO_SECONDS
+        return min(most, least + each * len(instance.nodes)), AUTO_GAP
 
 
 @dataclass
@@ -193,16 +220,25 @@ class Planner(_compat.CustomPartitionerFn):
         self, joint: Joint, instance: _native.Instance, costs: Costs, fixed: int
     ) -> tuple[Report, Rewritten]:
         budget = budget_bytes(self.settings.budget, instance, joint)
-        allowed = budget
         inputs = {node.name for node in joint.primals}
-        for doubling in range(1 + TIGHTENINGS):
-            plan = self._solved(instance, allowed)
+
+        def written(plan: _native.Plan) -> tuple[Rewritten, Peak]:
             graphs = rewrite(joint, plan.steps)
             found = peak(graphs, costs, inputs)
-            found = Peak(found.bytes + fixed, found.at)
+            return graphs, Peak(found.bytes + fixed, found.at)
+
+        # Graphs need more than their plan says where they keep states of generators.
+        states = _state_bytes(joint)
+        spare = states if states <= SPARE_SHARE * budget else 0
+        allowed = budget - spare
+        share = PROBE_SHARE if states > spare else 1.0
+        for doubling in range(1 + TIGHTENINGS):
+            plan = self._solved(instance, allowed, share)
+            graphs, found = written(plan)
             if found.bytes <= budget:
                 break
             allowed -= (found.bytes - budget) << doubling
+            share = PROBE_SHARE
         else:
             raise InfeasibleBudget(
                 f"every plan found needs more than the budget of {budget} bytes once it is code: "
@@ -212,16 +248,35 @@ class Planner(_compat.CustomPartitionerFn):
                 needed_bytes=found.bytes,
                 node=found.at,
             )
+        # The rest of the time is for a better plan than that of the first try that fits.
+        if share < 1.0 and plan.status != "optimal" and self.settings.time_limit is not None:
+            better = self._solved(instance, allowed, 1.0 - share, starts=[plan])
+            if better.objective < plan.objective:
+                other_graphs, other = written(better)
+                if other.bytes <= budget:
+                    plan, graphs, found = better, other_graphs, other
         report = Report(instance, plan, budget, found.bytes, found.at, fixed)
         return report, graphs
 
-    def _solved(self, instance: _native.Instance, budget: int) -> _native.Plan:
+    def _solved(
+        self,
+        instance: _native.Instance,
+        budget: int,
+        share: float,
+        starts: Sequence[_native.Plan] = (),
+    ) -> _native.Plan:
         """A plan of this process, or that of the first one where all are to agree.
+
+        Args:
+            share: The share of the solver's time.
+            starts: Plans to start from.
 
         Raises:
             RematError: what the solver raises, and for graphs that are not the first one's.
         """
-        options = {"time_limit": self.settings.time_limit, "threads": self.settings.threads}
+        seconds, gap = self.settings.effort(instance)
+        options: dict[str, Any] = {"threads": self.settings.threads, "gap": gap, "starts": starts}
+        options["time_limit"] = None if seconds is None else share * seconds
         if not (self.settings.agree and distributed.is_initialized()):
             return solve(instance, budget, formulation="checkmate", **options)
         found: list[Any] = [None, None]
@@ -251,6 +306,14 @@ class Planner(_compat.CustomPartitionerFn):
         if device is None:
             return 0
         return max(0, torch.cuda.memory_allocated(device) - joint.input_bytes())
+
+
+def _state_bytes(joint: Joint) -> int:
+    """Memory of the states of generators, if every random call were to run again."""
+    random = [c for c in joint.calls if c.random and not c.once and not fixed_generator(c.node)]
+    if not random:
+        return 0
+    return (len(random) + STATE_COPIES) * storage_bytes(state_value(random[0].node))
 
 
 def _cuda_device(joint: Joint) -> torch.device | None:

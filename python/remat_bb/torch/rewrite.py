@@ -70,7 +70,8 @@ class Emitter:
         self.random_again = random_again
         self.ran: set[Call] = ran or set()
         self.values: dict[fx.Node, fx.Node] = {}
-        self.views: dict[fx.Node, fx.Node] = {}
+        # Views by the value that they belong to.
+        self.views: dict[fx.Node, dict[fx.Node, fx.Node]] = {}
         self.pending: dict[fx.Node, fx.Node] = {}
         self.states: dict[Call, fx.Node] = {}
         self.picked: list[fx.Node] = []
@@ -85,7 +86,7 @@ class Emitter:
     def state(self, call: Call) -> None:
         """Declares the state of the generator that a random call started from."""
         made = self.graph.placeholder(f"generator_of_{call.node.name}")
-        made.meta["val"] = _state_value(call.node)
+        made.meta["val"] = state_value(call.node)
         self.states[call] = made
 
     def read(self, node: fx.Node) -> fx.Node:
@@ -97,17 +98,17 @@ class Emitter:
             return self.values[node]
         if node in self.joint.call_of and self.joint.call_of[node].node is node:
             return self.values[node] if node in self.values else self.read(base)
-        if node not in self.views:
+        views = self.views.setdefault(base, {})
+        if node not in views:
             if _compat.is_getitem(node) and base.op == "call_function" and _twin(node, base):
                 return self.read(base)
-            self.views[node] = self.graph.node_copy(node, self.read)
-        return self.views[node]
+            views[node] = self.graph.node_copy(node, self.read)
+        return views[node]
 
     def write(self, value: fx.Node, made: fx.Node) -> None:
         """Makes a node the latest incarnation of a value."""
         self.values[value] = made
-        for view in [v for v in self.views if self.joint.base[v] is value]:
-            del self.views[view]
+        self.views.pop(value, None)
 
     def run(self, call: Call) -> None:
         """Emits a call with its outputs."""
@@ -160,7 +161,7 @@ class Emitter:
         )
         self.calls[both] = call
         state = self.graph.call_function(operator.getitem, (both, 0))
-        state.meta["val"] = _state_value(node)
+        state.meta["val"] = state_value(node)
         made = self.graph.call_function(operator.getitem, (both, 1))
         made.meta = node.meta.copy()
         both.meta["val"] = (state.meta["val"], node.meta.get("val"))
@@ -206,7 +207,7 @@ def rewrite(joint: Joint, steps: Iterable[tuple[Any, ...]]) -> Rewritten:
     again = {
         call
         for call, count in runs.items()
-        if count > 1 and call.random and not _fixed_generator(call.node)
+        if count > 1 and call.random and not fixed_generator(call.node)
     }
     first = Emitter(joint, again)
     for node in joint.primals:
@@ -291,7 +292,7 @@ def _twin(node: fx.Node, base: fx.Node) -> bool:
     return _compat.is_getitem(base) and node.args == base.args
 
 
-def _fixed_generator(node: fx.Node) -> bool:
+def fixed_generator(node: fx.Node) -> bool:
     """Returns true for attention without dropout, which carries the mark of randomness."""
     if "attention" not in str(node.target):
         return False
@@ -304,7 +305,7 @@ def _fixed_generator(node: fx.Node) -> bool:
     return False
 
 
-def _state_value(node: fx.Node) -> torch.Tensor:
+def state_value(node: fx.Node) -> torch.Tensor:
     """A fake tensor like the state of the generator that a call draws from."""
     from torch._guards import detect_fake_mode
 

@@ -4,7 +4,7 @@
 use remat_check::proof::{parse, tree as checker};
 use remat_formulations::bound::smallest_budget;
 use remat_formulations::checkmate::CheckmateFormulation;
-use remat_formulations::life::layers::Layout;
+use remat_formulations::life::layers::{Layout, Stack, cut, find};
 use remat_formulations::monet::MonetFormulation;
 use remat_formulations::monet::interval::{Interval, Row};
 use remat_formulations::solve::{
@@ -13,6 +13,7 @@ use remat_formulations::solve::{
 use remat_instances::schedule::Semantics;
 use remat_instances::{Instance, zoo};
 use remat_solver::price::{Incumbents, Root, RootSettings, RootStart};
+use remat_tests::traced;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -105,6 +106,45 @@ fn a_root_from_fewer_layers_ends_where_the_plain_one_ends() {
     }
 }
 
+/// Layers of a traced step are found though its end reads all their gradients, unless it leaves out
+/// one.
+#[test]
+fn a_traced_step_is_a_stack_whose_gradients_stay_until_its_end() {
+    let step = traced::layers(16);
+    let formulation = CheckmateFormulation::new(step.clone());
+    let stack = Stack {
+        layers: 16,
+        forward: 6,
+        backward: 9,
+    };
+    assert_eq!(formulation.layers().unwrap().stacks(), [stack]);
+    for percent in [75, 85] {
+        meets_the_plain_root(&formulation, "a traced step", percent);
+    }
+
+    let mut data = step.data().clone();
+    let end = data.nodes.len() - 1;
+    let needs = &mut data.nodes[end].implementations[0].needs;
+    needs.remove(needs.len() / 2);
+    let picked = CheckmateFormulation::new(Instance::new(data).unwrap());
+    assert!(layers(picked.layers()).is_empty());
+}
+
+#[test]
+fn what_is_cut_out_of_a_traced_step_is_that_of_fewer_layers() {
+    let (large, few) = (traced::layers(30), traced::layers(12));
+    let layout = find(&large, Semantics::Checkmate).unwrap();
+    let small = layout.with_layers(&[12]);
+    let found = cut(&large, &layout, &small, Semantics::Checkmate).unwrap();
+    assert_eq!(found.len(), few.len());
+    for i in few.ids() {
+        let [a, b] = [&found, &few].map(|g| g.node(i));
+        assert_eq!(a.kind, b.kind, "{i}");
+        assert_eq!(a.implementations, b.implementations, "{i}");
+        assert_eq!(a.output_bytes, b.output_bytes, "{i}");
+    }
+}
+
 #[test]
 fn a_root_of_monet_from_fewer_layers_ends_where_the_plain_one_ends() {
     for percent in [75, 80] {
@@ -125,9 +165,18 @@ fn a_root_of_monet_from_fewer_layers_ends_no_lower_than_the_plain_one() {
 
 #[test]
 fn a_network_with_an_unequal_layer_has_bounds_that_the_judge_accepts() {
-    let formulation = CheckmateFormulation::new(unequal("zoo:gpt2?layers=26", 0.25));
-    assert_eq!(layers(formulation.layers()).len(), 2);
-    let (problem, _, least) = open(&formulation, 60);
+    has_bounds_that_the_judge_accepts(unequal("zoo:gpt2?layers=26", 0.25), 60, 2);
+}
+
+#[test]
+fn a_traced_step_has_bounds_that_the_judge_accepts() {
+    has_bounds_that_the_judge_accepts(traced::layers(24), 80, 1);
+}
+
+fn has_bounds_that_the_judge_accepts(instance: Instance, percent: u64, stacks: usize) {
+    let formulation = CheckmateFormulation::new(instance);
+    assert_eq!(layers(formulation.layers()).len(), stacks);
+    let (problem, _, least) = open(&formulation, percent);
     let program = problem.program().unwrap();
     let (start, told) = carried(&problem, &program);
     let settings = RootSettings {

@@ -70,6 +70,76 @@ fn every_budget_has_the_optimum_of_enumeration_and_a_proof_of_it() {
     assert!(dearer > 0);
 }
 
+/// A step whose last tensors are two gradients that one call makes, by-products of a backward node.
+fn ends_in_a_by_product(result: bool) -> Instance {
+    let text = r#"{"schema": "remat-instance/1", "name": "outputs", "nodes": [
+        {"name": "f0", "cost": 5, "output_bytes": 40},
+        {"name": "m0", "kind": "by_product", "parent": "f0", "cost": 0, "output_bytes": 6},
+        {"name": "f1", "needs": ["f0"], "cost": 7, "output_bytes": 60},
+        {"name": "f2", "needs": ["f1"], "cost": 4, "output_bytes": 30},
+        {"name": "b2", "kind": "backward", "needs": ["f1", "f2"], "cost": 6, "output_bytes": 60},
+        {"name": "w2", "kind": "by_product", "parent": "b2", "cost": 0, "output_bytes": 25, "result": true},
+        {"name": "b1", "kind": "backward", "needs": ["f0", "b2"], "cost": 8, "output_bytes": 40},
+        {"name": "b0", "kind": "backward", "needs": ["b1", "m0"], "cost": 3, "output_bytes": 10, "result": true},
+        {"name": "w0", "kind": "by_product", "parent": "b0", "cost": 0, "output_bytes": 45, RESULT}]}"#;
+    let text = text.replace("RESULT", &format!("\"result\": {result}"));
+    read_bytes("outputs.json", text.as_bytes()).unwrap()
+}
+
+#[test]
+fn a_last_by_product_is_there_at_the_end_if_it_is_a_result() {
+    let [with, without] = [true, false].map(ends_in_a_by_product);
+    let [kept, left] = [&with, &without].map(|step| step.single_implementation_view());
+    assert_eq!((kept.len(), left.len()), (9, 8));
+    let end = |step: &Instance| {
+        let replay = step.plain_replay(Semantics::Checkmate).unwrap();
+        replay.timeline.last().unwrap().bytes
+    };
+    // The gradients of both calls; without the last one, what its operator reads is still there.
+    assert_eq!(end(&kept), 25 + 10 + 45);
+    assert_eq!(end(&left), 25 + 10 + 40 + 6);
+    let again = read_bytes("outputs.json", write_instance(&with).as_bytes()).unwrap();
+    assert_eq!(again, with);
+}
+
+#[test]
+fn by_products_of_the_backward_pass_have_the_optimum_of_enumeration() {
+    for step in [true, false].map(ends_in_a_by_product) {
+        let step = step.single_implementation_view();
+        let formulation = AnyFormulation::of(&step, Semantics::Checkmate).unwrap();
+        let peak = formulation.plain().unwrap().peak_bytes;
+        let settings = Settings {
+            prove: true,
+            threads: 1,
+            gap: 0.0,
+            ..Settings::default()
+        };
+        let mut dearer = 0;
+        let least = smallest_budget(&step).needed_bytes;
+        let budgets = (least..peak).step_by((peak - least) as usize / 4 + 1);
+        for budget in budgets.chain([peak - 1, peak]) {
+            let best = brute::optimum(&step, budget);
+            let outcome = formulation.solve(budget, &[], &settings, &()).unwrap();
+            assert_eq!(outcome.cost(), best, "{budget} B");
+            dearer += u32::from(best.is_some_and(|cost| cost > step.base_cost()));
+            let proof = outcome.proof.unwrap();
+            checker::check(&parse::parse(proof.text()).unwrap(), &step).unwrap();
+        }
+        assert!(dearer > 0);
+    }
+}
+
+#[test]
+fn by_products_of_the_backward_pass_and_a_loss_do_not_go_together() {
+    let text = r#"{"schema": "remat-instance/1", "nodes": [
+        {"name": "f", "cost": 1, "output_bytes": 1},
+        {"name": "loss", "kind": "loss", "needs": ["f"], "cost": 1, "output_bytes": 1},
+        {"name": "b", "kind": "backward", "needs": ["loss"], "cost": 1, "output_bytes": 1},
+        {"name": "w", "kind": "by_product", "parent": "b", "cost": 0, "output_bytes": 1}]}"#;
+    let error = read_bytes("loss.json", text.as_bytes()).unwrap_err();
+    assert!(error.to_string().contains("nodes[1] is a loss"), "{error}");
+}
+
 #[test]
 fn monets_program_keeps_results_too() {
     let instance = instance(true);

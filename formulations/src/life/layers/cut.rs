@@ -75,6 +75,17 @@ impl Cutting<'_> {
         self.small.node_in(place, layer)
     }
 
+    /// Returns true for a node of a layer that is gone, far from the layer that reads it.
+    fn is_gone(&self, from: Option<(u32, u32)>, to: u32) -> bool {
+        self.large
+            .layer(self.large.place(to))
+            .is_some_and(|(stack, layer)| {
+                let (gone, upper) = self.gap(stack);
+                let is_far = self.large.is_far_middle(from, (stack, layer));
+                is_far && (upper..upper + gone).contains(&layer)
+            })
+    }
+
     /// Takes what layers that are gone add from the fixed memory of the nodes behind them.
     fn shrink_fixed(&self, instance: &Instance, nodes: &mut [Node]) -> Option<()> {
         let mut fixed = 0;
@@ -92,13 +103,17 @@ impl Cutting<'_> {
         let origin = self.origin(i)?;
         let from = self.large.layer(self.large.place(origin));
         let refer = |j: NodeId| self.reference(from, j.0).map(NodeId);
+        // What reads a tensor of all middle layers reads that of those that stay.
+        let stays = |j: &&NodeId| !self.is_gone(from, j.0);
         let mut node = instance.node(NodeId(origin)).clone();
         node.name = format!("{} {i}", node.name);
         let refer_all = |list: &[NodeId]| -> Option<Vec<NodeId>> {
-            let mut all = list.iter().map(|j| refer(*j)).collect::<Option<Vec<_>>>()?;
+            let kept = list.iter().filter(stays);
+            let mut all = kept.map(|j| refer(*j)).collect::<Option<Vec<_>>>()?;
+            let count = all.len();
             all.sort_unstable();
             all.dedup();
-            (all.len() == list.len()).then_some(all)
+            (all.len() == count).then_some(all)
         };
         for implementation in &mut node.implementations {
             implementation.needs = refer_all(&implementation.needs)?;

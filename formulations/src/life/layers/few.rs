@@ -90,8 +90,9 @@ fn plain_peak<P: Layered>(instance: &Instance) -> Option<u64> {
 
 /// Bytes of the forward tensors in layers.
 fn bytes_in_layers(instance: &Instance, layout: &Layout) -> f64 {
-    let nodes = (0..layout.nodes()).filter(|i| layout.layer(layout.place(*i)).is_some());
-    let nodes = nodes.map(|i| instance.node(NodeId(i)));
-    let forward = nodes.filter(|node| !node.is_backward());
-    forward.map(|node| node.output_bytes).sum::<u64>() as f64
+    let forward = instance.backward_start();
+    let forward = 0..forward.map_or(layout.nodes(), |start| start.0);
+    let in_layers = forward.filter(|i| layout.layer(layout.place(*i)).is_some());
+    let bytes = in_layers.map(|i| instance.node(NodeId(i)).output_bytes);
+    bytes.sum::<u64>() as f64
 }

@@ -1,7 +1,7 @@
 //! Stacks of equal layers, found by costs, sizes and inputs.
 
 use super::signature::{kinds, references};
-use super::{ENDS, Kind, Layout, Stack};
+use super::{ENDS, Kind, Layout, Place, Stack};
 use remat_instances::instance::{Instance, NodeId};
 use remat_instances::schedule::Semantics;
 use std::collections::HashMap;
@@ -14,13 +14,7 @@ const LEAST_LAYERS: usize = 12;
 pub fn find(instance: &Instance, semantics: Semantics) -> Option<Layout> {
     let n = instance.len();
     let kinds = kinds(instance, semantics);
-    let split = match instance.loss() {
-        Some(loss) => loss.index() + 1,
-        None => {
-            let first = instance.nodes().iter().position(|v| v.is_backward());
-            first.unwrap_or(n)
-        }
-    };
+    let split = instance.backward_start().map_or(n, NodeId::index);
     let mut forward = Vec::new();
     runs(&kinds, [0, split], &mut forward);
     let mut backward = Vec::new();
@@ -181,17 +175,8 @@ fn wrong(instance: &Instance, semantics: Semantics, layout: &Layout) -> Option<u
     for i in 0..layout.nodes() {
         let lists = references(instance, NodeId(i), semantics);
         let own = layout.layer(layout.place(i));
-        for &j in lists.iter().flatten() {
-            // Only a stack's own nodes read its middle layers.
-            let read = layout.layer(layout.place(j));
-            if let Some((stack, layer)) = read
-                && own.is_none_or(|(own, _)| own != stack)
-            {
-                let layers = layout.stacks()[stack as usize].layers;
-                if (ENDS..layers - ENDS).contains(&layer) {
-                    return Some(stack);
-                }
-            }
+        if let Some(stack) = lists.iter().find_map(|list| picked(layout, own, list)) {
+            return Some(stack);
         }
         let Some((stack, layer)) = own else {
             continue;
@@ -215,6 +200,35 @@ fn wrong(instance: &Instance, semantics: Semantics, layout: &Layout) -> Option<u
         }
     }
     None
+}
+
+/// A stack of whose middle layers, far from a node's own layer, a node reads some and others not.
+///
+/// A node that reads the same tensor of each is no fault: the end of a step needs all gradients.
+fn picked(layout: &Layout, own: Option<(u32, u32)>, reads: &[u32]) -> Option<u32> {
+    // Middle layers whose tensor is read, by block and position.
+    let mut counts: HashMap<(u32, u32), (u32, u32)> = HashMap::new();
+    for &j in reads {
+        if let Place::Layer {
+            block,
+            layer,
+            position,
+        } = layout.place(j)
+            && let Some((stack, _)) = layout.layer(layout.place(j))
+            && layout.is_far_middle(own, (stack, layer))
+        {
+            counts.entry((block, position)).or_insert((stack, 0)).1 += 1;
+        }
+    }
+    let wanted = |stack: u32| {
+        let middle = ENDS..layout.stacks()[stack as usize].layers - ENDS;
+        let far = middle.filter(|layer| layout.is_far_middle(own, (stack, *layer)));
+        far.count() as u32
+    };
+    let faults = counts
+        .into_values()
+        .filter(|(s, count)| *count != wanted(*s));
+    faults.map(|(stack, _)| stack).min()
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@
 //! backward layers in reverse order. One layer up is `forward` nodes further in the forward pass
 //! and `backward` nodes back in the backward pass; in the middle of a stack that shift takes every
 //! node to one with the same costs and sizes, and its inputs to that one's inputs. What is between,
-//! before and behind the stacks is *fixed*.
+//! before and behind the stacks is *fixed*. It may read a tensor of a middle layer if it reads that
+//! of all of them, as the end of a step reads gradients.
 //!
 //! | module | concept |
 //! |---|---|
@@ -225,6 +226,14 @@ impl Layout {
                 position,
             },
         })
+    }
+
+    /// Returns true for a middle layer (stack, layer) that is in another stack than some node's, or
+    /// more than [`ENDS`] layers from its own.
+    fn is_far_middle(&self, own: Option<(u32, u32)>, (stack, layer): (u32, u32)) -> bool {
+        let is_near = |own: (u32, u32)| own.0 == stack && own.1.abs_diff(layer) <= ENDS;
+        let middle = ENDS..self.stacks[stack as usize].layers - ENDS;
+        middle.contains(&layer) && !own.is_some_and(is_near)
     }
 
     /// The node so many layers further up in a stack; a node outside of it is where it is.

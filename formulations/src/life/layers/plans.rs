@@ -115,8 +115,9 @@ impl<C: Clone> Patterns<C> {
         plans: &[Vec<C>],
     ) -> Self {
         let (map, program) = (carrier.map, carrier.small);
-        let begin = small.nodes().iter().position(|v| v.is_backward());
-        let begin = begin.unwrap_or(small.len()) as u32;
+        let begin = small
+            .backward_start()
+            .map_or(small.len() as u32, |start| start.0);
         let bytes = |c: &C| small.node(NodeId(P::tensor(c))).output_bytes;
         let pattern = |plan: &[C], stack: u32, layer: u32| {
             let is_own = |c: &&C| map.layer(P::tensor(c)) == Some((stack, layer));

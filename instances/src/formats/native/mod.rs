@@ -53,7 +53,7 @@ struct NodeText<'d> {
     name: Option<Spanned<&'d str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<Kind>,
-    #[serde(rename(deserialize = "parent: the forward node that makes it, by name or position"))]
+    #[serde(rename(deserialize = "parent: the node that makes it, by name or position"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     parent: Option<Reference<'d>>,
     #[serde(rename(deserialize = "forward: a forward node, by name or position"))]
@@ -88,8 +88,8 @@ struct NodeText<'d> {
     /// Default: true.
     #[serde(skip_serializing_if = "Option::is_none")]
     recompute: Option<bool>,
-    /// Default: false. Written as a need of the last node.
-    #[serde(skip_serializing)]
+    /// Default: false. Written as a need of the last node, but for a by-product that is last.
+    #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<bool>,
     #[serde(rename(deserialize = "passing: a list of node names or positions"))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -176,14 +176,16 @@ pub(super) fn read(document: &Document) -> Result<InstanceData, Failure> {
     })
 }
 
-/// Has the last node read the results of the step, so that they are there at its end.
+/// Has the last node read the results of the step, so that they are there at its end. By-products
+/// behind it that are no results are left out of the graph.
 fn keep_results(nodes: &mut [Node], text: &[Spanned<NodeText<'_>>]) {
-    let is_operator = |v: &Node| v.parent().is_none();
-    let Some(last) = nodes.iter().rposition(is_operator) else {
+    let is_result = |i: &usize| text[*i].result == Some(true);
+    let stays = |i: &usize| nodes[*i].parent().is_none() || is_result(i);
+    let Some(last) = (0..nodes.len()).rfind(stays) else {
         return;
     };
-    let results = (0..last).filter(|&i| text[i].result == Some(true));
-    let results: Vec<NodeId> = results.map(NodeId::from).collect();
+    let results: Vec<NodeId> = (0..last).filter(is_result).map(NodeId::from).collect();
+    nodes[last].result = nodes[last].parent().is_some();
     for implementation in &mut nodes[last].implementations {
         let needs = &mut implementation.needs;
         needs.extend(&results);
@@ -282,6 +284,7 @@ impl Reader {
             passing: passing.transpose()?.unwrap_or_default(),
             implementations: self.implementations(i, kind, text)?,
             in_place: in_place.transpose()?,
+            result: false,
             once: text.recompute == Some(false),
         })
     }
@@ -310,7 +313,7 @@ impl Reader {
             Kind::Forward => NodeKind::Forward,
             Kind::Loss => NodeKind::Loss,
             Kind::ByProduct => {
-                let what = "the forward node that makes it";
+                let what = "the node that makes it";
                 let missing = || missing(text.span, "parent", what);
                 let parent = self.earlier(i, text.parent.ok_or_else(missing)?)?;
                 NodeKind::ByProduct { parent }

@@ -86,6 +86,7 @@ fn written_node<'a>(node: &'a Node, fixed_bytes: u64, plain: &[NodeId]) -> NodeT
         ..NodeText::default()
     };
     text.recompute = node.once.then_some(false);
+    text.result = node.result.then_some(true);
     match node.kind {
         NodeKind::Forward => {}
         NodeKind::Loss => text.kind = Some(Kind::Loss),
@@ -207,6 +208,7 @@ mod tests {
                 output_bytes,
                 fixed_bytes,
                 passing,
+                result: false,
                 once,
                 implementations,
                 in_place: in_place
