@@ -24,7 +24,7 @@ except ImportError as error:
 
 OLDEST = (2, 9)
 """Oldest version that has a custom partitioner (``torch._inductor.config``)."""
-TESTED = ((2, 11), (2, 11))
+TESTED = ((2, 11), (2, 15))
 """Oldest and newest version that the tests have run with."""
 
 
@@ -61,10 +61,7 @@ import torch.fx as fx  # noqa: E402
 from torch._dynamo.backends.common import aot_autograd  # noqa: E402
 from torch._dynamo.backends.debugging import boxed_nop  # noqa: E402
 from torch._dynamo.exc import BackendCompilerFailed, Unsupported  # noqa: E402
-from torch._functorch._aot_autograd.descriptors import (  # noqa: E402
-    SavedForBackwardsAOTOutput,
-    SavedForBackwardsNoVcCheckAOTOutput,
-)
+from torch._functorch._aot_autograd.descriptors import SavedForBackwardsAOTOutput  # noqa: E402
 from torch._functorch.partitioners import (  # noqa: E402
     _extract_fwd_bwd_outputs as split_outputs,
 )
@@ -80,6 +77,12 @@ from torch._subclasses.fake_tensor import (  # noqa: E402
     unset_fake_temporarily,
 )
 from torch.fx._lazy_graph_module import _make_graph_module as make_graph_module  # noqa: E402
+
+try:
+    from torch._functorch._aot_autograd.descriptors import SavedForBackwardsNoVcCheckAOTOutput
+except ImportError:
+    # torch 2.9 checks the version of every saved tensor.
+    SavedForBackwardsNoVcCheckAOTOutput = SavedForBackwardsAOTOutput
 
 # Mentioned so that linters see them used: they are imported here for others.
 __all__ = [

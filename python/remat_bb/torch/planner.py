@@ -202,7 +202,9 @@ class Planner(_compat.CustomPartitionerFn):
             found = Peak(found.bytes + fixed, found.at)
             if found.bytes <= budget:
                 break
-            allowed -= (found.bytes - budget) << doubling
+            # Another plan is wanted: less than this one needs, whatever was allowed to it.
+            excess = found.bytes - budget
+            allowed = min(allowed, plan.peak_memory_bytes) - (excess << doubling)
         else:
             raise InfeasibleBudget(
                 f"every plan found needs more than the budget of {budget} bytes once it is code: "
