@@ -5,10 +5,10 @@
 For each budget of torch's partitioner (`activation_memory_budget` from 1 to 0), for checkpointing
 of whole blocks, and for a policy by operators (torchtitan's: products and attention are saved,
 every second product of a linear layer is not), the peak of a step is measured. Then a plan is made
-for that very peak. The two steps run in turn, and their processor times are compared: the least and the
-median of several rounds, on one thread. Gradients are compared with those of the step without
-recomputation: deviation 0 is equality in every bit. Budgets that give torch the same graphs share a
-row. The last row of a model is a plan near the least budget.
+for that very peak. The two steps run in turn, and their processor times are compared: the least
+and the median of several rounds, on one thread. Gradients are compared with those of the step
+without recomputation: deviation 0 is equality in every bit. Budgets that give torch the same graphs
+share a row. The last row of a model is a plan near the least budget.
 
 Random numbers are seeded. Plans depend on measured costs, and on a time limit of the solver.
 """

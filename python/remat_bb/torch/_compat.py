@@ -63,7 +63,7 @@ import torch.fx as fx  # noqa: E402
 from torch._dynamo.backends.common import aot_autograd  # noqa: E402
 from torch._dynamo.backends.debugging import boxed_nop  # noqa: E402
 from torch._dynamo.exc import BackendCompilerFailed, Unsupported  # noqa: E402
-from torch._functorch._aot_autograd.descriptors import SavedForBackwardsAOTOutput  # noqa: E402
+from torch._functorch._aot_autograd import descriptors  # noqa: E402
 from torch._functorch.partitioners import (  # noqa: E402
     _extract_fwd_bwd_outputs as split_outputs,
 )
@@ -80,11 +80,11 @@ from torch._subclasses.fake_tensor import (  # noqa: E402
 )
 from torch.fx._lazy_graph_module import _make_graph_module as make_graph_module  # noqa: E402
 
-try:
-    from torch._functorch._aot_autograd.descriptors import SavedForBackwardsNoVcCheckAOTOutput
-except ImportError:
-    # torch 2.9 checks the version of every saved tensor.
-    SavedForBackwardsNoVcCheckAOTOutput = SavedForBackwardsAOTOutput
+SavedForBackwardsAOTOutput = descriptors.SavedForBackwardsAOTOutput
+# torch 2.9 checks the version of every saved tensor.
+SavedForBackwardsNoVcCheckAOTOutput = getattr(
+    descriptors, "SavedForBackwardsNoVcCheckAOTOutput", SavedForBackwardsAOTOutput
+)
 
 # Mentioned so that linters see them used: they are imported here for others.
 __all__ = [
