@@ -6,6 +6,7 @@ nowhere else. Facts were read from torch 2.11.0.
 
 from __future__ import annotations
 
+import logging
 import operator
 import re
 import warnings
@@ -24,7 +25,7 @@ except ImportError as error:
 
 OLDEST = (2, 9)
 """Oldest version that has a custom partitioner (``torch._inductor.config``)."""
-TESTED = ((2, 11), (2, 11))
+TESTED = ((2, 11), (2, 15))
 """Oldest and newest version that the tests have run with."""
 
 
@@ -56,15 +57,13 @@ def check_version(text: str) -> None:
 
 check_version(torch.__version__)
 
+import torch._dynamo.config as dynamo_config  # noqa: E402
 import torch._inductor.config as inductor_config  # noqa: E402
 import torch.fx as fx  # noqa: E402
 from torch._dynamo.backends.common import aot_autograd  # noqa: E402
 from torch._dynamo.backends.debugging import boxed_nop  # noqa: E402
 from torch._dynamo.exc import BackendCompilerFailed, Unsupported  # noqa: E402
-from torch._functorch._aot_autograd.descriptors import (  # noqa: E402
-    SavedForBackwardsAOTOutput,
-    SavedForBackwardsNoVcCheckAOTOutput,
-)
+from torch._functorch._aot_autograd import descriptors  # noqa: E402
 from torch._functorch.partitioners import (  # noqa: E402
     _extract_fwd_bwd_outputs as split_outputs,
 )
@@ -80,6 +79,12 @@ from torch._subclasses.fake_tensor import (  # noqa: E402
     unset_fake_temporarily,
 )
 from torch.fx._lazy_graph_module import _make_graph_module as make_graph_module  # noqa: E402
+
+SavedForBackwardsAOTOutput = descriptors.SavedForBackwardsAOTOutput
+# torch 2.9 checks the version of every saved tensor.
+SavedForBackwardsNoVcCheckAOTOutput = getattr(
+    descriptors, "SavedForBackwardsNoVcCheckAOTOutput", SavedForBackwardsAOTOutput
+)
 
 # Mentioned so that linters see them used: they are imported here for others.
 __all__ = [
@@ -105,6 +110,7 @@ __all__ = [
     "is_tangent",
     "is_view",
     "keeps_graph",
+    "logs_skipped",
     "make_graph_module",
     "output_descriptors",
     "run_and_save_rng_state",
@@ -125,6 +131,36 @@ _HIDDEN_VIEWS = (
 def keeps_graph() -> bool:
     """Returns true if the backward pass that runs was asked to keep its graph."""
     return bool(torch._C._autograd._get_current_graph_task_keep_graph())
+
+
+LOGGER_METHODS = ("debug", "info", "warn", "error", "exception", "critical", "fatal", "log")
+"""Beginnings of the names of methods that write to a log."""
+
+
+class _Methods(str):
+    """A collection of the methods of loggers that is a string for JSON: torch writes its
+    configuration down when it has compiled, and cannot write functions."""
+
+    def __iter__(self) -> Iterator[Any]:
+        methods = vars(logging.Logger).items()
+        return iter([method for name, method in methods if name.startswith(LOGGER_METHODS)])
+
+    def __contains__(self, wanted: object) -> bool:
+        return any(method is wanted for method in self)
+
+
+@contextmanager
+def logs_skipped() -> Iterator[None]:
+    """Leaves calls of loggers out of what is compiled in the block: each would end a graph."""
+    key = "ignore_logging_functions"
+    if not hasattr(dynamo_config, key):
+        key = "ignore_logger_methods"
+    if getattr(dynamo_config, key):
+        # Whoever has named some keeps their choice.
+        yield
+        return
+    with dynamo_config.patch(**{key: _Methods()}):
+        yield
 
 
 def is_random(node: fx.Node) -> bool:

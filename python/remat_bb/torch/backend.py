@@ -118,7 +118,7 @@ class Step:
         )
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        with _plain_errors():
+        with _plain_errors(), _compat.logs_skipped():
             return self._compiled(*arguments, **options)
 
     @property

@@ -237,7 +237,9 @@ class Planner(_compat.CustomPartitionerFn):
             graphs, found = written(plan)
             if found.bytes <= budget:
                 break
-            allowed -= (found.bytes - budget) << doubling
+            # Another plan is wanted: less than this one needs, whatever was allowed to it.
+            excess = found.bytes - budget
+            allowed = min(allowed, plan.peak_memory_bytes) - (excess << doubling)
             share = PROBE_SHARE
         else:
             raise InfeasibleBudget(

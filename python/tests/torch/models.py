@@ -43,28 +43,43 @@ class Attention(nn.Module):
         return self.out(mixed.transpose(1, 2).reshape(batch, length, width))
 
 
+class GptBlock(nn.Module):
+    """Attention and feed forward, each past a norm, with dropout at their ends."""
+
+    def __init__(self, width: int, heads: int, fused: bool, dropout: float) -> None:
+        super().__init__()
+        self.dropout = dropout
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(2))
+        self.mixer = Attention(width, heads, fused, dropout)
+        self.wide, self.narrow = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x + F.dropout(self.mixer(self.norms[0](x)), self.dropout, self.training)
+        hidden = F.gelu(self.wide(self.norms[1](x)))
+        return x + F.dropout(self.narrow(hidden), self.dropout, self.training)
+
+
 class Gpt(nn.Module):
     """Decoder blocks with tied embedding, and cross entropy."""
 
     def __init__(
-        self, fused: bool, dropout: float = 0.0, width: int = 64, depth: int = 2, words: int = 101
+        self,
+        fused: bool,
+        dropout: float = 0.0,
+        width: int = 64,
+        depth: int = 2,
+        words: int = 101,
+        length: int = 32,
     ) -> None:
         super().__init__()
         self.embedding = nn.Embedding(words, width)
-        self.places = nn.Parameter(0.02 * torch.randn(32, width))
-        self.dropout = dropout
-        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(2 * depth))
-        self.mixers = nn.ModuleList(Attention(width, 4, fused, dropout) for _ in range(depth))
-        self.wide = nn.ModuleList(nn.Linear(width, 4 * width) for _ in range(depth))
-        self.narrow = nn.ModuleList(nn.Linear(4 * width, width) for _ in range(depth))
+        self.places = nn.Parameter(0.02 * torch.randn(length, width))
+        self.blocks = nn.ModuleList(GptBlock(width, 4, fused, dropout) for _ in range(depth))
 
     def forward(self, tokens: Tensor) -> Tensor:
         x = self.embedding(tokens) + self.places[: tokens.shape[1]]
-        for k, mixer in enumerate(self.mixers):
-            mixed = mixer(self.norms[2 * k](x))
-            x = x + F.dropout(mixed, self.dropout, self.training)
-            hidden = F.gelu(self.wide[k](self.norms[2 * k + 1](x)))
-            x = x + F.dropout(self.narrow[k](hidden), self.dropout, self.training)
+        for block in self.blocks:
+            x = block(x)
         scores = x @ self.embedding.weight.t()
         return F.cross_entropy(scores[:, :-1].flatten(0, 1), tokens[:, 1:].flatten())
 
@@ -111,9 +126,9 @@ class LlamaBlock(nn.Module):
 class Llama(nn.Module):
     """Blocks of Llama's kind."""
 
-    def __init__(self, depth: int = 2) -> None:
+    def __init__(self, depth: int = 2, width: int = 64) -> None:
         super().__init__()
-        self.blocks = nn.Sequential(*(LlamaBlock() for _ in range(depth)))
+        self.blocks = nn.Sequential(*(LlamaBlock(width) for _ in range(depth)))
 
     def forward(self, x: Tensor) -> Tensor:
         return self.blocks(x).square().mean()
@@ -134,18 +149,42 @@ class Residual(nn.Module):
         return F.relu_(self.norms[1](self.second(y)) + self.past(x))
 
 
+class Bottleneck(nn.Module):
+    """A convolution between two narrow ones, with batch norm, and a way past them."""
+
+    def __init__(self, width: int, wide: int, stride: int) -> None:
+        super().__init__()
+        inner = wide // 4
+        self.first = nn.Conv2d(width, inner, 1, bias=False)
+        self.second = nn.Conv2d(inner, inner, 3, stride, 1, bias=False)
+        self.third = nn.Conv2d(inner, wide, 1, bias=False)
+        self.norms = nn.ModuleList(nn.BatchNorm2d(n) for n in (inner, inner, wide))
+        alike = width == wide and stride == 1
+        self.past = nn.Identity() if alike else nn.Conv2d(width, wide, 1, stride)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = F.relu_(self.norms[0](self.first(x)))
+        y = F.relu_(self.norms[1](self.second(y)))
+        return F.relu_(self.norms[2](self.third(y)) + self.past(x))
+
+
+SMALL_RESNET = ((16, 16, 1), (16, 32, 2), (32, 32, 1), (32, 64, 2))
+"""Width before and after, and stride, of each block."""
+
+
 class Resnet(nn.Module):
     """Residual blocks and a classifier."""
 
-    def __init__(self) -> None:
+    def __init__(self, blocks=SMALL_RESNET, kind: type[nn.Module] = Residual) -> None:
         super().__init__()
+        first, last = blocks[0][0], blocks[-1][1]
         self.stem = nn.Sequential(
-            nn.Conv2d(3, 16, 3, padding=1, bias=False), nn.BatchNorm2d(16), nn.ReLU(inplace=True)
+            nn.Conv2d(3, first, 3, padding=1, bias=False),
+            nn.BatchNorm2d(first),
+            nn.ReLU(inplace=True),
         )
-        self.blocks = nn.Sequential(
-            Residual(16, 16, 1), Residual(16, 32, 2), Residual(32, 32, 1), Residual(32, 64, 2)
-        )
-        self.head = nn.Linear(64, 10)
+        self.blocks = nn.Sequential(*(kind(*block) for block in blocks))
+        self.head = nn.Linear(last, 10)
 
     def forward(self, x: Tensor, classes: Tensor) -> Tensor:
         return F.cross_entropy(self.head(self.blocks(self.stem(x)).mean((2, 3))), classes)
@@ -195,12 +234,14 @@ class Separable(nn.Module):
 class Vit(nn.Module):
     """Patches with a class token, and torch's own encoder layers."""
 
-    def __init__(self, width: int = 64) -> None:
+    def __init__(self, width: int = 64, depth: int = 2) -> None:
         super().__init__()
         self.patches = nn.Conv2d(3, width, 4, 4)
         self.token = nn.Parameter(torch.zeros(1, 1, width))
-        layer = nn.TransformerEncoderLayer(width, 4, 128, 0.1, batch_first=True, norm_first=True)
-        self.encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        layer = nn.TransformerEncoderLayer(
+            width, 4, 2 * width, 0.1, batch_first=True, norm_first=True
+        )
+        self.encoder = nn.TransformerEncoder(layer, depth, enable_nested_tensor=False)
         self.head = nn.Linear(width, 10)
 
     def forward(self, x: Tensor, classes: Tensor) -> Tensor:

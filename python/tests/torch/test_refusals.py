@@ -1,5 +1,6 @@
 """Refusals and warnings, in words that name place and remedy, and what is left as it was."""
 
+import dataclasses
 import sys
 
 import pytest
@@ -111,6 +112,24 @@ def test_compile_with_budget_asks_for_less_until_it_fits(monkeypatch):
     assert len(seen) > 1 and seen[0][1] > budget >= seen[-1][1]
     assert all(later[0] < earlier[0] for earlier, later in zip(seen, seen[1:]))
     assert step.report.budget_bytes == budget
+
+
+def test_budgets_are_lowered_below_the_plan_that_missed(monkeypatch):
+    """Graphs that need more than their plan says are made anew from a plan for less."""
+    model, batch = Mlp(dropout=0.0), (torch.randn(512, 128),)
+    first = rt.plan(model, batch, "70%", time_limit=2.0)
+    # Far above what the plan needs: a budget lowered by bytes would have the same plan.
+    budget, extra = first.peak_memory_bytes + 100_000, 101_000
+    module = sys.modules["remat_bb.torch.planner"]
+    real = module.peak
+
+    def larger(*arguments):
+        found = real(*arguments)
+        return dataclasses.replace(found, bytes=found.bytes + extra)
+
+    monkeypatch.setattr(module, "peak", larger)
+    second = rt.plan(model, batch, budget, time_limit=2.0)
+    assert second.peak_memory_bytes + extra <= budget
 
 
 def test_export_solves_like_any_instance(tmp_path):

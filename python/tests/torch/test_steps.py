@@ -1,6 +1,7 @@
 """Ways in which training scripts use a step: accumulation, evaluation, optimizers, refusals."""
 
 import copy
+import logging
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ import remat_bb
 import remat_bb.torch as rt
 
 OPTIONS = {"costs": "roofline", "time_limit": 2.0}
+LOG = logging.getLogger("remat_tests")
 
 
 @pytest.fixture
@@ -209,3 +211,21 @@ def test_measured_costs(batch):
     step = compiled(model, costs="measured")
     assert planned_step(model, step, batch).differences(expected) == []
     assert step.report.instance.base_cost > 0
+
+
+def test_logging_does_not_break_the_step(batch, caplog):
+    """Models of transformers write to a log on their way."""
+
+    class Talking(Mlp):
+        def forward(self, x):
+            LOG.warning("a batch of %d", x.shape[0])
+            return super().forward(x)
+
+    model = Talking()
+    expected = eager_step(model, batch)
+    caplog.clear()
+    step = compiled(model)
+    assert planned_step(model, step, batch).differences(expected) == []
+    assert step.report.plan.recomputed
+    # torch writes its configuration down, and says so where it cannot.
+    assert [r for r in caplog.records if r.levelno >= logging.WARNING] == []
