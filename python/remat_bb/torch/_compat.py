@@ -88,6 +88,7 @@ __all__ = [
     "FakeTensor",
     "HigherOrderOperator",
     "OpOverload",
+    "REDUCTION",
     "SavedForBackwardsAOTOutput",
     "SavedForBackwardsNoVcCheckAOTOutput",
     "Unsupported",
@@ -120,6 +121,10 @@ _HIDDEN_VIEWS = (
     torch.ops.aten.unsafe_split.Tensor,
     torch.ops.aten.unsafe_split_with_sizes.default,
 )
+
+
+REDUCTION = getattr(torch.Tag, "reduction", None)
+"""Mark of operators that reduce; ``None`` before torch 2.10."""
 
 
 def keeps_graph() -> bool:
