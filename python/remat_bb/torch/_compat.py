@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -70,8 +70,12 @@ from torch._functorch.partitioners import (  # noqa: E402
 )
 from torch._functorch.partitioners import _is_primal as is_primal  # noqa: E402
 from torch._functorch.partitioners import _is_tangent as is_tangent  # noqa: E402
-from torch._functorch.partitioners import default_partition  # noqa: E402
-from torch._inductor.compile_fx import compile_fx  # noqa: E402
+from torch._functorch.partitioners import (  # noqa: E402
+    cleanup_recompute_tags,
+    default_partition,
+    must_recompute,
+)
+from torch._inductor.compile_fx import compile_fx, compile_fx_inner  # noqa: E402
 from torch._inductor.custom_graph_pass import CustomPartitionerFn  # noqa: E402
 from torch._ops import HigherOrderOperator, OpOverload  # noqa: E402
 from torch._prims.rng_prims import run_and_save_rng_state, run_with_rng_state  # noqa: E402
@@ -94,6 +98,8 @@ __all__ = [
     "Unsupported",
     "aot_autograd",
     "boxed_nop",
+    "break_in",
+    "cleanup_recompute_tags",
     "compile_fx",
     "default_partition",
     "fx",
@@ -102,17 +108,20 @@ __all__ = [
     "is_collective",
     "is_getitem",
     "is_primal",
+    "is_profiled",
     "is_random",
     "is_tangent",
     "is_view",
     "keeps_graph",
     "make_graph_module",
+    "must_recompute",
     "output_descriptors",
     "run_and_save_rng_state",
     "run_with_rng_state",
     "split_outputs",
     "traced_memory",
     "unset_fake_temporarily",
+    "watched_inductor",
 ]
 
 
@@ -130,6 +139,36 @@ REDUCTION = getattr(torch.Tag, "reduction", None)
 def keeps_graph() -> bool:
     """Returns true if the backward pass that runs was asked to keep its graph."""
     return bool(torch._C._autograd._get_current_graph_task_keep_graph())
+
+
+def is_profiled() -> bool:
+    """Returns true while a profiler runs."""
+    return bool(torch.autograd._profiler_enabled())
+
+
+def break_in(module: Any) -> str | None:
+    """The reason and the place of the graph break that ends a graph of Dynamo's; ``None`` where it
+    ends with its function."""
+    reason = getattr(module, "compile_subgraph_reason", None)
+    if reason is None or not reason.graph_break:
+        return None
+    words = str(reason.reason).strip().splitlines()
+    place = reason.user_stack[-1] if reason.user_stack else None
+    where = f" ({place.filename}:{place.lineno})" if place is not None else ""
+    return f"{words[0] if words else 'graph break'}{where}"
+
+
+def watched_inductor(over: Callable[[Any, bool], Any]) -> Callable[..., Any]:
+    """Inductor's compiler of one graph, whose result runs as ``over(run, is_backward)``."""
+
+    def compiled(module: Any, inputs: Any, **options: Any) -> Any:
+        code = compile_fx_inner(module, inputs, **options)
+        run = getattr(code, "current_callable", None)
+        if run is not None and not options.get("is_inference"):
+            code.current_callable = over(run, bool(options.get("is_backward")))
+        return code
+
+    return compiled
 
 
 def is_random(node: fx.Node) -> bool:

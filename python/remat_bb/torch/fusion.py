@@ -17,9 +17,10 @@ import torch
 from .. import _native
 from ..errors import InfeasibleBudget, LimitReached
 from . import _compat
+from ._compat import fx
 from .cost import Costs, Measured, Roofline
 from .instance import document
-from .kernels import Operator, Peaks, fuse, inlined, operator_name, peaks
+from .kernels import Operator, Peaks, fuse, inlined, is_pointwise, operator_name, peaks
 from .partition import Call, Joint, storage_bytes
 from .planner import Planned, Planner, Report, budget_bytes
 from .rewrite import Rewritten, rewrite
@@ -31,8 +32,10 @@ class Fused:
     Attributes:
         calls: Units in execution order, named as the calls that they are made of.
         results: As those of the joint graph.
-        inner: Inlined calls that each unit runs first, by its name.
-        alone: Names of units that are kernels of their own.
+        inner: Calls that each unit runs first, by its name: inlined ones, and those whose value it
+            writes its own over.
+        own: The call that each unit is named after, as it is in the joint graph.
+        alone: Names of calls that are kernels of their own.
     """
 
     def __init__(self, joint: Joint) -> None:
@@ -58,10 +61,11 @@ class Fused:
         }
         sizes = [sum(storage_bytes(v.meta.get("val")) for v in call.values) for call in joint.calls]
         hidden = inlined(self.operators, sizes, held)
+        hidden |= self._overwritten(hidden, sizes, held)
         self.results = joint.results
         self.calls: list[Call] = []
         self.inner: dict[str, list[Call]] = {}
-        self.alone: set[str] = set()
+        self.own: dict[str, Call] = {}
         for k, call in enumerate(joint.calls):
             if k in hidden:
                 continue
@@ -76,8 +80,34 @@ class Fused:
                 unit = replace(call, needs=needed, inputs=list(inputs))
             self.calls.append(unit)
             self.inner[unit.name] = calls
-            if not self.operators[k].elements:
-                self.alone.add(unit.name)
+            self.own[unit.name] = call
+        self.alone = {call.name for call, o in zip(joint.calls, self.operators) if not o.elements}
+
+    def _overwritten(self, hidden: set[int], sizes: list[int], held: set[int]) -> set[int]:
+        """Places of values that their only reader writes its own over: one kernel after the other
+        makes both, and to keep the second one instead of the first is never worse."""
+        readers: dict[int, set[int]] = {}
+        for place in range(len(self.operators)):
+            if place not in hidden:
+                for part in (place, *self._parts(place, hidden)):
+                    for k in self.operators[part].needs:
+                        readers.setdefault(k, set()).add(place)
+        found: set[int] = set()
+        taken: set[int] = set()
+        for place in reversed(range(len(self.operators))):
+            if place in hidden or place in held or len(readers.get(place, ())) != 1:
+                continue
+            (reader,) = readers[place]
+            operator = self.operators[reader]
+            if (
+                reader not in taken
+                and sizes[reader] == sizes[place] > 0
+                and operator.phase == self.operators[place].phase
+                and is_pointwise(operator.node)
+            ):
+                found.add(place)
+                taken.add(reader)
+        return found
 
     def _parts(self, place: int, hidden: set[int]) -> list[int]:
         """Inlined operators that one reads, directly and through others, in execution order."""
@@ -102,12 +132,13 @@ class Fused:
             if step[0] != "compute" or step[1] not in named:
                 out.append(step)
                 continue
-            for call in self.inner[step[1]]:
+            inner = self.inner[step[1]]
+            for call in inner:
                 if call.name not in made:
                     made.add(call.name)
                     out.append(("compute", call.name))
             out.append(step)
-            if step[1] in self.alone:
+            if any(name in self.alone for name in (step[1], *(c.name for c in inner))):
                 made.clear()
         return out
 
@@ -124,23 +155,31 @@ class FusedCosts(Costs):
         self.base = base
         self.fused = fused
         self.rate = _bytes_per_second(base, fused)
-        self.units = {call.name: call for call in fused.calls}
 
     def nanoseconds(self, call: Call) -> int:
-        inner = self.fused.inner.get(call.name)
-        if inner is None or call.name in self.fused.alone:
-            return self.base.nanoseconds(call)
-        unit = self.units[call.name]
-        values = [v.meta.get("val") for v in (*unit.needs, *unit.inputs, *unit.values)]
-        found = 1e9 * sum(storage_bytes(v) for v in values) / self.rate
-        for part in (*inner, call):
-            values = [n.meta.get("val") for n in (*part.node.all_input_nodes, part.node)]
-            traffic = 1e9 * sum(storage_bytes(v) for v in values) / self.rate
-            found += max(0.0, self.base.nanoseconds(part) - traffic)
+        inner = self.fused.inner[call.name]
+        call = self.fused.own[call.name]
+        alone = [part for part in (*inner, call) if part.name in self.fused.alone]
+        found = float(sum(self.base.nanoseconds(part) for part in alone))
+        fused = [part for part in (*inner, call) if part.name not in self.fused.alone]
+        kept = {part.node for part in fused if part is not call}
+        moved = {v for part in fused for v in (*part.needs, *part.inputs)} - kept
+        if call.name not in self.fused.alone:
+            moved.update(call.values)
+        found += self._traffic(moved)
+        for part in fused:
+            own = self._traffic({*part.needs, *part.inputs, *part.values})
+            found += max(0.0, self.base.nanoseconds(part) - own)
         return round(found)
 
+    def _traffic(self, values: set[fx.Node]) -> float:
+        """Nanoseconds in which values are read or written once."""
+        return 1e9 * sum(storage_bytes(v.meta.get("val")) for v in values) / self.rate
+
     def workspace_bytes(self, call: Call) -> int:
-        return self.base.workspace_bytes(call) if call.name in self.fused.alone else 0
+        parts = (*self.fused.inner[call.name], call)
+        alone = [self.base.workspace_bytes(p) for p in parts if p.name in self.fused.alone]
+        return max(alone, default=0)
 
 
 _RATES: dict[str, float] = {}

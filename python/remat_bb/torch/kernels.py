@@ -1,8 +1,8 @@
 """Kernels that Inductor makes of operators, guessed, and the memory that they take.
 
 Kernels are guessed as Inductor's scheduler makes them (``torch/_inductor/scheduler.py``): pointwise
-operators and reductions over the same elements, along reads, without a cycle among kernels. A kernel
-reads its inputs once, writes what leaves it, and keeps the rest in registers.
+operators and reductions over the same elements, along reads, without a cycle among kernels. A
+kernel reads its inputs once, writes what leaves it, and keeps the rest in registers.
 
 A pointwise value that all its readers have in their own kernels is never written: it is *inlined*,
 computed anew within each of them. Two rules say which values are:
