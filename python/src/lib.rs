@@ -11,6 +11,7 @@
 //! | [`frontier`] | one budget after another |
 //! | [`comparing`] | the known strategies |
 //! | [`batch`] | the largest batch |
+//! | [`knapsack`] | exact 0/1 knapsacks, for torch's own budget |
 //! | [`judging`] | files and plans against their replay |
 //! | [`command`] | the command line, run from Python |
 //! | [`trouble`] | errors, and the exceptions that they become |
@@ -27,6 +28,7 @@ pub mod comparing;
 pub mod frontier;
 pub mod instance;
 pub mod judging;
+pub mod knapsack;
 pub mod plan;
 pub mod relay;
 pub mod solving;
@@ -56,6 +58,8 @@ mod _native {
     use crate::instance::{Instance, format_bytes, zoo_models};
     #[pymodule_export]
     use crate::judging::{Verified, verify};
+    #[pymodule_export]
+    use crate::knapsack::knapsack;
     #[pymodule_export]
     use crate::plan::Plan;
     #[pymodule_export]

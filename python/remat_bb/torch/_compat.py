@@ -73,10 +73,14 @@ from torch._functorch.partitioners import _is_tangent as is_tangent  # noqa: E40
 from torch._functorch.partitioners import (  # noqa: E402
     cleanup_recompute_tags,
     default_partition,
+    estimate_runtime,
     must_recompute,
 )
 from torch._inductor.compile_fx import compile_fx, compile_fx_inner  # noqa: E402
-from torch._inductor.custom_graph_pass import CustomPartitionerFn  # noqa: E402
+from torch._inductor.custom_graph_pass import (  # noqa: E402
+    CustomKnapsackSolver,
+    CustomPartitionerFn,
+)
 from torch._ops import HigherOrderOperator, OpOverload  # noqa: E402
 from torch._prims.rng_prims import run_and_save_rng_state, run_with_rng_state  # noqa: E402
 from torch._subclasses.fake_tensor import (  # noqa: E402
@@ -88,6 +92,7 @@ from torch.fx._lazy_graph_module import _make_graph_module as make_graph_module 
 # Mentioned so that linters see them used: they are imported here for others.
 __all__ = [
     "BackendCompilerFailed",
+    "CustomKnapsackSolver",
     "CustomPartitionerFn",
     "FakeTensor",
     "HigherOrderOperator",
@@ -102,6 +107,7 @@ __all__ = [
     "cleanup_recompute_tags",
     "compile_fx",
     "default_partition",
+    "estimate_runtime",
     "fx",
     "inductor_config",
     "is_backward",
@@ -122,6 +128,7 @@ __all__ = [
     "traced_memory",
     "unset_fake_temporarily",
     "watched_inductor",
+    "with_dispatch",
 ]
 
 
@@ -139,6 +146,16 @@ REDUCTION = getattr(torch.Tag, "reduction", None)
 def keeps_graph() -> bool:
     """Returns true if the backward pass that runs was asked to keep its graph."""
     return bool(torch._C._autograd._get_current_graph_task_keep_graph())
+
+
+@contextmanager
+def with_dispatch() -> Iterator[None]:
+    """Lets fake tensors be fake again in the block, where torch has turned that off."""
+    excluded = torch._C._dispatch_tls_local_exclude_set()
+    for key in (torch._C.DispatchKey.Python, torch._C.DispatchKey.PythonTLSSnapshot):
+        excluded = excluded.remove(key)
+    with torch._C._ForceDispatchKeyGuard(torch._C._dispatch_tls_local_include_set(), excluded):
+        yield
 
 
 def is_profiled() -> bool:

@@ -232,7 +232,7 @@ def compile(
     return Step(function, _planner(settings, inner), inner, strict)
 
 
-ATTEMPTS = 3
+ATTEMPTS = 4
 """Plans at most that :func:`compile_with_budget` measures."""
 
 
@@ -247,7 +247,7 @@ def compile_with_budget(
 ) -> Step:
     """Compiles a function or module now, and runs it, until the measured peak keeps the budget.
 
-    Where compiled code needs more than the budget, the next plan is made for less by that much.
+    Where compiled code needs more than the budget, the next plan is made for less.
     Where it leaves some unused and computes operators again, one more plan is made for more, and is
     taken if it keeps the budget for less time.
 
@@ -277,7 +277,8 @@ def compile_with_budget(
         report = step.report
         limit = limit if attempt else report.budget_bytes
         unused = limit - found
-        wanted = report.budget_bytes + unused
+        # Plans for a little less may need as much: later ones are made for less and less.
+        wanted = report.budget_bytes + (unused << attempt if unused < 0 else unused)
         report.budget_bytes = limit
         refined = best is not None
         if least is None or found < (least.report.measured_bytes or 0):
