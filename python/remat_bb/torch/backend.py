@@ -317,9 +317,11 @@ def _tried(step: Step, inputs: Sequence[Any]) -> int:
             parameter.grad = gradient
 
 
-def traced(function: Callable[..., Any], inputs: Sequence[Any], planner: Planner) -> Any:
+def traced(
+    function: Callable[..., Any], inputs: Sequence[Any], planner: Planner, inner: str = "eager"
+) -> Any:
     """The outcome of a compilation that ends with a plan."""
-    step = Step(function, planner, "eager")
+    step = Step(function, planner, inner)
     fake = next((x.fake_mode for x in inputs if isinstance(x, _compat.FakeTensor)), None)
     try:
         if fake is not None:
