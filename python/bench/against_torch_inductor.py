@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Steps under Inductor at equal peaks: torch's activation_memory_budget against remat_bb's plans.
 
-    python python/bench/against_torch_inductor.py [--models NAME...] [--shares 1,0.8,...] > FILE.csv
+    python python/bench/against_torch_inductor.py [--models NAME...] [--shares 1,0.8,...]
+        [--units kernels|operators] > FILE.csv
 
 For each of torch's budgets its step is compiled and its peak is measured; then a step is compiled
 with :func:`remat_bb.torch.compile_with_budget` for that very peak. Both are timed in turn, and the
-least is taken. Peaks are bytes of torch's allocator on the processor without inputs and parameters,
-times are milliseconds of the processor, one thread. Run it in an environment with torch.
+least is taken. ``--units operators`` plans as for eager torch, by single operators. Peaks are bytes
+of torch's allocator on the processor without inputs and parameters, times are milliseconds of the
+processor, one thread. Run it in an environment with torch.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ import models  # noqa: E402
 
 import remat_bb.torch as rt  # noqa: E402
 from remat_bb.errors import RematError  # noqa: E402
+from remat_bb.torch.planner import Planner  # noqa: E402
 
 
 class Llama(models.Llama):
@@ -54,8 +57,8 @@ CASES: dict[str, tuple[Callable[[], nn.Module], Callable[[], tuple[Any, ...]]]] 
     "resnet": (models.Resnet, models.labelled),
 }
 HEADER = (
-    "model,torch budget,torch peak bytes,torch ms,our peak bytes,our ms,predicted bytes,attempts,"
-    "recomputed,note"
+    "model,units,torch budget,torch peak bytes,torch ms,our peak bytes,our ms,predicted bytes,"
+    "attempts,recomputed,note"
 ).split(",")
 
 
@@ -87,7 +90,9 @@ def ours(
     return step, len(tries)
 
 
-def compare(name: str, share: float, repeats: int, options: dict[str, Any]) -> list[Any]:
+def compare(
+    name: str, units: str, share: float, repeats: int, options: dict[str, Any]
+) -> list[Any]:
     """A row of the table."""
     make, batch_of = CASES[name]
     torch.manual_seed(0)
@@ -109,7 +114,7 @@ def compare(name: str, share: float, repeats: int, options: dict[str, Any]) -> l
             if step is not None:
                 twin.zero_grad()
                 times[1].append(milliseconds(step, batch))
-    row: list[Any] = [name, share, peak, f"{min(times[0]):.2f}"]
+    row: list[Any] = [name, units, share, peak, f"{min(times[0]):.2f}"]
     if step is None:
         return [*row, "", "", "", "", "", note]
     report = step.report
@@ -122,12 +127,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--models", nargs="*", default=list(CASES))
     parser.add_argument("--shares", default="1,0.8,0.6,0.4,0.2,0")
+    parser.add_argument("--units", choices=("kernels", "operators"), default="kernels")
     parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--time-limit", type=float, default=5.0)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     warnings.filterwarnings("ignore")
     options = {"costs": "measured", "time_limit": arguments.time_limit}
+    if arguments.units == "operators":
+        module: Any = sys.modules["remat_bb.torch.backend"]
+        module._planner = lambda settings, inner: Planner(settings)
     commit = subprocess.run(
         ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, cwd=TESTS
     )
@@ -139,7 +148,8 @@ def main() -> None:
     table.writerow(HEADER)
     for name in arguments.models:
         for share in map(float, arguments.shares.split(",")):
-            table.writerow(compare(name, share, arguments.repeats, options))
+            row = compare(name, arguments.units, share, arguments.repeats, options)
+            table.writerow(row)
             sys.stdout.flush()
 
 

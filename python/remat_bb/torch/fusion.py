@@ -255,7 +255,9 @@ class FusionPlanner(Planner):
 
         best = made(budget)
         unused = budget - fixed - best[2].least
-        if unused < 0 or (best[0].recomputed and unused > SLACK * budget):
+        # Processes that agree ask as often as the first does.
+        wrong = unused < 0 or (best[0].recomputed and unused > SLACK * budget)
+        if wrong and not self.settings.agree:
             try:
                 other = made(budget + unused)
             except (InfeasibleBudget, LimitReached):
