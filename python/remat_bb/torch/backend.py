@@ -234,6 +234,9 @@ def compile(
 
 ATTEMPTS = 4
 """Plans at most that :func:`compile_with_budget` measures."""
+KERNEL_ATTEMPTS = 2
+"""Plans of kernels among them, under Inductor; where both need more than the budget, the others are
+plans of operators, whose order Inductor changes less."""
 
 
 def compile_with_budget(
@@ -267,7 +270,12 @@ def compile_with_budget(
     # The peak is measured here.
     planners = Settings(budget, **options)
     for attempt in range(ATTEMPTS):
-        step = Step(function, _planner(replace(planners, budget=wanted), inner), inner)
+        by_operators = inner == "inductor" and attempt >= KERNEL_ATTEMPTS
+        if by_operators and attempt == KERNEL_ATTEMPTS and best is None:
+            wanted = limit
+        settings = replace(planners, budget=wanted)
+        planner = Planner(settings) if by_operators else _planner(settings, inner)
+        step = Step(function, planner, inner)
         try:
             found = _tried(step, inputs)
         except (InfeasibleBudget, LimitReached):
@@ -278,7 +286,8 @@ def compile_with_budget(
         limit = limit if attempt else report.budget_bytes
         unused = limit - found
         # Plans for a little less may need as much: later ones are made for less and less.
-        wanted = report.budget_bytes + (unused << attempt if unused < 0 else unused)
+        tries = attempt - KERNEL_ATTEMPTS if by_operators else attempt
+        wanted = report.budget_bytes + (unused << tries if unused < 0 else unused)
         report.budget_bytes = limit
         refined = best is not None
         if least is None or found < (least.report.measured_bytes or 0):
