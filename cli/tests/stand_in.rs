@@ -93,7 +93,8 @@ fn cbc_tells_infeasible_unbounded_and_stopped_apart() {
     let unbounded = "Maximize\n x\nSubject To\n c: x - y <= 1\nEnd\n";
     assert!(first(unbounded, &[]).starts_with("Unbounded - objective value"));
     // Market split: no solution is proven optimal in no time.
-    let mut hard = String::from("Minimize\n obj: s0 + s1 + s2 + s3 + t0 + t1 + t2 + t3\nSubject To\n");
+    let mut hard =
+        String::from("Minimize\n obj: s0 + s1 + s2 + s3 + t0 + t1 + t2 + t3\nSubject To\n");
     for i in 0..4u64 {
         let _ = write!(hard, " c{i}: s{i} - t{i}");
         (0..40u64).for_each(|k| {

@@ -758,6 +758,14 @@ def max_batch(
 def verify(
     instance: InstanceSource, plan: PlanSource, *, budget: Budget | None = None
 ) -> Verified: ...
+def knapsack(weights: list[int], profits: list[int], capacity: int) -> tuple[list[int], bool]:
+    """Indices of the items whose profits sum up to the most while their weights keep a capacity,
+    and true if no choice is worth more (false where memory ended the search).
+
+    Raises:
+        InvalidArgument: for lists of different lengths, and sums of 2^64 or more.
+    """
+
 def format_bytes(bytes: int, /) -> str:
     """A size in words with a binary unit: ``5.02 GiB``."""
 

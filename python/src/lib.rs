@@ -11,6 +11,7 @@
 //! | [`frontier`] | one budget after another |
 //! | [`comparing`] | the known strategies |
 //! | [`batch`] | the largest batch |
+//! | [`knapsack`] | exact 0/1 knapsacks, for torch's own budget |
 //! | [`judging`] | files and plans against their replay |
 //! | [`program`] | linear and integer programs of any kind |
 //! | [`modelling`] | expressions as modelling languages write them |
@@ -29,6 +30,7 @@ pub mod comparing;
 pub mod frontier;
 pub mod instance;
 pub mod judging;
+pub mod knapsack;
 pub mod modelling;
 pub mod plan;
 pub mod program;
@@ -60,6 +62,8 @@ mod _native {
     use crate::instance::{Instance, format_bytes, zoo_models};
     #[pymodule_export]
     use crate::judging::{Verified, verify};
+    #[pymodule_export]
+    use crate::knapsack::knapsack;
     #[pymodule_export]
     use crate::modelling::constr::Constr;
     #[pymodule_export]

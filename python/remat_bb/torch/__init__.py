@@ -20,12 +20,14 @@ from .backend import (
     plan,
 )
 from .cost import Costs, Measured, Roofline
+from .knapsack import KnapsackSolver
 from .partition import UnsupportedGraph
 from .planner import Report, Settings
 from .sac import Policies, checkpoint_policies
 
 __all__ = [
     "Costs",
+    "KnapsackSolver",
     "Measured",
     "Policies",
     "Report",

@@ -10,7 +10,7 @@ import logging
 import operator
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -69,9 +69,17 @@ from torch._functorch.partitioners import (  # noqa: E402
 )
 from torch._functorch.partitioners import _is_primal as is_primal  # noqa: E402
 from torch._functorch.partitioners import _is_tangent as is_tangent  # noqa: E402
-from torch._functorch.partitioners import default_partition  # noqa: E402
-from torch._inductor.compile_fx import compile_fx  # noqa: E402
-from torch._inductor.custom_graph_pass import CustomPartitionerFn  # noqa: E402
+from torch._functorch.partitioners import (  # noqa: E402
+    cleanup_recompute_tags,
+    default_partition,
+    estimate_runtime,
+    must_recompute,
+)
+from torch._inductor.compile_fx import compile_fx, compile_fx_inner  # noqa: E402
+from torch._inductor.custom_graph_pass import (  # noqa: E402
+    CustomKnapsackSolver,
+    CustomPartitionerFn,
+)
 from torch._ops import HigherOrderOperator, OpOverload  # noqa: E402
 from torch._prims.rng_prims import run_and_save_rng_state, run_with_rng_state  # noqa: E402
 from torch._subclasses.fake_tensor import (  # noqa: E402
@@ -89,35 +97,44 @@ SavedForBackwardsNoVcCheckAOTOutput = getattr(
 # Mentioned so that linters see them used: they are imported here for others.
 __all__ = [
     "BackendCompilerFailed",
+    "CustomKnapsackSolver",
     "CustomPartitionerFn",
     "FakeTensor",
     "HigherOrderOperator",
     "OpOverload",
+    "REDUCTION",
     "SavedForBackwardsAOTOutput",
     "SavedForBackwardsNoVcCheckAOTOutput",
     "Unsupported",
     "aot_autograd",
     "boxed_nop",
+    "break_in",
+    "cleanup_recompute_tags",
     "compile_fx",
     "default_partition",
+    "estimate_runtime",
     "fx",
     "inductor_config",
     "is_backward",
     "is_collective",
     "is_getitem",
     "is_primal",
+    "is_profiled",
     "is_random",
     "is_tangent",
     "is_view",
     "keeps_graph",
     "logs_skipped",
     "make_graph_module",
+    "must_recompute",
     "output_descriptors",
     "run_and_save_rng_state",
     "run_with_rng_state",
     "split_outputs",
     "traced_memory",
     "unset_fake_temporarily",
+    "watched_inductor",
+    "with_dispatch",
 ]
 
 
@@ -126,6 +143,10 @@ _HIDDEN_VIEWS = (
     torch.ops.aten.unsafe_split.Tensor,
     torch.ops.aten.unsafe_split_with_sizes.default,
 )
+
+
+REDUCTION = getattr(torch.Tag, "reduction", None)
+"""Mark of operators that reduce; ``None`` before torch 2.10."""
 
 
 def keeps_graph() -> bool:
@@ -161,6 +182,46 @@ def logs_skipped() -> Iterator[None]:
         return
     with dynamo_config.patch(**{key: _Methods()}):
         yield
+
+
+@contextmanager
+def with_dispatch() -> Iterator[None]:
+    """Lets fake tensors be fake again in the block, where torch has turned that off."""
+    excluded = torch._C._dispatch_tls_local_exclude_set()
+    for key in (torch._C.DispatchKey.Python, torch._C.DispatchKey.PythonTLSSnapshot):
+        excluded = excluded.remove(key)
+    with torch._C._ForceDispatchKeyGuard(torch._C._dispatch_tls_local_include_set(), excluded):
+        yield
+
+
+def is_profiled() -> bool:
+    """Returns true while a profiler runs."""
+    return bool(torch.autograd._profiler_enabled())
+
+
+def break_in(module: Any) -> str | None:
+    """The reason and the place of the graph break that ends a graph of Dynamo's; ``None`` where it
+    ends with its function."""
+    reason = getattr(module, "compile_subgraph_reason", None)
+    if reason is None or not reason.graph_break:
+        return None
+    words = str(reason.reason).strip().splitlines()
+    place = reason.user_stack[-1] if reason.user_stack else None
+    where = f" ({place.filename}:{place.lineno})" if place is not None else ""
+    return f"{words[0] if words else 'graph break'}{where}"
+
+
+def watched_inductor(over: Callable[[Any, bool], Any]) -> Callable[..., Any]:
+    """Inductor's compiler of one graph, whose result runs as ``over(run, is_backward)``."""
+
+    def compiled(module: Any, inputs: Any, **options: Any) -> Any:
+        code = compile_fx_inner(module, inputs, **options)
+        run = getattr(code, "current_callable", None)
+        if run is not None and not options.get("is_inference"):
+            code.current_callable = over(run, bool(options.get("is_backward")))
+        return code
+
+    return compiled
 
 
 def is_random(node: fx.Node) -> bool:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import functools
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 from .. import _native
-from ..errors import InvalidArgument, RematError
+from ..errors import InfeasibleBudget, InvalidArgument, LimitReached, RematError
 from . import _compat
 from .cost import Costs, peak_bytes
+from .fusion import SLACK, FusionPlanner
 from .planner import Planned, Planner, Report, Settings
+from .watch import Watch
 
 
 def backend(
@@ -27,6 +31,8 @@ def backend(
     threads: int | None = None,
     agree: bool = False,
     cache: bool = False,
+    tags: str = "plan",
+    strict: bool = False,
 ) -> Callable[..., Any]:
     """A backend for ``torch.compile(model, backend=...)`` that trains within a budget.
 
@@ -35,41 +41,71 @@ def backend(
             without recomputation such as ``"80%"``, or ``"device"``.
         inner: ``"eager"`` runs operators as eager torch does; ``"inductor"`` compiles the two
             graphs, whose peak is measured: it can be above the prediction.
-        costs, time_limit, extra_bytes, threads, agree, cache: as in :class:`Settings`.
+        costs, time_limit, extra_bytes, threads, agree, cache, tags: as in :class:`Settings`.
+        strict: True if a first step whose measured peak is above the budget raises, in its backward
+            pass; false if it warns.
 
     Returns:
         The backend; ``reports`` are the reports of what it has compiled.
 
     Raises:
-        InvalidArgument: for an unknown ``inner``.
+        InvalidArgument: for an unknown ``inner``; while compiling, for unknown ``tags``.
+        RematError: while compiling, for a training graph that a graph break ends.
     """
-    settings = Settings(budget, costs, time_limit, extra_bytes, threads, agree, cache)
-    return _backend(Planner(settings), inner)
+    settings = Settings(budget, costs, time_limit, extra_bytes, threads, agree, cache, tags)
+    return _backend(_planner(settings, inner), inner, strict)
 
 
-def _backend(planner: Planner, inner: str) -> Callable[..., Any]:
+def _planner(settings: Settings, inner: str) -> Planner:
+    return FusionPlanner(settings) if inner == "inductor" else Planner(settings)
+
+
+def _backend(planner: Planner, inner: str, strict: bool | None) -> Callable[..., Any]:
+    """A backend.
+
+    Args:
+        strict: As for :func:`backend`; ``None`` if first steps are not watched.
+    """
+    watches: dict[int, Watch] = {}
+
+    def over(run: Any, is_backward: bool) -> Any:
+        report = planner.latest
+        if report is None or strict is None:
+            return run
+        if is_backward:
+            # Graphs without gradients that are compiled next are nobody's.
+            planner.latest = None
+        return watches.setdefault(id(report), Watch(report, strict)).over(run, is_backward)
+
     if inner == "eager":
         made = _compat.aot_autograd(
-            fw_compiler=_compat.boxed_nop,
-            bw_compiler=_backward,
+            fw_compiler=lambda module, inputs: over(_compat.boxed_nop(module, inputs), False),
+            bw_compiler=lambda module, inputs: over(_backward(module, inputs), True),
             partition_fn=planner,
             keep_inference_input_mutations=True,
         )
 
-        def eager(module: Any, inputs: Any, **options: Any) -> Any:
+        def run(module: Any, inputs: Any, options: Any) -> Any:
             return made(module, inputs, **options)
+    elif inner == "inductor":
 
-        eager.reports = planner.reports  # type: ignore[attr-defined]
-        return eager
-    if inner == "inductor":
+        def run(module: Any, inputs: Any, options: Any) -> Any:
+            return _compat.compile_fx(
+                module,
+                inputs,
+                inner_compile=_compat.watched_inductor(over),
+                config_patches={"custom_partitioner_fn": planner},
+                **options,
+            )
+    else:
+        raise InvalidArgument(f"inner: {inner!r} is no compiler", remedy='"eager" or "inductor"')
 
-        def inductor(module: Any, inputs: Any, **options: Any) -> Any:
-            changes = {"custom_partitioner_fn": planner}
-            return _compat.compile_fx(module, inputs, config_patches=changes, **options)
+    def compiled(module: Any, inputs: Any, **options: Any) -> Any:
+        planner.broken, planner.latest = _compat.break_in(module), None
+        return run(module, inputs, options)
 
-        inductor.reports = planner.reports  # type: ignore[attr-defined]
-        return inductor
-    raise InvalidArgument(f"inner: {inner!r} is no compiler", remedy='"eager" or "inductor"')
+    compiled.reports = planner.reports  # type: ignore[attr-defined]
+    return compiled
 
 
 def _backward(module: Any, inputs: Any) -> Callable[..., Any]:
@@ -101,7 +137,7 @@ def budget(amount: int | str, **options: Any) -> Iterator[list[Report]]:
     Yields:
         Reports of the graphs compiled so far.
     """
-    planner = Planner(Settings(amount, **options))
+    planner = FusionPlanner(Settings(amount, **options))
     with _compat.inductor_config.patch(custom_partitioner_fn=planner):
         yield planner.reports
 
@@ -109,12 +145,18 @@ def budget(amount: int | str, **options: Any) -> Iterator[list[Report]]:
 class Step:
     """A compiled function or module: call it as the original. :func:`compile` makes one."""
 
-    def __init__(self, function: Callable[..., Any], planner: Planner, inner: str) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        planner: Planner,
+        inner: str,
+        strict: bool | None = None,
+    ) -> None:
         functools.update_wrapper(self, function, updated=())
         self.function = function
         self._planner = planner
         self._compiled = torch.compile(
-            function, backend=_backend(planner, inner), fullgraph=True, dynamic=False
+            function, backend=_backend(planner, inner, strict), fullgraph=True, dynamic=False
         )
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
@@ -168,6 +210,8 @@ def compile(
     threads: int | None = None,
     agree: bool = False,
     cache: bool = False,
+    tags: str = "plan",
+    strict: bool = False,
 ) -> Step:
     """Compiles a function or module such that its training step keeps a memory budget.
 
@@ -176,7 +220,7 @@ def compile(
 
     Args:
         function: Returns the loss; what is computed outside is outside of the plan.
-        budget, inner, costs, time_limit, extra_bytes, threads, agree, cache: as for
+        budget, inner, costs, time_limit, extra_bytes, threads, agree, cache, tags, strict: as for
             :func:`backend`.
 
     Raises:
@@ -184,43 +228,86 @@ def compile(
         UnsupportedGraph: at the first call, names the node that cannot be planned.
         RematError: at the first call, where the function breaks into several graphs.
     """
-    planner = Planner(Settings(budget, costs, time_limit, extra_bytes, threads, agree, cache))
-    return Step(function, planner, inner)
+    settings = Settings(budget, costs, time_limit, extra_bytes, threads, agree, cache, tags)
+    return Step(function, _planner(settings, inner), inner, strict)
 
 
-ATTEMPTS = 3
-"""Plans that :func:`compile_with_budget` measures, each for less than the one before, which needed
-more than it was to: so it can be under Inductor."""
+ATTEMPTS = 4
+"""Plans at most that :func:`compile_with_budget` measures."""
+KERNEL_ATTEMPTS = 2
+"""Plans of kernels among them, under Inductor; where both need more than the budget, the others are
+plans of operators, whose order Inductor changes less."""
 
 
 def compile_with_budget(
-    function: Callable[..., Any], inputs: Sequence[Any], budget: int | str, **options: Any
+    function: Callable[..., Any],
+    inputs: Sequence[Any],
+    budget: int | str,
+    *,
+    strict: bool = True,
+    inner: str = "eager",
+    **options: Any,
 ) -> Step:
     """Compiles a function or module now, and runs it, until the measured peak keeps the budget.
+
+    Where compiled code needs more than the budget, the next plan is made for less.
+    Where it leaves some unused and computes operators again, one more plan is made for more, and is
+    taken if it keeps the budget for less time.
 
     Args:
         inputs: Arguments of a call. Gradients, buffers and random numbers are afterwards what they
             were before.
-        budget, options: as for :func:`compile`.
+        budget, inner, options: as for :func:`compile`.
+        strict: False if the step of least peak is returned, with a warning, where none keeps the
+            budget.
 
     Raises:
         RematError: the measured peak is above the budget still.
     """
-    wanted, limit = budget, None
-    for _ in range(ATTEMPTS):
-        step = compile(function, budget=wanted, **options)
-        found = _tried(step, inputs)
+    best: Step | None = None
+    least: Step | None = None
+    wanted, limit, found = budget, 0, 0
+    # The peak is measured here.
+    planners = Settings(budget, **options)
+    for attempt in range(ATTEMPTS):
+        by_operators = inner == "inductor" and attempt >= KERNEL_ATTEMPTS
+        if by_operators and attempt == KERNEL_ATTEMPTS and best is None:
+            wanted = limit
+        settings = replace(planners, budget=wanted)
+        planner = Planner(settings) if by_operators else _planner(settings, inner)
+        step = Step(function, planner, inner)
+        try:
+            found = _tried(step, inputs)
+        except (InfeasibleBudget, LimitReached):
+            if best is None and (strict or least is None):
+                raise
+            break
         report = step.report
-        limit = report.budget_bytes if limit is None else limit
-        # As much less than the limit as this compilation took more than it was to.
-        wanted = limit - (found - report.predicted_bytes)
+        limit = limit if attempt else report.budget_bytes
+        unused = limit - found
+        # Plans for a little less may need as much: later ones are made for less and less.
+        tries = attempt - KERNEL_ATTEMPTS if by_operators else attempt
+        wanted = report.budget_bytes + (unused << tries if unused < 0 else unused)
+        if unused < 0:
+            # At least as much less than the limit as this compilation took more than it was to.
+            wanted = min(wanted, limit - (found - report.predicted_bytes))
         report.budget_bytes = limit
-        if found <= limit:
-            return step
-    raise RematError(
-        f"the step took {found} bytes, above the budget of {limit}",
-        remedy='give a smaller budget, or inner="eager"',
-    )
+        refined = best is not None
+        if least is None or found < (least.report.measured_bytes or 0):
+            least = step
+        if unused >= 0 and (best is None or report.overhead < best.report.overhead):
+            best = step
+        exact = inner != "inductor" or unused <= SLACK * limit
+        if unused >= 0 and (exact or not report.plan.recomputed) or refined:
+            break
+    if best is None and least is not None:
+        words = f"the step took {least.report.measured_bytes} bytes, above the budget of {limit}"
+        if strict:
+            raise RematError(words, remedy='give a smaller budget, or inner="eager"')
+        warnings.warn(words, stacklevel=2)
+        return least
+    assert best is not None
+    return best
 
 
 def _tried(step: Step, inputs: Sequence[Any]) -> int:
@@ -242,9 +329,11 @@ def _tried(step: Step, inputs: Sequence[Any]) -> int:
             parameter.grad = gradient
 
 
-def traced(function: Callable[..., Any], inputs: Sequence[Any], planner: Planner) -> Any:
+def traced(
+    function: Callable[..., Any], inputs: Sequence[Any], planner: Planner, inner: str = "eager"
+) -> Any:
     """The outcome of a compilation that ends with a plan."""
-    step = Step(function, planner, "eager")
+    step = Step(function, planner, inner)
     fake = next((x.fake_mode for x in inputs if isinstance(x, _compat.FakeTensor)), None)
     try:
         if fake is not None:

@@ -77,8 +77,6 @@ class Measured(Costs):
         return self._measured(call)[0]
 
     def workspace_bytes(self, call: Call) -> int:
-        if call.node.op == "placeholder" or call.once:
-            return 0
         return self._measured(call)[1]
 
     def _measured(self, call: Call) -> tuple[int, int]:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
+from ._compat import fx
 from .cost import Costs
-from .partition import Joint, storage_bytes
+from .partition import Call, storage_bytes
 
 END = "end of step"
 """Name of the node that needs all results: it costs nothing and runs last."""
 
 
-def document(joint: Joint, costs: Costs, fixed_bytes: int, name: str) -> dict[str, Any]:
+class Units(Protocol):
+    """Calls in execution order, and the values that are in memory at the end."""
+
+    calls: list[Call]
+    results: set[fx.Node]
+
+
+def document(joint: Units, costs: Costs, fixed_bytes: int, name: str) -> dict[str, Any]:
     """The instance of a joint graph.
 
     The main value of a call is a forward or backward node, each further one a by-product of it that

@@ -79,12 +79,25 @@ def peak(rewritten: Rewritten, costs: Costs, inputs: set[str]) -> Peak:
         costs: Workspaces of calls.
         inputs: Names of the inputs of the step.
     """
+    found = [
+        _replay(tally, kept, base, rewritten.calls, costs)
+        for tally, kept, base in sides(rewritten, inputs)
+    ]
+    return max(found, key=lambda each: each.bytes)
+
+
+def sides(rewritten: Rewritten, inputs: set[str]) -> list[tuple[Tally, set[fx.Node], int]]:
+    """Storages of the forward and of the backward graph: each with those that are not let go of,
+    and the bytes that are held beside them.
+
+    Args:
+        inputs: Names of the inputs of the step.
+    """
     forward = Tally(rewritten.forward.graph, inputs)
     outputs = forward.nodes[-1].args[0]
     count = rewritten.outputs
     held = {s for a in outputs[:count] if isinstance(a, fx.Node) for s in forward.owner[a]}
-    kept = held | {s for a in outputs[count:] for s in forward.owner[a]}
-    first = _replay(forward, kept, 0, rewritten.calls, costs)
+    saved = {s for a in outputs[count:] for s in forward.owner[a]}
 
     backward = Tally(rewritten.backward.graph, inputs)
     gradients = backward.nodes[-1].all_input_nodes
@@ -94,12 +107,11 @@ def peak(rewritten: Rewritten, costs: Costs, inputs: set[str]) -> Peak:
     places = [n for n in backward.nodes if n.op == "placeholder"]
     # Tangents follow: who asked for the backward pass holds them.
     kept.update(places[len(outputs) - count :])
-    for saved, place in zip(outputs[count:], places):
-        if not held.isdisjoint(forward.owner[saved]):
+    for value, place in zip(outputs[count:], places):
+        if not held.isdisjoint(forward.owner[value]):
             backward.size[place] = 0
     base = sum(forward.size[s] for s in held)
-    second = _replay(backward, kept, base, rewritten.calls, costs)
-    return max(first, second, key=lambda found: found.bytes)
+    return [(forward, held | saved, 0), (backward, kept, base)]
 
 
 def _replay(

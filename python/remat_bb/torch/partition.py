@@ -22,6 +22,7 @@ import torch
 from ..errors import RematError
 from . import _compat
 from ._compat import fx
+from .tags import AGAIN
 
 
 class UnsupportedGraph(RematError):
@@ -260,6 +261,8 @@ class Joint:
         """Returns true for a call that makes less than it reads, all of it there in the forward
         pass: a mask."""
         if not call.needs or any(self.call_of[v] not in forward for v in call.needs):
+            return False
+        if call.node.meta.get(AGAIN):
             return False
         made = sum(storage_bytes(v.meta.get("val")) for v in call.values)
         return made < sum(storage_bytes(v.meta.get("val")) for v in call.needs)

@@ -15,7 +15,7 @@ from torch import distributed
 from .. import _native
 from .._solve import solve
 from ..errors import InfeasibleBudget, InvalidBudget, RematError
-from . import _compat
+from . import _compat, tags
 from ._compat import fx
 from .cost import Costs, Measured, Roofline
 from .instance import document
@@ -56,6 +56,9 @@ class Settings:
             graphs in the same order: they take the plans of the first.
         cache: True if Inductor may take the compiled graphs of an earlier process, which come
             without a report.
+        tags: ``"plan"``: what ``torch.utils.checkpoint`` marks is the plan's to decide;
+            ``"keep"``: what it must save is not computed again, and what it computes again is not
+            saved.
     """
 
     budget: int | str
@@ -65,6 +68,7 @@ class Settings:
     threads: int | None = None
     agree: bool = False
     cache: bool = False
+    tags: str = "plan"
 
     def cost_model(self) -> Costs:
         """The costs that are asked for.
@@ -167,6 +171,9 @@ class Planner(_compat.CustomPartitionerFn):
         self.stop = stop
         self._own = uuid4()
         self.reports: list[Report] = []
+        # The graph break that ends the graph that is compiled, and the report of its plan.
+        self.broken: str | None = None
+        self.latest: Report | None = None
 
     def __deepcopy__(self, memo: Any) -> Planner:
         # Inductor copies its configuration; reports belong to the one planner.
@@ -190,7 +197,19 @@ class Planner(_compat.CustomPartitionerFn):
         self, gm: fx.GraphModule, joint_inputs: Any, **options: Any
     ) -> tuple[fx.GraphModule, fx.GraphModule]:
         count = options["num_fwd_outputs"]
+        tags.check(self.settings.tags)
+        if self.settings.tags == "keep":
+            tags.split(gm)
         joint = Joint(gm, count)
+        if self.settings.tags == "keep":
+            for call in joint.calls:
+                call.once |= tags.must_save(call.node)
+        if joint.tangents and self.broken is not None:
+            raise RematError(
+                f"the step breaks into several graphs, and a budget holds for one: {self.broken}",
+                remedy="take what breaks it out of the step, or compile it with fullgraph=True to "
+                "see all that does",
+            )
         _warn_of_outside_loss(joint)
         if not joint.tangents:
             options.pop("compiler", None)
@@ -201,6 +220,7 @@ class Planner(_compat.CustomPartitionerFn):
         if self.stop == "policies":
             raise Planned((joint, report, graphs))
         self.reports.append(report)
+        self.latest = report
         return graphs.forward, graphs.backward
 
     def planned(self, joint: Joint) -> tuple[Report, Rewritten]:

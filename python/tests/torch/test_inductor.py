@@ -1,16 +1,20 @@
-"""Steps that Inductor compiles: the partitioner is its own hook, the predicted peak a guide."""
+"""Steps that Inductor compiles: the partitioner is its own hook, the predicted peak near."""
 
 import copy
+import functools
 import shutil
 
 import pytest
 import torch
 from models import MODELS
 from steps import planned_step
+from torch import Tensor, nn
+from torch.nn import functional as F
 
 import remat_bb.torch as rt
-from remat_bb.torch import planner
+from remat_bb.torch import fusion, planner
 
+RELATIVE, ABSOLUTE = 1e-4, 1e-6
 OPTIONS = {"costs": "roofline", "time_limit": 2.0}
 
 needs_compiler = pytest.mark.skipif(
@@ -22,27 +26,130 @@ def same(found, expected) -> bool:
     """True if losses and gradients agree but for the order of sums."""
     torch.testing.assert_close(found.loss, expected.loss, rtol=1e-5, atol=0)
     for name, gradient in expected.gradients.items():
-        torch.testing.assert_close(found.gradients[name], gradient, rtol=1e-5, atol=1e-7)
+        torch.testing.assert_close(found.gradients[name], gradient, rtol=RELATIVE, atol=ABSOLUTE)
+    for name, buffer in expected.buffers.items():
+        torch.testing.assert_close(found.buffers[name], buffer, rtol=RELATIVE, atol=ABSOLUTE)
     return True
 
 
-@needs_compiler
-def test_dropout():
-    make, batch_of, budget = MODELS["mlp dropout"]
+class Small(nn.Module):
+    """Statistics, dropout and activations: what recomputation can get wrong."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(128, 128) for _ in range(4))
+        self.norms = nn.ModuleList(nn.BatchNorm1d(128) for _ in range(4))
+
+    def forward(self, x: Tensor) -> Tensor:
+        for layer, norm in zip(self.layers, self.norms):
+            x = F.dropout(F.gelu(norm(layer(x))), 0.2, self.training)
+        return x.square().mean()
+
+
+CASES = {name: MODELS[name] for name in ("mlp", "gpt fused", "resnet")}
+CASES["small"] = Small, lambda: (torch.randn(512, 128),), "65%"
+NEAR = 0.1
+"""Share of the prediction by which a measured peak may be above it: Inductor reorders kernels, and
+convolutions change layouts."""
+
+
+@functools.cache
+def plain_step(name: str):
+    """A step without a plan, with the state and the batch that it started from."""
+    torch.manual_seed(0)
+    make, batch_of, _ = CASES[name]
     model, batch = make(), batch_of()
     twin = copy.deepcopy(model)
-    expected = planned_step(twin, torch.compile(twin, fullgraph=True), batch)
-    step = rt.compile(model, budget=budget, inner="inductor", **OPTIONS)
-    assert same(planned_step(model, step, batch), expected)
+    torch._dynamo.reset()
+    return model, batch, planned_step(twin, torch.compile(twin, fullgraph=True), batch)
+
+
+def planned(name: str):
+    """A planned step of a case and what it came to."""
+    model, batch, _ = plain_step(name)
+    twin = copy.deepcopy(model)
+    torch._dynamo.reset()
+    step = rt.compile(twin, budget=CASES[name][2], inner="inductor", **OPTIONS)
+    return step, planned_step(twin, step, batch)
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", CASES)
+def test_results_and_peak(name):
+    step, found = planned(name)
+    assert same(found, plain_step(name)[2])
+    report = step.report
+    assert report.plan.recomputed
+    # The first step was measured on its way.
+    assert report.measured_bytes < report.instance.peak_memory_bytes
+    print(name, report)
+    assert report.measured_bytes <= (1 + NEAR) * report.predicted_bytes
+
+
+@needs_compiler
+def test_compile_with_budget():
+    model, batch, _ = plain_step("mlp")
+    twin = copy.deepcopy(model)
+    torch._dynamo.reset()
+    step = rt.compile_with_budget(twin, batch, "60%", inner="inductor", **OPTIONS)
     assert step.report.plan.recomputed
-    model.zero_grad()
-    measured, _ = rt.measure(step, *batch, repeats=0)
-    # Fusion saves memory in most places and takes some in others: the prediction is no bound.
-    plain = rt.compile(twin, budget="100%", inner="inductor", **OPTIONS)
-    planned_step(twin, plain, batch)
-    twin.zero_grad()
-    without, _ = rt.measure(plain, *batch, repeats=0)
-    assert measured < without
+    assert step.report.measured_bytes <= step.report.budget_bytes
+    assert same(planned_step(twin, step, batch), plain_step("mlp")[2])
+
+
+def drawn_anew(graphs):
+    """Masks of the backward pass that are others."""
+    graph = graphs.backward.graph
+    for node in graph.find_nodes(
+        op="call_function", target=torch.ops.prims.inductor_random.default
+    ):
+        node.replace_all_uses_with(node.args[1])
+    masks = [n for n in graph.nodes if n.op == "placeholder" and n.meta["val"].dtype == torch.bool]
+    seeds = [n for n in graph.nodes if "seed" in n.name and n.op == "placeholder"]
+    for node in masks + seeds:
+        with graph.inserting_after(node):
+            other = graph.call_function(
+                torch.ops.aten.logical_not.default if node in masks else torch.ops.aten.neg.default,
+                (node,),
+            )
+        other.meta = dict(node.meta)
+        node.replace_all_uses_with(other, delete_user_cb=lambda user: user is not other)
+
+
+def not_copied(graphs):
+    """Statistics that are not written."""
+    graph = graphs.forward.graph
+    for node in graph.find_nodes(op="call_function", target=torch.ops.aten.copy_.default):
+        node.replace_all_uses_with(node.args[0])
+        graph.erase_node(node)
+
+
+def freed_too_early(graphs):
+    """Saved memory that has been handed out again before its last reader."""
+    graph = graphs.backward.graph
+    node = next(n for n in graph.nodes if n.op == "placeholder" and n.name.startswith("addmm"))
+    with graph.inserting_after(node):
+        other = graph.call_function(torch.ops.aten.mul.Tensor, (node, 0.5))
+    other.meta = dict(node.meta)
+    node.replace_all_uses_with(other, delete_user_cb=lambda user: user is not other)
+
+
+@needs_compiler
+@pytest.mark.parametrize("fault", [drawn_anew, not_copied, freed_too_early])
+def test_planted_faults(fault, monkeypatch):
+    old = fusion.rewrite
+
+    def wrong(joint, steps):
+        graphs = old(joint, steps)
+        fault(graphs)
+        graphs.forward.recompile()
+        graphs.backward.recompile()
+        return graphs
+
+    monkeypatch.setattr(fusion, "rewrite", wrong)
+    _, found = planned("small")
+    with pytest.raises(AssertionError):
+        same(found, plain_step("small")[2])
 
 
 @needs_compiler

@@ -1,0 +1,272 @@
+"""Plans for Inductor: what its kernels write to memory are the units of the instance.
+
+Inlined values (:mod:`remat_bb.torch.kernels`) are no nodes: each unit that reads them computes them
+itself. A unit costs the bytes that it reads and writes, and its arithmetic beyond that.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from .. import _native
+from ..errors import InfeasibleBudget, LimitReached
+from . import _compat
+from ._compat import fx
+from .cost import Costs, Measured, Roofline
+from .instance import document
+from .kernels import Operator, Peaks, fuse, inlined, is_pointwise, operator_name, peaks
+from .partition import Call, Joint, storage_bytes
+from .planner import Planned, Planner, Report, budget_bytes
+from .rewrite import Rewritten, rewrite
+
+
+class Fused:
+    """A joint graph whose calls are the units that Inductor's kernels write to memory.
+
+    Attributes:
+        calls: Units in execution order, named as the calls that they are made of.
+        results: As those of the joint graph.
+        inner: Calls that each unit runs first, by its name: inlined ones, and those whose value it
+            writes its own over.
+        own: The call that each unit is named after, as it is in the joint graph.
+        alone: Names of calls that are kernels of their own.
+    """
+
+    def __init__(self, joint: Joint) -> None:
+        place = {call: k for k, call in enumerate(joint.calls)}
+        self.operators = [
+            Operator(
+                call.node,
+                sorted({place[joint.call_of[v]] for v in call.needs}),
+                int(k >= joint.forward),
+            )
+            for k, call in enumerate(joint.calls)
+        ]
+        fuse(self.operators)
+        held = {
+            k
+            for k, call in enumerate(joint.calls)
+            if call.once
+            or call.random
+            or len(call.values) != 1
+            or call.values[0] is not call.node
+            or call.values[0] in joint.results
+            or operator_name(call.node) == "inductor_random"
+        }
+        sizes = [sum(storage_bytes(v.meta.get("val")) for v in call.values) for call in joint.calls]
+        hidden = inlined(self.operators, sizes, held)
+        hidden |= self._overwritten(hidden, sizes, held)
+        self.results = joint.results
+        self.calls: list[Call] = []
+        self.inner: dict[str, list[Call]] = {}
+        self.own: dict[str, Call] = {}
+        for k, call in enumerate(joint.calls):
+            if k in hidden:
+                continue
+            parts = self._parts(k, hidden)
+            calls = [joint.calls[p] for p in parts]
+            unit = call
+            if parts:
+                inner = {joint.calls[p].node for p in parts}
+                needs = dict.fromkeys(v for c in (*calls, call) for v in c.needs)
+                inputs = dict.fromkeys(v for c in (*calls, call) for v in c.inputs)
+                needed = [v for v in needs if v not in inner]
+                unit = replace(call, needs=needed, inputs=list(inputs))
+            self.calls.append(unit)
+            self.inner[unit.name] = calls
+            self.own[unit.name] = call
+        self.alone = {call.name for call, o in zip(joint.calls, self.operators) if not o.elements}
+
+    def _overwritten(self, hidden: set[int], sizes: list[int], held: set[int]) -> set[int]:
+        """Places of values that their only reader writes its own over: one kernel after the other
+        makes both, and to keep the second one instead of the first is never worse."""
+        readers: dict[int, set[int]] = {}
+        for place in range(len(self.operators)):
+            if place not in hidden:
+                for part in (place, *self._parts(place, hidden)):
+                    for k in self.operators[part].needs:
+                        readers.setdefault(k, set()).add(place)
+        found: set[int] = set()
+        taken: set[int] = set()
+        for place in reversed(range(len(self.operators))):
+            if place in hidden or place in held or len(readers.get(place, ())) != 1:
+                continue
+            (reader,) = readers[place]
+            operator = self.operators[reader]
+            if (
+                reader not in taken
+                and sizes[reader] == sizes[place] > 0
+                and operator.phase == self.operators[place].phase
+                and is_pointwise(operator.node)
+            ):
+                found.add(place)
+                taken.add(reader)
+        return found
+
+    def _parts(self, place: int, hidden: set[int]) -> list[int]:
+        """Inlined operators that one reads, directly and through others, in execution order."""
+        found: set[int] = set()
+        stack = [place]
+        while stack:
+            for k in self.operators[stack.pop()].needs:
+                if k in hidden and k not in found:
+                    found.add(k)
+                    stack.append(k)
+        return sorted(found)
+
+    def expanded(self, steps: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        """Steps of a plan over the units as steps over the calls of the joint graph.
+
+        Neighbours that read the same inlined value share it.
+        """
+        named = {call.name: call for call in self.calls}
+        out: list[tuple[Any, ...]] = []
+        made: set[str] = set()
+        for step in steps:
+            if step[0] != "compute" or step[1] not in named:
+                out.append(step)
+                continue
+            inner = self.inner[step[1]]
+            for call in inner:
+                if call.name not in made:
+                    made.add(call.name)
+                    out.append(("compute", call.name))
+            out.append(step)
+            if any(name in self.alone for name in (step[1], *(c.name for c in inner))):
+                made.clear()
+        return out
+
+
+class FusedCosts(Costs):
+    """Costs of units: bytes that they read and write, and what arithmetic takes beyond that.
+
+    Args:
+        base: Costs of single calls; workspaces of kernels of their own are theirs.
+        fused: The units.
+    """
+
+    def __init__(self, base: Costs, fused: Fused) -> None:
+        self.base = base
+        self.fused = fused
+        self.rate = _bytes_per_second(base, fused)
+
+    def nanoseconds(self, call: Call) -> int:
+        inner = self.fused.inner[call.name]
+        call = self.fused.own[call.name]
+        alone = [part for part in (*inner, call) if part.name in self.fused.alone]
+        found = float(sum(self.base.nanoseconds(part) for part in alone))
+        fused = [part for part in (*inner, call) if part.name not in self.fused.alone]
+        kept = {part.node for part in fused if part is not call}
+        moved = {v for part in fused for v in (*part.needs, *part.inputs)} - kept
+        if call.name not in self.fused.alone:
+            moved.update(call.values)
+        found += self._traffic(moved)
+        for part in fused:
+            own = self._traffic({*part.needs, *part.inputs, *part.values})
+            found += max(0.0, self.base.nanoseconds(part) - own)
+        return round(found)
+
+    def _traffic(self, values: set[fx.Node]) -> float:
+        """Nanoseconds in which values are read or written once."""
+        return 1e9 * sum(storage_bytes(v.meta.get("val")) for v in values) / self.rate
+
+    def workspace_bytes(self, call: Call) -> int:
+        parts = (*self.fused.inner[call.name], call)
+        alone = [self.base.workspace_bytes(p) for p in parts if p.name in self.fused.alone]
+        return max(alone, default=0)
+
+
+_RATES: dict[str, float] = {}
+RATE_BYTES = 1 << 24
+"""Bytes of the tensor whose negation measures the traffic with memory."""
+
+
+def _bytes_per_second(base: Costs, fused: Fused) -> float:
+    """Traffic with the memory of the device that a graph runs on."""
+    roofline = base if isinstance(base, Roofline) else getattr(base, "roofline", None)
+    if isinstance(roofline, Roofline):
+        return roofline.bytes_per_second
+    if not isinstance(base, Measured):
+        return Roofline().bytes_per_second
+    values = (v.meta.get("val") for call in fused.calls for v in call.values)
+    device = next((v.device for v in values if isinstance(v, torch.Tensor)), torch.device("cpu"))
+    if str(device) not in _RATES:
+        _RATES[str(device)] = _measured_rate(device)
+    return _RATES[str(device)]
+
+
+def _measured_rate(device: torch.device) -> float:
+    def wait() -> None:
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+
+    best = math.inf
+    with _compat.unset_fake_temporarily(), torch.no_grad():
+        source = torch.zeros(RATE_BYTES // 4, device=device)
+        target = torch.empty_like(source)
+        for _ in range(5):
+            wait()
+            start = time.perf_counter()
+            torch.neg(source, out=target)
+            wait()
+            best = min(best, time.perf_counter() - start)
+    return 2 * RATE_BYTES / best
+
+
+SLACK = 0.03
+"""Share of a budget that may stay unused before a plan is made anew for what its kernels need."""
+
+
+class FusionPlanner(Planner):
+    """A partitioner for Inductor, whose units are those that its kernels write."""
+
+    def __reduce__(self) -> Any:
+        return (FusionPlanner, (self.settings, self.stop))
+
+    def planned(self, joint: Joint) -> tuple[Report, Rewritten]:
+        """The plan of a joint graph, and its graphs.
+
+        Kernels of the plan may need more or less than it says: it is made once more, for the budget
+        and the difference, and the cheaper one of those that fit is taken.
+
+        Raises:
+            InfeasibleBudget, LimitReached: as the solver does.
+        """
+        base = self.settings.cost_model()
+        fused = Fused(joint)
+        costs = FusedCosts(base, fused)
+        fixed = joint.input_bytes() + self._extra_bytes(joint)
+        instance = _native.Instance(document(fused, costs, fixed, "training step"))
+        if self.stop == "instance":
+            raise Planned(instance)
+        budget = budget_bytes(self.settings.budget, instance, joint)
+        inputs = {node.name for node in joint.primals}
+
+        def made(allowed: int) -> tuple[_native.Plan, Rewritten, Peaks]:
+            plan = self._solved(instance, allowed)
+            graphs = rewrite(joint, fused.expanded(plan.steps))
+            return plan, graphs, peaks(graphs, base, inputs)
+
+        best = made(budget)
+        unused = budget - fixed - best[2].least
+        # Processes that agree ask as often as the first does.
+        wrong = unused < 0 or (best[0].recomputed and unused > SLACK * budget)
+        if wrong and not self.settings.agree:
+            try:
+                other = made(budget + unused)
+            except (InfeasibleBudget, LimitReached):
+                other = best
+
+            def worth(plan: tuple[_native.Plan, Rewritten, Peaks]) -> tuple[int, float]:
+                return max(0, plan[2].least + fixed - budget), plan[0].overhead
+
+            best = min(best, other, key=worth)
+        plan, graphs, found = best
+        peak = found.planned
+        return Report(instance, plan, budget, peak.bytes + fixed, peak.at, fixed), graphs

@@ -1,0 +1,94 @@
+"""Tags that ``torch.utils.checkpoint`` leaves in a joint graph, where they are to be kept.
+
+The plan decides by itself what is computed again (``tags="plan"``). With ``tags="keep"`` it decides
+about the rest only: what a policy says must be saved is never computed again, and what a region
+computes again is not kept from the forward to the backward pass. The latter is written into the
+graph: readers in the backward pass read a copy of the operator that stands there.
+"""
+
+from __future__ import annotations
+
+from torch.utils.checkpoint import CheckpointPolicy
+
+from ..errors import InvalidArgument
+from . import _compat
+from ._compat import fx
+
+CHOICES = ("plan", "keep")
+"""Words for what becomes of tags."""
+
+AGAIN = "remat_again"
+"""Key in the metadata of copies that stand for a computation in the backward pass."""
+
+
+def check(choice: str) -> None:
+    """Checks an option.
+
+    Raises:
+        InvalidArgument: it is none of :data:`CHOICES`.
+    """
+    if choice not in CHOICES:
+        raise InvalidArgument(
+            f"tags: {choice!r} is no way to treat them", remedy=f"one of {', '.join(CHOICES)}"
+        )
+
+
+def must_save(node: fx.Node) -> bool:
+    """Returns true if a policy says that an operator's outputs are to be saved."""
+    return node.meta.get("recompute") is CheckpointPolicy.MUST_SAVE
+
+
+def split(module: fx.GraphModule) -> None:
+    """Gives readers in the backward pass copies of what checkpointed regions compute again.
+
+    As torch does, the last value of a region that another region reads is saved instead. Operators
+    that draw random numbers, communicate or change something are not copied: the plan decides
+    whether they run again, with the same numbers.
+    """
+    _compat.cleanup_recompute_tags(module, is_default_partition=False)
+    backward: set[fx.Node] = set()
+    for node in module.graph.nodes:
+        if node.op == "call_function" and (
+            _compat.is_backward(node)
+            or any(_compat.is_tangent(a) or a in backward for a in node.all_input_nodes)
+        ):
+            backward.add(node)
+    readers = [node for node in module.graph.nodes if node in backward]
+    copies: dict[fx.Node, fx.Node] = {}
+    if not readers:
+        return
+
+    def copied(node: fx.Node) -> fx.Node:
+        if node in backward or not _is_repeated(node):
+            return node
+        if node not in copies:
+            # Arguments are copied first, so that they stand before.
+            parts = {argument: copied(argument) for argument in node.all_input_nodes}
+            with module.graph.inserting_before(readers[0]):
+                copy = module.graph.node_copy(node, parts.__getitem__)
+            copy.meta = {**node.meta, AGAIN: True, "partitioner_tag": "is_backward"}
+            copies[node] = copy
+        return copies[node]
+
+    for reader in readers:
+        for argument in reader.all_input_nodes:
+            if (other := copied(argument)) is not argument:
+                reader.replace_input_with(argument, other)
+    module.graph.lint()
+
+
+def _is_repeated(node: fx.Node) -> bool:
+    """Returns true for what a region computes again."""
+    if node.op != "call_function":
+        return False
+    if _compat.is_getitem(node):
+        (source,) = node.all_input_nodes
+        return _is_repeated(source)
+    target = node.target
+    return (
+        _compat.must_recompute(node)
+        and isinstance(target, _compat.OpOverload)
+        and not target._schema.is_mutable
+        and not _compat.is_random(node)
+        and not _compat.is_collective(node)
+    )
