@@ -31,6 +31,7 @@ class Fused:
 
     Attributes:
         calls: Units in execution order, named as the calls that they are made of.
+        forward: Number of the first units that make up the forward graph.
         results: As those of the joint graph.
         inner: Calls that each unit runs first, by its name: inlined ones, and those whose value it
             writes its own over.
@@ -63,6 +64,7 @@ class Fused:
         hidden = inlined(self.operators, sizes, held)
         hidden |= self._overwritten(hidden, sizes, held)
         self.results = joint.results
+        self.forward = sum(k not in hidden for k in range(joint.forward))
         self.calls: list[Call] = []
         self.inner: dict[str, list[Call]] = {}
         self.own: dict[str, Call] = {}
