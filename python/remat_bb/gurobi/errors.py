@@ -12,12 +12,11 @@ class GurobiError(Exception):
     """
 
     def __init__(self, errno: int | str, message: str | None = None) -> None:
-        if isinstance(errno, str):
-            # A message alone, as some code raises it.
-            errno, message = 10001, errno
-        super().__init__(message)
-        self.errno = errno
-        self.message = message or ""
+        # A message alone, as some code raises it, has the first number.
+        alone = isinstance(errno, str)
+        self.errno = 10001 if alone else errno
+        self.message = str(errno) if alone else message or ""
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         return self.message

@@ -110,6 +110,9 @@ class _Array:
     __array_priority__ = 1000
     __hash__ = None  # type: ignore[assignment]
 
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
     @property
     def shape(self) -> tuple[int, ...]:
         """Lengths of the dimensions."""
@@ -172,9 +175,6 @@ class _Array:
 
 class MLinExpr(_Array):
     """An array of expressions."""
-
-    def __init__(self, array: Any) -> None:
-        self._array = array
 
     @classmethod
     def zeros(cls, shape: Any) -> MLinExpr:
@@ -324,9 +324,6 @@ class MConstrs:
 class MConstr(_Array):
     """An array of constraints."""
 
-    def __init__(self, array: Any) -> None:
-        object.__setattr__(self, "_array", array)
-
     def getAttr(self, attrname: str) -> Any:
         """An attribute of all members, as an array."""
         return self.__getattr__(attrname)
@@ -344,7 +341,10 @@ class MConstr(_Array):
         return np.array(values).reshape(self.shape)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        self.setAttr(name, value)
+        if name.startswith("_"):
+            object.__setattr__(self, name, value)
+        else:
+            self.setAttr(name, value)
 
 
 def add_mvar(model: Any, shape: Any, lb: Any, ub: Any, obj: Any, vtype: Any, name: Any) -> MVar:

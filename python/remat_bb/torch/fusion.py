@@ -251,7 +251,7 @@ class FusionPlanner(Planner):
         inputs = {node.name for node in joint.primals}
 
         def made(allowed: int) -> tuple[_native.Plan, Rewritten, Peaks]:
-            plan = self._solved(instance, allowed)
+            plan = self._solved(instance, allowed, 1.0)
             graphs = rewrite(joint, fused.expanded(plan.steps))
             return plan, graphs, peaks(graphs, base, inputs)
 

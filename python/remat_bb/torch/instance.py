@@ -13,9 +13,11 @@ END = "end of step"
 
 
 class Units(Protocol):
-    """Calls in execution order, and the values that are in memory at the end."""
+    """Calls in execution order, the first ``forward`` of them of the forward pass, and the values
+    that are in memory at the end."""
 
     calls: list[Call]
+    forward: int
     results: set[fx.Node]
 
 

@@ -329,8 +329,8 @@ def _check_operator(node: fx.Node) -> None:
         )
     if target._schema.is_mutable:
         destination = node.args[0] if node.args else None
-        known = target is torch.ops.aten.copy_.default and isinstance(destination, fx.Node)
-        if not known or destination.op != "placeholder":
+        to_input = isinstance(destination, fx.Node) and destination.op == "placeholder"
+        if target is not torch.ops.aten.copy_.default or not to_input:
             raise UnsupportedGraph(
                 f"{target} ({node.name}) changes a tensor in place",
                 place=node.name,
