@@ -1,6 +1,6 @@
 """Installs what ``REMAT_BB_DROPIN`` names, when Python starts.
 
-``remat-bb.pth`` imports this module where the variable is set: ``pulp,cvxpy,scipy,gurobi``,
+``remat_bb_dropin.pth`` imports this module where the variable is set: ``pulp,cvxpy,scipy,gurobi``,
 or ``all``. Packages are patched when they are imported. Mistakes are told on standard error and
 end nothing.
 """

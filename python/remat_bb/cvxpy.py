@@ -118,7 +118,9 @@ class REMAT(ConicSolver):
             value = answer.objective + inverse_data[s.OFFSET]
             duals = None
             if not inverse_data["is_mip"] and answer.duals is not None:
-                duals = utilities.get_dual_values(-answer.duals, utilities.extract_dual_value, rows)
+                duals = utilities.get_dual_values(
+                    -running.clean(answer.duals), utilities.extract_dual_value, rows
+                )
             primal = {inverse_data[self.VAR_ID]: solution["primal"]}
             return Solution(status, value, primal, duals, attributes)
         certificate: dict[Any, Any] = {}
@@ -187,7 +189,8 @@ def install() -> None:
     lists then. A second call does nothing."""
     if _saved:
         return
-    conic, quadratic = defines.SOLVER_MAP_CONIC, defines.SOLVER_MAP_QP
+    conic: dict[str, Any] = defines.SOLVER_MAP_CONIC
+    quadratic: dict[str, Any] = defines.SOLVER_MAP_QP
     for solver in (_Gurobi(), _Cbc()):
         name = solver.name()
         _saved.append((name, conic.get(name), quadratic.get(name)))

@@ -521,8 +521,8 @@ class Highs:
         ]
         if answer.duals is not None and not self._is_mip():
             solution.dual_valid = True
-            solution.col_dual = answer.reduced_costs[self._cols].tolist()
-            solution.row_dual = answer.duals[self._rows].tolist() if self._rows else []
+            solution.col_dual = running.clean(answer.reduced_costs[self._cols]).tolist()
+            solution.row_dual = running.clean(answer.duals[self._rows]).tolist()
         return solution
 
     def getBasis(self) -> HighsBasis:

@@ -40,7 +40,7 @@ PATCHED = ("PULP_CBC_CMD", "COIN_CMD", "GUROBI", "GUROBI_CMD")
 
 CHECKED = ("PULP_CBC_CMD", "COIN_CMD", "GUROBI_CMD")
 """Classes that refuse two variables of one name, as PuLP 3 has it where models go through files;
-PuLP 4 has it for all."""
+PuLP 4 has it for all but ``GUROBI``."""
 
 _V4 = hasattr(pulp.LpProblem, "add_sos_group")
 _INF = math.inf
@@ -127,10 +127,15 @@ class REMAT(pulp.LpSolver):
         return _solve(self, lp, **kwargs)
 
 
+def _default_gap(solver: Any) -> float:
+    """Relative gap up to which a solution is optimal to a solver's users."""
+    return GUROBI_GAP if solver.name.startswith("GUROBI") else EXACT_GAP
+
+
 def _settings(solver: Any) -> Settings:
     """The options of any solver object of PuLP."""
     settings = Settings(time_limit=solver.timeLimit, verbose=solver.msg)
-    if solver.name.startswith("GUROBI"):
+    if _default_gap(solver) == GUROBI_GAP:
         settings.gap = GUROBI_GAP
     for name in ("gapRel", "gapAbs", "threads"):  # attributes of some classes of PuLP
         if getattr(solver, name, None) is not None:
@@ -216,7 +221,7 @@ def _solve(solver: Any, lp: Any, callback: Any = None, **kwargs: Any) -> Any:
         raise pulp.PulpSolverError(f"{solver.name}: callbacks are not supported by remat-bb")
     begun = pulp.apis.core.clocks() if _V4 else None
     settings = _settings(solver)
-    if _V4 or solver.name in CHECKED:
+    if solver.name in CHECKED or (_V4 and solver.name != "GUROBI"):
         lp.checkDuplicateVars()
     if settings.log_path and solver.msg:
         warnings.warn("`logPath` argument replaces `msg=1`. The log is written to the file.")
@@ -235,7 +240,11 @@ def _solve(solver: Any, lp: Any, callback: Any = None, **kwargs: Any) -> Any:
     if _V4:
         bound = answer.bound if math.isfinite(answer.bound) else None
         return solver.buildStats(
-            lp, _status_of_4(answer), found, start=begun, best_bound=bound if lp.isMIP() else None
+            lp,
+            _status_of_4(answer, _default_gap(solver)),
+            found,
+            start=begun,
+            best_bound=bound if lp.isMIP() else None,
         )
     status, solution = _status_of_3(answer, found)
     lp.assignStatus(status, solution)
@@ -246,8 +255,8 @@ def _assign(built: _Built, answer: Answer, found: bool) -> None:
     """Values, reduced costs, slacks and duals, as CBC has their signs: a slack is the side less
     the activity, a dual the change of the objective per unit of the side."""
     x = answer.x().tolist() if found else None
-    duals = answer.duals.tolist() if found and answer.duals is not None else None
-    reduced = answer.reduced_costs.tolist() if duals is not None else None
+    duals = running.clean(answer.duals).tolist() if found and answer.duals is not None else None
+    reduced = running.clean(answer.reduced_costs).tolist() if duals is not None else None
     for j, variable in enumerate(built.variables):
         variable.varValue = None if x is None else x[j]
         variable.dj = None if reduced is None else reduced[j]
@@ -277,9 +286,9 @@ def _status_of_3(answer: Answer, found: bool) -> tuple[int, int]:
     return const.LpStatusUndefined, const.LpSolutionNoSolutionFound
 
 
-def _status_of_4(answer: Answer) -> int:
-    """The reason of PuLP 4 why a search ended."""
-    if answer.status == "optimal" and running.relative_gap(answer) > EXACT_GAP:
+def _status_of_4(answer: Answer, gap: float) -> int:
+    """The reason of PuLP 4 why a search ended; ``GapLimit`` where its gap is above ``gap``."""
+    if answer.status == "optimal" and running.relative_gap(answer) > gap * (1 + 1e-6):
         return const.LpSolveStatus.GapLimit
     names = {
         "optimal": "Optimal",

@@ -128,6 +128,7 @@ class RematSolutionLoader(SolutionLoader):
         duals = self._answer.duals
         if duals is None:
             raise NoDualsError()
+        duals = running.clean(duals)
         wanted = self._built.rows_of if cons_to_load is None else cons_to_load
         return {
             con: max((float(duals[row]) for row in self._built.rows_of[con]), key=abs)
@@ -143,7 +144,7 @@ class RematSolutionLoader(SolutionLoader):
         reduced = self._answer.reduced_costs
         if reduced is None:
             raise NoReducedCostsError()
-        return self._built.by_variable(reduced, vars_to_load)
+        return self._built.by_variable(running.clean(reduced), vars_to_load)
 
     def load_import_suffixes(self) -> None:
         """Loads ``dual`` and ``rc`` where the model has such suffixes and there are such values."""

@@ -29,6 +29,9 @@ from ._native import Answer, Program
 HIGHS_GAP = 1e-4
 """Relative gap of searches where none is asked for: that of SciPy's solver."""
 
+ROUNDING = 1e-9
+"""Relative room for rounding between a gap that is asked for and the gap that is reported."""
+
 METHODS = ("highs", "highs-ds", "highs-ipm")
 """Methods of ``linprog`` that are taken as they are; others warn."""
 
@@ -212,10 +215,10 @@ def _marginals(answer: Answer, cols: int, rows: int) -> tuple[Any, Any, Any]:
     if answer.duals is None or answer.basis is None:
         return np.zeros(rows), lower, upper
     letters = np.array(list(answer.basis[0][:cols]))
-    reduced = answer.reduced_costs[:cols]
+    reduced = running.clean(answer.reduced_costs[:cols])
     lower[letters == "L"] = reduced[letters == "L"]
     upper[letters == "U"] = reduced[letters == "U"]
-    return answer.duals[:rows], lower, upper
+    return running.clean(answer.duals[:rows]), lower, upper
 
 
 def _run(
@@ -231,18 +234,42 @@ def _run(
     """Solves; the answer, and its point without the columns of reformulations."""
     integer = (kinds == 1) | (kinds == 3)
     program = Program()
+    for low, high in ((lower, upper), (least, most)):
+        never = (low == _INF) | (high == -_INF)  # no number is at or beyond infinity
+        low[never], high[never] = 1.0, 0.0
     program.add_cols(lower, upper, costs, "".join(np.where(integer, "I", "C").tolist()))
     if len(least):
         program.add_rows(least, most, matrix.indptr, matrix.indices, matrix.data)
     for col in np.flatnonzero(kinds >= 2):
         reform.make_semicontinuous(program, int(col), f"column {col}")
     settings = Settings(gap=HIGHS_GAP)
-    settings.update({k: v for k, v in given.items() if v is not None}, "remat_bb.scipy")
+    settings.update(_valid(given), "remat_bb.scipy", OptimizeWarning)
+    if settings.gap is not None:
+        settings.gap *= 1.0 - ROUNDING  # the gap that is reported is then not above that asked for
     answer = running.solve(program, settings)
     x = answer.x()
     if answer.status == "unbounded" or _words(answer)[0] == 4:
         x = None
     return answer, None if x is None else x[: len(costs)]
+
+
+def _valid(given: dict[str, Any]) -> dict[str, Any]:
+    """Options with values that they can have; others are warned of and left out."""
+    valid = {}
+    for name, value in given.items():
+        if value is None:
+            continue
+        if name in ("disp", "presolve", "log_to_console", "output_flag"):
+            fits = isinstance(value, (bool, np.bool_))
+        elif name == "simplex_dual_edge_weight_strategy":
+            fits = value in ("dantzig", "devex", "steepest", "steepest-devex")
+        else:
+            fits = not isinstance(value, (int, float)) or value >= 0
+        if fits:
+            valid[name] = value
+        else:
+            warn(f"Option {name} is {value!r}, which it cannot be.", OptimizeWarning, stacklevel=5)
+    return valid
 
 
 def _words(answer: Answer) -> tuple[int, str]:

@@ -104,15 +104,19 @@ class Settings:
             return True
         return key in _IGNORED
 
-    def update(self, options: Mapping[str, Any] | Iterable[Any], whose: str) -> None:
+    def update(
+        self,
+        options: Mapping[str, Any] | Iterable[Any],
+        whose: str,
+        category: type[Warning] = UserWarning,
+    ) -> None:
         """Sets options of a mapping, or of a list with pairs and with texts such as ``"sec 20"``
-        and ``"presolve=off"``. Unknown ones are named in a warning."""
+        and ``"presolve=off"``. Unknown ones are named in a warning of the category."""
         pairs = options.items() if isinstance(options, Mapping) else map(_pair, options)
         for name, value in pairs:
             if not self.set(name, value):
-                warnings.warn(
-                    f"{whose}: option {name!r} is not known and has no effect", stacklevel=4
-                )
+                words = f"{whose}: option {name!r} is not known and has no effect"
+                warnings.warn(words, category, stacklevel=4)
 
     def arguments(self) -> dict[str, Any]:
         """Keyword arguments of :meth:`remat_bb.Program.solve`, moved into its ranges."""

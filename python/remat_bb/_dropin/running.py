@@ -30,11 +30,21 @@ CLOSED_GAP = 1.01e-9
 """Absolute difference of objective and bound up to which a relative gap is 0."""
 
 
+TINY_DUAL = 1e-13
+"""Duals and reduced costs below this are remains of the arithmetic."""
+
+
 def relative_gap(answer: Answer) -> float:
     """``|objective - bound| / |objective|``, 0 where both are equal within the absolute gap."""
     if answer.objective is not None and abs(answer.objective - answer.bound) <= CLOSED_GAP:
         return 0.0
     return answer.gap
+
+
+def clean(vector: Any) -> Any:
+    """A vector of duals in which what is below ``TINY_DUAL`` is 0."""
+    vector[abs(vector) < TINY_DUAL] = 0.0
+    return vector
 
 
 class Log:
