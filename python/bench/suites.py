@@ -89,10 +89,16 @@ SUITES = [
     Suite(
         "pulp, solver REMAT",
         "pulp",
-        "from pulp.tests.solver_common import BaseSolverTest\n"
+        "from pulp.tests.solver_common import BaseSolverTest, PulpTestConfig\n"
         "from remat_bb.pulp import REMAT\n"
         "class REMATTest(BaseSolverTest.PuLPTest):\n"
-        "    solveInst = REMAT\n",
+        "    solveInst = REMAT\n"
+        "    pulp_test_overrides = {\n"
+        "        'test_dual_variables_reduced_costs': PulpTestConfig(skip=False),\n"
+        "        'test_sequential_solve': PulpTestConfig(skip=False),\n"
+        "        'test_logPath': PulpTestConfig(skip=False, check_log_path=True),\n"
+        "        'test_initial_value': PulpTestConfig(warm_start=True),\n"
+        "    }\n",
         applies=lambda: PULP_4,
     ),
     Suite(
@@ -302,13 +308,16 @@ def table(rows: dict[tuple[str, str], str], out: pathlib.Path) -> None:
     """Writes the rows, and those of other versions that the file has, with the known failures."""
     kept: dict[tuple[str, str], str] = {}
     if out.exists():
-        for line in out.read_text().splitlines()[1:]:
-            if not line:
+        for line in out.read_text().splitlines():
+            if line.startswith("Known"):
                 break
+            if not line or line.startswith(("#", "suite")):
+                continue
             kept[line[:44].strip(), line[44:60].strip()] = line
     kept.update(rows)
     known = sorted({(name, why) for suite in SUITES for name, why in suite.known.items()})
-    lines = [HEADER, *(line for _, line in sorted(kept.items())), "", "Known failures:"]
+    lines = ["# python python/bench/suites.py --out bench/results/dropin-suites.txt", "", HEADER]
+    lines += [*(line for _, line in sorted(kept.items())), "", "Known failures:"]
     lines += [f"  {name}: {why}" for name, why in known]
     out.write_text("\n".join(lines) + "\n")
 

@@ -21,7 +21,8 @@ def autoload(text: str) -> None:
 
     names = [name.strip().lower() for name in text.split(",") if name.strip()]
     if "all" in names:
-        names = [name for name in HOMES if name != "gurobi" or has_shim()]
+        names.remove("all")
+        names += [name for name in HOMES if name != "gurobi" or has_shim()]
     for name in names:
         try:
             install(name)

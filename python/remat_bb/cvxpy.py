@@ -4,7 +4,7 @@
 >>> from remat_bb.cvxpy import REMAT
 >>> x = cp.Variable(2, integer=True)
 >>> problem = cp.Problem(cp.Maximize(x[0] + 2 * x[1]), [x >= 0, 2 * x[0] + 3 * x[1] <= 7])
->>> problem.solve(solver=REMAT(), time_limit=10)
+>>> float(problem.solve(solver=REMAT(), time_limit=10))
 4.0
 
 Options of ``problem.solve`` are those of :meth:`remat_bb.Program.solve`, or of CBC, Gurobi and

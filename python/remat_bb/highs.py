@@ -129,7 +129,7 @@ class Highs:
         self._options = options
         try:
             return self._take(model)
-        except (RematError, ValueError):
+        except (RematError, ValueError, IndexError):
             self.clearModel()
             return _ERROR
 
@@ -473,11 +473,12 @@ class Highs:
         self._answer = None
         before = set(program.cols), set(program.rows)
         bounds = {}
+        switched: list[reform.Switched] = []
         try:
             for at, col in enumerate(self._cols):
                 if self._types[at] in _SEMI:
                     bounds[col] = program.bounds(col)
-                    reform.make_semicontinuous(program, col, f"column {at}")
+                    switched += reform.make_semicontinuous(program, col, f"column {at}")
             self._answer = running.solve(program, settings, start)
         except reform.Unbounded:
             return _ERROR
@@ -486,6 +487,7 @@ class Highs:
             program.remove_cols([k for k in program.cols if k not in before[0]])
             for col, (low, high) in bounds.items():
                 program.set_bounds(col, low, high)
+        self._switched = switched
         self._seconds += self._answer.seconds
         if self._answer.status in running.LIMITS:
             return HighsStatus.kWarning
@@ -512,7 +514,7 @@ class Highs:
         solution = HighsSolution()
         if answer is None or answer.objective is None:
             return solution
-        x = answer.x()
+        x = reform.snap(answer.x(), self._switched)
         solution.value_valid = True
         solution.col_value = x[self._cols].tolist()
         solution.row_value = [

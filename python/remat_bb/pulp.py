@@ -3,11 +3,12 @@
 >>> import pulp
 >>> from remat_bb.pulp import REMAT
 >>> problem = pulp.LpProblem("p", pulp.LpMaximize)
->>> x = pulp.LpVariable("x", 0, 3, cat="Integer")
+>>> x = problem.add_variable("x", 0, 3, cat="Integer")
 >>> problem += 2 * x
 >>> problem += 2 * x <= 5
->>> problem.solve(REMAT(msg=False)), x.varValue
-(1, 2.0)
+>>> _ = problem.solve(REMAT(msg=False))
+>>> x.varValue
+2.0
 
 The import registers it: ``pulp.getSolver("REMAT")`` finds it. :func:`install` lets
 ``PULP_CBC_CMD``, ``COIN_CMD``, ``GUROBI``, ``GUROBI_CMD`` and ``problem.solve()`` use it as well.
@@ -154,7 +155,9 @@ class _Built:
     order; columns of ordered sets follow."""
 
     def __init__(self, lp: Any, mip: bool) -> None:
-        self.variables = lp.variables()
+        self.variables = list(lp.variables())
+        if mip and not _V4:
+            self.variables += _set_members(lp, {hash(v) for v in self.variables})
         self.rows = list(lp.constraints() if _V4 else lp._constraints.values())
         index = {hash(v): j for j, v in enumerate(self.variables)}
         self.program = Program(str(lp.name), maximise=lp.sense == const.LpMaximize)
@@ -170,7 +173,9 @@ class _Built:
         )
         self.program.offset = float(objective.constant or 0.0)
         self._add_rows(index)
-        self.has_sets = mip and self._add_sets(lp, index)
+        self.switched: list[reform.Switched] = []
+        if mip:
+            self._add_sets(lp, index)
 
     def _add_rows(self, index: dict[int, int]) -> None:
         lower, upper, starts = [], [], [0]
@@ -187,7 +192,7 @@ class _Built:
         if self.rows:
             self.program.add_rows(lower, upper, starts, indices, values)
 
-    def _add_sets(self, lp: Any, index: dict[int, int]) -> bool:
+    def _add_sets(self, lp: Any, index: dict[int, int]) -> None:
         sets: list[tuple[int, list[tuple[float, int]]]] = []
         if _V4:
             for kind, _, pairs in lp._model.sos_export():
@@ -201,10 +206,9 @@ class _Built:
             cols = [col for _, col in sorted(pairs)]
             names = [self.variables[col].name for col in cols]
             try:
-                reform.add_sos(self.program, kind, cols, names)
+                self.switched += reform.add_sos(self.program, kind, cols, names)
             except reform.Unbounded as error:
                 raise pulp.PulpSolverError(f"REMAT: {error}") from error
-        return bool(sets)
 
     def _by_id(self, number: int) -> Any:
         return next(v for v in self.variables if v.id == number)
@@ -213,6 +217,14 @@ class _Built:
         """Values of the variables, NaN where there is none."""
         values = [v.value() for v in self.variables]
         return [math.nan if value is None else float(value) for value in values]
+
+
+def _set_members(lp: Any, known: set[int]) -> list[Any]:
+    """Variables of PuLP 3 that are in ordered sets alone."""
+    members = {}
+    for group in (*lp.sos1.values(), *lp.sos2.values()):
+        members.update({hash(v): v for v in group if hash(v) not in known})
+    return list(members.values())
 
 
 def _solve(solver: Any, lp: Any, callback: Any = None, **kwargs: Any) -> Any:
@@ -254,7 +266,7 @@ def _solve(solver: Any, lp: Any, callback: Any = None, **kwargs: Any) -> Any:
 def _assign(built: _Built, answer: Answer, found: bool) -> None:
     """Values, reduced costs, slacks and duals, as CBC has their signs: a slack is the side less
     the activity, a dual the change of the objective per unit of the side."""
-    x = answer.x().tolist() if found else None
+    x = reform.snap(answer.x(), built.switched).tolist() if found else None
     duals = running.clean(answer.duals).tolist() if found and answer.duals is not None else None
     reduced = running.clean(answer.reduced_costs).tolist() if duals is not None else None
     for j, variable in enumerate(built.variables):

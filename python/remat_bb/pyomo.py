@@ -117,6 +117,7 @@ class RematSolutionLoader(SolutionLoader):
         point = self._answer.x()
         if point is None:
             raise NoSolutionError()
+        point = reform.snap(point, self._built.switched)
         return self._built.by_variable(point, vars_to_load)
 
     def get_duals(self, cons_to_load: Sequence[Any] | None = None) -> dict[Any, float]:
@@ -269,6 +270,7 @@ class _Built:
         self._add_variables(self.variables, costs)
         self.rows_of: dict[Any, list[int]] = {}
         self._add_rows(form)
+        self.switched: list[reform.Switched] = []
         for data in sets:
             self._add_set(data)
 
@@ -310,7 +312,7 @@ class _Built:
         self._add_variables(new, [0.0] * len(new))
         self.variables.extend(new)
         try:
-            reform.add_sos(
+            self.switched += reform.add_sos(
                 self.program,
                 data.level,
                 [self._col[variable] for variable in variables],

@@ -240,8 +240,9 @@ def _run(
     program.add_cols(lower, upper, costs, "".join(np.where(integer, "I", "C").tolist()))
     if len(least):
         program.add_rows(least, most, matrix.indptr, matrix.indices, matrix.data)
+    switched = []
     for col in np.flatnonzero(kinds >= 2):
-        reform.make_semicontinuous(program, int(col), f"column {col}")
+        switched += reform.make_semicontinuous(program, int(col), f"column {col}")
     settings = Settings(gap=HIGHS_GAP)
     settings.update(_valid(given), "remat_bb.scipy", OptimizeWarning)
     if settings.gap is not None:
@@ -250,7 +251,7 @@ def _run(
     x = answer.x()
     if answer.status == "unbounded" or _words(answer)[0] == 4:
         x = None
-    return answer, None if x is None else x[: len(costs)]
+    return answer, None if x is None else reform.snap(x, switched)[: len(costs)]
 
 
 def _valid(given: dict[str, Any]) -> dict[str, Any]:

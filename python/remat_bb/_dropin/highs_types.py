@@ -243,8 +243,8 @@ class HighsInfo:
 
 def by_rows(rows: int, cols: int, starts: Any, indices: Any, values: Any) -> tuple[Any, Any, Any]:
     """A matrix by columns in compressed form, by rows."""
-    counts = np.diff(np.append(starts[:cols], len(indices)))
-    of = np.repeat(np.arange(cols), counts)
+    counts: Any = np.diff(np.append(starts[:cols], len(indices)))
+    of: Any = np.repeat(np.arange(cols), counts)
     order = np.argsort(indices, kind="stable")
     new = np.concatenate(([0], np.cumsum(np.bincount(indices.astype(np.int64), minlength=rows))))
     return new, of[order], values[order]

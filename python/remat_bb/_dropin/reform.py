@@ -7,7 +7,9 @@ largest value there bounds the column in every point of the program.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from .._native import Program
 
@@ -18,6 +20,24 @@ BOUND_SECONDS = 30.0
 """Longest time that the search for a missing bound may take."""
 
 INF = math.inf
+
+
+@dataclass(frozen=True)
+class Switched:
+    """A column that is 0 where all its switches are 0, and else within its bounds."""
+
+    col: int
+    switches: tuple[int, ...]
+    low: float = -INF
+    high: float = INF
+
+
+def snap(x: Any, switched: Iterable[Switched]) -> Any:
+    """A point in which columns keep to their switches exactly, not within a tolerance alone."""
+    for entry in switched:
+        on = any(x[switch] != 0.0 for switch in entry.switches)
+        x[entry.col] = min(max(x[entry.col], entry.low), entry.high) if on else 0.0
+    return x
 
 
 class Unbounded(ValueError):
@@ -91,9 +111,14 @@ def _binaries(program: Program, count: int) -> list[int]:
     return list(range(first, first + count))
 
 
-def add_sos(program: Program, kind: int, cols: Sequence[int], names: Sequence[str]) -> None:
+def add_sos(
+    program: Program, kind: int, cols: Sequence[int], names: Sequence[str]
+) -> list[Switched]:
     """Adds an ordered set: of its columns, in this order, one (kind 1) or two neighbours (kind 2)
     may differ from 0.
+
+    Returns:
+        The columns with their switches, for :func:`snap`.
 
     Raises:
         Unbounded: a column without bounds.
@@ -102,7 +127,7 @@ def add_sos(program: Program, kind: int, cols: Sequence[int], names: Sequence[st
         raise ValueError(f"ordered sets are of kind 1 or 2, not {kind}")
     count = len(cols)
     if count <= kind:
-        return
+        return []
     if kind == 1:
         switches = _binaries(program, count)
         groups = [[switch] for switch in switches]
@@ -112,17 +137,21 @@ def add_sos(program: Program, kind: int, cols: Sequence[int], names: Sequence[st
     for col, group, name in zip(cols, groups, names):
         _switched(program, col, group, name)
     program.add_rows([-INF], [1.0], [0, len(switches)], switches, [1.0] * len(switches))
+    return [Switched(col, tuple(group)) for col, group in zip(cols, groups)]
 
 
-def make_semicontinuous(program: Program, col: int, name: str) -> None:
+def make_semicontinuous(program: Program, col: int, name: str) -> list[Switched]:
     """Lets a column be 0 or within its bounds. Its bounds become those of both.
+
+    Returns:
+        The column with its switch, for :func:`snap`; nothing where 0 is within its bounds.
 
     Raises:
         Unbounded: a column without bounds.
     """
     low, high = program.bounds(col)
     if low <= 0.0 <= high:
-        return
+        return []
     if low > 0.0:
         program.set_bounds(col, 0.0, high)
     else:
@@ -133,3 +162,4 @@ def make_semicontinuous(program: Program, col: int, name: str) -> None:
     (switch,) = _binaries(program, 1)
     program.add_rows([-INF], [0.0], [0, 2], [col, switch], [1.0, -high])
     program.add_rows([0.0], [INF], [0, 2], [col, switch], [1.0, -low])
+    return [Switched(col, (switch,), low, high)]
