@@ -15,6 +15,7 @@ return a :class:`HighsStatus`, as ``highspy`` has it; an unknown option is ``kEr
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 from typing import Any
@@ -239,7 +240,7 @@ class Highs:
         try:
             indices = np.asarray(indices, np.int64)
             cols = np.asarray(self._cols, np.int64)[indices] if len(indices) else indices
-            starts = [int(start) for start in list(starts)[:count]] + [len(indices)]
+            starts = [*map(int, list(starts)[:count]), len(indices)]
             first = self._program.add_rows(
                 np.asarray(lower, float),
                 np.asarray(upper, float),
@@ -384,7 +385,7 @@ class Highs:
         program = self._program
         position = {k: at for at, k in enumerate(self._cols)}
         entries = [program.entries(k) for k in self._rows]
-        starts = np.cumsum([0, *(len(row) for row in entries)]).tolist()
+        starts = list(itertools.accumulate(map(len, entries), initial=0))
         matrix = HighsSparseMatrix(
             MatrixFormat.kRowwise,
             len(self._cols),
@@ -465,7 +466,8 @@ class Highs:
             settings.log_path = options["log_file"]
         if options["solver"] in ("primal", "dual") or options["simplex_strategy"] == 4:
             settings.algorithm = "primal" if options["solver"] != "dual" else "dual"
-        program, start = self._program, None
+        program = self._program
+        start: list[float] | None = None
         if self._start is not None:
             start = [math.nan] * (max(self._cols, default=-1) + 1)
             for at, col in enumerate(self._cols):

@@ -154,7 +154,7 @@ DEFAULTS: dict[str, Any] = {
 EFFECTIVE = frozenset(
     "time_limit mip_rel_gap mip_abs_gap mip_max_nodes mip_feasibility_tolerance "
     "primal_feasibility_tolerance dual_feasibility_tolerance simplex_iteration_limit "
-    "objective_bound threads random_seed presolve".split()
+    "threads random_seed presolve".split()
 )
 """Options that the search heeds, where they were set or their default is one of a search."""
 

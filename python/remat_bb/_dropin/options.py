@@ -23,7 +23,7 @@ _TABLE = {
     "node_limit": "nodelimit mipmaxnodes maxnodes maximumnodes maxn",
     "iteration_limit": "iterationlimit simplexiterationlimit maxiter maxiterations maxnumiteration",
     "work_limit": "worklimit",
-    "cutoff": "cutoff objectivebound",
+    "cutoff": "cutoff",
     "presolve": "presolve preprocess",
     "cuts": "cuts",
     "heuristics": "heuristics heuristicsonoff mipheuristiceffort",
@@ -49,7 +49,8 @@ _IGNORED = frozenset(
     "mipdetectsymmetry timemode keepfiles path strong warmstart mipstart startnodelimit "
     "branch printingoptions env envoptions manageenv savefile usequadobj scaling "
     "automaticscaling concurrentmip premiqcpmethod prepasses aggregate prefeasibility "
-    "lazyconstraints precrush outputsolution writesolutiontofile".split()
+    "objectivebound objectivetarget lazyconstraints precrush outputsolution "
+    "writesolutiontofile".split()
 )
 
 _OFF = {"off", "no", "false", "none", "0"}
@@ -59,7 +60,7 @@ def _key(name: object) -> str:
     return "".join(c for c in str(name).lower() if c.isalnum())
 
 
-def _switch(value: Any) -> bool:
+def switch(value: Any) -> bool:
     """An on/off value of any kind: ``True``, ``"on"``, ``"choose"``, ``-1`` (automatic), 2."""
     return value.strip().lower() not in _OFF if isinstance(value, str) else bool(value)
 
@@ -146,7 +147,7 @@ class Settings:
         for name in ("presolve", "cuts", "heuristics", "recognise"):
             value = getattr(self, name)
             if value is not None:
-                given[name] = _switch(value)
+                given[name] = switch(value)
         if self.algorithm is not None:
             given["algorithm"] = _algorithm(self.algorithm)
         for name in ("feasibility_tolerance", "integrality_tolerance", "optimality_tolerance"):

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import IO, Any, Iterator
 
 from .._native import Answer, Program, ProgramProgress, __version__
-from .options import Settings
+from .options import Settings, switch
 
 LINE_SECONDS = 1.0
 """Least time between two lines of a log."""
@@ -79,7 +79,7 @@ def opened(settings: Settings) -> Iterator[Log]:
         with open(settings.log_path, "w", encoding="utf-8") as file:
             yield Log(file)
     else:
-        yield Log(sys.stdout if settings.verbose else None)
+        yield Log(sys.stdout if switch(settings.verbose) else None)
 
 
 def solve(
