@@ -90,6 +90,9 @@ class REMAT(ConicSolver):
         start = None
         if warm_start and (data[s.BOOL_IDX] or data[s.INT_IDX]):
             start = data.get("init_value")
+            integers = data[s.BOOL_IDX] + data[s.INT_IDX]
+            if start is not None and np.isnan(np.asarray(start, float)[integers]).any():
+                start = None  # values of other problems' variables are not worth a search
             previous = (solver_cache or {}).get(self.name())
             if previous is not None and len(previous) == len(data[s.C]):
                 start = previous
