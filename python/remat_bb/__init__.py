@@ -14,6 +14,7 @@ operators are computed for the first time in the order of the instance, and betw
 computations each runs at most once, in that order. The guide is ``docs/python.md`` of the project.
 """
 
+from ._dropin import install, uninstall
 from ._native import (
     Answer,
     Baseline,
@@ -69,8 +70,10 @@ __all__ = [
     "explain",
     "format_bytes",
     "frontier",
+    "install",
     "max_batch",
     "solve",
+    "uninstall",
     "verify",
     "zoo_models",
 ]

@@ -1,0 +1,228 @@
+"""remat-bb as a solver of CVXPY, for linear and mixed-integer linear problems.
+
+>>> import cvxpy as cp
+>>> from remat_bb.cvxpy import REMAT
+>>> x = cp.Variable(2, integer=True)
+>>> problem = cp.Problem(cp.Maximize(x[0] + 2 * x[1]), [x >= 0, 2 * x[0] + 3 * x[1] <= 7])
+>>> float(problem.solve(solver=REMAT(), time_limit=10))
+4.0
+
+Options of ``problem.solve`` are those of :meth:`remat_bb.Program.solve`, or of CBC, Gurobi and
+HiGHS by their names. :func:`install` lets ``cp.GUROBI`` and ``cp.CBC`` be answered as well.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import cvxpy.settings as s
+import numpy as np
+import scipy.sparse as sp
+from cvxpy.error import SolverError
+from cvxpy.reductions.solution import Solution, failure_solution
+from cvxpy.reductions.solvers import defines, utilities
+from cvxpy.reductions.solvers.conic_solvers.conic_solver import ConicSolver, dims_to_solver_dict
+
+from ._dropin import running
+from ._dropin.options import Settings
+from ._native import Answer, Program
+from .errors import RematError
+
+GUROBI_GAP = 1e-4
+"""Relative gap of ``cp.GUROBI`` where none is asked for: that solver's default."""
+
+_INF = math.inf
+
+
+class REMAT(ConicSolver):
+    """The solver, to be given as an instance: ``problem.solve(solver=REMAT())``.
+
+    Statuses: ``user_limit`` where a limit or Ctrl-C ended the search with a point,
+    ``infeasible_inaccurate`` where it ended without one (CVXPY's way for Gurobi; nothing is proven
+    then). Linear problems have the duals of their constraints, infeasible ones a certificate.
+    """
+
+    MIP_CAPABLE = True
+    BOUNDED_VARIABLES = True
+    SUPPORTED_CONSTRAINTS = ConicSolver.SUPPORTED_CONSTRAINTS
+    MI_SUPPORTED_CONSTRAINTS = SUPPORTED_CONSTRAINTS
+
+    def name(self) -> str:
+        """Name in messages and statistics."""
+        return "REMAT"
+
+    def import_solver(self) -> None:
+        """Nothing: the solver is there."""
+
+    def apply(self, problem: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Data of a problem for :meth:`solve_via_data`, and what :meth:`invert` needs."""
+        data, inverse = super().apply(problem)
+        variable = problem.x
+        data[s.BOOL_IDX] = [int(t[0]) for t in variable.boolean_idx]
+        data[s.INT_IDX] = [int(t[0]) for t in variable.integer_idx]
+        inverse["is_mip"] = bool(data[s.BOOL_IDX] or data[s.INT_IDX])
+        if inverse["is_mip"]:
+            data["init_value"] = utilities.stack_vals(problem.variables, math.nan)
+        return data, inverse
+
+    def solve_via_data(
+        self,
+        data: dict[str, Any],
+        warm_start: bool,
+        verbose: bool,
+        solver_opts: dict[str, Any],
+        solver_cache: dict[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Solves ``minimize c x`` subject to ``A x + s = b``, ``s`` zero or not negative.
+
+        Returns:
+            ``status`` of CVXPY, ``value``, ``primal``, ``dual``, and the ``answer``.
+
+        Raises:
+            SolverError: an option or the data is not what it should be.
+        """
+        settings = Settings(verbose=verbose)
+        self._defaults(settings)
+        options = dict(solver_opts)
+        options.update(options.pop("highs_options", None) or {})
+        settings.update(options, self.name())
+        start = None
+        if warm_start and (data[s.BOOL_IDX] or data[s.INT_IDX]):
+            start = data.get("init_value")
+            integers = data[s.BOOL_IDX] + data[s.INT_IDX]
+            if start is not None and np.isnan(np.asarray(start, float)[integers]).any():
+                start = None  # values of other problems' variables are not worth a search
+            previous = (solver_cache or {}).get(self.name())
+            if previous is not None and len(previous) == len(data[s.C]):
+                start = previous
+        try:
+            answer = running.solve(_program(data), settings, start)
+        except RematError as error:
+            raise SolverError(f"{self.name()}: {error}") from error
+        x = answer.x()
+        if solver_cache is not None and x is not None:
+            solver_cache[self.name()] = x
+        return {"status": _status(answer), "primal": x, "answer": answer}
+
+    def _defaults(self, settings: Settings) -> None:
+        """Settings that hold where the user says nothing."""
+
+    def invert(self, solution: dict[str, Any], inverse_data: dict[str, Any]) -> Solution:
+        """The solution of the problem as it was."""
+        answer, status = solution["answer"], solution["status"]
+        attributes = {
+            s.SOLVE_TIME: answer.seconds,
+            s.NUM_ITERS: answer.lp_iterations,
+            s.EXTRA_STATS: answer,
+        }
+        rows = inverse_data[self.EQ_CONSTR] + inverse_data[self.NEQ_CONSTR]
+        if status in s.SOLUTION_PRESENT:
+            value = answer.objective + inverse_data[s.OFFSET]
+            duals = None
+            if not inverse_data["is_mip"] and answer.duals is not None:
+                duals = utilities.get_dual_values(
+                    -running.clean(answer.duals), utilities.extract_dual_value, rows
+                )
+            primal = {inverse_data[self.VAR_ID]: solution["primal"]}
+            return Solution(status, value, primal, duals, attributes)
+        certificate: dict[Any, Any] = {}
+        if status == s.INFEASIBLE and answer.farkas is not None:
+            certificate = utilities.get_dual_values(
+                -answer.farkas, utilities.extract_dual_value, rows
+            )
+        return failure_solution(status, attributes, certificate)
+
+    def cite(self, data: Any) -> str:
+        """An entry for BibTeX."""
+        return "@misc{remat-bb, title = {remat-bb}, howpublished = {github.com/remat-bb/remat-bb}}"
+
+
+class _Gurobi(REMAT):
+    def name(self) -> str:
+        return s.GUROBI
+
+    def _defaults(self, settings: Settings) -> None:
+        settings.gap = GUROBI_GAP
+
+
+class _Cbc(REMAT):
+    def name(self) -> str:
+        return s.CBC
+
+
+def _program(data: dict[str, Any]) -> Program:
+    """The data of CVXPY as a program: the columns are its variables, the rows its constraints."""
+    cost = np.asarray(data[s.C], float)
+    sides = np.asarray(data[s.B], float)
+    dims = dims_to_solver_dict(data[s.DIMS])
+    matrix = sp.csr_array(data[s.A])
+    lower, upper = data.get(s.LOWER_BOUNDS), data.get(s.UPPER_BOUNDS)
+    lower = np.full(len(cost), -_INF) if lower is None else np.array(lower, float)
+    upper = np.full(len(cost), _INF) if upper is None else np.array(upper, float)
+    kinds = np.full(len(cost), "C")
+    kinds[data[s.INT_IDX]] = "I"
+    kinds[data[s.BOOL_IDX]] = "B"
+    program = Program()
+    program.add_cols(lower, upper, cost, "".join(kinds.tolist()))
+    if len(sides):
+        least = np.full(len(sides), -_INF)
+        equations = dims[s.EQ_DIM]
+        least[:equations] = sides[:equations]
+        program.add_rows(least, sides, matrix.indptr, matrix.indices, matrix.data)
+    return program
+
+
+def _status(answer: Answer) -> str:
+    """The status of CVXPY."""
+    known = {"optimal": s.OPTIMAL, "infeasible": s.INFEASIBLE, "unbounded": s.UNBOUNDED}
+    if answer.status in known:
+        return known[answer.status]
+    if answer.objective is not None:
+        return s.USER_LIMIT if answer.status in running.LIMITS else s.OPTIMAL_INACCURATE
+    return s.SOLVER_ERROR if answer.status == "numeric" else s.INFEASIBLE_INACCURATE
+
+
+_LISTS = ("INSTALLED_SOLVERS", "INSTALLED_CONIC_SOLVERS", "INSTALLED_MI_SOLVERS")
+_saved: list[tuple[str, Any, Any]] = []
+
+
+def install() -> None:
+    """Lets remat-bb answer for ``cp.GUROBI`` and ``cp.CBC``, which ``cp.installed_solvers()``
+    lists then. A second call does nothing."""
+    if _saved:
+        return
+    conic: dict[str, Any] = defines.SOLVER_MAP_CONIC
+    quadratic: dict[str, Any] = defines.SOLVER_MAP_QP
+    for solver in (_Gurobi(), _Cbc()):
+        name = solver.name()
+        _saved.append((name, conic.get(name), quadratic.get(name)))
+        conic[name] = solver
+        if name in quadratic:
+            quadratic[name] = solver
+    _renew()
+
+
+def uninstall() -> None:
+    """Takes :func:`install` back."""
+    while _saved:
+        name, conic, quadratic = _saved.pop()
+        if conic is not None:
+            defines.SOLVER_MAP_CONIC[name] = conic
+        if quadratic is not None:
+            defines.SOLVER_MAP_QP[name] = quadratic
+    _renew()
+
+
+def _renew() -> None:
+    """Lists of installed solvers, in place: other modules hold them."""
+    installed = defines.installed_solvers()
+    wanted = {
+        "INSTALLED_SOLVERS": installed,
+        "INSTALLED_CONIC_SOLVERS": [n for n in installed if n in defines.SOLVER_MAP_CONIC],
+        "INSTALLED_MI_SOLVERS": [n for n in installed if n in defines.MI_SOLVERS],
+    }
+    for name in _LISTS:
+        held = getattr(defines, name, None)
+        if isinstance(held, list):
+            held[:] = wanted[name]
