@@ -277,3 +277,25 @@ fn mistakes_are_named_and_change_nothing() {
         "a bound of column 1 is NaN; a finite number is needed"
     );
 }
+
+#[test]
+fn continuous_values_beside_integers_have_no_noise() {
+    let mut program = Program::default();
+    program.set_sense(Sense::Maximise);
+    let x = program.add_col(0.0, 9.0, 3.0, Kind::Integer, None).unwrap();
+    let y = program
+        .add_col(0.0, INFINITE, 2.0, Kind::Continuous, None)
+        .unwrap();
+    let b = program.add_col(0.0, 1.0, -1.0, Kind::Binary, None).unwrap();
+    program
+        .add_row(&[(x, 2.0), (y, 1.0), (b, -1.0)], -INFINITE, 7.5, None)
+        .unwrap();
+    program
+        .add_row(&[(x, 1.0), (y, 3.0)], -INFINITE, 6.0, None)
+        .unwrap();
+    let answer = solve_program(&program, &ProgramSettings::default(), Arc::new(())).unwrap();
+    assert_eq!(
+        (answer.points[0].objective, &answer.points[0].x[..]),
+        (12.0, &[4.0, 0.5, 1.0][..])
+    );
+}

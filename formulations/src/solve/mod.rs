@@ -7,6 +7,7 @@
 //! | `batch` | [`MaxBatch`]: the largest batch within a budget and a bounded cost |
 //! | `compare` | [`Baselines`]: the known strategies beside ours |
 //! | `model` | [`solve_model`]: raw linear and integer programs |
+//! | `clean` | continuous values of a solution without the noise of the search |
 //! | `formulation`, `any` | [`Formulation`]: what the search must know of a program; the one that suits an instance |
 //! | `settings`, `listener`, `outcome`, `proof` | what goes in and comes out |
 //! | `search` | the search itself, the same for every formulation |
@@ -15,6 +16,7 @@
 
 mod any;
 mod batch;
+mod clean;
 mod compare;
 mod formulation;
 mod front;

@@ -1,6 +1,7 @@
 //! The door for raw programs: linear programs, recognised rematerialization programs, and the
 //! general search.
 
+use super::clean::cleaned;
 use super::ticker::ticking;
 use super::{Listener, Outcome, Settings, Solvable, Status};
 use crate::checkmate::{CheckmateFormulation, Recognised, recognise};
@@ -206,7 +207,9 @@ pub fn solve_integer(
         return Ok((result, Some(recognised.instance.len())));
     }
     let solver = Solver::new(model.clone(), settings.mip.clone()).with_control(control);
-    Ok((solver.run()?, None))
+    let mut result = solver.run()?;
+    cleaned(model, &settings.mip, &mut result);
+    Ok((result, None))
 }
 
 fn linear(model: &Arc<Model>, settings: &ModelSettings) -> Result<Linear, SolveError> {

@@ -11,6 +11,7 @@ import sys
 
 from .._native import Constr, LinExpr, QuadExpr, TempConstr, Var, quicksum
 from . import information as gurobi
+from . import nlfunc
 from .constants import GRB
 from .containers import multidict, tupledict, tuplelist
 from .env import Env, disposeDefaultEnv, setParam
@@ -53,7 +54,7 @@ def resetParams() -> None:  # noqa: N802
     disposeDefaultEnv()
 
 
-__version__ = "11.0.0"
+__version__ = "12.0.0"
 
 __all__ = [
     "GRB",
@@ -83,6 +84,7 @@ __all__ = [
     "max_",
     "min_",
     "multidict",
+    "nlfunc",
     "norm",
     "or_",
     "quicksum",
