@@ -10,7 +10,9 @@ from .errors import GurobiError
 
 def _refused(name: str) -> Any:
     def function(*_: Any) -> Any:
-        raise GurobiError(GRB.Error.NOT_SUPPORTED, f"nlfunc.{name}: nonlinear functions are not known")
+        raise GurobiError(
+            GRB.Error.NOT_SUPPORTED, f"nlfunc.{name}: nonlinear functions are not known"
+        )
 
     function.__doc__ = "Refused: nonlinear functions are not known."
     return function
