@@ -195,6 +195,9 @@ class Values:
             self.changed[parameter.name.lower()] = parameter.checked(value)
             if parameter.name not in _USED:
                 _IGNORED.add(parameter.name)
+            if parameter.name == "OutputFlag" and not self["OutputFlag"]:
+                # A file that is named later is written all the same.
+                self.changed["logfile"] = ""
         return known
 
     def reset(self) -> None:

@@ -159,9 +159,7 @@ class Solving:
 
     def _log(self, text: str) -> None:
         values = self._values
-        if not values["OutputFlag"]:
-            return
-        if values["LogToConsole"]:
+        if values["OutputFlag"] and values["LogToConsole"]:
             print(text, flush=True)
         if values["LogFile"]:
             with open(values["LogFile"], "a") as file:
@@ -273,6 +271,12 @@ class Solving:
         self._log(self._summary())
         if self._values["ResultFile"]:
             self.write(self._values["ResultFile"])  # type: ignore[attr-defined]
+
+    def _points(self) -> int:
+        """Number of points: none of a linear program without a limit, as gurobipy has it."""
+        if self._answer is None or (self._status == GRB.UNBOUNDED and not self._is_mip()):
+            return 0
+        return len(self._answer.objectives)
 
     def _summary(self) -> str:
         answer = self._answer
