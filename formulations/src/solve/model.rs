@@ -126,6 +126,8 @@ pub fn solve_linear(
             stop.store(true, Ordering::Relaxed);
         }
     };
+    // A limit of 0 holds for the smallest program, too.
+    watch();
     let solved = ticking(watch, &stop, || {
         presolve::solve(model, &settings.lp, &limits, settings.presolve.as_ref())
     });

@@ -126,6 +126,27 @@ def implication(left: TempConstr, relation: Any) -> Implication:
     return Implication(var, bool(value), relation)
 
 
+class Range:
+    """``expression == [lower, upper]``, before a model takes it."""
+
+    def __init__(self, expr: Any, lower: float, upper: float) -> None:
+        self.expr, self.lower, self.upper = expr, lower, upper
+
+    def _as_constraint(self, model: Any, name: str) -> Any:
+        # gurobipy's form, which is edited through the variable: its bound is the width.
+        slack = model.addVar(ub=self.upper - self.lower, name=f"Rg{name}")
+        return model.addLConstr(self.expr + slack, "=", self.upper, name)
+
+
+def between(expr: Any, sides: list[float]) -> Range:
+    """The relation of an expression to a list of two sides."""
+    if len(sides) != 2 or not all(isinstance(side, (int, float)) for side in sides):
+        raise GurobiError(
+            GRB.Error.INVALID_ARGUMENT, f"{sides!r} is no list of two sides, [lower, upper]"
+        )
+    return Range(expr, float(sides[0]), float(sides[1]))
+
+
 def _arguments(args: tuple[Any, ...]) -> list[Any]:
     """Members of a function's arguments: a list, or each by itself."""
     if len(args) == 1 and not isinstance(args[0], (Var, LinExpr, int, float)):

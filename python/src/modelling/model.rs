@@ -12,7 +12,7 @@ use crate::program::Program;
 use crate::program::answer::Answer;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString};
+use pyo3::types::{PyBool, PyList, PyString};
 use remat_formulations::program::{Col, Kind, Row};
 use std::sync::Arc;
 
@@ -109,6 +109,11 @@ impl Core {
         if let Ok(relation) = lhs.cast_exact::<TempConstr>() {
             let relation = relation.get();
             return Ok((relation.difference.clone(), relation.sense));
+        }
+        // What is true or false already, without a variable.
+        if let Ok(holds) = lhs.cast::<PyBool>() {
+            let gap = f64::from(u8::from(!holds.is_true()));
+            return Ok((Quadratic::of(Linear::constant(gap)), Sense::Equal));
         }
         let Some(sense) = sense.filter(|s| !s.is_none()) else {
             let kind = lhs

@@ -8,7 +8,7 @@ use super::trouble::{Errno, error};
 use super::var::Var;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::types::{PyFloat, PyInt, PyString};
+use pyo3::types::{PyFloat, PyInt, PyList, PyString};
 
 /// An operand of an expression.
 pub enum Operand {
@@ -269,6 +269,10 @@ pub fn relate(
             return Ok(arrays
                 .call_method1("relate", (this, sense.sign(), other))?
                 .unbind());
+        }
+        if sense == Sense::Equal && other.is_instance_of::<PyList>() {
+            let general = py.import("remat_bb.gurobi.general")?;
+            return Ok(general.call_method1("between", (this, other))?.unbind());
         }
         if other.hasattr("_as_general_constraint")? {
             let called = other.call_method1("_as_general_constraint", (this, sense.sign()))?;

@@ -163,6 +163,36 @@ def test_expressions_in_place_and_their_parts() -> None:
         x / 0
 
 
+def test_relations_of_two_sides_and_of_none() -> None:
+    model = quiet()
+    x = model.addVar(lb=-10, obj=1.0)
+    row = model.addConstr(x + 1 == [2, 5], name="both")
+    model.addConstr(True)
+    model.optimize()
+    assert model.ObjVal == 1.0 and model.getVarByName("Rgboth").UB == 3.0
+    model.ModelSense = GRB.MAXIMIZE
+    model.optimize()
+    assert model.ObjVal == 4.0
+    ranged = model.addRange(x, -1, 2.5, "native")
+    model.optimize()
+    assert model.ObjVal == 2.5 and ranged.Sense == "=" and row.Sense == "="
+    model.addConstr(False)
+    model.optimize()
+    assert model.Status == GRB.INFEASIBLE
+    with pytest.raises(gp.GurobiError, match="no list of two sides"):
+        x == [1, 2, 3]  # noqa: B015
+
+
+def test_a_time_limit_of_nothing() -> None:
+    model, _ = diet()
+    model.Params.TimeLimit = 0
+    for _ in range(2):
+        model.optimize()
+        assert model.Status == GRB.TIME_LIMIT
+        model = model.relax()
+        model.Params.OutputFlag = 0
+
+
 def test_variables_as_keys() -> None:
     model = quiet()
     x = model.addVars(1000)
