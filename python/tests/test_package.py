@@ -74,7 +74,8 @@ def test_types_check(tmp_path, monkeypatch):
     importers = [f"{word}.py" for word in ("jax", "onnx") if not importlib.util.find_spec(word)]
     # Modules for packages without types are not checked strictly, but in tests/dropin.
     importers += ["pulp.py", "cvxpy.py", "scipy.py", "pyomo.py", "_shadow"]
-    left_out = shutil.ignore_patterns("*.so", "__pycache__", "torch", *importers)
+    importers += [] if importlib.util.find_spec("torch") else ["torch"]
+    left_out = shutil.ignore_patterns("*.so", "__pycache__", *importers)
     shutil.copytree(HERE, "remat_bb", ignore=left_out)
     user = tmp_path / "user.py"
     user.write_text(
@@ -84,7 +85,14 @@ def test_types_check(tmp_path, monkeypatch):
         "point: remat_bb.FrontierPoint = remat_bb.frontier(plan.instance, '40%..80%:3')[0]\n"
         "wrong: str = plan.objective\n"
     )
-    said, _, _ = mypy.run(["--strict", "--cache-dir", "cache", "user.py", "remat_bb"])
+    (tmp_path / "mypy.ini").write_text(
+        # torch's own types are those of every possible graph: its values are taken as they are.
+        "[mypy]\nstrict = True\n[mypy-torch.*]\nfollow_imports = skip\n"
+        "[mypy-scipy.*]\nignore_missing_imports = True\n"
+        "[mypy-remat_bb.torch.*,remat_bb.gurobi.*]\ndisallow_subclassing_any = False\n"
+        "warn_return_any = False\nwarn_unused_ignores = False\ndisallow_untyped_decorators = False\n"
+    )
+    said, _, _ = mypy.run(["--cache-dir", "cache", "user.py", "remat_bb"])
     problems = [line for line in said.splitlines() if ": error:" in line]
     assert len(problems) == 1 and re.search(r"user.py:5: error: Incompatible types", problems[0]), (
         said
