@@ -28,6 +28,40 @@ pub enum ProgramError {
         /// "columns" or "rows".
         what: &'static str,
     },
+    /// Points of a function by pieces make no sense.
+    #[error("piecewise linear function: {problem}")]
+    Pieces {
+        /// Description of what is wrong.
+        problem: &'static str,
+    },
+    /// A product that no exact linear form is known for.
+    #[error("the product of {first} and {second} cannot be expressed exactly: {missing}")]
+    Product {
+        /// Name of one column.
+        first: String,
+        /// Name of the other.
+        second: String,
+        /// Description of what would make it possible.
+        missing: String,
+    },
+    /// A column of a special constraint has no bound, and none follows from the rows.
+    #[error("{what} needs a finite {bound} bound of {column}, at most 1e9 in size")]
+    Unbounded {
+        /// Kind of the constraint.
+        what: &'static str,
+        /// "lower" or "upper".
+        bound: &'static str,
+        /// Name of the column, or of the expression.
+        column: String,
+    },
+    /// A column takes other values than 0 and 1 where only these make sense.
+    #[error("{what} is about binary columns, and {column} is none")]
+    NotBinary {
+        /// Kind of the constraint.
+        what: &'static str,
+        /// Name of the column.
+        column: String,
+    },
     /// The model of the program is refused.
     #[error(transparent)]
     Model(#[from] ModelError),

@@ -4,6 +4,9 @@
 //! | module | concept |
 //! |---|---|
 //! | `edit` | [`Program`]: columns and rows under handles that stay valid |
+//! | `special` | [`Special`]: implications, functions, ordered sets and products, under handles |
+//! | `violation` | special constraints at a point, by their definitions |
+//! | `lower` | special constraints as rows and columns of a linear model |
 //! | `compile` | [`Compiled`]: the linear model of a program, and whose columns and rows are whose |
 //! | `answer` | [`Answer`]: status, points, bound, duals and rays under the program's handles |
 //! | `solve` | [`solve_program`]: from a program to an answer |
@@ -27,12 +30,19 @@ mod answer;
 mod compile;
 mod edit;
 mod error;
+mod lower;
 mod solve;
+mod special;
+#[cfg(test)]
+mod special_tests;
 #[cfg(test)]
 mod tests;
+mod violation;
 
 pub use answer::{Answer, Duals, Ending, Point};
 pub use compile::Compiled;
 pub use edit::{Col, INFINITE, Kind, Program, Row};
 pub use error::ProgramError;
 pub use solve::{ProgramSettings, Watcher, solve_compiled, solve_program};
+pub use special::{Norm, Product, SosType, Special, SpecialId};
+pub use violation::SPECIAL_TOLERANCE;

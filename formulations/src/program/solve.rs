@@ -63,28 +63,40 @@ pub fn solve_compiled(
         })],
         ..Control::default()
     };
-    Ok(match solve_model(&compiled.model, &how, control)? {
+    let mut answer = match solve_model(&compiled.model, &how, control)? {
         Answered::Linear(linear) => of_linear(compiled, linear),
         Answered::Integer {
             result,
             recognised_nodes,
         } => of_integer(compiled, result, recognised_nodes),
-    })
+    };
+    if let Some(program) = &compiled.source {
+        check(program, &mut answer);
+    }
+    Ok(answer)
+}
+
+/// Takes points out that violate special constraints by their definitions, and states objectives
+/// by those.
+fn check(program: &Program, answer: &mut Answer) {
+    let had = answer.points.len();
+    answer
+        .points
+        .retain(|p| program.violated_special(&p.x).is_none());
+    if answer.points.is_empty() && had > 0 {
+        answer.ending = Ending::Numeric;
+    }
+    for point in &mut answer.points {
+        if !program.products().is_empty() {
+            point.objective = program.objective_of(&point.x);
+        }
+    }
 }
 
 /// Starts in the order of the model's columns; those that do not say everything are left out.
 fn starts(compiled: &Compiled, given: &[Vec<f64>]) -> Vec<Vec<f64>> {
-    let whole = given.iter().map(|point| {
-        let values = compiled
-            .cols
-            .iter()
-            .map(|col| point.get(col.index()).copied());
-        values.collect::<Option<Vec<f64>>>()
-    });
-    whole
-        .flatten()
-        .filter(|x| x.iter().all(|v| v.is_finite()))
-        .collect()
+    let whole = given.iter().filter_map(|point| compiled.complete(point));
+    whole.collect()
 }
 
 /// Tells a watcher in the terms of the program.

@@ -1,0 +1,304 @@
+//! Special constraints, kinds and products against enumeration.
+
+use super::*;
+use proptest::prelude::*;
+use remat_lp::Sense;
+use std::sync::Arc;
+
+/// A function of earlier columns, or a condition on them.
+#[derive(Clone, Debug)]
+enum Drawn {
+    Extremum(bool, Vec<usize>, Option<i8>),
+    Abs(usize),
+    Norm(u8, Vec<usize>),
+    Pieces(usize, Vec<(u8, i8)>),
+    Indicator(usize, bool, Vec<(usize, i8)>, i8),
+    Logical(bool, usize, Vec<usize>),
+    Sos(bool, Vec<usize>),
+    Products(Vec<(usize, usize, i8)>, i8),
+}
+
+#[derive(Clone, Debug)]
+struct Case {
+    /// Lower bound, width, kind and cost.
+    cols: Vec<(i8, u8, bool, i8)>,
+    specials: Vec<Drawn>,
+    row: Vec<i8>,
+    side: i8,
+    objective: Vec<(usize, usize, i8)>,
+    maximise: bool,
+    open: bool,
+}
+
+/// Integer columns first, then binaries.
+const INTEGERS: usize = 3;
+const BINARIES: usize = 3;
+const BASE: usize = INTEGERS + BINARIES;
+
+fn drawn() -> impl Strategy<Value = Drawn> {
+    let at = || 0usize..BASE;
+    let some = |most: usize| prop::collection::vec(at(), 1..most);
+    let pairs = || prop::collection::vec((at(), at(), -3i8..4), 1..4);
+    prop_oneof![
+        (any::<bool>(), some(5), prop::option::of(-4i8..5))
+            .prop_map(|(m, of, c)| Drawn::Extremum(m, of, c)),
+        at().prop_map(Drawn::Abs),
+        (0u8..3, prop::collection::btree_set(at(), 1..4))
+            .prop_map(|(n, of)| Drawn::Norm(n, of.into_iter().collect())),
+        (at(), prop::collection::vec((1u8..4, -5i8..6), 2..5))
+            .prop_map(|(x, p)| Drawn::Pieces(x, p)),
+        (
+            INTEGERS..BASE,
+            any::<bool>(),
+            prop::collection::vec((at(), -3i8..4), 1..4),
+            -6i8..7
+        )
+            .prop_map(|(b, v, e, s)| Drawn::Indicator(b, v, e, s)),
+        (
+            any::<bool>(),
+            INTEGERS..BASE,
+            prop::collection::vec(INTEGERS..BASE, 0..4)
+        )
+            .prop_map(|(and, r, of)| Drawn::Logical(and, r, of)),
+        (any::<bool>(), prop::collection::btree_set(at(), 2..6))
+            .prop_map(|(one, of)| Drawn::Sos(one, of.into_iter().collect())),
+        (pairs(), -9i8..10).prop_map(|(p, s)| Drawn::Products(p, s)),
+    ]
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    (
+        prop::collection::vec((-4i8..4, 0u8..5, prop::bool::weighted(0.3), -4i8..5), BASE),
+        prop::collection::vec(drawn(), 1..4),
+        prop::collection::vec(-3i8..4, BASE + 3),
+        -8i8..12,
+        prop::collection::vec((0usize..BASE, 0usize..BASE, -3i8..4), 0..3),
+        any::<bool>(),
+        any::<bool>(),
+    )
+        .prop_map(
+            |(cols, specials, row, side, objective, maximise, open)| Case {
+                cols,
+                specials,
+                row,
+                side,
+                objective,
+                maximise,
+                open,
+            },
+        )
+}
+
+fn products(of: &[(usize, usize, i8)], cols: &[Col]) -> Vec<Product> {
+    let made = of.iter().map(|&(a, b, v)| Product {
+        first: cols[a],
+        second: cols[b],
+        factor: f64::from(v),
+    });
+    made.collect()
+}
+
+fn points(drawn: &[(u8, i8)]) -> Vec<(f64, f64)> {
+    let mut x = -4.0;
+    let points = drawn.iter().map(|&(step, y)| {
+        x += f64::from(step);
+        (x, f64::from(y))
+    });
+    points.collect()
+}
+
+/// The program, and its columns.
+fn built(case: &Case) -> Result<(Program, Vec<Col>), ProgramError> {
+    let mut p = Program::default();
+    p.set_sense(if case.maximise {
+        Sense::Maximise
+    } else {
+        Sense::Minimise
+    });
+    let mut cols = Vec::new();
+    for (k, &(lower, width, semi, cost)) in case.cols.iter().enumerate() {
+        let (lower, upper) = (f64::from(lower), f64::from(lower) + f64::from(width));
+        let kind = if semi {
+            Kind::SemiInteger
+        } else {
+            Kind::Integer
+        };
+        cols.push(match k < INTEGERS {
+            true => p.add_col(lower, upper, f64::from(cost), kind, None)?,
+            false => p.add_col(0.0, 1.0, f64::from(cost), Kind::Binary, None)?,
+        });
+    }
+    let many = |of: &[usize], cols: &[Col]| of.iter().map(|&k| cols[k]).collect::<Vec<_>>();
+    for drawn in &case.specials {
+        let wide = if case.open { INFINITE } else { 60.0 };
+        let mut result = |p: &mut Program| {
+            let col = p.add_col(-wide, wide, 1.0, Kind::Continuous, None);
+            col.inspect(|&c| cols.push(c))
+        };
+        let special = match drawn {
+            Drawn::Extremum(max, of, constant) => {
+                let result = result(&mut p)?;
+                let (of, constant) = (many(of, &cols), constant.map(f64::from));
+                match max {
+                    true => Special::Maximum {
+                        result,
+                        of,
+                        constant,
+                    },
+                    false => Special::Minimum {
+                        result,
+                        of,
+                        constant,
+                    },
+                }
+            }
+            Drawn::Abs(of) => Special::Abs {
+                result: result(&mut p)?,
+                of: cols[*of],
+            },
+            Drawn::Norm(which, of) => Special::Norm {
+                result: result(&mut p)?,
+                of: many(of, &cols),
+                norm: [Norm::Zero, Norm::One, Norm::Infinity][usize::from(*which)],
+            },
+            Drawn::Pieces(x, drawn) => Special::Pieces {
+                y: result(&mut p)?,
+                x: cols[*x],
+                points: points(drawn),
+            },
+            Drawn::Indicator(b, value, entries, side) => Special::Indicator {
+                col: cols[*b],
+                value: *value,
+                entries: entries
+                    .iter()
+                    .map(|&(k, v)| (cols[k], f64::from(v)))
+                    .collect(),
+                lower: f64::from(*side) - 2.0,
+                upper: f64::from(*side),
+            },
+            Drawn::Logical(and, r, of) => {
+                let (result, of) = (cols[*r], many(of, &cols));
+                match and {
+                    true => Special::And { result, of },
+                    false => Special::Or { result, of },
+                }
+            }
+            Drawn::Sos(one, of) => Special::Sos {
+                kind: if *one { SosType::One } else { SosType::Two },
+                members: of.iter().map(|&k| (cols[k], -(k as f64))).collect(),
+            },
+            Drawn::Products(of, side) => Special::ProductRow {
+                entries: vec![(cols[0], 1.0)],
+                products: products(of, &cols),
+                lower: f64::NEG_INFINITY,
+                upper: f64::from(*side),
+            },
+        };
+        p.add_special(special)?;
+    }
+    let row: Vec<_> = cols
+        .iter()
+        .zip(&case.row)
+        .map(|(&c, &v)| (c, f64::from(v)))
+        .collect();
+    p.add_row(&row, f64::NEG_INFINITY, f64::from(case.side), None)?;
+    p.set_products(products(&case.objective, &cols))?;
+    Ok((p, cols))
+}
+
+/// The best objective over all points; results of functions follow from the others.
+fn enumerated(case: &Case, program: &Program, cols: &[Col]) -> Option<f64> {
+    let sign = program.sense().sign();
+    let mut best: Option<f64> = None;
+    let mut x = vec![0.0; cols.len()];
+    fn go(k: usize, case: &Case, x: &mut Vec<f64>, visit: &mut dyn FnMut(&mut Vec<f64>)) {
+        if k == BASE {
+            return visit(x);
+        }
+        let (lower, width, semi, _) = case.cols[k];
+        let values = match k < INTEGERS {
+            true => (f64::from(lower), f64::from(lower) + f64::from(width)),
+            false => (0.0, 1.0),
+        };
+        let semi = semi && k < INTEGERS && !(values.0..=values.1).contains(&0.0);
+        let mut v = values.0;
+        while v <= values.1 {
+            x[k] = v;
+            go(k + 1, case, x, visit);
+            v += 1.0;
+        }
+        if semi {
+            x[k] = 0.0;
+            go(k + 1, case, x, visit);
+        }
+    }
+    go(0, case, &mut x, &mut |x| {
+        let mut next = BASE;
+        for drawn in &case.specials {
+            let value = match drawn {
+                Drawn::Extremum(max, of, constant) => {
+                    let values = of.iter().map(|&k| x[k]).chain(constant.map(f64::from));
+                    match max {
+                        true => values.fold(f64::NEG_INFINITY, f64::max),
+                        false => values.fold(f64::INFINITY, f64::min),
+                    }
+                }
+                Drawn::Abs(of) => x[*of].abs(),
+                Drawn::Norm(0, of) => of.iter().filter(|&&k| x[k] != 0.0).count() as f64,
+                Drawn::Norm(1, of) => of.iter().map(|&k| x[k].abs()).sum(),
+                Drawn::Norm(_, of) => of.iter().map(|&k| x[k].abs()).fold(0.0, f64::max),
+                Drawn::Pieces(arg, drawn) => {
+                    let points = points(drawn);
+                    let last = points.len() - 1;
+                    let k = points.partition_point(|p| p.0 <= x[*arg]).clamp(1, last);
+                    let ((x0, y0), (x1, y1)) = (points[k - 1], points[k]);
+                    y0 + (y1 - y0) * (x[*arg] - x0) / (x1 - x0)
+                }
+                _ => continue,
+            };
+            x[next] = value;
+            next += 1;
+        }
+        let activity: f64 = x
+            .iter()
+            .zip(&case.row)
+            .map(|(x, &v)| x * f64::from(v))
+            .sum();
+        if activity > f64::from(case.side) + 1e-9 || program.violated_special(x).is_some() {
+            return;
+        }
+        let objective = program.objective_of(x);
+        best = Some(best.map_or(objective, |b| {
+            if sign * objective < sign * b {
+                objective
+            } else {
+                b
+            }
+        }));
+    });
+    best
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn special_constraints_are_exact(case in cases()) {
+        let (program, cols) = built(&case).unwrap();
+        let answer = solve_program(&program, &ProgramSettings::default(), Arc::new(())).unwrap();
+        match enumerated(&case, &program, &cols) {
+            None => prop_assert_eq!(answer.ending, Ending::Infeasible),
+            Some(best) => {
+                prop_assert_eq!(answer.ending, Ending::Optimal);
+                let point = &answer.points[0];
+                prop_assert!((point.objective - best).abs() < 1e-5, "{} for {best}", point.objective);
+                prop_assert!(cols[..BASE].iter().all(|c| point.x[c.index()].fract() == 0.0));
+                // The point is a start that the same program accepts with its derived columns.
+                let compiled = program.compile().unwrap();
+                let whole = compiled.complete(&point.x).unwrap();
+                let checked = remat_solver::mip::check_point(&compiled.model, &whole, 1e-5);
+                prop_assert!(checked.is_ok(), "{checked:?}");
+            }
+        }
+    }
+}
