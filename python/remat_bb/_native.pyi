@@ -452,7 +452,8 @@ class Program:
 
         Args:
             lower, upper, cost: Vectors of the same length.
-            kinds: A letter for each: ``C`` continuous, ``B`` binary, ``I`` integer.
+            kinds: A letter for each: ``C`` continuous, ``B`` binary, ``I`` integer; ``S`` and ``N``
+                are 0 or within their bounds, continuous and integer.
 
         Returns:
             The handle of the first; others follow.
@@ -495,7 +496,7 @@ class Program:
         """Sets the cost of a column."""
 
     def set_kind(self, col: int, kind: str, /) -> None:
-        """Sets the kind of a column: ``C``, ``B`` or ``I``."""
+        """Sets the kind of a column: ``C``, ``B``, ``I``, ``S`` or ``N``."""
 
     def set_sides(self, row: int, lower: float, upper: float) -> None:
         """Sets the sides of a row."""
@@ -510,7 +511,7 @@ class Program:
         """Cost of a column."""
 
     def kind(self, col: int) -> str:
-        """Kind of a column: ``C``, ``B`` or ``I``."""
+        """Kind of a column: ``C``, ``B``, ``I``, ``S`` or ``N``."""
 
     def sides(self, row: int) -> tuple[float, float]:
         """Sides of a row."""
@@ -669,6 +670,10 @@ class Answer:
     @property
     def objectives(self) -> list[float]:
         """Objectives of all points, the best first."""
+
+    @property
+    def objective_values(self) -> list[float]:
+        """Values of several objectives at the best point, in their order; empty for one."""
 
     def x(self, number: int = 0) -> Any:
         """Values of a point by handle, as an array; ``None`` where there is no such point."""

@@ -1,6 +1,6 @@
 //! The linear model of a program.
 
-use super::lower::{self, Definition, model_bounds};
+use super::lower::{self, Definition, Lowered, model_bounds};
 use super::{Col, Kind, Program, ProgramError, Row};
 use remat_lp::{ColId, Model, ModelBuilder, RowId};
 use std::collections::BTreeMap;
@@ -72,32 +72,22 @@ impl Program {
     /// [`ProgramError::Model`] for bounds that the model refuses; [`ProgramError::Unbounded`],
     /// [`ProgramError::NotBinary`] and [`ProgramError::Product`] for what has no exact linear form.
     pub fn compile(&self) -> Result<Compiled, ProgramError> {
-        let mut builder = ModelBuilder::new(self.sense());
-        builder.set_name(self.name());
-        builder.set_offset(self.offset());
-        let cols: Vec<Col> = self.cols().collect();
-        let rows: Vec<Row> = self.rows().collect();
-        let mut ids = vec![ColId(u32::MAX); self.col_handles()];
-        for &col in &cols {
-            let (lower, upper) = model_bounds(self, col)?;
-            let kind = self.kind(col)?;
-            let id = builder.add_col(self.cost(col)?, lower..=upper);
-            builder.set_integer(id, kind.is_integer());
-            if let Some(name) = self.col_name(col)? {
-                builder.set_col_name(id, name);
-            }
-            ids[col.index()] = id;
-        }
-        for &row in &rows {
-            let (lower, upper) = self.row_bounds(row)?;
-            let entries = self.entries(row)?.iter();
-            let entries = entries.map(|&(col, value)| (ids[col.index()], value));
-            let id = builder.add_row(lower..=upper, entries);
-            if let Some(name) = self.row_name(row)? {
-                builder.set_row_name(id, name);
-            }
-        }
-        let lowered = lower::lower(self)?;
+        self.compiled(lower::lower(self)?)
+    }
+
+    /// A linear model that has every point of the program, and more where something has no exact
+    /// linear form.
+    ///
+    /// # Errors
+    /// [`ProgramError::Model`].
+    pub(super) fn compile_relaxed(&self) -> Result<Compiled, ProgramError> {
+        let mut compiled = self.compiled(lower::relax(self)?)?;
+        compiled.source = None;
+        Ok(compiled)
+    }
+
+    fn compiled(&self, lowered: Lowered) -> Result<Compiled, ProgramError> {
+        let (mut builder, cols, rows) = self.rows_alone()?;
         let mut definitions = Vec::with_capacity(lowered.cols.len());
         for col in lowered.cols {
             let id = builder.add_col(0.0, col.lower..=col.upper);
@@ -127,6 +117,45 @@ impl Program {
             definitions,
             handles: (self.col_handles(), self.row_handles()),
         })
+    }
+
+    /// The program's own columns and rows, and whose they are.
+    fn rows_alone(&self) -> Result<(ModelBuilder, Vec<Col>, Vec<Row>), ProgramError> {
+        let mut builder = ModelBuilder::new(self.sense());
+        builder.set_name(self.name());
+        builder.set_offset(self.offset());
+        let cols: Vec<Col> = self.cols().collect();
+        let rows: Vec<Row> = self.rows().collect();
+        let mut ids = vec![ColId(u32::MAX); self.col_handles()];
+        for &col in &cols {
+            let (lower, upper) = model_bounds(self, col)?;
+            let kind = self.kind(col)?;
+            let id = builder.add_col(self.cost(col)?, lower..=upper);
+            builder.set_integer(id, kind.is_integer());
+            if let Some(name) = self.col_name(col)? {
+                builder.set_col_name(id, name);
+            }
+            ids[col.index()] = id;
+        }
+        for &row in &rows {
+            let (lower, upper) = self.row_bounds(row)?;
+            let entries = self.entries(row)?.iter();
+            let entries = entries.map(|&(col, value)| (ids[col.index()], value));
+            let id = builder.add_row(lower..=upper, entries);
+            if let Some(name) = self.row_name(row)? {
+                builder.set_row_name(id, name);
+            }
+        }
+        Ok((builder, cols, rows))
+    }
+
+    /// The model of the columns and rows alone, and whose they are.
+    ///
+    /// # Errors
+    /// [`ProgramError::Model`].
+    pub(super) fn compile_rows(&self) -> Result<(Model, Vec<Col>, Vec<Row>), ProgramError> {
+        let (builder, cols, rows) = self.rows_alone()?;
+        Ok((builder.build()?, cols, rows))
     }
 }
 

@@ -3,6 +3,18 @@
 use remat_lp::ModelError;
 use remat_solver::mip::SolveError;
 
+impl ProgramError {
+    /// Returns whether it is about something that has no exact linear form.
+    pub(super) fn is_of_form(&self) -> bool {
+        matches!(
+            self,
+            ProgramError::Unbounded { .. }
+                | ProgramError::NotBinary { .. }
+                | ProgramError::Product { .. }
+        )
+    }
+}
+
 /// Error in a program, in an edit of it, or in its settings.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ProgramError {
@@ -62,6 +74,9 @@ pub enum ProgramError {
         /// Name of the column.
         column: String,
     },
+    /// A program was not found to have a point, nor to have none.
+    #[error("within the limits there is no proof that the program is infeasible")]
+    Undecided,
     /// The model of the program is refused.
     #[error(transparent)]
     Model(#[from] ModelError),

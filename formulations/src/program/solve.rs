@@ -1,6 +1,8 @@
 //! From a program to an answer.
 
-use super::{Answer, Compiled, Duals, Ending, Point, Program, ProgramError};
+use super::best::{BestPoints, solve_best};
+use super::objectives::{Objective, solve_objectives};
+use super::{Answer, Compiled, Duals, Ending, Point, Program, ProgramError, starts};
 use crate::solve::{Answered, Linear, ModelSettings, solve_model};
 use remat_lp::{LimitKind, LpOutcome, VarStatus};
 use remat_solver::mip::{Control, Info, Observer, Progress, Solution, SolveResult, SolveStatus};
@@ -12,8 +14,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct ProgramSettings {
     /// Settings of the search and of linear programs. Starts are given apart.
     pub model: ModelSettings,
-    /// Points to start from, by handle; NaN where a point says nothing.
+    /// Points to start from, by handle; NaN where a point says nothing. What is missing is found
+    /// with the rest fixed, within small limits.
     pub starts: Vec<Vec<f64>>,
+    /// A point, as a start, that is tried after those.
+    pub hints: Option<Vec<f64>>,
+    /// Objectives to be solved by priority in place of the program's.
+    pub objectives: Vec<Objective>,
+    /// Finds the best points, as many as `model.mip.pool_size`, distinct in the integer columns and
+    /// in exact order. Without it the pool has those that a search comes by.
+    pub best_points: Option<BestPoints>,
 }
 
 /// Follows a solve, and may end it.
@@ -40,10 +50,33 @@ pub fn solve_program(
     settings: &ProgramSettings,
     watcher: Arc<dyn Watcher>,
 ) -> Result<Answer, ProgramError> {
-    solve_compiled(&Arc::new(program.compile()?), settings, watcher)
+    if !settings.objectives.is_empty() {
+        return solve_objectives(program, settings, &watcher);
+    }
+    match settings.best_points {
+        Some(within) if settings.model.mip.pool_size > 1 => {
+            solve_best(program, settings, within, &watcher)
+        }
+        _ => solve_alone(program, settings, &watcher),
+    }
 }
 
-/// As [`solve_program`], of a program that is compiled already.
+/// Solves a program for its own objective, in one search.
+///
+/// # Errors
+/// As [`solve_program`].
+pub(super) fn solve_alone(
+    program: &Program,
+    settings: &ProgramSettings,
+    watcher: &Arc<dyn Watcher>,
+) -> Result<Answer, ProgramError> {
+    let compiled = Arc::new(program.compile()?);
+    let starts = starts::whole(program, &compiled, settings);
+    solve_from(&compiled, settings, starts, watcher.clone())
+}
+
+/// As [`solve_program`], of a program that is compiled already: for its own objective, from starts
+/// that say everything.
 ///
 /// # Errors
 /// As [`solve_program`].
@@ -52,8 +85,21 @@ pub fn solve_compiled(
     settings: &ProgramSettings,
     watcher: Arc<dyn Watcher>,
 ) -> Result<Answer, ProgramError> {
+    let starts = settings.starts.iter();
+    let starts = starts
+        .filter_map(|point| compiled.complete(point))
+        .collect();
+    solve_from(compiled, settings, starts, watcher)
+}
+
+fn solve_from(
+    compiled: &Arc<Compiled>,
+    settings: &ProgramSettings,
+    starts: Vec<Vec<f64>>,
+    watcher: Arc<dyn Watcher>,
+) -> Result<Answer, ProgramError> {
     let mut how = settings.model.clone();
-    how.mip.starts = starts(compiled, &settings.starts);
+    how.mip.starts = starts;
     let stop = how.mip.limits.interrupt.get_or_insert_default().clone();
     let control = Control {
         observers: vec![Arc::new(Told {
@@ -91,12 +137,6 @@ fn check(program: &Program, answer: &mut Answer) {
             point.objective = program.objective_of(&point.x);
         }
     }
-}
-
-/// Starts in the order of the model's columns; those that do not say everything are left out.
-fn starts(compiled: &Compiled, given: &[Vec<f64>]) -> Vec<Vec<f64>> {
-    let whole = given.iter().filter_map(|point| compiled.complete(point));
-    whole.collect()
 }
 
 /// Tells a watcher in the terms of the program.
@@ -141,32 +181,24 @@ fn of_integer(compiled: &Compiled, result: SolveResult, nodes: Option<usize>) ->
         SolveStatus::Unresolved => Ending::Numeric,
     };
     Answer {
-        ending,
         points: result.pool.iter().map(|s| point(compiled, s)).collect(),
         bound: result.dual_bound,
-        duals: None,
-        farkas: None,
-        ray: None,
         info: result.info,
         recognised: nodes.map(|n| ("checkmate", n)),
+        ..Answer::of(ending)
     }
 }
 
 fn of_linear(compiled: &Compiled, linear: Linear) -> Answer {
     let worst = -compiled.model.sense().sign() * f64::INFINITY;
     let mut answer = Answer {
-        ending: Ending::Numeric,
-        points: Vec::new(),
         bound: worst,
-        duals: None,
-        farkas: None,
-        ray: None,
         info: Info {
             lp_iterations: linear.solved.stats.iterations(),
             seconds: linear.seconds,
             ..Info::default()
         },
-        recognised: None,
+        ..Answer::of(Ending::Numeric)
     };
     match linear.solved.outcome {
         LpOutcome::Optimal(s) => {

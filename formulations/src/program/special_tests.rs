@@ -130,7 +130,7 @@ fn built(case: &Case) -> Result<(Program, Vec<Col>), ProgramError> {
     }
     let many = |of: &[usize], cols: &[Col]| of.iter().map(|&k| cols[k]).collect::<Vec<_>>();
     for drawn in &case.specials {
-        let wide = if case.open { INFINITE } else { 60.0 };
+        let wide = if case.open { INFINITE } else { 500.0 };
         let mut result = |p: &mut Program| {
             let col = p.add_col(-wide, wide, 1.0, Kind::Continuous, None);
             col.inspect(|&c| cols.push(c))
@@ -280,7 +280,7 @@ fn enumerated(case: &Case, program: &Program, cols: &[Col]) -> Option<f64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..Default::default() })]
 
     #[test]
     fn special_constraints_are_exact(case in cases()) {
@@ -301,4 +301,210 @@ proptest! {
             }
         }
     }
+}
+
+fn solved(program: &Program) -> Answer {
+    solve_program(program, &ProgramSettings::default(), Arc::new(())).unwrap()
+}
+
+#[test]
+fn a_batch_times_a_binary_is_tight() {
+    let mut p = Program::default();
+    p.set_sense(Sense::Maximise);
+    let batch = p
+        .add_col(1.0, 16384.0, 0.0, Kind::Continuous, None)
+        .unwrap();
+    let on = p.add_col(0.0, 1.0, -2.0, Kind::Binary, None).unwrap();
+    let off = p.add_col(0.0, 1.0, -1.0, Kind::Binary, None).unwrap();
+    let times = |b, factor| Product {
+        first: batch,
+        second: b,
+        factor,
+    };
+    p.set_products(vec![times(on, 1.0), times(off, -0.5)])
+        .unwrap();
+    let memory = Special::ProductRow {
+        entries: vec![(batch, 3.0)],
+        products: vec![times(on, 4.0), times(off, -1.0)],
+        lower: -INFINITE,
+        upper: 60_000.0,
+    };
+    p.add_special(memory).unwrap();
+    let answer = solved(&p);
+    // With `on` alone 7 a batch: 60000 / 7 - 2.
+    assert_eq!(answer.ending, Ending::Optimal);
+    let x = &answer.points[0].x;
+    assert_eq!((x[1], x[2]), (1.0, 0.0));
+    assert!((answer.points[0].objective - (60_000.0 / 7.0 - 2.0)).abs() < 1e-5);
+}
+
+#[test]
+fn squares_both_ways() {
+    for (sense, shift, best) in [(Sense::Minimise, 3.4, 0.16), (Sense::Maximise, 1.0, 121.0)] {
+        let mut p = Program::default();
+        p.set_sense(sense);
+        // (x - shift)^2
+        let x = p
+            .add_col(-10.0, 10.0, -2.0 * shift, Kind::Integer, None)
+            .unwrap();
+        p.set_offset(shift * shift).unwrap();
+        p.set_products(vec![Product {
+            first: x,
+            second: x,
+            factor: 1.0,
+        }])
+        .unwrap();
+        let answer = solved(&p);
+        assert_eq!(answer.ending, Ending::Optimal);
+        assert!(
+            (answer.points[0].objective - best).abs() < 1e-9,
+            "{answer:?}"
+        );
+    }
+}
+
+#[test]
+fn what_has_no_exact_form_is_named() {
+    let mut p = Program::default();
+    let x = p
+        .add_col(0.0, INFINITE, 0.0, Kind::Continuous, Some("x"))
+        .unwrap();
+    let y = p
+        .add_col(0.0, 4.0, 0.0, Kind::Continuous, Some("y"))
+        .unwrap();
+    let b = p.add_col(0.0, 1.0, 0.0, Kind::Binary, Some("b")).unwrap();
+    let product = |first, second| {
+        vec![Product {
+            first,
+            second,
+            factor: 1.0,
+        }]
+    };
+    p.set_products(product(b, x)).unwrap();
+    let words = p.compile().unwrap_err().to_string();
+    assert!(
+        words.contains("the product of x and b") && words.contains("x needs finite bounds"),
+        "{words}"
+    );
+    // A row bounds x as well as a bound does.
+    let row = p
+        .add_row(&[(x, 1.0), (y, 2.0)], -INFINITE, 7.0, None)
+        .unwrap();
+    p.compile().unwrap();
+    p.set_products(product(x, y)).unwrap();
+    let words = p.compile().unwrap_err().to_string();
+    assert!(
+        words.contains("the product of x and y") && words.contains("integer"),
+        "{words}"
+    );
+    p.set_products(Vec::new()).unwrap();
+    p.remove_row(row).unwrap();
+    let indicator = Special::Indicator {
+        col: b,
+        value: true,
+        entries: vec![(x, 1.0)],
+        lower: -INFINITE,
+        upper: 3.0,
+    };
+    let id = p.add_special(indicator).unwrap();
+    let words = p.compile().unwrap_err().to_string();
+    assert!(
+        words.contains("an implication needs a finite upper bound of x"),
+        "{words}"
+    );
+    p.remove_special(id).unwrap();
+    assert_eq!(
+        p.special(id).unwrap_err().to_string(),
+        "special constraint 0 is not in the program"
+    );
+    p.set_kind(x, Kind::SemiContinuous).unwrap();
+    p.set_col_bounds(x, 2.0, INFINITE).unwrap();
+    let words = p.compile().unwrap_err().to_string();
+    assert!(
+        words.contains("a semi-continuous column needs a finite upper bound of x"),
+        "{words}"
+    );
+    let and = Special::And {
+        result: b,
+        of: vec![y],
+    };
+    p.set_kind(x, Kind::Continuous).unwrap();
+    p.add_special(and).unwrap();
+    assert_eq!(
+        p.compile().unwrap_err().to_string(),
+        "and is about binary columns, and y is none"
+    );
+}
+
+#[test]
+fn bounds_that_rows_imply_together_are_found_by_a_linear_program() {
+    let mut p = Program::default();
+    p.set_sense(Sense::Maximise);
+    let mut free = || {
+        p.add_col(-INFINITE, INFINITE, 0.0, Kind::Continuous, None)
+            .unwrap()
+    };
+    let (x, y) = (free(), free());
+    let r = p
+        .add_col(-INFINITE, INFINITE, 1.0, Kind::Continuous, None)
+        .unwrap();
+    for (a, b) in [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)] {
+        p.add_row(&[(x, a), (y, b)], -INFINITE, 4.0, None).unwrap();
+    }
+    p.add_special(Special::Abs { result: r, of: x }).unwrap();
+    let answer = solved(&p);
+    assert_eq!(answer.ending, Ending::Optimal);
+    assert!((answer.points[0].objective - 4.0).abs() < 1e-6);
+}
+
+#[test]
+fn at_a_jump_any_value_between_is_taken() {
+    let mut p = Program::default();
+    let x = p.add_col(-5.0, 5.0, 0.0, Kind::Continuous, None).unwrap();
+    let y = p
+        .add_col(-INFINITE, INFINITE, 0.0, Kind::Continuous, None)
+        .unwrap();
+    let points = vec![(-1.0, -2.0), (0.0, -1.0), (0.0, 1.0), (2.0, 1.0)];
+    p.add_special(Special::Pieces { x, y, points }).unwrap();
+    p.add_row(&[(y, 1.0)], 0.25, 0.25, None).unwrap();
+    let answer = solved(&p);
+    assert_eq!(answer.ending, Ending::Optimal);
+    assert!(answer.points[0].x[0].abs() < 1e-6);
+    p.set_col_bounds(y, -6.0, -6.0).unwrap();
+    p.set_cost(x, 1.0).unwrap();
+    p.remove_row(Row(0)).unwrap();
+    // The first slope goes on.
+    assert!((solved(&p).points[0].x[0] + 5.0).abs() < 1e-6);
+}
+
+#[test]
+fn a_column_leaves_special_constraints() {
+    let mut p = Program::default();
+    p.set_sense(Sense::Maximise);
+    let mut col = |cost| p.add_col(0.0, 5.0, cost, Kind::Integer, None).unwrap();
+    let (x, y, r) = (col(0.0), col(0.0), col(1.0));
+    let least = Special::Minimum {
+        result: r,
+        of: vec![x, y],
+        constant: None,
+    };
+    let id = p.add_special(least).unwrap();
+    p.set_col_bounds(y, 0.0, 2.0).unwrap();
+    assert_eq!(solved(&p).points[0].objective, 2.0);
+    p.remove_col(y).unwrap();
+    assert_eq!(solved(&p).points[0].objective, 5.0);
+    p.remove_col(r).unwrap();
+    assert!(p.special(id).is_err() && !p.has_specials());
+}
+
+#[test]
+fn huge_bounds_of_integer_columns_are_none() {
+    let mut p = Program::default();
+    p.add_col(-9.3e18, 9.3e18, 1.0, Kind::Integer, None)
+        .unwrap();
+    p.add_col(-9.3e18, 9.3e18, 1.0, Kind::Continuous, None)
+        .unwrap();
+    let model = p.compile().unwrap().model;
+    assert_eq!(model.col_lower(), [f64::NEG_INFINITY, -9.3e18]);
+    assert_eq!(model.col_upper(), [f64::INFINITY, 9.3e18]);
 }

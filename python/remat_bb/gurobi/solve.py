@@ -245,6 +245,7 @@ class Solving:
                     ("PRE_COLDEL", "PRE_ROWDEL", "PRE_SENCHG", "PRE_BNDCHG", "PRE_COECHG"), 0
                 ),
             )
+            self._check_specials()  # type: ignore[attr-defined]
             starts = self._starts()  # type: ignore[attr-defined]
             if self._answer is not None and self._answer.objectives and self._is_mip():
                 starts.append(self._answer.x())
@@ -252,6 +253,7 @@ class Solving:
                 self,
                 **self._options(),
                 starts=starts,
+                hints=self._hints(),  # type: ignore[attr-defined]
                 stop=watched.stop,
                 on_progress=watched.on_progress,
                 on_point=watched.on_point,

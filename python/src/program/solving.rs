@@ -8,7 +8,9 @@ use crate::relay::{Ended, Relay, work_until};
 use crate::trouble::Trouble;
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
-use remat_formulations::program::{Point, ProgramSettings, Watcher, solve_compiled};
+use remat_formulations::program::{
+    BestPoints, Col, Objective, Point, ProgramSettings, Watcher, solve_program,
+};
 use remat_lp::Algorithm;
 use remat_solver::mip::Progress;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,6 +23,13 @@ pub struct Stop {
     flag: Arc<AtomicBool>,
 }
 
+impl Stop {
+    /// The flag.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        self.flag.clone()
+    }
+}
+
 #[pymethods]
 impl Stop {
     #[new]
@@ -31,6 +40,21 @@ impl Stop {
     /// Ends the solves that have this flag.
     fn set(&self) {
         self.flag.store(true, Ordering::Relaxed);
+    }
+}
+
+/// One of several objectives as Python gives it: columns, values and constant, priority, weight,
+/// absolute and relative tolerance.
+type Given = ((Vec<u32>, Vec<f64>, f64), i32, f64, f64, f64);
+
+fn objective(((cols, values, constant), priority, weight, absolute, relative): Given) -> Objective {
+    Objective {
+        entries: cols.into_iter().map(Col).zip(values).collect(),
+        constant,
+        priority,
+        weight,
+        absolute,
+        relative,
     }
 }
 
@@ -76,6 +100,15 @@ impl Program {
     ///     cutoff: Only better points are wanted.
     ///     pool_size: Number of points found that are kept.
     ///     starts: Points by handle to start from.
+    ///     hints: A point as a start that is tried after those. Of starts and hints that have NaN,
+    ///         the rest is searched for with the numbers fixed.
+    ///     objectives: Objectives in place of the program's, each ``((cols, values, constant),
+    ///         priority, weight, abstol, reltol)``: those of greater priority first; later ones may
+    ///         make them worse by the larger of both tolerances.
+    ///     best_points: True finds the ``pool_size`` best points, distinct in the integer columns,
+    ///         in exact order.
+    ///     pool_gap, pool_absolute_gap: Largest difference of those to the best, as a share of it
+    ///         and in its unit.
     ///     recognise: False leaves everything to the general search.
     ///     stop: Ends the solve when it is set.
     ///     algorithm: For linear programs: ``auto``, ``primal`` or ``dual``.
@@ -90,7 +123,8 @@ impl Program {
     ///     InvalidArgument: names the setting.
     #[pyo3(signature = (*, time_limit = None, gap = None, absolute_gap = None, threads = None, seed = 0,
         node_limit = None, iteration_limit = None, work_limit = None, memory_limit = None, cutoff = None,
-        pool_size = 1, starts = None, presolve = true, cuts = true, heuristics = true, recognise = true,
+        pool_size = 1, starts = None, hints = None, objectives = None, best_points = false,
+        pool_gap = None, pool_absolute_gap = None, presolve = true, cuts = true, heuristics = true, recognise = true,
         algorithm = "auto", feasibility_tolerance = None, integrality_tolerance = None,
         optimality_tolerance = None, stop = None, on_progress = None, on_point = None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
@@ -109,6 +143,11 @@ impl Program {
         cutoff: Option<f64>,
         pool_size: usize,
         starts: Option<Vec<Bound<'_, PyAny>>>,
+        hints: Option<Bound<'_, PyAny>>,
+        objectives: Option<Vec<Given>>,
+        best_points: bool,
+        pool_gap: Option<f64>,
+        pool_absolute_gap: Option<f64>,
         presolve: bool,
         cuts: bool,
         heuristics: bool,
@@ -169,7 +208,15 @@ impl Program {
                 .starts
                 .push(numbers("starts", &start)?.as_slice().to_vec());
         }
-        let compiled = Arc::new(self.lock().compile().map_err(Trouble::from)?);
+        if let Some(hints) = hints {
+            settings.hints = Some(numbers("hints", &hints)?.as_slice().to_vec());
+        }
+        settings.objectives = objectives.into_iter().flatten().map(objective).collect();
+        settings.best_points = best_points.then_some(BestPoints {
+            gap: pool_gap,
+            absolute_gap: pool_absolute_gap,
+        });
+        let program = self.lock().clone();
         let stop = stop.map(|stop| stop.get().flag.clone()).unwrap_or_default();
         let failed = Arc::new(Mutex::new(None));
         let Ended { value, interrupt } = work_until(py, stop, on_progress, |relay| {
@@ -179,7 +226,7 @@ impl Program {
                 on_point,
                 failed: Mutex::default(),
             });
-            let answer = solve_compiled(&compiled, &settings, passing.clone());
+            let answer = solve_program(&program, &settings, passing.clone());
             let error = passing
                 .failed
                 .lock()

@@ -90,16 +90,34 @@ pub(super) fn model_bounds(program: &Program, col: Col) -> Result<(f64, f64), Pr
 /// # Errors
 /// [`ProgramError::Unbounded`], [`ProgramError::NotBinary`], [`ProgramError::Product`].
 pub(super) fn lower(program: &Program) -> Result<Lowered, ProgramError> {
+    lower_as(program, false)
+}
+
+/// As [`lower`], less what has no exact linear form: what comes out holds for every point of the
+/// program, and for others.
+///
+/// # Errors
+/// As the program.
+pub(super) fn relax(program: &Program) -> Result<Lowered, ProgramError> {
+    lower_as(program, true)
+}
+
+fn lower_as(program: &Program, relaxed: bool) -> Result<Lowered, ProgramError> {
+    // Every row that is there before an error holds by itself.
+    let forgive = |result: Result<(), ProgramError>| match result {
+        Err(error) if relaxed && error.is_of_form() => Ok(()),
+        other => other,
+    };
     if !program.has_specials() {
         return Ok(Lowered::default());
     }
     let mut lowering = Lowering::new(program)?;
     lowering.tighten()?;
     for k in 0..lowering.own.len() {
-        lowering.semi(k)?;
+        forgive(lowering.semi(k))?;
     }
     for (_, special) in program.specials() {
-        lowering.special(special)?;
+        forgive(lowering.special(special))?;
     }
     for product in program.products() {
         let value = lowering.product(product)?;
