@@ -160,6 +160,11 @@ impl Program {
 }
 
 impl Compiled {
+    /// Returns whether any column of the model is to be integer.
+    pub fn has_integers(&self) -> bool {
+        (0..self.model.num_cols()).any(|j| self.model.is_integer(ColId(j as u32)))
+    }
+
     /// A point of the model out of one by handle: columns that the program does not have get their
     /// values by definition. `None` where a value is missing or not finite.
     pub fn complete(&self, point: &[f64]) -> Option<Vec<f64>> {

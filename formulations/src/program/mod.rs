@@ -12,6 +12,7 @@
 //! | `starts` | starts, completed where they have gaps |
 //! | `objectives` | [`Objective`]: several, by priority |
 //! | `best` | [`BestPoints`]: not one point but the best of them |
+//! | `separating` | [`Cut`]s and points that a watcher hands in |
 //! | `stages` | limits that several solves share |
 //! | `iis` | [`find_iis`]: the reason why there is no point |
 //! | `solve` | [`solve_program`]: from a program to an answer |
@@ -41,6 +42,7 @@ mod lower;
 mod objectives;
 #[cfg(test)]
 mod plan_tests;
+mod separating;
 mod solve;
 mod special;
 #[cfg(test)]
@@ -58,6 +60,7 @@ pub use edit::{Col, INFINITE, Kind, Program, Row};
 pub use error::ProgramError;
 pub use iis::{Iis, find_iis};
 pub use objectives::Objective;
+pub use separating::{Cut, Role};
 pub use solve::{ProgramSettings, Watcher, solve_compiled, solve_program};
 pub use special::{Norm, Product, SosType, Special, SpecialId};
 pub use violation::SPECIAL_TOLERANCE;

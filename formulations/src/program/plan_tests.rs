@@ -247,3 +247,80 @@ fn a_subsystem_of_special_constraints() {
     );
     assert!(iis.minimal && iis.upper.contains(&r));
 }
+
+/// Wants no two of the first three columns at once, and has a point to offer.
+struct Strict {
+    asked: std::sync::Mutex<Vec<Vec<f64>>>,
+    told: std::sync::Mutex<Vec<Point>>,
+    offer: Option<Vec<f64>>,
+}
+
+impl Watcher for Strict {
+    fn role(&self) -> Role {
+        Role {
+            lazy_rows: true,
+            nodes: self.offer.is_some(),
+        }
+    }
+
+    fn incumbent(&self, point: &Point) {
+        self.told.lock().unwrap().push(point.clone());
+    }
+
+    fn separate(&self, x: &[f64], integral: bool) -> Vec<Cut> {
+        if !integral {
+            return Vec::new();
+        }
+        self.asked.lock().unwrap().push(x.to_vec());
+        let pairs = [(0, 1), (0, 2), (1, 2)].into_iter();
+        let violated = pairs.filter(|&(a, b)| x[a] + x[b] > 1.5);
+        let rows = violated.map(|(a, b)| Cut {
+            entries: vec![(Col(a as u32), 1.0), (Col(b as u32), 1.0)],
+            lower: -INFINITE,
+            upper: 1.0,
+        });
+        rows.collect()
+    }
+
+    fn suggest(&self, _: &[f64]) -> Vec<Vec<f64>> {
+        self.offer.iter().cloned().collect()
+    }
+}
+
+#[test]
+fn rows_of_a_watcher_hold_before_a_point_counts() {
+    let mut program = Program::default();
+    program.set_sense(Sense::Maximise);
+    let costs = [5.0, 4.0, 3.0, 2.0, 2.0, 2.0];
+    let mut cols = Vec::new();
+    for cost in costs {
+        cols.push(program.add_col(0.0, 1.0, cost, Kind::Binary, None).unwrap());
+    }
+    let weights = [3.0, 2.0, 2.0, 2.0, 2.0, 2.0];
+    let row: Vec<_> = cols.iter().copied().zip(weights).collect();
+    program.add_row(&row, -INFINITE, 8.0, None).unwrap();
+    // A start that the rows cut off does not count either.
+    let settings = ProgramSettings {
+        starts: vec![vec![1.0, 1.0, 0.0, 0.0, 0.0, 0.0]],
+        ..ProgramSettings::default()
+    };
+    for offer in [None, Some(vec![0.0, 1.0, 0.0, 1.0, f64::NAN, f64::NAN])] {
+        let strict = Arc::new(Strict {
+            asked: std::sync::Mutex::default(),
+            told: std::sync::Mutex::default(),
+            offer,
+        });
+        let answer = solve_program(&program, &settings, strict.clone()).unwrap();
+        assert_eq!(
+            (answer.ending, answer.points[0].objective),
+            (Ending::Optimal, 10.0)
+        );
+        let told = strict.told.lock().unwrap();
+        let asked = strict.asked.lock().unwrap();
+        assert!(!told.is_empty());
+        for point in told.iter() {
+            assert!(point.x[0] + point.x[1] + point.x[2] < 1.5, "{point:?}");
+            assert!(asked.contains(&point.x), "{point:?}");
+        }
+    }
+}

@@ -2,9 +2,11 @@
 
 use super::best::{BestPoints, solve_best};
 use super::objectives::{Objective, solve_objectives};
+use super::separating::{Asking, Cut, Role};
 use super::{Answer, Compiled, Duals, Ending, Point, Program, ProgramError, starts};
 use crate::solve::{Answered, Linear, ModelSettings, solve_model};
 use remat_lp::{LimitKind, LpOutcome, VarStatus};
+use remat_solver::mip::Solver;
 use remat_solver::mip::{Control, Info, Observer, Progress, Solution, SolveResult, SolveStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,6 +37,24 @@ pub trait Watcher: Send + Sync {
 
     /// Takes a new best point, by handle.
     fn incumbent(&self, _point: &Point) {}
+
+    /// The parts that it takes in a search with integers. With any, presolve leaves the columns
+    /// alone, nothing is recognised, and one thread searches.
+    fn role(&self) -> Role {
+        Role::default()
+    }
+
+    /// Takes a point by handle and hands in rows: of an integral one those that it must not
+    /// violate, of the relaxation at a node those that cut it off.
+    fn separate(&self, _x: &[f64], _integral: bool) -> Vec<Cut> {
+        Vec::new()
+    }
+
+    /// Takes the relaxation at a node, by handle, and hands in points, with NaN where they say
+    /// nothing; each is checked.
+    fn suggest(&self, _x: &[f64]) -> Vec<Vec<f64>> {
+        Vec::new()
+    }
 }
 
 /// Nobody.
@@ -72,7 +92,21 @@ pub(super) fn solve_alone(
 ) -> Result<Answer, ProgramError> {
     let compiled = Arc::new(program.compile()?);
     let starts = starts::whole(program, &compiled, settings);
-    solve_from(&compiled, settings, starts, watcher.clone())
+    let role = watcher.role();
+    if role == Role::default() || !compiled.has_integers() {
+        return solve_from(&compiled, settings, starts, watcher.clone());
+    }
+    let asking = Asking::new(&compiled, Arc::new(program.clone()), settings, watcher);
+    let asking = Arc::new(asking);
+    let (mut how, control) = prepared(&compiled, settings, starts, watcher.clone());
+    (how.mip.threads, how.mip.opportunistic) = (1, false);
+    let solver = Solver::new(compiled.model.clone(), how.mip).with_control(control);
+    let mut solver = solver.with_separator(asking.clone());
+    if role.nodes {
+        solver = solver.with_heuristic(asking);
+    }
+    let answer = of_integer(&compiled, solver.run()?, None);
+    Ok(checked(&compiled, answer))
 }
 
 /// As [`solve_program`], of a program that is compiled already: for its own objective, from starts
@@ -98,6 +132,24 @@ fn solve_from(
     starts: Vec<Vec<f64>>,
     watcher: Arc<dyn Watcher>,
 ) -> Result<Answer, ProgramError> {
+    let (how, control) = prepared(compiled, settings, starts, watcher);
+    let answer = match solve_model(&compiled.model, &how, control)? {
+        Answered::Linear(linear) => of_linear(compiled, linear),
+        Answered::Integer {
+            result,
+            recognised_nodes,
+        } => of_integer(compiled, result, recognised_nodes),
+    };
+    Ok(checked(compiled, answer))
+}
+
+/// Settings and surroundings of a search.
+fn prepared(
+    compiled: &Arc<Compiled>,
+    settings: &ProgramSettings,
+    starts: Vec<Vec<f64>>,
+    watcher: Arc<dyn Watcher>,
+) -> (ModelSettings, Control) {
     let mut how = settings.model.clone();
     how.mip.starts = starts;
     let stop = how.mip.limits.interrupt.get_or_insert_default().clone();
@@ -109,17 +161,14 @@ fn solve_from(
         })],
         ..Control::default()
     };
-    let mut answer = match solve_model(&compiled.model, &how, control)? {
-        Answered::Linear(linear) => of_linear(compiled, linear),
-        Answered::Integer {
-            result,
-            recognised_nodes,
-        } => of_integer(compiled, result, recognised_nodes),
-    };
+    (how, control)
+}
+
+fn checked(compiled: &Compiled, mut answer: Answer) -> Answer {
     if let Some(program) = &compiled.source {
         check(program, &mut answer);
     }
-    Ok(answer)
+    answer
 }
 
 /// Takes points out that violate special constraints by their definitions, and states objectives

@@ -36,7 +36,8 @@ pub(super) fn whole(
     whole
 }
 
-fn completed(
+/// The values of a start with what is missing, by handle.
+pub(super) fn completed(
     program: &Program,
     start: &[f64],
     integers_alone: bool,
