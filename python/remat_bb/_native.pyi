@@ -549,7 +549,6 @@ class Program:
     def has_integers(self) -> bool:
         """True if any column is to be integer."""
 
-
     @property
     def name(self) -> str:
         """Name of the program."""
@@ -644,7 +643,6 @@ class ProgramProgress:
     @property
     def lp_iterations(self) -> int:
         """Simplex iterations."""
-
 
 class Answer:
     """The answer to a program. Values of integer columns are whole numbers."""

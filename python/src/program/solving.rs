@@ -9,7 +9,7 @@ use crate::trouble::Trouble;
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use remat_formulations::program::{
-    BestPoints, Col, Objective, Point, ProgramSettings, Watcher, solve_program,
+    self, BestPoints, Col, Cut, Objective, Point, ProgramSettings, Role, Watcher, solve_program,
 };
 use remat_lp::Algorithm;
 use remat_solver::mip::Progress;
@@ -62,10 +62,63 @@ fn objective(((cols, values, constant), priority, weight, absolute, relative): G
 struct Passing {
     relay: Arc<Relay<ProgramProgress>>,
     on_point: Option<Py<PyAny>>,
+    separate: Option<Py<PyAny>>,
+    suggest: Option<Py<PyAny>>,
+    role: Role,
+    program: Arc<program::Program>,
     failed: Mutex<Option<PyErr>>,
 }
 
+/// A row as Python hands it in: columns, values, lower and upper side.
+type GivenRow = (Vec<u32>, Vec<f64>, f64, f64);
+
+impl Passing {
+    /// Keeps the first error, and ends the solve.
+    fn fail(&self, error: PyErr) {
+        self.relay.stop().store(true, Ordering::Relaxed);
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.get_or_insert(error);
+    }
+}
+
 impl Watcher for Passing {
+    fn role(&self) -> Role {
+        self.role
+    }
+
+    fn separate(&self, x: &[f64], integral: bool) -> Vec<Cut> {
+        let Some(separate) = &self.separate else {
+            return Vec::new();
+        };
+        let objective = self.program.objective_of(x);
+        let rows = Python::attach(|py| {
+            let x = x.to_vec().into_pyarray(py);
+            let rows = separate.call1(py, (x, objective, integral))?;
+            rows.extract::<Vec<GivenRow>>(py)
+        });
+        let rows = rows.unwrap_or_else(|error| {
+            self.fail(error);
+            Vec::new()
+        });
+        let cuts = rows.into_iter().map(|(cols, values, lower, upper)| Cut {
+            entries: cols.into_iter().map(Col).zip(values).collect(),
+            lower,
+            upper,
+        });
+        cuts.collect()
+    }
+
+    fn suggest(&self, _: &[f64]) -> Vec<Vec<f64>> {
+        let Some(suggest) = &self.suggest else {
+            return Vec::new();
+        };
+        let points = Python::attach(|py| suggest.call0(py)?.extract::<Vec<Vec<f64>>>(py));
+        points.unwrap_or_else(|error| {
+            self.fail(error);
+            Vec::new()
+        })
+    }
+
     fn progress(&self, look: &Progress) -> bool {
         self.relay.show(look.into());
         !self.relay.stop().load(Ordering::Relaxed)
@@ -80,9 +133,7 @@ impl Watcher for Passing {
             on_point.call1(py, (point.objective, x)).map(drop)
         });
         if let Err(error) = told {
-            self.relay.stop().store(true, Ordering::Relaxed);
-            let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-            failed.get_or_insert(error);
+            self.fail(error);
         }
     }
 }
@@ -114,6 +165,12 @@ impl Program {
     ///     algorithm: For linear programs: ``auto``, ``primal`` or ``dual``.
     ///     on_progress: Takes a look now and then.
     ///     on_point: Takes objective and values of each better point, and holds the search up.
+    ///     separate: Takes values, objective, and True if all integers are whole; returns rows that
+    ///         hold for every point, each ``(cols, values, lower, upper)``.
+    ///     suggest: Returns points to be tried, by handle, with NaN where they say nothing.
+    ///     lazy_rows: True asks ``separate`` about each point before it counts: its rows are part
+    ///         of the program.
+    ///     at_nodes: True asks ``separate`` and ``suggest`` at the nodes of the search.
     ///
     /// Returns:
     ///     The answer. Ctrl-C ends the search with the best point so far; where there is none,
@@ -126,7 +183,8 @@ impl Program {
         pool_size = 1, starts = None, hints = None, objectives = None, best_points = false,
         pool_gap = None, pool_absolute_gap = None, presolve = true, cuts = true, heuristics = true, recognise = true,
         algorithm = "auto", feasibility_tolerance = None, integrality_tolerance = None,
-        optimality_tolerance = None, stop = None, on_progress = None, on_point = None))]
+        optimality_tolerance = None, stop = None, on_progress = None, on_point = None,
+        separate = None, suggest = None, lazy_rows = false, at_nodes = false))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn solve(
         &self,
@@ -159,6 +217,10 @@ impl Program {
         stop: Option<&Bound<'_, Stop>>,
         on_progress: Option<Py<PyAny>>,
         on_point: Option<Py<PyAny>>,
+        separate: Option<Py<PyAny>>,
+        suggest: Option<Py<PyAny>>,
+        lazy_rows: bool,
+        at_nodes: bool,
     ) -> PyResult<Answer> {
         let limits = Limits {
             time_limit,
@@ -216,7 +278,11 @@ impl Program {
             gap: pool_gap,
             absolute_gap: pool_absolute_gap,
         });
-        let program = self.lock().clone();
+        let program = Arc::new(self.lock().clone());
+        let role = Role {
+            lazy_rows,
+            nodes: at_nodes,
+        };
         let stop = stop.map(|stop| stop.get().flag.clone()).unwrap_or_default();
         let failed = Arc::new(Mutex::new(None));
         let Ended { value, interrupt } = work_until(py, stop, on_progress, |relay| {
@@ -224,6 +290,10 @@ impl Program {
             let passing = Arc::new(Passing {
                 relay: relay.clone(),
                 on_point,
+                separate,
+                suggest,
+                role,
+                program: program.clone(),
                 failed: Mutex::default(),
             });
             let answer = solve_program(&program, &settings, passing.clone());
