@@ -77,11 +77,9 @@ pub fn find_iis(program: &Program, settings: &ModelSettings) -> Result<Option<Ii
         Some(mut relaxed) => relaxed.filter(&filter, &mut minimal),
         None => None,
     };
-    if linear {
-        if let Some(kept) = kept {
-            return Ok(Some(made(&kept, minimal)));
-        }
-        // The simplex found a point, or nothing: the front door decides.
+    // Where the simplex proved nothing, the front door decides.
+    if linear && let Some(kept) = kept {
+        return Ok(Some(made(&kept, minimal)));
     }
     if kept.is_none() {
         match filter.ending(&all)? {

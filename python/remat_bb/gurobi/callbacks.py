@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from .._native import Stop, TempConstr, Var
@@ -293,5 +293,5 @@ class Callbacks:
         return float(GRB.INFINITY)
 
 
-def _each_var(vars: Any) -> Iterable[Any]:
+def _each_var(vars: Any) -> Any:
     return vars.tolist_flat() if hasattr(vars, "tolist_flat") else vars

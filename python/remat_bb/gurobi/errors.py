@@ -14,9 +14,11 @@ class GurobiError(Exception):
     def __init__(self, errno: int | str, message: str | None = None) -> None:
         if isinstance(errno, str):
             # A message alone, as some code raises it.
-            errno, message = 10001, errno
+            message, number = errno, 10001
+        else:
+            number = errno
         super().__init__(message)
-        self.errno = errno
+        self.errno = number
         self.message = message or ""
 
     def __str__(self) -> str:

@@ -49,7 +49,7 @@ impl Core {
 
 #[pymethods]
 impl Core {
-    /// Adds that a linear difference stands in a relation to 0 where a binary column has a value.
+    /// Adds that a difference stands in a relation to 0 where a binary column has a value.
     fn _add_indicator(
         &self,
         binvar: &Bound<'_, Var>,
