@@ -13,6 +13,7 @@
 //! | `objectives` | [`Objective`]: several, by priority |
 //! | `best` | [`BestPoints`]: not one point but the best of them |
 //! | `separating` | [`Cut`]s and points that a watcher hands in |
+//! | `repair` | points that tolerances moved off a special constraint |
 //! | `stages` | limits that several solves share |
 //! | `iis` | [`find_iis`]: the reason why there is no point |
 //! | `solve` | [`solve_program`]: from a program to an answer |
@@ -42,6 +43,7 @@ mod lower;
 mod objectives;
 #[cfg(test)]
 mod plan_tests;
+mod repair;
 mod separating;
 mod solve;
 mod special;

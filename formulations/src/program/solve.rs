@@ -2,6 +2,7 @@
 
 use super::best::{BestPoints, solve_best};
 use super::objectives::{Objective, solve_objectives};
+use super::repair::check;
 use super::separating::{Asking, Cut, Role};
 use super::{Answer, Compiled, Duals, Ending, Point, Program, ProgramError, starts};
 use crate::solve::{Answered, Linear, ModelSettings, solve_model};
@@ -105,8 +106,8 @@ pub(super) fn solve_alone(
     if role.nodes {
         solver = solver.with_heuristic(asking);
     }
-    let answer = of_integer(&compiled, solver.run()?, None);
-    Ok(checked(&compiled, answer))
+    let tolerance = settings.model.mip.feasibility_tolerance;
+    Ok(of_integer(&compiled, solver.run()?, None, tolerance))
 }
 
 /// As [`solve_program`], of a program that is compiled already: for its own objective, from starts
@@ -133,14 +134,15 @@ fn solve_from(
     watcher: Arc<dyn Watcher>,
 ) -> Result<Answer, ProgramError> {
     let (how, control) = prepared(compiled, settings, starts, watcher);
+    let tolerance = how.mip.feasibility_tolerance;
     let answer = match solve_model(&compiled.model, &how, control)? {
-        Answered::Linear(linear) => of_linear(compiled, linear),
+        Answered::Linear(linear) => check(compiled, of_linear(compiled, linear), &[], tolerance),
         Answered::Integer {
             result,
             recognised_nodes,
-        } => of_integer(compiled, result, recognised_nodes),
+        } => of_integer(compiled, result, recognised_nodes, tolerance),
     };
-    Ok(checked(compiled, answer))
+    Ok(answer)
 }
 
 /// Settings and surroundings of a search.
@@ -162,30 +164,6 @@ fn prepared(
         ..Control::default()
     };
     (how, control)
-}
-
-fn checked(compiled: &Compiled, mut answer: Answer) -> Answer {
-    if let Some(program) = &compiled.source {
-        check(program, &mut answer);
-    }
-    answer
-}
-
-/// Takes points out that violate special constraints by their definitions, and states objectives
-/// by those.
-fn check(program: &Program, answer: &mut Answer) {
-    let had = answer.points.len();
-    answer
-        .points
-        .retain(|p| program.violated_special(&p.x).is_none());
-    if answer.points.is_empty() && had > 0 {
-        answer.ending = Ending::Numeric;
-    }
-    for point in &mut answer.points {
-        if !program.products().is_empty() {
-            point.objective = program.objective_of(&point.x);
-        }
-    }
 }
 
 /// Tells a watcher in the terms of the program.
@@ -216,7 +194,12 @@ fn point(compiled: &Compiled, solution: &Solution) -> Point {
     }
 }
 
-fn of_integer(compiled: &Compiled, result: SolveResult, nodes: Option<usize>) -> Answer {
+fn of_integer(
+    compiled: &Compiled,
+    result: SolveResult,
+    nodes: Option<usize>,
+    tolerance: f64,
+) -> Answer {
     let ending = match result.status {
         SolveStatus::Optimal => Ending::Optimal,
         SolveStatus::Infeasible => Ending::Infeasible,
@@ -229,13 +212,14 @@ fn of_integer(compiled: &Compiled, result: SolveResult, nodes: Option<usize>) ->
         SolveStatus::Interrupted => Ending::Interrupted,
         SolveStatus::Unresolved => Ending::Numeric,
     };
-    Answer {
+    let answer = Answer {
         points: result.pool.iter().map(|s| point(compiled, s)).collect(),
         bound: result.dual_bound,
         info: result.info,
         recognised: nodes.map(|n| ("checkmate", n)),
         ..Answer::of(ending)
-    }
+    };
+    check(compiled, answer, &result.pool, tolerance)
 }
 
 fn of_linear(compiled: &Compiled, linear: Linear) -> Answer {

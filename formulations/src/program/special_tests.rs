@@ -508,3 +508,36 @@ fn huge_bounds_of_integer_columns_are_none() {
     assert_eq!(model.col_lower(), [f64::NEG_INFINITY, -9.3e18]);
     assert_eq!(model.col_upper(), [f64::INFINITY, 9.3e18]);
 }
+
+#[test]
+fn steep_pieces_and_wide_bounds_are_met_to_the_tolerance() {
+    let mut p = Program::default();
+    p.set_sense(Sense::Maximise);
+    let x = p.add_col(0.0, 1e6, -1.0, Kind::Continuous, None).unwrap();
+    let y = p
+        .add_col(-INFINITE, INFINITE, 1.0, Kind::Continuous, None)
+        .unwrap();
+    let b = p.add_col(0.0, 1.0, 10.0, Kind::Binary, None).unwrap();
+    let points = vec![(0.0, 0.0), (1.0, 1e6), (3.0, 1.0), (1e6, 2.0)];
+    let pieces = p.add_special(Special::Pieces { x, y, points }).unwrap();
+    let indicator = Special::Indicator {
+        col: b,
+        value: false,
+        entries: vec![(y, 1.0), (x, 1.0)],
+        lower: -INFINITE,
+        upper: 7.0,
+    };
+    p.add_special(indicator).unwrap();
+    p.add_row(&[(y, 1.0), (b, 2e6)], -INFINITE, 1_999_999.5, None)
+        .unwrap();
+    let answer = solved(&p);
+    assert_eq!(answer.ending, Ending::Optimal);
+    let x = &answer.points[0].x;
+    assert!(p.special(pieces).unwrap().violation(x) <= SPECIAL_TOLERANCE);
+    // y + x <= 7 with y = 1e6 x.
+    let best = 7.0 * (1e6 - 1.0) / (1e6 + 1.0);
+    assert!(
+        (answer.points[0].objective - best).abs() < 1e-4,
+        "{answer:?}"
+    );
+}

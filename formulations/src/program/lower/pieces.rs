@@ -34,22 +34,27 @@ impl Lowering<'_> {
         let mut gate = None;
         for (k, pair) in points.windows(2).enumerate() {
             let (from, to) = (pair[0], pair[1]);
-            let share = move |point: &[f64]| match to.0 > from.0 {
-                true => ((point[position] - from.0) / (to.0 - from.0)).clamp(0.0, 1.0),
-                false if point[position] > from.0 => 1.0,
+            // Measured along `x`, an upright piece along `y`: so tolerances mean what they say.
+            let (run, rise) = (to.0 - from.0, to.1 - from.1);
+            let length = if run > 0.0 { run } else { rise.abs() };
+            if length == 0.0 {
+                continue;
+            }
+            let definition: Definition = Arc::new(move |point: &[f64]| match run > 0.0 {
+                true => (point[position] - from.0).clamp(0.0, run),
+                false if point[position] > from.0 => length,
                 false if point[position] < from.0 => 0.0,
-                false => ((point[result] - from.1) / (to.1 - from.1)).clamp(0.0, 1.0),
-            };
-            let definition: Definition = Arc::new(share);
-            let gone = self.add((0.0, 1.0), false, definition);
-            along = along.and(gone, to.0 - from.0);
-            value = value.and(gone, to.1 - from.1);
+                false => ((point[result] - from.1) * rise.signum()).clamp(0.0, length),
+            });
+            let gone = self.add((0.0, length), false, definition);
+            along = along.and(gone, run / length);
+            value = value.and(gone, rise / length);
             if let Some(gate) = gate {
-                self.at_most(&Affine::column(gone), &Affine::column(gate));
+                self.at_most(&Affine::column(gone), &Affine::of([(gate, length)], 0.0));
             }
             if k + 2 < points.len() {
-                let passed = self.choice(move |point| point[gone] >= 1.0);
-                self.at_most(&Affine::column(passed), &Affine::column(gone));
+                let passed = self.choice(move |point| point[gone] >= length);
+                self.at_most(&Affine::of([(passed, length)], 0.0), &Affine::column(gone));
                 gate = Some(passed);
             }
         }
