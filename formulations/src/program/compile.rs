@@ -98,6 +98,9 @@ impl Program {
             let entries = row.entries.iter().map(|&(j, v)| (ColId(j as u32), v));
             builder.add_row(row.lower..=row.upper, entries);
         }
+        for (j, (lower, upper)) in lowered.bounds {
+            builder.set_col_bounds(ColId(j as u32), lower..=upper);
+        }
         let mut costs = BTreeMap::new();
         for (j, cost) in lowered.costs {
             *costs.entry(j).or_insert(0.0) += cost;

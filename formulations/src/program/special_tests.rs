@@ -541,3 +541,27 @@ fn steep_pieces_and_wide_bounds_are_met_to_the_tolerance() {
         "{answer:?}"
     );
 }
+
+#[test]
+fn a_bound_that_a_special_constraint_gives_stays_when_it_is_used() {
+    // r = |x|_0 is at least 0, so x is; then r = x would do, were it not that -1 = -1.
+    let mut p = Program::default();
+    let x = p.add_col(-1.0, 0.0, 0.0, Kind::Integer, None).unwrap();
+    let a = p.add_col(0.0, 1.0, 0.0, Kind::Binary, None).unwrap();
+    let b = p.add_col(0.0, 1.0, 0.0, Kind::Binary, None).unwrap();
+    let r = p
+        .add_col(-500.0, 500.0, 1.0, Kind::Continuous, None)
+        .unwrap();
+    let (of, norm) = (vec![x], Norm::Zero);
+    p.add_special(Special::Norm {
+        result: r,
+        of,
+        norm,
+    })
+    .unwrap();
+    let row = [(x, -1.0), (a, -3.0), (b, -3.0), (r, 1.0)];
+    p.add_row(&row, -INFINITE, -6.0, None).unwrap();
+    let answer = solved(&p);
+    assert_eq!(answer.ending, Ending::Optimal);
+    assert_eq!(answer.points[0].x, [0.0, 1.0, 1.0, 0.0]);
+}

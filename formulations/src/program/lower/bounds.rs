@@ -15,6 +15,8 @@ const ITERATIONS: u64 = 100_000;
 
 impl Lowering<'_> {
     /// Tightens bounds by rows and definitions. A bound that would cross the other is not taken.
+    /// Those by definitions become bounds of the model: what rests on them may take the place of
+    /// the definition.
     pub(super) fn tighten(&mut self) -> Result<(), ProgramError> {
         let program = self.program;
         for _ in 0..ROUNDS {
@@ -144,7 +146,13 @@ impl Lowering<'_> {
             }
             _ => return,
         };
-        self.narrow(self.at(result), lower, upper);
+        let j = self.at(result);
+        let before = (self.lower[j], self.upper[j]);
+        self.narrow(j, lower, upper);
+        let (lower, upper) = (self.lower[j], self.upper[j]);
+        if (lower, upper) != before {
+            self.lowered.bounds.insert(j, (lower, upper));
+        }
     }
 
     /// The least and the largest value of a sum.

@@ -23,7 +23,7 @@ use super::special::Special;
 use super::{Col, Kind, Program, ProgramError};
 use affine::Affine;
 use bounds::LpBounds;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// Largest size of a bound that a row may rest on: with more, a binary column within the tolerance
@@ -55,6 +55,8 @@ pub(super) struct Lowered {
     pub rows: Vec<NewRow>,
     /// Costs by column, of the program's and of new ones, besides those that are there.
     pub costs: Vec<(usize, f64)>,
+    /// Bounds of the program's columns, by position, that are tighter than those that they have.
+    pub bounds: BTreeMap<usize, (f64, f64)>,
     /// What comes to the constant of the objective.
     pub offset: f64,
 }
