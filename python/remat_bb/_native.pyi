@@ -5,6 +5,13 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ._modelling import Constr as Constr
+from ._modelling import Core as Core
+from ._modelling import LinExpr as LinExpr
+from ._modelling import QuadExpr as QuadExpr
+from ._modelling import TempConstr as TempConstr
+from ._modelling import Var as Var
+from ._modelling import quicksum as quicksum
 from ._types import Budget, Duration, InstanceSource, PlanSource
 
 __version__: str
@@ -452,7 +459,8 @@ class Program:
 
         Args:
             lower, upper, cost: Vectors of the same length.
-            kinds: A letter for each: ``C`` continuous, ``B`` binary, ``I`` integer.
+            kinds: A letter for each: ``C`` continuous, ``B`` binary, ``I`` integer; ``S`` and ``N``
+                are 0 or within their bounds, continuous and integer.
 
         Returns:
             The handle of the first; others follow.
@@ -495,7 +503,7 @@ class Program:
         """Sets the cost of a column."""
 
     def set_kind(self, col: int, kind: str, /) -> None:
-        """Sets the kind of a column: ``C``, ``B`` or ``I``."""
+        """Sets the kind of a column: ``C``, ``B``, ``I``, ``S`` or ``N``."""
 
     def set_sides(self, row: int, lower: float, upper: float) -> None:
         """Sets the sides of a row."""
@@ -510,7 +518,7 @@ class Program:
         """Cost of a column."""
 
     def kind(self, col: int) -> str:
-        """Kind of a column: ``C``, ``B`` or ``I``."""
+        """Kind of a column: ``C``, ``B``, ``I``, ``S`` or ``N``."""
 
     def sides(self, row: int) -> tuple[float, float]:
         """Sides of a row."""
@@ -523,6 +531,18 @@ class Program:
 
     def row_name(self, row: int) -> str | None:
         """Name of a row, where it was given one."""
+
+    def col_of_name(self, name: str) -> int | None:
+        """Handle of the column of a name; without one of its own its name is its handle behind a
+        ``C``. ``None`` where there is none."""
+
+    def row_of_name(self, name: str) -> int | None:
+        """Handle of the row of a name; without one of its own its name is its handle behind an
+        ``R``. ``None`` where there is none."""
+
+    @property
+    def needs_search(self) -> bool:
+        """True if it takes a search: any column is to be integer, or something is no linear row."""
 
     @property
     def cols(self) -> list[int]:
@@ -581,6 +601,12 @@ class Program:
         cutoff: float | None = None,
         pool_size: int = 1,
         starts: list[Any] | None = None,
+        hints: Any = None,
+        objectives: list[tuple[tuple[list[int], list[float], float], int, float, float, float]]
+        | None = None,
+        best_points: bool = False,
+        pool_gap: float | None = None,
+        pool_absolute_gap: float | None = None,
         presolve: bool = True,
         cuts: bool = True,
         heuristics: bool = True,
@@ -589,8 +615,14 @@ class Program:
         feasibility_tolerance: float | None = None,
         integrality_tolerance: float | None = None,
         optimality_tolerance: float | None = None,
+        stop: Stop | None = None,
         on_progress: Callable[[ProgramProgress], object] | None = None,
         on_point: Callable[[float, Any], object] | None = None,
+        separate: Callable[[Any, float, bool], list[tuple[list[int], list[float], float, float]]]
+        | None = None,
+        suggest: Callable[[], list[list[float]]] | None = None,
+        lazy_rows: bool = False,
+        at_nodes: bool = False,
     ) -> Answer:
         """Solves the program: a published rematerialization program that is recognised as such,
         whatever else by the simplex methods or branch and cut.
@@ -603,10 +635,26 @@ class Program:
             cutoff: Only better points are wanted.
             pool_size: Number of points found that are kept.
             starts: Points by handle to start from.
+            hints: A point as a start that is tried after those. Of starts and hints that have NaN,
+                the rest is searched for with the numbers fixed.
+            objectives: Objectives in place of the program's, each ``((cols, values, constant),
+                priority, weight, abstol, reltol)``: those of greater priority first; later ones may
+                make them worse by the larger of both tolerances.
+            best_points: True finds the ``pool_size`` best points, distinct in the integer columns,
+                in exact order.
+            pool_gap, pool_absolute_gap: Largest difference of those to the best, as a share of it
+                and in its unit.
             recognise: False leaves everything to the general search.
+            stop: Ends the solve when it is set.
             algorithm: For linear programs: ``auto``, ``primal`` or ``dual``.
             on_progress: Takes a look now and then.
             on_point: Takes objective and values of each better point, and holds the search up.
+            separate: Takes values, objective, and True if all integers are whole; returns rows that
+                hold for every point, each ``(cols, values, lower, upper)``.
+            suggest: Returns points to be tried, by handle, with NaN where they say nothing.
+            lazy_rows: True asks ``separate`` about each point before it counts: its rows are part
+                of the program.
+            at_nodes: True asks ``separate`` and ``suggest`` at the nodes of the search.
 
         Returns:
             The answer. Ctrl-C ends the search with the best point so far; where there is none,
@@ -615,6 +663,53 @@ class Program:
         Raises:
             InvalidArgument: names the setting.
         """
+
+    def find_iis(
+        self,
+        *,
+        time_limit: Duration | None = None,
+        threads: int | None = None,
+        stop: Stop | None = None,
+    ) -> Iis | None:
+        """Finds rows, bounds and special constraints that no point satisfies together, none of
+        which can be left out. Ctrl-C and the time limit end it with what is found so far.
+
+        Returns:
+            ``None`` where the program has a point.
+
+        Raises:
+            InvalidArgument: within the limits there is no proof that the program is infeasible.
+        """
+
+class Iis:
+    """Rows, bounds and special constraints that no point satisfies together."""
+
+    @property
+    def rows(self) -> list[int]:
+        """Handles of rows."""
+
+    @property
+    def specials(self) -> list[int]:
+        """Handles of special constraints."""
+
+    @property
+    def upper(self) -> list[int]:
+        """Handles of columns whose upper bound is in it."""
+
+    @property
+    def minimal(self) -> bool:
+        """True if it was proven that nothing can be left out."""
+
+    @property
+    def lower(self) -> list[int]:
+        """Handles of columns whose lower bound is in it."""
+
+class Stop:
+    """A flag that ends a solve with the best point so far, from any thread."""
+
+    def __new__(cls) -> Stop: ...
+    def set(self) -> None:
+        """Ends the solves that have this flag."""
 
 class ProgramProgress:
     """A look at the search in a program."""
@@ -667,6 +762,10 @@ class Answer:
     @property
     def objectives(self) -> list[float]:
         """Objectives of all points, the best first."""
+
+    @property
+    def objective_values(self) -> list[float]:
+        """Values of several objectives at the best point, in their order; empty for one."""
 
     def x(self, number: int = 0) -> Any:
         """Values of a point by handle, as an array; ``None`` where there is no such point."""

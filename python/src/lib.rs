@@ -85,6 +85,8 @@ mod _native {
     #[pymodule_export]
     use crate::program::answer::{Answer, ProgramProgress};
     #[pymodule_export]
+    use crate::program::iis::Iis;
+    #[pymodule_export]
     use crate::program::solving::Stop;
     #[pymodule_export]
     use crate::relay::Progress;

@@ -18,12 +18,13 @@ from remat_bb import _native, errors
 
 HERE = Path(remat_bb.__file__).parent
 ROOT = Path(__file__).resolve().parent.parent.parent
-STUB = ast.parse((HERE / "_native.pyi").read_text())
+STUBS = [ast.parse((HERE / name).read_text()) for name in ("_native.pyi", "_modelling.pyi")]
+STUB = [entry for stub in STUBS for entry in stub.body]
 
 
 def documented():
     """Names of the native module with their docstrings in the stub."""
-    for entry in STUB.body:
+    for entry in STUB:
         if isinstance(entry, ast.ClassDef):
             yield entry.name, entry
             for member in entry.body:
@@ -42,7 +43,8 @@ def test_the_stub_is_that_of_the_module():
         found = _native
         for part in name.split("."):
             found = getattr(found, part)
-        assert inspect.getdoc(found) or name.split(".")[1] in ("_repr_svg_", "instance"), (
+        member = name.split(".")[-1]
+        assert inspect.getdoc(found) or member.startswith("_") or member == "instance", (
             f"{name} has no docstring"
         )
         if isinstance(entry, ast.FunctionDef) and not hasattr(type(found), "__get__"):
@@ -52,7 +54,7 @@ def test_the_stub_is_that_of_the_module():
             asked = [a for a in asked if a != "self"]
             has = [p for p in inspect.signature(found).parameters if p != "self"]
             assert asked == has, name
-    for entry in STUB.body:
+    for entry in STUB:
         if isinstance(entry, ast.ClassDef):
             real = {n for n in vars(getattr(_native, entry.name)) if not n.startswith("__")}
             told = {m.name for m in entry.body if isinstance(m, ast.FunctionDef)}

@@ -68,6 +68,9 @@ pub struct Answer {
     pub farkas: Option<Vec<f64>>,
     /// A direction in which the objective improves without end, by column: of a linear program.
     pub ray: Option<Vec<f64>>,
+    /// Values of several objectives at the first point, in their order; empty where there is one
+    /// objective.
+    pub objective_values: Vec<f64>,
     /// Counters.
     pub info: Info,
     /// Name of the published program that it was recognised as, and its number of graph nodes.
@@ -75,6 +78,21 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// An answer without a point.
+    pub(super) fn of(ending: Ending) -> Self {
+        Answer {
+            ending,
+            points: Vec::new(),
+            bound: f64::NAN,
+            duals: None,
+            farkas: None,
+            ray: None,
+            objective_values: Vec::new(),
+            info: Info::default(),
+            recognised: None,
+        }
+    }
+
     /// `|objective - bound| / max(1e-10, |objective|)`; infinite without a point.
     pub fn gap(&self) -> f64 {
         match self.points.first() {

@@ -1,19 +1,37 @@
 //! The linear model of a program.
 
+use super::lower::{self, Definition, Lowered, model_bounds};
 use super::{Col, Kind, Program, ProgramError, Row};
 use remat_lp::{ColId, Model, ModelBuilder, RowId};
+use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 /// The linear model of a program, and whose columns and rows are whose.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Compiled {
-    /// The model: the program's columns and rows in order of creation.
+    /// The model: the program's columns and rows in order of creation, then those that special
+    /// constraints come to.
     pub model: Arc<Model>,
     /// The program's column behind each column of the model.
     pub cols: Vec<Col>,
     /// The program's row behind each row of the model.
     pub rows: Vec<Row>,
+    /// The program, where answers have to be checked against its special constraints.
+    pub(super) source: Option<Arc<Program>>,
+    definitions: Vec<Definition>,
     handles: (usize, usize),
+}
+
+impl fmt::Debug for Compiled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Compiled")
+            .field("model", &self.model)
+            .field("cols", &self.cols)
+            .field("rows", &self.rows)
+            .field("handles", &self.handles)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Program {
@@ -47,11 +65,65 @@ impl Program {
         Ok(program)
     }
 
-    /// The linear model of the program.
+    /// The linear model of the program: special constraints, products and kinds that linear models
+    /// do not have become columns and rows behind those of the program.
     ///
     /// # Errors
-    /// [`ProgramError::Model`] for bounds that the model refuses.
+    /// [`ProgramError::Model`] for bounds that the model refuses; [`ProgramError::Unbounded`],
+    /// [`ProgramError::NotBinary`] and [`ProgramError::Product`] for what has no exact linear form.
     pub fn compile(&self) -> Result<Compiled, ProgramError> {
+        self.compiled(lower::lower(self)?)
+    }
+
+    /// A linear model that has every point of the program, and more where something has no exact
+    /// linear form.
+    ///
+    /// # Errors
+    /// [`ProgramError::Model`].
+    pub(super) fn compile_relaxed(&self) -> Result<Compiled, ProgramError> {
+        let mut compiled = self.compiled(lower::relax(self)?)?;
+        compiled.source = None;
+        Ok(compiled)
+    }
+
+    fn compiled(&self, lowered: Lowered) -> Result<Compiled, ProgramError> {
+        let (mut builder, cols, rows) = self.rows_alone()?;
+        let mut definitions = Vec::with_capacity(lowered.cols.len());
+        for col in lowered.cols {
+            let id = builder.add_col(0.0, col.lower..=col.upper);
+            builder.set_integer(id, col.integer);
+            definitions.push(col.definition);
+        }
+        for row in lowered.rows {
+            let entries = row.entries.iter().map(|&(j, v)| (ColId(j as u32), v));
+            builder.add_row(row.lower..=row.upper, entries);
+        }
+        for (j, (lower, upper)) in lowered.bounds {
+            builder.set_col_bounds(ColId(j as u32), lower..=upper);
+        }
+        let mut costs = BTreeMap::new();
+        for (j, cost) in lowered.costs {
+            *costs.entry(j).or_insert(0.0) += cost;
+        }
+        for (j, mut cost) in costs {
+            if let Some(&col) = cols.get(j) {
+                cost += self.cost(col)?;
+            }
+            builder.set_cost(ColId(j as u32), cost);
+        }
+        builder.set_offset(self.offset() + lowered.offset);
+        Ok(Compiled {
+            model: Arc::new(builder.build()?),
+            source: self.has_specials().then(|| Arc::new(self.clone())),
+            cols,
+            rows,
+            definitions,
+            handles: (self.col_handles(), self.row_handles()),
+        })
+    }
+
+    /// The program's own columns and rows, and whose they are.
+    fn rows_alone(&self) -> Result<(ModelBuilder, Vec<Col>, Vec<Row>), ProgramError> {
         let mut builder = ModelBuilder::new(self.sense());
         builder.set_name(self.name());
         builder.set_offset(self.offset());
@@ -59,11 +131,8 @@ impl Program {
         let rows: Vec<Row> = self.rows().collect();
         let mut ids = vec![ColId(u32::MAX); self.col_handles()];
         for &col in &cols {
-            let (mut lower, mut upper) = self.col_bounds(col)?;
+            let (lower, upper) = model_bounds(self, col)?;
             let kind = self.kind(col)?;
-            if kind == Kind::Binary {
-                (lower, upper) = (lower.max(0.0), upper.min(1.0));
-            }
             let id = builder.add_col(self.cost(col)?, lower..=upper);
             builder.set_integer(id, kind.is_integer());
             if let Some(name) = self.col_name(col)? {
@@ -80,16 +149,37 @@ impl Program {
                 builder.set_row_name(id, name);
             }
         }
-        Ok(Compiled {
-            model: Arc::new(builder.build()?),
-            cols,
-            rows,
-            handles: (self.col_handles(), self.row_handles()),
-        })
+        Ok((builder, cols, rows))
+    }
+
+    /// The model of the columns and rows alone, and whose they are.
+    ///
+    /// # Errors
+    /// [`ProgramError::Model`].
+    pub(super) fn compile_rows(&self) -> Result<(Model, Vec<Col>, Vec<Row>), ProgramError> {
+        let (builder, cols, rows) = self.rows_alone()?;
+        Ok((builder.build()?, cols, rows))
     }
 }
 
 impl Compiled {
+    /// Returns whether any column of the model is to be integer.
+    pub fn has_integers(&self) -> bool {
+        (0..self.model.num_cols()).any(|j| self.model.is_integer(ColId(j as u32)))
+    }
+
+    /// A point of the model out of one by handle: columns that the program does not have get their
+    /// values by definition. `None` where a value is missing or not finite.
+    pub fn complete(&self, point: &[f64]) -> Option<Vec<f64>> {
+        let values = self.cols.iter().map(|col| point.get(col.index()).copied());
+        let mut x = values.collect::<Option<Vec<f64>>>()?;
+        for definition in &self.definitions {
+            let value = definition(&x);
+            x.push(value);
+        }
+        x.iter().all(|v| v.is_finite()).then_some(x)
+    }
+
     /// A vector over the model's columns by the program's handles, with `none` where there is no
     /// column.
     pub fn by_col<T: Copy>(&self, values: &[T], none: T) -> Vec<T> {

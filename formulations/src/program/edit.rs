@@ -1,6 +1,7 @@
 //! Columns and rows of a program, and their edits.
 
 use super::ProgramError;
+use super::special::{Product, Special};
 use remat_lp::Sense;
 
 /// Numbers from here on are infinite in bounds and sides.
@@ -41,12 +42,21 @@ pub enum Kind {
     Binary,
     /// Any integer within its bounds.
     Integer,
+    /// 0, or any number within its bounds.
+    SemiContinuous,
+    /// 0, or any integer within its bounds.
+    SemiInteger,
 }
 
 impl Kind {
     /// Returns whether its values are integers.
     pub fn is_integer(self) -> bool {
-        !matches!(self, Kind::Continuous)
+        !matches!(self, Kind::Continuous | Kind::SemiContinuous)
+    }
+
+    /// Returns whether 0 is among its values whatever the bounds are.
+    pub fn is_semi(self) -> bool {
+        matches!(self, Kind::SemiContinuous | Kind::SemiInteger)
     }
 }
 
@@ -89,7 +99,9 @@ pub struct Program {
     removed_rows: usize,
     /// For each column, where the row that is added has it; all 0 between two rows.
     place: Vec<u32>,
-    edits: u64,
+    pub(super) specials: Vec<Option<Special>>,
+    pub(super) products: Vec<Product>,
+    pub(super) edits: u64,
 }
 
 impl Program {
@@ -315,6 +327,7 @@ impl Program {
             self.waste += range.end - kept;
             row.len = (kept - row.start) as u32;
         }
+        self.leave_specials();
         self.edits += 1;
         Ok(())
     }
@@ -344,6 +357,11 @@ impl Program {
         }
         self.entries = kept;
         self.waste = 0;
+    }
+
+    /// Returns whether a column is there.
+    pub(super) fn has_col(&self, col: Col) -> bool {
+        self.cols.get(col.index()).is_some_and(|c| c.alive)
     }
 
     fn col(&self, col: Col) -> Result<&Column, ProgramError> {
@@ -518,11 +536,11 @@ impl Program {
     }
 }
 
-fn gone(what: &'static str, index: usize) -> ProgramError {
+pub(super) fn gone(what: &'static str, index: usize) -> ProgramError {
     ProgramError::Gone { what, index }
 }
 
-fn finite(value: f64, what: impl FnOnce() -> String) -> Result<f64, ProgramError> {
+pub(super) fn finite(value: f64, what: impl FnOnce() -> String) -> Result<f64, ProgramError> {
     match value.is_finite() {
         true => Ok(value),
         false => Err(ProgramError::NotFinite {
@@ -533,7 +551,7 @@ fn finite(value: f64, what: impl FnOnce() -> String) -> Result<f64, ProgramError
 }
 
 /// Two sides with infinities where they are meant.
-fn sides(
+pub(super) fn sides(
     lower: f64,
     upper: f64,
     what: impl FnOnce() -> String,

@@ -3,6 +3,18 @@
 use remat_lp::ModelError;
 use remat_solver::mip::SolveError;
 
+impl ProgramError {
+    /// Returns whether it is about something that has no exact linear form.
+    pub(super) fn is_of_form(&self) -> bool {
+        matches!(
+            self,
+            ProgramError::Unbounded { .. }
+                | ProgramError::NotBinary { .. }
+                | ProgramError::Product { .. }
+        )
+    }
+}
+
 /// Error in a program, in an edit of it, or in its settings.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ProgramError {
@@ -28,6 +40,43 @@ pub enum ProgramError {
         /// "columns" or "rows".
         what: &'static str,
     },
+    /// Points of a function by pieces make no sense.
+    #[error("piecewise linear function: {problem}")]
+    Pieces {
+        /// Description of what is wrong.
+        problem: &'static str,
+    },
+    /// A product that no exact linear form is known for.
+    #[error("the product of {first} and {second} cannot be expressed exactly: {missing}")]
+    Product {
+        /// Name of one column.
+        first: String,
+        /// Name of the other.
+        second: String,
+        /// Description of what would make it possible.
+        missing: String,
+    },
+    /// A column of a special constraint has no bound, and none follows from the rows.
+    #[error("{what} needs a finite {bound} bound of {column}, at most 1e9 in size")]
+    Unbounded {
+        /// Kind of the constraint.
+        what: &'static str,
+        /// "lower" or "upper".
+        bound: &'static str,
+        /// Name of the column, or of the expression.
+        column: String,
+    },
+    /// A column takes other values than 0 and 1 where only these make sense.
+    #[error("{what} is about binary columns, and {column} is none")]
+    NotBinary {
+        /// Kind of the constraint.
+        what: &'static str,
+        /// Name of the column.
+        column: String,
+    },
+    /// A program was not found to have a point, nor to have none.
+    #[error("within the limits there is no proof that the program is infeasible")]
+    Undecided,
     /// The model of the program is refused.
     #[error(transparent)]
     Model(#[from] ModelError),

@@ -4,8 +4,18 @@
 //! | module | concept |
 //! |---|---|
 //! | `edit` | [`Program`]: columns and rows under handles that stay valid |
+//! | `special` | [`Special`]: implications, functions, ordered sets and products, under handles |
+//! | `violation` | special constraints at a point, by their definitions |
+//! | `lower` | special constraints as rows and columns of a linear model |
 //! | `compile` | [`Compiled`]: the linear model of a program, and whose columns and rows are whose |
 //! | `answer` | [`Answer`]: status, points, bound, duals and rays under the program's handles |
+//! | `starts` | starts, completed where they have gaps |
+//! | `objectives` | [`Objective`]: several, by priority |
+//! | `best` | [`BestPoints`]: not one point but the best of them |
+//! | `separating` | [`Cut`]s and points that a watcher hands in |
+//! | `repair` | points that tolerances moved off a special constraint |
+//! | `stages` | limits that several solves share |
+//! | `iis` | [`find_iis`]: the reason why there is no point |
 //! | `solve` | [`solve_program`]: from a program to an answer |
 //!
 //! ```
@@ -24,15 +34,35 @@
 //! ```
 
 mod answer;
+mod best;
 mod compile;
 mod edit;
 mod error;
+mod iis;
+mod lower;
+mod objectives;
+#[cfg(test)]
+mod plan_tests;
+mod repair;
+mod separating;
 mod solve;
+mod special;
+#[cfg(test)]
+mod special_tests;
+mod stages;
+mod starts;
 #[cfg(test)]
 mod tests;
+mod violation;
 
 pub use answer::{Answer, Duals, Ending, Point};
+pub use best::BestPoints;
 pub use compile::Compiled;
 pub use edit::{Col, INFINITE, Kind, Program, Row};
 pub use error::ProgramError;
+pub use iis::{Iis, find_iis};
+pub use objectives::Objective;
+pub use separating::{Cut, Role};
 pub use solve::{ProgramSettings, Watcher, solve_compiled, solve_program};
+pub use special::{Norm, Product, SosType, Special, SpecialId};
+pub use violation::SPECIAL_TOLERANCE;

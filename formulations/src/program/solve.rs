@@ -1,8 +1,13 @@
 //! From a program to an answer.
 
-use super::{Answer, Compiled, Duals, Ending, Point, Program, ProgramError};
+use super::best::{BestPoints, solve_best};
+use super::objectives::{Objective, solve_objectives};
+use super::repair::check;
+use super::separating::{Asking, Cut, Role};
+use super::{Answer, Compiled, Duals, Ending, Point, Program, ProgramError, starts};
 use crate::solve::{Answered, Linear, ModelSettings, solve_model};
 use remat_lp::{LimitKind, LpOutcome, VarStatus};
+use remat_solver::mip::Solver;
 use remat_solver::mip::{Control, Info, Observer, Progress, Solution, SolveResult, SolveStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,8 +17,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct ProgramSettings {
     /// Settings of the search and of linear programs. Starts are given apart.
     pub model: ModelSettings,
-    /// Points to start from, by handle; NaN where a point says nothing.
+    /// Points to start from, by handle; NaN where a point says nothing. What is missing is found
+    /// with the rest fixed, within small limits.
     pub starts: Vec<Vec<f64>>,
+    /// A point, as a start, that is tried after those.
+    pub hints: Option<Vec<f64>>,
+    /// Objectives to be solved by priority in place of the program's.
+    pub objectives: Vec<Objective>,
+    /// Finds the best points, as many as `model.mip.pool_size`, distinct in the integer columns and
+    /// in exact order. Without it the pool has those that a search comes by.
+    pub best_points: Option<BestPoints>,
 }
 
 /// Follows a solve, and may end it.
@@ -25,6 +38,24 @@ pub trait Watcher: Send + Sync {
 
     /// Takes a new best point, by handle.
     fn incumbent(&self, _point: &Point) {}
+
+    /// The parts that it takes in a search with integers. With any, presolve leaves the columns
+    /// alone, nothing is recognised, and one thread searches.
+    fn role(&self) -> Role {
+        Role::default()
+    }
+
+    /// Takes a point by handle and hands in rows: of an integral one those that it must not
+    /// violate, of the relaxation at a node those that cut it off.
+    fn separate(&self, _x: &[f64], _integral: bool) -> Vec<Cut> {
+        Vec::new()
+    }
+
+    /// Takes the relaxation at a node, by handle, and hands in points, with NaN where they say
+    /// nothing; each is checked.
+    fn suggest(&self, _x: &[f64]) -> Vec<Vec<f64>> {
+        Vec::new()
+    }
 }
 
 /// Nobody.
@@ -40,10 +71,47 @@ pub fn solve_program(
     settings: &ProgramSettings,
     watcher: Arc<dyn Watcher>,
 ) -> Result<Answer, ProgramError> {
-    solve_compiled(&Arc::new(program.compile()?), settings, watcher)
+    if !settings.objectives.is_empty() {
+        return solve_objectives(program, settings, &watcher);
+    }
+    match settings.best_points {
+        Some(within) if settings.model.mip.pool_size > 1 => {
+            solve_best(program, settings, within, &watcher)
+        }
+        _ => solve_alone(program, settings, &watcher),
+    }
 }
 
-/// As [`solve_program`], of a program that is compiled already.
+/// Solves a program for its own objective, in one search.
+///
+/// # Errors
+/// As [`solve_program`].
+pub(super) fn solve_alone(
+    program: &Program,
+    settings: &ProgramSettings,
+    watcher: &Arc<dyn Watcher>,
+) -> Result<Answer, ProgramError> {
+    let compiled = Arc::new(program.compile()?);
+    let starts = starts::whole(program, &compiled, settings);
+    let role = watcher.role();
+    if role == Role::default() || !compiled.has_integers() {
+        return solve_from(&compiled, settings, starts, watcher.clone());
+    }
+    let asking = Asking::new(&compiled, Arc::new(program.clone()), settings, watcher);
+    let asking = Arc::new(asking);
+    let (mut how, control) = prepared(&compiled, settings, starts, watcher.clone());
+    (how.mip.threads, how.mip.opportunistic) = (1, false);
+    let solver = Solver::new(compiled.model.clone(), how.mip).with_control(control);
+    let mut solver = solver.with_separator(asking.clone());
+    if role.nodes {
+        solver = solver.with_heuristic(asking);
+    }
+    let tolerance = settings.model.mip.feasibility_tolerance;
+    Ok(of_integer(&compiled, solver.run()?, None, tolerance))
+}
+
+/// As [`solve_program`], of a program that is compiled already: for its own objective, from starts
+/// that say everything.
 ///
 /// # Errors
 /// As [`solve_program`].
@@ -52,8 +120,40 @@ pub fn solve_compiled(
     settings: &ProgramSettings,
     watcher: Arc<dyn Watcher>,
 ) -> Result<Answer, ProgramError> {
+    let starts = settings.starts.iter();
+    let starts = starts
+        .filter_map(|point| compiled.complete(point))
+        .collect();
+    solve_from(compiled, settings, starts, watcher)
+}
+
+fn solve_from(
+    compiled: &Arc<Compiled>,
+    settings: &ProgramSettings,
+    starts: Vec<Vec<f64>>,
+    watcher: Arc<dyn Watcher>,
+) -> Result<Answer, ProgramError> {
+    let (how, control) = prepared(compiled, settings, starts, watcher);
+    let tolerance = how.mip.feasibility_tolerance;
+    let answer = match solve_model(&compiled.model, &how, control)? {
+        Answered::Linear(linear) => check(compiled, of_linear(compiled, linear), &[], tolerance),
+        Answered::Integer {
+            result,
+            recognised_nodes,
+        } => of_integer(compiled, result, recognised_nodes, tolerance),
+    };
+    Ok(answer)
+}
+
+/// Settings and surroundings of a search.
+fn prepared(
+    compiled: &Arc<Compiled>,
+    settings: &ProgramSettings,
+    starts: Vec<Vec<f64>>,
+    watcher: Arc<dyn Watcher>,
+) -> (ModelSettings, Control) {
     let mut how = settings.model.clone();
-    how.mip.starts = starts(compiled, &settings.starts);
+    how.mip.starts = starts;
     let stop = how.mip.limits.interrupt.get_or_insert_default().clone();
     let control = Control {
         observers: vec![Arc::new(Told {
@@ -63,28 +163,7 @@ pub fn solve_compiled(
         })],
         ..Control::default()
     };
-    Ok(match solve_model(&compiled.model, &how, control)? {
-        Answered::Linear(linear) => of_linear(compiled, linear),
-        Answered::Integer {
-            result,
-            recognised_nodes,
-        } => of_integer(compiled, result, recognised_nodes),
-    })
-}
-
-/// Starts in the order of the model's columns; those that do not say everything are left out.
-fn starts(compiled: &Compiled, given: &[Vec<f64>]) -> Vec<Vec<f64>> {
-    let whole = given.iter().map(|point| {
-        let values = compiled
-            .cols
-            .iter()
-            .map(|col| point.get(col.index()).copied());
-        values.collect::<Option<Vec<f64>>>()
-    });
-    whole
-        .flatten()
-        .filter(|x| x.iter().all(|v| v.is_finite()))
-        .collect()
+    (how, control)
 }
 
 /// Tells a watcher in the terms of the program.
@@ -115,7 +194,12 @@ fn point(compiled: &Compiled, solution: &Solution) -> Point {
     }
 }
 
-fn of_integer(compiled: &Compiled, result: SolveResult, nodes: Option<usize>) -> Answer {
+fn of_integer(
+    compiled: &Compiled,
+    result: SolveResult,
+    nodes: Option<usize>,
+    tolerance: f64,
+) -> Answer {
     let ending = match result.status {
         SolveStatus::Optimal => Ending::Optimal,
         SolveStatus::Infeasible => Ending::Infeasible,
@@ -128,33 +212,26 @@ fn of_integer(compiled: &Compiled, result: SolveResult, nodes: Option<usize>) ->
         SolveStatus::Interrupted => Ending::Interrupted,
         SolveStatus::Unresolved => Ending::Numeric,
     };
-    Answer {
-        ending,
+    let answer = Answer {
         points: result.pool.iter().map(|s| point(compiled, s)).collect(),
         bound: result.dual_bound,
-        duals: None,
-        farkas: None,
-        ray: None,
         info: result.info,
         recognised: nodes.map(|n| ("checkmate", n)),
-    }
+        ..Answer::of(ending)
+    };
+    check(compiled, answer, &result.pool, tolerance)
 }
 
 fn of_linear(compiled: &Compiled, linear: Linear) -> Answer {
     let worst = -compiled.model.sense().sign() * f64::INFINITY;
     let mut answer = Answer {
-        ending: Ending::Numeric,
-        points: Vec::new(),
         bound: worst,
-        duals: None,
-        farkas: None,
-        ray: None,
         info: Info {
             lp_iterations: linear.solved.stats.iterations(),
             seconds: linear.seconds,
             ..Info::default()
         },
-        recognised: None,
+        ..Answer::of(Ending::Numeric)
     };
     match linear.solved.outcome {
         LpOutcome::Optimal(s) => {

@@ -39,6 +39,17 @@ def _pool(model: Any, answer: Any) -> float | None:
     return values[number] if number < len(values) else None
 
 
+def _iis_minimal(model: Any) -> int:
+    if model._iis_is_minimal is None:
+        raise _unavailable("IISMinimal")
+    return int(model._iis_is_minimal)
+
+
+def _products_of_objective(model: Any) -> int:
+    products = model._products()
+    return 0 if products is None else int(products.size())
+
+
 _GET: dict[str, Callable[[Any], Any]] = {
     "numvars": lambda m: m._program.num_cols,
     "numconstrs": lambda m: m._program.num_rows,
@@ -48,7 +59,7 @@ _GET: dict[str, Callable[[Any], Any]] = {
     "numbinvars": lambda m: _kinds(m, "B"),
     "numsos": lambda m: len(m.getSOSs()),
     "numqconstrs": lambda m: len(m._quadratic),
-    "numqnzs": lambda m: m._quadratic_objective_size(),
+    "numqnzs": _products_of_objective,
     "numgenconstrs": lambda m: len(m.getGenConstrs()),
     "numobj": lambda m: len(m._objectives),
     "numstart": lambda m: len(m._starts()),
@@ -74,7 +85,7 @@ _GET: dict[str, Callable[[Any], Any]] = {
     "poolobjval": _answered("PoolObjVal", _pool),
     "poolobjbound": _answered("PoolObjBound", lambda m, a: a.bound),
     "mipgap": _answered("MIPGap", lambda m, a: a.gap),
-    "iisminimal": lambda m: m._iis_minimal(),
+    "iisminimal": _iis_minimal,
 }
 _PROTECTED = {"Params", "params"}
 

@@ -131,7 +131,7 @@ class _Array:
     @property
     def T(self) -> Any:
         """The transpose."""
-        return type(self)(self._array.T)
+        return type(self)(self._array.T)  # type: ignore[call-arg]
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         # One object for others: so a sparse matrix leaves the product to this class.
@@ -145,8 +145,8 @@ class _Array:
     def __getitem__(self, key: Any) -> Any:
         found = self._array[key]
         if isinstance(found, np.ndarray):
-            return type(self)(found)
-        return type(self)(_objects(found))
+            return type(self)(found)  # type: ignore[call-arg]
+        return type(self)(_objects(found))  # type: ignore[call-arg]
 
     def __iter__(self) -> Iterator[Any]:
         return (self[k] for k in range(len(self)))
@@ -154,11 +154,11 @@ class _Array:
     def reshape(self, *shape: Any, order: Any = "C") -> Any:
         """The members in another shape."""
         wanted = shape[0] if len(shape) == 1 else shape
-        return type(self)(self._array.reshape(wanted, order=order))
+        return type(self)(self._array.reshape(wanted, order=order))  # type: ignore[call-arg]
 
     def copy(self) -> Any:
         """A copy."""
-        return type(self)(self._array.copy())
+        return type(self)(self._array.copy())  # type: ignore[call-arg]
 
     def item(self) -> Any:
         """The only member."""
@@ -416,7 +416,7 @@ def objective(
 
     def members(of: Any) -> list[Any]:
         if of is None:
-            return everything
+            return everything  # type: ignore[no-any-return]
         return of.tolist_flat() if isinstance(of, MVar) else list(of)
 
     expr = LinExpr(float(constant))
@@ -444,7 +444,7 @@ def objective(
 
 def of_model(model: Any) -> Any:
     """The matrix of the linear constraints of a model."""
-    from scipy.sparse import csr_matrix
+    from scipy.sparse import csr_matrix  # type: ignore[import-untyped,unused-ignore]
 
     program = model._program
     cols = {col: k for k, col in enumerate(program.cols)}

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from .._native import LinExpr, QuadExpr
-from .constants import GRB
-from .errors import GurobiError
 from .general import QConstr
 
 
@@ -18,13 +16,13 @@ def set_objective(model: Any, expr: Any) -> None:
     if isinstance(expr, LinExpr) and expr._has_products:
         products = QuadExpr(expr)
     model._set_objective(products.getLinExpr() if products is not None else expr)
-    if products is not None:
-        raise GurobiError(GRB.Error.NOT_SUPPORTED, "products of variables are not known")
+    model._set_products(products)
 
 
 def objective(model: Any) -> Any:
     """The objective: linear, or with products where it has some."""
-    return model._objective()
+    products = model._products()
+    return model._objective() if products is None else products
 
 
 def add_constraint(model: Any, difference: QuadExpr, sense: str, name: str) -> QConstr:

@@ -88,6 +88,7 @@ pub fn edit<T>(
 pub fn refused(problem: ProgramError) -> pyo3::PyErr {
     let errno = match problem {
         ProgramError::Gone { .. } => Errno::NotInModel,
+        ProgramError::Product { .. } | ProgramError::Unbounded { .. } => Errno::NotSupported,
         _ => Errno::InvalidArgument,
     };
     error(errno, problem.to_string())

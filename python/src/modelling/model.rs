@@ -20,7 +20,8 @@ use std::sync::Arc;
 /// gurobipy is made of it.
 #[pyclass(frozen, subclass, dict, weakref, module = "remat_bb.gurobi")]
 pub struct Core {
-    home: Arc<Home>,
+    /// The model behind its variables.
+    pub(super) home: Arc<Home>,
     program: Py<Program>,
 }
 
@@ -71,7 +72,11 @@ fn bounds_of(kind: Kind, lower: f64, upper: f64) -> (f64, f64) {
 }
 
 impl Core {
-    fn check_home(&self, home: Option<&Arc<Home>>) -> PyResult<()> {
+    /// Checks that columns are of this model.
+    ///
+    /// # Errors
+    /// `GurobiError`.
+    pub(super) fn check_home(&self, home: Option<&Arc<Home>>) -> PyResult<()> {
         match home {
             Some(home) if !Arc::ptr_eq(home, &self.home) => {
                 Err(error(Errno::NotInModel, "Variable not in model"))
@@ -85,6 +90,23 @@ impl Core {
         self.check_home(difference.home.as_ref())?;
         let (lower, upper) = sense.sides(-difference.constant);
         self.add_row(difference, lower, upper, name)
+    }
+
+    /// Costs and constant of the objective.
+    ///
+    /// # Errors
+    /// As the program.
+    pub(super) fn linear_objective(&self) -> PyResult<Linear> {
+        edit(&self.home, |p| {
+            let mut linear = Linear::constant(p.offset());
+            for col in p.cols() {
+                match p.cost(col)? {
+                    0.0 => {}
+                    cost => linear.add_column(&self.home, col.0, cost),
+                }
+            }
+            Ok(linear)
+        })
     }
 
     fn add_row(&self, terms: &Linear, lower: f64, upper: f64, name: &str) -> PyResult<u32> {
@@ -367,16 +389,7 @@ impl Core {
 
     /// The linear objective.
     fn _objective(&self) -> PyResult<LinExpr> {
-        edit(&self.home, |p| {
-            let mut linear = Linear::constant(p.offset());
-            for col in p.cols() {
-                match p.cost(col)? {
-                    0.0 => {}
-                    cost => linear.add_column(&self.home, col.0, cost),
-                }
-            }
-            Ok(LinExpr::from(linear))
-        })
+        self.linear_objective().map(LinExpr::from)
     }
 
     /// Variables in order.
@@ -475,6 +488,19 @@ impl Core {
             point
         });
         starts.collect()
+    }
+
+    /// Hints as a point by handle, with NaN where there is none; ``None`` without any.
+    fn _hints(&self) -> Option<Vec<f64>> {
+        let handles = self.home.program().col_handles();
+        let state = self.home.state();
+        let mut point = vec![f64::NAN; handles];
+        for (&col, &(value, _)) in &state.hints {
+            if value < super::var::UNDEFINED {
+                point[col as usize] = value;
+            }
+        }
+        point.iter().any(|v| !v.is_nan()).then_some(point)
     }
 
     fn _clear_starts(&self) {

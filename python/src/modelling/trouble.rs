@@ -11,6 +11,8 @@ pub enum Errno {
     UnknownAttribute = 10004,
     /// An attribute without a value at the moment.
     DataNotAvailable = 10005,
+    /// A thing that is not known here.
+    NotSupported = 10024,
     /// A variable or constraint of another model, or one that was removed.
     NotInModel = 20001,
 }

@@ -78,9 +78,11 @@ pub fn kind(letter: &str) -> PyResult<Kind> {
         "C" | "c" => Ok(Kind::Continuous),
         "B" | "b" => Ok(Kind::Binary),
         "I" | "i" => Ok(Kind::Integer),
+        "S" | "s" => Ok(Kind::SemiContinuous),
+        "N" | "n" => Ok(Kind::SemiInteger),
         _ => Err(error(
             Errno::InvalidArgument,
-            format!("vtype {letter:?} is none of 'C', 'B' and 'I'"),
+            format!("vtype {letter:?} is none of 'C', 'B', 'I', 'S' and 'N'"),
         )),
     }
 }
@@ -91,6 +93,8 @@ pub fn letter(kind: Kind) -> &'static str {
         Kind::Continuous => "C",
         Kind::Binary => "B",
         Kind::Integer => "I",
+        Kind::SemiContinuous => "S",
+        Kind::SemiInteger => "N",
     }
 }
 

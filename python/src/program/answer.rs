@@ -101,6 +101,12 @@ impl Answer {
         self.inner.points.iter().map(|p| p.objective).collect()
     }
 
+    /// Values of several objectives at the best point, in their order; empty for one.
+    #[getter]
+    fn objective_values(&self) -> Vec<f64> {
+        self.inner.objective_values.clone()
+    }
+
     /// Values of a point by handle, as an array; ``None`` where there is no such point.
     #[pyo3(signature = (number = 0))]
     fn x<'py>(&self, py: Python<'py>, number: usize) -> Option<Bound<'py, PyArray1<f64>>> {

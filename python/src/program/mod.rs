@@ -4,10 +4,12 @@
 //! |---|---|
 //! | [`arrays`] | vectors from Python |
 //! | [`answer`] | what a solve comes to |
+//! | [`iis`] | the reason why a program has no point |
 //! | [`solving`] | settings, looks, Ctrl-C |
 
 pub mod answer;
 pub mod arrays;
+pub mod iis;
 pub mod solving;
 
 use crate::trouble::Trouble;
@@ -83,8 +85,10 @@ fn kind(letter: char) -> PyResult<Kind> {
         'C' => Ok(Kind::Continuous),
         'B' => Ok(Kind::Binary),
         'I' => Ok(Kind::Integer),
+        'S' => Ok(Kind::SemiContinuous),
+        'N' => Ok(Kind::SemiInteger),
         _ => {
-            let words = format!("{letter:?} is no kind of column: C, B or I");
+            let words = format!("{letter:?} is no kind of column: C, B, I, S or N");
             Err(Trouble::argument("kinds", words).into())
         }
     }
@@ -95,6 +99,8 @@ fn letter(kind: Kind) -> &'static str {
         Kind::Continuous => "C",
         Kind::Binary => "B",
         Kind::Integer => "I",
+        Kind::SemiContinuous => "S",
+        Kind::SemiInteger => "N",
     }
 }
 
@@ -157,7 +163,8 @@ impl Program {
     ///
     /// Args:
     ///     lower, upper, cost: Vectors of the same length.
-    ///     kinds: A letter for each: ``C`` continuous, ``B`` binary, ``I`` integer.
+    ///     kinds: A letter for each: ``C`` continuous, ``B`` binary, ``I`` integer; ``S`` and ``N``
+    ///         are 0 or within their bounds, continuous and integer.
     ///
     /// Returns:
     ///     The handle of the first; others follow.
@@ -269,7 +276,7 @@ impl Program {
             .map_err(Trouble::from)?)
     }
 
-    /// Sets the kind of a column: ``C``, ``B`` or ``I``.
+    /// Sets the kind of a column: ``C``, ``B``, ``I``, ``S`` or ``N``.
     #[pyo3(signature = (col, kind, /))]
     fn set_kind(&self, col: u32, kind: char) -> PyResult<()> {
         let set = self.lock().set_kind(Col(col), self::kind(kind)?);
@@ -298,7 +305,7 @@ impl Program {
         Ok(self.lock().cost(Col(col)).map_err(Trouble::from)?)
     }
 
-    /// Kind of a column: ``C``, ``B`` or ``I``.
+    /// Kind of a column: ``C``, ``B``, ``I``, ``S`` or ``N``.
     fn kind(&self, col: u32) -> PyResult<&'static str> {
         let kind = self.lock().kind(Col(col)).map_err(Trouble::from)?;
         Ok(letter(kind))
@@ -342,10 +349,11 @@ impl Program {
         self.named(|names| names.rows.get(name).copied())
     }
 
-    /// True if it takes a search: any column is to be integer.
+    /// True if it takes a search: any column is to be integer, or something is no linear row.
     #[getter]
     fn needs_search(&self) -> bool {
-        self.lock().has_integers()
+        let program = self.lock();
+        program.has_integers() || program.has_specials()
     }
 
     /// Handles of the columns.

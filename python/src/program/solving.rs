@@ -8,7 +8,9 @@ use crate::relay::{Ended, Relay, work_until};
 use crate::trouble::Trouble;
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
-use remat_formulations::program::{Point, ProgramSettings, Watcher, solve_compiled};
+use remat_formulations::program::{
+    self, BestPoints, Col, Cut, Objective, Point, ProgramSettings, Role, Watcher, solve_program,
+};
 use remat_lp::Algorithm;
 use remat_solver::mip::Progress;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +21,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Default)]
 pub struct Stop {
     flag: Arc<AtomicBool>,
+}
+
+impl Stop {
+    /// The flag.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        self.flag.clone()
+    }
 }
 
 #[pymethods]
@@ -34,14 +43,82 @@ impl Stop {
     }
 }
 
+/// One of several objectives as Python gives it: columns, values and constant, priority, weight,
+/// absolute and relative tolerance.
+type Given = ((Vec<u32>, Vec<f64>, f64), i32, f64, f64, f64);
+
+fn objective(((cols, values, constant), priority, weight, absolute, relative): Given) -> Objective {
+    Objective {
+        entries: cols.into_iter().map(Col).zip(values).collect(),
+        constant,
+        priority,
+        weight,
+        absolute,
+        relative,
+    }
+}
+
 /// Passes looks to the waiting thread, and points to a function of Python's at once.
 struct Passing {
     relay: Arc<Relay<ProgramProgress>>,
     on_point: Option<Py<PyAny>>,
+    separate: Option<Py<PyAny>>,
+    suggest: Option<Py<PyAny>>,
+    role: Role,
+    program: Arc<program::Program>,
     failed: Mutex<Option<PyErr>>,
 }
 
+/// A row as Python hands it in: columns, values, lower and upper side.
+type GivenRow = (Vec<u32>, Vec<f64>, f64, f64);
+
+impl Passing {
+    /// Keeps the first error, and ends the solve.
+    fn fail(&self, error: PyErr) {
+        self.relay.stop().store(true, Ordering::Relaxed);
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.get_or_insert(error);
+    }
+}
+
 impl Watcher for Passing {
+    fn role(&self) -> Role {
+        self.role
+    }
+
+    fn separate(&self, x: &[f64], integral: bool) -> Vec<Cut> {
+        let Some(separate) = &self.separate else {
+            return Vec::new();
+        };
+        let objective = self.program.objective_of(x);
+        let rows = Python::attach(|py| {
+            let x = x.to_vec().into_pyarray(py);
+            let rows = separate.call1(py, (x, objective, integral))?;
+            rows.extract::<Vec<GivenRow>>(py)
+        });
+        let rows = rows.unwrap_or_else(|error| {
+            self.fail(error);
+            Vec::new()
+        });
+        let cuts = rows.into_iter().map(|(cols, values, lower, upper)| Cut {
+            entries: cols.into_iter().map(Col).zip(values).collect(),
+            lower,
+            upper,
+        });
+        cuts.collect()
+    }
+
+    fn suggest(&self, _: &[f64]) -> Vec<Vec<f64>> {
+        let Some(suggest) = &self.suggest else {
+            return Vec::new();
+        };
+        let points = Python::attach(|py| suggest.call0(py)?.extract::<Vec<Vec<f64>>>(py));
+        points.unwrap_or_else(|error| {
+            self.fail(error);
+            Vec::new()
+        })
+    }
+
     fn progress(&self, look: &Progress) -> bool {
         self.relay.show(look.into());
         !self.relay.stop().load(Ordering::Relaxed)
@@ -56,9 +133,7 @@ impl Watcher for Passing {
             on_point.call1(py, (point.objective, x)).map(drop)
         });
         if let Err(error) = told {
-            self.relay.stop().store(true, Ordering::Relaxed);
-            let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-            failed.get_or_insert(error);
+            self.fail(error);
         }
     }
 }
@@ -76,11 +151,26 @@ impl Program {
     ///     cutoff: Only better points are wanted.
     ///     pool_size: Number of points found that are kept.
     ///     starts: Points by handle to start from.
+    ///     hints: A point as a start that is tried after those. Of starts and hints that have NaN,
+    ///         the rest is searched for with the numbers fixed.
+    ///     objectives: Objectives in place of the program's, each ``((cols, values, constant),
+    ///         priority, weight, abstol, reltol)``: those of greater priority first; later ones may
+    ///         make them worse by the larger of both tolerances.
+    ///     best_points: True finds the ``pool_size`` best points, distinct in the integer columns,
+    ///         in exact order.
+    ///     pool_gap, pool_absolute_gap: Largest difference of those to the best, as a share of it
+    ///         and in its unit.
     ///     recognise: False leaves everything to the general search.
     ///     stop: Ends the solve when it is set.
     ///     algorithm: For linear programs: ``auto``, ``primal`` or ``dual``.
     ///     on_progress: Takes a look now and then.
     ///     on_point: Takes objective and values of each better point, and holds the search up.
+    ///     separate: Takes values, objective, and True if all integers are whole; returns rows that
+    ///         hold for every point, each ``(cols, values, lower, upper)``.
+    ///     suggest: Returns points to be tried, by handle, with NaN where they say nothing.
+    ///     lazy_rows: True asks ``separate`` about each point before it counts: its rows are part
+    ///         of the program.
+    ///     at_nodes: True asks ``separate`` and ``suggest`` at the nodes of the search.
     ///
     /// Returns:
     ///     The answer. Ctrl-C ends the search with the best point so far; where there is none,
@@ -90,9 +180,11 @@ impl Program {
     ///     InvalidArgument: names the setting.
     #[pyo3(signature = (*, time_limit = None, gap = None, absolute_gap = None, threads = None, seed = 0,
         node_limit = None, iteration_limit = None, work_limit = None, memory_limit = None, cutoff = None,
-        pool_size = 1, starts = None, presolve = true, cuts = true, heuristics = true, recognise = true,
+        pool_size = 1, starts = None, hints = None, objectives = None, best_points = false,
+        pool_gap = None, pool_absolute_gap = None, presolve = true, cuts = true, heuristics = true, recognise = true,
         algorithm = "auto", feasibility_tolerance = None, integrality_tolerance = None,
-        optimality_tolerance = None, stop = None, on_progress = None, on_point = None))]
+        optimality_tolerance = None, stop = None, on_progress = None, on_point = None,
+        separate = None, suggest = None, lazy_rows = false, at_nodes = false))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn solve(
         &self,
@@ -109,6 +201,11 @@ impl Program {
         cutoff: Option<f64>,
         pool_size: usize,
         starts: Option<Vec<Bound<'_, PyAny>>>,
+        hints: Option<Bound<'_, PyAny>>,
+        objectives: Option<Vec<Given>>,
+        best_points: bool,
+        pool_gap: Option<f64>,
+        pool_absolute_gap: Option<f64>,
         presolve: bool,
         cuts: bool,
         heuristics: bool,
@@ -120,6 +217,10 @@ impl Program {
         stop: Option<&Bound<'_, Stop>>,
         on_progress: Option<Py<PyAny>>,
         on_point: Option<Py<PyAny>>,
+        separate: Option<Py<PyAny>>,
+        suggest: Option<Py<PyAny>>,
+        lazy_rows: bool,
+        at_nodes: bool,
     ) -> PyResult<Answer> {
         let limits = Limits {
             time_limit,
@@ -169,7 +270,19 @@ impl Program {
                 .starts
                 .push(numbers("starts", &start)?.as_slice().to_vec());
         }
-        let compiled = Arc::new(self.lock().compile().map_err(Trouble::from)?);
+        if let Some(hints) = hints {
+            settings.hints = Some(numbers("hints", &hints)?.as_slice().to_vec());
+        }
+        settings.objectives = objectives.into_iter().flatten().map(objective).collect();
+        settings.best_points = best_points.then_some(BestPoints {
+            gap: pool_gap,
+            absolute_gap: pool_absolute_gap,
+        });
+        let program = Arc::new(self.lock().clone());
+        let role = Role {
+            lazy_rows,
+            nodes: at_nodes,
+        };
         let stop = stop.map(|stop| stop.get().flag.clone()).unwrap_or_default();
         let failed = Arc::new(Mutex::new(None));
         let Ended { value, interrupt } = work_until(py, stop, on_progress, |relay| {
@@ -177,9 +290,13 @@ impl Program {
             let passing = Arc::new(Passing {
                 relay: relay.clone(),
                 on_point,
+                separate,
+                suggest,
+                role,
+                program: program.clone(),
                 failed: Mutex::default(),
             });
-            let answer = solve_compiled(&compiled, &settings, passing.clone());
+            let answer = solve_program(&program, &settings, passing.clone());
             let error = passing
                 .failed
                 .lock()

@@ -1,0 +1,299 @@
+//! Special constraints, kinds and products as rows and columns of a linear model, exactly.
+//!
+//! | module | concept |
+//! |---|---|
+//! | `affine` | sums of columns and a constant |
+//! | `bounds` | bounds of columns and sums that follow from rows and definitions |
+//! | `functions` | maximum, minimum, absolute value, and, or, norms |
+//! | `choices` | implications, ordered sets, columns that may be 0 |
+//! | `pieces` | functions linear between points |
+//! | `products` | products of columns |
+//!
+//! Columns and rows come after those of the program. Each new column has a definition: its value at
+//! a point of the program, so that starts can be completed.
+
+mod affine;
+mod bounds;
+mod choices;
+mod functions;
+mod pieces;
+mod products;
+
+use super::special::Special;
+use super::{Col, Kind, Program, ProgramError};
+use affine::Affine;
+use bounds::LpBounds;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// Largest size of a bound that a row may rest on: with more, a binary column within the tolerance
+/// of the simplex from 0 moves the row by thousands.
+const LARGEST: f64 = 1e9;
+
+/// Value of a column at a point, from the columns before it.
+pub(super) type Definition = Arc<dyn Fn(&[f64]) -> f64 + Send + Sync>;
+
+/// A column that the program does not have.
+pub(super) struct NewCol {
+    pub lower: f64,
+    pub upper: f64,
+    pub integer: bool,
+    pub definition: Definition,
+}
+
+/// A row over the model's columns.
+pub(super) struct NewRow {
+    pub entries: Vec<(usize, f64)>,
+    pub lower: f64,
+    pub upper: f64,
+}
+
+/// Everything that comes to the program's own columns and rows.
+#[derive(Default)]
+pub(super) struct Lowered {
+    pub cols: Vec<NewCol>,
+    pub rows: Vec<NewRow>,
+    /// Costs by column, of the program's and of new ones, besides those that are there.
+    pub costs: Vec<(usize, f64)>,
+    /// Bounds of the program's columns, by position, that are tighter than those that they have.
+    pub bounds: BTreeMap<usize, (f64, f64)>,
+    /// What comes to the constant of the objective.
+    pub offset: f64,
+}
+
+/// Bounds of a column in the linear model.
+///
+/// # Errors
+/// As the program.
+pub(super) fn model_bounds(program: &Program, col: Col) -> Result<(f64, f64), ProgramError> {
+    /// Bounds of integer columns from here on are infinite: `sys.maxsize` is not meant.
+    const WIDE: f64 = 1e18;
+    let (mut lower, mut upper) = program.col_bounds(col)?;
+    let kind = program.kind(col)?;
+    if kind == Kind::Binary {
+        (lower, upper) = (lower.max(0.0), upper.min(1.0));
+    }
+    if kind.is_integer() {
+        lower = if lower <= -WIDE {
+            f64::NEG_INFINITY
+        } else {
+            lower
+        };
+        upper = if upper >= WIDE { f64::INFINITY } else { upper };
+    }
+    if kind.is_semi() {
+        (lower, upper) = (lower.min(0.0), upper.max(0.0));
+    }
+    Ok((lower, upper))
+}
+
+/// The columns and rows that a program's specials come to; nothing where there are none.
+///
+/// # Errors
+/// [`ProgramError::Unbounded`], [`ProgramError::NotBinary`], [`ProgramError::Product`].
+pub(super) fn lower(program: &Program) -> Result<Lowered, ProgramError> {
+    lower_as(program, false)
+}
+
+/// As [`lower`], less what has no exact linear form: what comes out holds for every point of the
+/// program, and for others.
+///
+/// # Errors
+/// As the program.
+pub(super) fn relax(program: &Program) -> Result<Lowered, ProgramError> {
+    lower_as(program, true)
+}
+
+fn lower_as(program: &Program, relaxed: bool) -> Result<Lowered, ProgramError> {
+    // Every row that is there before an error holds by itself.
+    let forgive = |result: Result<(), ProgramError>| match result {
+        Err(error) if relaxed && error.is_of_form() => Ok(()),
+        other => other,
+    };
+    if !program.has_specials() {
+        return Ok(Lowered::default());
+    }
+    let mut lowering = Lowering::new(program)?;
+    lowering.tighten()?;
+    for k in 0..lowering.own.len() {
+        forgive(lowering.semi(k))?;
+    }
+    for (_, special) in program.specials() {
+        forgive(lowering.special(special))?;
+    }
+    for product in program.products() {
+        let value = lowering.product(product)?;
+        lowering.lowered.offset += value.constant;
+        lowering.lowered.costs.extend(value.merged());
+    }
+    Ok(lowering.lowered)
+}
+
+struct Lowering<'a> {
+    program: &'a Program,
+    /// The program's columns in the order of the model.
+    own: Vec<Col>,
+    /// Position of each column, by handle.
+    place: Vec<usize>,
+    /// Bounds that every point keeps, by position.
+    lower: Vec<f64>,
+    upper: Vec<f64>,
+    integer: Vec<bool>,
+    lowered: Lowered,
+    /// Linear forms of products of two positions.
+    products: HashMap<(usize, usize), Affine>,
+    /// Bits of integer columns.
+    bits: HashMap<usize, Vec<usize>>,
+    /// Linear programs over the program's rows, once a bound asks for one.
+    linear: Option<LpBounds>,
+}
+
+impl<'a> Lowering<'a> {
+    fn new(program: &'a Program) -> Result<Self, ProgramError> {
+        let own: Vec<Col> = program.cols().collect();
+        let mut made = Lowering {
+            program,
+            place: vec![usize::MAX; program.col_handles()],
+            lower: Vec::with_capacity(own.len()),
+            upper: Vec::with_capacity(own.len()),
+            integer: Vec::with_capacity(own.len()),
+            own,
+            lowered: Lowered::default(),
+            products: HashMap::new(),
+            bits: HashMap::new(),
+            linear: None,
+        };
+        for (k, &col) in made.own.iter().enumerate() {
+            let (lower, upper) = model_bounds(program, col)?;
+            made.place[col.index()] = k;
+            made.lower.push(lower);
+            made.upper.push(upper);
+            made.integer.push(program.kind(col)?.is_integer());
+        }
+        Ok(made)
+    }
+
+    /// Position of a column.
+    fn at(&self, col: Col) -> usize {
+        self.place[col.index()]
+    }
+
+    fn column(&self, col: Col) -> Affine {
+        Affine::column(self.at(col))
+    }
+
+    fn sum(&self, entries: &[(Col, f64)]) -> Affine {
+        let terms = entries.iter().map(|&(col, v)| (self.at(col), v));
+        Affine::of(terms, 0.0)
+    }
+
+    /// Name of a column, for errors.
+    fn name(&self, position: usize) -> String {
+        match self.own.get(position) {
+            Some(&col) => match self.program.col_name(col) {
+                Ok(Some(name)) => name.to_owned(),
+                _ => format!("C{}", col.0),
+            },
+            None => "a derived column".into(),
+        }
+    }
+
+    fn is_binary(&self, position: usize) -> bool {
+        self.integer[position] && self.lower[position] >= 0.0 && self.upper[position] <= 1.0
+    }
+
+    /// The position of a column that has to be binary.
+    fn binary(&self, col: Col, what: &'static str) -> Result<usize, ProgramError> {
+        let position = self.at(col);
+        match self.is_binary(position) {
+            true => Ok(position),
+            false => Err(ProgramError::NotBinary {
+                what,
+                column: self.name(position),
+            }),
+        }
+    }
+
+    /// Adds a column.
+    fn add(&mut self, bounds: (f64, f64), integer: bool, definition: Definition) -> usize {
+        self.lower.push(bounds.0);
+        self.upper.push(bounds.1);
+        self.integer.push(integer);
+        self.lowered.cols.push(NewCol {
+            lower: bounds.0,
+            upper: bounds.1,
+            integer,
+            definition,
+        });
+        self.lower.len() - 1
+    }
+
+    /// Adds a binary column that is 1 where something holds.
+    fn choice(&mut self, holds: impl Fn(&[f64]) -> bool + Send + Sync + 'static) -> usize {
+        let definition: Definition = Arc::new(move |x| f64::from(u8::from(holds(x))));
+        self.add((0.0, 1.0), true, definition)
+    }
+
+    /// Adds `lower <= sum <= upper`.
+    fn row(&mut self, sum: &Affine, lower: f64, upper: f64) {
+        self.lowered.rows.push(NewRow {
+            entries: sum.merged(),
+            lower: lower - sum.constant,
+            upper: upper - sum.constant,
+        });
+    }
+
+    /// Adds `left <= right`.
+    fn at_most(&mut self, left: &Affine, right: &Affine) {
+        self.row(&left.minus(right), f64::NEG_INFINITY, 0.0);
+    }
+
+    /// Adds `left == right`.
+    fn equal(&mut self, left: &Affine, right: &Affine) {
+        self.row(&left.minus(right), 0.0, 0.0);
+    }
+
+    fn special(&mut self, special: &Special) -> Result<(), ProgramError> {
+        match special {
+            Special::Indicator {
+                col,
+                value,
+                entries,
+                lower,
+                upper,
+            } => self.indicator(*col, *value, entries, (*lower, *upper)),
+            Special::Maximum {
+                result,
+                of,
+                constant,
+            } => self.extremum(*result, of, *constant, 1.0),
+            Special::Minimum {
+                result,
+                of,
+                constant,
+            } => self.extremum(*result, of, *constant, -1.0),
+            Special::Abs { result, of } => {
+                let (result, of) = (self.column(*result), self.column(*of));
+                self.absolute(&result, &of)
+            }
+            Special::And { result, of } => self.and(*result, of),
+            Special::Or { result, of } => self.or(*result, of),
+            Special::Norm { result, of, norm } => self.norm(*result, of, *norm),
+            Special::Pieces { x, y, points } => self.pieces(*x, *y, points),
+            Special::Sos { kind, members } => self.sos(*kind, members),
+            Special::ProductRow {
+                entries,
+                products,
+                lower,
+                upper,
+            } => {
+                let mut sum = self.sum(entries);
+                for product in products {
+                    sum = sum.plus(&self.product(product)?);
+                }
+                self.row(&sum, *lower, *upper);
+                Ok(())
+            }
+        }
+    }
+}

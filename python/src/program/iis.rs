@@ -1,0 +1,85 @@
+//! The reason why a program has no point.
+
+use super::Program;
+use super::solving::Stop;
+use crate::arguments::Limits;
+use crate::relay::{Ended, work_until};
+use crate::trouble::Trouble;
+use pyo3::prelude::*;
+use remat_formulations::program::{self, Col, find_iis};
+use remat_formulations::solve::ModelSettings;
+
+/// Rows, bounds and special constraints that no point satisfies together.
+#[pyclass(frozen, get_all, module = "remat_bb")]
+pub struct Iis {
+    /// Handles of rows.
+    rows: Vec<u32>,
+    /// Handles of columns whose lower bound is in it.
+    lower: Vec<u32>,
+    /// Handles of columns whose upper bound is in it.
+    upper: Vec<u32>,
+    /// Handles of special constraints.
+    specials: Vec<u32>,
+    /// True if it was proven that nothing can be left out.
+    minimal: bool,
+}
+
+impl From<program::Iis> for Iis {
+    fn from(iis: program::Iis) -> Self {
+        let handles = |cols: Vec<Col>| cols.into_iter().map(|c| c.0).collect();
+        Iis {
+            rows: iis.rows.into_iter().map(|r| r.0).collect(),
+            lower: handles(iis.lower),
+            upper: handles(iis.upper),
+            specials: iis.specials.into_iter().map(|s| s.0).collect(),
+            minimal: iis.minimal,
+        }
+    }
+}
+
+#[pymethods]
+impl Program {
+    /// Finds rows, bounds and special constraints that no point satisfies together, none of which
+    /// can be left out. Ctrl-C and the time limit end it with what is found so far.
+    ///
+    /// Returns:
+    ///     ``None`` where the program has a point.
+    ///
+    /// Raises:
+    ///     InvalidArgument: within the limits there is no proof that the program is infeasible.
+    #[pyo3(signature = (*, time_limit = None, threads = None, stop = None))]
+    fn find_iis(
+        &self,
+        py: Python<'_>,
+        time_limit: Option<Bound<'_, PyAny>>,
+        threads: Option<i64>,
+        stop: Option<&Bound<'_, Stop>>,
+    ) -> PyResult<Option<Iis>> {
+        let limits = Limits {
+            time_limit,
+            threads,
+            seed: 0,
+            gap: None,
+        };
+        let limits = limits.settings()?;
+        let mut settings = ModelSettings::default();
+        settings.mip.limits.seconds = limits.time_limit.map(|t| t.as_secs_f64());
+        settings.mip.threads = limits.worker_threads();
+        let program = self.lock().clone();
+        let stop = stop.map(|stop| stop.get().flag()).unwrap_or_default();
+        let nobody: Option<Py<PyAny>> = None;
+        let Ended { value, interrupt } = work_until(
+            py,
+            stop,
+            nobody,
+            |relay: &std::sync::Arc<crate::relay::Relay<super::answer::ProgramProgress>>| {
+                settings.mip.limits.interrupt = Some(relay.stop().clone());
+                find_iis(&program, &settings)
+            },
+        )?;
+        match (value, interrupt) {
+            (Err(_), Some(interrupt)) => Err(interrupt),
+            (value, _) => Ok(value.map_err(Trouble::from)?.map(Iis::from)),
+        }
+    }
+}
