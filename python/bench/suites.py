@@ -20,6 +20,8 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from remat_bb import shadow
+
 PULP_4 = importlib.util.find_spec("pulp") is not None and importlib.metadata.version(
     "pulp"
 ).startswith("4")
@@ -28,6 +30,8 @@ NO_REASON = "expects `Not Solved`, as its program cannot tell; the answer here i
 LARGE = "bin packing with 16,512 and 42,230 binaries: 10 seconds may end without a solution"
 GUROBI = "looks into the object of gurobipy"
 CONES = "second-order cones are refused"
+PRODUCTS = "products of continuous variables are refused"
+SHADOW = {"PYTHONPATH": str(shadow.folder())}
 
 
 VERSIONS = ("pulp 3.3.2", "pulp 4.2.0", "cvxpy 1.9.3", "scipy 1.17.1", "pyomo 6.10.1")
@@ -229,6 +233,52 @@ SUITES = [
         known={
             f"test_mutable_quadratic_{name}_0_gurobi_persistent": "quadratic models are refused"
             for name in ("coefficient", "objective_qcp", "objective_qp")
+        },
+    ),
+    Suite(
+        "pulp, GUROBI over gurobipy's interface",
+        "pulp",
+        "from pulp.tests.test_pulp import GUROBITest\nfrom pulp.tests.test_gurobipy_env import *\n",
+        environment=SHADOW,
+        either={"test_measuring_solving_time": LARGE},
+        slow=("measuring_solving_time",),
+        applies=lambda: not PULP_4,
+    ),
+    Suite(
+        "cvxpy, GUROBI over gurobipy's interface",
+        "cvxpy",
+        "from cvxpy.tests.test_conic_solvers import TestGUROBI\n",
+        environment=SHADOW,
+        known={
+            **{
+                f"TestGUROBI.test_gurobi_{name}": CONES
+                for name in (
+                    *("conic_uses_vectorized_api", "environment", "time_limit_no_solution"),
+                    *("mi_socp_1", "mi_socp_2", "mixed_integer_types", "socp_0", "socp_1"),
+                    *("socp_2", "socp_3", "socp_4", "socp_bound_attr", "warm_start"),
+                )
+            },
+            "TestGUROBI.test_gurobi_lp_3": "expects `infeasible_or_unbounded`; it is unbounded",
+        },
+    ),
+    Suite(
+        "pyomo, gurobi over gurobipy's interface",
+        "pyomo",
+        "from pyomo.contrib.solver.tests.solvers.test_solvers import *\n",
+        arguments=("-k", "gurobi_direct or gurobi_persistent"),
+        environment=SHADOW,
+        known={
+            "test_exp_0_gurobi_direct_minlp": "nonlinear functions are refused",
+            "test_log_0_gurobi_direct_minlp": "nonlinear functions are refused",
+            "test_fixed_vars_4_0_gurobi_direct_minlp": "divides by a variable",
+            **{
+                f"test_mutable_quadratic_{name}": PRODUCTS
+                for name in (
+                    *("coefficient_0_gurobi_persistent", "coefficient_1_gurobi_direct_minlp"),
+                    *("objective_qcp_0_gurobi_persistent", "objective_qcp_1_gurobi_direct_minlp"),
+                    *("objective_qp_0_gurobi_persistent", "objective_qp_1_gurobi_direct_minlp"),
+                )
+            },
         },
     ),
 ]
