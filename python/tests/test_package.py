@@ -92,7 +92,8 @@ def test_types_check(tmp_path, monkeypatch):
         "[mypy]\nstrict = True\n[mypy-torch.*]\nfollow_imports = skip\n"
         "[mypy-scipy.*]\nignore_missing_imports = True\n"
         "[mypy-remat_bb.torch.*,remat_bb.gurobi.*]\ndisallow_subclassing_any = False\n"
-        "warn_return_any = False\nwarn_unused_ignores = False\ndisallow_untyped_decorators = False\n"
+        "warn_return_any = False\nwarn_unused_ignores = False\n"
+        "disallow_untyped_decorators = False\n"
     )
     said, _, _ = mypy.run(["--cache-dir", "cache", "user.py", "remat_bb"])
     problems = [line for line in said.splitlines() if ": error:" in line]

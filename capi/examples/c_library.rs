@@ -1,0 +1,26 @@
+//! The library, of the same modules, under another name: what tests of programs in C link.
+#![deny(unsafe_code)]
+
+#[path = "../src/codes.rs"]
+mod codes;
+#[allow(unsafe_code)]
+#[path = "../src/entry/mod.rs"]
+mod entry;
+#[allow(unsafe_code)]
+#[path = "../src/follow.rs"]
+mod follow;
+#[path = "../src/model.rs"]
+mod model;
+#[path = "../src/names.rs"]
+mod names;
+#[path = "../src/options.rs"]
+mod options;
+#[allow(unsafe_code)]
+#[path = "../src/pointers.rs"]
+mod pointers;
+#[path = "../src/registry.rs"]
+mod registry;
+#[path = "../src/starts.rs"]
+mod starts;
+#[path = "../src/trouble.rs"]
+mod trouble;

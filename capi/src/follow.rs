@@ -1,0 +1,195 @@
+//! Callbacks and log lines of a solve.
+
+use crate::codes;
+use remat_formulations::program::{Answer, Point, Watcher};
+use remat_lp::{ColId, Model, Sense};
+use remat_solver::mip::Progress;
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Seconds between two log lines of the search.
+const LOG_SECONDS: f64 = 1.0;
+
+/// A look at the search, as the header declares it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct RematProgress {
+    /// Seconds since the start.
+    pub seconds: f64,
+    /// Objective of the best point; NaN without one.
+    pub objective: f64,
+    /// No point is better than this.
+    pub bound: f64,
+    /// Nodes done.
+    pub nodes: i64,
+    /// Nodes open.
+    pub open_nodes: i64,
+    /// Simplex iterations.
+    pub iterations: i64,
+}
+
+/// Takes looks; a number other than 0 ends the solve.
+pub type RematProgressCallback =
+    Option<unsafe extern "C" fn(progress: *const RematProgress, user: *mut c_void) -> c_int>;
+/// Takes better points; a number other than 0 ends the solve.
+pub type RematIncumbentCallback = Option<
+    unsafe extern "C" fn(
+        objective: f64,
+        count: i32,
+        values: *const f64,
+        user: *mut c_void,
+    ) -> c_int,
+>;
+/// Takes log lines.
+pub type RematLogCallback = Option<unsafe extern "C" fn(line: *const c_char, user: *mut c_void)>;
+
+/// A pointer that goes back to the user's functions.
+#[derive(Clone, Copy)]
+pub struct User(pub *mut c_void);
+
+impl Default for User {
+    fn default() -> Self {
+        User(std::ptr::null_mut())
+    }
+}
+
+// SAFETY: it is never read through here; the header says that callbacks come from any thread.
+unsafe impl Send for User {}
+// SAFETY: likewise.
+unsafe impl Sync for User {}
+
+/// Functions that follow a solve.
+#[derive(Clone, Copy, Default)]
+pub struct Callbacks {
+    /// Takes looks.
+    pub progress: (RematProgressCallback, User),
+    /// Takes better points.
+    pub incumbent: (RematIncumbentCallback, User),
+    /// Takes log lines.
+    pub log: (RematLogCallback, User),
+}
+
+/// Passes on what a solve tells.
+pub struct Follower {
+    callbacks: Callbacks,
+    stop: Arc<AtomicBool>,
+    /// Seconds at the last log line of the search.
+    logged: Mutex<f64>,
+}
+
+impl Follower {
+    /// A follower of one solve, which `stop` ends.
+    pub fn new(mut callbacks: Callbacks, log: bool, stop: Arc<AtomicBool>) -> Self {
+        if !log {
+            callbacks.log = Default::default();
+        }
+        Follower {
+            callbacks,
+            stop,
+            logged: Mutex::new(0.0),
+        }
+    }
+
+    fn line(&self, line: impl FnOnce() -> String) {
+        let (Some(log), User(user)) = self.callbacks.log else {
+            return;
+        };
+        let line = CString::new(line().replace('\0', " ")).unwrap_or_default();
+        // SAFETY: the user's function, with the user's pointer and a text that outlives the call.
+        unsafe { log(line.as_ptr(), user) };
+    }
+
+    /// Logs the program's size.
+    pub fn begin(&self, model: &Model) {
+        self.line(|| {
+            let cols = model.num_cols();
+            let integers = (0..cols).filter(|&j| model.is_integer(ColId(j as u32)));
+            let sense = match model.sense() {
+                Sense::Minimise => "minimise",
+                Sense::Maximise => "maximise",
+            };
+            format!(
+                "{sense}: {} rows, {cols} columns, {} of them integer, {} nonzeros",
+                model.num_rows(),
+                integers.count(),
+                (0..model.num_rows())
+                    .map(|i| model.row(remat_lp::RowId(i as u32)).count())
+                    .sum::<usize>()
+            )
+        });
+    }
+
+    /// Logs the end of the solve.
+    pub fn end(&self, answer: Option<&Answer>) {
+        let Some(answer) = answer else { return };
+        self.line(|| {
+            let status = codes::words(codes::of_ending(answer.ending)).unwrap_or_default();
+            let mut line = status.to_string_lossy().into_owned();
+            // Writing to a String cannot fail.
+            if let Some(point) = answer.points.first() {
+                let _ = write!(line, ", objective {}", point.objective);
+            }
+            let info = &answer.info;
+            let _ = write!(
+                line,
+                ", bound {}, {} nodes, {} iterations, {:.2} s",
+                answer.bound, info.nodes, info.lp_iterations, info.seconds
+            );
+            line
+        });
+    }
+}
+
+impl Watcher for Follower {
+    fn progress(&self, look: &Progress) -> bool {
+        {
+            let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
+            if look.seconds >= *logged + LOG_SECONDS {
+                *logged = look.seconds;
+                self.line(|| {
+                    let best = look.objective;
+                    let best = best.map_or("no point".into(), |v| format!("objective {v}"));
+                    format!(
+                        "{:.1} s: {best}, bound {}, {} nodes, {} open",
+                        look.seconds, look.dual_bound, look.nodes, look.open
+                    )
+                });
+            }
+        }
+        if let (Some(callback), User(user)) = self.callbacks.progress {
+            let look = RematProgress {
+                seconds: look.seconds,
+                objective: look.objective.unwrap_or(f64::NAN),
+                bound: look.dual_bound,
+                nodes: signed(look.nodes),
+                open_nodes: signed(look.open),
+                iterations: signed(look.lp_iterations),
+            };
+            // SAFETY: the user's function, with the user's pointer and a look that outlives the
+            // call.
+            if unsafe { callback(&look, user) } != 0 {
+                self.stop.store(true, Ordering::Relaxed);
+            }
+        }
+        !self.stop.load(Ordering::Relaxed)
+    }
+
+    fn incumbent(&self, point: &Point) {
+        self.line(|| format!("new point: objective {}", point.objective));
+        let (Some(callback), User(user)) = self.callbacks.incumbent else {
+            return;
+        };
+        let (count, values) = (point.x.len() as i32, point.x.as_ptr());
+        // SAFETY: the user's function, with the user's pointer and values that outlive the call.
+        if unsafe { callback(point.objective, count, values, user) } != 0 {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A counter as C has it.
+pub fn signed(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,34 @@
+//! The C interface of remat-bb. `include/remat_bb.h` declares and explains every function.
+//!
+//! | module | concept |
+//! |---|---|
+//! | [`codes`] | numbers that C sees |
+//! | [`trouble`] | errors, and the way in that catches panics |
+//! | [`pointers`] | what comes from C and goes there |
+//! | [`registry`] | models and texts that are alive |
+//! | [`model`] | a program with its options, starts, callbacks and answer |
+//! | [`names`] | handles by name |
+//! | [`options`] | settings by name |
+//! | [`follow`] | callbacks and log lines of a solve |
+//! | [`starts`] | whole starts out of partial ones |
+//! | [`entry`] | the functions of the header |
+//!
+//! A handle is a number in the shape of a pointer that nothing reads through: one that was freed,
+//! or never given out, is an error. Unsafe code stands where arrays and texts are read and written,
+//! and where callbacks are called.
+#![deny(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
+
+mod codes;
+#[allow(unsafe_code)]
+mod entry;
+#[allow(unsafe_code)]
+mod follow;
+mod model;
+mod names;
+mod options;
+#[allow(unsafe_code)]
+mod pointers;
+mod registry;
+mod starts;
+mod trouble;

@@ -1,0 +1,56 @@
+//! Handles by name.
+
+use remat_formulations::program::Program;
+use std::collections::HashMap;
+
+/// Handles by name, found anew after edits. Without a name of its own a column has its handle
+/// behind a `C`, a row its handle behind an `R`; the first of several of one name counts.
+#[derive(Default)]
+pub struct Names {
+    edits: Option<u64>,
+    cols: HashMap<String, u32>,
+    rows: HashMap<String, u32>,
+}
+
+/// Name of a column that was given none.
+pub fn of_col(handle: u32) -> String {
+    format!("C{handle}")
+}
+
+/// Name of a row that was given none.
+pub fn of_row(handle: u32) -> String {
+    format!("R{handle}")
+}
+
+impl Names {
+    fn of(&mut self, program: &Program) -> &Names {
+        if self.edits == Some(program.edits()) {
+            return self;
+        }
+        *self = Names {
+            edits: Some(program.edits()),
+            ..Names::default()
+        };
+        for col in program.cols() {
+            let name = program.col_name(col).ok().flatten();
+            let name = name.map_or_else(|| of_col(col.0), str::to_owned);
+            self.cols.entry(name).or_insert(col.0);
+        }
+        for row in program.rows() {
+            let name = program.row_name(row).ok().flatten();
+            let name = name.map_or_else(|| of_row(row.0), str::to_owned);
+            self.rows.entry(name).or_insert(row.0);
+        }
+        self
+    }
+
+    /// Handle of the column of a name.
+    pub fn col(&mut self, program: &Program, name: &str) -> Option<u32> {
+        self.of(program).cols.get(name).copied()
+    }
+
+    /// Handle of the row of a name.
+    pub fn row(&mut self, program: &Program, name: &str) -> Option<u32> {
+        self.of(program).rows.get(name).copied()
+    }
+}
