@@ -97,6 +97,9 @@ class Core:
     def _remove_special(self, handle: Any) -> Any:
         """Removes a special constraint."""
 
+    def _has_special(self, handle: Any) -> bool:
+        """True if a special constraint is there: it goes with a column that it is about."""
+
     def _check_specials(self) -> Any:
         """Checks that special constraints and products have an exact linear form."""
 

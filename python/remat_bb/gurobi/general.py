@@ -221,6 +221,12 @@ class Generals:
         self.__dict__.setdefault("_specials", []).append(made)
         return made
 
+    def _forget_lost(self) -> None:
+        """Leaves out what went with a variable that was removed."""
+        has: Callable[[int], bool] = self._has_special  # type: ignore[attr-defined]
+        specials: list[Special] = self.__dict__.get("_specials", [])
+        specials[:] = [special for special in specials if has(special._handle)]
+
     def getGenConstrs(self) -> list[Any]:
         """General constraints in order."""
         return [s for s in self.__dict__.get("_specials", []) if isinstance(s, GenConstr)]

@@ -215,6 +215,7 @@ class Model(solve.Solving, attributes.Attributes, files.Files, general.Generals,
             self._remove_constrs(rows)
         if columns:
             self._remove_vars(columns)
+            self._forget_lost()
 
     # The objective.
 

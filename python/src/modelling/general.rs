@@ -194,6 +194,11 @@ impl Core {
         edit(&self.home, |p| p.remove_special(SpecialId(handle)))
     }
 
+    /// True if a special constraint is there: it goes with a column that it is about.
+    fn _has_special(&self, handle: u32) -> bool {
+        self.home.program().special(SpecialId(handle)).is_ok()
+    }
+
     /// Checks that special constraints and products have an exact linear form.
     fn _check_specials(&self) -> PyResult<()> {
         edit(&self.home, |p| match p.has_specials() {

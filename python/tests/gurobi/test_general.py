@@ -96,6 +96,20 @@ def test_an_implication_by_its_operator_and_its_removal() -> None:
     assert x.X == 10 and model.NumGenConstrs == 0
 
 
+def test_a_constraint_goes_with_its_variable() -> None:
+    model = quiet()
+    x, y, r = (model.addVar(lb=-4, ub=3, obj=-1) for _ in range(3))
+    model.addConstr(r == gp.min_(x, y))
+    model.addSOS(1, [x, y])
+    model.optimize()
+    assert model.ObjVal == pytest.approx(-3)
+    model.remove(y)
+    model.optimize()
+    assert model.ObjVal == pytest.approx(-6) and model.NumGenConstrs == 1
+    model.remove(r)
+    assert model.NumGenConstrs == 0 and model.NumSOS == 1
+
+
 def test_without_bounds_it_says_what_is_missing() -> None:
     model = quiet()
     x = model.addVar(name="load")

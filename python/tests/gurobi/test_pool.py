@@ -47,6 +47,18 @@ def test_the_best_in_exact_order() -> None:
     assert model._answer.objectives == every
 
 
+def test_one_interrupt_ends_all_searches() -> None:
+    model, _, every = knapsack()
+    model.Params.PoolSearchMode = 2
+    model.Params.PoolSolutions = 1000
+    model.optimize(lambda m, where: m.terminate() if where == GRB.Callback.MIPSOL else None)
+    assert model.Status == GRB.INTERRUPTED and model.SolCount < len(every)
+    model.Params.TimeLimit = 0
+    model.reset()
+    model.optimize()
+    assert model.Status == GRB.TIME_LIMIT
+
+
 def test_starts_with_gaps_and_hints() -> None:
     model, x, every = knapsack()
     points: list[float] = []
