@@ -1,8 +1,8 @@
 //! Callbacks and log lines of a solve.
 
 use crate::codes;
-use remat_formulations::program::{Answer, Point, Watcher};
-use remat_lp::{ColId, Model, Sense};
+use remat_formulations::program::{Answer, Col, Kind, Point, Program, Watcher};
+use remat_lp::Sense;
 use remat_solver::mip::Progress;
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::fmt::Write as _;
@@ -102,21 +102,19 @@ impl Follower {
     }
 
     /// Logs the program's size.
-    pub fn begin(&self, model: &Model) {
+    pub fn begin(&self, program: &Program) {
         self.line(|| {
-            let cols = model.num_cols();
-            let integers = (0..cols).filter(|&j| model.is_integer(ColId(j as u32)));
-            let sense = match model.sense() {
+            let whole = |&col: &Col| program.kind(col).is_ok_and(Kind::is_integer);
+            let sense = match program.sense() {
                 Sense::Minimise => "minimise",
                 Sense::Maximise => "maximise",
             };
             format!(
-                "{sense}: {} rows, {cols} columns, {} of them integer, {} nonzeros",
-                model.num_rows(),
-                integers.count(),
-                (0..model.num_rows())
-                    .map(|i| model.row(remat_lp::RowId(i as u32)).count())
-                    .sum::<usize>()
+                "{sense}: {} rows, {} columns, {} of them integer, {} nonzeros",
+                program.num_rows(),
+                program.num_cols(),
+                program.cols().filter(whole).count(),
+                program.num_nonzeros()
             )
         });
     }

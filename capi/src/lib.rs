@@ -10,7 +10,6 @@
 //! | [`names`] | handles by name |
 //! | [`options`] | settings by name |
 //! | [`follow`] | callbacks and log lines of a solve |
-//! | [`starts`] | whole starts out of partial ones |
 //! | [`entry`] | the functions of the header |
 //!
 //! A handle is a number in the shape of a pointer that nothing reads through: one that was freed,
@@ -30,5 +29,4 @@ mod options;
 #[allow(unsafe_code)]
 mod pointers;
 mod registry;
-mod starts;
 mod trouble;

@@ -4,9 +4,8 @@ use crate::codes::REMAT_ERROR_BUSY;
 use crate::follow::{Callbacks, Follower};
 use crate::names::Names;
 use crate::options::Options;
-use crate::starts::completed;
 use crate::trouble::Trouble;
-use remat_formulations::program::{Answer, Program, ProgramError, ProgramSettings, solve_compiled};
+use remat_formulations::program::{Answer, Program, ProgramError, ProgramSettings, solve_program};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -108,33 +107,23 @@ impl Model {
     pub fn solve(&self) -> Result<(), Trouble> {
         let begun = Instant::now();
         let stop = Arc::new(AtomicBool::new(false));
-        let (compiled, mut settings, callbacks, log, partial) = {
+        let (program, mut settings, callbacks, log) = {
             let mut state = self.state()?;
             state.answer = None;
-            let compiled = Arc::new(state.program.compile()?);
             let settings = ProgramSettings {
                 model: state.options.settings()?,
                 starts: state.starts.clone(),
+                ..ProgramSettings::default()
             };
-            let partial = state.starts.iter().any(|x| has_gaps(&state.program, x));
-            let partial = partial.then(|| state.program.clone());
+            let program = state.program.clone();
             state.running = Some(stop.clone());
-            let log = state.options.log;
-            (compiled, settings, state.callbacks, log, partial)
+            (program, settings, state.callbacks, state.options.log)
         };
         let running = Running { model: self };
         let follower = Arc::new(Follower::new(callbacks, log, stop.clone()));
-        follower.begin(&compiled.model);
+        follower.begin(&program);
         settings.model.mip.limits.interrupt = Some(stop);
-        if let Some(program) = partial.filter(Program::has_integers) {
-            let whole = settings.starts.iter();
-            let whole = whole.filter_map(|x| completed(&program, x, &settings.model));
-            settings.starts = whole.collect();
-            if let Some(seconds) = &mut settings.model.mip.limits.seconds {
-                *seconds = (*seconds - begun.elapsed().as_secs_f64()).max(0.0);
-            }
-        }
-        let answer = solve_compiled(&compiled, &settings, follower.clone());
+        let answer = solve_program(&program, &settings, follower.clone());
         follower.end(answer.as_ref().ok());
         let mut answer = answer?;
         answer.info.seconds = begun.elapsed().as_secs_f64();
@@ -142,12 +131,6 @@ impl Model {
         self.lock().answer = Some(answer);
         Ok(())
     }
-}
-
-/// Returns whether a start says nothing of some column.
-fn has_gaps(program: &Program, start: &[f64]) -> bool {
-    let given = |col: usize| start.get(col).is_some_and(|v| !v.is_nan());
-    program.cols().any(|col| !given(col.index()))
 }
 
 /// A solve at work: its end is the end of this, a panic's as well.
