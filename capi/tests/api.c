@@ -1,159 +1,21 @@
-/* Every function of remat_bb.h, with right and with wrong arguments. Ends with 0 where all answers are right. The
- * argument is a folder for files. */
-#define _POSIX_C_SOURCE 200809L
-#include "remat_bb.h"
+/* Every function of remat_bb.h, with right and with wrong arguments, with calls.c and search.c. Ends with 0 where all
+ * answers are right. The argument is a folder for files. */
+#include "check.h"
 
-#include <math.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#define CHECK(what)                                                                                                    \
-    do {                                                                                                               \
-        if (!(what)) {                                                                                                 \
-            fprintf(stderr, "%s:%d: %s\nlast error: %s\n", __FILE__, __LINE__, #what, remat_last_error());             \
-            exit(1);                                                                                                   \
-        }                                                                                                              \
-    } while (0)
-#define OK(call) CHECK((call) == REMAT_OK)
-#define NEAR(a, b) CHECK(is_near(a, b))
-#define FAILS(call, code, words)                                                                                       \
-    do {                                                                                                               \
-        CHECK((call) == (code));                                                                                       \
-        CHECK(strstr(remat_last_error(), words) != NULL);                                                              \
-    } while (0)
+const double COST[] = {3, 2}, LOWER[] = {0, 0}, UPPER[] = {3, 1e30};
+const double SIDES_LOWER[] = {-INFINITY, -1e20}, SIDES_UPPER[] = {4, 6};
+const double WORTH[] = {10, 13, 7, 8}, WEIGHT[] = {3, 4, 2, 3};
+const double ZEROS[] = {0, 0, 0, 0}, ONES[] = {1, 1, 1, 1};
+const int32_t FOUR[] = {0, 1, 2, 3};
 
-static int is_near(double a, double b) {
-    return fabs(a - b) <= 1e-7 * (1 + fabs(b));
-}
-
-/* max 3x + 2y + 10 subject to x + y <= 4, x + 3y <= 6, x <= 3: x = 3, y = 1, objective 21. */
-static const double COST[] = {3, 2}, LOWER[] = {0, 0}, UPPER[] = {3, 1e30};
-static const double SIDES_LOWER[] = {-INFINITY, -1e20}, SIDES_UPPER[] = {4, 6};
-
-static void one_call_linear(void) {
-    const int64_t starts[] = {0, 2};
-    const int32_t by_cols[] = {0, 1, 0, 1};
-    const double col_values[] = {1, 1, 1, 3}, row_values[] = {1, 1, 1, 3};
-    for (int by_rows = 0; by_rows < 2; by_rows++) {
-        double x[2], reduced[2], rows[2], duals[2], objective;
-        char cols_basis[2], rows_basis[2];
-        int status = -7;
-        OK(remat_lp_call(2, 2, 4, by_rows ? REMAT_BY_ROWS : REMAT_BY_COLUMNS, REMAT_MAXIMISE, 10, COST, LOWER, UPPER,
-                         SIDES_LOWER, SIDES_UPPER, starts, by_cols, by_rows ? row_values : col_values, x, reduced, rows,
-                         duals, cols_basis, rows_basis, &objective, &status));
-        CHECK(status == REMAT_STATUS_OPTIMAL);
-        CHECK(strcmp(remat_status_name(status), "optimal") == 0);
-        NEAR(objective, 21);
-        NEAR(x[0], 3);
-        NEAR(x[1], 1);
-        NEAR(rows[0], 4);
-        NEAR(rows[1], 6);
-        /* Strong duality, and reduced costs by their definition. */
-        for (int j = 0; j < 2; j++) {
-            NEAR(reduced[j], COST[j] - duals[0] - duals[1] * (j ? 3 : 1));
-        }
-        NEAR(10 + 4 * duals[0] + 6 * duals[1] + 3 * (reduced[0] > 0 ? reduced[0] : 0), 21);
-        int basic = 0;
-        for (int k = 0; k < 2; k++) {
-            basic += (cols_basis[k] == 'B') + (rows_basis[k] == 'B');
-        }
-        CHECK(basic == 2);
-        OK(remat_lp_call(2, 2, 4, REMAT_BY_ROWS, REMAT_MAXIMISE, 10, COST, LOWER, UPPER, SIDES_LOWER, SIDES_UPPER,
-                         starts, by_cols, row_values, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
-    }
-    double x[2];
-    int status = -7;
-    const double empty[] = {7, 7};
-    OK(remat_lp_call(2, 2, 4, REMAT_BY_ROWS, REMAT_MAXIMISE, 0, COST, LOWER, UPPER, empty, SIDES_UPPER, starts, by_cols,
-                     row_values, x, NULL, NULL, NULL, NULL, NULL, NULL, &status));
-    CHECK(status == REMAT_STATUS_INFEASIBLE && isnan(x[0]));
-    const double wrong[] = {0, NAN};
-    const int32_t far[] = {0, 2, 0, 1};
-    const int64_t back[] = {0, 5};
-    FAILS(remat_lp_call(2, 2, 4, REMAT_BY_ROWS, REMAT_MAXIMISE, 0, wrong, LOWER, UPPER, SIDES_LOWER, SIDES_UPPER, starts,
-                        by_cols, row_values, x, NULL, NULL, NULL, NULL, NULL, NULL, &status),
-          REMAT_ERROR_ARGUMENT, "cost[1] is NaN");
-    CHECK(status == REMAT_STATUS_NONE);
-    FAILS(remat_lp_call(2, 2, 4, REMAT_BY_ROWS, REMAT_MAXIMISE, 0, COST, LOWER, UPPER, SIDES_LOWER, SIDES_UPPER, starts,
-                        far, row_values, x, NULL, NULL, NULL, NULL, NULL, NULL, &status),
-          REMAT_ERROR_ARGUMENT, "indices[1] is 2");
-    FAILS(remat_lp_call(2, 2, 4, REMAT_BY_ROWS, REMAT_MAXIMISE, 0, COST, LOWER, UPPER, SIDES_LOWER, SIDES_UPPER, back,
-                        by_cols, row_values, x, NULL, NULL, NULL, NULL, NULL, NULL, &status),
-          REMAT_ERROR_ARGUMENT, "starts");
-    FAILS(remat_lp_call(-2, 2, 4, REMAT_BY_ROWS, REMAT_MAXIMISE, 0, COST, LOWER, UPPER, SIDES_LOWER, SIDES_UPPER, starts,
-                        by_cols, row_values, x, NULL, NULL, NULL, NULL, NULL, NULL, &status),
-          REMAT_ERROR_ARGUMENT, "num_cols is -2");
-    FAILS(remat_lp_call(2, 2, 4, 3, REMAT_MAXIMISE, 0, COST, LOWER, UPPER, SIDES_LOWER, SIDES_UPPER, starts, by_cols,
-                        row_values, x, NULL, NULL, NULL, NULL, NULL, NULL, &status),
-          REMAT_ERROR_ARGUMENT, "format is 3");
-    FAILS(remat_lp_call(2, 2, 4, REMAT_BY_ROWS, 0, 0, COST, LOWER, UPPER, SIDES_LOWER, SIDES_UPPER, starts, by_cols,
-                        row_values, x, NULL, NULL, NULL, NULL, NULL, NULL, &status),
-          REMAT_ERROR_ARGUMENT, "sense is 0");
-    FAILS(remat_lp_call(2, 2, 4, REMAT_BY_ROWS, REMAT_MAXIMISE, 0, NULL, LOWER, UPPER, SIDES_LOWER, SIDES_UPPER, starts,
-                        by_cols, row_values, x, NULL, NULL, NULL, NULL, NULL, NULL, &status),
-          REMAT_ERROR_NULL, "cost is a null pointer");
-}
-
-static const double WORTH[] = {10, 13, 7, 8}, WEIGHT[] = {3, 4, 2, 3};
-static const double ZEROS[] = {0, 0, 0, 0}, ONES[] = {1, 1, 1, 1};
-static const int32_t FOUR[] = {0, 1, 2, 3};
-
-static void one_call_integer(void) {
-    const int64_t starts[] = {0};
-    const double least[] = {-INFINITY}, most[] = {7};
-    double x[4], row[1], objective, bound;
-    int status = -7;
-    OK(remat_mip_call(4, 1, 4, REMAT_BY_ROWS, REMAT_MAXIMISE, 0, WORTH, ZEROS, ONES, least, most, starts, FOUR, WEIGHT,
-                      "BBBB", 60, x, row, &objective, &bound, &status));
-    CHECK(status == REMAT_STATUS_OPTIMAL && objective == 23 && bound >= 23 && bound < 23.1);
-    CHECK(x[0] == 1 && x[1] == 1 && x[2] == 0 && x[3] == 0 && row[0] == 7);
-    /* The relaxation: the third item whole, the second in parts. */
-    OK(remat_mip_call(4, 1, 4, REMAT_BY_ROWS, REMAT_MAXIMISE, 0, WORTH, ZEROS, ONES, least, most, starts, FOUR, WEIGHT,
-                      NULL, INFINITY, NULL, NULL, &objective, NULL, NULL));
-    NEAR(objective, 7 + 10 + 13 * 0.5);
-    FAILS(remat_mip_call(4, 1, 4, REMAT_BY_ROWS, REMAT_MAXIMISE, 0, WORTH, ZEROS, ONES, least, most, starts, FOUR, WEIGHT,
-                         "BBxB", 60, x, row, &objective, &bound, &status),
-          REMAT_ERROR_ARGUMENT, "no kind of column");
-    FAILS(remat_mip_call(4, 1, 4, REMAT_BY_ROWS, REMAT_MAXIMISE, 0, WORTH, ZEROS, ONES, least, most, starts, FOUR, WEIGHT,
-                         "BBBB", NAN, x, row, &objective, &bound, &status),
-          REMAT_ERROR_ARGUMENT, "time_limit");
-}
-
-/* A forward pass of three and a backward pass that needs each of its results. */
-static const char *GRAPH = "{\"nodes\": ["
-                           "{\"id\": \"a\", \"time\": 2, \"size\": 10}, {\"id\": \"b\", \"time\": 3, \"size\": 10},"
-                           "{\"id\": \"c\", \"time\": 4, \"size\": 10}, {\"id\": \"d\", \"time\": 5, \"size\": 10},"
-                           "{\"id\": \"e\", \"time\": 6, \"size\": 10}],"
-                           "\"links\": [{\"source\": \"a\", \"target\": \"b\"}, {\"source\": \"b\", \"target\": \"c\"},"
-                           "{\"source\": \"c\", \"target\": \"d\"}, {\"source\": \"b\", \"target\": \"d\"},"
-                           "{\"source\": \"a\", \"target\": \"e\"}, {\"source\": \"d\", \"target\": \"e\"}]}";
-
-static void one_call_plan(void) {
-    char *plan = NULL;
-    uint64_t cost, bound, peak;
-    int status;
-    /* All fits: each node runs once. */
-    OK(remat_solve_call(GRAPH, 1000, INFINITY, 1, &plan, &cost, &bound, &peak, &status));
-    CHECK(status == REMAT_STATUS_OPTIMAL && cost == 20 && bound == 20 && peak > 30 && plan != NULL);
-    CHECK(strstr(plan, "remat-plan/1") != NULL && strstr(plan, "\"compute\"") != NULL);
-    OK(remat_free_text(plan));
-    /* One byte less than that needs a node twice, the cheapest. */
-    OK(remat_solve_call(GRAPH, peak - 1, 60, 0, &plan, &cost, &bound, &peak, &status));
-    CHECK(status == REMAT_STATUS_OPTIMAL && cost == 22 && bound == 22 && peak == 30);
-    OK(remat_free_text(plan));
-    FAILS(remat_free_text(plan), REMAT_ERROR_HANDLE, "freed");
-    OK(remat_free_text(NULL));
-    OK(remat_solve_call(GRAPH, 15, INFINITY, 1, &plan, &cost, NULL, &peak, &status));
-    CHECK(status == REMAT_STATUS_INFEASIBLE && cost == UINT64_MAX && peak == UINT64_MAX && plan == NULL);
-    OK(remat_solve_call(GRAPH, 1000, INFINITY, 1, NULL, NULL, NULL, NULL, NULL));
-    FAILS(remat_solve_call("{\"nodes\": 7}", 15, INFINITY, 1, &plan, &cost, &bound, &peak, &status),
-          REMAT_ERROR_ARGUMENT, "instance_json:1:");
-    FAILS(remat_solve_call(NULL, 15, INFINITY, 1, &plan, &cost, &bound, &peak, &status), REMAT_ERROR_NULL,
-          "instance_json");
-    FAILS(remat_solve_call(GRAPH, 15, -1, 1, &plan, &cost, &bound, &peak, &status), REMAT_ERROR_ARGUMENT, "time_limit");
-    FAILS(remat_solve_call(GRAPH, 15, 1, -1, &plan, &cost, &bound, &peak, &status), REMAT_ERROR_ARGUMENT, "threads");
+RematModel *knapsack(void) {
+    RematModel *model = remat_create();
+    OK(remat_set_sense(model, REMAT_MAXIMISE));
+    OK(remat_add_cols(model, 4, ZEROS, ONES, WORTH, "BBBI", NULL, NULL));
+    OK(remat_add_row(model, -INFINITY, 7, 4, FOUR, WEIGHT, "weight", NULL));
+    return model;
 }
 
 static void linear_with_edits(void) {
@@ -311,203 +173,6 @@ static void proofs(void) {
     OK(remat_free(model));
 }
 
-static RematModel *knapsack(void) {
-    RematModel *model = remat_create();
-    OK(remat_set_sense(model, REMAT_MAXIMISE));
-    OK(remat_add_cols(model, 4, ZEROS, ONES, WORTH, "BBBI", NULL, NULL));
-    OK(remat_add_row(model, -INFINITY, 7, 4, FOUR, WEIGHT, "weight", NULL));
-    return model;
-}
-
-struct told {
-    int points, lines, last_is_optimal;
-    double best;
-};
-
-static int on_point(double objective, int32_t count, const double *values, void *user) {
-    struct told *told = user;
-    double sum = 0;
-    for (int32_t j = 0; j < count; j++) {
-        sum += WORTH[j] * values[j];
-    }
-    CHECK(count == 4 && sum == objective);
-    told->points++;
-    told->best = objective;
-    return 0;
-}
-
-static void on_line(const char *line, void *user) {
-    struct told *told = user;
-    told->lines++;
-    told->last_is_optimal = strncmp(line, "optimal, objective 23", 21) == 0;
-}
-
-static void integer(void) {
-    RematModel *model = knapsack();
-    struct told told = {0, 0, 0, 0};
-    OK(remat_set_incumbent_callback(model, on_point, &told));
-    OK(remat_set_log_callback(model, on_line, &told));
-    OK(remat_set_int_option(model, "threads", 2));
-    OK(remat_set_int_option(model, "pool_size", 5));
-    OK(remat_solve(model));
-    double objective, x[4], other;
-    OK(remat_get_objective(model, &objective));
-    OK(remat_get_values(model, 4, x));
-    CHECK(objective == 23 && x[0] == 1 && x[1] == 1);
-    CHECK(told.points > 0 && told.best == 23 && told.lines >= 2 && told.last_is_optimal);
-    FAILS(remat_get_duals(model, 1, x), REMAT_ERROR_NO_RESULT, "duals");
-    const int32_t points = remat_num_points(model);
-    CHECK(points >= 1 && points <= 5);
-    double before = INFINITY;
-    for (int32_t k = 0; k < points; k++) {
-        double sum = 0, weight = 0;
-        OK(remat_get_point(model, k, &other, 4, x));
-        for (int j = 0; j < 4; j++) {
-            sum += WORTH[j] * x[j];
-            weight += WEIGHT[j] * x[j];
-        }
-        CHECK(sum == other && weight <= 7 && other <= before);
-        before = other;
-    }
-    FAILS(remat_get_point(model, points, &other, 4, x), REMAT_ERROR_NO_RESULT, "there is no point");
-    /* Edits and a second solve; the log is switched off. */
-    const int lines = told.lines;
-    OK(remat_set_bool_option(model, "log", 0));
-    OK(remat_set_row_sides(model, 0, -INFINITY, 9));
-    OK(remat_set_kind(model, 3, 'C'));
-    OK(remat_solve(model));
-    OK(remat_get_objective(model, &objective));
-    CHECK(objective == 30 && told.lines == lines);
-    /* Only what is better than the best is wanted: nothing. */
-    OK(remat_set_double_option(model, "cutoff", 31));
-    OK(remat_solve(model));
-    CHECK(remat_get_status(model) == REMAT_STATUS_CUTOFF && remat_num_points(model) == 0);
-    OK(remat_free(model));
-}
-
-static void starts(void) {
-    RematModel *model = knapsack();
-    struct told told = {0, 0, 0, 0};
-    OK(remat_set_incumbent_callback(model, on_point, &told));
-    OK(remat_set_bool_option(model, "heuristics", 0));
-    OK(remat_set_bool_option(model, "presolve", 0));
-    OK(remat_set_bool_option(model, "cuts", 0));
-    OK(remat_set_int_option(model, "node_limit", 0));
-    double objective = 0;
-    const double whole[] = {0, 1, 1, 0}, open[] = {NAN, 0, NAN, NAN}, bad[] = {INFINITY, 0, 0, 0};
-    OK(remat_add_start(model, 4, whole));
-    OK(remat_solve(model));
-    CHECK(remat_get_status(model) == REMAT_STATUS_NODE_LIMIT);
-    OK(remat_get_objective(model, &objective));
-    CHECK(objective == 20);
-    /* Without the second item 18 is the most; the short search for the rest has no nodes. */
-    OK(remat_clear_starts(model));
-    OK(remat_set_int_option(model, "node_limit", 100));
-    OK(remat_add_start(model, 4, open));
-    const int32_t one[] = {1};
-    OK(remat_add_partial_start(model, 1, one, ZEROS));
-    told.points = 0;
-    OK(remat_solve(model));
-    OK(remat_get_objective(model, &objective));
-    CHECK(objective == 23 && told.points >= 2);
-    FAILS(remat_add_start(model, 3, whole), REMAT_ERROR_ARGUMENT, "3 values, there are 4");
-    FAILS(remat_add_start(model, 4, bad), REMAT_ERROR_ARGUMENT, "values[0]");
-    FAILS(remat_add_partial_start(model, 1, one, bad), REMAT_ERROR_ARGUMENT, "values[0]");
-    OK(remat_free(model));
-}
-
-/* A market split of Cornuejols and Dawande: far more nodes than a test has time for. */
-static RematModel *hard(void) {
-    enum { ROWS = 5, COLS = 40 };
-    RematModel *model = remat_create();
-    uint64_t state = 12345;
-    for (int j = 0; j < COLS; j++) {
-        OK(remat_add_col(model, 0, 1, 0, 'B', NULL, NULL));
-    }
-    for (int i = 0; i < ROWS; i++) {
-        int32_t cols[COLS + 2];
-        double values[COLS + 2], sum = 0;
-        for (int j = 0; j < COLS; j++) {
-            state = state * 6364136223846793005u + 1442695040888963407u;
-            cols[j] = j;
-            values[j] = (double)((state >> 33) % 100);
-            sum += values[j];
-        }
-        /* Over and under the half, at a cost. */
-        for (int side = 0; side < 2; side++) {
-            OK(remat_add_col(model, 0, INFINITY, 1, 'C', NULL, &cols[COLS + side]));
-            values[COLS + side] = side ? 1 : -1;
-        }
-        OK(remat_add_row(model, floor(sum / 2), floor(sum / 2), COLS + 2, cols, values, NULL, NULL));
-    }
-    return model;
-}
-
-struct watch {
-    RematModel *model;
-    int looks, busy, from_thread;
-    pthread_t thread;
-};
-
-static void *interrupts(void *user) {
-    OK(remat_interrupt(user));
-    return NULL;
-}
-
-static int on_look(const RematProgress *progress, void *user) {
-    struct watch *watch = user;
-    CHECK(progress->seconds >= 0 && progress->nodes >= 0 && progress->open_nodes >= 0 && progress->iterations >= 0);
-    CHECK(progress->bound <= 0.5 || progress->bound <= progress->objective);
-    watch->looks++;
-    if (watch->looks == 1) {
-        watch->busy = remat_num_cols(watch->model) == -1 && remat_solve(watch->model) == REMAT_ERROR_BUSY &&
-                      strstr(remat_last_error(), "being solved") != NULL;
-        if (watch->from_thread) {
-            CHECK(pthread_create(&watch->thread, NULL, interrupts, watch->model) == 0);
-        }
-    }
-    /* With the thread the search goes on until the interrupt comes. */
-    return !watch->from_thread && watch->looks == 3;
-}
-
-static int first_point_ends(double objective, int32_t count, const double *values, void *user) {
-    CHECK(count == 50 && values != NULL && objective >= 0);
-    ++*(int *)user;
-    return 1;
-}
-
-static void ends(void) {
-    for (int from_thread = 0; from_thread < 2; from_thread++) {
-        RematModel *model = hard();
-        struct watch watch;
-        memset(&watch, 0, sizeof watch);
-        watch.model = model;
-        watch.from_thread = from_thread;
-        OK(remat_set_progress_callback(model, on_look, &watch));
-        OK(remat_solve(model));
-        CHECK(remat_get_status(model) == REMAT_STATUS_INTERRUPTED);
-        CHECK(watch.busy && watch.looks >= (from_thread ? 1 : 3));
-        if (from_thread) {
-            CHECK(pthread_join(watch.thread, NULL) == 0);
-        }
-        OK(remat_free(model));
-    }
-    RematModel *model = hard();
-    int points = 0;
-    OK(remat_set_incumbent_callback(model, first_point_ends, &points));
-    OK(remat_solve(model));
-    CHECK(points >= 1 && remat_get_status(model) == REMAT_STATUS_INTERRUPTED && remat_num_points(model) == 1);
-    OK(remat_set_incumbent_callback(model, NULL, NULL));
-    OK(remat_set_int_option(model, "node_limit", 3));
-    OK(remat_solve(model));
-    CHECK(remat_get_status(model) == REMAT_STATUS_NODE_LIMIT);
-    OK(remat_set_double_option(model, "time_limit", 0));
-    OK(remat_solve(model));
-    CHECK(remat_get_status(model) == REMAT_STATUS_TIME_LIMIT);
-    OK(remat_interrupt(model));
-    OK(remat_free(model));
-}
-
 static void names_and_files(const char *folder) {
     RematModel *model = knapsack(), *copy = remat_create();
     char text[64], path[1024];
@@ -552,9 +217,10 @@ static void names_and_files(const char *folder) {
         CHECK(objective == 23);
     }
     /* min x0 + 2 x1, x0 + x1 >= 3, 0 <= x <= 2, from the point (2, 1). */
-    static const char nl[] = "g3 0 1 0\n 2 1 1 0 0\n 0 0\n 0 0\n 0 0 0\n 0 0 0 1\n 0 0 0 0 0\n 2 2\n 0 0\n 0 0 0 0 0\n"
-                             "C0\nn0\nO0 0\nn0\nx2\n0 2\n1 1\nr\n2 3\nb\n0 0 2\n0 0 2\nk1\n1\nJ0 2\n0 1\n1 1\nG0 2\n0 1\n"
-                             "1 2\n";
+    static const char nl[] = "g3 0 1 0\n 2 1 1 0 0\n 0 0\n 0 0\n 0 0 0\n 0 0 0 1\n 0 0 0 0 0\n 2 2\n 0 0\n"
+                             " 0 0 0 0 0\n"
+                             "C0\nn0\nO0 0\nn0\nx2\n0 2\n1 1\nr\n2 3\nb\n0 0 2\n0 0 2\nk1\n1\nJ0 2\n0 1\n1 1\n"
+                             "G0 2\n0 1\n1 2\n";
     CHECK(snprintf(path, sizeof path, "%s/two.nl", folder) < (int)sizeof path);
     FILE *file = fopen(path, "w");
     CHECK(file != NULL && fputs(nl, file) >= 0 && fclose(file) == 0);
@@ -636,14 +302,10 @@ static void handles(void) {
 int main(int count, char **arguments) {
     CHECK(count == 2);
     handles();
-    one_call_linear();
-    one_call_integer();
-    one_call_plan();
+    calls();
     linear_with_edits();
     proofs();
-    integer();
-    starts();
-    ends();
+    search();
     names_and_files(arguments[1]);
     options();
     puts("all right");

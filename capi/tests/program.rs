@@ -60,14 +60,14 @@ fn done(command: &mut Command) -> Output {
 }
 
 /// Compiles and links a program, which is called `name` in the folder.
-fn compiled(cc: &str, source: &Path, form: Form, folder: &Path, name: &str) -> PathBuf {
+fn compiled(cc: &str, sources: &[PathBuf], form: Form, folder: &Path, name: &str) -> PathBuf {
     let (program, libraries) = (folder.join(name), libraries());
     let mut command = Command::new(cc);
     command
         .args(FLAGS)
         .arg("-I")
         .arg(here("include"))
-        .arg(source);
+        .args(sources);
     match form {
         Form::Shared => {
             let rpath = format!("-Wl,-rpath,{}", libraries.display());
@@ -98,10 +98,15 @@ fn text(out: &Output) -> String {
     String::from_utf8(out.stdout.clone()).unwrap()
 }
 
+/// The program that calls every function.
+fn api() -> [PathBuf; 3] {
+    ["tests/api.c", "tests/calls.c", "tests/search.c"].map(here)
+}
+
 fn runs_against(form: Form) {
     let Some(cc) = tool("CC", "cc") else { return };
     let folder = tempfile::tempdir().unwrap();
-    let program = compiled(&cc, &here("tests/api.c"), form, folder.path(), "api");
+    let program = compiled(&cc, &api(), form, folder.path(), "api");
     let out = done(Command::new(program).arg(folder.path()));
     assert_eq!(text(&out), "all right\n");
 }
@@ -122,13 +127,7 @@ fn nothing_is_read_or_written_where_it_must_not_be() {
         return;
     };
     let folder = tempfile::tempdir().unwrap();
-    let program = compiled(
-        &cc,
-        &here("tests/api.c"),
-        Form::Shared,
-        folder.path(),
-        "api",
-    );
+    let program = compiled(&cc, &api(), Form::Shared, folder.path(), "api");
     let mut command = Command::new(valgrind);
     command.args(["--quiet", "--error-exitcode=9", "--leak-check=full"]);
     command.args([
@@ -184,6 +183,6 @@ fn the_example_of_the_guide_prints_what_the_guide_says() {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("example.c");
     std::fs::write(&source, block("```c\n")).unwrap();
-    let program = compiled(&cc, &source, Form::Shared, folder.path(), "example");
+    let program = compiled(&cc, &[source], Form::Shared, folder.path(), "example");
     assert_eq!(text(&done(&mut Command::new(program))), block("```text\n"));
 }
