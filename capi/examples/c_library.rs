@@ -20,7 +20,5 @@ mod options;
 mod pointers;
 #[path = "../src/registry.rs"]
 mod registry;
-#[path = "../src/starts.rs"]
-mod starts;
 #[path = "../src/trouble.rs"]
 mod trouble;

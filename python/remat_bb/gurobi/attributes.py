@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .._native import Constr, Var
+from . import objectives
 from .constants import GRB
 from .errors import AttributeUnavailable
 
@@ -94,6 +95,9 @@ class Attributes:
     """Model attributes."""
 
     def __getattr__(self, name: str) -> Any:
+        found = objectives.attribute(self, name.lower())
+        if found is not None:
+            return found
         get = _GET.get(name.lower())
         if get is None or name.startswith("_"):
             raise AttributeUnavailable(
@@ -117,8 +121,8 @@ class Attributes:
             case "numstart":
                 if value == 0:
                     model._clear_starts()
-            case word if word.startswith("objn"):
-                model._set_objective_attribute(word, value)
+            case word if objectives.set_attribute(model, word, value):
+                pass
             case _:
                 raise AttributeUnavailable(
                     GRB.Error.UNKNOWN_ATTRIBUTE,

@@ -53,6 +53,42 @@ def set_objective(
     model._objectives[index : index + 1] = [one]
 
 
+_ATTRIBUTES = {
+    "objnpriority": "priority",
+    "objnweight": "weight",
+    "objnabstol": "abstol",
+    "objnreltol": "reltol",
+    "objnname": "name",
+}
+
+
+def _chosen(model: Any) -> Objective:
+    number = model._values["ObjNumber"]
+    if number >= len(model._objectives):
+        raise GurobiError(
+            GRB.Error.INDEX_OUT_OF_RANGE,
+            f"objective {number}, where {len(model._objectives)} are set",
+        )
+    return model._objectives[number]  # type: ignore[no-any-return]
+
+
+def attribute(model: Any, name: str) -> Any:
+    """A value of the objective that the parameter ``ObjNumber`` chooses; ``None`` for another
+    name."""
+    field = _ATTRIBUTES.get(name)
+    return None if field is None else getattr(_chosen(model), field)
+
+
+def set_attribute(model: Any, name: str, value: Any) -> bool:
+    """Sets a value of the objective that the parameter ``ObjNumber`` chooses; false for another
+    name."""
+    field = _ATTRIBUTES.get(name)
+    if field is None:
+        return False
+    setattr(_chosen(model), field, type(getattr(Objective(None), field))(value))
+    return True
+
+
 def solve(model: Any, **options: Any) -> Any:
     """Solves a model, for each of its objectives in turn where it has several."""
     several = [

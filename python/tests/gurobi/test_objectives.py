@@ -47,3 +47,22 @@ def test_weights_of_one_priority_and_linear_programs() -> None:
     model.setObjectiveN(y, 1, weight=-1, reltol=0.5)
     model.optimize()
     assert (x.X, y.X) == (pytest.approx(0, abs=1e-6), pytest.approx(4))
+
+
+def test_attributes_are_those_of_the_chosen_objective() -> None:
+    model = quiet()
+    x = model.addVars(2, ub=1, vtype="B")
+    model.addConstr(x.sum() <= 1)
+    model.ModelSense = GRB.MAXIMIZE
+    model.setObjectiveN(x[0], 0, priority=1, name="first")
+    model.setObjectiveN(x[1], 1, priority=2)
+    model.optimize()
+    assert [x[k].X for k in x] == [0.0, 1.0]
+    model.Params.ObjNumber = 1
+    assert (model.ObjNPriority, model.objnname) == (2, "")
+    model.ObjNPriority = 0
+    model.optimize()
+    assert [x[k].X for k in x] == [1.0, 0.0]
+    model.Params.ObjNumber = 5
+    with pytest.raises(gp.GurobiError, match="objective 5, where 2 are set"):
+        model.ObjNWeight = 2
