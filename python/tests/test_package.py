@@ -89,7 +89,8 @@ def test_types_check(tmp_path, monkeypatch):
     )
     (tmp_path / "mypy.ini").write_text(
         # torch's own types are those of every possible graph: its values are taken as they are.
-        "[mypy]\nstrict = True\n[mypy-torch.*]\nfollow_imports = skip\nignore_missing_imports = True\n"
+        "[mypy]\nstrict = True\n"
+        "[mypy-torch.*]\nfollow_imports = skip\nignore_missing_imports = True\n"
         "[mypy-scipy.*]\nignore_missing_imports = True\n"
         "[mypy-remat_bb.torch.*,remat_bb.gurobi.*]\ndisallow_subclassing_any = False\n"
         "warn_return_any = False\nwarn_unused_ignores = False\n"
