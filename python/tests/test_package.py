@@ -18,7 +18,8 @@ from remat_bb import _native, errors
 
 HERE = Path(remat_bb.__file__).parent
 ROOT = Path(__file__).resolve().parent.parent.parent
-STUBS = [ast.parse((HERE / name).read_text()) for name in ("_native.pyi", "_modelling.pyi")]
+FILES = ("_native.pyi", "_modelling.pyi", "_programs.pyi")
+STUBS = [ast.parse((HERE / name).read_text()) for name in FILES]
 STUB = [entry for stub in STUBS for entry in stub.body]
 
 
