@@ -60,10 +60,10 @@ pub unsafe fn array<'a, T>(
 /// An array that may be left out.
 ///
 /// # Errors
-/// As [`array`].
+/// As [`array()`].
 ///
 /// # Safety
-/// As for [`array`].
+/// As for [`array()`].
 pub unsafe fn array_or_none<'a, T>(
     name: &str,
     pointer: *const T,
@@ -117,7 +117,7 @@ pub unsafe fn text_or_none<'a>(
 /// As [`text`].
 ///
 /// # Safety
-/// As for [`array`] and [`text`].
+/// As for [`array()`] and [`text`].
 pub unsafe fn texts<'a>(
     name: &str,
     pointer: *const *const c_char,

@@ -6,7 +6,7 @@
 //! | [`edit`] | changes of a program |
 //! | [`look`] | what a program is |
 //! | [`name`] | names of programs, columns and rows |
-//! | [`file`] | files |
+//! | [`mod@file`] | files |
 //! | [`option`] | settings by name |
 //! | [`solve`] | starts, callbacks, solves, interrupts |
 //! | [`answer`] | results |
