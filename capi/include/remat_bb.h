@@ -165,7 +165,8 @@ int remat_set_sense(RematModel *model, int sense);
 /* Sets the constant of the objective. */
 int remat_set_offset(RematModel *model, double offset);
 
-/* Adds a column without entries: 'C' continuous, 'B' binary, 'I' integer. name and col (its handle) may be NULL. */
+/* Adds a column without entries: 'C' continuous, 'B' binary, 'I' integer, 'S' semi-continuous (0 or within its bounds),
+ * 'N' semi-integer. name and col (its handle) may be NULL. */
 int remat_add_col(RematModel *model, double lower, double upper, double cost, char kind, const char *name,
                   int32_t *col);
 
@@ -190,7 +191,7 @@ int remat_set_col_bounds(RematModel *model, int32_t col, double lower, double up
 /* Sets the cost of a column. */
 int remat_set_cost(RematModel *model, int32_t col, double cost);
 
-/* Sets the kind of a column: 'C', 'B' or 'I'. */
+/* Sets the kind of a column: 'C', 'B', 'I', 'S' or 'N'. */
 int remat_set_kind(RematModel *model, int32_t col, char kind);
 
 /* Sets the sides of a row. */

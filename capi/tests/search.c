@@ -62,6 +62,16 @@ static void integer(void) {
     OK(remat_solve(model));
     OK(remat_get_objective(model, &objective));
     CHECK(objective == 30 && told.lines == lines);
+    /* It may be 0 as well. */
+    char kind;
+    OK(remat_set_col_bounds(model, 3, 0.75, 1));
+    OK(remat_set_kind(model, 3, 'S'));
+    OK(remat_get_col(model, 3, NULL, NULL, NULL, &kind));
+    OK(remat_solve(model));
+    OK(remat_get_objective(model, &objective));
+    CHECK(kind == 'S' && objective == 30);
+    OK(remat_set_col_bounds(model, 3, 0, 1));
+    OK(remat_set_kind(model, 3, 'C'));
     /* Only what is better than the best is wanted: nothing. */
     OK(remat_set_double_option(model, "cutoff", 31));
     OK(remat_solve(model));

@@ -59,9 +59,11 @@ fn kind(letter: c_char) -> Result<Kind, Trouble> {
         b'C' => Ok(Kind::Continuous),
         b'B' => Ok(Kind::Binary),
         b'I' => Ok(Kind::Integer),
+        b'S' => Ok(Kind::SemiContinuous),
+        b'N' => Ok(Kind::SemiInteger),
         other => {
             let letter = char::from(other);
-            let text = format!("{letter:?} is no kind of column: C, B or I is needed");
+            let text = format!("{letter:?} is no kind of column: C, B, I, S or N is needed");
             Err(Trouble::argument(text))
         }
     }
@@ -70,9 +72,11 @@ fn kind(letter: c_char) -> Result<Kind, Trouble> {
 /// Letter of a kind.
 fn letter(kind: Kind) -> c_char {
     let letter = match kind {
+        Kind::Continuous => b'C',
         Kind::Binary => b'B',
-        other if other.is_integer() => b'I',
-        _ => b'C',
+        Kind::Integer => b'I',
+        Kind::SemiContinuous => b'S',
+        Kind::SemiInteger => b'N',
     };
     letter as c_char
 }

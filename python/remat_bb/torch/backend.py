@@ -32,6 +32,7 @@ def backend(
     agree: bool = False,
     cache: bool = False,
     tags: str = "plan",
+    plan_cache: bool | str = True,
     strict: bool = False,
 ) -> Callable[..., Any]:
     """A backend for ``torch.compile(model, backend=...)`` that trains within a budget.
@@ -41,7 +42,8 @@ def backend(
             without recomputation such as ``"80%"``, or ``"device"``.
         inner: ``"eager"`` runs operators as eager torch does; ``"inductor"`` compiles the two
             graphs, whose peak is measured: it can be above the prediction.
-        costs, time_limit, extra_bytes, threads, agree, cache, tags: as in :class:`Settings`.
+        costs, time_limit, extra_bytes, threads, agree, cache, tags, plan_cache: as in
+            :class:`Settings`.
         strict: True if a first step whose measured peak is above the budget raises, in its backward
             pass; false if it warns.
 
@@ -52,7 +54,9 @@ def backend(
         InvalidArgument: for an unknown ``inner``; while compiling, for unknown ``tags``.
         RematError: while compiling, for a training graph that a graph break ends.
     """
-    settings = Settings(budget, costs, time_limit, extra_bytes, threads, agree, cache, tags)
+    settings = Settings(
+        budget, costs, time_limit, extra_bytes, threads, agree, cache, tags, plan_cache
+    )
     return _backend(_planner(settings, inner), inner, strict)
 
 
@@ -211,6 +215,7 @@ def compile(
     agree: bool = False,
     cache: bool = False,
     tags: str = "plan",
+    plan_cache: bool | str = True,
     strict: bool = False,
 ) -> Step:
     """Compiles a function or module such that its training step keeps a memory budget.
@@ -220,15 +225,17 @@ def compile(
 
     Args:
         function: Returns the loss; what is computed outside is outside of the plan.
-        budget, inner, costs, time_limit, extra_bytes, threads, agree, cache, tags, strict: as for
-            :func:`backend`.
+        budget, inner, costs, time_limit, extra_bytes, threads, agree, cache, tags,
+            plan_cache, strict: as for :func:`backend`.
 
     Raises:
         InfeasibleBudget: at the first call, names the operator that does not fit.
         UnsupportedGraph: at the first call, names the node that cannot be planned.
         RematError: at the first call, where the function breaks into several graphs.
     """
-    settings = Settings(budget, costs, time_limit, extra_bytes, threads, agree, cache, tags)
+    settings = Settings(
+        budget, costs, time_limit, extra_bytes, threads, agree, cache, tags, plan_cache
+    )
     return Step(function, _planner(settings, inner), inner, strict)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import pathlib
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from torch import distributed
 from .. import _native
 from .._solve import solve
 from ..errors import InfeasibleBudget, InvalidBudget, RematError
-from . import _compat, tags
+from . import _compat, plan_cache, tags
 from ._compat import fx
 from .cost import Costs, Measured, Roofline
 from .instance import document
@@ -59,6 +60,10 @@ class Settings:
         tags: ``"plan"``: what ``torch.utils.checkpoint`` marks is the plan's to decide;
             ``"keep"``: what it must save is not computed again, and what it computes again is not
             saved.
+        plan_cache: True if plans are kept for later processes, by graph and budget, in the user's
+            cache (``~/.cache/remat-bb/plans``, or the environment variable
+            ``REMAT_BB_PLAN_CACHE``); a folder; or False. Plans of earlier processes have no bound:
+            it was for the costs that they were made with.
     """
 
     budget: int | str
@@ -69,6 +74,7 @@ class Settings:
     agree: bool = False
     cache: bool = False
     tags: str = "plan"
+    plan_cache: bool | str = True
 
     def cost_model(self) -> Costs:
         """The costs that are asked for.
@@ -271,12 +277,17 @@ class Planner(_compat.CustomPartitionerFn):
                 node=found.at,
             )
         # The rest of the time is for a better plan than that of the first try that fits.
-        if share < 1.0 and plan.status != "optimal" and self.settings.time_limit is not None:
+        # A plan that was kept has no status.
+        unproven = plan.status not in ("optimal", None)
+        if share < 1.0 and unproven and self.settings.time_limit is not None:
             better = self._solved(instance, allowed, 1.0 - share, starts=[plan])
             if better.objective < plan.objective:
                 other_graphs, other = written(better)
                 if other.bytes <= budget:
                     plan, graphs, found = better, other_graphs, other
+                    place = self._entry(instance, allowed, share)
+                    if place is not None:
+                        plan_cache.store(place, plan)
         report = Report(instance, plan, budget, found.bytes, found.at, fixed)
         return report, graphs
 
@@ -300,11 +311,11 @@ class Planner(_compat.CustomPartitionerFn):
         options: dict[str, Any] = {"threads": self.settings.threads, "gap": gap, "starts": starts}
         options["time_limit"] = None if seconds is None else share * seconds
         if not (self.settings.agree and distributed.is_initialized()):
-            return solve(instance, budget, formulation="checkmate", **options)
+            return self._kept_or_solved(instance, budget, share, options)
         found: list[Any] = [None, None]
         if distributed.get_rank() == 0:
             try:
-                plan = solve(instance, budget, formulation="checkmate", **options)
+                plan = self._kept_or_solved(instance, budget, share, options)
                 found = [plan.to_dict(), instance.nodes]
             except RematError as error:
                 # Others wait for a word.
@@ -320,6 +331,26 @@ class Planner(_compat.CustomPartitionerFn):
                 remedy="run the same model on all, or leave agree=False",
             )
         return _native.Plan.load(instance, document)
+
+    def _kept_or_solved(
+        self, instance: _native.Instance, budget: int, share: float, options: dict[str, Any]
+    ) -> _native.Plan:
+        """The plan of an earlier process, or a new one, which is kept."""
+        place = None if options["starts"] else self._entry(instance, budget, share)
+        plan = None if place is None else plan_cache.load(place, instance)
+        if plan is None or plan.peak_memory_bytes > budget:
+            plan = solve(instance, budget, formulation="checkmate", **options)
+            if place is not None:
+                plan_cache.store(place, plan)
+        return plan
+
+    def _entry(self, instance: _native.Instance, budget: int, share: float) -> pathlib.Path | None:
+        """Place of a plan in the cache; ``None`` without one."""
+        folder = plan_cache.folder(self.settings.plan_cache)
+        if folder is None:
+            return None
+        words = (budget, share, *self.settings.effort(instance))
+        return folder / f"{plan_cache.key(instance, *words)}.json"
 
     def _extra_bytes(self, joint: Joint) -> int:
         if self.settings.extra_bytes is not None:

@@ -250,7 +250,8 @@ impl Program {
         settings.model.recognise = recognise;
         let linear = &mut settings.model.linear;
         linear.iterations = iteration_limit;
-        linear.lp.seed = seed;
+        // The seed of the first random number, as the search has it.
+        linear.lp.seed = seed.wrapping_add(1);
         linear.lp.primal_tolerance = feasibility_tolerance.unwrap_or(linear.lp.primal_tolerance);
         linear.lp.dual_tolerance = optimality_tolerance.unwrap_or(linear.lp.dual_tolerance);
         linear.lp.algorithm = match algorithm {
