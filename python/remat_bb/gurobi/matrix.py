@@ -21,7 +21,7 @@ def _objects(value: Any) -> Any:
         return np.asarray(value.todense())
     if isinstance(value, np.ndarray):
         return value
-    made = np.empty((), object)
+    made: Any = np.empty((), object)
     made[()] = value
     return made
 
@@ -33,7 +33,7 @@ def _sparse(value: Any) -> Any:
 
 def _elementwise(one: Any, two: Any, operator: Callable[[Any, Any], Any]) -> MLinExpr:
     left, right = np.broadcast_arrays(_objects(one), _objects(two), subok=False)
-    made = np.empty(left.shape, object)
+    made: Any = np.empty(left.shape, object)
     flat = made.reshape(-1)
     for k, (a, b) in enumerate(zip(left.reshape(-1).tolist(), right.reshape(-1).tolist())):
         flat[k] = operator(a, b)
@@ -81,7 +81,7 @@ def _product(matrix: Any, array: Any) -> Any:
         if dense.ndim == 1:
             dense = dense[None, :]
             return _product(dense, array)[0]
-        made = np.empty(dense.shape[0], object)
+        made: Any = np.empty(dense.shape[0], object)
         members = array.tolist()
         for k, row in enumerate(dense):
             used = np.flatnonzero(row)
@@ -135,7 +135,7 @@ class _Array:
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         # One object for others: so a sparse matrix leaves the product to this class.
-        made = np.empty((), object)
+        made: Any = np.empty((), object)
         made[()] = self
         return made
 
@@ -179,7 +179,7 @@ class MLinExpr(_Array):
     @classmethod
     def zeros(cls, shape: Any) -> MLinExpr:
         """Expressions without terms."""
-        made = np.empty(shape, object)
+        made: Any = np.empty(shape, object)
         flat = made.reshape(-1)
         for k in range(flat.size):
             flat[k] = LinExpr()
@@ -237,7 +237,7 @@ class MLinExpr(_Array):
         if axis is None:
             return MLinExpr(_objects(quicksum(self.tolist_flat())))
         moved = np.moveaxis(self._array, axis, -1)
-        made = np.empty(moved.shape[:-1], object)
+        made: Any = np.empty(moved.shape[:-1], object)
         for place in np.ndindex(*made.shape):
             made[place] = quicksum(moved[place].tolist())
         return MLinExpr(made)
@@ -313,7 +313,7 @@ class MConstrs:
         raise GurobiError(GRB.Error.INVALID_ARGUMENT, "constraints are neither true nor false")
 
     def _as_constraint(self, model: Any, name: str) -> MConstr:
-        made = np.empty(self._array.shape, object)
+        made: Any = np.empty(self._array.shape, object)
         flat = made.reshape(-1)
         for k, difference in enumerate(self._array.reshape(-1).tolist()):
             word = f"{name}[{k}]" if name and flat.size > 1 else name
@@ -363,7 +363,7 @@ def add_mvar(model: Any, shape: Any, lb: Any, ub: Any, obj: Any, vtype: Any, nam
         names = [label(name, key if len(key) != 1 else key[0]) for key in keys]
     elif not isinstance(name, str) and name is not None:
         names = [str(one) for one in np.asarray(name, dtype=object).reshape(-1)]
-    made = np.empty(count, object)
+    made: Any = np.empty(count, object)
     made[:] = model._add_vars(count, values(lb), values(ub), values(obj), values(vtype), names)
     return MVar(made.reshape(sizes))
 
@@ -403,7 +403,7 @@ def add_mconstr(model: Any, A: Any, x: Any, sense: Any, b: Any, name: Any) -> MC
         np.asarray(values, float),
         names,
     )
-    made = np.empty(count, object)
+    made: Any = np.empty(count, object)
     made[:] = [model._constr_at(first + k) for k in range(count)]
     return MConstr(made)
 
