@@ -105,7 +105,7 @@ fn c_parameters(text: &str) -> Vec<(String, String)> {
 /// Type that is returned, names and types of parameters.
 type Signature = (String, Vec<(String, String)>);
 
-/// What stands between `text` and the end that follows it, and the rest.
+/// Text between `text` and the end that follows it, and the rest.
 fn until<'a>(text: &'a str, end: &str) -> (&'a str, &'a str) {
     text.split_once(end)
         .unwrap_or_else(|| panic!("no {end:?} after {:?}", &text[..60]))

@@ -104,13 +104,8 @@ fn message(solved: &Solved) -> String {
         Ending::Optimal => "optimal solution",
         Ending::Infeasible | Ending::Cutoff => "infeasible problem",
         Ending::Unbounded => "unbounded problem",
-        Ending::TimeLimit => "time limit",
-        Ending::NodeLimit => "node limit",
-        Ending::IterationLimit => "iteration limit",
-        Ending::MemoryLimit => "memory limit",
-        Ending::WorkLimit => "work limit",
-        Ending::Interrupted => "interrupted",
         Ending::Numeric => "numerical trouble",
+        limit => limit.words(),
     };
     let objective = match answer.points.first() {
         Some(point) => format!("; objective {}", report::number(point.objective)),

@@ -87,7 +87,7 @@ impl Meaning {
     }
 }
 
-/// What is written at the end.
+/// Output at the end.
 #[derive(Default)]
 struct Output {
     solution: Option<PathBuf>,

@@ -30,6 +30,25 @@ pub enum Ending {
     Numeric,
 }
 
+impl Ending {
+    /// The ending in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Ending::Optimal => "optimal",
+            Ending::Infeasible => "infeasible",
+            Ending::Unbounded => "unbounded",
+            Ending::Cutoff => "cutoff",
+            Ending::TimeLimit => "time limit",
+            Ending::NodeLimit => "node limit",
+            Ending::IterationLimit => "iteration limit",
+            Ending::MemoryLimit => "memory limit",
+            Ending::WorkLimit => "work limit",
+            Ending::Interrupted => "interrupted",
+            Ending::Numeric => "numeric",
+        }
+    }
+}
+
 /// A feasible point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {

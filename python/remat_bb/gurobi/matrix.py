@@ -9,7 +9,7 @@ import numpy as np
 
 from .._native import Constr, LinExpr, QuadExpr, TempConstr, Var, quicksum
 from .constants import GRB
-from .errors import AttributeUnavailable, GurobiError
+from .errors import GurobiError
 from .indices import label
 
 
@@ -173,6 +173,32 @@ class _Array:
         return self._array.reshape(-1).tolist()  # type: ignore[no-any-return]
 
 
+class _Attributed(_Array):
+    """Members whose attributes are arrays."""
+
+    def getAttr(self, attrname: str) -> Any:
+        """An attribute of all members, as an array."""
+        return self.__getattr__(attrname)
+
+    def setAttr(self, attrname: str, newvalue: Any) -> None:
+        """Sets an attribute of all members, to one value or to one for each."""
+        values = np.broadcast_to(np.asarray(newvalue), self.shape)
+        for one, value in zip(self.tolist_flat(), values.reshape(-1).tolist()):
+            one.setAttr(attrname, value)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        values = [one.getAttr(name) for one in self.tolist_flat()]
+        return np.array(values).reshape(self.shape)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("_"):
+            object.__setattr__(self, name, value)
+        else:
+            self.setAttr(name, value)
+
+
 class MLinExpr(_Array):
     """An array of expressions."""
 
@@ -250,7 +276,7 @@ class MLinExpr(_Array):
 MQuadExpr = MLinExpr
 
 
-class MVar(MLinExpr):
+class MVar(_Attributed, MLinExpr):
     """An array of variables."""
 
     @classmethod
@@ -271,28 +297,6 @@ class MVar(MLinExpr):
     def diagonal(self, offset: int = 0) -> MVar:
         """The diagonal of a matrix."""
         return MVar(self._array.diagonal(offset))
-
-    def getAttr(self, attrname: str) -> Any:
-        """An attribute of all members, as an array."""
-        return self.__getattr__(attrname)
-
-    def setAttr(self, attrname: str, newvalue: Any) -> None:
-        """Sets an attribute of all members, to one value or to one for each."""
-        values = np.broadcast_to(np.asarray(newvalue), self.shape)
-        for var, value in zip(self.tolist_flat(), values.reshape(-1).tolist()):
-            var.setAttr(attrname, value)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        values = [var.getAttr(name) for var in self.tolist_flat()]
-        return np.array(values).reshape(self.shape)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name.startswith("_"):
-            object.__setattr__(self, name, value)
-        else:
-            self.setAttr(name, value)
 
     def __repr__(self) -> str:
         return f"<MVar {self.shape}>"
@@ -321,30 +325,8 @@ class MConstrs:
         return MConstr(made)
 
 
-class MConstr(_Array):
+class MConstr(_Attributed):
     """An array of constraints."""
-
-    def getAttr(self, attrname: str) -> Any:
-        """An attribute of all members, as an array."""
-        return self.__getattr__(attrname)
-
-    def setAttr(self, attrname: str, newvalue: Any) -> None:
-        """Sets an attribute of all members, to one value or to one for each."""
-        values = np.broadcast_to(np.asarray(newvalue), self.shape)
-        for constr, value in zip(self.tolist_flat(), values.reshape(-1).tolist()):
-            constr.setAttr(attrname, value)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeUnavailable(GRB.Error.UNKNOWN_ATTRIBUTE, name)
-        values = [constr.getAttr(name) for constr in self.tolist_flat()]
-        return np.array(values).reshape(self.shape)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name.startswith("_"):
-            object.__setattr__(self, name, value)
-        else:
-            self.setAttr(name, value)
 
 
 def add_mvar(model: Any, shape: Any, lb: Any, ub: Any, obj: Any, vtype: Any, name: Any) -> MVar:

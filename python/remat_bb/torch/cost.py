@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_flatten, tree_map
 
+from .._traced import Device
 from . import _compat
 from ._compat import fx
 from .partition import Call, storage_bytes
@@ -51,8 +52,8 @@ class Roofline(Costs):
             return 0
         values = [n.meta.get("val") for n in (*call.node.all_input_nodes, *call.values)]
         traffic = sum(_touched_bytes(value) for value in values)
-        seconds = max(traffic / self.bytes_per_second, _flops(call.node) / self.flops)
-        return self.launch_ns + round(1e9 * seconds)
+        device = Device(self.flops, self.bytes_per_second, self.launch_ns)
+        return device.nanoseconds(_flops(call.node), traffic)
 
     def workspace_bytes(self, call: Call) -> int:
         return 0

@@ -122,6 +122,20 @@ impl Core {
         Constr { home, row }.into_py_any(py)
     }
 
+    /// A linear expression over the model's columns.
+    fn linear(&self, expr: &Bound<'_, PyAny>) -> PyResult<Linear> {
+        let linear = match expected(expr)? {
+            Operand::Number(v) => Linear::constant(v),
+            Operand::Linear(linear) => linear,
+            Operand::Quadratic(_) => {
+                let words = "a linear expression is needed";
+                return Err(error(Errno::InvalidArgument, words));
+            }
+        };
+        self.check_home(linear.home.as_ref())?;
+        Ok(linear)
+    }
+
     /// The relation that the arguments of a constraint state.
     fn relation(
         lhs: &Bound<'_, PyAny>,
@@ -193,17 +207,7 @@ impl Core {
 
     /// Handles, coefficients and constant of a linear expression.
     fn _terms_of(&self, expr: &Bound<'_, PyAny>) -> PyResult<(Vec<u32>, Vec<f64>, f64)> {
-        let linear = match expected(expr)? {
-            Operand::Number(v) => Linear::constant(v),
-            Operand::Linear(linear) => linear,
-            Operand::Quadratic(_) => {
-                return Err(error(
-                    Errno::InvalidArgument,
-                    "a linear expression is needed",
-                ));
-            }
-        };
-        self.check_home(linear.home.as_ref())?;
+        let linear = self.linear(expr)?;
         let (cols, values) = linear.terms.into_iter().unzip();
         Ok((cols, values, linear.constant))
     }
@@ -362,17 +366,7 @@ impl Core {
 
     /// Sets costs and constant of the objective to those of a linear expression.
     fn _set_objective(&self, expr: &Bound<'_, PyAny>) -> PyResult<()> {
-        let linear = match expected(expr)? {
-            Operand::Number(v) => Linear::constant(v),
-            Operand::Linear(linear) => linear,
-            Operand::Quadratic(_) => {
-                return Err(error(
-                    Errno::InvalidArgument,
-                    "a linear objective is needed",
-                ));
-            }
-        };
-        self.check_home(linear.home.as_ref())?;
+        let linear = self.linear(expr)?;
         edit(&self.home, |p| {
             let mut costs = vec![0.0; p.col_handles()];
             linear

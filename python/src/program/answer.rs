@@ -2,7 +2,7 @@
 
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
-use remat_formulations::program::{self, Ending};
+use remat_formulations::program;
 use remat_lp::VarStatus;
 use remat_solver::mip;
 
@@ -62,19 +62,7 @@ impl Answer {
     /// ``interrupted`` or ``numeric`` (trouble that no remedy cured).
     #[getter]
     fn status(&self) -> &'static str {
-        match self.inner.ending {
-            Ending::Optimal => "optimal",
-            Ending::Infeasible => "infeasible",
-            Ending::Unbounded => "unbounded",
-            Ending::Cutoff => "cutoff",
-            Ending::TimeLimit => "time limit",
-            Ending::NodeLimit => "node limit",
-            Ending::IterationLimit => "iteration limit",
-            Ending::MemoryLimit => "memory limit",
-            Ending::WorkLimit => "work limit",
-            Ending::Interrupted => "interrupted",
-            Ending::Numeric => "numeric",
-        }
+        self.inner.ending.words()
     }
 
     /// Objective of the best point; ``None`` without one.

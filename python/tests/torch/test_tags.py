@@ -49,7 +49,7 @@ def step_of(model, batch, budget, **options):
 
 
 def runs(step, operator: str) -> list[int]:
-    """How often each call of an operator runs."""
+    """Number of runs of each call of an operator."""
     steps = [s[1] for s in step.report.plan.steps if s[0] == "compute"]
     return [steps.count(name) for name in dict.fromkeys(steps) if name.startswith(operator)]
 

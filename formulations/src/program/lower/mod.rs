@@ -57,7 +57,7 @@ pub(super) struct Lowered {
     pub costs: Vec<(usize, f64)>,
     /// Bounds of the program's columns, by position, that are tighter than those that they have.
     pub bounds: BTreeMap<usize, (f64, f64)>,
-    /// What comes to the constant of the objective.
+    /// Addition to the constant of the objective.
     pub offset: f64,
 }
 
