@@ -1,8 +1,7 @@
 //! The command line of AMPL's solvers: `remat-bb stub -AMPL name=value ...`, with options in the
 //! environment variable `remat_bb_options` or `remat-bb_options` as well.
 
-use super::cbc::write;
-use super::request::{Request, Solved, number};
+use super::request::{Request, Solved, number, write};
 use crate::failure::{Failure, note};
 use crate::files::{self, Input};
 use crate::report;

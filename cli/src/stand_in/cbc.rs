@@ -1,6 +1,6 @@
 //! The command line of CBC: words in turn, each with or without a dash, some with a value.
 
-use super::request::{Request, Solved, number};
+use super::request::{Request, Solved, number, write};
 use crate::failure::Failure;
 use crate::files;
 use crate::report;
@@ -118,13 +118,12 @@ pub fn run(arguments: &[String]) -> Result<(), Failure> {
 fn parsed(arguments: &[String]) -> Result<(Request, Output), Failure> {
     let mut request = Request::default();
     let mut output = Output::default();
-    // The gap that CBC has where none is asked for is 0: ours is 1e-7.
     let mut words = arguments.iter().map(String::as_str).peekable();
     while let Some(word) = words.next() {
         let bare = word.trim_start_matches('-');
         let known = Meaning::of(bare);
         let is_file = !word.starts_with('-') && Path::new(word).is_file();
-        let Some(meaning) = known.filter(|_| !is_file || word == "-") else {
+        let Some(meaning) = known.filter(|_| !is_file) else {
             if is_file || !word.starts_with('-') && request.model.as_os_str().is_empty() {
                 request.model = word.into();
             } else {
@@ -268,13 +267,4 @@ fn log(solved: &Solved) -> String {
         solved.seconds,
     );
     out
-}
-
-/// Writes a whole file.
-pub(super) fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    remat_lp::whole_file::write(path, &[text.as_bytes()]).map_err(|error| Failure::Write {
-        file: path.into(),
-        problem: error.to_string(),
-        remedy: None,
-    })
 }

@@ -1,7 +1,6 @@
 //! The command line `gurobi_cl`: parameters as `Name=value`, then the file of the model.
 
-use super::cbc::write;
-use super::request::{Request, Solved, number};
+use super::request::{Request, Solved, number, write};
 use crate::failure::Failure;
 use crate::files;
 use crate::report;

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::interrupt;
 use remat_formulations::program::{Answer, Ending, Kind, Program, ProgramSettings, solve_program};
 use remat_lp::{Model, Sense};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -134,5 +134,17 @@ pub fn number(option: &str, text: &str) -> Result<f64, Failure> {
     found.ok_or_else(|| Failure::Usage {
         problem: format!("{option}: {text:?} is no number"),
         remedy: "give a number".into(),
+    })
+}
+
+/// Writes a whole file.
+///
+/// # Errors
+/// [`Failure::Write`] names it.
+pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    remat_lp::whole_file::write(path, &[text.as_bytes()]).map_err(|error| Failure::Write {
+        file: path.into(),
+        problem: error.to_string(),
+        remedy: None,
     })
 }

@@ -121,13 +121,12 @@ class Attributes:
             case "numstart":
                 if value == 0:
                     model._clear_starts()
-            case word if objectives.set_attribute(model, word, value):
-                pass
-            case _:
-                raise AttributeUnavailable(
-                    GRB.Error.UNKNOWN_ATTRIBUTE,
-                    f"'remat_bb.gurobi.Model' object has no attribute '{name}' to set",
-                )
+            case word:
+                if not objectives.set_attribute(model, word, value):
+                    raise AttributeUnavailable(
+                        GRB.Error.UNKNOWN_ATTRIBUTE,
+                        f"'remat_bb.gurobi.Model' object has no attribute '{name}' to set",
+                    )
 
     def getAttr(self, attrname: str, objs: Any = None) -> Any:
         """An attribute of the model, or of variables or constraints: a list for a list, a

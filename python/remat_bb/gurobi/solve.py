@@ -11,7 +11,7 @@ from .._native import __version__
 from . import objectives
 from .callbacks import Callbacks, Watched
 from .constants import GRB
-from .errors import AttributeUnavailable, GurobiError
+from .errors import GurobiError
 from .params import INFINITE
 
 _STATUS = {
@@ -207,10 +207,3 @@ def _warn_once(text: str) -> None:
     if text not in _WARNED:
         _WARNED.add(text)
         print(f"remat-bb: {text}", file=sys.stderr)
-
-
-def no_value(name: str) -> AttributeUnavailable:
-    """The error of an attribute that has no value at the moment."""
-    return AttributeUnavailable(
-        GRB.Error.DATA_NOT_AVAILABLE, f"Unable to retrieve attribute '{name}'"
-    )

@@ -1,6 +1,6 @@
 //! The model behind variables and constraints.
 
-use super::trouble::{Errno, error};
+use super::trouble::{Errno, error, unavailable};
 use crate::program::lock;
 use pyo3::PyResult;
 use remat_formulations::program::{Answer, Program, ProgramError};
@@ -60,6 +60,17 @@ impl Home {
             program,
             state: Mutex::default(),
         })
+    }
+
+    /// The value of an expression at the best point of the latest answer, by handle.
+    ///
+    /// # Errors
+    /// `GurobiError` without a point.
+    pub fn at_best(&self, value: impl FnOnce(&[f64]) -> f64) -> PyResult<f64> {
+        let state = self.state();
+        let point = state.answer.as_ref().and_then(|a| a.points.first());
+        let point = point.ok_or_else(|| unavailable("x"))?;
+        Ok(value(&point.x))
     }
 
     /// The program under its lock.

@@ -3,7 +3,7 @@
 use super::operand::{Operand, Operator, expected, number, operand, operate, power, relate};
 use super::relation::Sense;
 use super::terms::{Linear, Quadratic};
-use super::trouble::{Errno, error, unavailable};
+use super::trouble::{Errno, error};
 use super::var::Var;
 use crate::operators;
 use pyo3::prelude::*;
@@ -163,13 +163,10 @@ impl LinExpr {
     /// The value at the best point of the latest solve.
     #[pyo3(name = "getValue")]
     fn get_value(&self) -> PyResult<f64> {
-        let Some(home) = &self.inner.home else {
-            return Ok(self.inner.constant);
-        };
-        let state = home.state();
-        let point = state.answer.as_ref().and_then(|a| a.points.first());
-        let point = point.ok_or_else(|| unavailable("x"))?;
-        Ok(self.operand().quadratic().value(&point.x))
+        match &self.inner.home {
+            Some(home) => home.at_best(|x| self.operand().quadratic().value(x)),
+            None => Ok(self.inner.constant),
+        }
     }
 
     #[getter]

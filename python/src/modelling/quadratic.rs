@@ -108,13 +108,10 @@ impl QuadExpr {
     /// The value at the best point of the latest solve.
     #[pyo3(name = "getValue")]
     fn get_value(&self) -> PyResult<f64> {
-        let Some(home) = &self.inner.linear.home else {
-            return Ok(self.inner.linear.constant);
-        };
-        let state = home.state();
-        let point = state.answer.as_ref().and_then(|a| a.points.first());
-        let point = point.ok_or_else(|| unavailable("x"))?;
-        Ok(self.inner.value(&point.x))
+        match &self.inner.linear.home {
+            Some(home) => home.at_best(|x| self.inner.value(x)),
+            None => Ok(self.inner.linear.constant),
+        }
     }
 
     /// Number of products.

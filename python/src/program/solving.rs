@@ -285,7 +285,6 @@ impl Program {
             nodes: at_nodes,
         };
         let stop = stop.map(|stop| stop.get().flag.clone()).unwrap_or_default();
-        let failed = Arc::new(Mutex::new(None));
         let Ended { value, interrupt } = work_until(py, stop, on_progress, |relay| {
             settings.model.mip.limits.interrupt = Some(relay.stop().clone());
             let passing = Arc::new(Passing {
@@ -303,13 +302,13 @@ impl Program {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .take();
-            *failed.lock().unwrap_or_else(PoisonError::into_inner) = error;
-            answer
+            (answer, error)
         })?;
-        if let Some(error) = failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        let (answer, error) = value;
+        if let Some(error) = error {
             return Err(error);
         }
-        let inner = value.map_err(Trouble::from)?;
+        let inner = answer.map_err(Trouble::from)?;
         match interrupt {
             Some(interrupt) if inner.points.is_empty() => Err(interrupt),
             _ => Ok(Answer { inner }),
