@@ -87,7 +87,7 @@ pub unsafe extern "C" fn remat_get_iterations(model: *const RematModel, value: *
 /// Nodes of the training graph of a program that was recognised; 0 for any other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn remat_get_recognised(model: *const RematModel, value: *mut i64) -> c_int {
-    let of = |answer: &Answer| Ok(answer.recognised.map_or(0, |(_, nodes)| nodes as i64));
+    let of = |answer: &Answer| Ok(answer.recognised.map_or(0, |r| r.nodes as i64));
     // SAFETY: the caller's promise for outputs.
     unsafe { number(model, value, of) }
 }

@@ -6,7 +6,7 @@ use crate::files::{self, Files, Input, shown};
 use crate::report::{self, counted, number};
 use crate::visible::visible;
 use crate::{interrupt, log};
-use remat_formulations::solve::{self, ModelSettings, solve_integer};
+use remat_formulations::solve::{self, ModelSettings, RecognisedAs, solve_integer};
 use remat_lp::Model;
 use remat_lp::solution_file::SolutionFile;
 use remat_solver::mip::{
@@ -155,9 +155,13 @@ fn solve(
         solve_integer(model, &asked, control)
     });
     let (result, recognised) = solved.map_err(failure)?;
-    if let Some(nodes) = recognised {
+    if let Some(RecognisedAs { program, nodes }) = recognised {
+        let name = match program {
+            "monet" => "MONeT's",
+            _ => "Checkmate's",
+        };
         let text = format!(
-            "recognised as Checkmate's program of {nodes} nodes; --no-recognise leaves it to the general search"
+            "recognised as {name} program of {nodes} nodes; --no-recognise leaves it to the general search"
         );
         note(&text, arguments.quiet);
     }

@@ -29,4 +29,4 @@ mod starts;
 pub use formulation::{CheckmateFormulation, CheckmateProblem};
 pub use gauge::Gauge;
 pub use graph::CheckmateGraph;
-pub use recognise::{Recognised, recognise};
+pub use recognise::{RecognisedCheckmate, recognise};

@@ -8,6 +8,7 @@
 //! | [`original`] | the program as it was published, for comparison with other solvers |
 //! | [`interval`] | the interval form: columns priced over the whole space, rows and cuts lazily, safe bounds |
 //! | `carry` | rows and intervals carried over from a few equal layers to many |
+//! | [`recognise`](recognise()) | the published program in a model from any file, by its structure |
 //! | [`MonetFormulation`] | what the search must know of it |
 
 pub mod anneal;
@@ -16,5 +17,7 @@ mod carry;
 mod formulation;
 pub mod interval;
 pub mod original;
+mod recognise;
 
 pub use formulation::{MonetFormulation, MonetProblem, complete};
+pub use recognise::{RecognisedMonet, recognise};

@@ -1,5 +1,6 @@
 //! Answers to programs.
 
+use crate::solve::RecognisedAs;
 use remat_lp::VarStatus;
 use remat_solver::mip::Info;
 
@@ -92,8 +93,8 @@ pub struct Answer {
     pub objective_values: Vec<f64>,
     /// Counters.
     pub info: Info,
-    /// Name of the published program that it was recognised as, and its number of graph nodes.
-    pub recognised: Option<(&'static str, usize)>,
+    /// The published program that it was recognised as.
+    pub recognised: Option<RecognisedAs>,
 }
 
 impl Answer {

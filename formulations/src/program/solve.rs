@@ -5,7 +5,7 @@ use super::objectives::{Objective, solve_objectives};
 use super::repair::check;
 use super::separating::{Asking, Cut, Role};
 use super::{Answer, Compiled, Duals, Ending, Point, Program, ProgramError, starts};
-use crate::solve::{Answered, Linear, ModelSettings, solve_model};
+use crate::solve::{Answered, Linear, ModelSettings, RecognisedAs, solve_model};
 use remat_lp::{LimitKind, LpOutcome, VarStatus};
 use remat_solver::mip::Solver;
 use remat_solver::mip::{Control, Info, Observer, Progress, Solution, SolveResult, SolveStatus};
@@ -137,10 +137,9 @@ fn solve_from(
     let tolerance = how.mip.feasibility_tolerance;
     let answer = match solve_model(&compiled.model, &how, control)? {
         Answered::Linear(linear) => check(compiled, of_linear(compiled, linear), &[], tolerance),
-        Answered::Integer {
-            result,
-            recognised_nodes,
-        } => of_integer(compiled, result, recognised_nodes, tolerance),
+        Answered::Integer { result, recognised } => {
+            of_integer(compiled, result, recognised, tolerance)
+        }
     };
     Ok(answer)
 }
@@ -197,7 +196,7 @@ fn point(compiled: &Compiled, solution: &Solution) -> Point {
 fn of_integer(
     compiled: &Compiled,
     result: SolveResult,
-    nodes: Option<usize>,
+    recognised: Option<RecognisedAs>,
     tolerance: f64,
 ) -> Answer {
     let ending = match result.status {
@@ -216,7 +215,7 @@ fn of_integer(
         points: result.pool.iter().map(|s| point(compiled, s)).collect(),
         bound: result.dual_bound,
         info: result.info,
-        recognised: nodes.map(|n| ("checkmate", n)),
+        recognised,
         ..Answer::of(ending)
     };
     check(compiled, answer, &result.pool, tolerance)

@@ -38,7 +38,8 @@ pub use front::{NoPlan, PlanError, Planned, Solution, Solve, planned};
 pub use frontier::{Frontier, FrontierPoint};
 pub use listener::{Listener, Progress, Unheard, Watching};
 pub use model::{
-    Answered, Linear, LinearSettings, ModelSettings, solve_integer, solve_linear, solve_model,
+    Answered, Linear, LinearSettings, ModelSettings, RecognisedAs, solve_integer, solve_linear,
+    solve_model,
 };
 pub use outcome::{Outcome, SolveError, Status};
 pub use proof::BoundProof;

@@ -4,7 +4,8 @@
 use super::clean::cleaned;
 use super::ticker::ticking;
 use super::{Listener, Outcome, Settings, Solvable, Status};
-use crate::checkmate::{CheckmateFormulation, Recognised, recognise};
+use crate::recognise::Recognised;
+use crate::{checkmate, monet};
 use remat_lp::presolve::{self, PresolveSettings, Solved};
 use remat_lp::{ColId, Limits, Model, Sense};
 use remat_solver::mip::{
@@ -82,10 +83,18 @@ pub enum Answered {
     Integer {
         /// Solutions, bound and status in the model's own terms.
         result: SolveResult,
-        /// Nodes of the training graph, where the model was recognised as Checkmate's program and
-        /// solved as such.
-        recognised_nodes: Option<usize>,
+        /// The published program that the model was recognised as and solved as such.
+        recognised: Option<RecognisedAs>,
     },
+}
+
+/// A published program that a model was recognised as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecognisedAs {
+    /// Name of the program, as `--formulation` has it: `checkmate`, `monet`.
+    pub program: &'static str,
+    /// Nodes of the training graph.
+    pub nodes: usize,
 }
 
 /// Solves a linear program, or the relaxation of one with integers.
@@ -142,8 +151,8 @@ pub fn solve_linear(
 }
 
 /// Solves a model: one without integers by the simplex methods, with duals or a ray; Checkmate's
-/// published program, however it is named, ordered and scaled, as such; any other by branch and
-/// cut.
+/// and MONeT's published programs, however they are named, ordered and scaled, as such; any other
+/// by branch and cut.
 ///
 /// Recognition gives way where something is asked that only the general search has: certificates,
 /// state files, a pool of several solutions, a limit of ticks or memory. Starts and a cutoff count
@@ -178,15 +187,12 @@ pub fn solve_model(
     if !integers && control.certificate.is_none() {
         return Ok(Answered::Linear(linear(model, settings)?));
     }
-    let (result, recognised_nodes) = solve_integer(model, settings, control)?;
-    Ok(Answered::Integer {
-        result,
-        recognised_nodes,
-    })
+    let (result, recognised) = solve_integer(model, settings, control)?;
+    Ok(Answered::Integer { result, recognised })
 }
 
-/// Solves a model as [`solve_model`] does one with integers, whether it has any or not; the number
-/// of nodes of the training graph where it was recognised as Checkmate's program.
+/// Solves a model as [`solve_model`] does one with integers, whether it has any or not; with the
+/// published program that it was recognised as.
 ///
 /// # Errors
 /// As [`solve_model`].
@@ -194,7 +200,7 @@ pub fn solve_integer(
     model: &Arc<Model>,
     settings: &ModelSettings,
     control: Control,
-) -> Result<(SolveResult, Option<usize>), SolveError> {
+) -> Result<(SolveResult, Option<RecognisedAs>), SolveError> {
     let general = !settings.recognise
         || control.certificate.is_some()
         || control.checkpoint.is_some()
@@ -202,11 +208,16 @@ pub fn solve_integer(
         || settings.mip.pool_size > 1
         || settings.mip.limits.ticks.is_some()
         || settings.mip.limits.memory_bytes.is_some();
-    if !general
-        && let Some(recognised) = recognise(model)
-        && let Some(result) = solve_recognised(model, &recognised, &settings.mip, &control)
-    {
-        return Ok((result, Some(recognised.instance.len())));
+    if !general {
+        let solved = checkmate::recognise(model)
+            .and_then(|found| solve_recognised(model, &found, &settings.mip, &control))
+            .or_else(|| {
+                let found = monet::recognise(model)?;
+                solve_recognised(model, &found, &settings.mip, &control)
+            });
+        if let Some((result, program)) = solved {
+            return Ok((result, Some(program)));
+        }
     }
     let solver = Solver::new(model.clone(), settings.mip.clone()).with_control(control);
     let mut result = solver.run()?;
@@ -226,13 +237,13 @@ fn linear(model: &Arc<Model>, settings: &ModelSettings) -> Result<Linear, SolveE
     solve_linear(model, &linear, &**interrupt)
 }
 
-/// Solves Checkmate's program as such; `None` where the answer fails the check against the model.
-fn solve_recognised(
+/// Solves a recognised program as such; `None` where the answer fails the check against the model.
+fn solve_recognised<R: Recognised + Sync>(
     model: &Model,
-    recognised: &Recognised,
+    recognised: &R,
     settings: &mip::Settings,
     control: &Control,
-) -> Option<SolveResult> {
+) -> Option<(SolveResult, RecognisedAs)> {
     let limits = &settings.limits;
     let how = Settings {
         time_limit: limits.seconds.map(Duration::from_secs_f64),
@@ -243,29 +254,35 @@ fn solve_recognised(
         seed: settings.seed,
         ..Settings::default().with_gap(settings.relative_gap)
     };
+    let objective = |cost| recognised.objective(cost);
     let listener = Observed {
-        recognised,
+        objective: &objective,
         observers: &control.observers,
         interrupt: limits.interrupt.as_deref(),
         ended: AtomicBool::new(false),
     };
     let starts = settings.starts.iter();
     let starts: Vec<_> = starts.filter_map(|x| recognised.schedule(x)).collect();
-    let formulation = CheckmateFormulation::new(recognised.instance.clone());
+    let formulation = recognised.formulation().ok()?;
     let outcome = formulation
-        .solve(recognised.budget_bytes, &starts, &how, &listener)
+        .solve(recognised.budget_bytes(), &starts, &how, &listener)
         .ok()?;
     let result = answer(model, recognised, &outcome, settings)?;
     if let Some(solution) = &result.solution {
         let told = control.observers.iter();
         told.for_each(|observer| observer.incumbent(solution));
     }
-    Some(result)
+    let program = RecognisedAs {
+        program: R::NAME,
+        nodes: recognised.nodes(),
+    };
+    Some((result, program))
 }
 
 /// Observers of a general search as a listener of a recognised program's.
 struct Observed<'a> {
-    recognised: &'a Recognised,
+    /// The model's objective for a cost of the instance.
+    objective: &'a (dyn Fn(u64) -> f64 + Sync),
     observers: &'a [Arc<dyn mip::Observer>],
     interrupt: Option<&'a AtomicBool>,
     ended: AtomicBool,
@@ -283,8 +300,8 @@ impl Listener for Observed<'_> {
             nodes: look.nodes,
             open: 0,
             lp_iterations: 0,
-            dual_bound: self.recognised.objective(look.bound),
-            objective: look.objective.map(|cost| self.recognised.objective(cost)),
+            dual_bound: (self.objective)(look.bound),
+            objective: look.objective.map(self.objective),
         };
         if !self
             .observers
@@ -297,10 +314,10 @@ impl Listener for Observed<'_> {
 }
 
 /// The outcome in the model's terms.
-fn answer(
+fn answer<R: Recognised>(
     model: &Model,
-    recognised: &Recognised,
-    outcome: &Outcome<remat_instances::schedule::CheckmateSchedule>,
+    recognised: &R,
+    outcome: &Outcome<<R::Formulation as Solvable>::Schedule>,
     settings: &mip::Settings,
 ) -> Option<SolveResult> {
     let mut solution = None;
@@ -310,7 +327,7 @@ fn answer(
         solution = Some(Solution {
             objective,
             x,
-            found_by: "checkmate",
+            found_by: R::NAME,
         });
     }
     let (sign, worst) = match model.sense() {

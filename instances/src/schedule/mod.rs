@@ -51,7 +51,7 @@ impl std::str::FromStr for Semantics {
 
 /// Prefix of the names of convolution algorithms in published instances; the published number
 /// follows.
-pub(crate) const ALGORITHM_PREFIX: &str = "algo";
+pub const ALGORITHM_PREFIX: &str = "algo";
 
 /// The published number of a convolution algorithm: 3 for an implementation named `algo3`.
 pub fn algorithm_number(implementation: &Implementation) -> Option<u64> {

@@ -164,7 +164,8 @@ impl Answer {
     /// Name of the published program that it was recognised as, and nodes of its graph.
     #[getter]
     fn recognised(&self) -> Option<(&'static str, usize)> {
-        self.inner.recognised
+        let program = self.inner.recognised?;
+        Some((program.program, program.nodes))
     }
 
     fn __repr__(&self) -> String {

@@ -10,6 +10,7 @@ use remat_formulations::checkmate::CheckmateGraph;
 use remat_formulations::checkmate::compact::{Compact, Space};
 use remat_formulations::checkmate::original::{Original, OriginalError, Stages};
 use remat_formulations::checkmate::recognise;
+use remat_formulations::recognise::Recognised;
 use remat_formulations::solve::{self, AnyFormulation, Outcome, Status};
 use remat_instances::Instance;
 use remat_instances::instance::{InstanceData, NodeId};

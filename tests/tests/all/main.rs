@@ -26,4 +26,5 @@ mod published_instances;
 mod published_programs;
 mod published_schedules;
 mod recognise;
+mod recognise_monet;
 mod results;

@@ -2,7 +2,8 @@
 //! refused.
 
 use remat_formulations::checkmate::original::{Decision, Original, Stages};
-use remat_formulations::checkmate::{Recognised, recognise};
+use remat_formulations::checkmate::{RecognisedCheckmate, recognise};
+use remat_formulations::recognise::Recognised;
 use remat_instances::Instance;
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule, Schedule, ScheduleFile, Semantics};
 use remat_instances::simulate;
@@ -116,7 +117,7 @@ fn instance(round: usize, numbers: &mut Numbers) -> Instance {
 /// Checks that the recognised instance has the schedules of the original one, with points of the
 /// model.
 fn check(
-    found: &Recognised,
+    found: &RecognisedCheckmate,
     model: &Model,
     instance: &Instance,
     budget: u64,
@@ -271,6 +272,37 @@ fn what_is_nearly_the_program_is_not_recognised() {
     assert!(recognise(other.model()).is_none());
     let empty = ModelBuilder::new(Sense::Minimise).build().unwrap();
     assert!(recognise(&empty).is_none());
+}
+
+#[test]
+fn further_rows_leave_the_program_recognised() {
+    let mut numbers = Numbers::new(32);
+    let instance = training(3, &mut numbers);
+    let plain = CheckmateSchedule::checkpoint_all(&instance);
+    let replay = simulate::checkmate(&instance, &plain).unwrap();
+    let program = original(&instance, replay.peak_bytes - 1, 1.0);
+    let model = program.model();
+    let costs = model.costs().iter().enumerate();
+    let dear: Vec<_> = costs.map(|(c, v)| (ColId(c as u32), *v)).collect();
+    let more = [
+        (3.0 * replay.cost as f64, dear),
+        (1.0, vec![(ColId(0), 1.0), (ColId(1), 1.0)]),
+    ];
+    for (upper, entries) in more {
+        let mut b = ModelBuilder::new(Sense::Minimise);
+        for c in (0..model.num_cols() as u32).map(ColId) {
+            let id = b.add_col(model.costs()[c.index()], model.col_bounds(c));
+            b.set_integer(id, model.is_integer(c));
+        }
+        for r in (0..model.num_rows() as u32).map(RowId) {
+            b.add_row(model.row_bounds(r), model.row(r));
+        }
+        let entries = entries.into_iter().filter(|e| e.1 != 0.0);
+        b.add_row(Bounds::new(f64::NEG_INFINITY, upper), entries);
+        let found = recognise(&b.build().unwrap()).expect("a further row");
+        assert_eq!(found.instance.len(), instance.len());
+        assert_eq!(found.objective(7), recognise(model).unwrap().objective(7));
+    }
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub(super) fn read(p: &Reduced) -> Option<Reading> {
         n: 0,
     };
     reader.find_freed();
-    reader.sort_rows()?;
+    reader.sort_rows();
     reader.classify()?;
     reader.chains()?;
     let needs = reader.needs();
@@ -111,7 +111,8 @@ impl LabelReader<'_> {
         }
     }
 
-    fn sort_rows(&mut self) -> Option<()> {
+    /// Hazards and covers; rows of another form are no part of the program.
+    fn sort_rows(&mut self) {
         for (r, row) in self.p.binaries.iter().enumerate() {
             let is_freed = |c: u32| self.class[c as usize] == Some(Class::Freed);
             if row.entries.iter().any(|e| is_freed(e.0)) {
@@ -124,17 +125,17 @@ impl LabelReader<'_> {
             };
             let (plus, minus) = (with(1.0), with(-1.0));
             if plus.len() + minus.len() != row.entries.len() {
-                return None;
+                continue;
             }
             let plus = match plus[..] {
                 [] if near(row.upper, -1.0) => None,
                 [c] if near(row.upper, 0.0) => Some(c),
-                _ => return None,
+                _ => continue,
             };
-            let [a, b] = minus[..] else { return None };
-            self.covers.push(CoverRow { plus, cell: (a, b) });
+            if let [a, b] = minus[..] {
+                self.covers.push(CoverRow { plus, cell: (a, b) });
+            }
         }
-        Some(())
     }
 
     /// `R` or `S`. Costs and the -1 in a hazard tell `R`; the other one of a cell is `S`.

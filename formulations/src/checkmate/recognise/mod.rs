@@ -21,7 +21,10 @@ mod label;
 mod reduce;
 mod verify;
 
+use super::CheckmateFormulation;
 use super::original::{Decision, Original, Stages};
+use crate::recognise::{Integers, Recognised, integers};
+use crate::solve::SolveError;
 use reduce::{Reduced, reduce};
 use remat_instances::instance::{CostUnit, Instance, InstanceData, Node, NodeId};
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
@@ -29,7 +32,7 @@ use remat_lp::{ColId, Model, Sense};
 
 /// A model that is Checkmate's program.
 #[derive(Clone, Debug)]
-pub struct Recognised {
+pub struct RecognisedCheckmate {
     /// The instance that the model states, all nodes forward and named by their positions; sizes
     /// and costs in the least units that make them integers.
     pub instance: Instance,
@@ -50,9 +53,23 @@ enum RecognisedColumn {
     Same(ColId),
 }
 
-impl Recognised {
-    /// The values of the model's columns for a schedule of the instance.
-    pub fn point(&self, schedule: &CheckmateSchedule) -> Vec<f64> {
+impl Recognised for RecognisedCheckmate {
+    type Formulation = CheckmateFormulation;
+    const NAME: &'static str = "checkmate";
+
+    fn formulation(&self) -> Result<CheckmateFormulation, SolveError> {
+        Ok(CheckmateFormulation::new(self.instance.clone()))
+    }
+
+    fn nodes(&self) -> usize {
+        self.instance.len()
+    }
+
+    fn budget_bytes(&self) -> u64 {
+        self.budget_bytes
+    }
+
+    fn point(&self, schedule: &CheckmateSchedule) -> Vec<f64> {
         let x = self.original.point(schedule);
         let value = |column: &RecognisedColumn| match column {
             RecognisedColumn::Known(value) => *value,
@@ -61,9 +78,8 @@ impl Recognised {
         self.columns.iter().map(value).collect()
     }
 
-    /// The schedule that retains what a point of the model retains, with the cheapest computations:
-    /// a start. `None` for a point of another length.
-    pub fn schedule(&self, point: &[f64]) -> Option<CheckmateSchedule> {
+    /// The schedule that retains what a point of the model retains, with the cheapest computations.
+    fn schedule(&self, point: &[f64]) -> Option<CheckmateSchedule> {
         if point.len() != self.columns.len() {
             return None;
         }
@@ -80,9 +96,7 @@ impl Recognised {
         Some(CheckmateSchedule::cheapest(&self.instance, retained))
     }
 
-    /// The model's objective for a cost of the instance, or for a bound on it (then in the model's
-    /// sense).
-    pub fn objective(&self, cost: u64) -> f64 {
+    fn objective(&self, cost: u64) -> f64 {
         let minimised = cost as f64 / self.cost_scale + self.shift;
         match self.sense {
             Sense::Minimise => minimised,
@@ -94,27 +108,27 @@ impl Recognised {
 /// Recognises Checkmate's published program (frontier-advancing, see [`super::original`]) in a
 /// model, however it is named, ordered and scaled. `None` where it is something else, or the
 /// program with rows added or left out.
-pub fn recognise(model: &Model) -> Option<Recognised> {
+pub fn recognise(model: &Model) -> Option<RecognisedCheckmate> {
     let reduced = reduce(model)?;
     let read = label::read(&reduced)?;
     let n = read.needs.len();
-    let (sizes, memory_scale) = integers(
-        read.bytes
-            .iter()
-            .chain(&read.workspace)
-            .chain(&read.workspace_again)
-            .copied()
-            .collect::<Vec<_>>(),
-    )?;
+    let sizes = read.bytes.iter().chain(&read.workspace);
+    let sizes: Vec<f64> = sizes.chain(&read.workspace_again).copied().collect();
+    let Integers {
+        values: sizes,
+        scale: memory_scale,
+    } = integers(&sizes)?;
     // The last node's cost is in the constant alone; a constant that holds no such cost leaves it
     // at 0.
     let rest = reduced.constant - read.cost.iter().sum::<f64>();
     let mut prices = read.cost.clone();
     prices.push(rest.max(0.0));
-    let (costs, cost_scale) = integers(prices).or_else(|| {
-        let mut prices = read.cost.clone();
-        prices.push(0.0);
-        integers(prices)
+    let Integers {
+        values: costs,
+        scale: cost_scale,
+    } = integers(&prices).or_else(|| {
+        prices[n - 1] = 0.0;
+        integers(&prices)
     })?;
     let capacity = read.capacity * memory_scale;
     if !(0.0..=remat_instances::instance::LARGEST_VALUE as f64).contains(&capacity) {
@@ -157,7 +171,7 @@ pub fn recognise(model: &Model) -> Option<Recognised> {
     }
     verify::same(&reduced, &original, &read.decisions)?;
     let base: u64 = instance.base_cost();
-    Some(Recognised {
+    Some(RecognisedCheckmate {
         shift: reduced.constant - base as f64 / cost_scale,
         instance,
         budget_bytes,
@@ -166,32 +180,6 @@ pub fn recognise(model: &Model) -> Option<Recognised> {
         sense: model.sense(),
         cost_scale,
     })
-}
-
-/// Nonnegative numbers as integers, and what they were multiplied by: the least of 1, 10, .., 10^6
-/// and powers of two that makes all of them whole.
-fn integers(values: Vec<f64>) -> Option<(Vec<u64>, f64)> {
-    let largest = values.iter().copied().fold(0.0, f64::max);
-    let least = values.iter().copied().fold(0.0, f64::min);
-    if least < 0.0 || !largest.is_finite() {
-        return None;
-    }
-    let tens = (0..=6).map(|k| 10f64.powi(k));
-    let twos = (1..=52).map(|k| 2f64.powi(k));
-    for scale in tens.chain(twos) {
-        if largest * scale > remat_instances::instance::LARGEST_VALUE as f64 {
-            continue;
-        }
-        let whole = |v: &f64| {
-            let scaled = v * scale;
-            (scaled - scaled.round()).abs() <= 1e-12 * scaled.max(1.0)
-        };
-        if values.iter().all(whole) {
-            let list = values.iter().map(|v| (v * scale).round() as u64);
-            return Some((list.collect(), scale));
-        }
-    }
-    None
 }
 
 /// Structure as read from a model.

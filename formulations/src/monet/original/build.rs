@@ -29,6 +29,19 @@ impl Sink for Counter {
     }
 }
 
+/// Tells of rows as they are made.
+pub(super) struct Teller<'a> {
+    pub tell: &'a mut dyn FnMut(f64, f64, &[(u32, f64)]),
+}
+
+impl Sink for Teller<'_> {
+    fn row(&mut self, lower: f64, upper: f64, entries: &mut Vec<(u32, f64)>) {
+        merge(entries);
+        (self.tell)(lower, upper, entries);
+        entries.clear();
+    }
+}
+
 /// Evaluates a point row by row.
 pub(super) struct Evaluator<'a> {
     pub x: &'a [f64],

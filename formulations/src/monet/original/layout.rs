@@ -173,6 +173,24 @@ impl ColumnLayout {
         }
     }
 
+    /// The column of a decision, the inverse of [`ColumnLayout::decision`].
+    pub fn position(&self, decision: Decision) -> usize {
+        let at = match decision {
+            Decision::Computed { stage, node } => self.r(stage, node),
+            Decision::Intact { stage, node } => self.p(stage, node),
+            Decision::Stored { stage, node } => self.s(stage, node),
+            Decision::Backward { stage, way } => self.m(stage, way),
+            Decision::Product { stage, node, way } => self.z(stage, node, way),
+            Decision::Algorithm {
+                stage,
+                slot,
+                algorithm,
+            } => self.f(stage, slot, algorithm),
+            Decision::InPlace { stage, node } => self.ip(stage, node),
+        };
+        at as usize
+    }
+
     /// The column's name, as in the benchmark's own files.
     pub fn name(&self, at: usize) -> String {
         match self.decision(at) {
@@ -206,20 +224,7 @@ mod tests {
             in_place: true,
         };
         for at in 0..layout.len() {
-            let back = match layout.decision(at) {
-                Decision::Computed { stage, node } => layout.r(stage, node),
-                Decision::Intact { stage, node } => layout.p(stage, node),
-                Decision::Stored { stage, node } => layout.s(stage, node),
-                Decision::Backward { stage, way } => layout.m(stage, way),
-                Decision::Product { stage, node, way } => layout.z(stage, node, way),
-                Decision::Algorithm {
-                    stage,
-                    slot,
-                    algorithm,
-                } => layout.f(stage, slot, algorithm),
-                Decision::InPlace { stage, node } => layout.ip(stage, node),
-            };
-            assert_eq!(back as usize, at);
+            assert_eq!(layout.position(layout.decision(at)), at);
         }
     }
 }

@@ -36,7 +36,7 @@ mod point;
 pub use layout::Decision;
 pub use local::LocalBound;
 
-use build::{Counter, Evaluator, Modeller};
+use build::{Counter, Evaluator, Modeller, Teller};
 use layout::ColumnLayout;
 use local::Horizon;
 use remat_instances::instance::{Implementation, Instance, NodeId, NodeKind};
@@ -78,9 +78,9 @@ pub struct Original {
     fixings: usize,
 }
 
-/// View of an instance for the program.
+/// The program of an instance, not written out.
 #[derive(Clone, Debug)]
-struct MonetParts {
+pub(in crate::monet) struct MonetParts {
     instance: Instance,
     layout: ColumnLayout,
     loss: usize,
@@ -118,7 +118,11 @@ fn algorithm(implementation: &Implementation) -> Option<usize> {
 }
 
 impl MonetParts {
-    fn new(
+    /// The program of an instance; memory is counted in units of `unit_bytes`.
+    ///
+    /// # Errors
+    /// As [`Original::new`].
+    pub fn new(
         instance: &Instance,
         budget_bytes: u64,
         unit_bytes: f64,
@@ -169,6 +173,42 @@ impl MonetParts {
             budget_bytes,
             unit_bytes,
         })
+    }
+
+    /// Number of columns.
+    pub fn columns(&self) -> usize {
+        self.layout.len()
+    }
+
+    /// Decision of a column.
+    pub fn decision(&self, column: usize) -> Decision {
+        self.layout.decision(column)
+    }
+
+    /// The column of a decision.
+    pub fn position(&self, decision: Decision) -> usize {
+        self.layout.position(decision)
+    }
+
+    /// The node of each slot.
+    pub fn slots(&self) -> Vec<usize> {
+        let nodes = self.slot.iter().enumerate();
+        nodes.filter(|n| n.1.is_some()).map(|n| n.0).collect()
+    }
+
+    /// Tells of every row: its bounds, and its entries by column.
+    pub fn each_row(&self, tell: &mut dyn FnMut(f64, f64, &[(u32, f64)])) {
+        build::rows(self, &mut Teller { tell });
+    }
+
+    /// Tells of every fixed column, and its value.
+    pub fn each_fixing(&self, tell: &mut dyn FnMut(u32, f64)) {
+        build::fixings(self, &mut |column, value| tell(column, value));
+    }
+
+    /// Tells of costs of columns.
+    pub fn each_cost(&self, tell: &mut dyn FnMut(u32, f64)) {
+        build::costs(self, &mut |column, cost| tell(column, cost));
     }
 
     fn node(&self, i: usize) -> &remat_instances::instance::Node {

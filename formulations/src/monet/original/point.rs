@@ -9,11 +9,20 @@ impl Original {
     pub fn point(&self, schedule: &MonetSchedule) -> Vec<f64> {
         self.parts.point(schedule)
     }
+
+    /// The schedule of an integer point. Where a point takes more than one implementation of a
+    /// node, the cheapest of them is chosen: that needs no more than the point does.
+    ///
+    /// # Panics
+    /// If the point has not one number for each column.
+    pub fn schedule(&self, x: &[f64]) -> MonetSchedule {
+        self.parts.schedule(x)
+    }
 }
 
 impl MonetParts {
     /// Point of a schedule, as in [`Original::point`].
-    pub(super) fn point(&self, schedule: &MonetSchedule) -> Vec<f64> {
+    pub fn point(&self, schedule: &MonetSchedule) -> Vec<f64> {
         let p = self;
         let l = &p.layout;
         let mut x = vec![0.0; l.len()];
@@ -61,14 +70,10 @@ impl MonetParts {
     }
 }
 
-impl Original {
-    /// The schedule of an integer point. Where a point takes more than one implementation of a
-    /// node, the cheapest of them is chosen: that needs no more than the point does.
-    ///
-    /// # Panics
-    /// If the point has not one number for each column.
+impl MonetParts {
+    /// The schedule of an integer point, as in [`Original::schedule`].
     pub fn schedule(&self, x: &[f64]) -> MonetSchedule {
-        let p = &self.parts;
+        let p = self;
         let l = &p.layout;
         assert_eq!(x.len(), l.len(), "one number for each column");
         let on = |column: u32| x[column as usize] > 0.5;
@@ -107,7 +112,7 @@ impl Original {
     /// The cheapest algorithm that a point takes for a node, as an index of its implementations; 0
     /// without a slot.
     fn algorithm(&self, on: &impl Fn(u32) -> bool, t: usize, n: usize) -> u16 {
-        let p = &self.parts;
+        let p = self;
         let Some(k) = p.slot[n] else { return 0 };
         let ways = &p.node(n).implementations;
         let cost = |way: usize| ways[way].run_cost(t > 0 && n <= p.loss);

@@ -1,0 +1,70 @@
+//! Published programs recognised in models of unknown origin: what the programs share.
+
+use crate::solve::{Solvable, SolveError};
+use remat_instances::instance::LARGEST_VALUE;
+
+/// A model that is the published program of an instance and a budget, up to names, order, scale,
+/// and rows that are no part of it.
+pub trait Recognised {
+    /// The formulation that solves it.
+    type Formulation: Solvable;
+    /// Name of the program, as `--formulation` has it.
+    const NAME: &'static str;
+
+    /// The formulation of the instance that the model states.
+    ///
+    /// # Errors
+    /// As the formulation's own constructor.
+    fn formulation(&self) -> Result<Self::Formulation, SolveError>;
+
+    /// Nodes of the training graph.
+    fn nodes(&self) -> usize;
+
+    /// The budget in the unit of the instance's sizes.
+    fn budget_bytes(&self) -> u64;
+
+    /// The values of the model's columns for a schedule of the instance.
+    fn point(&self, schedule: &<Self::Formulation as Solvable>::Schedule) -> Vec<f64>;
+
+    /// The schedule of a point of the model: a start. `None` for a point of another length.
+    fn schedule(&self, point: &[f64]) -> Option<<Self::Formulation as Solvable>::Schedule>;
+
+    /// The model's objective for a cost of the instance, or for a bound on it (then in the model's
+    /// sense).
+    fn objective(&self, cost: u64) -> f64;
+}
+
+/// Numbers as integers.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Integers {
+    /// The integers.
+    pub values: Vec<u64>,
+    /// What the numbers were multiplied by.
+    pub scale: f64,
+}
+
+/// Nonnegative numbers as integers, multiplied by the least of 1, 10, .., 10^6 and powers of two
+/// that makes all of them whole.
+pub(crate) fn integers(values: &[f64]) -> Option<Integers> {
+    let largest = values.iter().copied().fold(0.0, f64::max);
+    let least = values.iter().copied().fold(0.0, f64::min);
+    if least < 0.0 || !largest.is_finite() {
+        return None;
+    }
+    let tens = (0..=6).map(|k| 10f64.powi(k));
+    let twos = (1..=52).map(|k| 2f64.powi(k));
+    for scale in tens.chain(twos) {
+        if largest * scale > LARGEST_VALUE as f64 {
+            continue;
+        }
+        let whole = |v: &f64| {
+            let scaled = v * scale;
+            (scaled - scaled.round()).abs() <= 1e-12 * scaled.max(1.0)
+        };
+        if values.iter().all(whole) {
+            let values = values.iter().map(|v| (v * scale).round() as u64).collect();
+            return Some(Integers { values, scale });
+        }
+    }
+    None
+}
