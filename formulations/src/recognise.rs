@@ -43,6 +43,23 @@ pub(crate) struct Integers {
     pub scale: f64,
 }
 
+/// Nonnegative numbers as integers at most, rounded down where no scale makes them whole: then
+/// sums are lower bounds.
+pub(crate) fn integers_below(values: &[f64]) -> Option<Integers> {
+    integers(values).or_else(|| {
+        let largest = values.iter().copied().fold(0.0, f64::max);
+        let least = values.iter().copied().fold(0.0, f64::min);
+        (least >= 0.0 && largest.is_normal()).then_some(())?;
+        let scale = 2f64.powi(FIXED_POINT_DIGITS - largest.log2().ceil() as i32);
+        scale.is_normal().then_some(())?;
+        let values = values.iter().map(|v| (v * scale).floor() as u64).collect();
+        Some(Integers { values, scale })
+    })
+}
+
+/// Binary digits of the largest number in fixed point: sums of thousands stay exact.
+const FIXED_POINT_DIGITS: i32 = 40;
+
 /// Nonnegative numbers as integers, multiplied by the least of 1, 10, .., 10^6 and powers of two
 /// that makes all of them whole.
 pub(crate) fn integers(values: &[f64]) -> Option<Integers> {

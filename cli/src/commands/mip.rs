@@ -40,11 +40,12 @@ pub fn run(arguments: &MipArguments) -> Result<Exit, Failure> {
         let text = "presolve = false has no effect: the state goes on with the model that was presolved before";
         note(text, arguments.quiet);
     }
-    let result = solve(arguments, &model, &settings, begun)?;
+    let (result, recognised) = solve(arguments, &model, &settings, begun)?;
     let outcome = MipResult {
         model: &model,
         settings: &settings,
         result: &result,
+        recognised,
         certificate: arguments.certificate.is_some(),
     };
     if let (Some(problem), Some(path)) = (&result.certificate_problem, &arguments.certificate) {
@@ -138,7 +139,7 @@ fn solve(
     model: &Arc<Model>,
     settings: &Settings,
     begun: Instant,
-) -> Result<SolveResult, Failure> {
+) -> Result<(SolveResult, Option<RecognisedAs>), Failure> {
     let mut asked = ModelSettings {
         mip: settings.clone(),
         recognise: !arguments.no_recognise,
@@ -165,7 +166,7 @@ fn solve(
         );
         note(&text, arguments.quiet);
     }
-    Ok(result)
+    Ok((result, recognised))
 }
 
 /// Says what is about to be solved, and how.
@@ -318,8 +319,16 @@ struct MipResult<'a> {
     model: &'a Model,
     settings: &'a Settings,
     result: &'a SolveResult,
+    recognised: Option<RecognisedAs>,
     /// True if a certificate was wanted.
     certificate: bool,
+}
+
+/// The published program that a model was solved as.
+#[derive(Serialize)]
+struct Recognised {
+    program: &'static str,
+    nodes: usize,
 }
 
 #[derive(Serialize)]
@@ -336,6 +345,7 @@ struct MipJson<'a> {
     ticks: u64,
     root_bound: Option<f64>,
     found_by: Option<&'a str>,
+    recognised: Option<Recognised>,
     pool: Vec<f64>,
     model: &'a str,
     rows: usize,
@@ -438,6 +448,10 @@ impl MipResult<'_> {
             ticks: r.info.ticks,
             root_bound: finite(r.info.root_bound),
             found_by: r.solution.as_ref().map(|s| s.found_by),
+            recognised: self.recognised.map(|r| Recognised {
+                program: r.program,
+                nodes: r.nodes,
+            }),
             pool: r.pool.iter().map(|s| s.objective).collect(),
             model: m.name(),
             rows: m.num_rows(),

@@ -18,6 +18,10 @@ use std::time::{Duration, Instant};
 /// Violation of a row up to which the answer of a recognised program counts.
 const TOLERANCE: f64 = 1e-6;
 
+/// Rounds of annealing before the tree of a recognised program without a time limit: the tree goes
+/// on until it is closed, and anneals on the way.
+const ROUNDS: u32 = 2;
+
 /// Settings of [`solve_model`].
 #[derive(Clone, Debug)]
 pub struct ModelSettings {
@@ -250,6 +254,7 @@ fn solve_recognised<R: Recognised + Sync>(
         nodes: limits.nodes.unwrap_or(u64::MAX),
         // A program from a file is solved to its end unless a limit is set.
         iterations: u64::MAX,
+        rounds: ROUNDS,
         threads: settings.threads,
         seed: settings.seed,
         ..Settings::default().with_gap(settings.relative_gap)

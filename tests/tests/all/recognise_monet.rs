@@ -80,7 +80,10 @@ fn check(found: &RecognisedMonet, model: &Model, numbers: &mut Numbers, what: &s
         assert_eq!(fits, own.violation < 1e-6, "{what}: {own:?}");
         let objective = model.objective(&x);
         let told = found.objective(own.objective as u64);
-        assert!((objective - told).abs() < 1e-6, "{what}: {objective} {told}");
+        assert!(
+            (objective - told).abs() < 1e-6,
+            "{what}: {objective} {told}"
+        );
         // What is stored and computed is read back.
         let back = found.schedule(&x).unwrap();
         assert_eq!(back.retained, schedule.retained, "{what}");

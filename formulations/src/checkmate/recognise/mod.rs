@@ -23,7 +23,7 @@ mod verify;
 
 use super::CheckmateFormulation;
 use super::original::{Decision, Original, Stages};
-use crate::recognise::{Integers, Recognised, integers};
+use crate::recognise::{Integers, Recognised, integers, integers_below};
 use crate::solve::SolveError;
 use reduce::{Reduced, reduce};
 use remat_instances::instance::{CostUnit, Instance, InstanceData, Node, NodeId};
@@ -128,7 +128,7 @@ pub fn recognise(model: &Model) -> Option<RecognisedCheckmate> {
         scale: cost_scale,
     } = integers(&prices).or_else(|| {
         prices[n - 1] = 0.0;
-        integers(&prices)
+        integers_below(&prices)
     })?;
     let capacity = read.capacity * memory_scale;
     if !(0.0..=remat_instances::instance::LARGEST_VALUE as f64).contains(&capacity) {

@@ -29,12 +29,15 @@ impl Sink for Counter {
     }
 }
 
+/// What is told of a row: its bounds, and its entries by column.
+pub(in crate::monet) type TellRow<'a> = dyn FnMut(f64, f64, &[(u32, f64)]) + 'a;
+
 /// Tells of rows as they are made.
-pub(super) struct Teller<'a> {
-    pub tell: &'a mut dyn FnMut(f64, f64, &[(u32, f64)]),
+pub(super) struct Teller<'a, 'b> {
+    pub tell: &'a mut TellRow<'b>,
 }
 
-impl Sink for Teller<'_> {
+impl Sink for Teller<'_, '_> {
     fn row(&mut self, lower: f64, upper: f64, entries: &mut Vec<(u32, f64)>) {
         merge(entries);
         (self.tell)(lower, upper, entries);

@@ -36,7 +36,7 @@ mod point;
 pub use layout::Decision;
 pub use local::LocalBound;
 
-use build::{Counter, Evaluator, Modeller, Teller};
+use build::{Counter, Evaluator, Modeller, TellRow, Teller};
 use layout::ColumnLayout;
 use local::Horizon;
 use remat_instances::instance::{Implementation, Instance, NodeId, NodeKind};
@@ -196,8 +196,8 @@ impl MonetParts {
         nodes.filter(|n| n.1.is_some()).map(|n| n.0).collect()
     }
 
-    /// Tells of every row: its bounds, and its entries by column.
-    pub fn each_row(&self, tell: &mut dyn FnMut(f64, f64, &[(u32, f64)])) {
+    /// Tells of every row.
+    pub fn each_row(&self, tell: &mut TellRow<'_>) {
         build::rows(self, &mut Teller { tell });
     }
 

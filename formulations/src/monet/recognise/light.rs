@@ -131,11 +131,12 @@ fn bounds(model: &Model) -> Option<Vec<Option<bool>>> {
         }
         // From 0 to 1, or a part of it.
         let inside = *l >= -TOLERANCE && *u <= 1.0 + TOLERANCE;
-        inside.then(|| match (*l > TOLERANCE, *u < 1.0 - TOLERANCE) {
+        let value = match (*l > TOLERANCE, *u < 1.0 - TOLERANCE) {
             (true, _) => Some(true),
             (_, true) => Some(false),
             _ => None,
-        })
+        };
+        inside.then_some(value)
     };
     lower.iter().zip(&upper).map(one).collect()
 }

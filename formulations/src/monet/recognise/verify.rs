@@ -102,7 +102,7 @@ fn implies(model: &Row, published: &Row) -> bool {
             <= published.upper + TOLERANCE * size.max(published.upper.abs())
 }
 
-/// Costs of all columns, the published ones divided by `scale`; the constant by which the model's
+/// Compares costs of all columns, the published ones `scale` times the model's; the constant by which the model's
 /// objective is above.
 pub(super) fn costs(p: &Light, parts: &MonetParts, places: &[Place], scale: f64) -> Option<f64> {
     let mut cost = vec![0.0; p.cost.len()];
@@ -111,9 +111,9 @@ pub(super) fn costs(p: &Light, parts: &MonetParts, places: &[Place], scale: f64)
     parts.each_cost(&mut |c, v| match places[c as usize] {
         Place::Known(true) => constant += v / scale,
         Place::Known(false) => {}
-        Place::Column(c) => cost[c as usize] += v / scale,
+        Place::Column(c) => cost[c as usize] += v,
         Place::Nowhere => nowhere |= v != 0.0,
     });
-    let alike = p.cost.iter().zip(&cost).all(|(a, b)| near(*a, *b));
+    let alike = p.cost.iter().zip(&cost).all(|(a, b)| near(a * scale, *b));
     (alike && !nowhere).then_some(p.constant - constant)
 }
