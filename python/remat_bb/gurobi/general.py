@@ -8,7 +8,7 @@ from typing import Any
 from .._native import LinExpr, TempConstr, Var
 from . import objectives
 from .constants import GRB
-from .errors import GurobiError
+from .errors import AttributeUnavailable, GurobiError
 
 
 class Special:
@@ -22,11 +22,19 @@ class Special:
         self.IISGenConstr = 0
 
     def getAttr(self, attrname: str) -> Any:
-        """An attribute by its name."""
+        """An attribute by its name, in any case of letters."""
         for name, value in vars(self).items():
             if name.lower() == attrname.lower():
                 return value
-        raise GurobiError(GRB.Error.UNKNOWN_ATTRIBUTE, f"there is no attribute '{attrname}'")
+        raise AttributeUnavailable(
+            GRB.Error.UNKNOWN_ATTRIBUTE,
+            f"'remat_bb.gurobi.{type(self).__name__}' object has no attribute '{attrname}'",
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self.getAttr(name)
 
     def setAttr(self, attrname: str, newvalue: Any) -> None:
         """Sets an attribute by its name."""
@@ -57,9 +65,9 @@ class QConstr(Special):
 
     def __init__(self, model: Any, handle: int, name: str, expr: Any, sense: str) -> None:
         super().__init__(model, handle, name, -1)
-        self.QCName = name or f"QC{handle}"
+        self.QCName = name
         self.QCSense = sense
-        self.QCRHS = 0.0
+        self.QCRHS = -expr.getLinExpr().getConstant()
         self._expr = expr
 
     def _remove_from(self, model: Any) -> None:
@@ -67,7 +75,7 @@ class QConstr(Special):
         model._quadratic.remove(self)
 
     def __repr__(self) -> str:
-        return f"<gurobi.QConstr {self.QCName}>"
+        return f"<gurobi.QConstr {self.QCName or self._handle}>"
 
 
 class Function:

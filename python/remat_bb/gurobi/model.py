@@ -268,6 +268,10 @@ class Model(solve.Solving, attributes.Attributes, files.Files, general.Generals,
         """Terms of a constraint."""
         return self._row(constr)  # type: ignore[no-any-return]
 
+    def getQCRow(self, qconstr: general.QConstr) -> Any:
+        """Terms of a constraint with products."""
+        return quadratic.left_side(qconstr)
+
     def getCol(self, var: Var) -> Column:
         """Entries of a variable."""
         entries = self._col(var)

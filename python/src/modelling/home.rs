@@ -1,12 +1,13 @@
 //! The model behind variables and constraints.
 
 use super::trouble::{Errno, error, unavailable};
+use super::var::Var;
 use crate::program::lock;
-use pyo3::PyResult;
+use pyo3::{Py, PyResult};
 use remat_formulations::program::{Answer, Program, ProgramError};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// Homes made so far in this process.
 static HOMES: AtomicU64 = AtomicU64::new(1);
@@ -43,21 +44,28 @@ pub struct Iis {
     pub upper: Vec<u32>,
 }
 
+/// Python's objects of the variables of a model, by handle, so that each has one alone. The model
+/// holds them, and they its home: the other way round memory would never be free.
+pub type VarObjects = Mutex<Vec<Option<Py<Var>>>>;
+
 /// A model, shared by its variables and constraints.
 pub struct Home {
     /// Number of the model in this process.
     pub number: u64,
     /// The program.
     pub program: Arc<Mutex<Program>>,
+    /// Objects of its variables.
+    pub objects: Weak<VarObjects>,
     state: Mutex<State>,
 }
 
 impl Home {
-    /// A home for a program.
-    pub fn new(program: Arc<Mutex<Program>>) -> Arc<Self> {
+    /// A home for a program, and for the objects of its variables.
+    pub fn new(program: Arc<Mutex<Program>>, objects: &Arc<VarObjects>) -> Arc<Self> {
         Arc::new(Home {
             number: HOMES.fetch_add(1, Ordering::Relaxed),
             program,
+            objects: Arc::downgrade(objects),
             state: Mutex::default(),
         })
     }

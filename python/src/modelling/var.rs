@@ -1,11 +1,12 @@
 //! Variables: columns of a model.
 
 use super::home::{Home, edit};
-use super::operand::{Operand, Operator, number, operate, power, relate};
+use super::operand::{Operand, Operator, number, operate, power, reflected, relate};
 use super::relation::Sense;
 use super::terms::Linear;
 use super::trouble::{Errno, error, no_attribute, unavailable};
 use crate::operators;
+use crate::program::lock;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -28,13 +29,30 @@ impl Var {
         Linear::column(&self.home, self.col)
     }
 
-    /// The variable of a column as an object.
+    /// The variable of a column as an object: the same one each time.
     ///
     /// # Errors
     /// None of its own.
     pub fn object(home: &Arc<Home>, col: u32, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let objects = home.objects.upgrade();
+        let known = objects.as_ref().and_then(|objects| {
+            let objects = lock(objects);
+            let object = objects.get(col as usize)?.as_ref()?;
+            Some(object.clone_ref(py).into_any())
+        });
+        if let Some(known) = known {
+            return Ok(known);
+        }
         let home = home.clone();
-        Var { home, col }.into_py_any(py)
+        let made = Py::new(py, Var { home, col })?;
+        if let Some(objects) = objects {
+            let mut objects = lock(&objects);
+            if objects.len() <= col as usize {
+                objects.resize_with(col as usize + 1, || None);
+            }
+            objects[col as usize] = Some(made.clone_ref(py));
+        }
+        Ok(made.into_any())
     }
 
     fn operand_of(this: &Bound<'_, Self>) -> Operand {

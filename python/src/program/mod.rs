@@ -75,7 +75,7 @@ impl Program {
 }
 
 /// A program under its lock.
-pub fn lock(program: &Mutex<program::Program>) -> MutexGuard<'_, program::Program> {
+pub fn lock<T>(program: &Mutex<T>) -> MutexGuard<'_, T> {
     // No edit leaves a program half-made.
     program.lock().unwrap_or_else(PoisonError::into_inner)
 }
