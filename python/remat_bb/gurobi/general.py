@@ -9,6 +9,7 @@ from .._native import LinExpr, TempConstr, Var
 from . import objectives
 from .constants import GRB
 from .errors import AttributeUnavailable, GurobiError
+from .nonlinear import NLRelation
 
 
 class Special:
@@ -322,6 +323,15 @@ class Generals:
         handle = self._add_indicator(binvar, bool(binval), difference, relation)  # type: ignore[attr-defined]
         return self._special(GenConstr, handle, name, GRB.GENCONSTR_INDICATOR)
 
+    def addGenConstrNL(self, resvar: Var, expr: Any, name: str = "") -> Any:
+        """Adds that a variable is a nonlinear expression: a polynomial of degree 2, or a number
+        divided by a variable.
+
+        Raises:
+            GurobiError: names the function or operator that has no exact form.
+        """
+        return NLRelation(resvar, "=", expr)._as_constraint(self, name)
+
     def addSOS(self, type: int, vars: Any, wts: Any = None) -> Any:
         """Adds a set of which one member (type 1), or two neighbours by weight (type 2), may
         differ from 0."""
@@ -356,5 +366,5 @@ def _refused(name: str) -> Callable[..., Any]:
     return add
 
 
-for _name in ("Exp", "ExpA", "Log", "LogA", "Pow", "Sin", "Cos", "Tan", "Logistic", "Poly", "NL"):
+for _name in ("Exp", "ExpA", "Log", "LogA", "Pow", "Sin", "Cos", "Tan", "Logistic", "Poly"):
     setattr(Generals, f"addGenConstr{_name}", _refused(_name))

@@ -101,8 +101,19 @@ class NLExpr:
         return f"<gurobi.NLExpr: {self}>"
 
 
+def _quotient(side: Any) -> tuple[float, Any] | None:
+    """Numerator and denominator of a number that is divided by a variable or sum; a number that is
+    not 0, so that no 0 below makes it true."""
+    if not (isinstance(side, NLExpr) and side._name == "/"):
+        return None
+    numerator, denominator = side._arguments
+    if isinstance(numerator, (int, float)) and numerator != 0:
+        return float(numerator), denominator
+    return None
+
+
 def _joined(name: str, one: Any, two: Any) -> Any:
-    """Two operands; ``NotImplemented`` where one has operators of its own, as a series of pandas."""
+    """Two operands; ``NotImplemented`` where one has operators of its own, as pandas' series."""
     if any(hasattr(side, "ndim") and side.ndim > 0 for side in (one, two)):
         return NotImplemented
     return NLExpr(name, one, two)
@@ -115,6 +126,13 @@ class NLRelation:
         self._left, self._sense, self._right = left, sense, right
 
     def _as_constraint(self, model: Any, name: str) -> Any:
+        """Adds the relation to a model, where it has an exact form.
+
+        Raises:
+            GurobiError: names the function or operator for which there is none.
+        """
+        if self._sense == "=" and (parts := _quotient(self._right)) is not None:
+            return NLRelation(self._left * parts[1], "=", parts[0])._as_constraint(model, name)
         left, right = (
             side._plain() if isinstance(side, NLExpr) else side
             for side in (self._left, self._right)

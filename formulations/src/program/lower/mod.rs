@@ -142,6 +142,8 @@ struct Lowering<'a> {
     lowered: Lowered,
     /// Linear forms of products of two positions.
     products: HashMap<(usize, usize), Affine>,
+    /// Sums of integer columns that continuous ones are, once a product asks for one.
+    values: Option<HashMap<usize, Affine>>,
     /// Bits of integer columns.
     bits: HashMap<usize, Vec<usize>>,
     /// Linear programs over the program's rows, once a bound asks for one.
@@ -160,6 +162,7 @@ impl<'a> Lowering<'a> {
             own,
             lowered: Lowered::default(),
             products: HashMap::new(),
+            values: None,
             bits: HashMap::new(),
             linear: None,
         };
