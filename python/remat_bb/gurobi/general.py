@@ -230,6 +230,14 @@ class Generals:
         self.__dict__.setdefault("_specials", []).append(made)
         return made
 
+    def _meet_specials(self) -> None:
+        """Makes the objects of constraints that were read from a file."""
+        for handle, kind in self._special_kinds():  # type: ignore[attr-defined]
+            if kind == "indicator":
+                self._special(GenConstr, handle, "", GRB.GENCONSTR_INDICATOR)
+            else:
+                self._special(SOS, handle, "", 1 if kind == "sos1" else 2)
+
     def _forget_lost(self) -> None:
         """Leaves out what went with a variable that was removed."""
         has: Callable[[int], bool] = self._has_special  # type: ignore[attr-defined]

@@ -190,6 +190,24 @@ impl Core {
     }
 
     /// Removes a special constraint.
+    /// Handles of special constraints, each with what it is: ``indicator``, ``sos1``, ``sos2``, or
+    /// another kind.
+    fn _special_kinds(&self) -> Vec<(u32, &'static str)> {
+        let program = self.home.program();
+        let kinds = program.specials().map(|(id, special)| {
+            let kind = match special {
+                Special::Indicator { .. } => "indicator",
+                Special::Sos { kind, .. } => match kind {
+                    SosType::One => "sos1",
+                    SosType::Two => "sos2",
+                },
+                _ => "other",
+            };
+            (id.0, kind)
+        });
+        kinds.collect()
+    }
+
     fn _remove_special(&self, handle: u32) -> PyResult<()> {
         edit(&self.home, |p| p.remove_special(SpecialId(handle)))
     }

@@ -136,11 +136,17 @@ impl Program {
         let name = name.trim_end_matches(".gz");
         let unread =
             |words: String| Trouble::new("RematError", words).at(path.display().to_string());
-        let model = match name.ends_with(".lp") || name.ends_with(".rlp") {
-            true => lp_format::read(&path).map_err(|e| unread(e.to_string()))?,
-            false => mps::read(&path).map_err(|e| unread(e.to_string()))?,
+        let inner = match name.ends_with(".lp") || name.ends_with(".rlp") {
+            true => {
+                let file = lp_format::read_all(&path).map_err(|e| unread(e.to_string()))?;
+                program::Program::of_lp(&file)
+            }
+            false => {
+                let model = mps::read(&path).map_err(|e| unread(e.to_string()))?;
+                program::Program::of_model(&model)
+            }
         };
-        let inner = program::Program::of_model(&model).map_err(Trouble::from)?;
+        let inner = inner.map_err(Trouble::from)?;
         Ok(Program {
             inner: Arc::new(Mutex::new(inner)),
             names: Mutex::default(),
