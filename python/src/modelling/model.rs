@@ -313,7 +313,9 @@ impl Core {
             let row = core.add_relation(&relation.difference.linear, relation.sense, name)?;
             return core.constr(row, this.py());
         }
-        if lhs.hasattr("_as_constraint")? {
+        // To ask a variable for an attribute that it has not costs more than its row.
+        let is_plain = lhs.cast_exact::<Var>().is_ok() || lhs.cast_exact::<LinExpr>().is_ok();
+        if !is_plain && lhs.hasattr("_as_constraint")? {
             let asked = (lhs, sense, rhs, name);
             return Ok(this.call_method1("_add_other", asked)?.unbind());
         }
