@@ -117,7 +117,11 @@ impl Program {
     /// [`ProgramError::Model`] for bounds that the model refuses; [`ProgramError::Unbounded`],
     /// [`ProgramError::NotBinary`] and [`ProgramError::Product`] for what has no exact linear form.
     pub fn compile(&self) -> Result<Compiled, ProgramError> {
-        self.compiled(lower::lower(self)?)
+        let lowered = lower::lower(self)?;
+        match lowered.open.first() {
+            Some(open) => Err(open.missing.clone()),
+            None => self.compiled(lowered),
+        }
     }
 
     /// A linear model that has every point of the program, and more where something has no exact
@@ -131,7 +135,12 @@ impl Program {
         Ok(compiled)
     }
 
-    fn compiled(&self, lowered: Lowered) -> Result<Compiled, ProgramError> {
+    /// The linear model of the program with columns and rows that its special constraints came to,
+    /// less those that are open.
+    ///
+    /// # Errors
+    /// [`ProgramError::Model`].
+    pub(super) fn compiled(&self, lowered: Lowered) -> Result<Compiled, ProgramError> {
         let (mut builder, cols, rows) = self.rows_alone()?;
         let mut definitions = Vec::with_capacity(lowered.cols.len());
         for col in lowered.cols {

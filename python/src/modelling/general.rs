@@ -217,12 +217,27 @@ impl Core {
         self.home.program().special(SpecialId(handle)).is_ok()
     }
 
-    /// Checks that special constraints and products have an exact linear form.
-    fn _check_specials(&self) -> PyResult<()> {
-        edit(&self.home, |p| match p.has_specials() {
-            true => p.compile().map(drop),
-            false => Ok(()),
-        })
+    /// Sets a part of the objective that is linear between points; takes it away without points.
+    fn _set_pieces(&self, var: &Bound<'_, Var>, x: Vec<f64>, y: Vec<f64>) -> PyResult<()> {
+        if x.len() != y.len() {
+            let words = "setPWLObj: x and y are not equally many";
+            return Err(error(Errno::InvalidArgument, words));
+        }
+        let col = self.column(var)?;
+        let points = x.into_iter().zip(y).collect();
+        edit(&self.home, |p| p.set_pieces(col, points))
+    }
+
+    /// Points of a part of the objective; none without one.
+    fn _pieces(&self, var: &Bound<'_, Var>) -> PyResult<Vec<(f64, f64)>> {
+        let col = self.column(var)?;
+        let program = self.home.program();
+        Ok(program.pieces().get(&col).cloned().unwrap_or_default())
+    }
+
+    /// Number of columns that have such a part.
+    fn _num_pieces(&self) -> usize {
+        self.home.program().pieces().len()
     }
 
     /// Sets the products of the objective to those of an expression; none without one.

@@ -373,6 +373,7 @@ impl Core {
     fn _set_objective(&self, expr: &Bound<'_, PyAny>) -> PyResult<()> {
         let linear = self.linear(expr)?;
         edit(&self.home, |p| {
+            p.clear_parts();
             let mut costs = vec![0.0; p.col_handles()];
             linear
                 .terms

@@ -266,7 +266,10 @@ impl Var {
             }
             "obj" => {
                 let cost = wanted()?;
-                edit(&self.home, |p| p.set_cost(col, cost))
+                edit(&self.home, |p| {
+                    p.set_pieces(col, Vec::new())?;
+                    p.set_cost(col, cost)
+                })
             }
             "vtype" => {
                 let kind = kind(value.cast::<PyString>()?.to_str()?)?;

@@ -23,7 +23,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 impl From<ProgramError> for Trouble {
     fn from(error: ProgramError) -> Self {
-        Trouble::new("InvalidArgument", error.to_string())
+        let class = match error {
+            ProgramError::Product { .. } | ProgramError::Unbounded { .. } => "NoExactForm",
+            _ => "InvalidArgument",
+        };
+        Trouble::new(class, error.to_string())
     }
 }
 
