@@ -4,7 +4,7 @@ use super::trouble::{Errno, error, unavailable};
 use super::var::Var;
 use crate::program::lock;
 use pyo3::{Py, PyResult};
-use remat_formulations::program::{Answer, Program, ProgramError};
+use remat_formulations::program::{Answer, Program, ProgramError, Sensitivity, sensitivity};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -29,6 +29,8 @@ pub struct State {
     pub priorities: HashMap<u32, i32>,
     /// Laziness by handle of rows.
     pub lazy: HashMap<u32, i32>,
+    /// Ranges of the answer's basis, once one is asked for; `None` within where there are none.
+    pub ranges: Option<Option<Arc<Sensitivity>>>,
     /// Rows and bounds of columns that make the model infeasible together.
     pub iis: Option<Iis>,
 }
@@ -79,6 +81,23 @@ impl Home {
         let point = state.answer.as_ref().and_then(|a| a.points.first());
         let point = point.ok_or_else(|| unavailable("x"))?;
         Ok(value(&point.x))
+    }
+
+    /// Ranges within which the basis of the latest answer stays optimal; `None` where there is no
+    /// basis, or the model is not a linear program as it was solved.
+    pub fn ranges(&self) -> Option<Arc<Sensitivity>> {
+        let answer = self.state().answer.clone()?;
+        if let Some(known) = &self.state().ranges {
+            return known.clone();
+        }
+        let program = self.program().clone();
+        let found = answer
+            .duals
+            .as_ref()
+            .and_then(|duals| sensitivity(&program, duals).ok()?);
+        let found = found.map(Arc::new);
+        self.state().ranges = Some(found.clone());
+        found
     }
 
     /// The program under its lock.

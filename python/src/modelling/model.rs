@@ -471,6 +471,7 @@ impl Core {
         let answer = answer.map(|a| Arc::new(a.get().inner.clone()));
         let mut state = self.home.state();
         state.answer = answer;
+        state.ranges = None;
         state.iis = None;
     }
 

@@ -1,12 +1,13 @@
 //! Variables: columns of a model.
 
+use super::attribute::{end_of_range, unknown, wanted};
 use super::home::{Home, edit};
-use super::operand::{Operand, Operator, number, operate, power, reflected, relate};
+use super::operand::{Operand, Operator, operate, power, reflected, relate};
 use super::relation::Sense;
 use super::terms::Linear;
-use super::trouble::{Errno, error, no_attribute, unavailable};
-use crate::operators;
+use super::trouble::{Errno, error, unavailable};
 use crate::program::lock;
+use crate::{attributes, operators};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -128,6 +129,8 @@ pub fn basis_code(status: VarStatus) -> i32 {
 
 operators!(Var);
 
+attributes!(Var);
+
 #[pymethods]
 impl Var {
     fn __hash__(&self) -> u64 {
@@ -163,21 +166,37 @@ impl Var {
         }
     }
 
-    /// An attribute by its name, in any case of letters.
-    #[pyo3(name = "getAttr")]
-    fn get_attr(&self, attrname: &str, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.__getattr__(attrname, py)
+    fn __repr__(&self) -> String {
+        let Ok(name) = self.name() else {
+            return "<gurobi.Var (removed)>".into();
+        };
+        match self.value(0, "x") {
+            Ok(value) => format!("<gurobi.Var {name} (value {value:?})>"),
+            Err(_) => format!("<gurobi.Var {name}>"),
+        }
     }
+}
 
-    /// Sets an attribute by its name, in any case of letters.
-    #[pyo3(name = "setAttr")]
-    fn set_attr(&self, attrname: &str, newvalue: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.__setattr__(attrname, newvalue)
+/// The number that stands for none in starts and hints.
+pub const UNDEFINED: f64 = 1e101;
+
+impl Var {
+    fn in_iis(
+        &self,
+        part: impl Fn(&super::home::Iis) -> &Vec<u32>,
+        attribute: &str,
+    ) -> PyResult<i32> {
+        let state = self.home.state();
+        let iis = state.iis.as_ref().ok_or_else(|| unavailable(attribute))?;
+        Ok(i32::from(part(iis).contains(&self.col)))
     }
+}
 
-    fn __getattr__(&self, name: &str, py: Python<'_>) -> PyResult<Py<PyAny>> {
+impl Var {
+    /// An attribute by its name in small letters; `None` for one that there is not.
+    fn get(&self, name: &str, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let col = Col(self.col);
-        match name.to_ascii_lowercase().as_str() {
+        let found = match name {
             "x" => self.value(0, "x")?.into_py_any(py),
             "xn" => {
                 let number = self.home.state().solution_number;
@@ -230,26 +249,30 @@ impl Var {
                 let value = ray.and_then(|r| r.get(col.index())).copied();
                 value.ok_or_else(|| unavailable("UnbdRay"))?.into_py_any(py)
             }
+            "saobjlow" | "saobjup" => {
+                end_of_range(&self.home, name, |r| r.costs.get(col.index()).copied())?
+                    .into_py_any(py)
+            }
+            "salblow" | "salbup" => {
+                end_of_range(&self.home, name, |r| r.lower.get(col.index()).copied())?
+                    .into_py_any(py)
+            }
+            "saublow" | "saubup" => {
+                end_of_range(&self.home, name, |r| r.upper.get(col.index()).copied())?
+                    .into_py_any(py)
+            }
             "iislb" => self.in_iis(|iis| &iis.lower, "IISLB")?.into_py_any(py),
             "iisub" => self.in_iis(|iis| &iis.upper, "IISUB")?.into_py_any(py),
-            _ => Err(no_attribute(
-                Errno::UnknownAttribute,
-                format!("'remat_bb.gurobi.Var' object has no attribute '{name}'"),
-            )),
-        }
+            _ => return Ok(None),
+        };
+        found.map(Some)
     }
 
-    fn __setattr__(&self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    /// Sets an attribute by its name in small letters; false for one that there is not.
+    fn set(&self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
         let col = Col(self.col);
-        let wanted = || {
-            number(value).ok_or_else(|| {
-                error(
-                    Errno::InvalidArgument,
-                    format!("attribute '{name}': a number is needed"),
-                )
-            })
-        };
-        match name.to_ascii_lowercase().as_str() {
+        let wanted = || wanted(name, value);
+        let done = match name {
             "lb" => {
                 let lower = wanted()?;
                 edit(&self.home, |p| {
@@ -310,35 +333,8 @@ impl Var {
             }
             // Where a simplex starts from changes no answer.
             "vbasis" | "pstart" | "partition" | "vtag" => Ok(()),
-            _ => Err(no_attribute(
-                Errno::UnknownAttribute,
-                format!("'remat_bb.gurobi.Var' object has no attribute '{name}' to set"),
-            )),
-        }
-    }
-
-    fn __repr__(&self) -> String {
-        let Ok(name) = self.name() else {
-            return "<gurobi.Var (removed)>".into();
+            _ => return Ok(false),
         };
-        match self.value(0, "x") {
-            Ok(value) => format!("<gurobi.Var {name} (value {value:?})>"),
-            Err(_) => format!("<gurobi.Var {name}>"),
-        }
-    }
-}
-
-/// The number that stands for none in starts and hints.
-pub const UNDEFINED: f64 = 1e101;
-
-impl Var {
-    fn in_iis(
-        &self,
-        part: impl Fn(&super::home::Iis) -> &Vec<u32>,
-        attribute: &str,
-    ) -> PyResult<i32> {
-        let state = self.home.state();
-        let iis = state.iis.as_ref().ok_or_else(|| unavailable(attribute))?;
-        Ok(i32::from(part(iis).contains(&self.col)))
+        done.map(|()| true)
     }
 }
