@@ -40,6 +40,7 @@ from .errors import (
     InvalidInstance,
     InvalidPlan,
     LimitReached,
+    NoExactForm,
     PlanRefuted,
     RematError,
 )
@@ -56,6 +57,7 @@ __all__ = [
     "InvalidBudget",
     "InvalidInstance",
     "InvalidPlan",
+    "NoExactForm",
     "LimitReached",
     "MaxBatch",
     "Plan",

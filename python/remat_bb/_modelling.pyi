@@ -97,11 +97,22 @@ class Core:
     def _remove_special(self, handle: Any) -> Any:
         """Removes a special constraint."""
 
+    def _special_kinds(self) -> list[tuple[int, str]]:
+        """Handles of special constraints, each with what it is: ``indicator``, ``sos1``, ``sos2``,
+        or another kind."""
+
     def _has_special(self, handle: Any) -> bool:
         """True if a special constraint is there: it goes with a column that it is about."""
 
-    def _check_specials(self) -> Any:
-        """Checks that special constraints and products have an exact linear form."""
+    def _set_pieces(self, var: Any, x: Any, y: Any) -> None:
+        """Sets a part of the objective that is linear between points; takes it away without
+        points."""
+
+    def _pieces(self, var: Any) -> Any:
+        """Points of a part of the objective; none without one."""
+
+    def _num_pieces(self) -> int:
+        """Number of columns that have such a part."""
 
     def _set_products(self, expr: Any) -> Any:
         """Sets the products of the objective to those of an expression; none without one."""

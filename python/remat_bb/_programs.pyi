@@ -161,6 +161,19 @@ class Program:
 
     @offset.setter
     def offset(self, offset: float) -> None: ...
+    def complete(self, start: Any) -> tuple[float, list[float]] | None:
+        """Finds the best point with the values of a start, on one thread and within small limits.
+
+        Args:
+            start: Values by handle, with NaN where it says nothing.
+
+        Returns:
+            Objective and values; ``None`` where nothing is found.
+
+        Raises:
+            InvalidArgument: ``start`` is no vector of numbers.
+        """
+
     def solve(
         self,
         *,

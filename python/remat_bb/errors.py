@@ -48,6 +48,10 @@ class InvalidArgument(RematError, ValueError):
     """Any other argument that is not what it should be, or does not apply to the instance."""
 
 
+class NoExactForm(InvalidArgument):
+    """A constraint or product of variables that has no exact form with rows and integers."""
+
+
 class FileError(RematError, OSError):
     """A file that cannot be opened or written, in the words of the system."""
 

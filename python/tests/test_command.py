@@ -48,6 +48,24 @@ def test_exit_codes(run, tmp_path):
     assert limit.returncode == 4 and json.loads(limit.stdout)["objective"] is None
 
 
+@pytest.mark.parametrize("name", ["cbc", "gurobi_cl"])
+def test_a_link_of_another_name_is_the_stand_in(command, tmp_path, name):
+    if len(command) != 1:
+        pytest.skip("the package is not installed, but imported from its sources")
+    link = tmp_path / name
+    link.symlink_to(command[0])
+    model = tmp_path / "model.lp"
+    model.write_text("Minimize\n x + 2 y\nSubject To\n c: x + y >= 3\nBounds\n x <= 2\nEnd\n")
+    out = tmp_path / "out.sol"
+    arguments = {
+        "cbc": ["-import", model, "-solve", "-solution", out],
+        "gurobi_cl": [f"ResultFile={out}", model],
+    }
+    done = subprocess.run([link, *arguments[name]], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and f"answers to the name {name}" in done.stdout
+    assert {"x", "2"} <= set(out.read_text().split())
+
+
 def test_as_a_module():
     done = subprocess.run(
         [sys.executable, "-m", "remat_bb", "zoo", "list"],

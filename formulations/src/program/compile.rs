@@ -1,7 +1,8 @@
 //! The linear model of a program.
 
 use super::lower::{self, Definition, Lowered, model_bounds};
-use super::{Col, Kind, Program, ProgramError, Row};
+use super::{Col, Kind, Program, ProgramError, Row, SosType, Special};
+use remat_lp::lp_format::LpFile;
 use remat_lp::{ColId, Model, ModelBuilder, RowId};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -65,6 +66,50 @@ impl Program {
         Ok(program)
     }
 
+    /// The program of an LP file, with its implications, ordered sets and semi-continuous columns.
+    ///
+    /// # Errors
+    /// As [`Program::of_model`].
+    ///
+    /// ```
+    /// use remat_formulations::program::Program;
+    /// let text = "Maximize\n x + y\nBounds\n x <= 3\n y <= 2\nSOS\n s: S1 :: x:1 y:2\nEnd\n";
+    /// let file = remat_lp::lp_format::parse_all(text, "example")?;
+    /// assert_eq!(Program::of_lp(&file)?.specials().count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn of_lp(file: &LpFile) -> Result<Program, ProgramError> {
+        let mut program = Program::of_model(&file.model)?;
+        let cols = |entries: &[(ColId, f64)]| -> Vec<(Col, f64)> {
+            entries.iter().map(|&(j, v)| (Col(j.0), v)).collect()
+        };
+        for &ColId(j) in &file.semicontinuous {
+            let kind = match program.kind(Col(j))?.is_integer() {
+                true => Kind::SemiInteger,
+                false => Kind::SemiContinuous,
+            };
+            program.set_kind(Col(j), kind)?;
+        }
+        for implication in &file.implications {
+            program.add_special(Special::Indicator {
+                col: Col(implication.col.0),
+                value: implication.value,
+                entries: cols(&implication.entries),
+                lower: implication.sides.lower,
+                upper: implication.sides.upper,
+            })?;
+        }
+        for set in &file.sets {
+            let kind = match set.width {
+                1 => SosType::One,
+                _ => SosType::Two,
+            };
+            let members = cols(&set.members);
+            program.add_special(Special::Sos { kind, members })?;
+        }
+        Ok(program)
+    }
+
     /// The linear model of the program: special constraints, products and kinds that linear models
     /// do not have become columns and rows behind those of the program.
     ///
@@ -72,7 +117,11 @@ impl Program {
     /// [`ProgramError::Model`] for bounds that the model refuses; [`ProgramError::Unbounded`],
     /// [`ProgramError::NotBinary`] and [`ProgramError::Product`] for what has no exact linear form.
     pub fn compile(&self) -> Result<Compiled, ProgramError> {
-        self.compiled(lower::lower(self)?)
+        let lowered = lower::lower(self)?;
+        match lowered.open.first() {
+            Some(open) => Err(open.missing.clone()),
+            None => self.compiled(lowered),
+        }
     }
 
     /// A linear model that has every point of the program, and more where something has no exact
@@ -86,7 +135,12 @@ impl Program {
         Ok(compiled)
     }
 
-    fn compiled(&self, lowered: Lowered) -> Result<Compiled, ProgramError> {
+    /// The linear model of the program with columns and rows that its special constraints came to,
+    /// less those that are open.
+    ///
+    /// # Errors
+    /// [`ProgramError::Model`].
+    pub(super) fn compiled(&self, lowered: Lowered) -> Result<Compiled, ProgramError> {
         let (mut builder, cols, rows) = self.rows_alone()?;
         let mut definitions = Vec::with_capacity(lowered.cols.len());
         for col in lowered.cols {

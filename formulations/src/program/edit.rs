@@ -3,6 +3,7 @@
 use super::ProgramError;
 use super::special::{Product, Special};
 use remat_lp::Sense;
+use std::collections::BTreeMap;
 
 /// Numbers from here on are infinite in bounds and sides.
 pub const INFINITE: f64 = 1e20;
@@ -101,6 +102,8 @@ pub struct Program {
     place: Vec<u32>,
     pub(super) specials: Vec<Option<Special>>,
     pub(super) products: Vec<Product>,
+    /// Parts of the objective that are linear between points, by column.
+    pub(super) pieces: BTreeMap<Col, Vec<(f64, f64)>>,
     pub(super) edits: u64,
 }
 

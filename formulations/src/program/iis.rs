@@ -69,7 +69,7 @@ pub fn find_iis(program: &Program, settings: &ModelSettings) -> Result<Option<Ii
         specials
             .iter()
             .try_for_each(|&id| rows.remove_special(id))?;
-        rows.set_products(Vec::new())?;
+        rows.clear_parts();
         rows
     };
     let mut minimal = true;
@@ -180,7 +180,7 @@ impl<'a> Filter<'a> {
     /// The program with some members alone, and no objective.
     fn part(&self, set: &[Member]) -> Result<Program, ProgramError> {
         let mut part = self.program.clone();
-        part.set_products(Vec::new())?;
+        part.clear_parts();
         part.set_offset(0.0)?;
         let mut has = Has::new(self.program);
         set.iter().for_each(|&member| has.add(member));

@@ -11,11 +11,13 @@
 //! | `answer` | [`Answer`]: status, points, bound, duals and rays under the program's handles |
 //! | `starts` | starts, completed where they have gaps |
 //! | `objectives` | [`Objective`]: several, by priority |
+//! | `open` | branching on rows that hold in some places alone |
 //! | `best` | [`BestPoints`]: not one point but the best of them |
 //! | `separating` | [`Cut`]s and points that a watcher hands in |
 //! | `repair` | points that tolerances moved off a special constraint |
 //! | `stages` | limits that several solves share |
 //! | `iis` | [`find_iis`]: the reason why there is no point |
+//! | `sensitivity` | [`Sensitivity`]: ranges in which a basis stays optimal |
 //! | `solve` | [`solve_program`]: from a program to an answer |
 //!
 //! ```
@@ -41,9 +43,15 @@ mod error;
 mod iis;
 mod lower;
 mod objectives;
+mod open;
+#[cfg(test)]
+mod open_tests;
 #[cfg(test)]
 mod plan_tests;
 mod repair;
+mod sensitivity;
+#[cfg(test)]
+mod sensitivity_tests;
 mod separating;
 mod solve;
 mod special;
@@ -62,7 +70,9 @@ pub use edit::{Col, INFINITE, Kind, Program, Row};
 pub use error::ProgramError;
 pub use iis::{Iis, find_iis};
 pub use objectives::Objective;
+pub use sensitivity::{Range, Sensitivity, sensitivity};
 pub use separating::{Cut, Role};
 pub use solve::{ProgramSettings, Watcher, solve_compiled, solve_program};
 pub use special::{Norm, Product, SosType, Special, SpecialId};
+pub use starts::complete_start;
 pub use violation::SPECIAL_TOLERANCE;

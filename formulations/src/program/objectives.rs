@@ -50,7 +50,7 @@ pub(super) fn solve_objectives(
     priorities.dedup();
     let mut stages = Stages::new(settings);
     let mut stage = program.clone();
-    stage.set_products(Vec::new())?;
+    stage.clear_parts();
     let mut last: Option<Answer> = None;
     for (k, &priority) in priorities.iter().enumerate() {
         let level = objectives.iter().filter(|o| o.priority == priority);

@@ -43,7 +43,7 @@ pub(super) fn check(
     if answer.points.is_empty() && had > 0 {
         answer.ending = Ending::Numeric;
     }
-    if !program.products().is_empty() {
+    if !program.products().is_empty() || !program.pieces().is_empty() {
         for point in &mut answer.points {
             point.objective = program.objective_of(&point.x);
         }

@@ -1,7 +1,9 @@
 //! From a program to an answer.
 
 use super::best::{BestPoints, solve_best};
+use super::lower;
 use super::objectives::{Objective, solve_objectives};
+use super::open::solve_open;
 use super::repair::check;
 use super::separating::{Asking, Cut, Role};
 use super::{Answer, Compiled, Duals, Ending, Point, Program, ProgramError, starts};
@@ -91,23 +93,45 @@ pub(super) fn solve_alone(
     settings: &ProgramSettings,
     watcher: &Arc<dyn Watcher>,
 ) -> Result<Answer, ProgramError> {
-    let compiled = Arc::new(program.compile()?);
-    let starts = starts::whole(program, &compiled, settings);
-    let role = watcher.role();
-    if role == Role::default() || !compiled.has_integers() {
-        return solve_from(&compiled, settings, starts, watcher.clone());
+    let lowered = lower::lower(program)?;
+    if !lowered.open.is_empty() {
+        return solve_open(program, lowered, settings, watcher);
     }
-    let asking = Asking::new(&compiled, Arc::new(program.clone()), settings, watcher);
+    let compiled = Arc::new(program.compiled(lowered)?);
+    let starts = starts::whole(program, &compiled, settings);
+    let tolerance = settings.model.mip.feasibility_tolerance;
+    let answered = search(program, &compiled, settings, starts, watcher)?;
+    Ok(answer(&compiled, answered, tolerance))
+}
+
+/// Solves the model of a program, with the parts that a watcher takes in it.
+///
+/// # Errors
+/// As [`solve_program`].
+pub(super) fn search(
+    program: &Program,
+    compiled: &Arc<Compiled>,
+    settings: &ProgramSettings,
+    starts: Vec<Vec<f64>>,
+    watcher: &Arc<dyn Watcher>,
+) -> Result<Answered, ProgramError> {
+    let role = watcher.role();
+    let (mut how, control) = prepared(compiled, settings, starts, watcher.clone());
+    if role == Role::default() || !compiled.has_integers() {
+        return Ok(solve_model(&compiled.model, &how, control)?);
+    }
+    let asking = Asking::new(compiled, Arc::new(program.clone()), settings, watcher);
     let asking = Arc::new(asking);
-    let (mut how, control) = prepared(&compiled, settings, starts, watcher.clone());
     (how.mip.threads, how.mip.opportunistic) = (1, false);
     let solver = Solver::new(compiled.model.clone(), how.mip).with_control(control);
     let mut solver = solver.with_separator(asking.clone());
     if role.nodes {
         solver = solver.with_heuristic(asking);
     }
-    let tolerance = settings.model.mip.feasibility_tolerance;
-    Ok(of_integer(&compiled, solver.run()?, None, tolerance))
+    Ok(Answered::Integer {
+        result: solver.run()?,
+        recognised_nodes: None,
+    })
 }
 
 /// As [`solve_program`], of a program that is compiled already: for its own objective, from starts
@@ -124,24 +148,26 @@ pub fn solve_compiled(
     let starts = starts
         .filter_map(|point| compiled.complete(point))
         .collect();
-    solve_from(compiled, settings, starts, watcher)
-}
-
-fn solve_from(
-    compiled: &Arc<Compiled>,
-    settings: &ProgramSettings,
-    starts: Vec<Vec<f64>>,
-    watcher: Arc<dyn Watcher>,
-) -> Result<Answer, ProgramError> {
     let (how, control) = prepared(compiled, settings, starts, watcher);
     let tolerance = how.mip.feasibility_tolerance;
-    let answer = match solve_model(&compiled.model, &how, control)? {
+    let answered = solve_model(&compiled.model, &how, control)?;
+    Ok(answer(compiled, answered, tolerance))
+}
+
+/// An answer in the terms of the program, checked.
+fn answer(compiled: &Compiled, answered: Answered, tolerance: f64) -> Answer {
+    match answered {
         Answered::Linear(linear) => check(compiled, of_linear(compiled, linear), &[], tolerance),
         Answered::Integer { result, recognised } => {
             of_integer(compiled, result, recognised, tolerance)
         }
     };
     Ok(answer)
+        Answered::Integer {
+            result,
+            recognised_nodes,
+        } => of_integer(compiled, result, recognised_nodes, tolerance),
+    }
 }
 
 /// Settings and surroundings of a search.
@@ -200,6 +226,9 @@ fn of_integer(
     tolerance: f64,
 ) -> Answer {
     let ending = match result.status {
+/// The ending that a status of a search is.
+pub(super) fn ending(status: SolveStatus) -> Ending {
+    match status {
         SolveStatus::Optimal => Ending::Optimal,
         SolveStatus::Infeasible => Ending::Infeasible,
         SolveStatus::Cutoff => Ending::Cutoff,
@@ -210,7 +239,16 @@ fn of_integer(
         SolveStatus::TickLimit => Ending::WorkLimit,
         SolveStatus::Interrupted => Ending::Interrupted,
         SolveStatus::Unresolved => Ending::Numeric,
-    };
+    }
+}
+
+pub(super) fn of_integer(
+    compiled: &Compiled,
+    result: SolveResult,
+    nodes: Option<usize>,
+    tolerance: f64,
+) -> Answer {
+    let ending = ending(result.status);
     let answer = Answer {
         points: result.pool.iter().map(|s| point(compiled, s)).collect(),
         bound: result.dual_bound,

@@ -2,6 +2,7 @@
 
 use super::edit::{finite, gone, sides};
 use super::{Col, Kind, Program, ProgramError};
+use std::collections::BTreeMap;
 
 /// Handle of a special constraint: it stays valid whatever else is added or removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -289,10 +290,43 @@ impl Program {
         &self.products
     }
 
+    /// Sets a part of the objective: a function of a column that is linear between points, as
+    /// [`Special::Pieces`] has them; none without points. At a jump the better value counts. The
+    /// cost of the column stays beside it.
+    ///
+    /// # Errors
+    /// [`ProgramError::Gone`], [`ProgramError::Pieces`].
+    pub fn set_pieces(&mut self, col: Col, points: Vec<(f64, f64)>) -> Result<(), ProgramError> {
+        if !self.has_col(col) {
+            return Err(gone("column", col.index()));
+        }
+        self.edits += 1;
+        if points.is_empty() {
+            self.pieces.remove(&col);
+            return Ok(());
+        }
+        check_points(&points)?;
+        self.pieces.insert(col, points);
+        Ok(())
+    }
+
+    /// Parts of the objective that are linear between points, by column.
+    pub fn pieces(&self) -> &BTreeMap<Col, Vec<(f64, f64)>> {
+        &self.pieces
+    }
+
+    /// Takes all parts of the objective away but costs and constant.
+    pub fn clear_parts(&mut self) {
+        self.products.clear();
+        self.pieces.clear();
+        self.edits += 1;
+    }
+
     /// Returns whether there is more than columns, rows and costs of a linear or integer program.
     pub fn has_specials(&self) -> bool {
         self.specials().next().is_some()
             || !self.products.is_empty()
+            || !self.pieces.is_empty()
             || self
                 .cols()
                 .any(|col| self.kind(col).is_ok_and(Kind::is_semi))
@@ -322,6 +356,9 @@ impl Program {
         let mut products = std::mem::take(&mut self.products);
         products.retain(|p| self.has_col(p.first) && self.has_col(p.second));
         self.products = products;
+        let mut pieces = std::mem::take(&mut self.pieces);
+        pieces.retain(|&col, _| self.has_col(col));
+        self.pieces = pieces;
     }
 }
 

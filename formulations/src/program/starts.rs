@@ -1,7 +1,7 @@
 //! Starts that say everything, and those that are completed.
 
 use super::solve::solve_alone;
-use super::{Compiled, Kind, Program, ProgramSettings, Watcher};
+use super::{Compiled, Kind, Point, Program, ProgramSettings, Watcher};
 use std::sync::Arc;
 
 /// Nodes of the search that completes a start.
@@ -34,6 +34,35 @@ pub(super) fn whole(
         whole.extend(point);
     }
     whole
+}
+
+/// The best point that is found with the values of a start, which may have gaps (NaN), by handle;
+/// where there is none, with those of its integer columns alone. The search is on one thread and
+/// within small limits; `None` where it comes to nothing.
+///
+/// ```
+/// use remat_formulations::program::{Kind, Program, ProgramSettings, complete_start};
+/// let mut p = Program::default();
+/// let x = p.add_col(0.0, 9.0, 1.0, Kind::Integer, None)?;
+/// let y = p.add_col(0.0, 9.0, 1.0, Kind::Integer, None)?;
+/// p.add_row(&[(x, 1.0), (y, 1.0)], 7.0, f64::INFINITY, None)?;
+/// let point = complete_start(&p, &[3.0, f64::NAN], &ProgramSettings::default()).ok_or("none")?;
+/// assert_eq!(point.x, [3.0, 4.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn complete_start(
+    program: &Program,
+    start: &[f64],
+    settings: &ProgramSettings,
+) -> Option<Point> {
+    let mut settings = settings.clone();
+    settings.model.mip.threads = 1;
+    let mut ways = [false, true].into_iter();
+    let x = ways.find_map(|integers_alone| completed(program, start, integers_alone, &settings))?;
+    Some(Point {
+        objective: program.objective_of(&x),
+        x,
+    })
 }
 
 /// The values of a start with what is missing, by handle.

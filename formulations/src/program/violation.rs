@@ -2,6 +2,7 @@
 
 use super::special::{Norm, Product, SosType, Special};
 use super::{Col, Program};
+use remat_lp::Sense;
 
 /// Largest violation of a special constraint in a point that counts, in units of its values where
 /// these are larger than 1.
@@ -172,6 +173,14 @@ impl Program {
             Ok(cost) if cost != 0.0 => cost * x[col.index()],
             _ => 0.0,
         });
-        self.offset() + costs.sum::<f64>() + quadratic(&self.products, x)
+        let pieces = self.pieces.iter().map(|(col, points)| {
+            let (low, high) = pieces_at(points, x[col.index()]);
+            match self.sense() {
+                Sense::Minimise => low,
+                Sense::Maximise => high,
+            }
+        });
+        let pieces = pieces.sum::<f64>();
+        self.offset() + costs.sum::<f64>() + pieces + quadratic(&self.products, x)
     }
 }

@@ -7,18 +7,21 @@
 //! first appear, and a column that appears in a later section only is created there. Numbers of
 //! magnitude 1e20 and `inf`, `infinity` are infinite. What is not a linear program with integer
 //! markers (quadratic terms, semi-continuous columns, SOS, indicator and general constraints,
-//! several objectives) is rejected by name; a section of that kind that lists nothing is not. An
+//! several objectives) is rejected by name; a section of that kind that lists nothing is not.
+//! [`parse_all`] takes semi-continuous columns, ordered sets and indicator constraints. An
 //! `End` that is missing, text behind it, and rows of one name are read with a remark.
 //!
 //! Source: *IBM ILOG CPLEX, LP file format*, and the dialects of Gurobi and HiGHS where they agree.
 
 mod lex;
 mod read;
+mod specials;
 #[cfg(test)]
 mod tests;
 mod write;
 
-pub use read::{parse, read};
+pub use read::{parse, parse_all, read, read_all};
+pub use specials::{Implication, LpFile, OrderedSet};
 pub use write::{to_string, write};
 
 use crate::model::ModelError;

@@ -1,6 +1,7 @@
 //! Reading LP files: every section, every mistake, any text.
 
-use super::{LpFormatError, parse};
+use super::{Implication, LpFormatError, OrderedSet, parse, parse_all};
+use crate::ids::Bounds;
 use crate::ids::{ColId, RowId};
 use crate::model::{Crossed, Sense};
 
@@ -300,5 +301,51 @@ fn bounds_and_numbers_are_read_as_other_programs_write_them() {
     for objective in ["", "obj:", "0", "obj: 0 x"] {
         let m = parse(&format!("min\n {objective}\nst\n x >= 1\nend\n"), "t").unwrap();
         assert_eq!((m.costs(), m.offset()), (&[0.0][..], 0.0));
+    }
+}
+
+#[test]
+fn what_is_no_row_is_kept_for_those_that_take_it() {
+    let text = "min x + y + z\nst\n on: b = 1 -> 2 x + y <= 3\n b = 0 -> z >= 1\n c: x + b >= 1\nbounds\n \
+                2 <= z <= 9\nbinary\n b\nsemi-continuous\n z\nsos\n first: S1 :: x:1 y:2\n \
+                S2 :: x : 3 y : 1 z : 2\nend\n";
+    let all = parse_all(text, "t.lp").unwrap();
+    let [x, y, z, b] = [0, 1, 2, 3].map(ColId);
+    assert_eq!(
+        (all.model.num_rows(), all.model.row_name(RowId(0))),
+        (1, "c".into())
+    );
+    assert_eq!(all.semicontinuous, [z]);
+    let set = |width, members: &[(ColId, f64)]| OrderedSet {
+        width,
+        members: members.to_vec(),
+    };
+    let sets = [
+        set(1, &[(x, 1.0), (y, 2.0)]),
+        set(2, &[(x, 3.0), (y, 1.0), (z, 2.0)]),
+    ];
+    assert_eq!(all.sets, sets);
+    let implication = |name: &str, value, entries: &[(ColId, f64)], sides| Implication {
+        name: name.into(),
+        col: b,
+        value,
+        entries: entries.to_vec(),
+        sides,
+    };
+    let below = Bounds::new(f64::NEG_INFINITY, 3.0);
+    let above = Bounds::new(1.0, f64::INFINITY);
+    let implications = [
+        implication("on", true, &[(x, 2.0), (y, 1.0)], below),
+        implication("", false, &[(z, 1.0)], above),
+    ];
+    assert_eq!(all.implications, implications);
+    for (text, word) in [
+        ("min x\nst\n b + x = 1 -> x >= 1\nend", "->"),
+        ("min x\nst\n b = 2 -> x >= 1\nend", "->"),
+        ("min x\nsos\n s: x:1\nend", "x"),
+        ("min x\nsos1\n s: y\nend", "y"),
+    ] {
+        let error = parse_all(text, "t.lp").unwrap_err().to_string();
+        assert!(error.contains(&format!("at `{word}`")), "{error}");
     }
 }

@@ -1,7 +1,7 @@
 //! Snapshots of the basis, and rows of its tableau.
 
 use super::Solver;
-use crate::ids::ColId;
+use crate::ids::{ColId, RowId};
 use crate::model::ModelError;
 use crate::outcome::{Basis, VarStatus};
 
@@ -43,26 +43,62 @@ impl Solver {
     /// # Panics
     /// If the model has no such column.
     pub fn tableau_multipliers(&mut self, col: ColId) -> Option<Vec<f64>> {
-        let core = &mut self.core;
         assert!(
-            col.index() < core.n,
+            col.index() < self.core.n,
             "column {} does not exist",
             col.index()
         );
-        if core.status[col.index()] != VarStatus::Basic {
+        let scale = self.scaling.col[col.index()];
+        self.multipliers(col.index(), scale)
+    }
+
+    /// Multipliers of the rows that make the tableau row of a row's activity, where that is basic:
+    /// with `rho` the result, `rho . A x` has coefficient 0 in every basic column, and the activity
+    /// is `rho . A x` less `rho[i]` times the activity of each other row. `None` if the row is not
+    /// basic.
+    ///
+    /// ```
+    /// use remat_lp::{ModelBuilder, RowId, Sense, Settings, Solver};
+    /// let mut b = ModelBuilder::new(Sense::Maximise);
+    /// let x = b.add_col(1.0, 0.0..);
+    /// b.add_row(..=3.0, [(x, 2.0)]);
+    /// b.add_row(..=9.0, [(x, 4.0)]);
+    /// let mut s = Solver::new(b.build()?, Settings::default());
+    /// s.solve();
+    /// // The second activity is twice the first.
+    /// assert_eq!(s.tableau_multipliers_of_row(RowId(1)), Some(vec![-2.0, 1.0]));
+    /// # Ok::<(), remat_lp::ModelError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If the model has no such row.
+    pub fn tableau_multipliers_of_row(&mut self, row: RowId) -> Option<Vec<f64>> {
+        assert!(
+            row.index() < self.core.m,
+            "row {} does not exist",
+            row.index()
+        );
+        let scale = 1.0 / self.scaling.row[row.index()];
+        self.multipliers(self.core.n + row.index(), scale)
+    }
+
+    /// Row of the inverse of the basis for a basic variable, in the units of the model; `scale` is
+    /// what the variable's unit is to the one that the simplex works in.
+    fn multipliers(&mut self, variable: usize, scale: f64) -> Option<Vec<f64>> {
+        let core = &mut self.core;
+        if core.status[variable] != VarStatus::Basic {
             return None;
         }
         if !core.factored {
             core.refactor();
         }
-        let at = core.basic.iter().position(|&v| v == col.0)?;
+        let at = core.basic.iter().position(|&v| v as usize == variable)?;
         core.work.clear();
         core.work.value[at] = 1.0;
         core.work.index.push(at as u32);
         core.factor.btran(&mut core.work, core.density.rho);
-        let c = self.scaling.col[col.index()];
         let rho = (0..core.m)
-            .map(|i| core.work.value[core.factor.position(i)] * self.scaling.row[i] * c)
+            .map(|i| core.work.value[core.factor.position(i)] * self.scaling.row[i] * scale)
             .collect();
         core.work.clear();
         Some(rho)

@@ -28,6 +28,7 @@ from .matrix import (
     vstack,
 )
 from .model import Column, Model
+from .nonlinear import NLExpr
 from .params import ignored
 
 
@@ -70,6 +71,7 @@ __all__ = [
     "MQuadExpr",
     "MVar",
     "Model",
+    "NLExpr",
     "QConstr",
     "QuadExpr",
     "TempConstr",

@@ -62,6 +62,7 @@ _GET: dict[str, Callable[[Any], Any]] = {
     "numqconstrs": lambda m: len(m._quadratic),
     "numqnzs": _products_of_objective,
     "numgenconstrs": lambda m: len(m.getGenConstrs()),
+    "numpwlobjvars": lambda m: m._num_pieces(),
     "numobj": lambda m: len(m._objectives),
     "numstart": lambda m: len(m._starts()),
     "modelname": lambda m: m._program.name,

@@ -80,14 +80,24 @@ class Watched:
             rows, self.rows = self.rows, []
             return rows
 
-    def use_wanted(self) -> None:
-        """Has a point tried that was set in the callback."""
-        if self.wanted:
-            point = [math.nan] * (1 + max(self.model._program.cols, default=-1))
-            for handle, value in self.wanted.items():
-                point[handle] = value
-            self.points_to_try.append(point)
-            self.wanted = {}
+    def use_wanted(self) -> float:
+        """Has the point tried that was set in the callback, completed: its objective, which is
+        infinite where it is not better than the best."""
+        none = float(GRB.INFINITY)
+        if not self.wanted:
+            return none
+        point = [math.nan] * (1 + max(self.model._program.cols, default=-1))
+        for handle, value in self.wanted.items():
+            point[handle] = value
+        self.wanted = {}
+        found = self.model._program.complete(point)
+        if found is None:
+            return none
+        objective, values = found
+        self.points_to_try.append(values)
+        sign = -1.0 if self.model._program.maximise else 1.0
+        better = self.best is None or sign * objective < sign * self.best
+        return float(objective) if better else none
 
     def suggest(self) -> list[list[float]]:
         """Points that the callback wants to be tried."""
@@ -285,12 +295,11 @@ class Callbacks:
             watched.wanted[var._handle] = float(value)
 
     def cbUseSolution(self) -> float:
-        """Has the point of ``cbSetSolution`` tried, at the next node. The objective is not known
-        yet: it is infinite."""
+        """Finds the best point with the values of ``cbSetSolution``, and has it tried at the next
+        node: its objective, infinite where none is found that is better than the best."""
         self._in_callback()
-        if self._watched is not None:
-            self._watched.use_wanted()
-        return float(GRB.INFINITY)
+        watched = self._watched
+        return float(GRB.INFINITY) if watched is None else watched.use_wanted()
 
 
 def _each_var(vars: Any) -> Any:

@@ -26,8 +26,8 @@ class Files:
 
     def write(self, filename: str) -> None:
         """Writes a file by its ending: ``.lp``, ``.mps``, ``.rew``, ``.rlp`` (the model), ``.sol``,
-        ``.json`` (the best point), ``.mst`` (its integer part, or the start), ``.ilp``
-        (what :meth:`computeIIS` has found), ``.prm`` (parameters).
+        ``.json`` (the best point), ``.mst`` (its integer part, or the start), ``.bas`` (the basis
+        of a linear program), ``.ilp`` (what :meth:`computeIIS` has found), ``.prm`` (parameters).
 
         Raises:
             GurobiError: for another ending, and where there is nothing to write.
@@ -42,6 +42,8 @@ class Files:
                     _write_text(path, self._point_lines(model.getVars()))
                 case "mst":
                     _write_text(path, self._start_lines())
+                case "bas":
+                    _write_text(path, self._basis_lines())
                 case "ilp":
                     iis.write(self, path)
                 case "prm":
@@ -74,6 +76,22 @@ class Files:
             raise GurobiError(GRB.Error.DATA_NOT_AVAILABLE, "write: there is no start")
         return ["# MIP start"] + [f"{name} {_number(value)}" for name, value in given]
 
+    def _basis_lines(self) -> list[str]:
+        """The basis as MPS files have it: each basic variable with a row that is not basic."""
+        model: Any = self
+        rows = (c for c in model.getConstrs() if c.CBasis != 0)
+        lines = [f"NAME {self._program.name}"]
+        for var in model.getVars():
+            match var.VBasis:
+                case 0:
+                    row = next(rows, None)
+                    if row is not None:
+                        word = "XU" if row.Sense == "<" else "XL"
+                        lines.append(f" {word} {var.VarName} {row.ConstrName}")
+                case -2:
+                    lines.append(f" UL {var.VarName}")
+        return [*lines, "ENDATA"]
+
     def getJSONSolution(self) -> str:
         """The answer as text in JSON."""
         model: Any = self
@@ -93,14 +111,15 @@ class Files:
         return json.dumps({"SolutionInfo": info, "Vars": points})
 
     def read(self, filename: str) -> None:
-        """Reads a start (``.sol``, ``.mst``), hints (``.hnt``) or parameters (``.prm``).
+        """Reads a start (``.sol``, ``.mst``), hints (``.hnt``) or parameters (``.prm``). A basis
+        (``.bas``) has no effect: where the simplex starts from changes no answer.
 
         Raises:
             GurobiError: for another ending, a file that cannot be opened, or a line that is none.
         """
         path = os.fspath(filename)
         kind = _suffix(path)
-        if kind not in ("sol", "mst", "hnt", "prm", "attr"):
+        if kind not in ("sol", "mst", "hnt", "prm", "attr", "bas"):
             raise GurobiError(
                 GRB.Error.FILE_READ, f"read: '.{kind}' is no start and no parameters ({path})"
             )
@@ -110,7 +129,7 @@ class Files:
                 lines = list(file)
         except OSError as error:
             raise GurobiError(GRB.Error.FILE_READ, f"read: {path}: {error.strerror}") from error
-        for number, line in enumerate(lines, 1):
+        for number, line in enumerate(lines if kind != "bas" else [], 1):
             words = line.split("#")[0].split()
             if not words:
                 continue
@@ -235,4 +254,5 @@ def read_model(make: Any, filename: str, env: Any) -> Any:
         raise GurobiError(GRB.Error.FILE_READ, f"read: {error}") from error
     model = make("", env)
     model._load(program)
+    model._meet_specials()
     return model

@@ -8,7 +8,8 @@ from typing import Any
 from .._native import LinExpr, TempConstr, Var
 from . import objectives
 from .constants import GRB
-from .errors import GurobiError
+from .errors import AttributeUnavailable, GurobiError
+from .nonlinear import NLRelation
 
 
 class Special:
@@ -22,11 +23,19 @@ class Special:
         self.IISGenConstr = 0
 
     def getAttr(self, attrname: str) -> Any:
-        """An attribute by its name."""
+        """An attribute by its name, in any case of letters."""
         for name, value in vars(self).items():
             if name.lower() == attrname.lower():
                 return value
-        raise GurobiError(GRB.Error.UNKNOWN_ATTRIBUTE, f"there is no attribute '{attrname}'")
+        raise AttributeUnavailable(
+            GRB.Error.UNKNOWN_ATTRIBUTE,
+            f"'remat_bb.gurobi.{type(self).__name__}' object has no attribute '{attrname}'",
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self.getAttr(name)
 
     def setAttr(self, attrname: str, newvalue: Any) -> None:
         """Sets an attribute by its name."""
@@ -57,9 +66,9 @@ class QConstr(Special):
 
     def __init__(self, model: Any, handle: int, name: str, expr: Any, sense: str) -> None:
         super().__init__(model, handle, name, -1)
-        self.QCName = name or f"QC{handle}"
+        self.QCName = name
         self.QCSense = sense
-        self.QCRHS = 0.0
+        self.QCRHS = -expr.getLinExpr().getConstant()
         self._expr = expr
 
     def _remove_from(self, model: Any) -> None:
@@ -67,7 +76,7 @@ class QConstr(Special):
         model._quadratic.remove(self)
 
     def __repr__(self) -> str:
-        return f"<gurobi.QConstr {self.QCName}>"
+        return f"<gurobi.QConstr {self.QCName or self._handle}>"
 
 
 class Function:
@@ -221,6 +230,14 @@ class Generals:
         self.__dict__.setdefault("_specials", []).append(made)
         return made
 
+    def _meet_specials(self) -> None:
+        """Makes the objects of constraints that were read from a file."""
+        for handle, kind in self._special_kinds():  # type: ignore[attr-defined]
+            if kind == "indicator":
+                self._special(GenConstr, handle, "", GRB.GENCONSTR_INDICATOR)
+            else:
+                self._special(SOS, handle, "", 1 if kind == "sos1" else 2)
+
     def _forget_lost(self) -> None:
         """Leaves out what went with a variable that was removed."""
         has: Callable[[int], bool] = self._has_special  # type: ignore[attr-defined]
@@ -314,6 +331,15 @@ class Generals:
         handle = self._add_indicator(binvar, bool(binval), difference, relation)  # type: ignore[attr-defined]
         return self._special(GenConstr, handle, name, GRB.GENCONSTR_INDICATOR)
 
+    def addGenConstrNL(self, resvar: Var, expr: Any, name: str = "") -> Any:
+        """Adds that a variable is a nonlinear expression: a polynomial of degree 2, or a number
+        divided by a variable.
+
+        Raises:
+            GurobiError: names the function or operator that has no exact form.
+        """
+        return NLRelation(resvar, "=", expr)._as_constraint(self, name)
+
     def addSOS(self, type: int, vars: Any, wts: Any = None) -> Any:
         """Adds a set of which one member (type 1), or two neighbours by weight (type 2), may
         differ from 0."""
@@ -348,5 +374,5 @@ def _refused(name: str) -> Callable[..., Any]:
     return add
 
 
-for _name in ("Exp", "ExpA", "Log", "LogA", "Pow", "Sin", "Cos", "Tan", "Logistic", "Poly", "NL"):
+for _name in ("Exp", "ExpA", "Log", "LogA", "Pow", "Sin", "Cos", "Tan", "Logistic", "Poly"):
     setattr(Generals, f"addGenConstr{_name}", _refused(_name))

@@ -37,12 +37,18 @@ def _elementwise(one: Any, two: Any, operator: Callable[[Any, Any], Any]) -> MLi
     flat = made.reshape(-1)
     for k, (a, b) in enumerate(zip(left.reshape(-1).tolist(), right.reshape(-1).tolist())):
         flat[k] = operator(a, b)
-    return MLinExpr(flat.reshape(left.shape))
+    ours = isinstance(one, _Array) or isinstance(two, _Array)
+    return (MLinExpr if ours else _Spread)(flat.reshape(left.shape))
 
 
 def add(one: Any, two: Any) -> MLinExpr:
     """``one + two``, element by element."""
     return _elementwise(one, two, lambda a, b: a + b)
+
+
+def add_to(one: Any, two: Any) -> MLinExpr:
+    """``two + one``, element by element."""
+    return _elementwise(two, one, lambda a, b: a + b)
 
 
 def subtract(one: Any, two: Any) -> MLinExpr:
@@ -58,6 +64,11 @@ def subtract_from(one: Any, two: Any) -> MLinExpr:
 def multiply(one: Any, two: Any) -> MLinExpr:
     """``one * two``, element by element."""
     return _elementwise(one, two, lambda a, b: a * b)
+
+
+def multiply_by(one: Any, two: Any) -> MLinExpr:
+    """``two * one``, element by element."""
+    return _elementwise(two, one, lambda a, b: a * b)
 
 
 def divide(one: Any, two: Any) -> MLinExpr:
@@ -271,6 +282,14 @@ class MLinExpr(_Array):
     def getValue(self) -> Any:
         """Values at the best point."""
         return np.vectorize(lambda e: e.getValue() if hasattr(e, "getValue") else e.X)(self._array)
+
+
+class _Spread(MLinExpr):
+    """One expression with each number of an array: others, as a series of pandas, see the
+    members."""
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self._array
 
 
 MQuadExpr = MLinExpr

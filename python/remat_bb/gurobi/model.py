@@ -244,6 +244,17 @@ class Model(solve.Solving, attributes.Attributes, files.Files, general.Generals,
         """Sets the objective ``x' Q x + c' x + constant``."""
         self.setObjective(matrix.objective(self, Q, c, constant, xQ_L, xQ_R, xc), sense)
 
+    def setPWLObj(self, var: Var, x: Iterable[float], y: Iterable[float]) -> None:
+        """Sets a variable's part of the objective to a function that is linear between points, in
+        place of its coefficient. Where it is convex (concave, if maximised) no binary variable is
+        needed; else the variable has to be bounded."""
+        var.Obj = 0.0
+        self._set_pieces(var, [float(v) for v in x], [float(v) for v in y])
+
+    def getPWLObj(self, var: Var) -> list[tuple[float, float]]:
+        """Points of a variable's part of the objective; none without one."""
+        return self._pieces(var)  # type: ignore[no-any-return]
+
     # What there is.
 
     def getVars(self) -> list[Var]:
@@ -267,6 +278,10 @@ class Model(solve.Solving, attributes.Attributes, files.Files, general.Generals,
     def getRow(self, constr: Constr) -> LinExpr:
         """Terms of a constraint."""
         return self._row(constr)  # type: ignore[no-any-return]
+
+    def getQCRow(self, qconstr: general.QConstr) -> Any:
+        """Terms of a constraint with products."""
+        return quadratic.left_side(qconstr)
 
     def getCol(self, var: Var) -> Column:
         """Entries of a variable."""

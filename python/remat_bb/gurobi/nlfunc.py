@@ -1,30 +1,29 @@
-"""Nonlinear functions of gurobipy: refused by name."""
+"""Nonlinear functions of gurobipy; a model takes none of them but ``square``."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from .constants import GRB
-from .errors import GurobiError
+from .nonlinear import NLExpr
 
 
-def _refused(name: str) -> Any:
-    def function(*_: Any) -> Any:
-        raise GurobiError(
-            GRB.Error.NOT_SUPPORTED, f"nlfunc.{name}: nonlinear functions are not known"
-        )
+def _function(name: str) -> Callable[[Any], NLExpr]:
+    def function(argument: Any) -> NLExpr:
+        return NLExpr(name, argument)
 
-    function.__doc__ = "Refused: nonlinear functions are not known."
+    function.__doc__ = f"The nonlinear expression ``{name}(argument)``."
+    function.__name__ = name
     return function
 
 
-exp = _refused("exp")
-log = _refused("log")
-log2 = _refused("log2")
-log10 = _refused("log10")
-logistic = _refused("logistic")
-sin = _refused("sin")
-cos = _refused("cos")
-tan = _refused("tan")
-sqrt = _refused("sqrt")
-square = _refused("square")
+exp = _function("exp")
+log = _function("log")
+log2 = _function("log2")
+log10 = _function("log10")
+logistic = _function("logistic")
+sin = _function("sin")
+cos = _function("cos")
+tan = _function("tan")
+sqrt = _function("sqrt")
+square = _function("square")

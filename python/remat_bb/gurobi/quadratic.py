@@ -5,11 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from .._native import LinExpr, QuadExpr
+from .errors import GurobiError
 from .general import QConstr
+from .nonlinear import NLExpr
 
 
 def set_objective(model: Any, expr: Any) -> None:
     """Sets the objective: a number, linear, or with products of variables."""
+    if isinstance(expr, NLExpr):
+        try:
+            expr = expr._plain()
+        except GurobiError as error:
+            raise GurobiError(
+                error.errno, f"Objective must be linear or quadratic: {error}"
+            ) from None
     if hasattr(expr, "item") and hasattr(expr, "ndim"):
         expr = expr.item()
     products = expr if isinstance(expr, QuadExpr) and expr.size() else None
@@ -17,6 +26,13 @@ def set_objective(model: Any, expr: Any) -> None:
         products = QuadExpr(expr)
     model._set_objective(products.getLinExpr() if products is not None else expr)
     model._set_products(products)
+
+
+def left_side(constr: QConstr) -> Any:
+    """Terms of a constraint with products."""
+    terms = constr._expr.copy()
+    terms.addConstant(constr.QCRHS)
+    return terms
 
 
 def objective(model: Any) -> Any:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._native import __version__
+from ..errors import InvalidArgument, NoExactForm
 from . import objectives
 from .callbacks import Callbacks, Watched
 from .constants import GRB
@@ -144,7 +145,6 @@ class Solving(Callbacks):
                     ("PRE_COLDEL", "PRE_ROWDEL", "PRE_SENCHG", "PRE_BNDCHG", "PRE_COECHG"), 0
                 ),
             )
-            self._check_specials()  # type: ignore[attr-defined]
             starts = self._starts()  # type: ignore[attr-defined]
             if self._answer is not None and self._answer.objectives and self._is_mip():
                 starts.append(self._answer.x())
@@ -158,8 +158,12 @@ class Solving(Callbacks):
                 on_point=watched.on_point,
                 **watched.options(),
             )
-        except BaseException:
+        except BaseException as error:
             self._forget()
+            if isinstance(error, InvalidArgument):
+                formless = isinstance(error, NoExactForm)
+                code = GRB.Error.NOT_SUPPORTED if formless else GRB.Error.INVALID_ARGUMENT
+                raise GurobiError(code, str(error)) from error
             raise
         finally:
             self._watched = None

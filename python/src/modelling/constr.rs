@@ -1,10 +1,11 @@
 //! Constraints: rows of a model.
 
+use super::attribute::{end_of_range, unknown, wanted};
 use super::home::{Home, edit};
-use super::operand::number;
 use super::relation::Sense;
-use super::trouble::{Errno, error, no_attribute, unavailable};
+use super::trouble::unavailable;
 use super::var::basis_code;
+use crate::attributes;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -71,6 +72,8 @@ impl Constr {
     }
 }
 
+attributes!(Constr);
+
 #[pymethods]
 impl Constr {
     fn __hash__(&self) -> u64 {
@@ -109,25 +112,29 @@ impl Constr {
         }
     }
 
-    /// An attribute by its name, in any case of letters.
-    #[pyo3(name = "getAttr")]
-    fn get_attr(&self, attrname: &str, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.__getattr__(attrname, py)
+    fn __repr__(&self) -> String {
+        match edit(&self.home, |p| row_name(p, self.row)) {
+            Ok(name) => format!("<gurobi.Constr {name}>"),
+            Err(_) => "<gurobi.Constr (removed)>".into(),
+        }
     }
+}
 
-    /// Sets an attribute by its name, in any case of letters.
-    #[pyo3(name = "setAttr")]
-    fn set_attr(&self, attrname: &str, newvalue: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.__setattr__(attrname, newvalue)
-    }
-
-    fn __getattr__(&self, name: &str, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        match name.to_ascii_lowercase().as_str() {
+impl Constr {
+    /// An attribute by its name in small letters; `None` for one that there is not.
+    fn get(&self, name: &str, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        let found = match name {
             "constrname" => edit(&self.home, |p| row_name(p, self.row))?.into_py_any(py),
             "rhs" => sense_and_side(self.sides()?).1.into_py_any(py),
             "sense" => sense_and_side(self.sides()?).0.sign().into_py_any(py),
             "slack" => self.slack()?.into_py_any(py),
             "pi" => self.dual(|d| &d.rows, "Pi")?.into_py_any(py),
+            "sarhslow" | "sarhsup" => {
+                let range = end_of_range(&self.home, name, |r| {
+                    r.sides.get(self.row as usize).copied()
+                });
+                range?.into_py_any(py)
+            }
             "cbasis" => {
                 let status = self.dual(|d| &d.row_status, "CBasis")?;
                 let status = status.ok_or_else(|| unavailable("CBasis"))?;
@@ -150,29 +157,21 @@ impl Constr {
                 let iis = state.iis.as_ref().ok_or_else(|| unavailable("IISConstr"))?;
                 i32::from(iis.rows.contains(&self.row)).into_py_any(py)
             }
-            _ => Err(no_attribute(
-                Errno::UnknownAttribute,
-                format!("'remat_bb.gurobi.Constr' object has no attribute '{name}'"),
-            )),
-        }
+            _ => return Ok(None),
+        };
+        found.map(Some)
     }
 
-    fn __setattr__(&self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        let wanted = || {
-            number(value).ok_or_else(|| {
-                error(
-                    Errno::InvalidArgument,
-                    format!("attribute '{name}': a number is needed"),
-                )
-            })
-        };
+    /// Sets an attribute by its name in small letters; false for one that there is not.
+    fn set(&self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let wanted = || wanted(name, value);
         let (sense, side) = sense_and_side(self.sides()?);
         let set = |(lower, upper): (f64, f64)| {
             edit(&self.home, |p| {
                 p.set_row_bounds(Row(self.row), lower, upper)
             })
         };
-        match name.to_ascii_lowercase().as_str() {
+        let done = match name {
             "rhs" => set(sense.sides(wanted()?)),
             "sense" => set(Sense::parse(value.cast::<PyString>()?.to_str()?)?.sides(side)),
             "constrname" => {
@@ -186,17 +185,8 @@ impl Constr {
             }
             // Where a simplex starts from changes no answer.
             "cbasis" | "dstart" | "ctag" => Ok(()),
-            _ => Err(no_attribute(
-                Errno::UnknownAttribute,
-                format!("'remat_bb.gurobi.Constr' object has no attribute '{name}' to set"),
-            )),
-        }
-    }
-
-    fn __repr__(&self) -> String {
-        match edit(&self.home, |p| row_name(p, self.row)) {
-            Ok(name) => format!("<gurobi.Constr {name}>"),
-            Err(_) => "<gurobi.Constr (removed)>".into(),
-        }
+            _ => return Ok(false),
+        };
+        done.map(|()| true)
     }
 }

@@ -190,6 +190,24 @@ impl Core {
     }
 
     /// Removes a special constraint.
+    /// Handles of special constraints, each with what it is: ``indicator``, ``sos1``, ``sos2``, or
+    /// another kind.
+    fn _special_kinds(&self) -> Vec<(u32, &'static str)> {
+        let program = self.home.program();
+        let kinds = program.specials().map(|(id, special)| {
+            let kind = match special {
+                Special::Indicator { .. } => "indicator",
+                Special::Sos { kind, .. } => match kind {
+                    SosType::One => "sos1",
+                    SosType::Two => "sos2",
+                },
+                _ => "other",
+            };
+            (id.0, kind)
+        });
+        kinds.collect()
+    }
+
     fn _remove_special(&self, handle: u32) -> PyResult<()> {
         edit(&self.home, |p| p.remove_special(SpecialId(handle)))
     }
@@ -199,12 +217,27 @@ impl Core {
         self.home.program().special(SpecialId(handle)).is_ok()
     }
 
-    /// Checks that special constraints and products have an exact linear form.
-    fn _check_specials(&self) -> PyResult<()> {
-        edit(&self.home, |p| match p.has_specials() {
-            true => p.compile().map(drop),
-            false => Ok(()),
-        })
+    /// Sets a part of the objective that is linear between points; takes it away without points.
+    fn _set_pieces(&self, var: &Bound<'_, Var>, x: Vec<f64>, y: Vec<f64>) -> PyResult<()> {
+        if x.len() != y.len() {
+            let words = "setPWLObj: x and y are not equally many";
+            return Err(error(Errno::InvalidArgument, words));
+        }
+        let col = self.column(var)?;
+        let points = x.into_iter().zip(y).collect();
+        edit(&self.home, |p| p.set_pieces(col, points))
+    }
+
+    /// Points of a part of the objective; none without one.
+    fn _pieces(&self, var: &Bound<'_, Var>) -> PyResult<Vec<(f64, f64)>> {
+        let col = self.column(var)?;
+        let program = self.home.program();
+        Ok(program.pieces().get(&col).cloned().unwrap_or_default())
+    }
+
+    /// Number of columns that have such a part.
+    fn _num_pieces(&self) -> usize {
+        self.home.program().pieces().len()
     }
 
     /// Sets the products of the objective to those of an expression; none without one.

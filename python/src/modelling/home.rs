@@ -1,12 +1,13 @@
 //! The model behind variables and constraints.
 
 use super::trouble::{Errno, error, unavailable};
+use super::var::Var;
 use crate::program::lock;
-use pyo3::PyResult;
-use remat_formulations::program::{Answer, Program, ProgramError};
+use pyo3::{Py, PyResult};
+use remat_formulations::program::{Answer, Program, ProgramError, Sensitivity, sensitivity};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// Homes made so far in this process.
 static HOMES: AtomicU64 = AtomicU64::new(1);
@@ -28,6 +29,8 @@ pub struct State {
     pub priorities: HashMap<u32, i32>,
     /// Laziness by handle of rows.
     pub lazy: HashMap<u32, i32>,
+    /// Ranges of the answer's basis, once one is asked for; `None` within where there are none.
+    pub ranges: Option<Option<Arc<Sensitivity>>>,
     /// Rows and bounds of columns that make the model infeasible together.
     pub iis: Option<Iis>,
 }
@@ -43,21 +46,28 @@ pub struct Iis {
     pub upper: Vec<u32>,
 }
 
+/// Python's objects of the variables of a model, by handle, so that each has one alone. The model
+/// holds them, and they its home: the other way round memory would never be free.
+pub type VarObjects = Mutex<Vec<Option<Py<Var>>>>;
+
 /// A model, shared by its variables and constraints.
 pub struct Home {
     /// Number of the model in this process.
     pub number: u64,
     /// The program.
     pub program: Arc<Mutex<Program>>,
+    /// Objects of its variables.
+    pub objects: Weak<VarObjects>,
     state: Mutex<State>,
 }
 
 impl Home {
-    /// A home for a program.
-    pub fn new(program: Arc<Mutex<Program>>) -> Arc<Self> {
+    /// A home for a program, and for the objects of its variables.
+    pub fn new(program: Arc<Mutex<Program>>, objects: &Arc<VarObjects>) -> Arc<Self> {
         Arc::new(Home {
             number: HOMES.fetch_add(1, Ordering::Relaxed),
             program,
+            objects: Arc::downgrade(objects),
             state: Mutex::default(),
         })
     }
@@ -71,6 +81,23 @@ impl Home {
         let point = state.answer.as_ref().and_then(|a| a.points.first());
         let point = point.ok_or_else(|| unavailable("x"))?;
         Ok(value(&point.x))
+    }
+
+    /// Ranges within which the basis of the latest answer stays optimal; `None` where there is no
+    /// basis, or the model is not a linear program as it was solved.
+    pub fn ranges(&self) -> Option<Arc<Sensitivity>> {
+        let answer = self.state().answer.clone()?;
+        if let Some(known) = &self.state().ranges {
+            return known.clone();
+        }
+        let program = self.program().clone();
+        let found = answer
+            .duals
+            .as_ref()
+            .and_then(|duals| sensitivity(&program, duals).ok()?);
+        let found = found.map(Arc::new);
+        self.state().ranges = Some(found.clone());
+        found
     }
 
     /// The program under its lock.

@@ -1,6 +1,8 @@
 //! Linear expressions.
 
-use super::operand::{Operand, Operator, expected, number, operand, operate, power, relate};
+use super::operand::{
+    Addend, Operand, Operator, expected, number, operand, operate, power, reflected, relate,
+};
 use super::relation::Sense;
 use super::terms::{Linear, Quadratic};
 use super::trouble::{Errno, error};
@@ -101,12 +103,12 @@ impl LinExpr {
         Ok(made)
     }
 
-    fn __iadd__(this: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
-        Self::in_place(this, other, 1.0)
+    fn __iadd__<'py>(this: &Bound<'py, Self>, other: Addend<'py>) -> PyResult<()> {
+        Self::in_place(this, &other.0, 1.0)
     }
 
-    fn __isub__(this: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
-        Self::in_place(this, other, -1.0)
+    fn __isub__<'py>(this: &Bound<'py, Self>, other: Addend<'py>) -> PyResult<()> {
+        Self::in_place(this, &other.0, -1.0)
     }
 
     /// Adds a multiple of an expression in place.
@@ -224,14 +226,22 @@ impl LinExpr {
         *self = LinExpr::default();
     }
 
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+    fn __str__(&self, py: Python<'_>) -> PyResult<String> {
         let module = py.import("remat_bb.gurobi.words")?;
+        if !self.products.is_empty() {
+            let quadratic = self.operand().object(py)?;
+            return module.call_method1("quadratic", (quadratic,))?.extract();
+        }
         let terms =
             (0..self.size() as isize).map(|k| Ok((self.get_coeff(k)?, self.get_var(k, py)?)));
         let terms = terms.collect::<PyResult<Vec<_>>>()?;
         module
             .call_method1("linear", (terms, self.inner.constant))?
             .extract()
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("<gurobi.LinExpr: {}>", self.__str__(py)?))
     }
 
     fn __hash__(this: &Bound<'_, Self>) -> usize {

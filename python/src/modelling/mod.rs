@@ -7,11 +7,13 @@
 //! | [`terms`] | linear and quadratic terms, without Python |
 //! | [`operand`] | objects on either side of an operator |
 //! | [`var`], [`linear`], [`quadratic`], [`relation`], [`constr`] | the classes of expressions |
+//! | [`attribute`] | attributes of variables and constraints by name |
 //! | [`general`] | special constraints and products |
 //! | [`sum`] | sums over many objects |
 //! | [`model`] | rows and columns out of expressions |
 //! | [`trouble`] | errors of `remat_bb.gurobi` |
 
+pub mod attribute;
 pub mod constr;
 pub mod general;
 pub mod home;

@@ -1,7 +1,7 @@
 //! Rows and columns out of expressions.
 
 use super::constr::Constr;
-use super::home::{Home, Iis, edit, refused};
+use super::home::{Home, Iis, VarObjects, edit, refused};
 use super::linear::LinExpr;
 use super::operand::{Operand, expected, number};
 use super::relation::{Sense, TempConstr};
@@ -22,6 +22,8 @@ use std::sync::Arc;
 pub struct Core {
     /// The model behind its variables.
     pub(super) home: Arc<Home>,
+    /// Holds the objects of its variables for the home.
+    _objects: Arc<VarObjects>,
     program: Py<Program>,
 }
 
@@ -179,8 +181,10 @@ impl Core {
         _options: Option<&Bound<'_, pyo3::types::PyDict>>,
     ) -> PyResult<Self> {
         let program = Program::default();
+        let objects = Arc::default();
         Ok(Core {
-            home: Home::new(program.inner.clone()),
+            home: Home::new(program.inner.clone(), &objects),
+            _objects: objects,
             program: Py::new(py, program)?,
         })
     }
@@ -259,7 +263,7 @@ impl Core {
         if let Some(names) = &names {
             check_count("name", names.len(), count)?;
         }
-        let mut vars = Vec::with_capacity(count);
+        let mut cols = Vec::with_capacity(count);
         let mut program = self.home.program();
         for k in 0..count {
             let kind = kinds[k % kinds.len()];
@@ -268,13 +272,12 @@ impl Core {
             let col = program
                 .add_col(lower, upper, obj.get(k), kind, name)
                 .map_err(refused)?;
-            vars.push(Var {
-                home: self.home.clone(),
-                col: col.0,
-            });
+            cols.push(col);
         }
         drop(program);
-        let vars = vars.into_iter().map(|var| Bound::new(py, var));
+        let vars = cols
+            .into_iter()
+            .map(|col| Var::object(&self.home, col.0, py));
         PyList::new(py, vars.collect::<PyResult<Vec<_>>>()?)
     }
 
@@ -310,7 +313,9 @@ impl Core {
             let row = core.add_relation(&relation.difference.linear, relation.sense, name)?;
             return core.constr(row, this.py());
         }
-        if lhs.hasattr("_as_constraint")? {
+        // To ask a variable for an attribute that it has not costs more than its row.
+        let is_plain = lhs.cast_exact::<Var>().is_ok() || lhs.cast_exact::<LinExpr>().is_ok();
+        if !is_plain && lhs.hasattr("_as_constraint")? {
             let asked = (lhs, sense, rhs, name);
             return Ok(this.call_method1("_add_other", asked)?.unbind());
         }
@@ -368,6 +373,7 @@ impl Core {
     fn _set_objective(&self, expr: &Bound<'_, PyAny>) -> PyResult<()> {
         let linear = self.linear(expr)?;
         edit(&self.home, |p| {
+            p.clear_parts();
             let mut costs = vec![0.0; p.col_handles()];
             linear
                 .terms
@@ -465,6 +471,7 @@ impl Core {
         let answer = answer.map(|a| Arc::new(a.get().inner.clone()));
         let mut state = self.home.state();
         state.answer = answer;
+        state.ranges = None;
         state.iis = None;
     }
 

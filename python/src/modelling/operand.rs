@@ -6,9 +6,10 @@ use super::relation::{Sense, TempConstr};
 use super::terms::{Linear, Quadratic};
 use super::trouble::{Errno, error};
 use super::var::Var;
-use pyo3::IntoPyObjectExt;
+use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyList, PyString};
+use pyo3::{Borrowed, IntoPyObjectExt};
 
 /// An operand of an expression.
 pub enum Operand {
@@ -68,23 +69,25 @@ impl Operand {
         }
     }
 
-    /// The product.
-    ///
-    /// # Errors
-    /// `GurobiError` for a product of more than two variables.
-    pub fn times(self, other: Operand) -> PyResult<Operand> {
-        Ok(match (self, other) {
-            (Operand::Number(a), Operand::Number(b)) => Operand::Number(a * b),
-            (Operand::Number(v), Operand::Linear(mut e))
-            | (Operand::Linear(mut e), Operand::Number(v)) => {
-                e.scale(v);
-                Operand::Linear(e)
+    /// The product with a number.
+    pub fn scaled(self, factor: f64) -> Operand {
+        match self {
+            Operand::Number(v) => Operand::Number(v * factor),
+            Operand::Linear(mut linear) => {
+                linear.scale(factor);
+                Operand::Linear(linear)
             }
-            (Operand::Number(v), Operand::Quadratic(mut e))
-            | (Operand::Quadratic(mut e), Operand::Number(v)) => {
-                e.scale(v);
-                Operand::Quadratic(e)
+            Operand::Quadratic(mut quadratic) => {
+                quadratic.scale(factor);
+                Operand::Quadratic(quadratic)
             }
+        }
+    }
+
+    /// The product; `None` for one of more than two variables.
+    pub fn times(self, other: Operand) -> Option<Operand> {
+        Some(match (self, other) {
+            (Operand::Number(v), other) | (other, Operand::Number(v)) => other.scaled(v),
             (Operand::Linear(a), Operand::Linear(b)) => Operand::Quadratic(a.times(&b)),
             (Operand::Quadratic(mut q), Operand::Linear(e))
             | (Operand::Linear(e), Operand::Quadratic(mut q)) => match e.terms.is_empty() {
@@ -92,18 +95,22 @@ impl Operand {
                     q.scale(e.constant);
                     Operand::Quadratic(q)
                 }
-                false => return Err(too_many()),
+                false => return None,
             },
-            (Operand::Quadratic(_), Operand::Quadratic(_)) => return Err(too_many()),
+            (Operand::Quadratic(_), Operand::Quadratic(_)) => return None,
         })
     }
 }
 
-fn too_many() -> PyErr {
-    error(
-        Errno::InvalidArgument,
-        "a product of more than two variables: only products of two are known",
-    )
+/// A nonlinear expression of Python's class for those.
+fn nonlinear(
+    py: Python<'_>,
+    name: &str,
+    one: &Bound<'_, PyAny>,
+    two: &Bound<'_, PyAny>,
+) -> PyResult<Py<PyAny>> {
+    let class = py.import("remat_bb.gurobi.nonlinear")?.getattr("NLExpr")?;
+    Ok(class.call1((name, one, two))?.unbind())
 }
 
 /// A number that is no expression: of Python, or a scalar of NumPy's.
@@ -120,6 +127,54 @@ pub fn number(value: &Bound<'_, PyAny>) -> Option<f64> {
 /// Number of dimensions of an array of NumPy's, or of ours.
 fn dimensions(value: &Bound<'_, PyAny>) -> Option<usize> {
     value.getattr("ndim").ok()?.extract().ok()
+}
+
+/// A nonlinear expression of a number and an expression to its right; `NotImplemented` where that
+/// is no number.
+///
+/// # Errors
+/// None of its own.
+pub fn reflected(
+    py: Python<'_>,
+    name: &str,
+    left: &Bound<'_, PyAny>,
+    this: &Bound<'_, PyAny>,
+) -> PyResult<Py<PyAny>> {
+    match number(left) {
+        Some(_) => nonlinear(py, name, left, this),
+        None => Ok(py.NotImplemented()),
+    }
+}
+
+/// Whether operators go over the members of an array: of NumPy's, of SciPy's sparse ones, and of
+/// ours. Others, as a series of pandas, have operators of their own.
+fn has_members(value: &Bound<'_, PyAny>) -> bool {
+    let py = value.py();
+    value.cast::<PyUntypedArray>().is_ok()
+        || ["tolist_flat", "_as_constraint", "todense"]
+            .into_iter()
+            .any(|name| {
+                value
+                    .get_type()
+                    .hasattr(pyo3::types::PyString::new(py, name))
+                    .unwrap_or(false)
+            })
+}
+
+/// An object that is added in place: not an array with operators of its own, which Python asks
+/// then.
+pub struct Addend<'py>(pub Bound<'py, PyAny>);
+
+impl<'py> FromPyObject<'_, 'py> for Addend<'py> {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let value = value.to_owned();
+        match dimensions(&value).is_none_or(|n| n == 0) || has_members(&value) {
+            true => Ok(Addend(value)),
+            false => Err(error(Errno::InvalidArgument, "an array of another kind")),
+        }
+    }
 }
 
 /// The operand that an object is; `None` for arrays and whatever is no operand.
@@ -147,6 +202,9 @@ pub fn expected(value: &Bound<'_, PyAny>) -> PyResult<Operand> {
     if let Some(found) = operand(value) {
         return Ok(found);
     }
+    if value.hasattr("_plain")? {
+        return expected(&value.call_method0("_plain")?);
+    }
     if dimensions(value).is_some()
         && let Ok(item) = value.call_method0("item")
         && let Some(found) = operand(&item)
@@ -168,12 +226,16 @@ pub fn expected(value: &Bound<'_, PyAny>) -> PyResult<Operand> {
 pub enum Operator {
     /// `a + b`.
     Add,
+    /// `b + a`.
+    AddTo,
     /// `a - b`.
     Subtract,
     /// `b - a`.
     SubtractFrom,
     /// `a * b`.
     Multiply,
+    /// `b * a`.
+    MultiplyBy,
     /// `a / b`.
     Divide,
 }
@@ -182,9 +244,11 @@ impl Operator {
     fn word(self) -> &'static str {
         match self {
             Operator::Add => "add",
+            Operator::AddTo => "add_to",
             Operator::Subtract => "subtract",
             Operator::SubtractFrom => "subtract_from",
             Operator::Multiply => "multiply",
+            Operator::MultiplyBy => "multiply_by",
             Operator::Divide => "divide",
         }
     }
@@ -202,7 +266,7 @@ pub fn operate(
     other: &Bound<'_, PyAny>,
 ) -> PyResult<Py<PyAny>> {
     let Some(other_operand) = operand(other) else {
-        if dimensions(other).is_some() {
+        if has_members(other) {
             let arrays = py.import("remat_bb.gurobi.matrix")?;
             return Ok(arrays
                 .call_method1(operator.word(), (this, other))?
@@ -213,27 +277,36 @@ pub fn operate(
     let mine = mine();
     let found = match operator {
         Operator::Add => mine.plus(other_operand, 1.0),
+        Operator::AddTo => other_operand.plus(mine, 1.0),
         Operator::Subtract => mine.plus(other_operand, -1.0),
         Operator::SubtractFrom => other_operand.plus(mine, -1.0),
-        Operator::Multiply => mine.times(other_operand)?,
+        Operator::Multiply | Operator::MultiplyBy => match mine.times(other_operand) {
+            Some(product) => product,
+            None => return nonlinear(py, "*", this, other),
+        },
         Operator::Divide => match other_operand {
             Operand::Number(0.0) => {
                 return Err(pyo3::exceptions::PyZeroDivisionError::new_err(
                     "division by zero",
                 ));
             }
-            Operand::Number(v) => mine.times(Operand::Number(1.0 / v))?,
-            _ => return Ok(py.NotImplemented()),
+            Operand::Number(v) => mine.scaled(1.0 / v),
+            _ => return nonlinear(py, "/", this, other),
         },
     };
     found.object(py)
 }
 
-/// A power of an expression: 0, 1 or 2.
+/// A power of an expression: nonlinear but for 0, 1 and 2.
 ///
 /// # Errors
-/// `GurobiError` for another power.
-pub fn power(py: Python<'_>, mine: Operand, exponent: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+/// None of its own.
+pub fn power(
+    py: Python<'_>,
+    mine: Operand,
+    this: &Bound<'_, PyAny>,
+    exponent: &Bound<'_, PyAny>,
+) -> PyResult<Py<PyAny>> {
     match number(exponent) {
         Some(0.0) => Operand::Number(1.0).object(py),
         Some(1.0) => mine.object(py),
@@ -243,12 +316,13 @@ pub fn power(py: Python<'_>, mine: Operand, exponent: &Bound<'_, PyAny>) -> PyRe
                 Operand::Linear(e) => Operand::Linear(e.clone()),
                 Operand::Quadratic(q) => Operand::Quadratic(q.clone()),
             };
-            mine.times(twin)?.object(py)
+            match mine.times(twin) {
+                Some(square) => square.object(py),
+                None => nonlinear(py, "**", this, exponent),
+            }
         }
-        _ => Err(error(
-            Errno::InvalidArgument,
-            format!("power {exponent} of an expression: 0, 1 and 2 are known"),
-        )),
+        None if dimensions(exponent).is_some() => Ok(py.NotImplemented()),
+        _ => nonlinear(py, "**", this, exponent),
     }
 }
 
@@ -264,7 +338,7 @@ pub fn relate(
     other: &Bound<'_, PyAny>,
 ) -> PyResult<Py<PyAny>> {
     let Some(side) = operand(other) else {
-        if dimensions(other).is_some() {
+        if has_members(other) {
             let arrays = py.import("remat_bb.gurobi.matrix")?;
             return Ok(arrays
                 .call_method1("relate", (this, sense.sign(), other))?
@@ -308,7 +382,7 @@ macro_rules! operators {
                 other: &Bound<'py, PyAny>,
             ) -> PyResult<Py<PyAny>> {
                 let mine = || Self::operand_of(this);
-                operate(this.py(), mine, this.as_any(), Operator::Add, other)
+                operate(this.py(), mine, this.as_any(), Operator::AddTo, other)
             }
 
             fn __sub__<'py>(
@@ -346,7 +420,7 @@ macro_rules! operators {
                 other: &Bound<'py, PyAny>,
             ) -> PyResult<Py<PyAny>> {
                 let mine = || Self::operand_of(this);
-                operate(this.py(), mine, this.as_any(), Operator::Multiply, other)
+                operate(this.py(), mine, this.as_any(), Operator::MultiplyBy, other)
             }
 
             fn __truediv__<'py>(
@@ -357,9 +431,23 @@ macro_rules! operators {
                 operate(this.py(), mine, this.as_any(), Operator::Divide, other)
             }
 
+            fn __rtruediv__<'py>(
+                this: &Bound<'py, Self>,
+                other: &Bound<'py, PyAny>,
+            ) -> PyResult<Py<PyAny>> {
+                reflected(this.py(), "/", other, this.as_any())
+            }
+
+            fn __rpow__<'py>(
+                this: &Bound<'py, Self>,
+                other: &Bound<'py, PyAny>,
+                _modulo: Option<&Bound<'py, PyAny>>,
+            ) -> PyResult<Py<PyAny>> {
+                reflected(this.py(), "**", other, this.as_any())
+            }
+
             fn __neg__(this: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
-                let minus = Self::operand_of(this).times(Operand::Number(-1.0))?;
-                minus.object(this.py())
+                Self::operand_of(this).scaled(-1.0).object(this.py())
             }
 
             fn __pos__(this: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
@@ -371,7 +459,7 @@ macro_rules! operators {
                 exponent: &Bound<'py, PyAny>,
                 _modulo: Option<&Bound<'py, PyAny>>,
             ) -> PyResult<Py<PyAny>> {
-                power(this.py(), Self::operand_of(this), exponent)
+                power(this.py(), Self::operand_of(this), this.as_any(), exponent)
             }
 
             fn __le__<'py>(

@@ -1,7 +1,7 @@
 //! Quadratic expressions.
 
 use super::linear::LinExpr;
-use super::operand::{Operand, Operator, expected, operate, power, relate};
+use super::operand::{Addend, Operand, Operator, expected, operate, power, reflected, relate};
 use super::relation::Sense;
 use super::terms::{Linear, Quadratic};
 use super::trouble::{Errno, error, unavailable};
@@ -47,12 +47,12 @@ impl QuadExpr {
         })
     }
 
-    fn __iadd__(this: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
-        Self::in_place(this, other, 1.0)
+    fn __iadd__<'py>(this: &Bound<'py, Self>, other: Addend<'py>) -> PyResult<()> {
+        Self::in_place(this, &other.0, 1.0)
     }
 
-    fn __isub__(this: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
-        Self::in_place(this, other, -1.0)
+    fn __isub__<'py>(this: &Bound<'py, Self>, other: Addend<'py>) -> PyResult<()> {
+        Self::in_place(this, &other.0, -1.0)
     }
 
     /// Adds a multiple of an expression in place.
@@ -90,10 +90,12 @@ impl QuadExpr {
             return Err(error(Errno::InvalidArgument, words));
         }
         for (k, (factor, var)) in factors.iter().zip(&first).enumerate() {
-            let mut term = expected(factor.bind(py))?.times(expected(var.bind(py))?)?;
+            let mut term = expected(factor.bind(py))?.times(expected(var.bind(py))?);
             if let Some(second) = &second {
-                term = term.times(expected(second[k].bind(py))?)?;
+                let second = expected(second[k].bind(py))?;
+                term = term.and_then(|term| term.times(second));
             }
+            let term = term.ok_or_else(too_many)?;
             this.borrow_mut().inner.add(&term.quadratic(), 1.0);
         }
         Ok(())
@@ -147,6 +149,15 @@ impl QuadExpr {
         self.inner = Quadratic::of(Linear::default());
     }
 
+    fn __str__(this: &Bound<'_, Self>) -> PyResult<String> {
+        let module = this.py().import("remat_bb.gurobi.words")?;
+        module.call_method1("quadratic", (this,))?.extract()
+    }
+
+    fn __repr__(this: &Bound<'_, Self>) -> PyResult<String> {
+        Ok(format!("<gurobi.QuadExpr: {}>", Self::__str__(this)?))
+    }
+
     fn __hash__(this: &Bound<'_, Self>) -> usize {
         // An expression is the same as itself alone.
         this.as_ptr() as usize >> 4
@@ -165,4 +176,11 @@ impl QuadExpr {
             None => Err(unavailable("Var")),
         }
     }
+}
+
+fn too_many() -> PyErr {
+    error(
+        Errno::InvalidArgument,
+        "addTerms: a product of more than two variables, only products of two are known",
+    )
 }

@@ -1,11 +1,13 @@
 //! Variables: columns of a model.
 
+use super::attribute::{end_of_range, unknown, wanted};
 use super::home::{Home, edit};
-use super::operand::{Operand, Operator, number, operate, power, relate};
+use super::operand::{Operand, Operator, operate, power, reflected, relate};
 use super::relation::Sense;
 use super::terms::Linear;
-use super::trouble::{Errno, error, no_attribute, unavailable};
-use crate::operators;
+use super::trouble::{Errno, error, unavailable};
+use crate::program::lock;
+use crate::{attributes, operators};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -28,13 +30,30 @@ impl Var {
         Linear::column(&self.home, self.col)
     }
 
-    /// The variable of a column as an object.
+    /// The variable of a column as an object: the same one each time.
     ///
     /// # Errors
     /// None of its own.
     pub fn object(home: &Arc<Home>, col: u32, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let objects = home.objects.upgrade();
+        let known = objects.as_ref().and_then(|objects| {
+            let objects = lock(objects);
+            let object = objects.get(col as usize)?.as_ref()?;
+            Some(object.clone_ref(py).into_any())
+        });
+        if let Some(known) = known {
+            return Ok(known);
+        }
         let home = home.clone();
-        Var { home, col }.into_py_any(py)
+        let made = Py::new(py, Var { home, col })?;
+        if let Some(objects) = objects {
+            let mut objects = lock(&objects);
+            if objects.len() <= col as usize {
+                objects.resize_with(col as usize + 1, || None);
+            }
+            objects[col as usize] = Some(made.clone_ref(py));
+        }
+        Ok(made.into_any())
     }
 
     fn operand_of(this: &Bound<'_, Self>) -> Operand {
@@ -110,6 +129,8 @@ pub fn basis_code(status: VarStatus) -> i32 {
 
 operators!(Var);
 
+attributes!(Var);
+
 #[pymethods]
 impl Var {
     fn __hash__(&self) -> u64 {
@@ -145,21 +166,37 @@ impl Var {
         }
     }
 
-    /// An attribute by its name, in any case of letters.
-    #[pyo3(name = "getAttr")]
-    fn get_attr(&self, attrname: &str, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.__getattr__(attrname, py)
+    fn __repr__(&self) -> String {
+        let Ok(name) = self.name() else {
+            return "<gurobi.Var (removed)>".into();
+        };
+        match self.value(0, "x") {
+            Ok(value) => format!("<gurobi.Var {name} (value {value:?})>"),
+            Err(_) => format!("<gurobi.Var {name}>"),
+        }
     }
+}
 
-    /// Sets an attribute by its name, in any case of letters.
-    #[pyo3(name = "setAttr")]
-    fn set_attr(&self, attrname: &str, newvalue: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.__setattr__(attrname, newvalue)
+/// The number that stands for none in starts and hints.
+pub const UNDEFINED: f64 = 1e101;
+
+impl Var {
+    fn in_iis(
+        &self,
+        part: impl Fn(&super::home::Iis) -> &Vec<u32>,
+        attribute: &str,
+    ) -> PyResult<i32> {
+        let state = self.home.state();
+        let iis = state.iis.as_ref().ok_or_else(|| unavailable(attribute))?;
+        Ok(i32::from(part(iis).contains(&self.col)))
     }
+}
 
-    fn __getattr__(&self, name: &str, py: Python<'_>) -> PyResult<Py<PyAny>> {
+impl Var {
+    /// An attribute by its name in small letters; `None` for one that there is not.
+    fn get(&self, name: &str, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let col = Col(self.col);
-        match name.to_ascii_lowercase().as_str() {
+        let found = match name {
             "x" => self.value(0, "x")?.into_py_any(py),
             "xn" => {
                 let number = self.home.state().solution_number;
@@ -212,26 +249,30 @@ impl Var {
                 let value = ray.and_then(|r| r.get(col.index())).copied();
                 value.ok_or_else(|| unavailable("UnbdRay"))?.into_py_any(py)
             }
+            "saobjlow" | "saobjup" => {
+                end_of_range(&self.home, name, |r| r.costs.get(col.index()).copied())?
+                    .into_py_any(py)
+            }
+            "salblow" | "salbup" => {
+                end_of_range(&self.home, name, |r| r.lower.get(col.index()).copied())?
+                    .into_py_any(py)
+            }
+            "saublow" | "saubup" => {
+                end_of_range(&self.home, name, |r| r.upper.get(col.index()).copied())?
+                    .into_py_any(py)
+            }
             "iislb" => self.in_iis(|iis| &iis.lower, "IISLB")?.into_py_any(py),
             "iisub" => self.in_iis(|iis| &iis.upper, "IISUB")?.into_py_any(py),
-            _ => Err(no_attribute(
-                Errno::UnknownAttribute,
-                format!("'remat_bb.gurobi.Var' object has no attribute '{name}'"),
-            )),
-        }
+            _ => return Ok(None),
+        };
+        found.map(Some)
     }
 
-    fn __setattr__(&self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    /// Sets an attribute by its name in small letters; false for one that there is not.
+    fn set(&self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
         let col = Col(self.col);
-        let wanted = || {
-            number(value).ok_or_else(|| {
-                error(
-                    Errno::InvalidArgument,
-                    format!("attribute '{name}': a number is needed"),
-                )
-            })
-        };
-        match name.to_ascii_lowercase().as_str() {
+        let wanted = || wanted(name, value);
+        let done = match name {
             "lb" => {
                 let lower = wanted()?;
                 edit(&self.home, |p| {
@@ -248,7 +289,10 @@ impl Var {
             }
             "obj" => {
                 let cost = wanted()?;
-                edit(&self.home, |p| p.set_cost(col, cost))
+                edit(&self.home, |p| {
+                    p.set_pieces(col, Vec::new())?;
+                    p.set_cost(col, cost)
+                })
             }
             "vtype" => {
                 let kind = kind(value.cast::<PyString>()?.to_str()?)?;
@@ -289,35 +333,8 @@ impl Var {
             }
             // Where a simplex starts from changes no answer.
             "vbasis" | "pstart" | "partition" | "vtag" => Ok(()),
-            _ => Err(no_attribute(
-                Errno::UnknownAttribute,
-                format!("'remat_bb.gurobi.Var' object has no attribute '{name}' to set"),
-            )),
-        }
-    }
-
-    fn __repr__(&self) -> String {
-        let Ok(name) = self.name() else {
-            return "<gurobi.Var (removed)>".into();
+            _ => return Ok(false),
         };
-        match self.value(0, "x") {
-            Ok(value) => format!("<gurobi.Var {name} (value {value:?})>"),
-            Err(_) => format!("<gurobi.Var {name}>"),
-        }
-    }
-}
-
-/// The number that stands for none in starts and hints.
-pub const UNDEFINED: f64 = 1e101;
-
-impl Var {
-    fn in_iis(
-        &self,
-        part: impl Fn(&super::home::Iis) -> &Vec<u32>,
-        attribute: &str,
-    ) -> PyResult<i32> {
-        let state = self.home.state();
-        let iis = state.iis.as_ref().ok_or_else(|| unavailable(attribute))?;
-        Ok(i32::from(part(iis).contains(&self.col)))
+        done.map(|()| true)
     }
 }

@@ -23,7 +23,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 impl From<ProgramError> for Trouble {
     fn from(error: ProgramError) -> Self {
-        Trouble::new("InvalidArgument", error.to_string())
+        let class = match error {
+            ProgramError::Product { .. } | ProgramError::Unbounded { .. } => "NoExactForm",
+            _ => "InvalidArgument",
+        };
+        Trouble::new(class, error.to_string())
     }
 }
 
@@ -75,7 +79,7 @@ impl Program {
 }
 
 /// A program under its lock.
-pub fn lock(program: &Mutex<program::Program>) -> MutexGuard<'_, program::Program> {
+pub fn lock<T>(program: &Mutex<T>) -> MutexGuard<'_, T> {
     // No edit leaves a program half-made.
     program.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -136,11 +140,17 @@ impl Program {
         let name = name.trim_end_matches(".gz");
         let unread =
             |words: String| Trouble::new("RematError", words).at(path.display().to_string());
-        let model = match name.ends_with(".lp") || name.ends_with(".rlp") {
-            true => lp_format::read(&path).map_err(|e| unread(e.to_string()))?,
-            false => mps::read(&path).map_err(|e| unread(e.to_string()))?,
+        let inner = match name.ends_with(".lp") || name.ends_with(".rlp") {
+            true => {
+                let file = lp_format::read_all(&path).map_err(|e| unread(e.to_string()))?;
+                program::Program::of_lp(&file)
+            }
+            false => {
+                let model = mps::read(&path).map_err(|e| unread(e.to_string()))?;
+                program::Program::of_model(&model)
+            }
         };
-        let inner = program::Program::of_model(&model).map_err(Trouble::from)?;
+        let inner = inner.map_err(Trouble::from)?;
         Ok(Program {
             inner: Arc::new(Mutex::new(inner)),
             names: Mutex::default(),

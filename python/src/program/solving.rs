@@ -9,7 +9,8 @@ use crate::trouble::Trouble;
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use remat_formulations::program::{
-    self, BestPoints, Col, Cut, Objective, Point, ProgramSettings, Role, Watcher, solve_program,
+    self, BestPoints, Col, Cut, Objective, Point, ProgramSettings, Role, Watcher, complete_start,
+    solve_program,
 };
 use remat_lp::Algorithm;
 use remat_solver::mip::Progress;
@@ -140,6 +141,27 @@ impl Watcher for Passing {
 
 #[pymethods]
 impl Program {
+    /// Finds the best point with the values of a start, on one thread and within small limits.
+    ///
+    /// Args:
+    ///     start: Values by handle, with NaN where it says nothing.
+    ///
+    /// Returns:
+    ///     Objective and values; ``None`` where nothing is found.
+    ///
+    /// Raises:
+    ///     InvalidArgument: ``start`` is no vector of numbers.
+    fn complete(
+        &self,
+        py: Python<'_>,
+        start: &Bound<'_, PyAny>,
+    ) -> PyResult<Option<(f64, Vec<f64>)>> {
+        let start = numbers("start", start)?.as_slice().to_vec();
+        let program = self.lock().clone();
+        let point = py.detach(|| complete_start(&program, &start, &ProgramSettings::default()));
+        Ok(point.map(|point| (point.objective, point.x)))
+    }
+
     /// Solves the program: a published rematerialization program that is recognised as such,
     /// whatever else by the simplex methods or branch and cut.
     ///

@@ -128,14 +128,18 @@ def test_points_of_a_callback() -> None:
     model.Params.Heuristics = model.Params.Cuts = 0
     relaxed: list[float] = []
     points: list[float] = []
+    offered: list[float] = []
 
     def offer(model: gp.Model, where: int) -> None:
         if where == GRB.Callback.MIPNODE:
             values = model.cbGetNodeRel(x)
             relaxed.append(max(abs(v - round(v)) for v in values))
             model.cbCut(gp.quicksum(x) <= 16)
-            model.cbSetSolution(x[:12], known[:12])
             assert model.cbUseSolution() == GRB.INFINITY
+            model.cbSetSolution(x, [1.0] * len(x))
+            assert model.cbUseSolution() == GRB.INFINITY
+            model.cbSetSolution(x[:12], known[:12])
+            offered.append(model.cbUseSolution())
         elif where == GRB.Callback.MIPSOL:
             points.append(model.cbGet(GRB.Callback.MIPSOL_OBJ))
 
@@ -143,6 +147,8 @@ def test_points_of_a_callback() -> None:
     assert (model.Status, model.ObjVal) == (GRB.OPTIMAL, best)
     # What the callback offers is the first point; without it the search finds a worse one first.
     assert points == [best]
+    # Once it counts it is no better than the best.
+    assert offered[0] == best and set(offered) <= {best, GRB.INFINITY}
     assert relaxed and all(distance > 1e-6 for distance in relaxed)
 
 

@@ -110,18 +110,27 @@ def test_a_constraint_goes_with_its_variable() -> None:
     assert model.NumGenConstrs == 0 and model.NumSOS == 1
 
 
-def test_without_bounds_it_says_what_is_missing() -> None:
+def test_without_bounds_it_is_branched_on_or_says_what_is_missing() -> None:
     model = quiet()
     x = model.addVar(name="load")
     b = model.addVar(vtype="B")
     model.addConstr((b == 1) >> (x <= 4))
     model.setObjective(-b - 0.01 * x)
-    with pytest.raises(gp.GurobiError, match="upper bound of load") as caught:
-        model.optimize()
-    assert caught.value.errno == GRB.Error.NOT_SUPPORTED
+    model.optimize()
+    assert model.Status == GRB.UNBOUNDED  # Without b there is no end of x.
+    row = model.addConstr(x - 200 * b <= 100)
+    model.optimize()
+    assert (b.X, model.ObjVal) == (1.0, pytest.approx(-1.04))
+    model.remove(row)
     x.UB = 100
     model.optimize()
     assert (b.X, model.ObjVal) == (1.0, pytest.approx(-1.04))
+    x.UB = GRB.INFINITY
+    pieces = model.addGenConstrPWL(x, model.addVar(), [0, 1, 2], [0, 3, 1])
+    with pytest.raises(gp.GurobiError, match="upper bound of load") as caught:
+        model.optimize()
+    assert caught.value.errno == GRB.Error.NOT_SUPPORTED
+    model.remove(pieces)
     with pytest.raises(gp.GurobiError, match="the 2-norm"):
         model.addConstr(x == gp.norm([b], 2))
 

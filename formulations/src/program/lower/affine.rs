@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 /// A sum of multiples of columns, by position in the model, and a constant.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Affine {
+pub(in crate::program) struct Affine {
     pub terms: Vec<(usize, f64)>,
     pub constant: f64,
 }

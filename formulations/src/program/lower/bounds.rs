@@ -2,7 +2,7 @@
 
 use super::affine::Affine;
 use super::{LARGEST, Lowering, model_bounds};
-use crate::program::special::{Norm, Special};
+use crate::program::special::{Norm, Product, Special};
 use crate::program::violation::pieces_at;
 use crate::program::{Program, ProgramError};
 use remat_lp::{ColId, Limits, LpOutcome, ModelBuilder, Sense, Solver};
@@ -144,6 +144,18 @@ impl Lowering<'_> {
                 let none = (f64::INFINITY, f64::NEG_INFINITY);
                 (*y, ends.fold(none, |(l, u), (a, b)| (l.min(a), u.max(b))))
             }
+            Special::ProductRow {
+                entries,
+                products,
+                lower,
+                upper,
+            } => {
+                let values = products.iter().map(|p| self.product_range(p));
+                let (low, high) = values.fold((0.0, 0.0), |s, e| (s.0 + e.0, s.1 + e.1));
+                let terms = self.sum(entries).merged();
+                self.by_row(&terms, lower - high, upper - low);
+                return;
+            }
             _ => return,
         };
         let j = self.at(result);
@@ -153,6 +165,19 @@ impl Lowering<'_> {
         if (lower, upper) != before {
             self.lowered.bounds.insert(j, (lower, upper));
         }
+    }
+
+    /// The least and the largest value of a product, which may be infinite.
+    fn product_range(&self, product: &Product) -> (f64, f64) {
+        let (a, b) = (self.at(product.first), self.at(product.second));
+        // 0 times an infinite bound is 0: the other bound tells what is infinite.
+        let times = |u: f64, v: f64| if u == 0.0 || v == 0.0 { 0.0 } else { u * v };
+        let corners = [self.lower[a], self.upper[a]]
+            .map(|u| [self.lower[b], self.upper[b]].map(|v| times(product.factor, times(u, v))));
+        let corners = corners.as_flattened().iter().copied();
+        corners.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+            (low.min(value), high.max(value))
+        })
     }
 
     /// The least and the largest value of a sum.

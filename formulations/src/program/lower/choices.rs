@@ -23,18 +23,10 @@ impl Lowering<'_> {
         };
         let row = self.sum(entries);
         if upper < f64::INFINITY {
-            let over = self.most(WHAT, &row)? - upper;
-            if over > 0.0 {
-                let side = Affine::constant(upper).plus(&idle.times(over));
-                self.at_most(&row, &side);
-            }
+            self.at_most_unless(WHAT, &idle, &row, &Affine::constant(upper))?;
         }
         if lower > f64::NEG_INFINITY {
-            let under = lower - self.least(WHAT, &row)?;
-            if under > 0.0 {
-                let side = Affine::constant(lower).minus(&idle.times(under));
-                self.at_most(&side, &row);
-            }
+            self.at_most_unless(WHAT, &idle, &Affine::constant(lower), &row)?;
         }
         Ok(())
     }
@@ -47,12 +39,8 @@ impl Lowering<'_> {
         on: &Affine,
     ) -> Result<(), ProgramError> {
         let x = Affine::column(x);
-        let upper = self.most(what, &x)?.max(0.0);
-        let lower = self.least(what, &x)?.min(0.0);
-        self.at_most(&x, &on.times(upper));
-        if lower < 0.0 {
-            self.at_most(&on.times(lower), &x);
-        }
+        self.at_most_unless(what, on, &x, &Affine::default())?;
+        self.at_most_unless(what, on, &Affine::default(), &x)?;
         Ok(())
     }
 
@@ -113,12 +101,12 @@ impl Lowering<'_> {
         }
         let x = Affine::column(position);
         let on = self.choice(move |point| point[position] != 0.0);
-        let (most, least) = match lower > 0.0 {
-            true => (self.most(WHAT, &x)?.min(upper), lower),
-            false => (upper, self.least(WHAT, &x)?.max(lower)),
-        };
-        self.at_most(&x, &Affine::of([(on, most)], 0.0));
-        self.at_most(&Affine::of([(on, least)], 0.0), &x);
+        let on = Affine::column(on);
+        self.only_where(WHAT, position, &on)?;
+        match lower > 0.0 {
+            true => self.at_most(&on.times(lower), &x),
+            false => self.at_most(&x, &on.times(upper)),
+        }
         Ok(())
     }
 }

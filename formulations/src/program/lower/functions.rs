@@ -61,13 +61,20 @@ impl Lowering<'_> {
                 values.iter().position(|&value| value == best) == Some(place)
             });
             choices = choices.and(choice, 1.0);
-            let mut gap = f64::NEG_INFINITY;
-            for &other in candidates.iter().filter(|&&other| other != k) {
-                let difference = of[other].minus(&of[k]);
-                gap = gap.max(self.most(what, &difference)?);
+            let idle = Affine::of([(choice, -1.0)], 1.0);
+            let others = candidates.iter().filter(|&&other| other != k);
+            let gaps = others.map(|&other| self.most(what, &of[other].minus(&of[k])));
+            let gaps: Result<Vec<f64>, ProgramError> = gaps.collect();
+            match gaps {
+                Ok(gaps) => {
+                    let gap = gaps.into_iter().fold(0.0, f64::max);
+                    self.at_most(result, &of[k].plus(&idle.times(gap)));
+                }
+                Err(missing @ ProgramError::Unbounded { .. }) => {
+                    self.open(idle, &result.minus(&of[k]), missing);
+                }
+                Err(error) => return Err(error),
             }
-            let slack = Affine::of([(choice, -gap.max(0.0))], gap.max(0.0));
-            self.at_most(result, &of[k].plus(&slack));
         }
         self.row(&choices, 1.0, 1.0);
         Ok(())

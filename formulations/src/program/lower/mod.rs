@@ -34,6 +34,7 @@ const LARGEST: f64 = 1e9;
 pub(super) type Definition = Arc<dyn Fn(&[f64]) -> f64 + Send + Sync>;
 
 /// A column that the program does not have.
+#[derive(Clone)]
 pub(super) struct NewCol {
     pub lower: f64,
     pub upper: f64,
@@ -42,14 +43,27 @@ pub(super) struct NewCol {
 }
 
 /// A row over the model's columns.
+#[derive(Clone)]
 pub(super) struct NewRow {
     pub entries: Vec<(usize, f64)>,
     pub lower: f64,
     pub upper: f64,
 }
 
+/// A row that holds where a sum of binary columns is 0 and not where it is 1, for which no bound is
+/// known that a row for both could rest on.
+#[derive(Clone)]
+pub(super) struct Open {
+    /// The sum: 1 where the row need not hold.
+    pub idle: Affine,
+    /// The row.
+    pub row: NewRow,
+    /// The bound that is missing.
+    pub missing: ProgramError,
+}
+
 /// Everything that comes to the program's own columns and rows.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Lowered {
     pub cols: Vec<NewCol>,
     pub rows: Vec<NewRow>,
@@ -59,6 +73,8 @@ pub(super) struct Lowered {
     pub bounds: BTreeMap<usize, (f64, f64)>,
     /// Addition to the constant of the objective.
     pub offset: f64,
+    /// Rows that hold in some places alone, and that a search has to branch on.
+    pub open: Vec<Open>,
 }
 
 /// Bounds of a column in the linear model.
@@ -126,6 +142,9 @@ fn lower_as(program: &Program, relaxed: bool) -> Result<Lowered, ProgramError> {
         lowering.lowered.offset += value.constant;
         lowering.lowered.costs.extend(value.merged());
     }
+    for (&col, points) in program.pieces() {
+        lowering.cost_by_pieces(col, points)?;
+    }
     Ok(lowering.lowered)
 }
 
@@ -142,6 +161,8 @@ struct Lowering<'a> {
     lowered: Lowered,
     /// Linear forms of products of two positions.
     products: HashMap<(usize, usize), Affine>,
+    /// Sums of integer columns that continuous ones are, once a product asks for one.
+    values: Option<HashMap<usize, Affine>>,
     /// Bits of integer columns.
     bits: HashMap<usize, Vec<usize>>,
     /// Linear programs over the program's rows, once a bound asks for one.
@@ -160,6 +181,7 @@ impl<'a> Lowering<'a> {
             own,
             lowered: Lowered::default(),
             products: HashMap::new(),
+            values: None,
             bits: HashMap::new(),
             linear: None,
         };
@@ -248,6 +270,42 @@ impl<'a> Lowering<'a> {
         self.row(&left.minus(right), f64::NEG_INFINITY, 0.0);
     }
 
+    /// Adds `left <= right` where a sum of binary columns is 0; where it is 1 nothing is said.
+    ///
+    /// # Errors
+    /// None for a bound that is missing: the row stays open.
+    fn at_most_unless(
+        &mut self,
+        what: &'static str,
+        idle: &Affine,
+        left: &Affine,
+        right: &Affine,
+    ) -> Result<(), ProgramError> {
+        let difference = left.minus(right);
+        match self.most(what, &difference) {
+            Ok(over) if over > 0.0 => self.at_most(&difference, &idle.times(over)),
+            Ok(_) => {}
+            Err(missing @ ProgramError::Unbounded { .. }) => {
+                self.open(idle.clone(), &difference, missing);
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Leaves `sum <= 0` where `idle` is 0 to a search.
+    fn open(&mut self, idle: Affine, sum: &Affine, missing: ProgramError) {
+        self.lowered.open.push(Open {
+            idle,
+            row: NewRow {
+                entries: sum.merged(),
+                lower: f64::NEG_INFINITY,
+                upper: -sum.constant,
+            },
+            missing,
+        });
+    }
+
     /// Adds `left == right`.
     fn equal(&mut self, left: &Affine, right: &Affine) {
         self.row(&left.minus(right), 0.0, 0.0);
@@ -279,7 +337,7 @@ impl<'a> Lowering<'a> {
             Special::And { result, of } => self.and(*result, of),
             Special::Or { result, of } => self.or(*result, of),
             Special::Norm { result, of, norm } => self.norm(*result, of, *norm),
-            Special::Pieces { x, y, points } => self.pieces(*x, *y, points),
+            Special::Pieces { x, y, points } => self.pieces(self.at(*x), self.at(*y), points),
             Special::Sos { kind, members } => self.sos(*kind, members),
             Special::ProductRow {
                 entries,

@@ -12,11 +12,11 @@ impl Lowering<'_> {
     /// those before.
     pub(super) fn pieces(
         &mut self,
-        x: Col,
-        y: Col,
+        x: usize,
+        y: usize,
         points: &[(f64, f64)],
     ) -> Result<(), ProgramError> {
-        let (x, y) = (self.column(x), self.column(y));
+        let (x, y) = (Affine::column(x), Affine::column(y));
         if let Some(line) = straight(points) {
             self.equal(&y, &x.times(line.0).plus(&Affine::constant(line.1)));
             return Ok(());
@@ -62,6 +62,53 @@ impl Lowering<'_> {
         self.equal(&y, &value);
         Ok(())
     }
+}
+
+impl Lowering<'_> {
+    /// Adds a function of a column to the objective: a cost where it is a line, rows under it where
+    /// the objective draws it to its hull, else a column with its value.
+    pub(super) fn cost_by_pieces(
+        &mut self,
+        col: Col,
+        points: &[(f64, f64)],
+    ) -> Result<(), ProgramError> {
+        let x = self.at(col);
+        if let Some((slope, constant)) = straight(points) {
+            self.lowered.costs.push((x, slope));
+            self.lowered.offset += constant;
+            return Ok(());
+        }
+        let sign = self.program.sense().sign();
+        let all = points.to_vec();
+        let definition: Definition = Arc::new(move |point| {
+            let (low, high) = pieces_at(&all, point[x]);
+            if sign > 0.0 { low } else { high }
+        });
+        let free = (f64::NEG_INFINITY, f64::INFINITY);
+        let value = self.add(free, false, definition);
+        self.lowered.costs.push((value, 1.0));
+        if !is_convex(points, sign) {
+            return self.pieces(x, value, points);
+        }
+        let value = Affine::column(value).times(sign);
+        for pair in points.windows(2) {
+            let slope = (pair[1].1 - pair[0].1) / (pair[1].0 - pair[0].0);
+            let constant = pair[0].1 - slope * pair[0].0;
+            let line = Affine::of([(x, slope)], constant).times(sign);
+            self.at_most(&line, &value);
+        }
+        Ok(())
+    }
+}
+
+/// Returns whether `sign` times a function is convex: its slopes do not decrease.
+fn is_convex(points: &[(f64, f64)], sign: f64) -> bool {
+    let slopes = points.windows(2).map(|w| match w[1].0 > w[0].0 {
+        true => sign * (w[1].1 - w[0].1) / (w[1].0 - w[0].0),
+        false => f64::NAN,
+    });
+    let slopes: Vec<f64> = slopes.collect();
+    slopes.windows(2).all(|w| w[0] <= w[1])
 }
 
 /// Slope and constant where all points are on one line.

@@ -1,10 +1,12 @@
 //! Products of columns: a binary with anything that is bounded (McCormick 1976, exact there), a
-//! bounded integer by its bits.
+//! bounded integer by its bits, a continuous column that an equation says is a sum of integers by
+//! those.
 
 use super::affine::Affine;
 use super::{Definition, LARGEST, Lowering};
 use crate::program::ProgramError;
 use crate::program::special::Product;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Widest range of an integer column whose bits are made.
@@ -65,9 +67,16 @@ impl Lowering<'_> {
         };
         let (width_a, width_b) = (width(self, a, bounds_a), width(self, b, bounds_b));
         if width_a.min(width_b) > WIDEST {
+            for (one, other) in [(a, b), (b, a)] {
+                if let Some(value) = self.value_of(one) {
+                    return self.by_value(&value, other);
+                }
+            }
             let words = match self.integer[a] || self.integer[b] {
                 true => "the range of the integer one is wider than 2^30".into(),
-                false => "one of them has to be integer".to_owned(),
+                false => {
+                    "one of them has to be integer, or a sum of integers by an equation".into()
+                }
             };
             return Err(self.refuse(a, b, words));
         }
@@ -75,6 +84,53 @@ impl Lowering<'_> {
             true => self.by_bits(a, bounds_a, b, bounds_b),
             false => self.by_bits(b, bounds_b, a, bounds_a),
         }))
+    }
+
+    /// The sum of integer columns that an equation says a continuous column is.
+    fn value_of(&mut self, j: usize) -> Option<Affine> {
+        if self.integer[j] {
+            return None;
+        }
+        if self.values.is_none() {
+            self.values = Some(self.values_by_rows());
+        }
+        self.values.as_ref()?.get(&j).cloned()
+    }
+
+    /// The first equation of each continuous column in which all others are integer.
+    fn values_by_rows(&self) -> HashMap<usize, Affine> {
+        let mut values = HashMap::new();
+        for row in self.program.rows() {
+            let Ok((lower, upper)) = self.program.row_bounds(row) else {
+                continue;
+            };
+            let entries = self.program.entries(row).unwrap_or_default();
+            let terms = self.sum(entries).merged();
+            let mut continuous = terms.iter().filter(|term| !self.integer[term.0]);
+            if let (true, Some(&(j, v)), None) =
+                (lower == upper, continuous.next(), continuous.next())
+            {
+                let others = terms.iter().filter(|term| term.0 != j);
+                let value = Affine::of(others.map(|&(k, w)| (k, -w / v)), lower / v);
+                values.entry(j).or_insert(value);
+            }
+        }
+        values
+    }
+
+    /// The product of a sum of integer columns with another column.
+    fn by_value(&mut self, value: &Affine, other: usize) -> Result<Affine, ProgramError> {
+        let mut product = Affine::column(other).times(value.constant);
+        for &(j, v) in &value.terms {
+            let key = (j.min(other), j.max(other));
+            let form = match self.products.get(&key) {
+                Some(form) => form.clone(),
+                None => self.multiply(key.0, key.1)?,
+            };
+            self.products.insert(key, form.clone());
+            product = product.plus(&form.times(v));
+        }
+        Ok(product)
     }
 
     fn refuse(&self, a: usize, b: usize, missing: String) -> ProgramError {

@@ -5,9 +5,11 @@ mod columns;
 mod expression;
 mod rows;
 mod section;
+mod specials;
 
 use super::LpFormatError;
 use super::lex::{Token, WordKind, tokens};
+use super::specials::{Implication, LpFile, OrderedSet};
 use crate::ids::{Bounds, ColId};
 use crate::model::{Model, ModelBuilder, Sense};
 use crate::text_file::{self, Remark, shown};
@@ -42,6 +44,40 @@ pub fn read(path: impl AsRef<Path>) -> Result<Model, LpFormatError> {
 /// # Errors
 /// [`LpFormatError::Syntax`] with line and word, or [`LpFormatError::Model`].
 pub fn parse(text: &str, file: &str) -> Result<Model, LpFormatError> {
+    Ok(parsed(text, file, false)?.model)
+}
+
+/// Reads a file as [`parse_all`] reads text, unpacking it if it starts like a gzip file.
+///
+/// # Errors
+/// [`LpFormatError::Io`], or whatever [`parse_all`] finds.
+pub fn read_all(path: impl AsRef<Path>) -> Result<LpFile, LpFormatError> {
+    let path = path.as_ref();
+    let file = path.display().to_string();
+    let io = |source| LpFormatError::Io {
+        file: file.clone(),
+        source,
+    };
+    let text = text_file::read(path).map_err(io)?;
+    parse_all(&text, &file)
+}
+
+/// Reads text with semi-continuous columns, special ordered sets and implications, which [`parse`]
+/// refuses.
+///
+/// ```
+/// let text = "Minimize\n x\nSubject To\n b = 1 -> x + y >= 2\nBinary\n b\nSOS\n s: S1 :: x:1 y:2\nEnd\n";
+/// let all = remat_lp::lp_format::parse_all(text, "example").unwrap();
+/// assert_eq!((all.model.num_rows(), all.implications.len(), all.sets[0].width), (0, 1, 1));
+/// ```
+///
+/// # Errors
+/// As [`parse`], but for what it takes.
+pub fn parse_all(text: &str, file: &str) -> Result<LpFile, LpFormatError> {
+    parsed(text, file, true)
+}
+
+fn parsed(text: &str, file: &str, takes_specials: bool) -> Result<LpFile, LpFormatError> {
     let mut reader = LpReader {
         file,
         tokens: tokens(text),
@@ -54,6 +90,10 @@ pub fn parse(text: &str, file: &str) -> Result<Model, LpFormatError> {
         scratch: HashMap::new(),
         remarks: Vec::new(),
         told_of_names: false,
+        takes_specials,
+        semicontinuous: Vec::new(),
+        sets: Vec::new(),
+        implications: Vec::new(),
     };
     reader.file()?;
     let LpReader {
@@ -61,6 +101,9 @@ pub fn parse(text: &str, file: &str) -> Result<Model, LpFormatError> {
         costs,
         binaries,
         remarks,
+        semicontinuous,
+        sets,
+        implications,
         ..
     } = reader;
     // Narrower bounds that were stated stay, before the section or behind it.
@@ -76,7 +119,12 @@ pub fn parse(text: &str, file: &str) -> Result<Model, LpFormatError> {
         source,
     })?;
     text_file::tell(&remarks);
-    Ok(model)
+    Ok(LpFile {
+        model,
+        semicontinuous,
+        sets,
+        implications,
+    })
 }
 
 struct LpReader<'a> {
@@ -95,6 +143,11 @@ struct LpReader<'a> {
     remarks: Vec<Remark>,
     /// True once a row of an earlier row's name was told of.
     told_of_names: bool,
+    /// True if what is no row of a linear model is kept, not refused.
+    takes_specials: bool,
+    semicontinuous: Vec<ColId>,
+    sets: Vec<OrderedSet>,
+    implications: Vec<Implication>,
 }
 
 /// The limits that one relation states.
@@ -189,7 +242,15 @@ impl<'a> LpReader<'a> {
                     return self.error(here, "there is already an objective; one is supported");
                 }
                 // Some programs write the names of all sections, also of those that list nothing.
-                LpSection::Unsupported(_) if self.section().is_some() => {}
+                _ if section != LpSection::End && self.section().is_some() => {}
+                LpSection::Semicontinuous => {
+                    self.beyond_rows(here, "semi-continuous columns")?;
+                    self.semicontinuous()?;
+                }
+                LpSection::Sets(width) => {
+                    self.beyond_rows(here, "special ordered sets (SOS)")?;
+                    self.sets(width)?;
+                }
                 LpSection::Unsupported(what) => {
                     return self.error(
                         here,

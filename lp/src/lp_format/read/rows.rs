@@ -15,26 +15,10 @@ impl<'a> LpReader<'a> {
             let first = self.expression(false)?;
             // Other programs write rows that lost all their columns as `name: = 0`.
             let empty = !first.any && label.is_some() && is_relation(self.peek().kind);
-            if !first.any && !empty {
-                return self.error(
-                    self.peek(),
-                    "a row was expected: terms, a relation and a number",
-                );
-            }
-            let relation = self.relation()?;
-            let (sides, terms) = if first.terms.is_empty() && !empty {
-                self.right_of(first.constant, relation)?
-            } else {
-                let right = self.right_side()?;
-                let sides = RelationSides::left_of(relation, right - first.constant);
-                (sides, first.terms)
-            };
-            let bounds = Bounds::new(
-                sides.lower.map_or(f64::NEG_INFINITY, clip),
-                sides.upper.map_or(f64::INFINITY, clip),
-            );
-            if bounds.lower == f64::INFINITY || bounds.upper == f64::NEG_INFINITY {
-                return self.error(here, "no value is within infinity on this side of a row");
+            let (terms, bounds) = self.behind(here, first, empty)?;
+            if self.peek().text == "->" {
+                self.implication(label, &terms, bounds)?;
+                continue;
             }
             let row = self.builder.add_row(bounds, terms);
             if let Some(label) = label {
@@ -43,6 +27,46 @@ impl<'a> LpReader<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Terms and sides of a row.
+    pub(super) fn relation_of_terms(
+        &mut self,
+    ) -> Result<(Vec<(ColId, f64)>, Bounds), LpFormatError> {
+        let here = self.peek();
+        let first = self.expression(false)?;
+        self.behind(here, first, false)
+    }
+
+    /// Terms and sides of a row whose first side was read.
+    fn behind(
+        &mut self,
+        here: Token<'a>,
+        first: Expression,
+        empty: bool,
+    ) -> Result<(Vec<(ColId, f64)>, Bounds), LpFormatError> {
+        if !first.any && !empty {
+            return self.error(
+                self.peek(),
+                "a row was expected: terms, a relation and a number",
+            );
+        }
+        let relation = self.relation()?;
+        let (sides, terms) = if first.terms.is_empty() && !empty {
+            self.right_of(first.constant, relation)?
+        } else {
+            let right = self.right_side()?;
+            let sides = RelationSides::left_of(relation, right - first.constant);
+            (sides, first.terms)
+        };
+        let bounds = Bounds::new(
+            sides.lower.map_or(f64::NEG_INFINITY, clip),
+            sides.upper.map_or(f64::INFINITY, clip),
+        );
+        if bounds.lower == f64::INFINITY || bounds.upper == f64::NEG_INFINITY {
+            return self.error(here, "no value is within infinity on this side of a row");
+        }
+        Ok((terms, bounds))
     }
 
     /// Limits and terms of `number relation terms`, which a second relation and number may follow.
@@ -100,7 +124,9 @@ impl<'a> LpReader<'a> {
                  with a label",
             );
         }
-        self.unsupported_here(behind)?;
+        if behind.text != "->" {
+            self.unsupported_here(behind)?;
+        }
         Ok(number)
     }
 

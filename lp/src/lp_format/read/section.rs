@@ -12,6 +12,10 @@ pub(super) enum LpSection {
     General,
     Binary,
     End,
+    /// Columns that are 0 or within their bounds.
+    Semicontinuous,
+    /// Special ordered sets, of a width that the heading may say.
+    Sets(Option<u8>),
     /// Something else, by its name in words.
     Unsupported(&'static str),
 }
@@ -48,10 +52,10 @@ impl LpReader<'_> {
                 (LpSection::General, 1)
             }
             "bin" | "binary" | "binaries" => (LpSection::Binary, 1),
-            "semi" | "semis" | "semi-continuous" => {
-                (LpSection::Unsupported("semi-continuous columns"), 1)
-            }
-            "sos" | "sos1" | "sos2" => (LpSection::Unsupported("special ordered sets (SOS)"), 1),
+            "semi" | "semis" | "semi-continuous" => (LpSection::Semicontinuous, 1),
+            "sos" => (LpSection::Sets(None), 1),
+            "sos1" => (LpSection::Sets(Some(1)), 1),
+            "sos2" => (LpSection::Sets(Some(2)), 1),
             "pwlobj" => (LpSection::Unsupported("piecewise linear objectives"), 1),
             "lazy" if constraints => (LpSection::Unsupported("lazy constraints"), 2),
             "user" if second == "cuts" => (LpSection::Unsupported("user cuts"), 2),

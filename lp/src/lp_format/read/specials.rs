@@ -1,0 +1,108 @@
+//! Sections and rows that only some readers take: semi-continuous columns, ordered sets,
+//! implications.
+
+use super::LpReader;
+use crate::ids::{Bounds, ColId};
+use crate::lp_format::LpFormatError;
+use crate::lp_format::lex::{Token, WordKind};
+use crate::lp_format::specials::{Implication, OrderedSet};
+
+impl<'a> LpReader<'a> {
+    /// Refuses what is not linear, unless it is taken.
+    pub(super) fn beyond_rows(&self, at: Token<'_>, what: &str) -> Result<(), LpFormatError> {
+        match self.takes_specials {
+            true => Ok(()),
+            false => {
+                let words = format!("{what} are not supported: linear terms and integers only");
+                self.error(at, words)
+            }
+        }
+    }
+
+    pub(super) fn semicontinuous(&mut self) -> Result<(), LpFormatError> {
+        while self.section().is_none() {
+            let t = self.next();
+            if t.kind != WordKind::Name {
+                return self.error(t, "a column name was expected");
+            }
+            let col = self.col(t.text);
+            self.semicontinuous.push(col);
+        }
+        Ok(())
+    }
+
+    /// Sets: `name: S1 :: x:1 y:2`, or `name: x:1 y:2` below a heading that says the width.
+    pub(super) fn sets(&mut self, mut width: Option<u8>) -> Result<(), LpFormatError> {
+        while self.section().is_none() {
+            let named = self.ahead(1).kind == WordKind::Colon
+                && !matches!(self.ahead(2).kind, WordKind::Number(_));
+            if named {
+                self.at += 2;
+            }
+            let t = self.peek();
+            let stated = match t.text.to_ascii_lowercase().as_str() {
+                "s1" => Some(1),
+                "s2" => Some(2),
+                _ => None,
+            };
+            if let Some(stated) = stated.filter(|_| self.ahead(1).text == "::") {
+                self.at += 2;
+                width = Some(stated);
+            }
+            let Some(width) = width else {
+                return self.error(t, "`S1 ::` or `S2 ::` was expected before the members");
+            };
+            let mut members = Vec::new();
+            while self.peek().kind == WordKind::Name
+                && self.ahead(1).kind == WordKind::Colon
+                && matches!(self.ahead(2).kind, WordKind::Number(_) | WordKind::Minus)
+            {
+                let col = self.next();
+                let col = self.col(col.text);
+                self.at += 1;
+                let weight = self.constant()?;
+                members.push((col, weight));
+            }
+            if members.is_empty() {
+                return self.error(
+                    self.peek(),
+                    "a member was expected: a column, a colon and its weight",
+                );
+            }
+            self.sets.push(OrderedSet { width, members });
+        }
+        Ok(())
+    }
+
+    /// The row behind `->`, which holds where the relation before it does.
+    pub(super) fn implication(
+        &mut self,
+        label: Option<Token<'a>>,
+        terms: &[(ColId, f64)],
+        bounds: Bounds,
+    ) -> Result<(), LpFormatError> {
+        let arrow = self.next();
+        self.beyond_rows(arrow, "indicator constraints")?;
+        let (col, value) = match *terms {
+            [(col, 1.0)] if bounds.lower == bounds.upper && [0.0, 1.0].contains(&bounds.lower) => {
+                (col, bounds.lower == 1.0)
+            }
+            _ => {
+                return self.error(
+                    arrow,
+                    "`x = 0` or `x = 1` of a binary column was expected before it",
+                );
+            }
+        };
+        let (entries, sides) = self.relation_of_terms()?;
+        let name = label.map_or("", |label| label.text).to_owned();
+        self.implications.push(Implication {
+            name,
+            col,
+            value,
+            entries,
+            sides,
+        });
+        Ok(())
+    }
+}

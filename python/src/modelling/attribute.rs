@@ -1,0 +1,76 @@
+//! Attributes of variables and constraints, by name in any case of letters.
+
+use super::home::Home;
+use super::operand::number;
+use super::trouble::{Errno, error, no_attribute, unavailable};
+use pyo3::prelude::*;
+use remat_formulations::program::{Range, Sensitivity};
+
+/// The number that an attribute is set to.
+///
+/// # Errors
+/// `GurobiError` names the attribute.
+pub fn wanted(name: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
+    number(value).ok_or_else(|| {
+        let words = format!("attribute '{name}': a number is needed");
+        error(Errno::InvalidArgument, words)
+    })
+}
+
+/// An end of a range of the answer's basis: the lower one where the name ends in `low`.
+///
+/// # Errors
+/// `GurobiError` where there are no ranges, as of a model with integers.
+pub fn end_of_range(
+    home: &Home,
+    name: &str,
+    range: impl FnOnce(&Sensitivity) -> Option<Range>,
+) -> PyResult<f64> {
+    let range = home.ranges().as_deref().and_then(range);
+    let (low, high) = range.ok_or_else(|| unavailable(name))?;
+    let end = if name.ends_with("low") { low } else { high };
+    match end.is_nan() {
+        true => Err(unavailable(name)),
+        false => Ok(end),
+    }
+}
+
+/// The error of an attribute that a class has not; `doing` says what was tried.
+pub fn unknown(class: &str, name: &str, doing: &str) -> PyErr {
+    let words = format!("'remat_bb.gurobi.{class}' object has no attribute '{name}'{doing}");
+    no_attribute(Errno::UnknownAttribute, words)
+}
+
+/// The methods `getAttr` and `setAttr` of a class with `__getattr__` and `__setattr__`, in terms of
+/// its `get` and `set`.
+#[macro_export]
+macro_rules! attributes {
+    ($class:ident) => {
+        #[pymethods]
+        impl $class {
+            /// An attribute by its name, in any case of letters.
+            #[pyo3(name = "getAttr")]
+            fn get_attr(&self, attrname: &str, py: Python<'_>) -> PyResult<Py<PyAny>> {
+                self.__getattr__(attrname, py)
+            }
+
+            /// Sets an attribute by its name, in any case of letters.
+            #[pyo3(name = "setAttr")]
+            fn set_attr(&self, attrname: &str, newvalue: &Bound<'_, PyAny>) -> PyResult<()> {
+                self.__setattr__(attrname, newvalue)
+            }
+
+            fn __getattr__(&self, name: &str, py: Python<'_>) -> PyResult<Py<PyAny>> {
+                let found = self.get(&name.to_ascii_lowercase(), py)?;
+                found.ok_or_else(|| unknown(stringify!($class), name, ""))
+            }
+
+            fn __setattr__(&self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+                match self.set(&name.to_ascii_lowercase(), value)? {
+                    true => Ok(()),
+                    false => Err(unknown(stringify!($class), name, " to set")),
+                }
+            }
+        }
+    };
+}
