@@ -29,6 +29,7 @@
 //! | [`life`] | lives of tensors: what interval forms share |
 //! | [`anneal`] | our own primal heuristic: annealing over the retained sets |
 //! | [`baselines`] | the known ways to get a schedule without an integer program |
+//! | [`order`] | the order of a training graph with least peak memory, proven |
 //! | [`program`] | programs that are edited and solved again, for modelling languages |
 //! | [`bound`] | combinatorial dual bounds that need no linear program |
 #![deny(missing_docs)]
@@ -40,6 +41,7 @@ pub mod bound;
 pub mod checkmate;
 pub mod life;
 pub mod monet;
+pub mod order;
 pub mod program;
 pub mod solve;
 

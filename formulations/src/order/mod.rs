@@ -1,0 +1,42 @@
+//! The order of a training graph with least peak memory, proven.
+//!
+//! [`OrderSearch`] is the front door: greedy orders, bounds by minimum cuts, and a level search over
+//! executed sets that has a proven bound at all times. `docs/order.md` has semantics, theory and
+//! figures.
+//!
+//! | module | concept |
+//! |---|---|
+//! | `search` | [`OrderSearch`]: the ladder from rules and bounds to proofs |
+//! | `settings`, `outcome` | what goes in and comes out |
+//! | `baselines` | [`OrderBaselines`]: every rule's order, replayed |
+//! | `greedy` | [`Rule`]: the orders that frameworks use |
+//! | `side`, `reach`, `bits` | the problem read from either end; who is behind whom |
+//! | `bounds`, `floor`, `valley` | forced lives, node cuts, least memory between two sets |
+//! | `lazy`, `block` | operators that can wait, and those they wait for |
+//! | `level`, `states` | the level search |
+//! | `ends`, `lanes`, `windows` | searches from both ends and of parts, side by side |
+
+mod baselines;
+mod bits;
+mod block;
+mod bounds;
+mod ends;
+mod floor;
+mod greedy;
+mod lanes;
+mod lazy;
+mod level;
+mod outcome;
+mod reach;
+mod search;
+mod settings;
+mod side;
+mod states;
+mod valley;
+mod windows;
+
+pub use baselines::{OrderBaseline, OrderBaselines};
+pub use greedy::Rule;
+pub use outcome::{BoundKind, FoundBy, OrderOutcome};
+pub use search::{OrderSearch, OrderSearchError};
+pub use settings::{OrderSettings, OrderTuning};
