@@ -1,5 +1,7 @@
-//! Orders by rules, each replayed.
+//! Orders by rules, each replayed, and lower bounds by rules.
 
+use super::bounds::{forced_lives, largest_cut, working_sets};
+use super::ends::Ends;
 use super::greedy::{self, Rule};
 use super::search::OrderSearchError;
 use super::side::Side;
@@ -74,5 +76,50 @@ impl OrderBaselines {
         let all = self.all.iter();
         all.min_by_key(|b| b.replay.peak_bytes)
             .unwrap_or(&self.all[0])
+    }
+}
+
+/// Lower bounds on the peak of every order, without a search, in bytes.
+///
+/// ```
+/// use remat_formulations::order::{OrderBounds, OrderSearch};
+/// use remat_formulations::zoo;
+/// use remat_instances::order::{OrderGraph, Variant};
+///
+/// let graph = OrderGraph::of_instance(&zoo::build(&"zoo:chain?n=6".parse()?)?)?;
+/// let bounds = OrderBounds::of(&graph, Variant::Sound)?;
+/// assert!(bounds.working_set_bytes <= bounds.forced_lives_bytes);
+/// assert!(bounds.forced_lives_bytes <= bounds.node_cut_bytes);
+/// let outcome = OrderSearch::new(&graph).variant(Variant::Sound).run()?;
+/// assert!(bounds.node_cut_bytes <= outcome.peak_bytes());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OrderBounds {
+    /// The largest working set of an operator: inputs, outputs, workspace.
+    pub working_set_bytes: u64,
+    /// The largest sum of what is in memory with an operator in every order.
+    pub forced_lives_bytes: u64,
+    /// The largest minimum cut at an operator.
+    pub node_cut_bytes: u64,
+}
+
+impl OrderBounds {
+    /// Works the bounds out: a minimum cut for each operator whose cut may be the largest.
+    ///
+    /// # Errors
+    /// [`OrderSearchError`] for a variant whose edges go round.
+    pub fn of(graph: &OrderGraph, variant: Variant) -> Result<Self, OrderSearchError> {
+        let ends = Ends::of(&graph.problem(variant)?);
+        let most = |needs: super::bounds::Needs| needs.most().map_or(0, |(bytes, _)| bytes);
+        let base = ends.forward.base_bytes;
+        let forced = most(forced_lives(&ends.forward, &ends.reach)).max(base);
+        let upper = vec![u64::MAX; graph.len()];
+        let cut = largest_cut(&ends.forward, &ends.reach, forced, &upper, &|| false);
+        Ok(OrderBounds {
+            working_set_bytes: most(working_sets(&ends.forward)).max(base),
+            forced_lives_bytes: forced,
+            node_cut_bytes: cut.bytes,
+        })
     }
 }

@@ -14,9 +14,11 @@ pub(super) struct Needs {
 }
 
 impl Needs {
-    /// The largest.
-    pub fn most(&self) -> u64 {
-        self.bytes.iter().copied().max().unwrap_or(0)
+    /// The largest, and the first operator that has it; `None` where there is no operator.
+    pub fn most(&self) -> Option<(u64, u32)> {
+        let needs = self.bytes.iter().zip(0u32..);
+        let needs = needs.map(|(bytes, v)| (*bytes, v));
+        needs.max_by_key(|(bytes, v)| (*bytes, std::cmp::Reverse(*v)))
     }
 }
 
@@ -108,7 +110,8 @@ pub(super) fn largest_cut(
             break;
         }
         largest.cuts += 1;
-        let cut = node_cut(&mut run, &mut valley, reach, &goal, v);
+        let around = reach.around(Direction::Forward, v);
+        let cut = node_cut(&mut run, &mut valley, around, &goal, v);
         if cut.bytes > largest.bytes {
             (largest.bytes, largest.operator) = (cut.bytes, Some(v));
         }

@@ -5,7 +5,7 @@
 //! sets in which that is so, by a minimum cut, with what `v` takes, bounds every order.
 
 use super::bits;
-use super::reach::Reach;
+use super::reach::{Around, Reach};
 use super::side::{Run, Side};
 use super::valley::{Least, Valley};
 
@@ -22,13 +22,12 @@ pub(super) struct NodeCut {
 pub(super) fn node_cut(
     run: &mut Run<'_>,
     valley: &mut Valley,
-    reach: &Reach,
+    around: Around<'_>,
     goal: &[u64],
     v: u32,
 ) -> NodeCut {
     let side = run.side;
-    let ahead = reach.ahead(side.direction, v);
-    let behind = reach.behind(side.direction, v);
+    let Around { ahead, behind } = around;
     let mut ran = Vec::new();
     let mut free = Vec::new();
     for &u in &side.topological {
@@ -98,7 +97,8 @@ impl<'a> Floors<'a> {
                 continue;
             }
             self.credit -= 1;
-            let cut = node_cut(&mut self.run, &mut self.valley, self.reach, &self.goal, v);
+            let around = self.reach.around(at.side.direction, v);
+            let cut = node_cut(&mut self.run, &mut self.valley, around, &self.goal, v);
             if cut.bytes > level {
                 self.credit += self.gain;
                 self.watched[..=k].rotate_right(1);

@@ -124,14 +124,9 @@ impl<'a> Level<'a> {
         self.bound
     }
 
-    /// The level up to which is searched, in bytes.
-    pub fn level(&self) -> u64 {
-        self.level
-    }
-
-    /// States in memory.
-    pub fn states(&self) -> &States {
-        &self.states
+    /// States in memory, and the choices at them: the search as a proof tells it.
+    pub fn log(&mut self) -> (&States, &mut Blocks) {
+        (&self.states, &mut self.blocks)
     }
 
     /// Takes over a bound that was proven elsewhere.
@@ -297,6 +292,7 @@ impl<'a> Level<'a> {
         debug_assert_eq!(self.run.bytes, least.bytes);
         let set = set_of(&self.run);
         let up = self.states.list[i as usize].up;
+        let way = path.clone();
         let x = match self.states.find(&set) {
             Some(x) if x == k => {
                 let state = &mut self.states.list[x as usize];
@@ -311,6 +307,7 @@ impl<'a> Level<'a> {
         }
         let state = &mut self.states.list[i as usize];
         state.status = Status::Committed(x, self.surveys);
+        state.way = way.into();
         let (base, same_dive) = (state.base, state.dive == self.dive);
         let height = if same_dive { base } else { self.dive_base };
         if self.stack.len() > height {

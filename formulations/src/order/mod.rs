@@ -8,13 +8,14 @@
 //! |---|---|
 //! | `search` | [`OrderSearch`]: the ladder from rules and bounds to proofs |
 //! | `settings`, `outcome` | what goes in and comes out |
-//! | `baselines` | [`OrderBaselines`]: every rule's order, replayed |
+//! | `baselines` | [`OrderBaselines`]: every rule's order, replayed; [`OrderBounds`] |
 //! | `greedy` | [`Rule`]: the orders that frameworks use |
 //! | `side`, `reach`, `bits` | the problem read from either end; who is behind whom |
 //! | `bounds`, `floor`, `valley` | forced lives, node cuts, least memory between two sets |
 //! | `lazy`, `block` | operators that can wait, and those they wait for |
 //! | `level`, `states` | the level search |
 //! | `ends`, `lanes`, `windows` | searches from both ends and of parts, side by side |
+//! | `proof` | [`OrderProof`]: certificates for `remat_check::order` |
 
 mod baselines;
 mod bits;
@@ -27,6 +28,7 @@ mod lanes;
 mod lazy;
 mod level;
 mod outcome;
+mod proof;
 mod reach;
 mod search;
 mod settings;
@@ -35,8 +37,9 @@ mod states;
 mod valley;
 mod windows;
 
-pub use baselines::{OrderBaseline, OrderBaselines};
+pub use baselines::{OrderBaseline, OrderBaselines, OrderBounds};
 pub use greedy::Rule;
 pub use outcome::{BoundKind, FoundBy, OrderOutcome};
+pub use proof::OrderProof;
 pub use search::{OrderSearch, OrderSearchError};
 pub use settings::{OrderSettings, OrderTuning};

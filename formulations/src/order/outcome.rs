@@ -7,10 +7,12 @@ use remat_instances::order::{OperatorId, OrderPlan, OrderReplay, Variant};
 /// Kind of the bound that was proven last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BoundKind {
-    /// An operator's inputs, outputs and workspace.
-    WorkingSet,
-    /// Storages that are in memory with an operator in every order.
-    ForcedLives,
+    /// Resident memory.
+    Base,
+    /// The inputs, outputs and workspace of this operator.
+    WorkingSet(OperatorId),
+    /// Storages that are in memory with this operator in every order.
+    ForcedLives(OperatorId),
     /// A minimum cut at this operator.
     NodeCut(OperatorId),
     /// Everything within a level was searched.
@@ -21,8 +23,9 @@ impl BoundKind {
     /// The kind as the command line prints it.
     pub fn as_str(self) -> &'static str {
         match self {
-            BoundKind::WorkingSet => "working set",
-            BoundKind::ForcedLives => "forced lives",
+            BoundKind::Base => "resident memory",
+            BoundKind::WorkingSet(_) => "working set",
+            BoundKind::ForcedLives(_) => "forced lives",
             BoundKind::NodeCut(_) => "node cut",
             BoundKind::Level => "level search",
         }

@@ -1,7 +1,7 @@
 //! Which operators come behind which.
 
-use super::bits::Matrix;
-use super::side::{Direction, Side};
+use super::bits::{self, Matrix};
+use super::side::{Direction, Lists, Side};
 
 /// Transitive precedence: for each operator the sets before and behind it.
 #[derive(Clone, Debug)]
@@ -31,6 +31,14 @@ impl Reach {
         }
     }
 
+    /// Operators before and behind one, as a side sees it.
+    pub fn around(&self, direction: Direction, v: u32) -> Around<'_> {
+        Around {
+            ahead: self.ahead(direction, v),
+            behind: self.behind(direction, v),
+        }
+    }
+
     /// Operators that are run behind one, as a side sees it.
     pub fn behind(&self, direction: Direction, v: u32) -> &[u64] {
         match direction {
@@ -46,4 +54,26 @@ impl Reach {
             Direction::Backward => self.descendants.row(v),
         }
     }
+}
+
+/// The operators before and behind one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Around<'a> {
+    pub ahead: &'a [u64],
+    pub behind: &'a [u64],
+}
+
+/// All that lists lead to from an operator, itself left out.
+pub(super) fn led_to(lists: &Lists, len: usize, v: u32) -> Vec<u64> {
+    let mut set = bits::empty(len);
+    let mut open = vec![v];
+    while let Some(at) = open.pop() {
+        for &next in lists.row(at) {
+            if !bits::has(&set, next) {
+                bits::insert(&mut set, next);
+                open.push(next);
+            }
+        }
+    }
+    set
 }

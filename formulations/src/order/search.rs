@@ -1,6 +1,6 @@
 //! The front door: from a graph to an order and a proven bound.
 
-use super::bounds::{forced_lives, largest_cut, working_sets};
+use super::bounds::{Needs, forced_lives, largest_cut, working_sets};
 use super::ends::Ends;
 use super::greedy::{self, Rule};
 use super::lanes::{self, Known, Lane};
@@ -91,6 +91,11 @@ impl<'a> OrderSearch<'a> {
         OrderSearch { listener, ..self }
     }
 
+    /// The graph, the variant, the settings and the listener.
+    pub(super) fn parts(&self) -> (&'a OrderGraph, Variant, &OrderSettings, &'a dyn Listener) {
+        (self.graph, self.variant, &self.settings, self.listener)
+    }
+
     /// Searches.
     ///
     /// # Errors
@@ -128,7 +133,7 @@ impl<'a> Ladder<'a> {
                 budget: search.settings.budget_bytes,
             },
             found_by: FoundBy::Rule(Rule::Program),
-            bound_by: BoundKind::WorkingSet,
+            bound_by: BoundKind::Base,
             upper: vec![u64::MAX; problem.len()],
             states: 0,
             cuts: 0,
@@ -143,12 +148,12 @@ impl<'a> Ladder<'a> {
         };
         let Some(ends) = ends else {
             let (forward, backward) = (Side::forward(problem), Side::backward(problem));
-            self.try_rules(&forward, &backward);
-            return self.raise(working_sets(&forward).most(), BoundKind::WorkingSet);
+            self.raise_by(&working_sets(&forward), BoundKind::WorkingSet);
+            return self.try_rules(&forward, &backward);
         };
-        self.raise(working_sets(&ends.forward).most(), BoundKind::WorkingSet);
+        self.raise_by(&working_sets(&ends.forward), BoundKind::WorkingSet);
         let forced = forced_lives(&ends.forward, &ends.reach);
-        self.raise(forced.most(), BoundKind::ForcedLives);
+        self.raise_by(&forced, BoundKind::ForcedLives);
         self.try_rules(&ends.forward, &ends.backward);
         if self.is_done() {
             return;
@@ -194,6 +199,12 @@ impl<'a> Ladder<'a> {
         if bound > self.known.bound {
             self.known.bound = bound.min(self.known.peak);
             self.bound_by = by;
+        }
+    }
+
+    fn raise_by(&mut self, needs: &Needs, kind: fn(OperatorId) -> BoundKind) {
+        if let Some((bytes, v)) = needs.most() {
+            self.raise(bytes, kind(OperatorId(v)));
         }
     }
 

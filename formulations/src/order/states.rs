@@ -40,6 +40,8 @@ pub(super) struct State {
     pub up: u32,
     pub status: Status,
     pub steps: Vec<Step>,
+    /// The operators to the state that it is committed to, in order.
+    pub way: Box<[u32]>,
     /// The stack's height below its steps, and the dive in which they were pushed.
     pub base: usize,
     pub dive: u64,
@@ -104,6 +106,7 @@ impl States {
             up,
             status: Status::Open,
             steps: Vec::new(),
+            way: Box::default(),
             base: 0,
             dive: 0,
             floor_of: NONE,

@@ -7,7 +7,7 @@
 //! has run and a user has not.
 
 use super::bits;
-use super::side::Run;
+use super::side::{Run, Side};
 use crate::baselines::max_flow::{FlowNetwork, UNLIMITED};
 
 const SOURCE: usize = 0;
@@ -20,14 +20,27 @@ const NONE: u32 = u32::MAX;
 
 /// Part of a network that one storage makes.
 #[derive(Clone, Debug)]
-pub(super) struct Piece {
-    pub storage: u32,
+struct Piece {
+    storage: u32,
     /// The edge that has the size as its capacity.
-    pub sized: usize,
+    sized: usize,
     /// Edges to users, by operator; empty where the sized edge leads to the only user.
-    pub to_users: Vec<(u32, usize)>,
+    to_users: Vec<(u32, usize)>,
     /// User that the sized edge leads to.
-    pub only_user: Option<u32>,
+    only_user: Option<u32>,
+    /// Edges from makers, by operator; empty where the sized edge comes from the only maker.
+    from_makers: Vec<(u32, usize)>,
+    /// Maker that the sized edge comes from.
+    only_maker: Option<u32>,
+}
+
+/// Flow by way of a storage: from a maker, or the source, to a user, or the sink.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stream {
+    pub storage: u32,
+    pub from: Option<u32>,
+    pub to: Option<u32>,
+    pub bytes: u64,
 }
 
 /// A network with its answer.
@@ -38,11 +51,11 @@ pub(super) struct Least {
     network: FlowNetwork,
     free: Vec<u32>,
     /// Storages that free operators touch.
-    pub pieces: Vec<Piece>,
+    pieces: Vec<Piece>,
     /// Edges of precedence: (operator, the one before it, edge).
-    pub precedence: Vec<(u32, u32, usize)>,
+    precedence: Vec<(u32, u32, usize)>,
     /// Storages that are there whatever the free operators do, and were not counted by the run.
-    pub certain: Vec<u32>,
+    certain: Vec<u32>,
 }
 
 impl Least {
@@ -53,9 +66,49 @@ impl Least {
         free.filter(move |(k, _)| !sink[ENDS + k]).map(|(_, v)| *v)
     }
 
-    /// Flow over an edge.
-    pub fn flow(&self, edge: usize) -> u64 {
-        self.network.flow(edge)
+    /// The flow through storages, those that are certain included: it proves the least memory.
+    pub fn streams(&self, side: &Side) -> Vec<Stream> {
+        let certain = self.certain.iter().map(|t| Stream {
+            storage: *t,
+            from: None,
+            to: None,
+            bytes: side.bytes[*t as usize],
+        });
+        let mut streams: Vec<Stream> = certain.collect();
+        for piece in &self.pieces {
+            let flow = |edge: &usize| self.network.flow(*edge);
+            let sized = flow(&piece.sized);
+            let ends = |only: Option<u32>, edges: &[(u32, usize)]| -> Vec<(Option<u32>, u64)> {
+                match edges {
+                    [] => vec![(only, sized)],
+                    several => several.iter().map(|(v, e)| (Some(*v), flow(e))).collect(),
+                }
+            };
+            let mut from = ends(piece.only_maker, &piece.from_makers);
+            for (to, mut wanted) in ends(piece.only_user, &piece.to_users) {
+                while wanted > 0 {
+                    let Some((maker, left)) = from.iter_mut().find(|(_, left)| *left > 0) else {
+                        break;
+                    };
+                    let bytes = wanted.min(*left);
+                    (wanted, *left) = (wanted - bytes, *left - bytes);
+                    streams.push(Stream {
+                        storage: piece.storage,
+                        from: *maker,
+                        to,
+                        bytes,
+                    });
+                }
+            }
+        }
+        streams
+    }
+
+    /// The flow from operators to those before them.
+    pub fn precedence(&self) -> impl Iterator<Item = (u32, u32, u64)> + '_ {
+        let edges = self.precedence.iter();
+        let flows = edges.map(|(v, u, edge)| (*v, *u, self.network.flow(*edge)));
+        flows.filter(|(.., flow)| *flow > 0)
     }
 }
 
@@ -150,6 +203,14 @@ impl Valley {
             true => Vec::new(),
             false => free(side.makers.row(t)),
         };
+        let mut piece = Piece {
+            storage: t,
+            sized: 0,
+            to_users: Vec::new(),
+            only_user: None,
+            from_makers: Vec::new(),
+            only_maker: None,
+        };
         let from = match (run.is_born(t) || born, makers.as_slice()) {
             (true, _) if !may_go => {
                 build.certain_bytes += size;
@@ -160,20 +221,18 @@ impl Valley {
             (true, _) => SOURCE,
             // Out of reach.
             (false, []) => return,
-            (false, [maker]) => vertex(maker),
+            (false, [maker]) => {
+                piece.only_maker = Some(*maker);
+                vertex(maker)
+            }
             (false, several) => {
                 let taken = build.vertex();
                 for maker in several {
-                    build.add(vertex(maker), taken, UNLIMITED);
+                    let edge = build.add(vertex(maker), taken, UNLIMITED);
+                    piece.from_makers.push((*maker, edge));
                 }
                 taken
             }
-        };
-        let mut piece = Piece {
-            storage: t,
-            sized: 0,
-            to_users: Vec::new(),
-            only_user: None,
         };
         match users.as_slice() {
             _ if !may_go => piece.sized = build.add(from, SINK, size),

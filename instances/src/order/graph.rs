@@ -115,12 +115,12 @@ pub struct OrderGraphData {
     pub olla_early_edges: Vec<[OperatorId; 2]>,
     /// OLLA's heuristic edges: late generators of tensors.
     pub olla_late_edges: Vec<[OperatorId; 2]>,
-    /// The order in which the framework runs the operators.
+    /// The order in which the framework runs the operators: each once.
     pub program_order: Vec<OperatorId>,
 }
 
 /// A validated graph: references lead somewhere, data have one producer, sizes are in range, and
-/// the program order runs. A clone costs nothing: what it holds is shared.
+/// no operator waits for itself. A clone costs nothing: what it holds is shared.
 ///
 /// # Example
 /// ```
@@ -135,8 +135,8 @@ pub struct OrderGraphData {
 /// };
 /// let graph = OrderGraph::new(data.clone())?;
 /// assert_eq!((graph.len(), graph.base_bytes()), (2, 0));
-/// let backwards = OrderGraphData { program_order: vec![OperatorId(1), OperatorId(0)], ..data };
-/// assert!(OrderGraph::new(backwards).unwrap_err().to_string().contains("program_order[0]"));
+/// let round = OrderGraphData { order_edges: vec![[OperatorId(1), OperatorId(0)]], ..data };
+/// assert!(OrderGraph::new(round).unwrap_err().to_string().contains("wait for each other"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -164,7 +164,7 @@ impl OrderGraph {
         let resident: u64 = resident.map(|(i, _)| graph.rounded_bytes(i)).sum();
         let unused = round_up(graph.data.unused_resident_bytes, graph.data.alignment_bytes);
         graph.base_bytes = resident + unused;
-        validate::check_program_order(&graph)?;
+        validate::check_acyclic(&graph)?;
         Ok(graph)
     }
 
@@ -198,7 +198,8 @@ impl OrderGraph {
         &self.data.tensors
     }
 
-    /// The order in which the framework runs the operators.
+    /// The order in which the framework runs the operators. [`OrderGraph::replay`] says whether it
+    /// respects what the graph states.
     pub fn program_order(&self) -> &[OperatorId] {
         &self.data.program_order
     }
