@@ -290,7 +290,9 @@ fn documents_are_written_and_read_again() {
         let text = write_order_graph(&graph);
         let again = read_order_graph_bytes("again.json", text.as_bytes()).unwrap();
         assert_eq!(again, graph);
-        let plan = OrderPlan::new(&graph, Variant::Free, graph.program_order().to_vec()).unwrap();
+        let baselines = OrderBaselines::of(&graph, Variant::Free).unwrap();
+        let program = baselines.rule(Rule::Program);
+        let plan = OrderPlan::new(&graph, Variant::Free, program.order.clone()).unwrap();
         let read = OrderPlan::parse("plan.json", plan.write().as_bytes()).unwrap();
         assert_eq!(read, plan);
         read.replay(&graph).unwrap();
