@@ -47,11 +47,6 @@ pub(super) fn ones(set: &[u64]) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Number of members.
-pub(super) fn count(set: &[u64]) -> usize {
-    set.iter().map(|word| word.count_ones() as usize).sum()
-}
-
 /// Mixes the words of a set to a number (the finaliser of splitmix64 over each word).
 pub(super) fn hash(set: &[u64]) -> u64 {
     let mut state = 0x9e37_79b9_7f4a_7c15u64;

@@ -58,11 +58,6 @@ impl Blocks {
         &self.inside
     }
 
-    /// Places in the known order.
-    pub fn ranks(&self) -> &[u32] {
-        &self.ranks
-    }
-
     /// The choices at an executed set, the first of the known order first. Needs above `level` are
     /// exact.
     pub fn choices(&mut self, run: &mut Run<'_>, level: u64) -> Vec<Choice> {

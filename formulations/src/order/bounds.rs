@@ -1,7 +1,7 @@
 //! Lower bounds on the peak of every order: working sets, forced lives, node cuts.
 
 use super::bits;
-use super::floor::node_cut;
+use super::cut::node_cut;
 use super::reach::Reach;
 use super::side::{Direction, Run, Side};
 use super::valley::Valley;

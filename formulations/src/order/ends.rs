@@ -2,7 +2,6 @@
 
 use super::bits;
 use super::block::Blocks;
-use super::floor::Floors;
 use super::lazy::lazy;
 use super::level::{Caps, Level, falling, set_of};
 use super::reach::Reach;
@@ -15,6 +14,18 @@ pub(super) struct Ends {
     pub forward: Side,
     pub backward: Side,
     pub reach: Reach,
+}
+
+/// What a level search begins with.
+#[derive(Clone, Copy)]
+pub(super) struct How<'a> {
+    /// A known order: its steps are tried first.
+    pub known: &'a [u32],
+    /// A bound that is proven, or taken to be: the first level, in bytes.
+    pub bound: u64,
+    /// The level that is not exceeded, in bytes.
+    pub cap: u64,
+    pub tuning: &'a OrderTuning,
 }
 
 /// What is run at the beginning and at the end of some best order, in any case.
@@ -63,16 +74,7 @@ impl Ends {
     }
 
     /// A level search over the orders between what is caught.
-    pub fn level(
-        &self,
-        direction: Direction,
-        caught: &Caught,
-        known: &[u32],
-        watched: Vec<u32>,
-        bound: u64,
-        caps: Caps,
-        tuning: &OrderTuning,
-    ) -> Level<'_> {
+    pub fn level(&self, direction: Direction, caught: &Caught, how: How<'_>) -> Level<'_> {
         let side = self.side(direction);
         let (near, far) = match direction {
             Direction::Forward => (&caught.head, &caught.tail),
@@ -82,41 +84,27 @@ impl Ends {
         let mut goal = bits::full(side.len);
         near.iter().for_each(|v| bits::insert(&mut start, *v));
         far.iter().for_each(|v| bits::remove(&mut goal, *v));
-        self.window(direction, &start, goal, known, watched, bound, caps, tuning)
+        self.window(direction, &start, goal, how)
     }
 
     /// A level search from one executed set to another.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "a search has many sources, each used once"
-    )]
     pub fn window(
         &self,
         direction: Direction,
         start: &[u64],
         goal: Vec<u64>,
-        known: &[u32],
-        watched: Vec<u32>,
-        bound: u64,
-        caps: Caps,
-        tuning: &OrderTuning,
+        how: How<'_>,
     ) -> Level<'_> {
         let side = self.side(direction);
+        let tuning = how.tuning;
         let lazy = lazy(side, &self.reach, start, &goal);
-        let ranks = side.ranks(known);
-        let limit = tuning.block_operators;
-        let blocks = Blocks::new(side, lazy, start, &goal, ranks, limit);
-        let floors = match watched.is_empty() {
-            true => None,
-            false => Some(Floors::new(
-                side,
-                &self.reach,
-                goal.clone(),
-                watched,
-                tuning.cuts_per_floor,
-            )),
+        let ranks = side.ranks(how.known);
+        let blocks = Blocks::new(side, lazy, start, &goal, ranks, tuning.block_operators);
+        let caps = Caps {
+            level: how.cap,
+            state_bytes: tuning.state_bytes,
         };
-        Level::new(side, start, goal, blocks, floors, bound, caps)
+        Level::new(side, start, goal, blocks, how.bound, caps)
     }
 
     /// The whole order of a middle part that a search of a direction found.

@@ -3,8 +3,9 @@
 //! Work goes in rounds. In a round each lane does a fixed number of states by itself; after it what
 //! they found is put together in the order of the lanes, so the answer does not depend on threads.
 
-use super::ends::{Caught, Ends};
-use super::level::{Caps, Level, Pause};
+use super::beam::Beams;
+use super::ends::{Caught, Ends, How};
+use super::level::{Level, Pause};
 use super::outcome::FoundBy;
 use super::settings::OrderTuning;
 use super::side::Direction;
@@ -58,6 +59,8 @@ pub(super) enum Lane<'a> {
     Dive(Dive<'a>),
     /// Better orders of parts of the best order.
     Windows(Windows<'a>),
+    /// The best few executed sets of each size.
+    Beams(Beams<'a>),
 }
 
 /// An exact search of a direction.
@@ -85,27 +88,20 @@ impl<'a> Lane<'a> {
     pub fn all(
         ends: &'a Ends,
         known: &Known,
-        watched: &[u32],
         states: u64,
         seed: u64,
         tuning: &'a OrderTuning,
     ) -> Vec<Lane<'a>> {
         let caught = ends.caught(known.bound);
         let both = [Direction::Forward, Direction::Backward];
-        let caps = Caps {
-            level: known.cap(),
-            state_bytes: tuning.state_bytes,
+        let how = How {
+            known: &known.order,
+            bound: known.bound,
+            cap: known.cap(),
+            tuning,
         };
         let exact = both.map(|direction| {
-            let level = ends.level(
-                direction,
-                &caught,
-                &known.order,
-                watched.to_vec(),
-                known.bound,
-                caps,
-                tuning,
-            );
+            let level = ends.level(direction, &caught, how);
             Lane::Exact(Exact {
                 ends,
                 direction,
@@ -125,11 +121,12 @@ impl<'a> Lane<'a> {
                 open: None,
             })
         });
+        let beams = Beams::new(ends, tuning);
         let windows = Windows::new(ends, seed, FIRST_STATES, tuning);
         exact
             .into_iter()
             .chain(dives)
-            .chain([Lane::Windows(windows)])
+            .chain([Lane::Windows(windows), Lane::Beams(beams)])
             .collect()
     }
 
@@ -142,7 +139,7 @@ impl<'a> Lane<'a> {
     pub fn is_open(&self) -> bool {
         match self {
             Lane::Exact(exact) => !exact.is_full,
-            Lane::Dive(_) => true,
+            Lane::Dive(_) | Lane::Beams(_) => true,
             Lane::Windows(windows) => windows.is_open(),
         }
     }
@@ -153,6 +150,7 @@ impl<'a> Lane<'a> {
             Lane::Exact(exact) => exact.round(known, states, is_over),
             Lane::Dive(dive) => dive.round(known, states, is_over),
             Lane::Windows(windows) => windows.round(known, states, is_over),
+            Lane::Beams(beams) => beams.round(known, states, is_over),
         }
     }
 }
@@ -222,21 +220,13 @@ impl<'a> Dive<'a> {
         let way = known.cap().saturating_sub(known.bound);
         let level = known.bound + (u128::from(way) * u128::from(part) / u128::from(whole)) as u64;
         let caught = self.ends.caught(level);
-        let caps = Caps {
-            level,
-            state_bytes: self.tuning.state_bytes,
+        let how = How {
+            known: &known.order,
+            bound: level,
+            cap: level,
+            tuning: self.tuning,
         };
-        let order = &known.order;
-        let ends = self.ends;
-        let search = ends.level(
-            self.direction,
-            &caught,
-            order,
-            vec![],
-            level,
-            caps,
-            self.tuning,
-        );
+        let search = self.ends.level(self.direction, &caught, how);
         (search, caught)
     }
 }

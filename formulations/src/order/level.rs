@@ -15,7 +15,6 @@
 
 use super::bits;
 use super::block::Blocks;
-use super::floor::Floors;
 use super::side::{Run, Side};
 use super::states::{NONE, States, Status};
 use super::valley::{Valley, between};
@@ -55,7 +54,6 @@ pub(super) struct Level<'a> {
     side: &'a Side,
     goal: Vec<u64>,
     blocks: Blocks,
-    floors: Option<Floors<'a>>,
     states: States,
     stack: Vec<(u32, u32)>,
     waiting: BinaryHeap<Waiting>,
@@ -84,14 +82,12 @@ impl<'a> Level<'a> {
         start: &[u64],
         goal: Vec<u64>,
         blocks: Blocks,
-        floors: Option<Floors<'a>>,
         bound: u64,
         caps: Caps,
     ) -> Self {
         let mut level = Level {
             goal,
             blocks,
-            floors,
             states: States::new(side.len),
             stack: Vec::new(),
             waiting: BinaryHeap::new(),
@@ -200,15 +196,6 @@ impl<'a> Level<'a> {
         if let Status::Expanded | Status::Committed(..) = self.states.list[s as usize].status {
             return;
         }
-        if let Some(floors) = &mut self.floors {
-            let known = self.states.list[s as usize].floor;
-            let (floor, of) = floors.at(&self.run, known, self.level);
-            let state = &mut self.states.list[s as usize];
-            (state.floor, state.floor_of) = (floor, of);
-            if floor > self.level {
-                return self.wait(floor, s, WHOLE);
-            }
-        }
         self.expanded += 1;
         let choices = self.blocks.choices(&mut self.run, self.level);
         let state = &mut self.states.list[s as usize];
@@ -247,8 +234,7 @@ impl<'a> Level<'a> {
             let state = &mut self.states.list[t as usize];
             self.is_pruned |= !std::mem::replace(&mut state.is_listed, true);
             if let Status::Open = state.status {
-                let floor = state.floor;
-                self.wait(floor, t, WHOLE);
+                self.stack.push((t, WHOLE));
             }
             return t;
         }
@@ -263,9 +249,8 @@ impl<'a> Level<'a> {
         while at != NONE && self.states.list[at as usize].bytes >= bytes {
             (top, at) = (at, self.states.list[at as usize].up);
         }
-        match top == NONE || !self.commit(top, t) {
-            true => self.expand(t),
-            false => {}
+        if top == NONE || !self.commit(top, t) {
+            self.expand(t);
         }
         t
     }
@@ -376,7 +361,7 @@ impl<'a> Level<'a> {
             };
             match state.status {
                 Status::Committed(t, _) => visit(t),
-                Status::Open => unresolved.push(Reverse((state.floor, s, WHOLE))),
+                Status::Open => unresolved.push(Reverse((0, s, WHOLE))),
                 Status::Expanded => {
                     for (k, step) in state.steps.iter().enumerate() {
                         match step.to {

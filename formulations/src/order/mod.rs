@@ -11,18 +11,19 @@
 //! | `baselines` | [`OrderBaselines`]: every rule's order, replayed; [`OrderBounds`] |
 //! | `greedy` | [`Rule`]: the orders that frameworks use |
 //! | `side`, `reach`, `bits` | the problem read from either end; who is behind whom |
-//! | `bounds`, `floor`, `valley` | forced lives, node cuts, least memory between two sets |
+//! | `bounds`, `cut`, `valley` | forced lives, node cuts, least memory between two sets |
 //! | `lazy`, `block` | operators that can wait, and those they wait for |
 //! | `level`, `states` | the level search |
-//! | `ends`, `lanes`, `windows` | searches from both ends and of parts, side by side |
+//! | `ends`, `lanes`, `windows`, `beam` | searches from both ends and of parts, side by side |
 //! | `proof` | [`OrderProof`]: certificates for `remat_check::order` |
 
 mod baselines;
+mod beam;
 mod bits;
 mod block;
 mod bounds;
+mod cut;
 mod ends;
-mod floor;
 mod greedy;
 mod lanes;
 mod lazy;

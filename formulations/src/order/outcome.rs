@@ -41,6 +41,8 @@ pub enum FoundBy {
     Level,
     /// Windows of another order, searched on their own.
     Windows,
+    /// A beam of executed sets.
+    Beam,
 }
 
 impl FoundBy {
@@ -50,6 +52,7 @@ impl FoundBy {
             FoundBy::Rule(rule) => rule.as_str(),
             FoundBy::Level => "level search",
             FoundBy::Windows => "windows",
+            FoundBy::Beam => "beam",
         }
     }
 }

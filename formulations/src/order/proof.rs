@@ -6,9 +6,9 @@
 //! proves the valley.
 
 use super::bits;
-use super::ends::{Caught, Ends};
-use super::floor::node_cut;
-use super::level::{Caps, Level, Pause, falling};
+use super::cut::node_cut;
+use super::ends::{Caught, Ends, How};
+use super::level::{Level, Pause, falling};
 use super::outcome::{BoundKind, OrderOutcome};
 use super::reach::{Around, led_to};
 use super::search::{OrderSearch, OrderSearchError};
@@ -104,24 +104,15 @@ impl OrderSearch<'_> {
         let ends = Ends::of(problem);
         let caught = ends.caught(bound - 1);
         let known: Vec<u32> = outcome.order.iter().map(|v| v.0).collect();
-        let caps = Caps {
-            level: bound - 1,
-            state_bytes: settings.tuning.state_bytes,
+        let how = How {
+            known: &known,
+            bound: bound - 1,
+            cap: bound - 1,
+            tuning: &settings.tuning,
         };
         let both = [Direction::Forward, Direction::Backward];
-        let mut searches = both.map(|direction| {
-            let tuning = &settings.tuning;
-            let level = ends.level(
-                direction,
-                &caught,
-                &known,
-                Vec::new(),
-                bound - 1,
-                caps,
-                tuning,
-            );
-            (direction, level, true)
-        });
+        let mut searches =
+            both.map(|direction| (direction, ends.level(direction, &caught, how), true));
         let mut states = settings.tuning.first_states;
         while searches
             .iter()

@@ -221,14 +221,7 @@ impl<'a> Ladder<'a> {
     fn search_levels(&mut self, ends: &Ends) {
         let settings = &self.search.settings;
         let tuning = &settings.tuning;
-        let mut lanes = Lane::all(
-            ends,
-            &self.known,
-            &[],
-            settings.states,
-            settings.seed,
-            tuning,
-        );
+        let mut lanes = Lane::all(ends, &self.known, settings.states, settings.seed, tuning);
         let mut states = tuning.first_states;
         let mut is_first = true;
         while !self.is_done() && !self.is_over() {

@@ -62,10 +62,6 @@ pub struct OrderTuning {
     pub first_states: u64,
     /// States of a round at most: between two rounds the searches exchange what they found.
     pub round_states: u64,
-    /// Operators whose cuts are tried as floors of executed sets.
-    pub watched_cuts: usize,
-    /// Cuts that are tried for each one that raised a floor.
-    pub cuts_per_floor: u32,
 }
 
 impl Default for OrderTuning {
@@ -76,8 +72,6 @@ impl Default for OrderTuning {
             state_bytes: 1 << 29,
             first_states: 256,
             round_states: 1 << 14,
-            watched_cuts: 3,
-            cuts_per_floor: 24,
         }
     }
 }

@@ -17,7 +17,7 @@ pub(super) struct Step {
 /// Treatment of a state.
 #[derive(Clone, Debug)]
 pub(super) enum Status {
-    /// Not looked at, or too dear to be looked at.
+    /// Not looked at.
     Open,
     /// Its steps are listed.
     Expanded,
@@ -31,8 +31,6 @@ pub(super) enum Status {
 pub(super) struct State {
     /// Memory in bytes.
     pub bytes: u64,
-    /// Memory that every order from here needs at least, in bytes, as far as that is known.
-    pub floor: u64,
     /// The state before it, and the operators between the two, in order.
     pub parent: u32,
     pub path: Box<[u32]>,
@@ -45,8 +43,6 @@ pub(super) struct State {
     /// The stack's height below its steps, and the dive in which they were pushed.
     pub base: usize,
     pub dive: u64,
-    /// The operator whose cut gave the floor.
-    pub floor_of: u32,
     /// True if its steps are listed with what is to be done, unless a commitment dropped them since.
     pub is_listed: bool,
     /// Another state with the same hash.
@@ -100,7 +96,6 @@ impl States {
         self.sets.extend_from_slice(set);
         self.list.push(State {
             bytes,
-            floor: 0,
             parent,
             path: path.into(),
             up,
@@ -109,7 +104,6 @@ impl States {
             way: Box::default(),
             base: 0,
             dive: 0,
-            floor_of: NONE,
             is_listed: true,
             same,
         });

@@ -1,9 +1,9 @@
 //! Better orders of parts of an order: each window is searched on its own.
 
 use super::bits;
-use super::ends::Ends;
+use super::ends::{Ends, How};
 use super::lanes::{Known, News};
-use super::level::{Caps, Pause};
+use super::level::Pause;
 use super::outcome::FoundBy;
 use super::settings::OrderTuning;
 use super::side::{Direction, Run};
@@ -107,22 +107,13 @@ impl<'a> Windows<'a> {
         self.order[from..to]
             .iter()
             .for_each(|v| bits::insert(&mut goal, *v));
-        let caps = Caps {
-            level,
-            state_bytes: self.tuning.state_bytes / 4,
+        let how = How {
+            known: &self.order,
+            bound: level,
+            cap: level,
+            tuning: self.tuning,
         };
-        let forward = Direction::Forward;
-        let order = &self.order;
-        let mut search = self.ends.window(
-            forward,
-            &start,
-            goal,
-            order,
-            vec![],
-            level,
-            caps,
-            self.tuning,
-        );
+        let mut search = self.ends.window(Direction::Forward, &start, goal, how);
         let pause = search.work(self.states, is_over);
         *states += search.expanded.max(1);
         if from == 0 && to == self.order.len() && pause == Pause::Exhausted {
