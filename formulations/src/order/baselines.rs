@@ -46,7 +46,7 @@ impl OrderBaselines {
         let problem = graph.problem(variant)?;
         let (forward, backward) = (Side::forward(&problem), Side::backward(&problem));
         let of_rule = |rule: Rule| {
-            let order = greedy::order(rule, &forward, &backward);
+            let order = greedy::order(rule, &forward, &backward, &|| false).unwrap_or_default();
             let order: Vec<_> = order.into_iter().map(OperatorId).collect();
             let replay = graph.replay(variant, &order)?;
             Ok(OrderBaseline {

@@ -4,6 +4,9 @@ use super::side::{Run, Side};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
+/// Steps of a rule between two looks at the clock.
+const STEPS_BETWEEN_LOOKS: usize = 64;
+
 /// A rule that makes an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Rule {
@@ -49,45 +52,59 @@ impl Rule {
     }
 }
 
-/// The order that a rule makes, by the two sides of a problem.
-pub(super) fn order(rule: Rule, forward: &Side, backward: &Side) -> Vec<u32> {
+/// The order that a rule makes, by the two sides of a problem; `None` where it is over before.
+pub(super) fn order(
+    rule: Rule,
+    forward: &Side,
+    backward: &Side,
+    is_over: &dyn Fn() -> bool,
+) -> Option<Vec<u32>> {
     match rule {
-        Rule::Program => forward.topological.clone(),
-        Rule::Lpmf => lpmf(forward),
-        Rule::BreadthFirst => breadth_first(forward),
-        Rule::DepthFirst => depth_first(forward),
-        Rule::ReverseLpmf => backward.turned(lpmf(backward)),
-        Rule::ListScheduling => list_scheduling(forward),
+        Rule::Program => Some(forward.topological.clone()),
+        Rule::Lpmf => lpmf(forward, is_over),
+        Rule::BreadthFirst => Some(breadth_first(forward)),
+        Rule::DepthFirst => Some(depth_first(forward)),
+        Rule::ReverseLpmf => Some(backward.turned(lpmf(backward, is_over)?)),
+        Rule::ListScheduling => list_scheduling(forward, is_over),
     }
 }
 
 /// Runs, of the operators that are ready, always the one with the least key.
-fn least_first<K: Ord>(side: &Side, mut key: impl FnMut(&Run<'_>, u32) -> K) -> Vec<u32> {
+fn least_first<K: Ord>(
+    side: &Side,
+    is_over: &dyn Fn() -> bool,
+    key: impl Fn(&Run<'_>, u32) -> K,
+) -> Option<Vec<u32>> {
     let ranks = side.ranks_of_topological();
     let mut run = Run::new(side);
     let mut ready: Vec<u32> = (0..side.len as u32).filter(|v| run.is_ready(*v)).collect();
     let mut order = Vec::with_capacity(side.len);
-    while let Some(k) =
-        (0..ready.len()).min_by_key(|k| (key(&run, ready[*k]), ranks[ready[*k] as usize]))
-    {
+    loop {
+        if order.len() % STEPS_BETWEEN_LOOKS == 0 && is_over() {
+            return None;
+        }
+        let keys = ready.iter().map(|v| (key(&run, *v), ranks[*v as usize]));
+        let least = keys.enumerate().min_by(|(_, a), (_, b)| a.cmp(b));
+        let Some((k, _)) = least else {
+            return Some(order);
+        };
         let v = ready.swap_remove(k);
         run.run(v);
         order.push(v);
         let behind = side.after.row(v).iter();
         ready.extend(behind.filter(|w| run.is_ready(**w)));
     }
-    order
 }
 
-fn lpmf(side: &Side) -> Vec<u32> {
-    least_first(side, |run, v| {
+fn lpmf(side: &Side, is_over: &dyn Fn() -> bool) -> Option<Vec<u32>> {
+    least_first(side, is_over, |run, v| {
         let change = run.taken(v) as i64 - run.freed(v) as i64;
         (run.need(v).max(run.peak), change)
     })
 }
 
-fn list_scheduling(side: &Side) -> Vec<u32> {
-    least_first(side, |run, v| {
+fn list_scheduling(side: &Side, is_over: &dyn Fn() -> bool) -> Option<Vec<u32>> {
+    least_first(side, is_over, |run, v| {
         let change = run.taken(v) as i64 - run.freed(v) as i64;
         (change, Reverse(side.after.row(v).len()))
     })

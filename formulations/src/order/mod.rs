@@ -35,6 +35,8 @@ mod search;
 mod settings;
 mod side;
 mod states;
+#[cfg(test)]
+mod tests;
 mod valley;
 mod windows;
 

@@ -168,15 +168,15 @@ impl<'a> Ladder<'a> {
     /// Tries the orders of rules until one has the bound as its peak.
     fn try_rules(&mut self, forward: &Side, backward: &Side) {
         for rule in Rule::ALL {
-            if self.is_done() || (self.is_over() && self.known.peak < u64::MAX) {
+            if self.is_done() {
                 return;
             }
-            self.offer(
-                forward,
-                greedy::order(rule, forward, backward),
-                FoundBy::Rule(rule),
-            );
+            let order = greedy::order(rule, forward, backward, &|| self.is_over());
+            if let Some(order) = order {
+                self.offer(forward, order, FoundBy::Rule(rule));
+            }
         }
+        self.tell();
     }
 
     /// Takes over an order where it is better.
@@ -216,6 +216,7 @@ impl<'a> Ladder<'a> {
         if let Some(v) = cut.operator {
             self.raise(cut.bytes, BoundKind::NodeCut(OperatorId(v)));
         }
+        self.tell();
     }
 
     fn search_levels(&mut self, ends: &Ends) {

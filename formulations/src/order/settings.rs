@@ -69,7 +69,7 @@ impl Default for OrderTuning {
         OrderTuning {
             reach_operators: 30_000,
             block_operators: 12,
-            state_bytes: 1 << 29,
+            state_bytes: 1 << 28,
             first_states: 256,
             round_states: 1 << 14,
         }
