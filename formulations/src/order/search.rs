@@ -224,10 +224,11 @@ impl<'a> Ladder<'a> {
         let tuning = &settings.tuning;
         let mut lanes = Lane::all(ends, &self.known, settings.states, settings.seed, tuning);
         let mut states = tuning.first_states;
-        let mut is_first = true;
+        // A search that never goes back looks at less than one set for each operator.
+        let mut alone = 2 * self.upper.len() as u64;
         while !self.is_done() && !self.is_over() {
             let open = lanes.iter_mut().filter(|lane| lane.is_open());
-            let mut open: Vec<_> = open.filter(|lane| !is_first || lane.is_exact()).collect();
+            let mut open: Vec<_> = open.filter(|lane| alone == 0 || lane.is_exact()).collect();
             if !open.iter().any(|lane| lane.is_exact()) && settings.time_limit.is_none() {
                 return;
             }
@@ -242,8 +243,10 @@ impl<'a> Ladder<'a> {
                 }
             }
             self.tell();
-            is_first = false;
-            states = (2 * states).min(tuning.round_states);
+            match alone {
+                0 => states = (2 * states).min(tuning.round_states.max(states)),
+                _ => alone = alone.saturating_sub(states),
+            }
         }
     }
 

@@ -57,8 +57,9 @@ pub struct OrderTuning {
     pub block_operators: usize,
     /// Memory of the states of one search, in bytes.
     pub state_bytes: usize,
-    /// States of the first round; each round has twice as many as the one before, up to
-    /// `round_states`. Training graphs end within the first.
+    /// States of the first rounds, in which the exact searches are alone until they have looked at
+    /// two for each operator: training graphs end before. Then each round has twice as many as the
+    /// one before, up to `round_states`.
     pub first_states: u64,
     /// States of a round at most: between two rounds the searches exchange what they found.
     pub round_states: u64,
