@@ -7,6 +7,7 @@
 //! | module | concept |
 //! |---|---|
 //! | `search` | [`OrderSearch`]: the ladder from rules and bounds to proofs |
+//! | `alternatives` | other orders within the same peak, for whoever places tensors |
 //! | `settings`, `outcome` | what goes in and comes out |
 //! | `baselines` | [`OrderBaselines`]: every rule's order, replayed; [`OrderBounds`] |
 //! | `greedy` | [`Rule`]: the orders that frameworks use |
@@ -17,6 +18,7 @@
 //! | `ends`, `lanes`, `windows`, `beam` | searches from both ends and of parts, side by side |
 //! | `proof` | [`OrderProof`]: certificates for `remat_check::order` |
 
+mod alternatives;
 mod baselines;
 mod beam;
 mod bits;

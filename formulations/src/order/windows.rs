@@ -24,7 +24,7 @@ pub(super) struct Windows<'a> {
     peak: u64,
     /// Windows tried at the peak at hand.
     tried: usize,
-    random: u64,
+    random: Random,
     is_open: bool,
 }
 
@@ -39,7 +39,7 @@ impl<'a> Windows<'a> {
             order: Vec::new(),
             peak: u64::MAX,
             tried: 0,
-            random: seed ^ 0x9e37_79b9_7f4a_7c15,
+            random: Random::new(seed),
             is_open: true,
         }
     }
@@ -67,7 +67,7 @@ impl<'a> Windows<'a> {
             // The peak is in the middle first, then somewhere in the window.
             let before = match self.tried {
                 0 => self.width / 2,
-                _ => self.below(self.width),
+                _ => self.random.below(self.width),
             };
             let from = step.saturating_sub(before);
             let to = (from + self.width).min(n).max(step + 1);
@@ -128,11 +128,21 @@ impl<'a> Windows<'a> {
             _ => false,
         }
     }
+}
 
-    /// A number below another (splitmix64).
-    fn below(&mut self, end: usize) -> usize {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.random;
+/// Random numbers by a seed (splitmix64).
+pub(super) struct Random(u64);
+
+impl Random {
+    /// The numbers of a seed.
+    pub fn new(seed: u64) -> Self {
+        Random(seed ^ 0x9e37_79b9_7f4a_7c15)
+    }
+
+    /// A number below another, 0 below 0.
+    pub fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         ((z ^ (z >> 31)) % end.max(1) as u64) as usize

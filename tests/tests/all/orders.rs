@@ -7,11 +7,12 @@ use remat_formulations::order::{
 };
 use remat_formulations::solve::{Listener, Status};
 use remat_instances::order::{
-    OperatorId, OrderFault, OrderGraph, OrderPlan, Variant, read_order_graph,
-    read_order_graph_bytes, write_order_graph,
+    Operator, OperatorId, OrderFault, OrderGraph, OrderGraphData, OrderPlan, Tensor, TensorId,
+    Variant, read_order_graph, read_order_graph_bytes, write_order_graph,
 };
 use remat_instances::schedule::Semantics;
 use remat_instances::zoo;
+use remat_tests::graphs::Numbers;
 use remat_tests::{files, orders, shared_data};
 use serde_json::Value;
 
@@ -203,7 +204,7 @@ fn damaged_proofs_are_refused() {
         ] {
             assert!(checker::check(&graph, &proof.replacen(from, to, 1)).is_err());
         }
-        let other = OrderGraph::new(remat_instances::order::OrderGraphData {
+        let other = OrderGraph::new(OrderGraphData {
             name: "another".into(),
             ..graph.data().clone()
         });
@@ -240,6 +241,71 @@ fn threads_change_nothing() {
         });
         assert_eq!(one, many, "{}", graph.name());
     }
+}
+
+/// A graph in layers that no search is done with at once.
+fn wide(operators: u32, width: u32) -> OrderGraph {
+    let mut numbers = Numbers::new(7);
+    let mut data = OrderGraphData::default();
+    for v in 0..operators {
+        let mut operator = Operator {
+            outputs: vec![TensorId(v)],
+            ..Operator::default()
+        };
+        let low = (v / width).saturating_sub(1) * width;
+        for _ in 0..if v < width { 0 } else { 2 } {
+            let input = TensorId(low + numbers.below(width.into()) as u32);
+            if !operator.inputs.contains(&input) {
+                operator.inputs.push(input);
+            }
+        }
+        data.operators.push(operator);
+        data.tensors.push(Tensor {
+            bytes: 1 + numbers.below(1000),
+            ..Tensor::default()
+        });
+        data.program_order.push(OperatorId(v));
+    }
+    OrderGraph::new(data).unwrap()
+}
+
+#[test]
+fn a_search_that_is_not_done_is_the_same_on_any_number_of_threads() {
+    let graph = wide(180, 15);
+    let [one, many] = [1, 3].map(|threads| {
+        let settings = OrderSettings {
+            states: 2_000,
+            threads,
+            ..OrderSettings::default()
+        };
+        let outcome = OrderSearch::new(&graph).settings(settings).run().unwrap();
+        assert!(outcome.bound_bytes < outcome.peak_bytes());
+        assert_eq!(outcome.status, Status::Feasible);
+        (outcome.order, outcome.bound_bytes, outcome.states)
+    });
+    assert_eq!(one, many);
+    let best = OrderBaselines::of(&graph, Variant::Free).unwrap();
+    let replay = graph.replay(Variant::Free, &one.0).unwrap();
+    assert!(replay.peak_bytes < best.best().replay.peak_bytes);
+}
+
+#[test]
+fn alternatives_are_other_orders_within_the_peak() {
+    let mut several = 0;
+    for graph in (0..200).filter_map(orders::random) {
+        let search = search(&graph, Variant::Free);
+        let outcome = search.run().unwrap();
+        let others = search
+            .alternatives(&outcome.order, outcome.peak_bytes(), 5)
+            .unwrap();
+        for (k, other) in others.iter().enumerate() {
+            assert!(*other != outcome.order && !others[..k].contains(other));
+            let replay = graph.replay(Variant::Free, other).unwrap();
+            assert_eq!(replay.peak_bytes, outcome.peak_bytes());
+        }
+        several += usize::from(others.len() > 1);
+    }
+    assert!(several > 50, "{several}");
 }
 
 #[test]
