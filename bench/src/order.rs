@@ -84,7 +84,8 @@ pub enum OrderBenchError {
 /// The line above the table.
 pub fn header() -> String {
     format!(
-        "{:<28} {:<9} {:>5} {:>15} {:>15} {:>15} {:>15} {:>15} {:>7} {:>7} {:>8} {:>8} {:<12} bound by",
+        "{:<28} {:<9} {:>5} {:>15} {:>15} {:>15} {:>15} {:>15} {:>7} {:>7} {:>8} {:>8} {:<12} \
+         bound by",
         "graph",
         "variant",
         "ops",
@@ -184,7 +185,8 @@ fn line(
     let program = baselines.rule(Rule::Program).replay.peak_bytes;
     let saved = 100.0 * (program as f64 - peak as f64) / program as f64;
     tell(&format!(
-        "{name:<28} {:<9} {:>5} {program:>15} {:>15} {:>15} {peak:>15} {:>15} {:>6.2}% {saved:>6.2}% {:>8} {:>8.3} {:<12} {}",
+        "{name:<28} {:<9} {:>5} {program:>15} {:>15} {:>15} {peak:>15} {:>15} {:>6.2}% \
+         {saved:>6.2}% {:>8} {:>8.3} {:<12} {}",
         variant.as_str(),
         graph.len(),
         baselines.rule(Rule::Lpmf).replay.peak_bytes,

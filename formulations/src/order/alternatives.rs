@@ -24,7 +24,8 @@ impl OrderSearch<'_> {
     /// use remat_instances::order::{read_order_graph_bytes, Variant};
     ///
     /// let text = r#"{"schema": "remat-order/1", "operators": [
-    ///     {"outputs": [0]}, {"outputs": [1]}, {"inputs": [0, 1]}], "tensors": [{"bytes": 4}, {"bytes": 4}]}"#;
+    ///     {"outputs": [0]}, {"outputs": [1]}, {"inputs": [0, 1]}],
+    ///     "tensors": [{"bytes": 4}, {"bytes": 4}]}"#;
     /// let graph = read_order_graph_bytes("three.json", text.as_bytes())?;
     /// let search = OrderSearch::new(&graph);
     /// let outcome = search.run()?;

@@ -2,9 +2,9 @@
 //!
 //! Let `c` take at least as much as it can ever free, and let every operator that may be the first
 //! behind `c` take, with its workspace, at least what `c` can free and its workspace. Then running
-//! `c` right before the first of them makes no step larger: until there, memory is lower by what `c`
-//! takes and higher by at most what it frees; and while `c` runs there it is at most what it is when
-//! the operator behind it runs. So some best order has every such `c` right before what needs it,
+//! `c` right before the first of them makes no step larger: until there, memory is lower by what
+//! `c` takes and higher by at most what it frees; and while `c` runs there it is at most what it is
+//! when the operator behind it runs. So some best order has every such `c` right before what needs it,
 //! and a search branches on the others alone (`docs/order.md`, "Lazy operators").
 
 use super::bits;

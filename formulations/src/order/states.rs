@@ -43,7 +43,8 @@ pub(super) struct State {
     /// The stack's height below its steps, and the dive in which they were pushed.
     pub base: usize,
     pub dive: u64,
-    /// True if its steps are listed with what is to be done, unless a commitment dropped them since.
+    /// True if its steps are listed with what is to be done, but for those that a commitment
+    /// dropped since.
     pub is_listed: bool,
     /// Another state with the same hash.
     same: u32,

@@ -1,10 +1,10 @@
 //! Least memory between two executed sets, by a minimum cut.
 //!
-//! The memory of an executed set is `[a maker has run] - [all users have run]`, summed over storages
-//! with their sizes: submodular, so a minimum over sets between two is a minimum cut (Picard 1976
+//! The memory of an executed set is `[a maker has run] - [all users have run]`, summed over
+//! storages with their sizes: submodular, so a minimum over sets between two is a minimum cut (Picard 1976
 //! for closures). The executed side is the source's; an arc from an operator to one before it, and
-//! from a storage's second vertex to its users, cannot be cut; a storage's size is cut where a maker
-//! has run and a user has not.
+//! from a storage's second vertex to its users, cannot be cut; a storage's size is cut where a
+//! maker has run and a user has not.
 
 use super::bits;
 use super::side::{Run, Side};

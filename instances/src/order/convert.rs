@@ -62,7 +62,8 @@ impl OrderGraph {
     /// use remat_instances::order::{OrderGraph, Variant};
     /// use remat_instances::zoo;
     /// let instance = zoo::build(&"zoo:resnet18?batch=1".parse()?)?;
-    /// let [still, step] = [OrderGraph::of_instance(&instance)?, OrderGraph::of_training_step(&instance)?];
+    /// let still = OrderGraph::of_instance(&instance)?;
+    /// let step = OrderGraph::of_training_step(&instance)?;
     /// assert!(step.len() > still.len() && step.base_bytes() < still.base_bytes());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -124,7 +124,8 @@ pub struct OrderGraphData {
 ///
 /// # Example
 /// ```
-/// use remat_instances::order::{Operator, OperatorId, OrderGraph, OrderGraphData, Tensor, TensorId};
+/// use remat_instances::order::{Operator, OperatorId, OrderGraph, OrderGraphData};
+/// use remat_instances::order::{Tensor, TensorId};
 /// let make = Operator { outputs: vec![TensorId(0)], ..Operator::default() };
 /// let read = Operator { inputs: vec![TensorId(0)], ..Operator::default() };
 /// let data = OrderGraphData {

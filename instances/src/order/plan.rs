@@ -49,7 +49,8 @@ pub struct OrderPlan {
 pub enum OrderPlanError {
     /// It was made for another graph.
     #[error(
-        "the plan is for a graph with SHA-256 {wanted}, the one at hand has {found}; give that graph"
+        "the plan is for a graph with SHA-256 {wanted}, the one at hand has {found}; \
+         give that graph"
     )]
     Graph {
         /// The digest in the plan.

@@ -122,7 +122,8 @@ pub fn read_order_graph(path: impl AsRef<Path>) -> Result<OrderGraph, ReadError>
 ///
 /// ```
 /// use remat_instances::order::read_order_graph_bytes;
-/// let text = br#"{"schema": "remat-order/1", "operators": [{"inputs": [1]}], "tensors": [{"bytes": 5}]}"#;
+/// let text = br#"{"schema": "remat-order/1",
+///     "operators": [{"inputs": [1]}], "tensors": [{"bytes": 5}]}"#;
 /// let error = read_order_graph_bytes("bad.json", text).unwrap_err();
 /// assert!(error.to_string().contains("operators[0].inputs[0]: there is no tensor"), "{error}");
 /// ```
@@ -274,7 +275,8 @@ fn place(document: &Document, path: &str) -> Option<Span> {
 ///
 /// ```
 /// use remat_instances::order::{read_order_graph_bytes, write_order_graph};
-/// let text = r#"{"schema": "remat-order/1", "operators": [{"outputs": [0]}], "tensors": [{"bytes": 5}]}"#;
+/// let text = r#"{"schema": "remat-order/1",
+///     "operators": [{"outputs": [0]}], "tensors": [{"bytes": 5}]}"#;
 /// let graph = read_order_graph_bytes("one.json", text.as_bytes())?;
 /// let again = read_order_graph_bytes("again.json", write_order_graph(&graph).as_bytes())?;
 /// assert_eq!((again.digest(), again), (graph.digest(), graph));

@@ -293,7 +293,7 @@ fn roots(data: &OrderGraphData) -> Result<Vec<TensorId>, StructureError> {
             chain.push(at);
             match data.tensors[at].shares() {
                 None => break TensorId(at as u32),
-                // Each step goes to an input of the producer: longer than all means round and round.
+                // Longer than all of them: it goes round.
                 Some(_) if chain.len() > count => {
                     let path = format!("tensors[{i}]");
                     let problem = "views and tensors in place go round";
