@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use clap::{Parser, Subcommand, ValueEnum};
-use remat_bench::{checkmate, mip, monet, netlib, sequences};
+use remat_bench::{checkmate, mip, monet, netlib, order, sequences};
 use remat_lp::Algorithm;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -33,6 +33,37 @@ enum Command {
     /// Solve every mixed-integer program of a directory here and in HiGHS (feature `highs`),
     /// alternating, same limits
     Mip(Mip),
+    /// Orders of training graphs with least peak memory: the search beside the rules of frameworks
+    Order(Order),
+}
+
+#[derive(clap::Args)]
+struct Order {
+    /// A directory of remat-order/1 graphs (.json.gz), under every variant
+    dir: Option<PathBuf>,
+    /// Seconds for each search
+    #[arg(long, default_value_t = 10.0)]
+    time_limit: f64,
+    /// Worker threads; 0 for one per core
+    #[arg(long, default_value_t = 2)]
+    threads: usize,
+    /// The least time of so many repeats counts
+    #[arg(long, default_value_t = 3)]
+    repeats: usize,
+    /// Parts: all, or some of files, steps, layered
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_value = "files,steps,layered"
+    )]
+    parts: Vec<order::Part>,
+    /// Only graphs whose name contains this (may be given several times)
+    #[arg(long)]
+    only: Vec<String>,
+    /// Write the table to this file too
+    #[arg(long)]
+    out: Option<PathBuf>,
 }
 
 #[derive(clap::Args)]
@@ -221,6 +252,7 @@ fn main() -> ExitCode {
         Command::Checkmate(args) => compare(args),
         Command::Monet(args) => compare_monet(args),
         Command::Mip(args) => mip(args),
+        Command::Order(args) => orders(args),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,
@@ -262,6 +294,29 @@ fn compare_monet(args: Monet) -> Result<bool, Box<dyn std::error::Error>> {
     };
     monet::run(&config)?;
     Ok(true)
+}
+
+/// Returns whether every graph of the directory is proven.
+fn orders(args: Order) -> Result<bool, Box<dyn std::error::Error>> {
+    let config = order::Config {
+        dir: args.dir,
+        seconds: args.time_limit.clamp(0.01, 1e6),
+        threads: args.threads,
+        repeats: args.repeats,
+        parts: args.parts,
+        only: args.only,
+    };
+    let mut table = order::header();
+    println!("{table}");
+    let proven = order::run(&config, |line| {
+        println!("{line}");
+        table.push('\n');
+        table.push_str(line);
+    })?;
+    if let Some(out) = args.out {
+        std::fs::write(&out, table + "\n")?;
+    }
+    Ok(proven)
 }
 
 /// Returns whether every file agreed.

@@ -3,11 +3,13 @@
 //!
 //! | module | concept |
 //! |---|---|
+//! | [`order`] | proofs of bounds on the peak of orders, checked in integers |
 //! | [`proof`] | proofs of bounds on schedules, checked in integers |
 //! | [`vipr`] | certificates of mixed-integer programs, checked in rational numbers |
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
+pub mod order;
 pub mod proof;
 pub mod vipr;
 

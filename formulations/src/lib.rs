@@ -30,6 +30,7 @@
 //! | [`anneal`] | our own primal heuristic: annealing over the retained sets |
 //! | [`baselines`] | the known ways to get a schedule without an integer program |
 //! | [`recognise`] | published programs recognised in models of unknown origin |
+//! | [`order`] | the order of a training graph with least peak memory, proven |
 //! | [`program`] | programs that are edited and solved again, for modelling languages |
 //! | [`bound`] | combinatorial dual bounds that need no linear program |
 #![deny(missing_docs)]
@@ -41,6 +42,7 @@ pub mod bound;
 pub mod checkmate;
 pub mod life;
 pub mod monet;
+pub mod order;
 pub mod program;
 pub mod recognise;
 pub mod solve;

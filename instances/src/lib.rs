@@ -6,6 +6,7 @@
 //! | [`instance`] | a training graph with costs and sizes |
 //! | [`formats`] | files of instances: readers and the writer |
 //! | [`zoo`] | training graphs of well-known networks, built by code from shapes and a roofline model |
+//! | [`order`] | graphs whose operators may run in another order, and the judge of orders |
 //! | [`budget`] | memory budgets and their units |
 //! | [`schedule`] | which node is computed, and which tensor is kept, in which stage |
 //! | [`simulate`] | the judge: replays a schedule or a plan, step by step |
@@ -35,6 +36,7 @@ pub mod document;
 pub mod explain;
 pub mod formats;
 pub mod instance;
+pub mod order;
 pub mod plain;
 pub mod plan;
 pub mod replayed;

@@ -21,6 +21,7 @@ pub const UNLIMITED: u64 = u64::MAX / 4;
 /// network.add_edge(2, 3, 5);
 /// assert_eq!(network.maximise(0, 3), 2);
 /// assert_eq!(network.sink_side(3), [false, false, true, true]);
+/// assert_eq!(network.flow(1), 2);
 /// ```
 #[derive(Clone, Debug)]
 pub struct FlowNetwork {
@@ -47,6 +48,11 @@ impl FlowNetwork {
         self.residual.extend([capacity.min(UNLIMITED), 0]);
         self.outgoing[from].push(edge);
         self.outgoing[to].push(edge + 1);
+    }
+
+    /// Flow over the `k`-th edge that was added, from 0. Panics where there are not so many.
+    pub fn flow(&self, k: usize) -> u64 {
+        self.residual[2 * k + 1]
     }
 
     /// Adds flow from `source` to `sink` until it is maximal and returns what was added. The two

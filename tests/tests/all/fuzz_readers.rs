@@ -8,12 +8,15 @@
 use miette::GraphicalReportHandler;
 use proptest::prelude::*;
 use remat_instances::instance::InstanceError;
+use remat_instances::order::{
+    OperatorId, OrderPlan, Variant, read_order_graph_bytes, write_order_graph,
+};
 use remat_instances::plan::PlanFile;
 use remat_instances::schedule::{CheckmateSchedule, Schedule, ScheduleFile, write_schedule};
 use remat_instances::{Instance, read_bytes, simulate, write_instance};
 use std::time::{Duration, Instant};
 
-const SEEDS: [&str; 7] = [
+const SEEDS: [&str; 9] = [
     include_str!("../../corpus/native.json"),
     include_str!("../../corpus/benchmark.json"),
     include_str!("../../corpus/links.json"),
@@ -21,6 +24,8 @@ const SEEDS: [&str; 7] = [
     include_str!("../../corpus/schedule_a.json"),
     include_str!("../../corpus/schedule_b.json"),
     include_str!("../../corpus/plan.json"),
+    include_str!("../../corpus/order.json"),
+    include_str!("../../corpus/order_plan.json"),
 ];
 
 /// What became of a document.
@@ -31,6 +36,8 @@ struct Tally {
     schedules: u64,
     plans: u64,
     replays: u64,
+    orders: u64,
+    order_plans: u64,
 }
 
 impl Tally {
@@ -85,6 +92,35 @@ impl Tally {
         }
     }
 
+    fn order(&mut self, bytes: &[u8]) {
+        match read_order_graph_bytes("fuzz", bytes) {
+            Ok(graph) => {
+                self.orders += 1;
+                let text = write_order_graph(&graph);
+                let again = read_order_graph_bytes("fuzz", text.as_bytes()).unwrap();
+                assert_eq!(again, graph);
+                for variant in Variant::ALL {
+                    let Ok(problem) = graph.problem(variant) else {
+                        continue;
+                    };
+                    let order = problem.topological_order().iter();
+                    let order: Vec<_> = order.map(|v| OperatorId(*v)).collect();
+                    let replay = graph.replay(variant, &order).unwrap();
+                    assert!(replay.peak_bytes >= graph.base_bytes());
+                }
+            }
+            Err(error) => Self::show(&error),
+        }
+        match OrderPlan::parse("fuzz", bytes) {
+            Ok(plan) => {
+                self.order_plans += 1;
+                let again = OrderPlan::parse("fuzz", plan.write().as_bytes());
+                assert_eq!(again.as_ref(), Ok(&plan));
+            }
+            Err(error) => Self::show(&error),
+        }
+    }
+
     /// Reads a document every way there is.
     fn document(&mut self, bytes: &[u8], partners: &[Instance]) {
         self.documents += 1;
@@ -93,6 +129,7 @@ impl Tally {
             Err(error) => Self::show(&error),
         }
         self.plan(bytes, partners);
+        self.order(bytes);
         let file = match ScheduleFile::parse("fuzz", bytes) {
             Ok(file) => file,
             Err(error) => return Self::show(&error),
@@ -263,6 +300,7 @@ fn seeds_are_valid() {
     // The benchmark file states a view beside its instance.
     assert_eq!(tally.instances, 5);
     assert!(tally.schedules >= 2 && tally.plans >= 1 && tally.replays >= 3);
+    assert!(tally.orders >= 1 && tally.order_plans >= 1);
 }
 
 proptest! {
@@ -274,7 +312,7 @@ proptest! {
     }
 
     #[test]
-    fn changed_documents(seed in 0..6usize, changes in prop::collection::vec(any::<Change>(), 0..5)) {
+    fn changed_documents(seed in 0..9usize, changes in prop::collection::vec(any::<Change>(), 0..5)) {
         Tally::default().document(&changed(seed, &changes), &partners());
     }
 }
@@ -324,7 +362,7 @@ fn long_run() {
             );
             change(&mut bytes, step);
         }
-        let before = (tally.instances, tally.schedules);
+        let before = (tally.instances, tally.schedules, tally.orders);
         let copy = bytes.clone();
         let shown = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             tally.document(&bytes, &partners)
@@ -333,7 +371,7 @@ fn long_run() {
             println!("the document:\n{}", String::from_utf8_lossy(&copy));
             std::panic::resume_unwind(panic);
         }
-        if (tally.instances, tally.schedules) != before && copy.len() < 20_000 {
+        if (tally.instances, tally.schedules, tally.orders) != before && copy.len() < 20_000 {
             if pool.len() < 500 {
                 pool.push(copy);
             } else {

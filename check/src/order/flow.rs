@@ -1,0 +1,81 @@
+//! Least memory between two executed sets, proven by a flow.
+//!
+//! A storage is in memory at a set if one of its makers has run (or it was there), and one of its
+//! users has not (or it stays). Every unit of a flow from the source, which has run, to the sink,
+//! which has not, comes at least once from what has run to what has not; as nothing that has run
+//! has something before it that has not, that is by way of a storage that is in memory. No storage
+//! carries more than its size, so the flow is no larger than the memory of any set between.
+
+use super::ends::Run;
+use super::parse::Flow;
+
+/// The memory that a flow proves of every set that holds what has run and some of the `free`
+/// operators, with what is before these, in bytes. Storages in `born` count as taken.
+pub fn least(run: &Run<'_>, free: &[bool], born: &[usize], flow: &Flow) -> Result<u128, String> {
+    let ends = run.ends;
+    let is_touched = |t: usize| {
+        let mut operators = ends.makers[t].iter().chain(&ends.users[t]);
+        operators.any(|v| free[*v as usize]) || born.contains(&t)
+    };
+    let untouched = (0..ends.bytes.len()).filter(|t| !is_touched(*t) && run.is_there(*t));
+    let mut least = u128::from(ends.base_bytes);
+    least += untouched.map(|t| u128::from(ends.bytes[t])).sum::<u128>();
+    let mut carried = vec![0u128; ends.bytes.len()];
+    let mut balance = vec![0i128; ends.len()];
+    for stream in &flow.streams {
+        let Some(&t) = ends.by_tensor.get(&stream.tensor) else {
+            return Err(format!(
+                "tensor {} has no storage of its own",
+                stream.tensor
+            ));
+        };
+        if !is_touched(t) {
+            return Err(format!("tensor {} is counted already", stream.tensor));
+        }
+        let refuse = |what: &str| Err(format!("tensor {}: {what}", stream.tensor));
+        match stream.from {
+            None if run.is_born(t) || born.contains(&t) => least += u128::from(stream.bytes),
+            None => return refuse("the source is not its maker"),
+            Some(v) if ends.makers[t].contains(&v) && free[v as usize] => {
+                balance[v as usize] -= i128::from(stream.bytes);
+            }
+            Some(v) => return refuse(&format!("operator {v} is no free maker of it")),
+        }
+        let mut users = ends.users[t].iter();
+        match stream.to {
+            None => {
+                let stays = |v: &u32| !free[*v as usize] && !run.done[*v as usize];
+                if !ends.stays[t] && !users.any(stays) {
+                    return refuse("the sink does not use it");
+                }
+            }
+            Some(v) if ends.users[t].contains(&v) && free[v as usize] => {
+                balance[v as usize] += i128::from(stream.bytes);
+            }
+            Some(v) => return refuse(&format!("operator {v} is no free user of it")),
+        }
+        carried[t] += u128::from(stream.bytes);
+        if carried[t] > u128::from(ends.bytes[t]) {
+            return refuse("it carries more than its size");
+        }
+    }
+    for &(v, u, bytes) in &flow.precedence {
+        let is_edge = ends
+            .before
+            .get(v as usize)
+            .is_some_and(|list| list.contains(&u));
+        if !is_edge || !free[v as usize] || !free[u as usize] {
+            return Err(format!(
+                "operator {u} is not right before {v}, or one is not free"
+            ));
+        }
+        balance[v as usize] -= i128::from(bytes);
+        balance[u as usize] += i128::from(bytes);
+    }
+    match balance.iter().position(|sum| *sum != 0) {
+        None => Ok(least),
+        Some(v) => Err(format!(
+            "what flows to operator {v} is not what flows from it"
+        )),
+    }
+}

@@ -1,0 +1,108 @@
+//! Proofs that no order of a training graph needs less memory than a bound
+//! (`remat-order-proof/1`), checked in integers.
+//!
+//! `docs/order.md`, "Certificates", states the format and why what is checked is enough. Shares no
+//! code with the search: what is true here is true because of these few files and the reader of
+//! graphs, which says what comes before what and who reads which storage.
+//!
+//! | module | concept |
+//! |---|---|
+//! | [`parse`] | the text |
+//! | `ends` | the problem read from either end; executed sets |
+//! | `flow` | least memory between two executed sets, proven by a flow |
+//! | `lazy` | operators that can wait |
+//! | `levels` | executed sets from which every way needs the bound |
+
+mod ends;
+mod flow;
+mod lazy;
+mod levels;
+pub mod parse;
+
+use ends::{Ends, Run};
+use parse::{Kind, Proof};
+use remat_instances::order::{OrderGraph, Variant};
+
+/// The first line of a proof.
+pub const HEADER: &str = "remat-order-proof/1";
+
+/// Statement that a proof has shown, and counts of what was checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Proven {
+    /// The variant.
+    pub variant: Variant,
+    /// No order of it needs less than so many bytes.
+    pub bound_bytes: u64,
+    /// Executed sets that were checked; 0 for a proof without any.
+    pub sets: usize,
+}
+
+/// Checks a proof for a graph.
+///
+/// # Errors
+/// The first thing that is wrong, in words.
+///
+/// ```
+/// use remat_instances::order::{read_order_graph_bytes, Variant};
+/// let text = r#"{"schema": "remat-order/1", "operators": [
+///     {"outputs": [0]}, {"inputs": [0], "outputs": [1]}, {"inputs": [1]}],
+///     "tensors": [{"bytes": 4}, {"bytes": 5}]}"#;
+/// let graph = read_order_graph_bytes("three.json", text.as_bytes())?;
+/// let head = format!("remat-order-proof/1\ngraph {}\nvariant free\n", graph.digest());
+/// let proof = format!("{head}bound 9\ncut 1\nt 0 - - 4\nt 1 - - 5\n");
+/// assert_eq!(remat_check::order::check(&graph, &proof)?.bound_bytes, 9);
+/// let bold = proof.replace("bound 9", "bound 10");
+/// assert!(remat_check::order::check(&graph, &bold).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn check(graph: &OrderGraph, text: &str) -> Result<Proven, String> {
+    let proof = parse::parse(text)?;
+    let digest = graph.digest();
+    if proof.graph_sha256 != digest {
+        let wanted = &proof.graph_sha256;
+        return Err(format!(
+            "the proof is for a graph with SHA-256 {wanted}, not {digest}"
+        ));
+    }
+    let problem = graph.problem(proof.variant).map_err(|e| e.to_string())?;
+    let mut proven = Proven {
+        variant: proof.variant,
+        bound_bytes: proof.bound_bytes,
+        sets: 0,
+    };
+    match &proof.kind {
+        Kind::Base if proof.bound_bytes <= problem.base_bytes() => {}
+        Kind::Base => {
+            let base = problem.base_bytes();
+            return Err(format!("resident memory is {base} B, below the bound"));
+        }
+        Kind::Cut { operator, flow } => {
+            let ends = Ends::forward(&problem);
+            check_cut(&ends, &proof, *operator, flow)?;
+        }
+        Kind::Levels(levels) => {
+            proven.sets = levels::check(&problem, levels, proof.bound_bytes)?;
+        }
+    }
+    Ok(proven)
+}
+
+/// Checks that a flow proves the bound when an operator runs.
+fn check_cut(ends: &Ends, proof: &Proof, operator: u32, flow: &parse::Flow) -> Result<(), String> {
+    let v = ends.operator(operator)?;
+    let (before, behind) = (ends.led_to(&ends.before, v), ends.led_to(&ends.after, v));
+    let mut run = Run::new(ends);
+    for u in ends.topological.iter().filter(|u| before[**u as usize]) {
+        run.run(*u);
+    }
+    let free = (0..ends.len()).map(|u| !before[u] && !behind[u] && u != v as usize);
+    let free: Vec<bool> = free.collect();
+    let least = flow::least(&run, &free, &ends.makes[v as usize], flow)?;
+    let need = least + u128::from(ends.workspace[v as usize]);
+    match need >= u128::from(proof.bound_bytes) {
+        true => Ok(()),
+        false => Err(format!(
+            "the cut at operator {v} proves {need} B, less than the bound"
+        )),
+    }
+}

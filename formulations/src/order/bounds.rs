@@ -1,0 +1,120 @@
+//! Lower bounds on the peak of every order: working sets, forced lives, node cuts.
+
+use super::bits;
+use super::cut::node_cut;
+use super::reach::Reach;
+use super::side::{Direction, Run, Side};
+use super::valley::Valley;
+
+/// Bytes that each operator needs in every order, by one kind of bound.
+#[derive(Clone, Debug)]
+pub(super) struct Needs {
+    /// Bytes, by operator.
+    pub bytes: Vec<u64>,
+}
+
+impl Needs {
+    /// The largest, and the first operator that has it; `None` where there is no operator.
+    pub fn most(&self) -> Option<(u64, u32)> {
+        let needs = self.bytes.iter().zip(0u32..);
+        let needs = needs.map(|(bytes, v)| (*bytes, v));
+        needs.max_by_key(|(bytes, v)| (*bytes, std::cmp::Reverse(*v)))
+    }
+}
+
+/// Working sets: what an operator reads, makes and works in.
+pub(super) fn working_sets(forward: &Side) -> Needs {
+    let sum = |list: &[u32]| -> u64 { list.iter().map(|t| forward.bytes[*t as usize]).sum() };
+    let need = |v: u32| {
+        let held = sum(forward.makes.row(v)) + sum(forward.uses.row(v));
+        forward.base_bytes + held + forward.workspace[v as usize]
+    };
+    Needs {
+        bytes: (0..forward.len as u32).map(need).collect(),
+    }
+}
+
+/// Forced lives: beside what an operator makes and works in, all storages that are made before it
+/// and read by it or behind it, whatever the order.
+pub(super) fn forced_lives(forward: &Side, reach: &Reach) -> Needs {
+    let mut bytes: Vec<u64> = (0..forward.len as u32)
+        .map(|v| {
+            let makes = forward.makes.row(v).iter();
+            let made: u64 = makes.map(|t| forward.bytes[*t as usize]).sum();
+            forward.base_bytes + made + forward.workspace[v as usize]
+        })
+        .collect();
+    let mut before_end = bits::empty(forward.len);
+    for (t, size) in forward.bytes.iter().enumerate() {
+        let maker = forward.makers.row(t as u32)[0];
+        before_end.fill(0);
+        for &user in forward.users.row(t as u32) {
+            let ahead = reach.ahead(Direction::Forward, user);
+            before_end
+                .iter_mut()
+                .zip(ahead)
+                .for_each(|(all, one)| *all |= one);
+            bits::insert(&mut before_end, user);
+        }
+        if forward.stays[t] {
+            before_end.fill(u64::MAX);
+        }
+        let behind = reach.behind(Direction::Forward, maker).iter();
+        let live: Vec<u64> = behind.zip(&before_end).map(|(a, b)| a & b).collect();
+        for v in bits::ones(&live) {
+            bytes[v as usize] += size;
+        }
+    }
+    Needs { bytes }
+}
+
+/// The largest node cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LargestCut {
+    /// The bound in bytes.
+    pub bytes: u64,
+    /// The operator at which it is, where a cut was worked out.
+    pub operator: Option<u32>,
+    /// True if no other operator's cut can be larger.
+    pub is_complete: bool,
+    /// Cuts worked out.
+    pub cuts: usize,
+}
+
+/// The largest node cut, begun with a bound that is known. `upper` is what each operator needs in
+/// some order: no cut of it is larger, so that only those are worked out that may count.
+pub(super) fn largest_cut(
+    forward: &Side,
+    reach: &Reach,
+    known: u64,
+    upper: &[u64],
+    is_over: &dyn Fn() -> bool,
+) -> LargestCut {
+    let mut largest = LargestCut {
+        bytes: known,
+        operator: None,
+        is_complete: true,
+        cuts: 0,
+    };
+    let mut candidates: Vec<u32> = (0..forward.len as u32).collect();
+    candidates.sort_by_key(|v| std::cmp::Reverse(upper[*v as usize]));
+    let goal = bits::full(forward.len);
+    let mut run = Run::new(forward);
+    let mut valley = Valley::new(forward.len, forward.bytes.len());
+    for v in candidates {
+        if upper[v as usize] <= largest.bytes {
+            break;
+        }
+        if is_over() {
+            largest.is_complete = false;
+            break;
+        }
+        largest.cuts += 1;
+        let around = reach.around(Direction::Forward, v);
+        let cut = node_cut(&mut run, &mut valley, around, &goal, v);
+        if cut.bytes > largest.bytes {
+            (largest.bytes, largest.operator) = (cut.bytes, Some(v));
+        }
+    }
+    largest
+}

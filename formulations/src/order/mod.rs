@@ -1,0 +1,50 @@
+//! The order of a training graph with least peak memory, proven.
+//!
+//! [`OrderSearch`] is the front door: greedy orders, bounds by minimum cuts, and a level search
+//! over executed sets that has a proven bound at all times. `docs/order.md` has semantics, theory and
+//! figures.
+//!
+//! | module | concept |
+//! |---|---|
+//! | `search` | [`OrderSearch`]: the ladder from rules and bounds to proofs |
+//! | `alternatives` | other orders within the same peak, for whoever places tensors |
+//! | `settings`, `outcome` | what goes in and comes out |
+//! | `baselines` | [`OrderBaselines`]: every rule's order, replayed; [`OrderBounds`] |
+//! | `greedy` | [`Rule`]: the orders that frameworks use |
+//! | `side`, `reach`, `bits` | the problem read from either end; who is behind whom |
+//! | `bounds`, `cut`, `valley` | forced lives, node cuts, least memory between two sets |
+//! | `lazy`, `block` | operators that can wait, and those they wait for |
+//! | `level`, `states` | the level search |
+//! | `ends`, `lanes`, `windows`, `beam` | searches from both ends and of parts, side by side |
+//! | `proof` | [`OrderProof`]: certificates for `remat_check::order` |
+
+mod alternatives;
+mod baselines;
+mod beam;
+mod bits;
+mod block;
+mod bounds;
+mod cut;
+mod ends;
+mod greedy;
+mod lanes;
+mod lazy;
+mod level;
+mod outcome;
+mod proof;
+mod reach;
+mod search;
+mod settings;
+mod side;
+mod states;
+#[cfg(test)]
+mod tests;
+mod valley;
+mod windows;
+
+pub use baselines::{OrderBaseline, OrderBaselines, OrderBounds};
+pub use greedy::Rule;
+pub use outcome::{BoundKind, FoundBy, OrderOutcome};
+pub use proof::OrderProof;
+pub use search::{OrderSearch, OrderSearchError};
+pub use settings::{OrderSettings, OrderTuning};

@@ -1,0 +1,509 @@
+//! Orders of training graphs: published graphs to the byte, small graphs against dynamic
+//! programming, proofs against the checker.
+
+use remat_check::order as checker;
+use remat_formulations::order::{
+    OrderBaselines, OrderBounds, OrderOutcome, OrderSearch, OrderSettings, Rule,
+};
+use remat_formulations::solve::{Listener, Status};
+use remat_instances::order::{
+    Operator, OperatorId, OrderFault, OrderGraph, OrderGraphData, OrderPlan, Tensor, TensorId,
+    Variant, read_order_graph, read_order_graph_bytes, write_order_graph,
+};
+use remat_instances::schedule::Semantics;
+use remat_instances::zoo;
+use remat_tests::graphs::Numbers;
+use remat_tests::{files, orders, shared_data};
+use serde_json::Value;
+
+/// Random graphs that are compared with dynamic programming, unless this variable says how many.
+const GRAPHS: u64 = 400;
+const GRAPHS_VARIABLE: &str = "REMAT_ORDER_GRAPHS";
+
+fn search(graph: &OrderGraph, variant: Variant) -> OrderSearch<'_> {
+    OrderSearch::new(graph).variant(variant).threads(2)
+}
+
+/// Proves the bound of an outcome, and has it checked; returns the proof.
+fn proven(graph: &OrderGraph, variant: Variant, outcome: &OrderOutcome) -> String {
+    let proof = search(graph, variant).prove(outcome).unwrap();
+    let proof = proof.unwrap_or_else(|| panic!("{} has no proof", graph.name()));
+    let checked = checker::check(graph, proof.text());
+    let checked = checked.unwrap_or_else(|e| panic!("{} {variant}: {e}", graph.name()));
+    assert_eq!(checked.bound_bytes, outcome.bound_bytes);
+    assert_eq!(checked.variant, variant);
+    proof.text().to_owned()
+}
+
+#[test]
+fn published_graphs_have_their_reference_values_to_the_byte() {
+    let Some(folder) = shared_data("order") else {
+        return;
+    };
+    let table = std::fs::read_to_string(folder.join("reference.csv")).unwrap();
+    let mut rows = 0;
+    for row in table.lines().skip(1) {
+        let cells: Vec<&str> = row.split(',').collect();
+        let bytes = |k: usize| cells[k].parse::<u64>().unwrap();
+        let graph = read_order_graph(folder.join(format!("{}.json.gz", cells[0]))).unwrap();
+        let variant: Variant = cells[1].parse().unwrap();
+        let sizes = (
+            graph.len() as u64,
+            graph.tensors().len() as u64,
+            graph.base_bytes(),
+        );
+        assert_eq!(sizes, (bytes(2), bytes(3), bytes(4)));
+        if variant != Variant::Ctl {
+            let program = graph.replay(variant, graph.program_order()).unwrap();
+            assert_eq!(program.peak_bytes, bytes(5), "{row}");
+        }
+        let baselines = OrderBaselines::of(&graph, variant).unwrap();
+        assert_eq!(
+            baselines.rule(Rule::Lpmf).replay.peak_bytes,
+            bytes(6),
+            "{row}"
+        );
+        let bounds = OrderBounds::of(&graph, variant).unwrap();
+        assert_eq!(bounds.forced_lives_bytes, bytes(7), "{row}");
+        assert_eq!(bounds.node_cut_bytes, bytes(8), "{row}");
+        let outcome = search(&graph, variant).run().unwrap();
+        assert_eq!(outcome.status, Status::Optimal, "{row}");
+        assert_eq!(
+            (outcome.peak_bytes(), outcome.bound_bytes),
+            (bytes(10), bytes(9)),
+            "{row}"
+        );
+        proven(&graph, variant, &outcome);
+        rows += 1;
+    }
+    assert!(rows >= 24, "{rows} rows");
+}
+
+#[test]
+fn the_unit_cases_of_olla_have_their_values() {
+    let Some(folder) = shared_data("order") else {
+        return;
+    };
+    let text = std::fs::read_to_string(folder.join("unit_cases.json")).unwrap();
+    let document: Value = serde_json::from_str(&text).unwrap();
+    let (mut cases, mut programs) = (0, 0);
+    for case in document["cases"].as_array().unwrap() {
+        let name = case["name"].as_str().unwrap();
+        if case["graph"].is_null() {
+            continue;
+        }
+        let graph = read_order_graph_bytes(name, case["graph"].to_string().as_bytes()).unwrap();
+        if case["kind"] != "order" {
+            continue;
+        }
+        let expect = &case["expect"];
+        // The program order of `two_hills` runs a reader before its producer.
+        if let Ok(program) = graph.replay(Variant::Free, graph.program_order()) {
+            let steps: Vec<u64> = serde_json::from_value(expect["program_steps"].clone()).unwrap();
+            assert_eq!(program.step_bytes(), steps, "{name}");
+            programs += 1;
+        }
+        let baselines = OrderBaselines::of(&graph, Variant::Free).unwrap();
+        let program = baselines.rule(Rule::Program).replay.peak_bytes;
+        assert_eq!(Some(program), expect["program_peak"].as_u64(), "{name}");
+        for (variant, field) in [
+            (Variant::Free, "optimum"),
+            (Variant::Sound, "sound_optimum"),
+        ] {
+            let Some(optimum) = expect[field].as_u64() else {
+                continue;
+            };
+            let outcome = search(&graph, variant).run().unwrap();
+            let found = (outcome.peak_bytes(), outcome.bound_bytes);
+            assert_eq!(found, (optimum, optimum), "{name}");
+            assert_eq!(orders::least_peak(&graph, variant), optimum, "{name}");
+            proven(&graph, variant, &outcome);
+        }
+        cases += 1;
+    }
+    assert!(
+        cases >= 15 && programs + 1 >= cases,
+        "{cases} cases, {programs} programs"
+    );
+}
+
+#[test]
+fn small_graphs_of_every_kind_have_the_optimum_of_dynamic_programming() {
+    let graphs = std::env::var(GRAPHS_VARIABLE).ok();
+    let graphs = graphs.map_or(GRAPHS, |text| text.parse().expect("a number of graphs"));
+    let (mut problems, mut searched, mut cuts) = (0, 0, 0);
+    for (seed, graph) in (0..graphs).filter_map(|seed| Some((seed, orders::random(seed)?))) {
+        for variant in [Variant::Free, Variant::Sound] {
+            if graph.problem(variant).is_err() {
+                continue;
+            }
+            problems += 1;
+            let best = orders::least_peak(&graph, variant);
+            let bounds = OrderBounds::of(&graph, variant).unwrap();
+            assert!(
+                bounds.working_set_bytes <= bounds.forced_lives_bytes,
+                "seed {seed}"
+            );
+            assert!(bounds.node_cut_bytes <= best, "seed {seed}");
+            let outcome = search(&graph, variant).threads(1).run().unwrap();
+            let found = (outcome.peak_bytes(), outcome.bound_bytes);
+            assert_eq!(found, (best, best), "seed {seed}, {variant}");
+            let proof = proven(&graph, variant, &outcome);
+            let bold = proof.replace(&format!("bound {best}\n"), &format!("bound {}\n", best + 1));
+            assert!(
+                checker::check(&graph, &bold).is_err(),
+                "seed {seed}, {variant}: bold"
+            );
+            searched += usize::from(outcome.states > 0);
+            cuts += usize::from(proof.contains("\ncut "));
+            let within = search(&graph, variant).budget(best).run().unwrap();
+            assert!(within.peak_bytes() <= best, "seed {seed}");
+            if best > 0 {
+                let below = search(&graph, variant).budget(best - 1).run().unwrap();
+                assert_eq!(below.status, Status::Infeasible, "seed {seed}");
+                assert!(below.bound_bytes > best - 1, "seed {seed}");
+            }
+        }
+    }
+    println!("{problems} problems, {searched} searched, {cuts} proven by a cut");
+    assert!(problems as u64 > graphs && searched > 0 && cuts > 0);
+}
+
+#[test]
+fn damaged_proofs_are_refused() {
+    let mut refused = 0;
+    let mut levels = 0;
+    for graph in (0..400).filter_map(orders::random) {
+        let outcome = search(&graph, Variant::Free).run().unwrap();
+        let proof = proven(&graph, Variant::Free, &outcome);
+        let lines: Vec<&str> = proof.lines().collect();
+        levels += usize::from(proof.contains("\nlevels "));
+        // Without a flow that is needed a cut proves less.
+        for k in (0..lines.len()).filter(|k| lines[*k].starts_with("t ")) {
+            let mut less = lines.clone();
+            less.remove(k);
+            refused += usize::from(checker::check(&graph, &(less.join("\n") + "\n")).is_err());
+        }
+        // A set that is left out is missed, unless nothing leads there.
+        let steps = |k: &usize| {
+            let next = lines.get(*k + 1).copied().unwrap_or("");
+            lines[*k].starts_with("s ") && !next.starts_with(['f', 'c'])
+        };
+        if let Some(last) = (0..lines.len()).rfind(steps) {
+            let mut less = lines.clone();
+            less.remove(last);
+            assert!(
+                checker::check(&graph, &(less.join("\n") + "\n")).is_err(),
+                "{proof}"
+            );
+        }
+        for (from, to) in [
+            ("remat-order-proof/1", "remat-order-proof/2"),
+            ("variant free", "variant all"),
+            ("bound ", "bound x"),
+        ] {
+            assert!(checker::check(&graph, &proof.replacen(from, to, 1)).is_err());
+        }
+        let other = OrderGraph::new(OrderGraphData {
+            name: "another".into(),
+            ..graph.data().clone()
+        });
+        assert!(
+            checker::check(&other.unwrap(), &proof)
+                .unwrap_err()
+                .contains("SHA-256")
+        );
+    }
+    assert!(
+        refused > 100 && levels > 5,
+        "{refused} refused, {levels} by levels"
+    );
+}
+
+#[test]
+fn threads_change_nothing() {
+    let Some(folder) = shared_data("order") else {
+        return;
+    };
+    for file in files(&folder, "gz") {
+        let graph = read_order_graph(&file).unwrap();
+        let [one, many] = [1, 3].map(|threads| {
+            let outcome = search(&graph, Variant::SoundRng)
+                .threads(threads)
+                .run()
+                .unwrap();
+            (
+                outcome.order,
+                outcome.bound_bytes,
+                outcome.states,
+                outcome.found_by,
+            )
+        });
+        assert_eq!(one, many, "{}", graph.name());
+    }
+}
+
+/// A graph in layers that no search is done with at once.
+fn wide(operators: u32, width: u32) -> OrderGraph {
+    let mut numbers = Numbers::new(7);
+    let mut data = OrderGraphData::default();
+    for v in 0..operators {
+        let mut operator = Operator {
+            outputs: vec![TensorId(v)],
+            ..Operator::default()
+        };
+        let low = (v / width).saturating_sub(1) * width;
+        for _ in 0..if v < width { 0 } else { 2 } {
+            let input = TensorId(low + numbers.below(width.into()) as u32);
+            if !operator.inputs.contains(&input) {
+                operator.inputs.push(input);
+            }
+        }
+        data.operators.push(operator);
+        data.tensors.push(Tensor {
+            bytes: 1 + numbers.below(1000),
+            ..Tensor::default()
+        });
+        data.program_order.push(OperatorId(v));
+    }
+    OrderGraph::new(data).unwrap()
+}
+
+#[test]
+fn a_search_that_is_not_done_is_the_same_on_any_number_of_threads() {
+    let graph = wide(180, 15);
+    let [one, many] = [1, 3].map(|threads| {
+        let settings = OrderSettings {
+            states: 2_000,
+            threads,
+            ..OrderSettings::default()
+        };
+        let outcome = OrderSearch::new(&graph).settings(settings).run().unwrap();
+        assert!(outcome.bound_bytes < outcome.peak_bytes());
+        assert_eq!(outcome.status, Status::Feasible);
+        (outcome.order, outcome.bound_bytes, outcome.states)
+    });
+    assert_eq!(one, many);
+    let best = OrderBaselines::of(&graph, Variant::Free).unwrap();
+    let replay = graph.replay(Variant::Free, &one.0).unwrap();
+    assert!(replay.peak_bytes < best.best().replay.peak_bytes);
+}
+
+#[test]
+fn alternatives_are_other_orders_within_the_peak() {
+    let mut several = 0;
+    for graph in (0..200).filter_map(orders::random) {
+        let search = search(&graph, Variant::Free);
+        let outcome = search.run().unwrap();
+        let others = search
+            .alternatives(&outcome.order, outcome.peak_bytes(), 5)
+            .unwrap();
+        for (k, other) in others.iter().enumerate() {
+            assert!(*other != outcome.order && !others[..k].contains(other));
+            let replay = graph.replay(Variant::Free, other).unwrap();
+            assert_eq!(replay.peak_bytes, outcome.peak_bytes());
+        }
+        several += usize::from(others.len() > 1);
+    }
+    assert!(several > 50, "{several}");
+}
+
+#[test]
+fn a_search_that_ends_early_has_a_valid_order_and_bound() {
+    struct Impatient;
+    impl Listener for Impatient {
+        fn is_interrupted(&self) -> bool {
+            true
+        }
+    }
+    for graph in (1000..1060).filter_map(orders::random) {
+        let best = orders::least_peak(&graph, Variant::Free);
+        let settings = OrderSettings {
+            states: 3,
+            threads: 1,
+            ..OrderSettings::default()
+        };
+        let short = search(&graph, Variant::Free).settings(settings);
+        for search in [search(&graph, Variant::Free).listener(&Impatient), short] {
+            let outcome = search.run().unwrap();
+            assert!(outcome.bound_bytes <= best && best <= outcome.peak_bytes());
+        }
+    }
+}
+
+#[test]
+fn instances_keep_their_peak_in_the_order_of_the_program() {
+    for name in [
+        "zoo:vgg16?batch=2",
+        "zoo:resnet50?batch=1",
+        "zoo:unet?batch=1",
+        "zoo:gpt2?layers=2&batch=1",
+    ] {
+        let instance = zoo::build(&name.parse().unwrap()).unwrap();
+        let graph = OrderGraph::of_instance(&instance).unwrap();
+        let plain = instance.plain_replay(Semantics::Checkmate).unwrap();
+        let program = graph.replay(Variant::Free, graph.program_order()).unwrap();
+        assert_eq!(program.peak_bytes, plain.peak_bytes, "{name}");
+        let outcome = search(&graph, Variant::Free).run().unwrap();
+        assert_eq!(outcome.status, Status::Optimal, "{name}");
+        assert!(outcome.peak_bytes() <= plain.peak_bytes, "{name}");
+    }
+}
+
+#[test]
+fn documents_are_written_and_read_again() {
+    for graph in (0..300).filter_map(orders::random) {
+        let text = write_order_graph(&graph);
+        let again = read_order_graph_bytes("again.json", text.as_bytes()).unwrap();
+        assert_eq!(again, graph);
+        let baselines = OrderBaselines::of(&graph, Variant::Free).unwrap();
+        let program = baselines.rule(Rule::Program);
+        let plan = OrderPlan::new(&graph, Variant::Free, program.order.clone()).unwrap();
+        let read = OrderPlan::parse("plan.json", plan.write().as_bytes()).unwrap();
+        assert_eq!(read, plan);
+        read.replay(&graph).unwrap();
+        let bold = OrderPlan {
+            peak_bytes: plan.peak_bytes + 1,
+            ..plan
+        };
+        assert!(
+            bold.replay(&graph)
+                .unwrap_err()
+                .to_string()
+                .contains("peak_bytes")
+        );
+    }
+}
+
+/// Two operators in a row and one beside.
+const THREE: &str = r#"{"schema": "remat-order/1", "operators": [
+    {"name": "a", "outputs": [0]}, {"name": "b", "inputs": [0], "outputs": [1]},
+    {"inputs": [1, 2]}],
+    "tensors": [{"bytes": 4}, {"in_place_on": 0, "bytes": 4}, {"bytes": 7, "resident": true}],
+    "order_edges": [[0, 2]]}"#;
+
+#[test]
+fn wrong_graphs_are_refused_with_place_and_remedy() {
+    read_order_graph_bytes("three.json", THREE.as_bytes()).unwrap();
+    for (from, to, wanted) in [
+        (
+            "[0, 2]",
+            "[0, 3]",
+            "order_edges[0][1]: there is no operator with this number, found 3",
+        ),
+        (
+            "[0, 2]",
+            "[1, 1]",
+            "an operator comes before itself (order_edges[0])",
+        ),
+        ("[0, 2]", "[2, 0]", "operators wait for each other"),
+        (
+            "\"inputs\": [1, 2]",
+            "\"inputs\": [1, 1]",
+            "twice (operators[2].inputs[1])",
+        ),
+        (
+            "\"inputs\": [0], ",
+            "",
+            "does not read that one (tensors[1].in_place_on)",
+        ),
+        (
+            "\"in_place_on\": 0, \"bytes\": 4",
+            "\"in_place_on\": 0, \"bytes\": 9",
+            "do not fit in place",
+        ),
+        (
+            "\"outputs\": [0]}",
+            "\"outputs\": [0, 2]}",
+            "operator 0 makes this tensor (tensors[2]",
+        ),
+        (
+            "\"resident\": true",
+            "\"resident\": false",
+            "no operator makes this tensor (tensors[2])",
+        ),
+        (
+            "\"bytes\": 7",
+            "\"bytes\": -7",
+            "tensors[2].bytes: the value is negative, found -7",
+        ),
+        (
+            "\"bytes\": 7",
+            "\"size\": 7",
+            "the field \"size\" is unknown",
+        ),
+        (
+            "\"bytes\": 7",
+            "\"bytes\": 7, \"alignment_bytes\": 3",
+            "no power of two",
+        ),
+        (
+            "\"order_edges\"",
+            "\"base_bytes\": 6, \"order_edges\"",
+            "give 7, or leave `base_bytes` out",
+        ),
+        (
+            "\"order_edges\"",
+            "\"program_order\": [0, 1], \"order_edges\"",
+            "operator 2 is missing",
+        ),
+    ] {
+        let text = THREE.replacen(from, to, 1);
+        assert_ne!(text, THREE, "{from}");
+        let error = read_order_graph_bytes("three.json", text.as_bytes())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("three.json:") && error.contains(wanted),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn wrong_orders_are_refused_by_the_simulator() {
+    let text = r#"{"schema": "remat-order/1", "operators": [
+        {"outputs": [0]}, {"inputs": [0]}, {"inputs": [0], "outputs": [1]}, {"inputs": [1]}],
+        "tensors": [{"bytes": 4}, {"bytes": 4, "in_place_on": 0}],
+        "sound_order_edges": [[1, 3]], "rng_order_edges": [], "olla_early_edges": [[3, 1]]}"#;
+    let graph = read_order_graph_bytes("four.json", text.as_bytes()).unwrap();
+    let replay = |order: &[u32], variant| {
+        let order: Vec<_> = order.iter().copied().map(OperatorId).collect();
+        graph.replay(variant, &order)
+    };
+    assert_eq!(
+        replay(&[0, 1, 2, 3], Variant::Sound).unwrap().step_bytes(),
+        [4, 4, 4, 4]
+    );
+    assert!(matches!(
+        replay(&[0, 2, 1, 3], Variant::Free),
+        Err(OrderFault::Overwritten { .. })
+    ));
+    assert!(matches!(
+        replay(&[1, 0, 2, 3], Variant::Free),
+        Err(OrderFault::Input { .. })
+    ));
+    assert!(matches!(
+        replay(&[0, 1, 2], Variant::Free),
+        Err(OrderFault::Length { .. })
+    ));
+    assert!(matches!(
+        replay(&[0, 1, 2, 2], Variant::Free),
+        Err(OrderFault::Twice { .. })
+    ));
+    assert!(matches!(
+        replay(&[0, 1, 2, 4], Variant::Free),
+        Err(OrderFault::Unknown { .. })
+    ));
+    assert!(matches!(
+        replay(&[0, 1, 2, 3], Variant::Ctl),
+        Err(OrderFault::Edge { .. })
+    ));
+    assert!(
+        graph
+            .problem(Variant::Ctl)
+            .unwrap_err()
+            .to_string()
+            .contains("wait for each other")
+    );
+}
