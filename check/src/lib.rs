@@ -3,11 +3,13 @@
 //!
 //! | module | concept |
 //! |---|---|
+//! | [`place`] | addresses of buffers, and bounds on their height |
 //! | [`proof`] | proofs of bounds on schedules, checked in integers |
 //! | [`vipr`] | certificates of mixed-integer programs, checked in rational numbers |
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
+pub mod place;
 pub mod proof;
 pub mod vipr;
 

@@ -28,6 +28,7 @@
 //! | [`monet`] | MONeT's integer program: as it was published, its interval form, its annealing |
 //! | [`life`] | lives of tensors: what interval forms share |
 //! | [`anneal`] | our own primal heuristic: annealing over the retained sets |
+//! | [`place`](mod@place) | addresses of buffers with given lives, proven |
 //! | [`baselines`] | the known ways to get a schedule without an integer program |
 //! | [`program`] | programs that are edited and solved again, for modelling languages |
 //! | [`bound`] | combinatorial dual bounds that need no linear program |
@@ -40,6 +41,7 @@ pub mod bound;
 pub mod checkmate;
 pub mod life;
 pub mod monet;
+pub mod place;
 pub mod program;
 pub mod solve;
 

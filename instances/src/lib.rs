@@ -5,6 +5,7 @@
 //! | [`document`] | JSON files, and errors that point into them |
 //! | [`instance`] | a training graph with costs and sizes |
 //! | [`formats`] | files of instances: readers and the writer |
+//! | [`place`] | buffers with given lives, their addresses, and the replay of these |
 //! | [`zoo`] | training graphs of well-known networks, built by code from shapes and a roofline model |
 //! | [`budget`] | memory budgets and their units |
 //! | [`schedule`] | which node is computed, and which tensor is kept, in which stage |
@@ -35,6 +36,7 @@ pub mod document;
 pub mod explain;
 pub mod formats;
 pub mod instance;
+pub mod place;
 pub mod plain;
 pub mod plan;
 pub mod replayed;
