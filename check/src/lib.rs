@@ -4,12 +4,14 @@
 //! | module | concept |
 //! |---|---|
 //! | [`order`] | proofs of bounds on the peak of orders, checked in integers |
+//! | [`place`] | addresses of buffers, and bounds on their height |
 //! | [`proof`] | proofs of bounds on schedules, checked in integers |
 //! | [`vipr`] | certificates of mixed-integer programs, checked in rational numbers |
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
 pub mod order;
+pub mod place;
 pub mod proof;
 pub mod vipr;
 

@@ -28,6 +28,7 @@
 //! | [`monet`] | MONeT's integer program: as it was published, its interval form, its annealing |
 //! | [`life`] | lives of tensors: what interval forms share |
 //! | [`anneal`] | our own primal heuristic: annealing over the retained sets |
+//! | [`place`](mod@place) | addresses of buffers with given lives, proven |
 //! | [`baselines`] | the known ways to get a schedule without an integer program |
 //! | [`recognise`] | published programs recognised in models of unknown origin |
 //! | [`order`] | the order of a training graph with least peak memory, proven |
@@ -43,6 +44,7 @@ pub mod checkmate;
 pub mod life;
 pub mod monet;
 pub mod order;
+pub mod place;
 pub mod program;
 pub mod recognise;
 pub mod solve;

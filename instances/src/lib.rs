@@ -5,6 +5,7 @@
 //! | [`document`] | JSON files, and errors that point into them |
 //! | [`instance`] | a training graph with costs and sizes |
 //! | [`formats`] | files of instances: readers and the writer |
+//! | [`place`] | buffers with given lives, their addresses, and the replay of these |
 //! | [`zoo`] | training graphs of well-known networks, built by code from shapes and a roofline model |
 //! | [`order`] | graphs whose operators may run in another order, and the judge of orders |
 //! | [`budget`] | memory budgets and their units |
@@ -37,6 +38,7 @@ pub mod explain;
 pub mod formats;
 pub mod instance;
 pub mod order;
+pub mod place;
 pub mod plain;
 pub mod plan;
 pub mod replayed;

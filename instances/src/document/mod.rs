@@ -98,6 +98,24 @@ fn decompress(file: &str, bytes: &[u8]) -> Result<Vec<u8>, ReadError> {
     Ok(plain)
 }
 
+/// The bytes of a document, decompressed if they are gzip; `file` is the name for error messages.
+///
+/// # Errors
+/// [`ReadError`] if they are damaged or more than [`LARGEST_DOCUMENT`].
+pub(crate) fn plain(file: &str, bytes: &[u8]) -> Result<Vec<u8>, ReadError> {
+    let plain = if bytes.starts_with(&[0x1f, 0x8b]) {
+        decompress(file, bytes)?
+    } else if bytes.len() as u64 > LARGEST_DOCUMENT {
+        return Err(too_large(file));
+    } else {
+        bytes.to_vec()
+    };
+    if plain.len() as u64 > LARGEST_DOCUMENT {
+        return Err(too_large(file));
+    }
+    Ok(plain)
+}
+
 /// A failure about a field that an object lacks; `what` says what it holds.
 pub(crate) fn missing(object: Span, field: &str, what: &str) -> Failure {
     let problem = format!("the field `{field}` is missing");
@@ -112,16 +130,7 @@ impl Document {
 
     /// Parses `bytes`, JSON or gzipped JSON; `file` is the name for error messages.
     pub(crate) fn parse(file: &str, bytes: &[u8]) -> Result<Self, ReadError> {
-        let plain = if bytes.starts_with(&[0x1f, 0x8b]) {
-            decompress(file, bytes)?
-        } else if bytes.len() as u64 > LARGEST_DOCUMENT {
-            return Err(too_large(file));
-        } else {
-            bytes.to_vec()
-        };
-        if plain.len() as u64 > LARGEST_DOCUMENT {
-            return Err(too_large(file));
-        }
+        let plain = plain(file, bytes)?;
         let mut document = Document {
             file: file.into(),
             text: String::new(),

@@ -1,0 +1,101 @@
+//! Writing down why no placement is lower.
+
+use super::bound::Shown;
+use super::front::Prepared;
+use super::least::{Placed, Reason, Work};
+use super::problem::Problem;
+use super::search::{Branching, Ground, Measure, Preference, Run, Verdict, WASTE};
+use remat_instances::place::{self, Argument, BoundCertificate};
+
+/// The certificate of a part's bound. A bound that a search proved is searched once more, with
+/// all buffers of the base, and written down unless that takes too much.
+pub(super) fn certificate(of: &Prepared, placed: &Placed, work: &mut Work<'_>) -> BoundCertificate {
+    let positions: Vec<u32> = of
+        .part
+        .base
+        .iter()
+        .chain(&of.part.buffers)
+        .copied()
+        .collect();
+    let argument = match placed.reason {
+        Reason::Shown(Shown::Stack { time }) => Argument::Stack { time },
+        Reason::Shown(Shown::Fixed { buffer }) => Argument::Fixed {
+            buffer: positions[buffer].into(),
+        },
+        Reason::Refuted { height } => match refutation(of, &positions, height, work) {
+            Some(steps) => Argument::Refuted { height, steps },
+            None => Argument::Searched { height },
+        },
+    };
+    let mut buffers: Vec<u64> = positions.iter().map(|&index| index.into()).collect();
+    buffers.sort_unstable();
+    BoundCertificate {
+        bound: placed.bound,
+        argument,
+        is_sum: placed.is_sum,
+        buffers,
+    }
+}
+
+/// The steps of a search that refutes a height in bytes, by moments and positions of buffers.
+fn refutation(
+    of: &Prepared,
+    positions: &[u32],
+    height: u64,
+    work: &mut Work<'_>,
+) -> Option<Vec<u64>> {
+    let all: Vec<u32> = (0..positions.len() as u32).collect();
+    let problem = Problem::new(&of.whole, &all);
+    let ground = Ground::new(&problem);
+    for branching in Branching::ALL {
+        for measure in [Measure::Width, Measure::Size] {
+            let preference = Preference {
+                measure,
+                noise: None,
+            };
+            let Some(run) = Run::new(&ground, height, preference, branching) else {
+                return Some(Vec::new());
+            };
+            let mut run = run.keeping_steps(work.tuning.proof_steps);
+            let verdict = run.advance(work.tuning.proof_nodes, &work.stop);
+            work.nodes += run.nodes;
+            if let Verdict::Refuted(Some(steps)) = verdict {
+                return Some(translated(&problem, positions, &steps));
+            }
+        }
+    }
+    None
+}
+
+/// Steps with moments for sections and positions of buffers for items.
+fn translated(problem: &Problem, positions: &[u32], steps: &[u32]) -> Vec<u64> {
+    /// A word that is expected.
+    enum Next {
+        Section,
+        Count,
+        Case,
+    }
+    let mut expected = vec![Next::Section];
+    let mut words = Vec::with_capacity(steps.len());
+    for &step in steps {
+        match expected.pop() {
+            Some(Next::Section) => {
+                words.push(problem.moments[step as usize]);
+                expected.push(Next::Count);
+            }
+            Some(Next::Count) => {
+                words.push(step.into());
+                for _ in 0..step {
+                    expected.extend([Next::Section, Next::Case]);
+                }
+            }
+            Some(Next::Case) if step == WASTE => words.push(place::WASTE),
+            Some(Next::Case) => {
+                let item = problem.items[step as usize];
+                words.push(positions[item.buffer as usize].into());
+            }
+            None => break,
+        }
+    }
+    words
+}

@@ -1,0 +1,21 @@
+//! Whether buffers fit into a height: an exact search.
+//!
+//! | module | concept |
+//! |---|---|
+//! | `state` | what is placed, the floors of the sections, and contradictions |
+//! | `run` | one depth-first search |
+//! | `rank` | which buffer a search tries first |
+//! | `lanes` | searches of several kinds in turns, on several threads |
+//! | `stop` | ends that come from outside |
+
+mod lanes;
+mod rank;
+mod run;
+mod state;
+mod stop;
+
+pub(super) use lanes::{LaneTuning, Lanes};
+pub(super) use rank::{Measure, Preference, mix};
+pub(super) use run::{Branching, Run, Verdict, WASTE};
+pub(super) use state::Ground;
+pub(super) use stop::Stop;

@@ -1,0 +1,36 @@
+//! Ends of a search that come from outside.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Instant;
+
+/// A time limit, an interrupt, and lanes before this one that have the answer.
+#[derive(Clone, Copy, Default)]
+pub(in super::super) struct Stop<'a> {
+    /// Moment at which the time is over.
+    pub deadline: Option<Instant>,
+    /// A flag that ends everything.
+    pub interrupt: Option<&'a AtomicBool>,
+    /// Number of the first lane that has the answer, and of this one.
+    pub lane: Option<(&'a AtomicUsize, usize)>,
+}
+
+impl Stop<'_> {
+    /// Nodes between two looks.
+    pub const NODES: u64 = 64;
+
+    /// Returns whether the time is over or the interrupt is set.
+    pub fn is_over(&self) -> bool {
+        self.deadline
+            .is_some_and(|deadline| Instant::now() >= deadline)
+            || self
+                .interrupt
+                .is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+
+    /// Returns whether this lane has to stop.
+    pub fn is_due(&self) -> bool {
+        self.lane
+            .is_some_and(|(first, this)| first.load(Ordering::Relaxed) < this)
+            || self.is_over()
+    }
+}

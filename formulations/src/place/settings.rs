@@ -1,0 +1,78 @@
+//! Settings of a placement.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Nodes of the search where neither they nor the time are limited.
+const DEFAULT_NODES: u64 = 4_000_000;
+
+/// Settings of a placement: the goal, limits, threads and the seed.
+#[derive(Clone, Debug, Default)]
+pub struct PlaceSettings {
+    /// Bytes within which any placement will do; the least height is sought where there is none.
+    pub capacity: Option<u64>,
+    /// End after this time. Without a limit the work is fixed, and the answer depends on lives and
+    /// settings alone, on any number of threads.
+    pub time_limit: Option<Duration>,
+    /// Nodes of the search at most; where it is `None` 4,000,000 without a time limit, any number
+    /// with one.
+    pub nodes: Option<u64>,
+    /// Worker threads; 0 for one per core. Changes the time, not the answer.
+    pub threads: usize,
+    /// Seed of all random choices.
+    pub seed: u64,
+    /// A flag that ends the search with the best placement so far.
+    pub interrupt: Option<Arc<AtomicBool>>,
+}
+
+impl PlaceSettings {
+    /// Number of worker threads: that of the cores where it is not set.
+    pub fn worker_threads(&self) -> usize {
+        match self.threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        }
+    }
+
+    /// Nodes of the search at most.
+    pub(super) fn nodes_limit(&self) -> u64 {
+        let default = if self.time_limit.is_some() {
+            u64::MAX
+        } else {
+            DEFAULT_NODES
+        };
+        self.nodes.unwrap_or(default)
+    }
+}
+
+/// Numbers that tune a placement.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tuning {
+    /// Pairs of buffers live together up to which buffers are placed one by one in many orders
+    /// (8 bytes for each pair).
+    pub fit_pairs: usize,
+    /// Pairs of buffers live together up to which there is an exact search.
+    pub search_pairs: usize,
+    /// Units up to which sums of sizes are counted (a bit for each, and a pass for each buffer).
+    pub sums_units: u64,
+    /// Placements of the local search after each round of the exact one that finds nothing.
+    pub local_placements: u64,
+    /// Nodes of a search that writes down its refutation.
+    pub proof_nodes: u64,
+    /// Steps of a refutation that is written down, four bytes each.
+    pub proof_steps: usize,
+}
+
+impl Default for Tuning {
+    fn default() -> Self {
+        Tuning {
+            fit_pairs: 30_000_000,
+            search_pairs: 8_000_000,
+            sums_units: 4_000_000,
+            local_placements: 400,
+            proof_nodes: 300_000,
+            proof_steps: 1_000_000,
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Buffers that belong together.
+
+use super::{Buffer, Gap, Placement};
+use std::collections::HashMap;
+
+/// Largest time, size, offset and capacity, in moments and bytes.
+const VALUE_LIMIT: u64 = 1 << 53;
+/// Largest sum of all sizes, rounded up to alignments, in bytes: sums of addresses stay integers.
+const TOTAL_LIMIT: u64 = 1 << 61;
+
+/// Buffers with lives, and the memory that they may take.
+///
+/// Every life, gap, alignment and fixed offset is sound; two fixed buffers may still clash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lives {
+    buffers: Vec<Buffer>,
+    capacity: Option<u64>,
+}
+
+/// Fault of a buffer: the field, its value, and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field} is {found}; {remedy}")]
+pub struct BufferFault {
+    /// Name of the field.
+    pub field: &'static str,
+    /// Value found.
+    pub found: String,
+    /// A description of what would be right.
+    pub remedy: String,
+}
+
+impl BufferFault {
+    pub(super) fn new(
+        field: &'static str,
+        found: impl ToString,
+        remedy: impl Into<String>,
+    ) -> Self {
+        BufferFault {
+            field,
+            found: found.to_string(),
+            remedy: remedy.into(),
+        }
+    }
+}
+
+/// Reason why buffers are no [`Lives`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("buffer {index} ({id:?}): {fault}")]
+pub struct LivesError {
+    /// Position of the buffer.
+    pub index: usize,
+    /// Its name.
+    pub id: String,
+    /// The fault.
+    pub fault: BufferFault,
+}
+
+impl Lives {
+    /// Takes buffers that are sound, with gaps in any order; names must differ.
+    ///
+    /// # Errors
+    /// [`LivesError`] names the first buffer at fault, the field and its value.
+    ///
+    /// ```
+    /// use remat_instances::place::{Buffer, Lives};
+    /// let lives = Lives::new(vec![Buffer::new("x", 0, 2, 8), Buffer::new("y", 1, 3, 8)])?;
+    /// assert_eq!(lives.load().bytes, 16);
+    /// let error = Lives::new(vec![Buffer::new("x", 2, 1, 8)]).unwrap_err();
+    /// assert!(error.to_string().contains("upper is 1"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn new(mut buffers: Vec<Buffer>) -> Result<Self, LivesError> {
+        let mut names = HashMap::with_capacity(buffers.len());
+        let mut total: u64 = 0;
+        for (index, buffer) in buffers.iter_mut().enumerate() {
+            buffer.gaps.sort_by_key(|gap| (gap.lower, gap.upper));
+            let mut checked = check(buffer);
+            if let Some(first) = names.insert(buffer.id.clone(), index) {
+                let remedy = format!("buffer {first} has this name; give each its own");
+                checked = Err(BufferFault::new("id", format!("{:?}", buffer.id), remedy));
+            }
+            total = total
+                .saturating_add(buffer.size)
+                .saturating_add(buffer.alignment);
+            if total > TOTAL_LIMIT {
+                let remedy = format!("sizes and alignments add up to {TOTAL_LIMIT} at most");
+                checked = checked.and(Err(BufferFault::new("size", buffer.size, remedy)));
+            }
+            checked.map_err(|fault| LivesError {
+                index,
+                id: buffer.id.clone(),
+                fault,
+            })?;
+        }
+        Ok(Lives {
+            buffers,
+            capacity: None,
+        })
+    }
+
+    /// The same with a capacity in bytes.
+    pub fn with_capacity(self, capacity: Option<u64>) -> Self {
+        Lives { capacity, ..self }
+    }
+
+    /// Some of the buffers, by position, in the order given; each at most once.
+    pub fn restricted(&self, positions: &[u32]) -> Lives {
+        let buffers = positions
+            .iter()
+            .map(|&index| self.buffers[index as usize].clone());
+        Lives {
+            buffers: buffers.collect(),
+            capacity: self.capacity,
+        }
+    }
+
+    /// The buffers.
+    pub fn buffers(&self) -> &[Buffer] {
+        &self.buffers
+    }
+
+    /// Bytes that the buffers may take, where somebody said so.
+    pub fn capacity(&self) -> Option<u64> {
+        self.capacity
+    }
+
+    /// Height of a placement: the largest end of a buffer in use, in bytes. Clashes are not seen.
+    pub fn height(&self, placement: &Placement) -> u64 {
+        let ends = self
+            .buffers
+            .iter()
+            .zip(placement.offsets())
+            .map(|(buffer, offset)| {
+                let end = buffer.pieces().iter().map(|piece| piece.end).max();
+                end.map_or(0, |end| offset.saturating_add(end))
+            });
+        ends.max().unwrap_or(0)
+    }
+}
+
+/// Checks the fields of one buffer, whose gaps are in order.
+fn check(buffer: &Buffer) -> Result<(), BufferFault> {
+    let limited = [
+        ("lower", buffer.lower),
+        ("upper", buffer.upper),
+        ("size", buffer.size),
+        ("alignment", buffer.alignment),
+        ("offset", buffer.offset.unwrap_or(0)),
+    ];
+    for (field, value) in limited {
+        if value > VALUE_LIMIT {
+            return Err(BufferFault::new(
+                field,
+                value,
+                format!("{VALUE_LIMIT} is the largest"),
+            ));
+        }
+    }
+    if buffer.lower > buffer.upper {
+        let remedy = format!("a life ends after it begins, at {}", buffer.lower);
+        return Err(BufferFault::new("upper", buffer.upper, remedy));
+    }
+    if buffer.alignment == 0 {
+        return Err(BufferFault::new("alignment", 0, "1 allows every address"));
+    }
+    if let Some(offset) = buffer
+        .offset
+        .filter(|offset| offset % buffer.alignment != 0)
+    {
+        let remedy = format!("give a multiple of the alignment {}", buffer.alignment);
+        return Err(BufferFault::new("offset", offset, remedy));
+    }
+    let mut moment = buffer.lower;
+    for gap in &buffer.gaps {
+        check_gap(buffer, gap, moment)?;
+        moment = gap.upper;
+    }
+    Ok(())
+}
+
+/// Checks a gap, which must begin at `moment` at the earliest.
+fn check_gap(buffer: &Buffer, gap: &Gap, moment: u64) -> Result<(), BufferFault> {
+    let words = format!("{}-{}", gap.lower, gap.upper);
+    if gap.lower > gap.upper {
+        return Err(BufferFault::new(
+            "gaps",
+            words,
+            "a gap ends after it begins",
+        ));
+    }
+    if gap.lower < moment || gap.upper > buffer.upper {
+        let (lower, upper) = (buffer.lower, buffer.upper);
+        let remedy = format!("gaps are apart and within the life {lower}-{upper}");
+        return Err(BufferFault::new("gaps", words, remedy));
+    }
+    match gap.window {
+        Some((start, end)) if start > end || end > buffer.size => {
+            let found = format!("{words}:{start}-{end}");
+            let remedy = format!("a window is a part of the {} bytes", buffer.size);
+            Err(BufferFault::new("gaps", found, remedy))
+        }
+        _ => Ok(()),
+    }
+}
