@@ -28,10 +28,10 @@
 //! | [`monet`] | MONeT's integer program: as it was published, its interval form, its annealing |
 //! | [`life`] | lives of tensors: what interval forms share |
 //! | [`anneal`] | our own primal heuristic: annealing over the retained sets |
-//! | [`place`](mod@place) | addresses of buffers with given lives, proven |
 //! | [`baselines`] | the known ways to get a schedule without an integer program |
 //! | [`recognise`] | published programs recognised in models of unknown origin |
 //! | [`order`] | the order of a training graph with least peak memory, proven |
+//! | [`place`](mod@place) | addresses of buffers with given lives, proven |
 //! | [`program`] | programs that are edited and solved again, for modelling languages |
 //! | [`bound`] | combinatorial dual bounds that need no linear program |
 #![deny(missing_docs)]

@@ -5,8 +5,8 @@
 //! | [`document`] | JSON files, and errors that point into them |
 //! | [`instance`] | a training graph with costs and sizes |
 //! | [`formats`] | files of instances: readers and the writer |
-//! | [`place`] | buffers with given lives, their addresses, and the replay of these |
 //! | [`zoo`] | training graphs of well-known networks, built by code from shapes and a roofline model |
+//! | [`place`] | buffers with given lives, their addresses, and the replay of these |
 //! | [`order`] | graphs whose operators may run in another order, and the judge of orders |
 //! | [`budget`] | memory budgets and their units |
 //! | [`schedule`] | which node is computed, and which tensor is kept, in which stage |

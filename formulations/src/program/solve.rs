@@ -130,7 +130,7 @@ pub(super) fn search(
     }
     Ok(Answered::Integer {
         result: solver.run()?,
-        recognised_nodes: None,
+        recognised: None,
     })
 }
 
@@ -161,12 +161,6 @@ fn answer(compiled: &Compiled, answered: Answered, tolerance: f64) -> Answer {
         Answered::Integer { result, recognised } => {
             of_integer(compiled, result, recognised, tolerance)
         }
-    };
-    Ok(answer)
-        Answered::Integer {
-            result,
-            recognised_nodes,
-        } => of_integer(compiled, result, recognised_nodes, tolerance),
     }
 }
 
@@ -219,13 +213,6 @@ fn point(compiled: &Compiled, solution: &Solution) -> Point {
     }
 }
 
-fn of_integer(
-    compiled: &Compiled,
-    result: SolveResult,
-    recognised: Option<RecognisedAs>,
-    tolerance: f64,
-) -> Answer {
-    let ending = match result.status {
 /// The ending that a status of a search is.
 pub(super) fn ending(status: SolveStatus) -> Ending {
     match status {
@@ -245,7 +232,7 @@ pub(super) fn ending(status: SolveStatus) -> Ending {
 pub(super) fn of_integer(
     compiled: &Compiled,
     result: SolveResult,
-    nodes: Option<usize>,
+    recognised: Option<RecognisedAs>,
     tolerance: f64,
 ) -> Answer {
     let ending = ending(result.status);
