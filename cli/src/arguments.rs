@@ -3,6 +3,7 @@
 mod exec;
 mod groups;
 mod lp;
+mod memory;
 mod mip;
 mod values;
 
@@ -11,6 +12,7 @@ pub use exec::{
 };
 pub use groups::{FormulationOption, PlansOption, SolveOptions, WorkerOptions};
 pub use lp::{LpArguments, Simplex, Switch};
+pub use memory::{GraphOptions, OrderArguments, PlaceArguments, PlanMemoryArguments};
 pub use mip::{CheckArguments, MipArguments};
 pub use values::{parse_duration, parse_gap, parse_overhead, parse_setting};
 
@@ -134,6 +136,15 @@ pub enum Command {
     /// Explain in words what a plan recomputes, when, and what it saves
     #[command(long_about = EXPLAIN_ABOUT)]
     Explain(ExplainArguments),
+    /// Find the order of a graph's operators with the least peak memory, proven
+    #[command(long_about = memory::ORDER_ABOUT)]
+    Order(OrderArguments),
+    /// Find addresses for buffers with given lives, proven
+    #[command(long_about = memory::PLACE_ABOUT)]
+    Place(PlaceArguments),
+    /// Find the order of a graph and an address for everything that it takes, proven
+    #[command(long_about = memory::PLAN_MEMORY_ABOUT)]
+    PlanMemory(PlanMemoryArguments),
     /// Run a plan with libtorch, and measure its time and memory (needs a build with libtorch)
     #[command(long_about = exec::EXEC_ABOUT)]
     Exec(ExecArguments),

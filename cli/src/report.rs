@@ -1,11 +1,14 @@
 //! Costs, sizes and tables as text.
 
+use crate::arguments::WorkerOptions;
 use remat_formulations::life::layers::Stack;
 use remat_formulations::solve::Settings;
 use remat_instances::Instance;
 use remat_instances::instance::CostUnit;
+use remat_instances::order::{OrderGraph, Variant};
 use remat_instances::simulate::Replay;
 use serde::Serialize;
+use std::time::Duration;
 
 /// A cost as text: as a time where the unit is one, for example `1.228 s`, otherwise with the
 /// unit's name.
@@ -150,6 +153,60 @@ impl SearchJson {
                 time_limit_seconds: settings.time_limit.map(|t| t.as_secs_f64()),
                 gap: settings.gap,
                 lanes: settings.lanes,
+            },
+            threads: settings.worker_threads(),
+            seed: settings.seed,
+        }
+    }
+}
+
+/// A graph whose operators may run in another order, as results have it.
+#[derive(Serialize)]
+pub struct GraphJson<'a> {
+    version: &'static str,
+    instance: &'a str,
+    instance_sha256: String,
+    variant: &'static str,
+    operators: usize,
+    base_memory_bytes: u64,
+    program_peak_bytes: Option<u64>,
+}
+
+impl<'a> GraphJson<'a> {
+    /// A graph under a variant, and the peak of its program's order where the variant allows it.
+    pub fn of(graph: &'a OrderGraph, variant: Variant, program_peak_bytes: Option<u64>) -> Self {
+        GraphJson {
+            version: VERSION,
+            instance: graph.name(),
+            instance_sha256: graph.digest(),
+            variant: variant.as_str(),
+            operators: graph.len(),
+            base_memory_bytes: graph.base_bytes(),
+            program_peak_bytes,
+        }
+    }
+}
+
+/// Limits of a search without a gap, as results have them.
+#[derive(Serialize)]
+pub struct WorkJson {
+    settings: LimitJson,
+    threads: usize,
+    seed: u64,
+}
+
+#[derive(Serialize)]
+struct LimitJson {
+    time_limit_seconds: Option<f64>,
+}
+
+impl WorkJson {
+    /// The time limit as it was asked for, threads and seed as used.
+    pub fn of(time_limit: Option<Duration>, workers: &WorkerOptions) -> Self {
+        let settings = workers.settings();
+        WorkJson {
+            settings: LimitJson {
+                time_limit_seconds: time_limit.map(|limit| limit.as_secs_f64()),
             },
             threads: settings.worker_threads(),
             seed: settings.seed,

@@ -2,8 +2,13 @@
 
 use crate::failure::Failure;
 use crate::files;
+use remat_formulations::memory_plan::MemoryPlanSearchError;
+use remat_formulations::order::OrderSearchError;
 use remat_formulations::solve::{AnyFormulation, Solvable};
 use remat_instances::budget::{Budget, format_bytes};
+use remat_instances::document;
+use remat_instances::order::{self, ORDER_SCHEMA, OrderGraph, Variant};
+use remat_instances::place::{self, Lives};
 use remat_instances::replayed::{self, Replayed};
 use remat_instances::simulate::{Replay, ReplayError};
 use remat_instances::zoo::{self, ModelSpec};
@@ -25,6 +30,71 @@ pub fn instance(text: &str) -> Result<Instance, Failure> {
     }
     let input = files::document(Path::new(text)).map_err(|e| guess(e, text))?;
     Ok(remat_instances::read_bytes(&input.name, &input.bytes)?)
+}
+
+/// Reads a graph whose operators may run in another order: a `remat-order/1` file, or an instance,
+/// without recomputation.
+///
+/// # Errors
+/// As [`instance`].
+pub fn order_graph(text: &str) -> Result<OrderGraph, Failure> {
+    let of = |instance: &Instance| {
+        OrderGraph::of_instance(instance).map_err(|e| Failure::Usage {
+            problem: format!("{text}: {e}"),
+            remedy: "give a graph whose sizes add up to less".into(),
+        })
+    };
+    if text.starts_with("zoo:") {
+        return of(&instance(text)?);
+    }
+    let input = files::document(Path::new(text)).map_err(|e| guess(e, text))?;
+    match document::schema(&input.name, &input.bytes)?.as_deref() {
+        Some(ORDER_SCHEMA) => Ok(order::read_order_graph_bytes(&input.name, &input.bytes)?),
+        _ => of(&remat_instances::read_bytes(&input.name, &input.bytes)?),
+    }
+}
+
+/// Peak of the program's own order in bytes; `None` where the variant does not allow it.
+pub fn program_peak(graph: &OrderGraph, variant: Variant) -> Option<u64> {
+    let replay = graph.replay(variant, graph.program_order());
+    replay.ok().map(|replay| replay.peak_bytes)
+}
+
+/// Reads a table of lives.
+///
+/// # Errors
+/// [`Failure`] names file, line and column.
+pub fn lives(path: &Path) -> Result<Lives, Failure> {
+    let input = files::text(path)?;
+    place::read_lives_bytes(&input.name, &input.bytes).map_err(|e| table_failure(&e))
+}
+
+/// A table that is wrong.
+pub fn table_failure(problem: &place::ReadLivesError) -> Failure {
+    Failure::Usage {
+        problem: problem.to_string(),
+        remedy: "docs/place.md has the columns of the table".into(),
+    }
+}
+
+/// A search for an order that has no answer.
+pub fn order_failure(problem: OrderSearchError) -> Failure {
+    memory_failure(problem.into())
+}
+
+/// A search for order and addresses that has no answer.
+pub fn memory_failure(problem: MemoryPlanSearchError) -> Failure {
+    let remedy = match &problem {
+        MemoryPlanSearchError::Order(OrderSearchError::Cycle(_)) => {
+            "take another --variant, or take an edge out of the graph"
+        }
+        MemoryPlanSearchError::Lives(_) => "give sizes that add up to less",
+        _ => "see the message",
+    };
+    Failure::Usage {
+        problem: problem.to_string(),
+        remedy: remedy.into(),
+    }
 }
 
 /// The formulation that was asked for, or the one that suits an instance, with what the user should

@@ -31,6 +31,7 @@
 //! | [`baselines`] | the known ways to get a schedule without an integer program |
 //! | [`recognise`] | published programs recognised in models of unknown origin |
 //! | [`order`] | the order of a training graph with least peak memory, proven |
+//! | [`memory_plan`] | order and addresses together |
 //! | [`place`](mod@place) | addresses of buffers with given lives, proven |
 //! | [`program`] | programs that are edited and solved again, for modelling languages |
 //! | [`bound`] | combinatorial dual bounds that need no linear program |
@@ -42,6 +43,7 @@ pub mod baselines;
 pub mod bound;
 pub mod checkmate;
 pub mod life;
+pub mod memory_plan;
 pub mod monet;
 pub mod order;
 pub mod place;

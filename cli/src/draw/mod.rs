@@ -3,6 +3,7 @@
 //! plotters' SVG backend measures no fonts, so every text is given room by [`style::width`], which
 //! is on the safe side for the fonts named in [`style::FONT`].
 
+pub mod addresses;
 pub mod memory;
 pub mod progress;
 pub mod schedule;

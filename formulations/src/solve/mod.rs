@@ -41,6 +41,8 @@ pub use model::{
     Answered, Linear, LinearSettings, ModelSettings, RecognisedAs, solve_integer, solve_linear,
     solve_model,
 };
+pub(crate) use ticker::ticking;
+
 pub use outcome::{Outcome, SolveError, Status};
 pub use proof::BoundProof;
 pub use settings::Settings;

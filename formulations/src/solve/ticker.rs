@@ -22,7 +22,7 @@ impl Drop for StopOnPanic<'_> {
 /// Does the work while `tick` is called ten times a second from another thread. A panic of either
 /// sets `stop`, which is to end the other, and goes on from here. It is an error where there is no
 /// further thread.
-pub(super) fn ticking<R>(
+pub(crate) fn ticking<R>(
     tick: impl Fn() + Sync,
     stop: &AtomicBool,
     work: impl FnOnce() -> R,

@@ -17,6 +17,7 @@
 //! | `problem` | [`OrderProblem`]: precedence and storages of one variant, for searches |
 //! | `convert` | a graph of an [`Instance`](crate::Instance), without recomputation |
 //! | `replay` | [`OrderReplay`]: the judge of an order |
+//! | `memory_plan` | `remat-memory-plan/1` documents: an order with addresses |
 //! | `plan` | `remat-order-plan/1` documents: an order with what its maker claims |
 //!
 //! ```
@@ -35,6 +36,7 @@
 
 mod convert;
 mod graph;
+mod memory_plan;
 mod plan;
 mod problem;
 mod replay;
@@ -43,6 +45,7 @@ mod validate;
 mod variant;
 
 pub use graph::{Operator, OperatorId, OrderGraph, OrderGraphData, Tensor, TensorId};
+pub use memory_plan::{Address, MEMORY_PLAN_SCHEMA, MemoryPlan, MemoryPlanError, MemoryReplay};
 pub use plan::{ORDER_PLAN_SCHEMA, OrderPlan, OrderPlanError};
 pub use problem::{OrderCycle, OrderProblem, Storage};
 pub use replay::{Life, LifeOf, OrderFault, OrderReplay, OrderStep};

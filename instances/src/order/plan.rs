@@ -75,7 +75,7 @@ pub enum OrderPlanError {
 
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename = "an order plan: an object with `order`")]
-struct PlanText<'d> {
+pub(super) struct PlanText<'d> {
     schema: &'d str,
     graph: &'d str,
     graph_sha256: &'d str,
@@ -139,21 +139,7 @@ impl OrderPlan {
 
     /// Writes the plan as JSON.
     pub fn write(&self) -> String {
-        Lines::new(2, false).write(&PlanText {
-            schema: ORDER_PLAN_SCHEMA,
-            graph: &self.graph,
-            graph_sha256: &self.graph_sha256,
-            variant: self.variant.as_str().into(),
-            alignment_bytes: (self.alignment_bytes > 0).then_some(self.alignment_bytes),
-            budget_bytes: self.budget_bytes.map(Into::into),
-            peak_bytes: self.peak_bytes.into(),
-            bound_bytes: self.bound_bytes.map(Into::into),
-            order: self.order.iter().map(|v| u64::from(v.0).into()).collect(),
-            step_bytes: match self.step_bytes.is_empty() {
-                true => None,
-                false => Some(self.step_bytes.iter().map(|b| u128::from(*b)).collect()),
-            },
-        })
+        Lines::new(2, false).write(&written_order(self))
     }
 
     /// Replays the plan on its graph, and compares what it claims.
@@ -196,6 +182,30 @@ impl OrderPlan {
 fn plan(document: &Document) -> Result<OrderPlan, Failure> {
     let problem = "this file is not an order plan, or one of another version";
     let text: PlanText<'_> = document.read_as(ORDER_PLAN_SCHEMA, problem)?;
+    read_order(&text)
+}
+
+/// The text of a plan.
+pub(super) fn written_order(plan: &OrderPlan) -> PlanText<'_> {
+    PlanText {
+        schema: ORDER_PLAN_SCHEMA,
+        graph: &plan.graph,
+        graph_sha256: &plan.graph_sha256,
+        variant: plan.variant.as_str().into(),
+        alignment_bytes: (plan.alignment_bytes > 0).then_some(plan.alignment_bytes),
+        budget_bytes: plan.budget_bytes.map(Into::into),
+        peak_bytes: plan.peak_bytes.into(),
+        bound_bytes: plan.bound_bytes.map(Into::into),
+        order: plan.order.iter().map(|v| u64::from(v.0).into()).collect(),
+        step_bytes: match plan.step_bytes.is_empty() {
+            true => None,
+            false => Some(plan.step_bytes.iter().map(|b| u128::from(*b)).collect()),
+        },
+    }
+}
+
+/// The plan of a text.
+pub(super) fn read_order(text: &PlanText<'_>) -> Result<OrderPlan, Failure> {
     let variant = text.variant.parse().map_err(|_| {
         let remedy = "give free, sound, sound+rng or ctl";
         FaultKind::Value.fail(text.variant.span, "the variant is unknown", remedy)
@@ -213,10 +223,7 @@ fn plan(document: &Document) -> Result<OrderPlan, Failure> {
         peak_bytes: text.peak_bytes as u64,
         bound_bytes: text.bound_bytes.map(|b| b as u64),
         order: text.order.iter().map(operator).collect::<Result<_, _>>()?,
-        step_bytes: text
-            .step_bytes
-            .unwrap_or_default()
-            .iter()
+        step_bytes: (text.step_bytes.iter().flatten())
             .map(|b| *b as u64)
             .collect(),
     })

@@ -1,0 +1,202 @@
+//! `remat-bb plan-memory`
+
+use crate::arguments::PlanMemoryArguments;
+use crate::draw::addresses;
+use crate::failure::{Exit, Failure};
+use crate::files::{Files, shown};
+use crate::report::{self, GraphJson, WorkJson, counted};
+use crate::{interrupt, source};
+use remat_formulations::memory_plan::{MemoryPlanOutcome, MemoryPlanSearch};
+use remat_formulations::order::OrderSettings;
+use remat_formulations::solve::Status;
+use remat_instances::budget::format_bytes;
+use remat_instances::order::OrderGraph;
+use serde::Serialize;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+/// Finds order and addresses, writes the files that were asked for, and reports.
+///
+/// # Errors
+/// [`Failure`] for bad input, or files that cannot be written.
+pub fn run(arguments: &PlanMemoryArguments) -> Result<Exit, Failure> {
+    let begun = Instant::now();
+    let files = Files::tried(
+        arguments.json,
+        &[Path::new(&arguments.graph.graph)],
+        &[
+            ("--out", arguments.out.as_deref()),
+            ("--svg", arguments.svg.as_deref()),
+        ],
+    )?;
+    interrupt::catch(
+        "ending with the best plan so far; once more to end at once",
+        arguments.quiet,
+    );
+    let graph = source::order_graph(&arguments.graph.graph)?;
+    let variant = arguments.graph.variant;
+    let flag = interrupt::flag();
+    let outcome = MemoryPlanSearch::new(&graph)
+        .variant(variant)
+        .settings(OrderSettings {
+            time_limit: arguments.time_limit,
+            begun: Some(begun),
+            threads: usize::from(arguments.workers.threads),
+            seed: arguments.workers.seed,
+            ..OrderSettings::default()
+        })
+        .listener(&*flag)
+        .run()
+        .map_err(source::memory_failure)?;
+    let replay = outcome.plan.replay(&graph).map_err(|e| Failure::Usage {
+        problem: e.to_string(),
+        remedy: "this is a defect of the search: please report it".into(),
+    })?;
+    let report = MemoryReport {
+        graph: &graph,
+        arguments,
+        outcome: &outcome,
+        program: source::program_peak(&graph, variant),
+        interrupted: flag.load(Ordering::Relaxed),
+    };
+    let mut written = Vec::new();
+    if let Some(path) = &arguments.out {
+        files.write(path, &outcome.plan.write())?;
+        written.push(format!("order and addresses written to {}", shown(path)));
+    }
+    if let Some(path) = &arguments.svg {
+        let lives = replay
+            .order
+            .buffers()
+            .map_err(|e| source::memory_failure(e.into()))?;
+        let title = format!("{}: addresses over time", graph.name());
+        files.write(
+            path,
+            &addresses::draw(&lives, &outcome.plan.placement(), &title)?,
+        )?;
+        written.push(format!("picture written to {}", shown(path)));
+    }
+    files.print(&if arguments.json {
+        report.json()
+    } else {
+        report.summary(&written)
+    })?;
+    Ok(Exit::Done)
+}
+
+struct MemoryReport<'a> {
+    graph: &'a OrderGraph,
+    arguments: &'a PlanMemoryArguments,
+    outcome: &'a MemoryPlanOutcome,
+    program: Option<u64>,
+    interrupted: bool,
+}
+
+impl MemoryReport<'_> {
+    fn status(&self) -> &'static str {
+        match self.outcome.status {
+            Status::Optimal => "optimal",
+            _ if self.interrupted => "interrupted",
+            _ => "feasible",
+        }
+    }
+
+    fn gap(&self) -> f64 {
+        let (total, bound) = (self.outcome.total_bytes, self.outcome.bound_bytes);
+        (total - bound) as f64 / total.max(1) as f64
+    }
+
+    fn json(&self) -> String {
+        let o = self.outcome;
+        report::json(&MemoryJson {
+            status: self.status(),
+            objective: o.total_bytes,
+            bound: o.bound_bytes,
+            gap: self.gap(),
+            bound_scope: "orders-and-placements",
+            seconds: o.seconds,
+            nodes: o.order.states + o.placement.nodes,
+            lp_iterations: 0,
+            peak_memory_bytes: o.total_bytes,
+            budget_bytes: None,
+            graph: GraphJson::of(self.graph, self.arguments.graph.variant, self.program),
+            order_peak_bytes: o.plan.order.peak_bytes,
+            height_bytes: o.plan.height_bytes,
+            load_bytes: o.placement.load,
+            orders: o.orders,
+            work: WorkJson::of(self.arguments.time_limit, &self.arguments.workers),
+        })
+    }
+
+    fn summary(&self, written: &[String]) -> String {
+        let o = self.outcome;
+        let mut text = format!(
+            "{}: {}, {}\n\n",
+            self.graph.name(),
+            counted(self.graph.len() as u64, "operator"),
+            self.status()
+        );
+        let mut line = |name: &str, value: String| text += &format!("  {name:<10}{value}\n");
+        let total = o.total_bytes;
+        line("memory", format!("{} ({total} bytes)", format_bytes(total)));
+        let gap = match total - o.bound_bytes {
+            0 => "no order with any addresses needs less".into(),
+            _ => format!("gap {:.3}%", self.gap() * 100.0),
+        };
+        line("bound", format!("{} ({gap})", format_bytes(o.bound_bytes)));
+        line(
+            "arena",
+            format!(
+                "{}, {:.3}% above the load",
+                format_bytes(o.plan.height_bytes),
+                o.placement.fragmentation_percent()
+            ),
+        );
+        line("resident", format_bytes(self.graph.base_bytes()));
+        if let Some(program) = self.program {
+            let change = (total as f64 / program.max(1) as f64 - 1.0) * 100.0;
+            line(
+                "program",
+                format!(
+                    "peak {} in the program's order ({change:+.2}%)",
+                    format_bytes(program)
+                ),
+            );
+        }
+        line(
+            "time",
+            format!(
+                "{:.2} s, {} placed",
+                o.seconds,
+                counted(o.orders as u64, "order")
+            ),
+        );
+        for file in written {
+            text += &format!("\n{file}\n");
+        }
+        text
+    }
+}
+
+#[derive(Serialize)]
+struct MemoryJson<'a> {
+    status: &'a str,
+    objective: u64,
+    bound: u64,
+    gap: f64,
+    bound_scope: &'a str,
+    seconds: f64,
+    nodes: u64,
+    lp_iterations: u64,
+    peak_memory_bytes: u64,
+    budget_bytes: Option<u64>,
+    #[serde(flatten)]
+    graph: GraphJson<'a>,
+    order_peak_bytes: u64,
+    height_bytes: u64,
+    load_bytes: u64,
+    orders: usize,
+    #[serde(flatten)]
+    work: WorkJson,
+}
