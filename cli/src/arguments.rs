@@ -62,7 +62,8 @@ fixed: instance, budget and seed alone decide the answer, on any number of threa
 plan so far is reported and written as usual.";
 
 const VERIFY_ABOUT: &str = "\
-Replay a plan (remat-plan/1) or a schedule (remat-schedule/1) and check what it claims.
+Replay a plan (remat-plan/1) or a schedule (remat-schedule/1) and check what it claims; so with orders (remat-order-plan/1), \
+orders with addresses (remat-memory-plan/1) and placements (a table with a column `offset`) for a graph or a table of lives.
 
 The replay executes every statement: it allocates, computes and frees, and knows nothing of how the plan was found. \
 The cost, peak memory and budget that the file records must agree with it; where they do not, the exit code is 2 and \
@@ -351,12 +352,13 @@ Examples:
 
 The object that --json prints has the fields verified, version, instance, instance_sha256, file, kind, semantics, cost, \
 base_cost, overhead_percent, cost_unit, peak_memory_bytes, peak_at, computations, budget_bytes, stage_schedule, \
-no_stage_schedule_because, recorded_objective, recorded_peak_bytes, recorded_budget_bytes and differences. What is not \
-known is null.")]
+no_stage_schedule_because, recorded_objective, recorded_peak_bytes, recorded_budget_bytes and differences; for orders, memory plans \
+and placements verified, version, instance, instance_sha256, file, kind, variant, peak_memory_bytes, height_bytes, recorded_bound_bytes \
+and budget_bytes. What is not known is null.")]
 pub struct VerifyArguments {
-    /// Instance file, or zoo:MODEL?parameter=value&...
+    /// Instance file, or zoo:MODEL?parameter=value&...; graph, or table of lives
     pub instance: String,
-    /// Plan or schedule file, plain or gzipped; which of the two is seen from its content
+    /// Plan, schedule, order or placement, plain or gzipped; which of them is seen from its content
     pub plan: PathBuf,
     /// Budget to check against, in place of the one that the file records
     #[arg(short, long, value_name = "B")]

@@ -134,6 +134,8 @@ fn stand_in(folder: &Path, example: &Example) {
                 folder,
                 &format!("remat-bb zoo export 'chain?n=8' --out {}", words[k]),
             );
+        } else if k == 2 && name.ends_with(".csv") {
+            std::fs::write(path, "id,lower,upper,size\nx,0,2,4\ny,1,3,8\n").unwrap();
         } else if k == 2
             && words[1] != "export"
             && (name.ends_with(".mps") || name.ends_with(".lp"))

@@ -60,6 +60,73 @@ fn documented(command: &str, fields: &BTreeSet<&str>) {
     }
 }
 
+/// Fields of every result with a bound.
+const SOLVED: [&str; 10] = [
+    "status",
+    "objective",
+    "bound",
+    "gap",
+    "bound_scope",
+    "seconds",
+    "nodes",
+    "lp_iterations",
+    "peak_memory_bytes",
+    "budget_bytes",
+];
+
+#[test]
+fn orders_and_placements_say_the_same_as_plans() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = [
+        "variant",
+        "operators",
+        "base_memory_bytes",
+        "program_peak_bytes",
+    ];
+    let order = fields_are(
+        &["order", "zoo:unet?batch=1", "--threads", "1"],
+        &[
+            &ORIGIN,
+            &SEARCH,
+            &SOLVED,
+            &graph,
+            &["bound_by", "found_by", "cuts"],
+        ],
+    );
+    assert_eq!(order["status"], "optimal");
+    let planned = fields_are(
+        &["plan-memory", "zoo:unet?batch=1"],
+        &[
+            &ORIGIN,
+            &SEARCH,
+            &SOLVED,
+            &graph,
+            &["order_peak_bytes", "height_bytes", "load_bytes", "orders"],
+        ],
+    );
+    assert_eq!(planned["objective"], order["objective"]);
+    let lives = folder.path().join("lives.csv");
+    std::fs::write(&lives, "id,lower,upper,size\nx,0,2,4\ny,1,3,8\nz,2,4,4\n").unwrap();
+    let placed = fields_are(
+        &["place", text(&lives)],
+        &[
+            &[
+                "version",
+                "lives",
+                "buffers",
+                "load_bytes",
+                "fragmentation_percent",
+            ],
+            &SEARCH,
+            &SOLVED,
+        ],
+    );
+    assert_eq!(
+        (&placed["objective"], &placed["bound"]),
+        (&json!(12), &json!(12))
+    );
+}
+
 #[test]
 fn results_about_an_instance_say_which_and_how() {
     let folder = tempfile::tempdir().unwrap();

@@ -56,7 +56,7 @@ pub struct GraphOptions {
 #[command(after_long_help = "\
 Examples:
   remat-bb order zoo:googlenet --out order.json
-  remat-bb order zoo:googlenet --budget 90% --json
+  remat-bb order zoo:googlenet --budget 1.2GiB --json
   remat-bb order zoo:googlenet --baseline lpmf
 
 The object that --json prints has the fields status (optimal; feasible: the bound is below; infeasible: no order fits into \

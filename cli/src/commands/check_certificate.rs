@@ -7,9 +7,10 @@ use crate::report::{self, OriginJson};
 use crate::{files, source};
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
-use remat_check::proof;
 use remat_check::vipr::{self, Claim, check, model::MpsModel, parse};
+use remat_check::{order, place, proof};
 use remat_instances::budget::format_bytes;
+use remat_instances::place::{BoundCertificate, CERTIFICATE_HEADER};
 use remat_lp::mps;
 use serde::Serialize;
 use std::path::Path;
@@ -36,6 +37,12 @@ pub fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
     let text = read(&arguments.certificate)?;
     if text.starts_with(proof::HEADER) {
         return run_proof(arguments, &text);
+    }
+    if text.starts_with(order::HEADER) {
+        return run_order_proof(arguments, &text);
+    }
+    if text.starts_with(CERTIFICATE_HEADER) {
+        return run_placement_bound(arguments, &text);
     }
     let certificate = parse::parse(&text).map_err(|e| refuse(&arguments.certificate, e))?;
     if let Some(path) = &arguments.model {
@@ -113,18 +120,106 @@ struct ProofJson<'a> {
     leaves: usize,
 }
 
+#[derive(Serialize)]
+struct MemoryProofJson<'a> {
+    verdict: &'a str,
+    version: &'a str,
+    claim: &'a str,
+    lower: u64,
+    instance: &'a str,
+    instance_sha256: Option<String>,
+    variant: Option<&'a str>,
+    evidence: String,
+}
+
+impl MemoryProofJson<'_> {
+    fn print(&self, json: bool, what: &str) -> Result<Exit, Failure> {
+        files::print(&match json {
+            true => report::json(self),
+            false => format!(
+                "accepted: {}: {what} needs less than {} ({} bytes)\n  evidence  {}\n",
+                self.instance,
+                format_bytes(self.lower),
+                self.lower,
+                self.evidence
+            ),
+        })?;
+        Ok(Exit::Done)
+    }
+}
+
+/// Checks a proof of a bound on the peak of orders and reports.
+fn run_order_proof(arguments: &CheckArguments, text: &str) -> Result<Exit, Failure> {
+    let graph = source::order_graph(made_for(arguments)?)?;
+    let proven = order::check(&graph, text).map_err(|e| refuse(&arguments.certificate, e))?;
+    let variant = proven.variant.as_str();
+    MemoryProofJson {
+        verdict: "accepted",
+        version: report::VERSION,
+        claim: "bound",
+        lower: proven.bound_bytes,
+        instance: graph.name(),
+        instance_sha256: Some(graph.digest()),
+        variant: Some(variant),
+        evidence: match proven.sets {
+            0 => "one step that every order takes".into(),
+            sets => format!("{} looked at", report::counted(sets as u64, "executed set")),
+        },
+    }
+    .print(
+        arguments.json,
+        &format!("no order of the variant {variant}"),
+    )
+}
+
+/// Checks a certificate of a bound on the height of placements and reports.
+fn run_placement_bound(arguments: &CheckArguments, text: &str) -> Result<Exit, Failure> {
+    let path = &arguments.certificate;
+    let table = made_for(arguments)?;
+    let lives = source::lives(Path::new(table))?;
+    let certificate = BoundCertificate::parse(&files::input_name(path), text)
+        .map_err(|e| refuse(path, e.to_string()))?;
+    let evidence = place::bound(&lives, &certificate).map_err(|e| refuse(path, e.to_string()))?;
+    MemoryProofJson {
+        verdict: "accepted",
+        version: report::VERSION,
+        claim: "bound",
+        lower: certificate.bound,
+        instance: table,
+        instance_sha256: None,
+        variant: None,
+        evidence: match evidence {
+            place::Evidence::Empty => "nothing is in use".into(),
+            place::Evidence::Load => "the load of a moment".into(),
+            place::Evidence::AlignedLoad => "the load of a moment, sizes rounded up".into(),
+            place::Evidence::Fixed => "the end of a fixed buffer".into(),
+            place::Evidence::Refutation(nodes) => {
+                format!(
+                    "a search of {} without a placement",
+                    report::counted(nodes, "node")
+                )
+            }
+            place::Evidence::Sum => "no sum of sizes lies between".into(),
+        },
+    }
+    .print(arguments.json, "no placement")
+}
+
+/// The instance, graph or table that a proof is for, as it is named.
+fn made_for(arguments: &CheckArguments) -> Result<&str, Failure> {
+    arguments.model.as_deref().ok_or_else(|| Failure::Usage {
+        problem: format!(
+            "{}: a proof of a bound needs the instance it is for",
+            files::input_name(&arguments.certificate)
+        ),
+        remedy: "name the instance, graph or table, or zoo:MODEL?..., behind the proof".into(),
+    })
+}
+
 /// Checks a proof of a bound on schedules and reports.
 fn run_proof(arguments: &CheckArguments, text: &str) -> Result<Exit, Failure> {
     let path = &arguments.certificate;
-    let Some(instance) = &arguments.model else {
-        return Err(Failure::Usage {
-            problem: format!(
-                "{}: a proof of a bound needs the instance it is for",
-                files::input_name(path)
-            ),
-            remedy: "name the instance file, or zoo:MODEL?..., behind the proof".into(),
-        });
-    };
+    let instance = made_for(arguments)?;
     let instance = source::instance(instance)?.single_implementation_view();
     let written = proof::parse::parse(text).map_err(|e| refuse(path, e))?;
     let counts = proof::tree::check(&written, &instance).map_err(|e| refuse(path, e))?;

@@ -16,6 +16,7 @@ pub mod solve;
 pub mod sweep;
 pub mod torch;
 pub mod verify;
+mod verify_memory;
 pub mod zoo;
 
 /// Integer columns of a model.

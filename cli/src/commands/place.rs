@@ -88,8 +88,18 @@ struct PlaceReport<'a> {
 }
 
 impl PlaceReport<'_> {
+    /// The status against the capacity: a lowest placement above it fits nothing.
+    fn placed(&self) -> PlaceStatus {
+        match (self.outcome.status, self.capacity) {
+            (PlaceStatus::Optimal, Some(capacity)) if self.outcome.height > capacity => {
+                PlaceStatus::Infeasible
+            }
+            (status, _) => status,
+        }
+    }
+
     fn status(&self) -> &'static str {
-        match self.outcome.status {
+        match self.placed() {
             PlaceStatus::Optimal => "optimal",
             PlaceStatus::Infeasible => "infeasible",
             PlaceStatus::Fits => "feasible",
@@ -100,7 +110,7 @@ impl PlaceReport<'_> {
     }
 
     fn exit(&self) -> Exit {
-        match self.outcome.status {
+        match self.placed() {
             PlaceStatus::Infeasible => Exit::Infeasible,
             PlaceStatus::Undecided => Exit::NoPlan,
             _ => Exit::Done,
@@ -155,7 +165,7 @@ impl PlaceReport<'_> {
         line("bound", format!("{} ({gap})", format_bytes(o.bound)));
         line("load", format_bytes(o.load));
         if let Some(capacity) = self.capacity {
-            let words = match o.status {
+            let words = match self.placed() {
                 PlaceStatus::Infeasible => "nothing fits",
                 PlaceStatus::Undecided => "not met",
                 _ => "kept",

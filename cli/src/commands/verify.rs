@@ -1,5 +1,6 @@
 //! `remat-bb verify`
 
+use super::verify_memory;
 use crate::arguments::VerifyArguments;
 use crate::failure::{Exit, Failure};
 use crate::report::{self, OriginJson, ReplayJson};
@@ -13,6 +14,9 @@ use serde::Serialize;
 /// # Errors
 /// [`Failure`] for bad input, a plan that cannot be executed, or one whose claims are not true.
 pub fn run(arguments: &VerifyArguments) -> Result<Exit, Failure> {
+    if let Some(exit) = verify_memory::run(arguments)? {
+        return Ok(exit);
+    }
     let found = source::replayed(&arguments.instance, &arguments.plan)?;
     let budget_bytes = match &arguments.budget {
         Some(text) => {
