@@ -129,9 +129,7 @@ def main() -> None:
     for path in sorted(arguments.folder.glob("*.mps*")):
         lp = model_of(path).getLp()
         results = {
-            "remat-bb": by_command(
-                arguments.binary, path, arguments.seconds, list(lp.col_names_)
-            ),
+            "remat-bb": by_command(arguments.binary, path, arguments.seconds, list(lp.col_names_)),
             "highs": by_highs(path, arguments.seconds),
         }
         sign = -1.0 if lp.sense_ == highspy.ObjSense.kMaximize else 1.0

@@ -22,6 +22,9 @@ from ._native import (
     FrontierPoint,
     Instance,
     MaxBatch,
+    MemoryPlan,
+    Order,
+    Placement,
     Plan,
     Program,
     ProgramProgress,
@@ -31,6 +34,7 @@ from ._native import (
     format_bytes,
     zoo_models,
 )
+from ._memory import order, place, plan_memory
 from ._solve import baselines, explain, frontier, max_batch, solve, verify
 from .errors import (
     FileError,
@@ -57,9 +61,12 @@ __all__ = [
     "InvalidBudget",
     "InvalidInstance",
     "InvalidPlan",
-    "NoExactForm",
     "LimitReached",
     "MaxBatch",
+    "MemoryPlan",
+    "NoExactForm",
+    "Order",
+    "Placement",
     "Plan",
     "PlanRefuted",
     "Program",
@@ -74,6 +81,9 @@ __all__ = [
     "frontier",
     "install",
     "max_batch",
+    "order",
+    "place",
+    "plan_memory",
     "solve",
     "uninstall",
     "verify",

@@ -404,6 +404,105 @@ class MaxBatch:
         """Batches in the order in which they were asked for, each with ``yes``, ``no`` or
         ``unknown``."""
 
+class Order:
+    """An order of a graph's operators and what is proven of its peak. Immutable."""
+
+    @property
+    def status(self) -> str:
+        """``optimal``, ``feasible`` (the bound is below), ``infeasible`` (no order fits into the
+        budget) or ``interrupted``."""
+
+    @property
+    def order(self) -> list[int]:
+        """Operators in the order in which they run."""
+
+    @property
+    def step_bytes(self) -> list[int]:
+        """Memory while each operator runs."""
+
+    @property
+    def peak_memory_bytes(self) -> int: ...
+    @property
+    def bound(self) -> int:
+        """Bytes that no order of the variant needs less than."""
+
+    @property
+    def gap(self) -> float: ...
+    @property
+    def base_memory_bytes(self) -> int:
+        """Resident memory."""
+
+    @property
+    def program_peak_bytes(self) -> int | None:
+        """Peak of the program's own order; ``None`` where the variant does not allow it."""
+
+    @property
+    def seconds(self) -> float: ...
+    def to_dict(self) -> dict[str, Any]:
+        """The order as a ``remat-order-plan/1`` dictionary."""
+
+    def save(self, path: str | os.PathLike[str]) -> None: ...
+
+class MemoryPlan:
+    """An order with an address for everything that it takes. Immutable."""
+
+    @property
+    def status(self) -> str: ...
+    @property
+    def order(self) -> list[int]: ...
+    @property
+    def offsets(self) -> dict[str, int]:
+        """Offsets in the arena, by what has them: ``tensor 3``, ``workspace 7``."""
+
+    @property
+    def peak_memory_bytes(self) -> int:
+        """Resident memory and the arena."""
+
+    @property
+    def bound(self) -> int:
+        """Bytes that no order with any addresses needs less than."""
+
+    @property
+    def gap(self) -> float: ...
+    @property
+    def base_memory_bytes(self) -> int: ...
+    @property
+    def height_bytes(self) -> int:
+        """Size of the arena."""
+
+    @property
+    def load_bytes(self) -> int: ...
+    @property
+    def program_peak_bytes(self) -> int | None: ...
+    @property
+    def seconds(self) -> float: ...
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as a ``remat-memory-plan/1`` dictionary."""
+
+    def save(self, path: str | os.PathLike[str]) -> None: ...
+
+class Placement:
+    """Addresses of buffers, and what is proven of their height. Immutable."""
+
+    @property
+    def status(self) -> str: ...
+    @property
+    def offsets(self) -> list[int]:
+        """Offsets, in the order of the buffers."""
+
+    @property
+    def height_bytes(self) -> int: ...
+    @property
+    def bound(self) -> int: ...
+    @property
+    def gap(self) -> float: ...
+    @property
+    def load_bytes(self) -> int:
+        """The largest sum of sizes that are live at one moment."""
+
+    @property
+    def seconds(self) -> float: ...
+
 class Verified:
     """Findings of a replay that confirms what a plan or schedule records. Immutable."""
 
@@ -480,6 +579,31 @@ def max_batch(
 def verify(
     instance: InstanceSource, plan: PlanSource, *, budget: Budget | None = None
 ) -> Verified: ...
+def order(
+    graph: InstanceSource,
+    *,
+    variant: str = "sound+rng",
+    budget: Budget | None = None,
+    time_limit: Duration | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+) -> Order: ...
+def plan_memory(
+    graph: InstanceSource,
+    *,
+    variant: str = "sound+rng",
+    time_limit: Duration | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+) -> MemoryPlan: ...
+def place(
+    lives: Any,
+    *,
+    capacity: Budget | None = None,
+    time_limit: Duration | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+) -> Placement: ...
 def knapsack(weights: list[int], profits: list[int], capacity: int) -> tuple[list[int], bool]:
     """Indices of the items whose profits sum up to the most while their weights keep a capacity,
     and true if no choice is worth more (false where memory ended the search).

@@ -1,0 +1,107 @@
+"""Orders of graphs, addresses of buffers, and both together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Union
+
+from . import _native
+from ._native import MemoryPlan, Order, Placement
+from ._types import Budget, Duration, InstanceSource
+
+#: A table of lives (CSV), or buffers as tuples: begin and end of the life, size, and alignment.
+LivesSource = Union[
+    str,
+    "os.PathLike[str]",
+    Iterable[Union[tuple[int, int, int], tuple[int, int, int, int]]],
+]
+
+
+def order(
+    graph: InstanceSource,
+    *,
+    variant: str = "sound+rng",
+    budget: Budget | None = None,
+    time_limit: Duration | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+) -> Order:
+    """Finds the order of a graph's operators in which its peak memory is least, and a bound that no
+    order is below. Nothing is computed twice.
+
+    >>> import remat_bb
+    >>> found = remat_bb.order("zoo:unet?batch=2")
+    >>> found.status, found.peak_memory_bytes == found.bound
+    ('optimal', True)
+
+    Args:
+        graph: a ``remat-order/1`` file or dictionary, or whatever an instance is made of.
+        variant: the edges that orders respect: ``free``, ``sound``, ``sound+rng`` or ``ctl``.
+        budget: memory within which any order will do; a share is of the program order's peak.
+        time_limit: seconds, text such as ``"10m"``, or a timedelta; without it the work is fixed.
+        threads: worker threads; one per core by default. Changes the time, not the answer.
+
+    Raises:
+        InvalidInstance: for a graph that cannot be read.
+        InvalidArgument: for a variant that is unknown, or whose edges go round.
+    """
+    return _native.order(
+        graph,
+        variant=variant,
+        budget=budget,
+        time_limit=time_limit,
+        threads=threads,
+        seed=seed,
+    )
+
+
+def plan_memory(
+    graph: InstanceSource,
+    *,
+    variant: str = "sound+rng",
+    time_limit: Duration | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+) -> MemoryPlan:
+    """Finds an order and an address for everything that it takes, and a bound for both: an arena as
+    high as the bound of all orders is optimal among all orders and addresses.
+
+    >>> import remat_bb
+    >>> plan = remat_bb.plan_memory("zoo:unet?batch=2")
+    >>> plan.status, plan.base_memory_bytes + plan.height_bytes == plan.bound
+    ('optimal', True)
+
+    Args and exceptions are those of :func:`order`.
+    """
+    return _native.plan_memory(
+        graph, variant=variant, time_limit=time_limit, threads=threads, seed=seed
+    )
+
+
+def place(
+    lives: LivesSource,
+    *,
+    capacity: Budget | None = None,
+    time_limit: Duration | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+) -> Placement:
+    """Finds addresses of buffers with given lives, as low as possible or within a capacity.
+
+    >>> import remat_bb
+    >>> placed = remat_bb.place([(0, 2, 4), (1, 3, 8), (2, 4, 4)])
+    >>> placed.status, placed.height_bytes, placed.bound
+    ('optimal', 12, 12)
+
+    Args:
+        lives: a table as MiniMalloc reads them, or tuples ``(begin, end, bytes)`` or
+            ``(begin, end, bytes, alignment)``; a life is from ``begin`` to before ``end``.
+        capacity: bytes within which any placement will do; a share is of the load.
+
+    Raises:
+        InvalidArgument: for lives that cannot be read or placed.
+    """
+    return _native.place(
+        lives, capacity=capacity, time_limit=time_limit, threads=threads, seed=seed
+    )

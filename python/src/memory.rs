@@ -1,0 +1,389 @@
+//! Orders of graphs, addresses of buffers, and both together.
+
+use crate::arguments::{self, Limits};
+use crate::instance::{self, json_object, json_text, save};
+use crate::relay::{self, Ended, Relay};
+use crate::trouble::Trouble;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyString};
+use remat_bb::source;
+use remat_formulations::memory_plan::MemoryPlanSearch;
+use remat_formulations::order::{OrderSearch, OrderSettings};
+use remat_formulations::place::{PlaceSettings, PlaceStatus, place as place_buffers};
+use remat_formulations::solve::Status;
+use remat_instances::order::{
+    MemoryPlan as Written, ORDER_SCHEMA, OrderGraph, OrderPlan, Variant, read_order_graph_bytes,
+};
+use remat_instances::place::{Buffer, Lives, Placement as Placed};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// An order of a graph's operators and what is proven of its peak. Immutable.
+#[pyclass(frozen, module = "remat_bb")]
+pub struct Order {
+    plan: OrderPlan,
+    /// `optimal`, `feasible`, `infeasible` or `interrupted`.
+    #[pyo3(get)]
+    status: &'static str,
+    /// Memory of the plan, resident memory included, in bytes.
+    #[pyo3(get)]
+    peak_memory_bytes: u64,
+    /// Bytes that no other one needs less than, proven.
+    #[pyo3(get)]
+    bound: u64,
+    /// `(value - bound) / value`.
+    #[pyo3(get)]
+    gap: f64,
+    /// Resident memory in bytes.
+    #[pyo3(get)]
+    base_memory_bytes: u64,
+    /// Peak of the program's own order; `None` where the variant does not allow it.
+    #[pyo3(get)]
+    program_peak_bytes: Option<u64>,
+    /// Time taken.
+    #[pyo3(get)]
+    seconds: f64,
+}
+
+#[pymethods]
+impl Order {
+    /// Operators in the order in which they run.
+    #[getter]
+    fn order(&self) -> Vec<u32> {
+        self.plan.order.iter().map(|v| v.0).collect()
+    }
+
+    /// Memory while each operator runs.
+    #[getter]
+    fn step_bytes(&self) -> Vec<u64> {
+        self.plan.step_bytes.clone()
+    }
+
+    /// The order as a `remat-order-plan/1` dictionary.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        json_object(py, &self.plan.write())
+    }
+
+    /// Writes the order to a file.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        Ok(py.detach(|| save(&path, &self.plan.write()))?)
+    }
+
+    fn __repr__(&self) -> String {
+        let (peak, bound) = (self.peak_memory_bytes, self.bound);
+        format!(
+            "Order({}, peak {peak} bytes, bound {bound} bytes)",
+            self.status
+        )
+    }
+}
+
+/// An order with an address for everything that it takes. Immutable.
+#[pyclass(frozen, module = "remat_bb")]
+pub struct MemoryPlan {
+    plan: Written,
+    /// `optimal`, `feasible`, `infeasible` or `interrupted`.
+    #[pyo3(get)]
+    status: &'static str,
+    /// Memory of the plan, resident memory included, in bytes.
+    #[pyo3(get)]
+    peak_memory_bytes: u64,
+    /// Bytes that no other one needs less than, proven.
+    #[pyo3(get)]
+    bound: u64,
+    /// `(value - bound) / value`.
+    #[pyo3(get)]
+    gap: f64,
+    /// Resident memory in bytes.
+    #[pyo3(get)]
+    base_memory_bytes: u64,
+    /// Size of the arena in bytes.
+    #[pyo3(get)]
+    height_bytes: u64,
+    /// Largest sum of sizes that are live at one moment.
+    #[pyo3(get)]
+    load_bytes: u64,
+    /// Peak of the program's own order; `None` where the variant does not allow it.
+    #[pyo3(get)]
+    program_peak_bytes: Option<u64>,
+    /// Time taken.
+    #[pyo3(get)]
+    seconds: f64,
+}
+
+#[pymethods]
+impl MemoryPlan {
+    /// Operators in the order in which they run.
+    #[getter]
+    fn order(&self) -> Vec<u32> {
+        self.plan.order.order.iter().map(|v| v.0).collect()
+    }
+
+    /// Offsets in the arena, by what has them: `tensor 3`, `workspace 7`.
+    #[getter]
+    fn offsets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let offsets = PyDict::new(py);
+        for address in &self.plan.addresses {
+            offsets.set_item(address.of.to_string(), address.offset_bytes)?;
+        }
+        Ok(offsets)
+    }
+
+    /// The plan as a `remat-memory-plan/1` dictionary.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        json_object(py, &self.plan.write())
+    }
+
+    /// Writes the plan to a file.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        Ok(py.detach(|| save(&path, &self.plan.write()))?)
+    }
+
+    fn __repr__(&self) -> String {
+        let (peak, bound) = (self.peak_memory_bytes, self.bound);
+        format!(
+            "MemoryPlan({}, {peak} bytes, bound {bound} bytes)",
+            self.status
+        )
+    }
+}
+
+/// Addresses of buffers, and what is proven of their height. Immutable.
+#[pyclass(frozen, get_all, module = "remat_bb")]
+pub struct Placement {
+    /// `optimal`, `feasible`, `infeasible`, `limit` or `interrupted`.
+    status: &'static str,
+    /// Offsets, in the order of the buffers.
+    offsets: Vec<u64>,
+    /// Size of the arena in bytes.
+    height_bytes: u64,
+    /// Bytes that no other one needs less than, proven.
+    bound: u64,
+    /// `(value - bound) / value`.
+    gap: f64,
+    /// Largest sum of sizes that are live at one moment.
+    load_bytes: u64,
+    /// Time taken.
+    seconds: f64,
+}
+
+#[pymethods]
+impl Placement {
+    fn __repr__(&self) -> String {
+        let (height, bound) = (self.height_bytes, self.bound);
+        format!(
+            "Placement({}, {height} bytes, bound {bound} bytes)",
+            self.status
+        )
+    }
+}
+
+/// A graph from a `remat-order/1` document, or from whatever an instance is made of.
+fn graph_of(source: &Bound<'_, PyAny>) -> PyResult<OrderGraph> {
+    if let Ok(document) = source.cast::<PyDict>()
+        && let Some(schema) = document.get_item("schema")?
+        && schema.extract::<String>().is_ok_and(|s| s == ORDER_SCHEMA)
+    {
+        let text = json_text(document, "graph", "InvalidInstance")?;
+        let graph = read_order_graph_bytes("graph", text.as_bytes());
+        return Ok(graph.map_err(|e| Trouble::read("InvalidInstance", &e, true))?);
+    }
+    let is_text = source.is_instance_of::<PyString>() || source.hasattr("__fspath__")?;
+    if is_text && !source.is_instance_of::<PyBytes>() {
+        let text = source.str()?.to_string();
+        let read = source.py().detach(|| source::order_graph(&text));
+        return Ok(read.map_err(Trouble::from)?);
+    }
+    let graph = OrderGraph::of_instance(&instance::of(source)?);
+    Ok(graph.map_err(|e| Trouble::new("InvalidInstance", e.to_string()))?)
+}
+
+fn variant_of(name: &str) -> PyResult<Variant> {
+    let variant = name.parse::<Variant>();
+    Ok(variant.map_err(|e| Trouble::argument("variant", e))?)
+}
+
+fn settings_of(limits: &Limits<'_>, budget_bytes: Option<u64>) -> PyResult<OrderSettings> {
+    let settings = limits.settings()?;
+    Ok(OrderSettings {
+        time_limit: settings.time_limit,
+        budget_bytes,
+        threads: settings.threads,
+        seed: settings.seed,
+        ..OrderSettings::default()
+    })
+}
+
+fn gap(value: u64, bound: u64) -> f64 {
+    value.saturating_sub(bound) as f64 / value.max(1) as f64
+}
+
+fn word(status: Status, interrupted: bool) -> &'static str {
+    match status {
+        Status::Optimal => "optimal",
+        Status::Infeasible => "infeasible",
+        _ if interrupted => "interrupted",
+        _ => "feasible",
+    }
+}
+
+/// Searches for the order with the least peak.
+// The keyword arguments of Python's function.
+#[allow(clippy::too_many_arguments)]
+#[pyfunction]
+#[pyo3(signature = (
+    graph, *, variant = "sound+rng", budget = None, time_limit = None, threads = None, seed = 0
+))]
+pub fn order(
+    py: Python<'_>,
+    graph: &Bound<'_, PyAny>,
+    variant: &str,
+    budget: Option<Bound<'_, PyAny>>,
+    time_limit: Option<Bound<'_, PyAny>>,
+    threads: Option<i64>,
+    seed: u64,
+) -> PyResult<Order> {
+    let (graph, variant) = (graph_of(graph)?, variant_of(variant)?);
+    let program = source::program_peak(&graph, variant);
+    let budget = budget.map(|b| arguments::budget(&b)).transpose()?;
+    let budget = budget.map(|b| b.bytes(program.unwrap_or(0)));
+    let limits = Limits {
+        time_limit,
+        threads,
+        seed,
+        ..Limits::default()
+    };
+    let settings = settings_of(&limits, budget)?;
+    let Ended { value, interrupt } = relay::work(py, None, |relay: &Arc<Relay>| {
+        let search = OrderSearch::new(&graph).variant(variant);
+        search.settings(settings).listener(&**relay).run()
+    })?;
+    let outcome = value.map_err(|e| Trouble::argument("graph", e))?;
+    Ok(Order {
+        plan: outcome.plan(&graph),
+        status: word(outcome.status, interrupt.is_some()),
+        peak_memory_bytes: outcome.peak_bytes(),
+        bound: outcome.bound_bytes,
+        gap: outcome.gap(),
+        base_memory_bytes: graph.base_bytes(),
+        program_peak_bytes: program,
+        seconds: outcome.seconds,
+    })
+}
+
+/// Searches for an order and addresses together.
+#[pyfunction]
+#[pyo3(signature = (graph, *, variant = "sound+rng", time_limit = None, threads = None, seed = 0))]
+pub fn plan_memory(
+    py: Python<'_>,
+    graph: &Bound<'_, PyAny>,
+    variant: &str,
+    time_limit: Option<Bound<'_, PyAny>>,
+    threads: Option<i64>,
+    seed: u64,
+) -> PyResult<MemoryPlan> {
+    let (graph, variant) = (graph_of(graph)?, variant_of(variant)?);
+    let limits = Limits {
+        time_limit,
+        threads,
+        seed,
+        ..Limits::default()
+    };
+    let settings = settings_of(&limits, None)?;
+    let Ended { value, interrupt } = relay::work(py, None, |relay: &Arc<Relay>| {
+        let search = MemoryPlanSearch::new(&graph).variant(variant);
+        search.settings(settings).listener(&**relay).run()
+    })?;
+    let outcome = value.map_err(|e| Trouble::argument("graph", e))?;
+    Ok(MemoryPlan {
+        status: word(outcome.status, interrupt.is_some()),
+        peak_memory_bytes: outcome.total_bytes,
+        bound: outcome.bound_bytes,
+        gap: gap(outcome.total_bytes, outcome.bound_bytes),
+        base_memory_bytes: graph.base_bytes(),
+        height_bytes: outcome.plan.height_bytes,
+        load_bytes: outcome.placement.load,
+        program_peak_bytes: source::program_peak(&graph, variant),
+        seconds: outcome.seconds,
+        plan: outcome.plan,
+    })
+}
+
+/// A buffer as Python gives it: begin and end of its life, its size, and its alignment.
+#[derive(FromPyObject)]
+enum BufferTuple {
+    Aligned(u64, u64, u64, u64),
+    Plain(u64, u64, u64),
+}
+
+fn lives_of(source: &Bound<'_, PyAny>) -> PyResult<Lives> {
+    if source.is_instance_of::<PyString>() || source.hasattr("__fspath__")? {
+        let path = PathBuf::from(source.str()?.to_string());
+        let read = source.py().detach(|| source::lives(&path));
+        return Ok(read.map_err(Trouble::from)?);
+    }
+    let mut buffers = Vec::new();
+    for (k, one) in source.try_iter()?.enumerate() {
+        let name = k.to_string();
+        buffers.push(match one?.extract()? {
+            BufferTuple::Plain(lower, upper, size) => Buffer::new(name, lower, upper, size),
+            BufferTuple::Aligned(lower, upper, size, alignment) => Buffer {
+                alignment,
+                ..Buffer::new(name, lower, upper, size)
+            },
+        });
+    }
+    Ok(Lives::new(buffers).map_err(|e| Trouble::argument("lives", e))?)
+}
+
+/// Searches for addresses of buffers.
+#[pyfunction]
+#[pyo3(signature = (lives, *, capacity = None, time_limit = None, threads = None, seed = 0))]
+pub fn place(
+    py: Python<'_>,
+    lives: &Bound<'_, PyAny>,
+    capacity: Option<Bound<'_, PyAny>>,
+    time_limit: Option<Bound<'_, PyAny>>,
+    threads: Option<i64>,
+    seed: u64,
+) -> PyResult<Placement> {
+    let lives = lives_of(lives)?;
+    let capacity = capacity.map(|c| arguments::budget(&c)).transpose()?;
+    let capacity = capacity.map(|c| c.bytes(lives.load().bytes));
+    let limits = Limits {
+        time_limit,
+        threads,
+        seed,
+        ..Limits::default()
+    };
+    let settings = limits.settings()?;
+    let Ended { value, interrupt } = relay::work(py, None, |relay: &Arc<Relay>| {
+        let settings = PlaceSettings {
+            capacity,
+            time_limit: settings.time_limit,
+            nodes: None,
+            threads: settings.threads,
+            seed,
+            interrupt: Some(relay.stop().clone()),
+        };
+        place_buffers(&lives, &settings)
+    })?;
+    let outcome = value.map_err(|e| Trouble::argument("lives", e))?;
+    let above = capacity.is_some_and(|capacity| outcome.height > capacity);
+    Ok(Placement {
+        status: match outcome.status {
+            PlaceStatus::Optimal | PlaceStatus::Infeasible if above => "infeasible",
+            PlaceStatus::Optimal => "optimal",
+            PlaceStatus::Infeasible => "infeasible",
+            _ if interrupt.is_some() => "interrupted",
+            PlaceStatus::Undecided => "limit",
+            PlaceStatus::Fits | PlaceStatus::Feasible => "feasible",
+        },
+        offsets: Placed::offsets(&outcome.placement).to_vec(),
+        height_bytes: outcome.height,
+        bound: outcome.bound,
+        gap: gap(outcome.height, outcome.bound),
+        load_bytes: outcome.load,
+        seconds: outcome.seconds,
+    })
+}
