@@ -93,7 +93,8 @@ def pulp(path: pathlib.Path, verdicts: list[str]) -> None:
 
     def noted(problem: Any, *arguments: Any, **options: Any) -> Any:
         status = solve(problem, *arguments, **options)
-        objectives[-1].append((status, package.value(problem.objective)))
+        goal = problem.objective
+        objectives[-1].append((status, 0.0 if goal is None else package.value(goal)))
         return status
 
     package.LpProblem.solve = noted
