@@ -109,14 +109,17 @@ def pulp(path: pathlib.Path, verdicts: list[str]) -> None:
 
 
 def pyomo(path: pathlib.Path, verdicts: list[str]) -> None:
-    """Solves the concrete model that a script for Pyomo makes."""
+    """Solves the model that a script for Pyomo makes, an abstract one with the data of its name."""
     import pyomo.environ as package
 
     import remat_bb.pyomo  # noqa: F401
 
     model = runpy.run_path(path.name, run_name="example").get("model")
+    if isinstance(model, package.AbstractModel):
+        data = path.with_suffix(".dat")
+        model = model.create_instance(str(data) if data.exists() else None)
     if not isinstance(model, package.ConcreteModel):
-        raise LookupError("makes no concrete model")
+        raise LookupError("makes no model")
     found = []
     for name in ("remat_bb", "appsi_highs"):
         twin = model.clone()
