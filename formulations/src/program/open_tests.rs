@@ -134,7 +134,8 @@ proptest! {
         prop_assert_eq!(open.ending, closed.ending);
         if let [a, ..] = &open.points[..] {
             let b = &closed.points[0];
-            prop_assert!((a.objective - b.objective).abs() <= 1e-5, "{} {}", a.objective, b.objective);
+            let (a_value, b_value) = (a.objective, b.objective);
+            prop_assert!((a_value - b_value).abs() <= 1e-5, "{} {}", a_value, b_value);
             prop_assert!(built(&case, false).violated_special(&a.x).is_none());
             let sign = if case.maximise { -1.0 } else { 1.0 };
             prop_assert!(sign * open.bound <= sign * a.objective + 1e-9);
@@ -299,7 +300,8 @@ proptest! {
         let best = sign * best.fold(f64::INFINITY, f64::min);
         let found = solved(&p);
         prop_assert_eq!(found.ending, Ending::Optimal);
-        prop_assert!((found.points[0].objective - best).abs() <= 1e-5, "{} {}", found.points[0].objective, best);
+        let objective = found.points[0].objective;
+        prop_assert!((objective - best).abs() <= 1e-5, "{} {}", objective, best);
     }
 }
 

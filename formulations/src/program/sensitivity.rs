@@ -1,9 +1,10 @@
 //! Ranges of costs, sides and bounds within which the basis of a linear program stays optimal
 //! (Chvatal 1983, chapter 10).
 //!
-//! Along each nonbasic variable every basic one moves at a rate that the tableau holds. Changes of a
-//! basic variable's cost change the reduced costs at those rates; changes of a bound that a nonbasic
-//! variable stands at move the basic variables. One pass over the rows of the tableau finds both.
+//! Along each nonbasic variable every basic one moves at a rate that the tableau holds. Changes of
+//! a basic variable's cost change the reduced costs at those rates; changes of a bound that a
+//! nonbasic variable stands at move the basic variables. One pass over the rows of the tableau
+//! finds both.
 
 use super::{Duals, Program, ProgramError};
 use remat_lp::{Basis, ColId, Model, RowId, Sense, Settings, Solver, VarStatus};

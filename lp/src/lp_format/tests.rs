@@ -121,7 +121,12 @@ proptest::proptest! {
             text.push(' ');
         });
         for text in [text.clone(), format!("{text}\nend"), words.concat()] {
+            // Who takes more reads at least the same.
+            let all = parse_all(&text, "t");
             if let Ok(model) = parse(&text, "t") {
+                let all = all.expect("what is linear is taken");
+                proptest::prop_assert!(all.sets.is_empty() && all.implications.is_empty());
+                proptest::prop_assert_eq!(all.model.costs(), model.costs());
                 let back = parse(&crate::lp_format::to_string(&model), "t").expect("what is written is right");
                 proptest::prop_assert_eq!(back.costs(), model.costs());
                 proptest::prop_assert_eq!(back.num_rows(), model.num_rows());
@@ -130,7 +135,7 @@ proptest::proptest! {
     }
 }
 
-const WORDS: [&str; 40] = [
+const WORDS: [&str; 42] = [
     "x",
     "y",
     "x1",
@@ -171,6 +176,8 @@ const WORDS: [&str; 40] = [
     "0",
     "c:",
     "\u{0}",
+    "S1 ::",
+    "b = 1 ->",
 ];
 
 #[test]

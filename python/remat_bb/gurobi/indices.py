@@ -56,13 +56,13 @@ def labels(name: Any, keys: list[Any]) -> list[str] | None:
         return None
     if isinstance(name, str):
         return [label(name, key) for key in keys]
-    return [str(one) for one in each(name, keys)]
+    return [str(one) for one in each(name, keys, "")]
 
 
-def each(values: Any, keys: list[Any]) -> list[Any]:
-    """Values of members, given by key or in order."""
+def each(values: Any, keys: list[Any], default: Any) -> list[Any]:
+    """Values of members, given in order, or by key with a default for others."""
     if hasattr(values, "keys"):
-        return [values[key] for key in keys]
+        return [values[key] if key in values else default for key in keys]
     found = list(values.flat) if hasattr(values, "flat") else list(values)
     if len(found) != len(keys):
         raise GurobiError(

@@ -132,13 +132,14 @@ class Model(solve.Solving, attributes.Attributes, files.Files, general.Generals,
         """Adds a variable for each key of an index set, or of a product of several."""
         keys = product(indices)
 
-        def values(of: Any) -> Any:
+        def values(of: Any, default: Any) -> Any:
             if isinstance(of, (str, int, float)) or not hasattr(of, "__iter__"):
                 return of
-            return each(of, keys)
+            return each(of, keys, default)
 
+        bounds = values(lb, 0.0), values(ub, INF)
         made = self._add_vars(
-            *(len(keys), values(lb), values(ub), values(obj), values(vtype), labels(name, keys))
+            len(keys), *bounds, values(obj, 0.0), values(vtype, "C"), labels(name, keys)
         )
         return tupledict(zip(keys, made))
 

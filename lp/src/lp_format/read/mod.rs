@@ -66,7 +66,7 @@ pub fn read_all(path: impl AsRef<Path>) -> Result<LpFile, LpFormatError> {
 /// refuses.
 ///
 /// ```
-/// let text = "Minimize\n x\nSubject To\n b = 1 -> x + y >= 2\nBinary\n b\nSOS\n s: S1 :: x:1 y:2\nEnd\n";
+/// let text = "Minimize\n x\nSubject To\n b = 1 -> x + y >= 2\nBinary\n b\nSOS\n S1 :: x:1 y:2\nEnd";
 /// let all = remat_lp::lp_format::parse_all(text, "example").unwrap();
 /// assert_eq!((all.model.num_rows(), all.implications.len(), all.sets[0].width), (0, 1, 1));
 /// ```
