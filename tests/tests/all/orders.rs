@@ -3,7 +3,7 @@
 
 use remat_check::order as checker;
 use remat_formulations::order::{
-    OrderBaselines, OrderBounds, OrderOutcome, OrderSearch, OrderSettings, Rule,
+    Olla, OrderBaselines, OrderBounds, OrderOutcome, OrderSearch, OrderSettings, Rule,
 };
 use remat_formulations::solve::{Listener, Status};
 use remat_instances::order::{
@@ -125,6 +125,61 @@ fn the_unit_cases_of_olla_have_their_values() {
         cases >= 15 && programs + 1 >= cases,
         "{cases} cases, {programs} programs"
     );
+}
+
+#[test]
+fn levels_overlaps_and_control_edges_are_those_of_olla() {
+    let Some(folder) = shared_data("order") else {
+        return;
+    };
+    let text = std::fs::read_to_string(folder.join("unit_cases.json")).unwrap();
+    let document: Value = serde_json::from_str(&text).unwrap();
+    let (mut levels, mut pairs, mut edges) = (0, 0, 0);
+    for case in document["cases"].as_array().unwrap() {
+        let name = case["name"].as_str().unwrap();
+        if case["graph"].is_null() {
+            continue;
+        }
+        let graph = read_order_graph_bytes(name, case["graph"].to_string().as_bytes()).unwrap();
+        let olla = Olla::of(&graph);
+        let operators = graph.operators();
+        let id = |name: &Value| {
+            let mut all = operators.iter();
+            all.position(|v| Some(v.name.as_str()) == name.as_str())
+                .unwrap()
+        };
+        let expect = &case["expect"];
+        for (field, found) in [
+            ("forward", olla.forward_levels()),
+            ("backward", olla.backward_levels()),
+        ] {
+            for (operator, level) in expect[field].as_object().into_iter().flatten() {
+                let found = found[id(&operator.as_str().into())];
+                assert_eq!(Some(u64::from(found)), level.as_u64(), "{name}: {operator}");
+                levels += 1;
+            }
+        }
+        for pair in expect["pairs"].as_array().into_iter().flatten() {
+            let tensor = |k: usize| TensorId(pair[k].as_u64().unwrap() as u32);
+            let found = olla.may_overlap(tensor(0), tensor(1));
+            assert_eq!(Some(found), pair[2].as_bool(), "{name}: {pair}");
+            pairs += 1;
+        }
+        if let Some(wanted) = expect["edges"].as_array() {
+            let wanted: Vec<_> = wanted.iter().map(|e| [id(&e[0]), id(&e[1])]).collect();
+            let found = olla.early_edges();
+            let found: Vec<_> = found.iter().map(|e| e.map(|v| v.index())).collect();
+            assert_eq!(found, wanted, "{name}");
+            edges += 1;
+        }
+    }
+    assert!(levels >= 50 && pairs >= 15 && edges >= 2);
+    for file in files(&folder, "gz") {
+        let graph = read_order_graph(&file).unwrap();
+        let mut wanted = graph.data().olla_early_edges.clone();
+        wanted.sort_unstable();
+        assert_eq!(Olla::of(&graph).early_edges(), wanted, "{}", graph.name());
+    }
 }
 
 #[test]
