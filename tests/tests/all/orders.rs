@@ -225,6 +225,18 @@ fn small_graphs_of_every_kind_have_the_optimum_of_dynamic_programming() {
 }
 
 #[test]
+fn larger_graphs_are_proven_best_by_orders_and_proofs() {
+    let mut levels = 0;
+    for graph in (0..80).filter_map(orders::larger) {
+        let outcome = search(&graph, Variant::Free).run().unwrap();
+        assert_eq!(outcome.status, Status::Optimal, "{}", graph.name());
+        assert_eq!(outcome.peak_bytes(), outcome.bound_bytes);
+        levels += usize::from(proven(&graph, Variant::Free, &outcome).contains("\nlevels "));
+    }
+    assert!(levels > 5, "{levels}");
+}
+
+#[test]
 fn damaged_proofs_are_refused() {
     let mut refused = 0;
     let mut levels = 0;
