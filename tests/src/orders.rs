@@ -6,14 +6,25 @@ use remat_instances::order::{
     Operator, OperatorId, OrderGraph, OrderGraphData, Tensor, TensorId, Variant,
 };
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// A graph of 2 to 12 operators by a seed, or none where views and tensors in place contradict each
 /// other: several outputs and readers, sizes of 0, workspaces, views, tensors in place, results,
 /// resident tensors, alignment, order edges.
 pub fn random(seed: u64) -> Option<OrderGraph> {
+    sized(seed, 2..13, 5..35)
+}
+
+/// The same of 15 to 64 operators, each with a few inputs.
+pub fn larger(seed: u64) -> Option<OrderGraph> {
+    sized(seed, 15..65, 1..4)
+}
+
+/// A graph of so many operators, each of which reads so many in a hundred of the tensors before it.
+fn sized(seed: u64, operators: Range<usize>, percent: Range<usize>) -> Option<OrderGraph> {
     let mut r = Draw(Numbers::new(seed));
-    let n = 2 + r.below(11);
-    let density = 5 + r.below(30);
+    let n = operators.start + r.below(operators.len());
+    let density = percent.start + r.below(percent.len());
     let largest = [3, 10, 100][r.below(3)];
     let [workspace, sharing, several, empty, results, resident] =
         [40, 50, 50, 50, 40, 50].map(|percent| r.percent(percent));

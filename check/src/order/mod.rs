@@ -49,7 +49,7 @@ pub struct Proven {
 ///     "tensors": [{"bytes": 4}, {"bytes": 5}]}"#;
 /// let graph = read_order_graph_bytes("three.json", text.as_bytes())?;
 /// let head = format!("remat-order-proof/1\ngraph {}\nvariant free\n", graph.digest());
-/// let proof = format!("{head}bound 9\ncut 1\nt 0 - - 4\nt 1 - - 5\n");
+/// let proof = format!("{head}bound 9\ncut 1\nt 1 - - 5\n");
 /// assert_eq!(remat_check::order::check(&graph, &proof)?.bound_bytes, 9);
 /// let bold = proof.replace("bound 9", "bound 10");
 /// assert!(remat_check::order::check(&graph, &bold).is_err());

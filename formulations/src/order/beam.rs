@@ -68,7 +68,7 @@ impl<'a> Beams<'a> {
             let beam = self
                 .beam
                 .get_or_insert_with(|| Beam::new(self.ends, side, known, self.width, self.tuning));
-            if !beam.advance(known.peak, &mut news.states) {
+            if !beam.advance(known.peak, &mut news.states, is_over) {
                 continue;
             }
             let order = beam.order();
@@ -111,7 +111,7 @@ impl<'a> Beam<'a> {
     }
 
     /// Expands the sets of one size; true once there are no more.
-    fn advance(&mut self, peak: u64, states: &mut u64) -> bool {
+    fn advance(&mut self, peak: u64, states: &mut u64, is_over: &dyn Fn() -> bool) -> bool {
         let end = self.fronts.len() - 1;
         if self.at == end {
             return true;
@@ -119,6 +119,9 @@ impl<'a> Beam<'a> {
         let front = std::mem::take(&mut self.fronts[self.at]);
         self.at += 1;
         for ((most, _, set), (parent, path)) in front {
+            if is_over() {
+                return false;
+            }
             *states += 1;
             self.run.load(&set);
             let kept = self.kept.len() as u32;

@@ -16,7 +16,7 @@ pub(super) struct Ends {
     pub reach: Reach,
 }
 
-/// What a level search begins with.
+/// Inputs of a level search.
 #[derive(Clone, Copy)]
 pub(super) struct How<'a> {
     /// A known order: its steps are tried first.
@@ -28,7 +28,7 @@ pub(super) struct How<'a> {
     pub tuning: &'a OrderTuning,
 }
 
-/// What is run at the beginning and at the end of some best order, in any case.
+/// Operators at the beginning and at the end of some best order.
 #[derive(Clone, Debug)]
 pub(super) struct Caught {
     /// The first operators, in order.

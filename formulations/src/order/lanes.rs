@@ -13,7 +13,7 @@ use super::windows::Windows;
 use std::panic::resume_unwind;
 use std::thread;
 
-/// What is known before a round.
+/// State of knowledge before a round.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
     /// The best order and its peak.

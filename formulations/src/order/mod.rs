@@ -16,6 +16,7 @@
 //! | `lazy`, `block` | operators that can wait, and those they wait for |
 //! | `level`, `states` | the level search |
 //! | `ends`, `lanes`, `windows`, `beam` | searches from both ends and of parts, side by side |
+//! | `olla` | [`Olla`]: levels, control edges and overlaps as OLLA's program has them |
 //! | `proof` | [`OrderProof`]: certificates for `remat_check::order` |
 
 mod alternatives;
@@ -30,6 +31,7 @@ mod greedy;
 mod lanes;
 mod lazy;
 mod level;
+mod olla;
 mod outcome;
 mod proof;
 mod reach;
@@ -44,6 +46,7 @@ mod windows;
 
 pub use baselines::{OrderBaseline, OrderBaselines, OrderBounds};
 pub use greedy::Rule;
+pub use olla::Olla;
 pub use outcome::{BoundKind, FoundBy, OrderOutcome};
 pub use proof::OrderProof;
 pub use search::{OrderSearch, OrderSearchError};

@@ -3,7 +3,7 @@
 
 use remat_check::order as checker;
 use remat_formulations::order::{
-    OrderBaselines, OrderBounds, OrderOutcome, OrderSearch, OrderSettings, Rule,
+    Olla, OrderBaselines, OrderBounds, OrderOutcome, OrderSearch, OrderSettings, Rule,
 };
 use remat_formulations::solve::{Listener, Status};
 use remat_instances::order::{
@@ -128,6 +128,61 @@ fn the_unit_cases_of_olla_have_their_values() {
 }
 
 #[test]
+fn levels_overlaps_and_control_edges_are_those_of_olla() {
+    let Some(folder) = shared_data("order") else {
+        return;
+    };
+    let text = std::fs::read_to_string(folder.join("unit_cases.json")).unwrap();
+    let document: Value = serde_json::from_str(&text).unwrap();
+    let (mut levels, mut pairs, mut edges) = (0, 0, 0);
+    for case in document["cases"].as_array().unwrap() {
+        let name = case["name"].as_str().unwrap();
+        if case["graph"].is_null() {
+            continue;
+        }
+        let graph = read_order_graph_bytes(name, case["graph"].to_string().as_bytes()).unwrap();
+        let olla = Olla::of(&graph);
+        let operators = graph.operators();
+        let id = |name: &Value| {
+            let mut all = operators.iter();
+            all.position(|v| Some(v.name.as_str()) == name.as_str())
+                .unwrap()
+        };
+        let expect = &case["expect"];
+        for (field, found) in [
+            ("forward", olla.forward_levels()),
+            ("backward", olla.backward_levels()),
+        ] {
+            for (operator, level) in expect[field].as_object().into_iter().flatten() {
+                let found = found[id(&operator.as_str().into())];
+                assert_eq!(Some(u64::from(found)), level.as_u64(), "{name}: {operator}");
+                levels += 1;
+            }
+        }
+        for pair in expect["pairs"].as_array().into_iter().flatten() {
+            let tensor = |k: usize| TensorId(pair[k].as_u64().unwrap() as u32);
+            let found = olla.may_overlap(tensor(0), tensor(1));
+            assert_eq!(Some(found), pair[2].as_bool(), "{name}: {pair}");
+            pairs += 1;
+        }
+        if let Some(wanted) = expect["edges"].as_array() {
+            let wanted: Vec<_> = wanted.iter().map(|e| [id(&e[0]), id(&e[1])]).collect();
+            let found = olla.early_edges();
+            let found: Vec<_> = found.iter().map(|e| e.map(|v| v.index())).collect();
+            assert_eq!(found, wanted, "{name}");
+            edges += 1;
+        }
+    }
+    assert!(levels >= 50 && pairs >= 15 && edges >= 2);
+    for file in files(&folder, "gz") {
+        let graph = read_order_graph(&file).unwrap();
+        let mut wanted = graph.data().olla_early_edges.clone();
+        wanted.sort_unstable();
+        assert_eq!(Olla::of(&graph).early_edges(), wanted, "{}", graph.name());
+    }
+}
+
+#[test]
 fn small_graphs_of_every_kind_have_the_optimum_of_dynamic_programming() {
     let graphs = std::env::var(GRAPHS_VARIABLE).ok();
     let graphs = graphs.map_or(GRAPHS, |text| text.parse().expect("a number of graphs"));
@@ -167,6 +222,18 @@ fn small_graphs_of_every_kind_have_the_optimum_of_dynamic_programming() {
     }
     println!("{problems} problems, {searched} searched, {cuts} proven by a cut");
     assert!(problems as u64 > graphs && searched > 0 && cuts > 0);
+}
+
+#[test]
+fn larger_graphs_are_proven_best_by_orders_and_proofs() {
+    let mut levels = 0;
+    for graph in (0..80).filter_map(orders::larger) {
+        let outcome = search(&graph, Variant::Free).run().unwrap();
+        assert_eq!(outcome.status, Status::Optimal, "{}", graph.name());
+        assert_eq!(outcome.peak_bytes(), outcome.bound_bytes);
+        levels += usize::from(proven(&graph, Variant::Free, &outcome).contains("\nlevels "));
+    }
+    assert!(levels > 5, "{levels}");
 }
 
 #[test]
