@@ -1,6 +1,6 @@
 """Integer programs from files, by the command line and by HiGHS (`highspy`) in one run.
 
-    python python/bench/programs.py FOLDER --binary target/release/remat-bb --seconds 60 --out programs.csv
+    python python/bench/programs.py FOLDER --binary remat-bb --seconds 60 --out programs.csv
 
 One row a file and solver: status, objective, bound, seconds. Every solution is checked against the
 file by HiGHS's model of it (rows within 1e-6 of their size, whole integers); "solved" is optimal

@@ -15,6 +15,7 @@ computations each runs at most once, in that order. The guide is ``docs/python.m
 """
 
 from ._dropin import install, uninstall
+from ._memory import order, place, plan_memory
 from ._native import (
     Answer,
     Baseline,
@@ -34,7 +35,6 @@ from ._native import (
     format_bytes,
     zoo_models,
 )
-from ._memory import order, place, plan_memory
 from ._solve import baselines, explain, frontier, max_batch, solve, verify
 from .errors import (
     FileError,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 import remat_bb
 
 GRAPH: dict[str, Any] = {
