@@ -9,7 +9,8 @@ use super::parts::Part;
 use super::problem::Problem;
 use super::search::{Ground, LaneTuning, Lanes, Stop, Verdict};
 use super::settings::Tuning;
-use remat_instances::place::Lives;
+use super::sweep;
+use remat_instances::place::{Lives, Placement};
 
 /// Work that all parts share.
 pub(super) struct Work<'a> {
@@ -115,16 +116,23 @@ impl<'l> Least<'l> {
 
     /// Searches until the height is the bound or low enough, or the work is spent.
     pub fn run(mut self, work: &mut Work<'_>) -> Placed {
+        let is_free = self
+            .inner
+            .buffers()
+            .iter()
+            .all(|buffer| buffer.offset.is_none());
+        if is_free {
+            let enough = self.target() - self.part.base_bytes;
+            let offsets = sweep::place(self.inner, enough, &work.stop);
+            let height = self.inner.height(&Placement::new(offsets.clone()));
+            self.offer(offsets, height);
+        }
+        if self.is_done() {
+            return self.placed;
+        }
         let fitter = Fitter::new(self.inner, work.tuning.fit_pairs);
         if let Some(fitter) = &fitter {
             self.fit(fitter, work);
-        } else {
-            let offsets =
-                super::sweep::place(self.inner, self.target() - self.part.base_bytes, &work.stop);
-            let height = self
-                .inner
-                .height(&remat_instances::place::Placement::new(offsets.clone()));
-            self.offer(offsets, height);
         }
         if self.is_done() {
             return self.placed;
@@ -260,7 +268,7 @@ impl<'l> Least<'l> {
             Verdict::Refuted(_) => self.refuted(height),
             Verdict::Fits(units) => {
                 let offsets: Vec<u64> = units.iter().map(|&offset| offset * problem.unit).collect();
-                let placement = remat_instances::place::Placement::new(offsets.clone());
+                let placement = Placement::new(offsets.clone());
                 let height = self.inner.height(&placement);
                 self.offer(offsets, height);
             }

@@ -49,10 +49,7 @@ fn refutation(
     let ground = Ground::new(&problem);
     for branching in Branching::ALL {
         for measure in [Measure::Width, Measure::Size] {
-            let preference = Preference {
-                measure,
-                noise: None,
-            };
+            let preference = Preference::plain(measure);
             let Some(run) = Run::new(&ground, height, preference, branching) else {
                 return Some(Vec::new());
             };

@@ -67,8 +67,8 @@ pub(super) struct Tuning {
 impl Default for Tuning {
     fn default() -> Self {
         Tuning {
-            fit_pairs: 30_000_000,
-            search_pairs: 8_000_000,
+            fit_pairs: 8_000_000,
+            search_pairs: 3_000_000,
             sums_units: 4_000_000,
             local_placements: 400,
             proof_nodes: 300_000,
