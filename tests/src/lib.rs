@@ -9,6 +9,7 @@ pub mod brute;
 pub mod graphs;
 pub mod monet;
 pub mod monet_optimum;
+pub mod place;
 pub mod traced;
 pub mod whole;
 

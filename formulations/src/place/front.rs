@@ -111,9 +111,9 @@ fn place_in_pool(
     let bound = certificate.bound;
     let height = replayed.height;
     let status = match settings.capacity {
+        Some(capacity) if bound > capacity => PlaceStatus::Infeasible,
         _ if height <= bound => PlaceStatus::Optimal,
         Some(capacity) if height <= capacity => PlaceStatus::Fits,
-        Some(capacity) if bound > capacity => PlaceStatus::Infeasible,
         Some(_) => PlaceStatus::Undecided,
         None => PlaceStatus::Feasible,
     };

@@ -44,6 +44,9 @@ fn refutation(
     height: u64,
     work: &mut Work<'_>,
 ) -> Option<Vec<u64>> {
+    if of.whole.buffers().iter().any(|buffer| buffer.has_windows()) {
+        return None;
+    }
     let all: Vec<u32> = (0..positions.len() as u32).collect();
     let problem = Problem::new(&of.whole, &all);
     let ground = Ground::new(&problem);

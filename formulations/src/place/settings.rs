@@ -58,6 +58,8 @@ pub(super) struct Tuning {
     pub sums_units: u64,
     /// Placements of the local search after each round of the exact one that finds nothing.
     pub local_placements: u64,
+    /// Buffers up to which there is an exact search where some have windows.
+    pub window_buffers: usize,
     /// Nodes of a search that writes down its refutation.
     pub proof_nodes: u64,
     /// Steps of a refutation that is written down, four bytes each.
@@ -71,6 +73,7 @@ impl Default for Tuning {
             search_pairs: 3_000_000,
             sums_units: 4_000_000,
             local_placements: 400,
+            window_buffers: 64,
             proof_nodes: 300_000,
             proof_steps: 1_000_000,
         }

@@ -177,7 +177,7 @@ impl<'p> Sweep<'p> {
             skyline.lift(self.spans[k].0, self.spans[k].1, offsets[k] + items[k].size);
             choice.take(item);
             left -= 1;
-            if left % 256 == 0 && is_late() {
+            if left.is_multiple_of(256) && is_late() {
                 return None;
             }
         }
