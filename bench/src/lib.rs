@@ -12,4 +12,5 @@ pub mod mip;
 pub mod monet;
 pub mod netlib;
 pub mod optimum;
+pub mod place;
 pub mod sequences;

@@ -97,10 +97,11 @@ fn place_in_pool(
             highest = Some((k, placed));
         }
     }
+    let count = offsets.len();
     let placement = Placement::new(offsets);
     let replayed = placement.replay(lives).map_err(PlaceError::Replay)?;
     let certificate = match &highest {
-        Some((k, placed)) => certificate(&parts[*k], placed, &mut work),
+        Some((k, placed)) => certificate(&parts[*k], placed, count, &mut work),
         None => BoundCertificate {
             bound: 0,
             argument: Argument::Empty,

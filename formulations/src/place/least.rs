@@ -215,6 +215,14 @@ impl<'l> Least<'l> {
     fn search(&mut self, fitter: Option<&Fitter<'_>>, work: &mut Work<'_>) {
         let all: Vec<u32> = (0..self.inner.buffers().len() as u32).collect();
         let problem = Problem::new(self.inner, &all);
+        let widths = problem
+            .stretches
+            .all()
+            .iter()
+            .map(|&(from, to)| u64::from(to - from));
+        if widths.sum::<u64>() > work.tuning.search_places {
+            return;
+        }
         let ground = Ground::new(&problem);
         // Distance of the target from the bound to the best, in shares of 2^-k.
         let mut share: u32 = 1;

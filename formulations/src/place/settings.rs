@@ -54,6 +54,9 @@ pub(super) struct Tuning {
     pub fit_pairs: usize,
     /// Pairs of buffers live together up to which there is an exact search.
     pub search_pairs: usize,
+    /// Sum of the numbers of sections of all buffers up to which there is an exact search (4 bytes
+    /// for each, in each of eleven lanes).
+    pub search_places: u64,
     /// Units up to which sums of sizes are counted (a bit for each, and a pass for each buffer).
     pub sums_units: u64,
     /// Placements of the local search after each round of the exact one that finds nothing.
@@ -71,6 +74,7 @@ impl Default for Tuning {
         Tuning {
             fit_pairs: 8_000_000,
             search_pairs: 3_000_000,
+            search_places: 4_000_000,
             sums_units: 4_000_000,
             local_placements: 400,
             window_buffers: 64,

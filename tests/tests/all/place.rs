@@ -85,18 +85,38 @@ fn small_buffers_are_placed_as_low_as_enumeration_says() {
     assert!(above > count / 20 && refuted > count / 40);
 }
 
+/// Buffers that tile a rectangle of times and addresses, but for some that end earlier.
+fn tiles(random: &mut Random, times: u64, bytes: u64, count: usize) -> Lives {
+    let mut tiles = vec![(0, times, bytes)];
+    while tiles.len() < count {
+        let k = random.below(tiles.len() as u64) as usize;
+        let (lower, upper, size) = tiles[k];
+        if random.below(2) == 0 && upper - lower > 1 {
+            let middle = lower + 1 + random.below(upper - lower - 1);
+            tiles[k] = (lower, middle, size);
+            tiles.push((middle, upper, size));
+        } else if size > 1 {
+            let part = 1 + random.below(size - 1);
+            tiles[k] = (lower, upper, part);
+            tiles.push((lower, upper, size - part));
+        }
+    }
+    for _ in 0..3 {
+        let tile = &mut tiles[random.below(count as u64) as usize];
+        tile.1 -= u64::from(tile.1 - tile.0 > 1);
+    }
+    let buffers = tiles.iter().enumerate();
+    let buffers =
+        buffers.map(|(k, &(lower, upper, size))| Buffer::new(format!("b{k}"), lower, upper, size));
+    Lives::new(buffers.collect()).unwrap()
+}
+
 /// Compares runs with one and two threads, and with other seeds, on buffers that need a search.
 #[test]
 fn threads_change_nothing_and_seeds_no_least_height() {
     let mut searched = 0;
-    for seed in 0..40 {
-        let mut random = Random::new(seed);
-        let buffers = (0..14).map(|k| {
-            let lower = random.below(7);
-            let upper = lower + 1 + random.below(7 - lower);
-            Buffer::new(format!("b{k}"), lower, upper, 1 + random.below(5))
-        });
-        let lives = Lives::new(buffers.collect()).unwrap();
+    for seed in 0..12 {
+        let lives = tiles(&mut Random::new(seed), 40, 60, 100);
         let [mut one, mut two] = [1, 2].map(|threads| place(&lives, &settings(threads)).unwrap());
         (one.seconds, two.seconds) = (0.0, 0.0);
         assert_eq!(one, two);
