@@ -13,4 +13,5 @@ pub mod monet;
 pub mod netlib;
 pub mod optimum;
 pub mod order;
+pub mod place;
 pub mod sequences;

@@ -3,6 +3,7 @@
 
 use clap::{Parser, Subcommand, ValueEnum};
 use remat_bench::{checkmate, mip, monet, netlib, order, sequences};
+use remat_bench::{checkmate, mip, monet, netlib, place, sequences};
 use remat_lp::Algorithm;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -64,6 +65,24 @@ struct Order {
     /// Write the table to this file too
     #[arg(long)]
     out: Option<PathBuf>,
+    /// Place the buffers of every table of lives below a directory, and of generated ones, beside
+    /// known ways and published runs; the table goes to standard output
+    Place(Place),
+}
+
+#[derive(clap::Args)]
+struct Place {
+    /// The directory of tables of lives
+    dir: PathBuf,
+    /// Seconds for each solve
+    #[arg(long, default_value_t = 60.0)]
+    time_limit: f64,
+    /// Worker threads; 0 for one per core
+    #[arg(long, default_value_t = 0)]
+    threads: usize,
+    /// Buffers of each of the generated lives; 0 for none
+    #[arg(long, default_value_t = 0)]
+    generated: usize,
 }
 
 #[derive(clap::Args)]
@@ -253,6 +272,18 @@ fn main() -> ExitCode {
         Command::Monet(args) => compare_monet(args),
         Command::Mip(args) => mip(args),
         Command::Order(args) => orders(args),
+        Command::Place(args) => {
+            let Place {
+                dir,
+                time_limit,
+                threads,
+                generated,
+            } = args;
+            place::table(&dir, time_limit, threads, generated).map(|text| {
+                print!("{text}");
+                true
+            })
+        }
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,

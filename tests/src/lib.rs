@@ -10,6 +10,7 @@ pub mod graphs;
 pub mod monet;
 pub mod monet_optimum;
 pub mod orders;
+pub mod place;
 pub mod traced;
 pub mod whole;
 

@@ -76,6 +76,9 @@ pub(super) fn shown(lives: &Lives) -> Option<(u64, Shown)> {
     best
 }
 
+/// Sums times sizes up to which sums are counted: the checker counts so many.
+const SUM_STEPS_LIMIT: u64 = 1 << 34;
+
 /// Heights that a lowest placement may have.
 ///
 /// A placement that is pushed down has its top at the end of a chain of buffers, each on another
@@ -100,7 +103,8 @@ impl Heights {
             .iter()
             .all(|item| item.alignment == 1 && item.fixed.is_none() && item.excess == 0);
         let mut sums = Vec::new();
-        if is_plain && total <= sums_limit {
+        let steps = total.saturating_mul(items.len() as u64);
+        if is_plain && total <= sums_limit && steps <= SUM_STEPS_LIMIT {
             sums = vec![0u64; total as usize / 64 + 1];
             sums[0] = 1;
             let mut sizes: Vec<u64> = items.iter().map(|item| item.size).collect();

@@ -1,7 +1,7 @@
 //! Placing buffers one by one in an order: first fit and best fit, with every option.
 
 use super::problem::{Lists, align};
-use remat_instances::place::{Lives, Piece};
+use remat_instances::place::{Buffer, Lives, Piece};
 
 /// Choice among the places that are free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,8 +21,8 @@ pub(super) struct Fitter<'l> {
     pub neighbours: Lists<u32>,
 }
 
-/// Height that a placement in an order must stay below, to be of interest.
-const NO_LIMIT: u64 = u64::MAX;
+/// Offset of a buffer that has none.
+const UNPLACED: u64 = u64::MAX;
 
 impl<'l> Fitter<'l> {
     /// The buffers, or `None` if more than `pairs_limit` pairs of them are live together.
@@ -69,15 +69,11 @@ impl<'l> Fitter<'l> {
         })
     }
 
-    /// Places the fixed buffers, then the others in an order; `None` if one does not fit below
-    /// `limit` bytes, where there is one.
-    pub fn place(&self, order: &[u32], rule: Rule, limit: Option<u64>) -> Option<Vec<u64>> {
+    /// Places the fixed buffers, then the others in an order.
+    pub fn place(&self, order: &[u32], rule: Rule) -> Vec<u64> {
         let buffers = self.lives.buffers();
-        let limit = limit.unwrap_or(NO_LIMIT);
-        let mut offsets = vec![NO_LIMIT; buffers.len()];
-        for (offset, buffer) in offsets.iter_mut().zip(buffers) {
-            *offset = buffer.offset.unwrap_or(NO_LIMIT);
-        }
+        let offset = |buffer: &Buffer| buffer.offset.unwrap_or(UNPLACED);
+        let mut offsets: Vec<u64> = buffers.iter().map(offset).collect();
         let mut taken = Vec::new();
         for &index in order {
             let index = index as usize;
@@ -85,19 +81,9 @@ impl<'l> Fitter<'l> {
                 continue;
             }
             self.taken(index, &offsets, &mut taken);
-            let offset = self.choose(index, &taken, rule);
-            if offset.saturating_add(buffers[index].size) > limit {
-                return None;
-            }
-            offsets[index] = offset;
+            offsets[index] = self.choose(index, &taken, rule);
         }
-        for (offset, buffer) in offsets.iter_mut().zip(buffers) {
-            // Left out of the order: empty buffers.
-            if *offset == NO_LIMIT {
-                *offset = buffer.offset.unwrap_or(0);
-            }
-        }
-        Some(offsets)
+        offsets
     }
 
     /// Offsets that a buffer cannot have, as ranges from a first to a last one, ascending.
@@ -107,7 +93,7 @@ impl<'l> Fitter<'l> {
         for &other in self.neighbours.list(index) {
             let other = other as usize;
             let offset = offsets[other];
-            if offset == NO_LIMIT {
+            if offset == UNPLACED {
                 continue;
             }
             for theirs in self.pieces.list(other) {

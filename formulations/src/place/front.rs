@@ -97,10 +97,11 @@ fn place_in_pool(
             highest = Some((k, placed));
         }
     }
+    let count = offsets.len();
     let placement = Placement::new(offsets);
     let replayed = placement.replay(lives).map_err(PlaceError::Replay)?;
     let certificate = match &highest {
-        Some((k, placed)) => certificate(&parts[*k], placed, &mut work),
+        Some((k, placed)) => certificate(&parts[*k], placed, count, &mut work),
         None => BoundCertificate {
             bound: 0,
             argument: Argument::Empty,
@@ -111,9 +112,9 @@ fn place_in_pool(
     let bound = certificate.bound;
     let height = replayed.height;
     let status = match settings.capacity {
+        Some(capacity) if bound > capacity => PlaceStatus::Infeasible,
         _ if height <= bound => PlaceStatus::Optimal,
         Some(capacity) if height <= capacity => PlaceStatus::Fits,
-        Some(capacity) if bound > capacity => PlaceStatus::Infeasible,
         Some(_) => PlaceStatus::Undecided,
         None => PlaceStatus::Feasible,
     };

@@ -6,10 +6,12 @@ use super::fit::{Fitter, Rule};
 use super::local;
 use super::orders::Sequence;
 use super::parts::Part;
-use super::problem::Problem;
+use super::problem::{Problem, align, gcd};
 use super::search::{Ground, LaneTuning, Lanes, Stop, Verdict};
 use super::settings::Tuning;
-use remat_instances::place::Lives;
+use super::sweep;
+use super::windows::{WindowVerdict, Windows};
+use remat_instances::place::{Lives, Placement};
 
 /// Work that all parts share.
 pub(super) struct Work<'a> {
@@ -115,16 +117,16 @@ impl<'l> Least<'l> {
 
     /// Searches until the height is the bound or low enough, or the work is spent.
     pub fn run(mut self, work: &mut Work<'_>) -> Placed {
+        let enough = self.target() - self.part.base_bytes;
+        let offsets = above_fixed(self.inner, enough, &work.stop);
+        let height = self.inner.height(&Placement::new(offsets.clone()));
+        self.offer(offsets, height);
+        if self.is_done() {
+            return self.placed;
+        }
         let fitter = Fitter::new(self.inner, work.tuning.fit_pairs);
         if let Some(fitter) = &fitter {
             self.fit(fitter, work);
-        } else {
-            let offsets =
-                super::sweep::place(self.inner, self.target() - self.part.base_bytes, &work.stop);
-            let height = self
-                .inner
-                .height(&remat_instances::place::Placement::new(offsets.clone()));
-            self.offer(offsets, height);
         }
         if self.is_done() {
             return self.placed;
@@ -135,6 +137,10 @@ impl<'l> Least<'l> {
             .iter()
             .any(|buffer| buffer.has_windows())
         {
+            if let Some(fitter) = &fitter {
+                self.improve(fitter, work.tuning.local_placements, work.seed, work);
+            }
+            self.search_windows(work);
             return self.placed;
         }
         let pairs = fitter
@@ -153,9 +159,53 @@ impl<'l> Least<'l> {
                 if self.is_done() || self.placed.height < u64::MAX && work.stop.is_over() {
                     return;
                 }
-                if let Some(offsets) = fitter.place(&sequence.order(self.inner), rule, None) {
-                    let height = fitter.height(&offsets);
+                let offsets = fitter.place(&sequence.order(self.inner), rule);
+                let height = fitter.height(&offsets);
+                self.offer(offsets, height);
+            }
+        }
+    }
+
+    /// Improves the best placement by local search.
+    fn improve(&mut self, fitter: &Fitter<'_>, placements: u64, seed: u64, work: &Work<'_>) {
+        let enough = self.target() - self.part.base_bytes;
+        let start = &self.placed.offsets;
+        let better = local::improve(fitter, start, enough, placements, seed, &work.stop);
+        let height = fitter.height(&better);
+        self.offer(better, height);
+    }
+
+    /// Halves the heights between bound and best, for buffers with windows.
+    fn search_windows(&mut self, work: &mut Work<'_>) {
+        if self.inner.buffers().len() > work.tuning.window_buffers {
+            return;
+        }
+        let mut windows = Windows::new(self.inner);
+        while !self.is_done() && !work.stop.is_over() {
+            let (low, high) = (self.target(), self.placed.height - 1);
+            // The bound first: it is met most of the time.
+            let middle = if windows.nodes == 0 {
+                low
+            } else {
+                u64::midpoint(low, high)
+            };
+            let height = (middle / windows.unit * windows.unit).max(low);
+            let before = windows.nodes;
+            let verdict = windows.decide(height, work.nodes_left, &work.stop);
+            let nodes = windows.nodes - before;
+            work.nodes += nodes;
+            work.nodes_left = work.nodes_left.saturating_sub(nodes);
+            match verdict {
+                WindowVerdict::Open => return,
+                WindowVerdict::Fits(offsets) => {
+                    let height = self.inner.height(&Placement::new(offsets.clone()));
                     self.offer(offsets, height);
+                }
+                WindowVerdict::Refuted => {
+                    self.placed.bound = (height / windows.unit + 1) * windows.unit;
+                    let height = self.placed.bound - 1;
+                    self.placed.reason = Reason::Refuted { height };
+                    self.placed.is_sum = false;
                 }
             }
         }
@@ -165,6 +215,14 @@ impl<'l> Least<'l> {
     fn search(&mut self, fitter: Option<&Fitter<'_>>, work: &mut Work<'_>) {
         let all: Vec<u32> = (0..self.inner.buffers().len() as u32).collect();
         let problem = Problem::new(self.inner, &all);
+        let widths = problem
+            .stretches
+            .all()
+            .iter()
+            .map(|&(from, to)| u64::from(to - from));
+        if widths.sum::<u64>() > work.tuning.search_places {
+            return;
+        }
         let ground = Ground::new(&problem);
         // Distance of the target from the bound to the best, in shares of 2^-k.
         let mut share: u32 = 1;
@@ -190,19 +248,8 @@ impl<'l> Least<'l> {
             lanes = Some((height, at));
             // Nothing found: something between bound and best.
             if let Some(fitter) = fitter {
-                let enough = self.target() - self.part.base_bytes;
-                let budget = work.tuning.local_placements << rounds.min(16);
-                let seed = work.seed ^ rounds;
-                let better = local::improve(
-                    fitter,
-                    &self.placed.offsets,
-                    enough,
-                    budget,
-                    seed,
-                    &work.stop,
-                );
-                let height = fitter.height(&better);
-                self.offer(better, height);
+                let placements = work.tuning.local_placements << rounds.min(16);
+                self.improve(fitter, placements, work.seed ^ rounds, work);
             }
             loop {
                 let gap = self.placed.height - height;
@@ -260,11 +307,34 @@ impl<'l> Least<'l> {
             Verdict::Refuted(_) => self.refuted(height),
             Verdict::Fits(units) => {
                 let offsets: Vec<u64> = units.iter().map(|&offset| offset * problem.unit).collect();
-                let placement = remat_instances::place::Placement::new(offsets.clone());
+                let placement = Placement::new(offsets.clone());
                 let height = self.inner.height(&placement);
                 self.offer(offsets, height);
             }
         }
         Some(true)
     }
+}
+
+/// Offsets by sweeps: buffers without a fixed offset lie above all that have one.
+fn above_fixed(lives: &Lives, enough: u64, stop: &Stop<'_>) -> Vec<u64> {
+    let buffers = lives.buffers();
+    let is_free = |k: &u32| buffers[*k as usize].offset.is_none();
+    let free: Vec<u32> = (0..buffers.len() as u32).filter(is_free).collect();
+    let fixed = buffers
+        .iter()
+        .filter_map(|b| b.offset.map(|offset| offset + b.size))
+        .max();
+    // A multiple of all alignments.
+    let step = |step: u64, k: &u32| {
+        let alignment = buffers[*k as usize].alignment;
+        step.saturating_mul(alignment / gcd(step, alignment))
+    };
+    let base = fixed.map_or(0, |top| align(top, free.iter().fold(1, step)));
+    let placed = sweep::place(&lives.restricted(&free), enough.saturating_sub(base), stop);
+    let mut offsets: Vec<u64> = buffers.iter().map(|b| b.offset.unwrap_or(0)).collect();
+    for (&k, offset) in free.iter().zip(placed) {
+        offsets[k as usize] = base + offset;
+    }
+    offsets
 }

@@ -78,9 +78,7 @@ pub(super) fn improve(
         let item = order.remove(from);
         order.insert(target.min(order.len()), item);
         tabu_until[moved as usize] = step + tuning.tenure;
-        let Some(offsets) = fitter.place(&order, Rule::First, None) else {
-            break;
-        };
+        let offsets = fitter.place(&order, Rule::First);
         let height = fitter.height(&offsets);
         if height < best_height {
             (best, best_height, better_at) = (offsets.clone(), height, step);

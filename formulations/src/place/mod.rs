@@ -1,7 +1,25 @@
 //! Addresses of buffers with given lives: dynamic storage allocation, with proven bounds.
 //!
-//! [`place`](place()) finds a placement of least height, or one within a capacity.
+//! [`place`](place()) finds a placement of least height, or one within a capacity. Its outcome has
+//! the offsets, their replayed height, a bound below which no placement is, and a certificate of
+//! that, which `remat_check::place` judges. `docs/place.md` tells how.
+//!
+//! | module | concept |
+//! |---|---|
+//! | `front` | [`place`](place()): parts one after another, the replay, the status |
+//! | `settings`, `outcome` | [`PlaceSettings`], [`PlaceOutcome`] |
+//! | `baselines` | [`PlaceBaseline`]: known ways without a bound |
+//! | `parts` | lives split in time, buffers on the floor |
+//! | `problem` | buffers in units, over sections |
+//! | `bound` | bounds without a search, heights that are sums of sizes |
+//! | `least` | the least height of a part |
+//! | `fit`, `orders`, `local` | first fit and best fit, orders, local search over orders |
+//! | `sweep` | very many buffers, valley by valley |
+//! | `search` | whether buffers fit into a height: the exact search |
+//! | `windows` | the same for buffers of which parts stay in use in gaps |
+//! | `proof` | refutations that are written down |
 
+mod baselines;
 mod bound;
 mod fit;
 mod front;
@@ -15,7 +33,9 @@ mod proof;
 mod search;
 mod settings;
 mod sweep;
+mod windows;
 
+pub use baselines::PlaceBaseline;
 pub use front::place;
 pub use outcome::{PlaceError, PlaceOutcome, PlaceStatus};
 pub use settings::PlaceSettings;

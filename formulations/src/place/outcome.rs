@@ -71,6 +71,12 @@ pub enum PlaceError {
     /// A placement failed its replay, which is a defect of the search.
     #[error("a placement failed its replay: {0}; please report this")]
     Replay(PlacementError),
+    /// Too many pairs of buffers are live together for a way to place them.
+    #[error("more than {limit} pairs of buffers are live together; `place` takes more")]
+    Pairs {
+        /// Largest number of pairs.
+        limit: usize,
+    },
     /// The threads cannot be started.
     #[error("{threads} worker threads cannot be started: {problem}; ask for fewer")]
     Threads {

@@ -46,6 +46,11 @@ impl<T> Lists<T> {
         &mut self.entries[self.starts[index] as usize..self.starts[index + 1] as usize]
     }
 
+    /// The entries of all lists.
+    pub fn all(&self) -> &[T] {
+        &self.entries
+    }
+
     /// Sum of the lengths of all lists.
     pub fn total(&self) -> usize {
         self.entries.len()

@@ -7,9 +7,14 @@ use super::problem::Problem;
 use super::search::{Branching, Ground, Measure, Preference, Run, Verdict, WASTE};
 use remat_instances::place::{self, Argument, BoundCertificate};
 
-/// The certificate of a part's bound. A bound that a search proved is searched once more, with
+/// The certificate of a part's bound, among so many buffers in all. A bound that a search proved is searched once more, with
 /// all buffers of the base, and written down unless that takes too much.
-pub(super) fn certificate(of: &Prepared, placed: &Placed, work: &mut Work<'_>) -> BoundCertificate {
+pub(super) fn certificate(
+    of: &Prepared,
+    placed: &Placed,
+    all: usize,
+    work: &mut Work<'_>,
+) -> BoundCertificate {
     let positions: Vec<u32> = of
         .part
         .base
@@ -29,6 +34,9 @@ pub(super) fn certificate(of: &Prepared, placed: &Placed, work: &mut Work<'_>) -
     };
     let mut buffers: Vec<u64> = positions.iter().map(|&index| index.into()).collect();
     buffers.sort_unstable();
+    if buffers.len() == all {
+        buffers.clear();
+    }
     BoundCertificate {
         bound: placed.bound,
         argument,
@@ -44,15 +52,15 @@ fn refutation(
     height: u64,
     work: &mut Work<'_>,
 ) -> Option<Vec<u64>> {
+    if of.whole.buffers().iter().any(|buffer| buffer.has_windows()) {
+        return None;
+    }
     let all: Vec<u32> = (0..positions.len() as u32).collect();
     let problem = Problem::new(&of.whole, &all);
     let ground = Ground::new(&problem);
     for branching in Branching::ALL {
         for measure in [Measure::Width, Measure::Size] {
-            let preference = Preference {
-                measure,
-                noise: None,
-            };
+            let preference = Preference::plain(measure);
             let Some(run) = Run::new(&ground, height, preference, branching) else {
                 return Some(Vec::new());
             };

@@ -54,10 +54,15 @@ pub(super) struct Tuning {
     pub fit_pairs: usize,
     /// Pairs of buffers live together up to which there is an exact search.
     pub search_pairs: usize,
+    /// Sum of the numbers of sections of all buffers up to which there is an exact search (4 bytes
+    /// for each, in each of eleven lanes).
+    pub search_places: u64,
     /// Units up to which sums of sizes are counted (a bit for each, and a pass for each buffer).
     pub sums_units: u64,
     /// Placements of the local search after each round of the exact one that finds nothing.
     pub local_placements: u64,
+    /// Buffers up to which there is an exact search where some have windows.
+    pub window_buffers: usize,
     /// Nodes of a search that writes down its refutation.
     pub proof_nodes: u64,
     /// Steps of a refutation that is written down, four bytes each.
@@ -67,10 +72,12 @@ pub(super) struct Tuning {
 impl Default for Tuning {
     fn default() -> Self {
         Tuning {
-            fit_pairs: 30_000_000,
-            search_pairs: 8_000_000,
+            fit_pairs: 8_000_000,
+            search_pairs: 3_000_000,
+            search_places: 4_000_000,
             sums_units: 4_000_000,
             local_placements: 400,
+            window_buffers: 64,
             proof_nodes: 300_000,
             proof_steps: 1_000_000,
         }

@@ -21,6 +21,7 @@ mod monet_local_bound;
 mod monet_once;
 mod monet_rows;
 mod orders;
+mod place;
 mod plain;
 mod plans;
 mod published_instances;

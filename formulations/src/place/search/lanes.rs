@@ -57,15 +57,7 @@ impl<'g, 'p> Lanes<'g, 'p> {
     pub fn new(ground: &'g Ground<'p>, height: u64, seed: u64, tuning: LaneTuning) -> Option<Self> {
         let items = ground.problem.items.len() as u64;
         let steady = STEADY.iter().map(|&(branching, measure)| {
-            Run::new(
-                ground,
-                height,
-                Preference {
-                    measure,
-                    noise: None,
-                },
-                branching,
-            )
+            Run::new(ground, height, Preference::plain(measure), branching)
         });
         Some(Lanes {
             ground,

@@ -147,14 +147,14 @@ impl<'g, 'p> State<'g, 'p> {
         {
             return None;
         }
-        let mut ceiling = vec![0; problem.sections];
-        for section in 0..problem.sections {
+        let ceiling = (0..problem.sections).map(|section| {
             let tops = ground.members.list(section).iter().map(|&item| {
                 let item = item as usize;
                 latest[item] + problem.items[item].size
             });
-            ceiling[section] = tops.max().unwrap_or(0);
-        }
+            tops.max().unwrap_or(0)
+        });
+        let ceiling = ceiling.collect();
         let mut state = State {
             ground,
             latest,
