@@ -2,8 +2,7 @@
 #![forbid(unsafe_code)]
 
 use clap::{Parser, Subcommand, ValueEnum};
-use remat_bench::{checkmate, mip, monet, netlib, order, sequences};
-use remat_bench::{checkmate, mip, monet, netlib, place, sequences};
+use remat_bench::{checkmate, mip, monet, netlib, order, place, sequences};
 use remat_lp::Algorithm;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -36,6 +35,9 @@ enum Command {
     Mip(Mip),
     /// Orders of training graphs with least peak memory: the search beside the rules of frameworks
     Order(Order),
+    /// Place the buffers of every table of lives below a directory, and of generated ones, beside
+    /// known ways and published runs; the table goes to standard output
+    Place(Place),
 }
 
 #[derive(clap::Args)]
@@ -65,9 +67,6 @@ struct Order {
     /// Write the table to this file too
     #[arg(long)]
     out: Option<PathBuf>,
-    /// Place the buffers of every table of lives below a directory, and of generated ones, beside
-    /// known ways and published runs; the table goes to standard output
-    Place(Place),
 }
 
 #[derive(clap::Args)]
