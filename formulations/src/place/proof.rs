@@ -7,8 +7,10 @@ use super::problem::Problem;
 use super::search::{Branching, Ground, Measure, Preference, Run, Verdict, WASTE};
 use remat_instances::place::{self, Argument, BoundCertificate};
 
-/// The certificate of a part's bound, among so many buffers in all. A bound that a search proved is searched once more, with
-/// all buffers of the base, and written down unless that takes too much.
+/// The certificate of a part's bound, among so many buffers in all.
+///
+/// A bound that a search proved is searched once more, with all buffers of the base, and written
+/// down unless that takes too much.
 pub(super) fn certificate(
     of: &Prepared,
     placed: &Placed,

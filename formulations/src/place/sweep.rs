@@ -4,7 +4,8 @@
 //! of which most is left to place (the least slack), and the best buffer that is live there and
 //! lies within the valley. Where there is none the section rises to the lower wall. Valleys do not
 //! disturb each other, so the order of preference among buffers decides everything, and a buffer
-//! costs O(log^2 n): there is time for several orders.
+//! costs O(log^2 n): there is time for several orders. Very many buffers are swept in stages of
+//! the height: each stage by all orders, from where the best one of the stage before stopped.
 
 mod choice;
 mod rests;
@@ -28,21 +29,24 @@ struct SweepTuning {
     walls: [u32; 4],
     /// Weight of a buffer beside a wall that makes up for the best weight, in tenths.
     beside_tenths: u128,
-    /// Sweeps side by side.
-    lanes: usize,
-    /// Buffers from which all sweeps are made; the first few before.
+    /// Buffers from which there are stages; below, the first few orders are tried.
     large_buffers: usize,
-    few_sweeps: usize,
+    few_orders: usize,
+    /// Numbers of stages, one attempt after another. More of them choose more often, by less.
+    stages: [u64; 3],
 }
 
 const TUNING: SweepTuning = SweepTuning {
     powers: [0, 16, 64, 200, 4, 1],
     walls: [0, 512, 32, 100_000],
     beside_tenths: 8,
-    lanes: 4,
     large_buffers: 2_000,
-    few_sweeps: 4,
+    few_orders: 4,
+    stages: [24, 1, 4],
 };
+
+/// An order of preference: the power by which sections are weighed, and the share for walls.
+type Order = (i32, u32);
 
 /// Places buffers without fixed offsets, with sweeps until one is at most `enough` bytes high;
 /// gaps count as life, and windows as the whole buffer. Offsets in bytes.
@@ -50,52 +54,78 @@ pub(super) fn place(lives: &Lives, enough: u64, stop: &Stop<'_>) -> Vec<u64> {
     let all: Vec<u32> = (0..lives.buffers().len() as u32).collect();
     let problem = Problem::new(lives, &all);
     let sweep = Sweep::new(&problem);
-    let mut variants: Vec<(i32, u32)> = Vec::new();
-    for (k, &wall) in TUNING.walls.iter().enumerate() {
-        // Each lane with a power of its own.
-        let powers = TUNING
-            .powers
-            .iter()
-            .cycle()
-            .skip(k)
-            .take(TUNING.powers.len());
-        variants.extend(powers.map(|&power| (power, wall)));
-    }
-    if problem.items.len() < TUNING.large_buffers {
-        variants.truncate(TUNING.few_sweeps);
-    }
-    let mut best: Option<(u64, Vec<u64>)> = None;
-    for lanes in variants.chunks(TUNING.lanes) {
-        let is_low = best.as_ref().is_some_and(|(height, _)| *height <= enough);
-        if is_low || best.is_some() && stop.is_over() {
-            break;
-        }
-        let is_first = best.is_none();
-        let placed: Vec<Option<(u64, Vec<u64>)>> = lanes
-            .par_iter()
-            .enumerate()
-            .map(|(lane, &(power, wall))| {
-                // The very first is finished even if the time is over.
-                let is_late = || !(is_first && lane == 0) && stop.is_over();
-                let offsets = sweep.run(power, wall, &is_late)?;
-                Some((sweep.height(&offsets), offsets))
-            })
-            .collect();
-        for placed in placed.into_iter().flatten() {
-            if best.as_ref().is_none_or(|(height, _)| placed.0 < *height) {
-                best = Some(placed);
+    let walls = TUNING.walls.iter();
+    let orders = walls.flat_map(|&wall| TUNING.powers.iter().map(move |&power| (power, wall)));
+    let orders: Vec<Order> = orders.collect();
+    let start = Progress::new(&sweep);
+    let is_over = || stop.is_over();
+    // The very first sweep is finished even if the time is over.
+    let mut best = sweep
+        .advance(&start, orders[0], u64::MAX, &|| false)
+        .unwrap_or(start.clone());
+    let is_large = problem.items.len() >= TUNING.large_buffers;
+    if is_large {
+        for stages in TUNING.stages {
+            if sweep.height(&best) <= enough || stop.is_over() {
+                break;
+            }
+            let state = sweep.staged(&start, &orders, stages, enough / problem.unit, &is_over);
+            if let Some(state) = state.filter(|state| sweep.height(state) < sweep.height(&best)) {
+                best = state;
             }
         }
+    } else if sweep.height(&best) > enough {
+        let few = orders[1..TUNING.few_orders].par_iter();
+        let tried = few.map(|&order| sweep.advance(&start, order, u64::MAX, &is_over));
+        let tried: Vec<Option<Progress>> = tried.collect();
+        let placed = std::iter::once(best.clone()).chain(tried.into_iter().flatten());
+        best = placed
+            .min_by_key(|placed| sweep.height(placed))
+            .unwrap_or(best);
     }
     let mut offsets = vec![0; lives.buffers().len()];
-    for (item, offset) in problem
-        .items
-        .iter()
-        .zip(best.map_or(Vec::new(), |best| best.1))
-    {
+    for (item, offset) in problem.items.iter().zip(best.offsets) {
         offsets[item.buffer as usize] = offset * problem.unit;
     }
     offsets
+}
+
+/// A sweep under way.
+#[derive(Clone)]
+struct Progress {
+    rests: Rests,
+    skyline: Skyline,
+    /// Offset in units of each placed item.
+    offsets: Vec<u64>,
+    /// Items that are not placed.
+    left: Vec<u32>,
+    /// Largest top so far.
+    top: u64,
+}
+
+impl Progress {
+    fn new(sweep: &Sweep<'_>) -> Self {
+        let items = sweep.problem.items.len();
+        Progress {
+            rests: Rests::new(&sweep.spans, sweep.problem),
+            skyline: Skyline::new(sweep.problem.sections as u32),
+            offsets: vec![0; items],
+            left: (0..items as u32).collect(),
+            top: 0,
+        }
+    }
+
+    /// Units below which the height cannot stay.
+    fn committed(&self) -> u64 {
+        let runs =
+            self.skyline
+                .runs()
+                .map(|(from, to, level)| match self.rests.fullest(from, to).1 {
+                    0 => 0,
+                    rest => level + rest,
+                });
+        runs.max().unwrap_or(0).max(self.top)
+    }
 }
 
 /// A problem with the hulls of the stretches of its items.
@@ -117,19 +147,54 @@ impl<'p> Sweep<'p> {
         Sweep { problem, spans }
     }
 
-    /// Height in bytes.
-    fn height(&self, offsets: &[u64]) -> u64 {
+    /// Height in bytes of a sweep that is done.
+    fn height(&self, placed: &Progress) -> u64 {
         let ends = self
             .problem
             .items
             .iter()
-            .zip(offsets)
+            .zip(&placed.offsets)
             .map(|(item, offset)| (offset + item.size) * self.problem.unit - item.excess);
         ends.max().unwrap_or(0)
     }
 
-    /// One sweep: offsets in units, or `None` if it is late.
-    fn run(&self, power: i32, wall: u32, is_late: &dyn Fn() -> bool) -> Option<Vec<u64>> {
+    /// A sweep in stages up to `goal` units, each by the order after which least is lost.
+    fn staged(
+        &self,
+        start: &Progress,
+        orders: &[Order],
+        stages: u64,
+        goal: u64,
+        is_late: &(dyn Fn() -> bool + Sync),
+    ) -> Option<Progress> {
+        let mut state = start.clone();
+        for stage in 1..=stages {
+            let share = u128::from(goal) * u128::from(stage) / u128::from(stages);
+            let cut = if stage == stages {
+                u64::MAX
+            } else {
+                share as u64
+            };
+            let tried = orders
+                .par_iter()
+                .map(|&order| self.advance(&state, order, cut, is_late));
+            let tried: Vec<Option<Progress>> = tried.collect();
+            state = tried
+                .into_iter()
+                .flatten()
+                .min_by_key(Progress::committed)?;
+        }
+        state.left.is_empty().then_some(state)
+    }
+
+    /// Sweeps on from a state until nothing is left below `cut` units; `None` if it is late.
+    fn advance(
+        &self,
+        state: &Progress,
+        (power, wall): Order,
+        cut: u64,
+        is_late: &(dyn Fn() -> bool + Sync),
+    ) -> Option<Progress> {
         let items = &self.problem.items;
         let measure = if power == 0 {
             Measure::Width
@@ -138,24 +203,28 @@ impl<'p> Sweep<'p> {
         };
         let ranks = Preference::plain(measure).ranks(self.problem);
         let weights = measure.weights(self.problem);
-        let mut choice = Choice::new(&self.spans, &ranks);
-        let mut rests = Rests::new(&self.spans, self.problem);
-        let mut skyline = Skyline::new(self.problem.sections as u32);
-        let mut offsets = vec![0; items.len()];
-        let mut left = items.len();
+        let mut choice = Choice::new(&self.spans, &state.left, &ranks);
+        let mut state = state.clone();
+        let mut is_placed = vec![false; items.len()];
+        let mut left = state.left.len();
         while left > 0 {
-            let (from, to, level) = skyline.lowest()?;
-            let (section, rest) = rests.fullest(from, to);
+            let (from, to, level) = state.skyline.lowest()?;
+            if level >= cut {
+                break;
+            }
+            let (section, rest) = state.rests.fullest(from, to);
             if rest == 0 {
-                skyline.close(from, to);
+                state.skyline.close(from, to);
                 continue;
             }
             let Some(best) = choice.best((from, section), (section + 1, to)) else {
                 // Nothing reaches the section: it rises, with all about it that nothing reaches.
-                let level = skyline.wall(from, to);
+                let level = state.skyline.wall(from, to);
                 match choice.next_begin(from, to) {
-                    begin if begin > section => skyline.lift(from, begin, level),
-                    _ => skyline.lift(section, choice.next_begin(section + 1, to), level),
+                    begin if begin > section => state.skyline.lift(from, begin, level),
+                    _ => state
+                        .skyline
+                        .lift(section, choice.next_begin(section + 1, to), level),
                 }
                 continue;
             };
@@ -172,15 +241,20 @@ impl<'p> Sweep<'p> {
                 item = heavy.min_by_key(|&k| ranks[k as usize]).unwrap_or(best);
             }
             let k = item as usize;
-            offsets[k] = align(level, items[k].alignment);
-            rests.place(self.spans[k], items[k].size);
-            skyline.lift(self.spans[k].0, self.spans[k].1, offsets[k] + items[k].size);
+            let offset = align(level, items[k].alignment);
+            let top = offset + items[k].size;
+            state.offsets[k] = offset;
+            state.top = state.top.max(top);
+            state.rests.place(self.spans[k], items[k].size);
+            state.skyline.lift(self.spans[k].0, self.spans[k].1, top);
             choice.take(item);
+            is_placed[k] = true;
             left -= 1;
             if left.is_multiple_of(256) && is_late() {
                 return None;
             }
         }
-        Some(offsets)
+        state.left.retain(|&item| !is_placed[item as usize]);
+        Some(state)
     }
 }

@@ -12,6 +12,7 @@ use remat_tests::place::{Random, least_height, small_lives};
 use remat_tests::{files, shared_data};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// Largest least height of the random buffers: fixed ones lie below 30.
 const HEIGHT_LIMIT: u64 = 60;
@@ -251,6 +252,7 @@ fn many_buffers_are_swept() {
     let lives = Lives::new(buffers.collect()).unwrap();
     let limited = PlaceSettings {
         nodes: Some(0),
+        time_limit: Some(Duration::from_secs(4)),
         ..settings(2)
     };
     let outcome = place(&lives, &limited).unwrap();

@@ -26,10 +26,10 @@ struct Node {
 const TAKEN: u32 = u32::MAX;
 
 impl Choice {
-    /// Items with spans and ranks.
-    pub fn new(spans: &[(u32, u32)], ranks: &[u32]) -> Self {
-        let leaves = spans.len().next_power_of_two().max(1);
-        let mut order: Vec<u32> = (0..spans.len() as u32).collect();
+    /// Some of the items, by the spans and ranks of all.
+    pub fn new(spans: &[(u32, u32)], chosen: &[u32], ranks: &[u32]) -> Self {
+        let leaves = chosen.len().next_power_of_two().max(1);
+        let mut order: Vec<u32> = chosen.to_vec();
         order.sort_unstable_by_key(|&item| (spans[item as usize].0, item));
         let mut leaf = vec![0; spans.len()];
         let mut lists: Vec<Vec<(u32, u32)>> = vec![Vec::new(); 2 * leaves];

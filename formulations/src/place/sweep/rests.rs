@@ -3,6 +3,7 @@
 use super::super::problem::Problem;
 
 /// A tree of largest rests over the sections, with changes of ranges.
+#[derive(Clone)]
 pub(super) struct Rests {
     /// Leaves, a power of two.
     leaves: usize,

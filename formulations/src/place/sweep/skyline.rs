@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const CLOSED: u64 = u64::MAX;
 
 /// A skyline.
+#[derive(Clone)]
 pub(super) struct Skyline {
     /// End and level of each run, by its beginning. Neighbouring runs have different levels.
     runs: BTreeMap<u32, (u32, u64)>,
@@ -27,6 +28,12 @@ impl Skyline {
     pub fn lowest(&self) -> Option<(u32, u32, u64)> {
         let &(level, from) = self.by_level.first()?;
         Some((from, self.runs[&from].0, level))
+    }
+
+    /// Beginning, end and level of all runs in which something is left to place.
+    pub fn runs(&self) -> impl Iterator<Item = (u32, u32, u64)> + '_ {
+        let open = self.runs.iter().filter(|(_, run)| run.1 != CLOSED);
+        open.map(|(&from, &(to, level))| (from, to, level))
     }
 
     /// Level of the lower one of the runs beside a run.
