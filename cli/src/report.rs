@@ -187,6 +187,50 @@ impl<'a> GraphJson<'a> {
     }
 }
 
+/// A value in bytes with what is proven of it, as results have it.
+#[derive(Serialize)]
+pub struct ProvenJson {
+    status: &'static str,
+    objective: u64,
+    bound: Option<u64>,
+    gap: Option<f64>,
+    bound_scope: &'static str,
+    seconds: f64,
+    nodes: u64,
+    lp_iterations: u64,
+    peak_memory_bytes: u64,
+    budget_bytes: Option<u64>,
+}
+
+impl ProvenJson {
+    /// A value that was found in so many seconds and nodes, and a bound on all that `scope` names.
+    pub fn of(
+        status: &'static str,
+        (objective, bound): (u64, Option<u64>),
+        scope: &'static str,
+        budget_bytes: Option<u64>,
+        (seconds, nodes): (f64, u64),
+    ) -> Self {
+        ProvenJson {
+            status,
+            objective,
+            bound,
+            gap: bound.map(|bound| gap(objective, bound)),
+            bound_scope: scope,
+            seconds,
+            nodes,
+            lp_iterations: 0,
+            peak_memory_bytes: objective,
+            budget_bytes,
+        }
+    }
+}
+
+/// `(value - bound) / value`.
+pub fn gap(value: u64, bound: u64) -> f64 {
+    value.saturating_sub(bound) as f64 / value.max(1) as f64
+}
+
 /// Limits of a search without a gap, as results have them.
 #[derive(Serialize)]
 pub struct WorkJson {

@@ -7,6 +7,7 @@
 pub mod alone;
 pub mod brute;
 pub mod graphs;
+pub mod models;
 pub mod monet;
 pub mod monet_optimum;
 pub mod orders;

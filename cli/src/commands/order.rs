@@ -3,7 +3,7 @@
 use crate::arguments::OrderArguments;
 use crate::failure::{Exit, Failure, note};
 use crate::files::{Files, shown};
-use crate::report::{self, GraphJson, WorkJson, counted};
+use crate::report::{self, GraphJson, ProvenJson, WorkJson, counted};
 use crate::{interrupt, source};
 use remat_formulations::order::{OrderBaselines, OrderOutcome, OrderSearch, OrderSettings};
 use remat_formulations::solve::Status;
@@ -160,16 +160,13 @@ impl OrderReport<'_> {
     fn json(&self) -> String {
         let outcome = self.found.outcome.as_ref();
         report::json(&OrderJson {
-            status: self.status(),
-            objective: self.found.replay.peak_bytes,
-            bound: outcome.map(|o| o.bound_bytes),
-            gap: outcome.map(OrderOutcome::gap),
-            bound_scope: "orders",
-            seconds: self.seconds,
-            nodes: outcome.map_or(0, |o| o.states),
-            lp_iterations: 0,
-            peak_memory_bytes: self.found.replay.peak_bytes,
-            budget_bytes: self.budget_bytes,
+            proven: ProvenJson::of(
+                self.status(),
+                (self.found.replay.peak_bytes, outcome.map(|o| o.bound_bytes)),
+                "orders",
+                self.budget_bytes,
+                (self.seconds, outcome.map_or(0, |o| o.states)),
+            ),
             graph: GraphJson::of(self.graph, self.arguments.graph.variant, self.program),
             bound_by: outcome.map(|o| o.bound_by.as_str()),
             found_by: outcome.map_or(self.found.found_by, |o| Some(o.found_by.as_str())),
@@ -227,16 +224,8 @@ impl OrderReport<'_> {
 
 #[derive(Serialize)]
 struct OrderJson<'a> {
-    status: &'a str,
-    objective: u64,
-    bound: Option<u64>,
-    gap: Option<f64>,
-    bound_scope: &'a str,
-    seconds: f64,
-    nodes: u64,
-    lp_iterations: u64,
-    peak_memory_bytes: u64,
-    budget_bytes: Option<u64>,
+    #[serde(flatten)]
+    proven: ProvenJson,
     #[serde(flatten)]
     graph: GraphJson<'a>,
     bound_by: Option<&'a str>,

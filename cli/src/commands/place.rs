@@ -4,7 +4,7 @@ use crate::arguments::PlaceArguments;
 use crate::draw::addresses;
 use crate::failure::{Exit, Failure};
 use crate::files::{self, Files, shown};
-use crate::report::{self, WorkJson, counted};
+use crate::report::{self, ProvenJson, WorkJson, counted};
 use crate::{interrupt, source};
 use remat_formulations::place::{PlaceOutcome, PlaceSettings, PlaceStatus, place};
 use remat_instances::budget::format_bytes;
@@ -117,24 +117,16 @@ impl PlaceReport<'_> {
         }
     }
 
-    fn gap(&self) -> f64 {
-        let (height, bound) = (self.outcome.height, self.outcome.bound);
-        height.saturating_sub(bound) as f64 / height.max(1) as f64
-    }
-
     fn json(&self) -> String {
         let o = self.outcome;
         report::json(&PlaceJson {
-            status: self.status(),
-            objective: o.height,
-            bound: o.bound,
-            gap: self.gap(),
-            bound_scope: "placements",
-            seconds: o.seconds,
-            nodes: o.nodes,
-            lp_iterations: 0,
-            peak_memory_bytes: o.height,
-            budget_bytes: self.capacity,
+            proven: ProvenJson::of(
+                self.status(),
+                (o.height, Some(o.bound)),
+                "placements",
+                self.capacity,
+                (o.seconds, o.nodes),
+            ),
             version: report::VERSION,
             lives: &self.file,
             buffers: self.lives.buffers().len(),
@@ -160,7 +152,7 @@ impl PlaceReport<'_> {
         );
         let gap = match o.height.saturating_sub(o.bound) {
             0 => "no placement is lower".into(),
-            _ => format!("gap {:.3}%", self.gap() * 100.0),
+            _ => format!("gap {:.3}%", report::gap(o.height, o.bound) * 100.0),
         };
         line("bound", format!("{} ({gap})", format_bytes(o.bound)));
         line("load", format_bytes(o.load));
@@ -182,16 +174,8 @@ impl PlaceReport<'_> {
 
 #[derive(Serialize)]
 struct PlaceJson<'a> {
-    status: &'a str,
-    objective: u64,
-    bound: u64,
-    gap: f64,
-    bound_scope: &'a str,
-    seconds: f64,
-    nodes: u64,
-    lp_iterations: u64,
-    peak_memory_bytes: u64,
-    budget_bytes: Option<u64>,
+    #[serde(flatten)]
+    proven: ProvenJson,
     version: &'static str,
     lives: &'a str,
     buffers: usize,

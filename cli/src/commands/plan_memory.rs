@@ -4,7 +4,7 @@ use crate::arguments::PlanMemoryArguments;
 use crate::draw::addresses;
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, shown};
-use crate::report::{self, GraphJson, WorkJson, counted};
+use crate::report::{self, GraphJson, ProvenJson, WorkJson, counted};
 use crate::{interrupt, source};
 use remat_formulations::memory_plan::{MemoryPlanOutcome, MemoryPlanSearch};
 use remat_formulations::order::OrderSettings;
@@ -102,24 +102,16 @@ impl MemoryReport<'_> {
         }
     }
 
-    fn gap(&self) -> f64 {
-        let (total, bound) = (self.outcome.total_bytes, self.outcome.bound_bytes);
-        (total - bound) as f64 / total.max(1) as f64
-    }
-
     fn json(&self) -> String {
         let o = self.outcome;
         report::json(&MemoryJson {
-            status: self.status(),
-            objective: o.total_bytes,
-            bound: o.bound_bytes,
-            gap: self.gap(),
-            bound_scope: "orders-and-placements",
-            seconds: o.seconds,
-            nodes: o.order.states + o.placement.nodes,
-            lp_iterations: 0,
-            peak_memory_bytes: o.total_bytes,
-            budget_bytes: None,
+            proven: ProvenJson::of(
+                self.status(),
+                (o.total_bytes, Some(o.bound_bytes)),
+                "orders-and-placements",
+                None,
+                (o.seconds, o.order.states + o.placement.nodes),
+            ),
             graph: GraphJson::of(self.graph, self.arguments.graph.variant, self.program),
             order_peak_bytes: o.plan.order.peak_bytes,
             height_bytes: o.plan.height_bytes,
@@ -142,7 +134,10 @@ impl MemoryReport<'_> {
         line("memory", format!("{} ({total} bytes)", format_bytes(total)));
         let gap = match total - o.bound_bytes {
             0 => "no order with any addresses needs less".into(),
-            _ => format!("gap {:.3}%", self.gap() * 100.0),
+            _ => format!(
+                "gap {:.3}%",
+                report::gap(o.total_bytes, o.bound_bytes) * 100.0
+            ),
         };
         line("bound", format!("{} ({gap})", format_bytes(o.bound_bytes)));
         line(
@@ -181,16 +176,8 @@ impl MemoryReport<'_> {
 
 #[derive(Serialize)]
 struct MemoryJson<'a> {
-    status: &'a str,
-    objective: u64,
-    bound: u64,
-    gap: f64,
-    bound_scope: &'a str,
-    seconds: f64,
-    nodes: u64,
-    lp_iterations: u64,
-    peak_memory_bytes: u64,
-    budget_bytes: Option<u64>,
+    #[serde(flatten)]
+    proven: ProvenJson,
     #[serde(flatten)]
     graph: GraphJson<'a>,
     order_peak_bytes: u64,

@@ -9,18 +9,11 @@ use remat_instances::schedule::{BitMatrix, CheckmateSchedule, Schedule, Schedule
 use remat_instances::simulate;
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, RowId, Sense, lp_format, mps};
 use remat_tests::graphs::{Numbers, general, training};
+use remat_tests::models::{shuffled, violation};
 use remat_tests::{brute, files, shared_data};
 
 fn original(instance: &Instance, budget: u64, unit: f64) -> Original {
     Original::new(instance, budget, Stages::FrontierAdvancing, unit).unwrap()
-}
-
-fn order(len: usize, numbers: &mut Numbers) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..len).collect();
-    for k in (1..len).rev() {
-        order.swap(k, numbers.below(k as u64 + 1) as usize);
-    }
-    order
 }
 
 /// How a program is written down by somebody else.
@@ -50,7 +43,7 @@ fn rewritten(program: &Original, n: u32, way: Way, numbers: &mut Numbers) -> (Mo
         Decision::Retained { stage, node } => node >= stage,
     };
     let out = |c: ColId| way == Way::Triangular && beyond(program.decision(c));
-    let old: Vec<ColId> = order(model.num_cols(), numbers)
+    let old: Vec<ColId> = shuffled(model.num_cols(), numbers)
         .into_iter()
         .map(|c| ColId(c as u32))
         .filter(|c| !out(*c))
@@ -68,7 +61,7 @@ fn rewritten(program: &Original, n: u32, way: Way, numbers: &mut Numbers) -> (Mo
         b.set_integer(id, model.is_integer(*c));
         new[c.index()] = Some(id);
     }
-    for r in order(model.num_rows(), numbers) {
+    for r in shuffled(model.num_rows(), numbers) {
         let row = RowId(r as u32);
         let length = model.row(row).count();
         let sums = r < 3 && length >= n as usize;
@@ -94,17 +87,6 @@ fn rewritten(program: &Original, n: u32, way: Way, numbers: &mut Numbers) -> (Mo
         }
     }
     (b.build().unwrap(), old)
-}
-
-fn violation(model: &Model, x: &[f64]) -> f64 {
-    let over = |bounds: Bounds, value: f64| (bounds.lower - value).max(value - bounds.upper);
-    let rows = (0..model.num_rows() as u32).map(RowId).map(|row| {
-        let activity: f64 = model.row(row).map(|(c, v)| v * x[c.index()]).sum();
-        over(model.row_bounds(row), activity)
-    });
-    let columns = (0..model.num_cols() as u32).map(ColId);
-    let columns = columns.map(|c| over(model.col_bounds(c), x[c.index()]));
-    rows.chain(columns).fold(0.0, f64::max)
 }
 
 fn instance(round: usize, numbers: &mut Numbers) -> Instance {

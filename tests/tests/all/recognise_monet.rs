@@ -10,6 +10,7 @@ use remat_instances::simulate;
 use remat_lp::{Bounds, ColId, Model, ModelBuilder, RowId, Sense};
 use remat_solver::mip::SolveStatus;
 use remat_tests::graphs::Numbers;
+use remat_tests::models::{shuffled, violation};
 use remat_tests::monet::{Mode, schedule, training};
 use remat_tests::monet_optimum;
 use std::sync::Arc;
@@ -39,25 +40,6 @@ fn rewritten(model: &Model, numbers: &mut Numbers) -> Model {
         b.add_row(bounds, entries);
     }
     b.build().unwrap()
-}
-
-fn shuffled(len: usize, numbers: &mut Numbers) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..len).collect();
-    for k in (1..len).rev() {
-        order.swap(k, numbers.below(k as u64 + 1) as usize);
-    }
-    order
-}
-
-fn violation(model: &Model, x: &[f64]) -> f64 {
-    let over = |bounds: Bounds, value: f64| (bounds.lower - value).max(value - bounds.upper);
-    let rows = (0..model.num_rows() as u32).map(RowId).map(|row| {
-        let activity: f64 = model.row(row).map(|(c, v)| v * x[c.index()]).sum();
-        over(model.row_bounds(row), activity)
-    });
-    let columns = (0..model.num_cols() as u32).map(ColId);
-    let columns = columns.map(|c| over(model.col_bounds(c), x[c.index()]));
-    rows.chain(columns).fold(0.0, f64::max)
 }
 
 fn budget(instance: &Instance, numbers: &mut Numbers) -> u64 {
