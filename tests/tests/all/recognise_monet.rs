@@ -217,3 +217,63 @@ fn programs_without_a_row_are_not_recognised() {
     println!("{refused} refused, {idle} idle");
     assert!(refused > 50, "{refused} {idle}");
 }
+
+/// Changes one thing of a model at random: a coefficient, a side, a bound, a cost, or an entry.
+fn disturbed(model: &Model, numbers: &mut Numbers) -> Model {
+    changed(model, |b| {
+        for _ in 0..1 + numbers.below(3) {
+            let row = RowId(numbers.below(model.num_rows() as u64) as u32);
+            let column = ColId(numbers.below(model.num_cols() as u64) as u32);
+            let value = numbers.below(9) as f64 - 4.0;
+            match numbers.below(5) {
+                0 => b.set_row_bounds(row, Bounds::new(f64::NEG_INFINITY, value)),
+                1 => b.set_col_bounds(column, Bounds::from(f64::from(value > 0.0))),
+                2 => b.set_cost(column, value),
+                3 => {
+                    b.add_row(Bounds::new(value, f64::INFINITY), [(column, 1.0)]);
+                }
+                _ => {
+                    let other = ColId(numbers.below(model.num_cols() as u64) as u32);
+                    let entries = [(column, 1.0), (other, -1.0)];
+                    if column != other {
+                        b.add_row(Bounds::from(0.0), entries);
+                    }
+                }
+            }
+        }
+    })
+}
+
+#[test]
+fn what_is_recognised_after_changes_has_the_optimum_of_the_model() {
+    let mut numbers = Numbers::new(21);
+    let general = ModelSettings {
+        recognise: false,
+        ..ModelSettings::default()
+    };
+    let (mut recognised, mut tried) = (0, 0);
+    for round in 0..200 {
+        let mode = Mode::all().nth(round % 16).unwrap();
+        let instance = training(3, mode, &mut numbers);
+        let budget = budget(&instance, &mut numbers);
+        let program = Original::new(&instance, budget, 1.0).unwrap();
+        let model = rewritten(program.model(), &mut numbers);
+        let model = disturbed(&model, &mut numbers);
+        tried += 1;
+        if recognise(&model).is_none() || round % 4 > 0 {
+            continue;
+        }
+        recognised += 1;
+        let (wanted, _) = solved(&model, &general);
+        let (answer, _) = solved(&model, &ModelSettings::default());
+        assert_eq!(answer.is_some(), wanted.is_some(), "round {round}");
+        if let (Some(answer), Some(wanted)) = (answer, wanted) {
+            assert!(
+                (answer - wanted).abs() < 1e-5,
+                "round {round}: {answer} {wanted}"
+            );
+        }
+    }
+    println!("{recognised} of {tried} recognised");
+    assert!(recognised >= 5, "{recognised}");
+}

@@ -57,7 +57,7 @@ impl Units {
     fn room(&self, value: f64) -> i64 {
         let scaled = value * self.scale;
         match self.whole {
-            true => (scaled + 1e-9 * scaled.abs().max(1.0)).floor() as i64,
+            true => (scaled + 1e-6 + 1e-12 * scaled.abs()).floor() as i64,
             false => scaled.ceil() as i64 + 1,
         }
     }

@@ -104,7 +104,10 @@ pub(super) fn read(model: &Model) -> Option<Light> {
     for row in rows {
         let named = row.entries.iter().map(|e| (out.same[e.0 as usize], e.1));
         let row = Row::new(named.collect(), row.upper);
-        if row.is_sum() || !row.is_idle() {
+        if row.entries.is_empty() && row.upper < -TOLERANCE {
+            return None;
+        }
+        if row.is_sum() || !row.entries.is_empty() && !row.is_idle() {
             out.rows.push(row);
         }
     }

@@ -1,7 +1,7 @@
 //! Ways of forward nodes, and in-place steps.
 
 use super::super::shape::Shape;
-use super::Reader;
+use super::{ForwardRoles, Reader};
 use std::collections::HashMap;
 
 impl Reader<'_> {
@@ -27,6 +27,13 @@ impl Reader<'_> {
                 node.ways[*t] = of;
             }
         }
+        // A choice is among as many ways in every stage that may run the node again.
+        let alike = |node: &ForwardRoles| {
+            let mut later = node.ways.iter().skip(1).map(Vec::len);
+            let first = later.next().unwrap_or(0);
+            later.all(|count| count == first)
+        };
+        self.roles.forward.iter().all(alike).then_some(())?;
         // The same way in every stage has the same cost and the same memory.
         let memory = self.memory_of();
         let key = |c: &u32| (self.p.cost[*c as usize], memory.get(c).copied());
