@@ -2,6 +2,7 @@
 
 use crate::solve::{Solvable, SolveError};
 use remat_instances::instance::LARGEST_VALUE;
+use remat_lp::Sense;
 
 /// A model that is the published program of an instance and a budget, up to names, order, scale,
 /// and rows that are no part of it.
@@ -34,12 +35,30 @@ pub trait Recognised {
     fn objective(&self, cost: u64) -> f64;
 }
 
+/// Objective of a model against the cost of the instance that it states.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Objective {
+    /// The model's sense.
+    pub sense: Sense,
+    /// Factor of costs.
+    pub scale: f64,
+    /// Constant of the minimised objective.
+    pub shift: f64,
+}
+
+impl Objective {
+    /// The objective for a cost, in the model's sense.
+    pub fn of(&self, cost: u64) -> f64 {
+        self.sense.sign() * (cost as f64 / self.scale + self.shift)
+    }
+}
+
 /// Numbers as integers.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Integers {
     /// The integers.
     pub values: Vec<u64>,
-    /// What the numbers were multiplied by.
+    /// Factor by which the numbers were multiplied.
     pub scale: f64,
 }
 

@@ -142,7 +142,7 @@ impl<'b> Ground<'b> {
     }
 }
 
-/// What is placed, and what that leaves.
+/// Buffers that are placed, and room that they leave.
 #[derive(Clone)]
 struct State<'g> {
     ground: &'g Ground<'g>,

@@ -26,7 +26,7 @@ struct Node {
     bound: f64,
 }
 
-/// What a node's model came to.
+/// Outcome of a node's model.
 enum Found {
     /// Nothing below it.
     Nothing { by_cutoff: bool },

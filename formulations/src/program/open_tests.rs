@@ -13,7 +13,7 @@ fn solved(program: &Program) -> Answer {
     solve_program(program, &ProgramSettings::default(), Arc::new(())).unwrap()
 }
 
-/// What is drawn: for each of three columns cost and the side of a row that keeps its optimum near;
+/// Numbers that are drawn: for each of three columns cost and the side of a row that keeps its optimum near;
 /// kinds of special constraints on them.
 #[derive(Clone, Debug)]
 struct Case {

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use remat_lp::Sense;
 use std::sync::Arc;
 
-/// How far beyond an end a number is put.
+/// Distance beyond an end at which a number is put.
 const BEYOND: f64 = 0.05;
 
 fn solved(program: &Program) -> Answer {

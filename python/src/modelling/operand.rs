@@ -146,7 +146,7 @@ pub fn reflected(
     }
 }
 
-/// Whether operators go over the members of an array: of NumPy's, of SciPy's sparse ones, and of
+/// Returns whether operators go over the members of an array: of NumPy's, of SciPy's sparse ones, and of
 /// ours. Others, as a series of pandas, have operators of their own.
 fn has_members(value: &Bound<'_, PyAny>) -> bool {
     let py = value.py();

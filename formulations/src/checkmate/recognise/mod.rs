@@ -23,12 +23,12 @@ mod verify;
 
 use super::CheckmateFormulation;
 use super::original::{Decision, Original, Stages};
-use crate::recognise::{Integers, Recognised, integers, integers_below};
+use crate::recognise::{Integers, Objective, Recognised, integers, integers_below};
 use crate::solve::SolveError;
 use reduce::{Reduced, reduce};
 use remat_instances::instance::{CostUnit, Instance, InstanceData, Node, NodeId};
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule};
-use remat_lp::{ColId, Model, Sense};
+use remat_lp::{ColId, Model};
 
 /// A model that is Checkmate's program.
 #[derive(Clone, Debug)]
@@ -41,10 +41,7 @@ pub struct RecognisedCheckmate {
     original: Original,
     /// For each column of the model, its value or its column in `original`.
     columns: Vec<RecognisedColumn>,
-    sense: Sense,
-    /// The model's objective is `sign * (cost / cost_scale + shift)`.
-    cost_scale: f64,
-    shift: f64,
+    objective: Objective,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -97,11 +94,7 @@ impl Recognised for RecognisedCheckmate {
     }
 
     fn objective(&self, cost: u64) -> f64 {
-        let minimised = cost as f64 / self.cost_scale + self.shift;
-        match self.sense {
-            Sense::Minimise => minimised,
-            Sense::Maximise => -minimised,
-        }
+        self.objective.of(cost)
     }
 }
 
@@ -172,13 +165,15 @@ pub fn recognise(model: &Model) -> Option<RecognisedCheckmate> {
     verify::same(&reduced, &original, &read.decisions)?;
     let base: u64 = instance.base_cost();
     Some(RecognisedCheckmate {
-        shift: reduced.constant - base as f64 / cost_scale,
+        objective: Objective {
+            sense: model.sense(),
+            scale: cost_scale,
+            shift: reduced.constant - base as f64 / cost_scale,
+        },
         instance,
         budget_bytes,
         original,
         columns,
-        sense: model.sense(),
-        cost_scale,
     })
 }
 

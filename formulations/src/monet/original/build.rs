@@ -29,7 +29,7 @@ impl Sink for Counter {
     }
 }
 
-/// What is told of a row: its bounds, and its entries by column.
+/// Receiver of a row: its bounds, and its entries by column.
 pub(in crate::monet) type TellRow<'a> = dyn FnMut(f64, f64, &[(u32, f64)]) + 'a;
 
 /// Tells of rows as they are made.

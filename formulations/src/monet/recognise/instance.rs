@@ -68,7 +68,7 @@ pub(super) struct Builder<'a> {
     pub p: &'a Light,
     pub roles: &'a Roles,
     pub memory: &'a Memory,
-    /// What costs are multiplied by.
+    /// Factor of costs.
     pub cost_scale: f64,
     pub units: Units,
 }

@@ -3,7 +3,7 @@
 //! Only rows of whole numbers fix anything here: what memory rows forbid stays, so that every
 //! column that has a meaning is still there to be read.
 
-use remat_lp::{ColId, Model, RowId, Sense};
+use remat_lp::{ColId, Model, RowId};
 use std::collections::HashSet;
 
 const TOLERANCE: f64 = 1e-7;
@@ -75,10 +75,7 @@ pub(super) struct Light {
 /// Reads a model; `None` where a column is not binary, or short rows contradict.
 pub(super) fn read(model: &Model) -> Option<Light> {
     let n = model.num_cols();
-    let sign = match model.sense() {
-        Sense::Minimise => 1.0,
-        Sense::Maximise => -1.0,
-    };
+    let sign = model.sense().sign();
     if (0..n as u32).any(|c| !model.is_integer(ColId(c))) {
         return None;
     }
@@ -178,7 +175,7 @@ fn is_of_whole_numbers(row: &Row) -> bool {
     row.entries.len() <= ENTRY_LIMIT && sizes().all(whole)
 }
 
-/// What short rows of whole numbers force, to the fixpoint.
+/// Fixes the columns that short rows of whole numbers force, to the fixpoint.
 fn propagate(rows: &[Row], value: &mut [Option<bool>]) -> Option<()> {
     let short: Vec<&Row> = rows.iter().filter(|r| is_of_whole_numbers(r)).collect();
     let mut of: Vec<Vec<u32>> = vec![Vec::new(); value.len()];

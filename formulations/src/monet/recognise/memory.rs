@@ -4,7 +4,7 @@ use super::light::{Light, Row};
 use super::roles::Roles;
 use std::collections::{BTreeMap, HashMap};
 
-/// What a memory row has beside stored tensors.
+/// Columns of a memory row beside stored tensors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Beside {
     Nothing,
@@ -448,7 +448,7 @@ impl MemoryReader<'_> {
         stored.is_none_or(|list| list.iter().all(|u| self.place[*u] < self.place[i]))
     }
 
-    /// What a backward node reads in its only way, the loss in stage 0.
+    /// Reads of a backward node in its only way, of the loss in stage 0.
     fn reads(&self, t: usize) -> Vec<usize> {
         let loss = self.place.iter().position(|k| k + 1 == self.place.len());
         match (t, loss) {

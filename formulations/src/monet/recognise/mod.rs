@@ -27,15 +27,14 @@ mod verify;
 
 use super::MonetFormulation;
 use super::original::{Decision, LocalBound, MonetParts};
-use crate::recognise::{Recognised, integers_below};
+use crate::recognise::{Objective, Recognised, integers_below};
 use crate::solve::SolveError;
 use instance::{Builder, Units};
 use memory::Memory;
 use remat_instances::Instance;
 use remat_instances::schedule::MonetSchedule;
-use remat_lp::{Model, Sense};
+use remat_lp::Model;
 use roles::Roles;
-use std::collections::HashMap;
 use verify::Place;
 
 /// Tensors and stages up to which a model is looked at: rows are that many times each other.
@@ -54,9 +53,7 @@ pub struct RecognisedMonet {
     places: Vec<Place>,
     /// Of each column of the model: a value, or a published column.
     columns: Vec<ModelColumn>,
-    sense: Sense,
-    cost_scale: f64,
-    shift: f64,
+    objective: Objective,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -102,11 +99,7 @@ impl Recognised for RecognisedMonet {
     }
 
     fn objective(&self, cost: u64) -> f64 {
-        let minimised = cost as f64 / self.cost_scale + self.shift;
-        match self.sense {
-            Sense::Minimise => minimised,
-            Sense::Maximise => -minimised,
-        }
+        self.objective.of(cost)
     }
 }
 
@@ -150,21 +143,17 @@ pub fn recognise(model: &Model) -> Option<RecognisedMonet> {
         budget_bytes,
         parts,
         places,
-        sense: model.sense(),
-        cost_scale,
-        shift,
+        objective: Objective {
+            sense: model.sense(),
+            scale: cost_scale,
+            shift,
+        },
     })
 }
 
-/// Where each published column is in the model.
+/// Places of the published columns in the model.
 fn places(parts: &MonetParts, roles: &Roles, memory: &Memory) -> Vec<Place> {
     let forward = |node: usize| &roles.forward[memory.order[node]];
-    let position: HashMap<usize, usize> = memory
-        .order
-        .iter()
-        .enumerate()
-        .map(|(k, i)| (*i, k))
-        .collect();
     let mut places = vec![Place::Nowhere; parts.columns()];
     let slots = parts.slots();
     let found = |column: Option<u32>| column.map_or(Place::Nowhere, Place::Column);
@@ -233,12 +222,11 @@ fn places(parts: &MonetParts, roles: &Roles, memory: &Memory) -> Vec<Place> {
     // Forward nodes other than by-products run in stage 0.
     parts.each_fixing(&mut |column, value| places[column as usize] = Place::Known(value > 0.5));
     if !roles.in_place {
-        for i in position.values() {
-            let run = |stage| Decision::Computed { stage, node: *i };
-            let intact = |stage| Decision::Intact { stage, node: *i };
+        for node in 0..memory.order.len() {
             for stage in 0..roles.backward.len() {
-                let (r, p) = (parts.position(run(stage)), parts.position(intact(stage)));
-                places[p] = places[r];
+                let run = parts.position(Decision::Computed { stage, node });
+                let intact = parts.position(Decision::Intact { stage, node });
+                places[intact] = places[run];
             }
         }
     }

@@ -16,7 +16,7 @@ pub(super) enum Shape {
     /// `a + b - 1 <= z`.
     Product { a: u32, b: u32, z: u32 },
     /// `r <= p + 2 i`; `1 <= p + 2 i` without `r`.
-    Overwritten { p: u32, r: Option<u32>, i: u32 },
+    Overwritten { p: u32, i: u32 },
     /// `x + 2 i <= 2`.
     Gone,
     /// Anything else: memory, for one.
@@ -56,16 +56,8 @@ impl Shape {
                 b: *b,
                 z: *z,
             },
-            ([r], [p], [i]) if side(0.0) => Shape::Overwritten {
-                p: *p,
-                r: Some(*r),
-                i: *i,
-            },
-            ([], [p], [i]) if side(-1.0) => Shape::Overwritten {
-                p: *p,
-                r: None,
-                i: *i,
-            },
+            ([_], [p], [i]) if side(0.0) => Shape::Overwritten { p: *p, i: *i },
+            ([], [p], [i]) if side(-1.0) => Shape::Overwritten { p: *p, i: *i },
             _ => Shape::Other,
         }
     }

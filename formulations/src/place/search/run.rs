@@ -47,7 +47,7 @@ pub(in super::super) enum Verdict {
 /// A case of a node.
 #[derive(Clone, Copy, Debug)]
 enum Child {
-    /// This item lies on the floor.
+    /// The floor, on which this item lies.
     Item(u32),
     /// Nothing begins below this offset.
     Waste(u64),

@@ -22,13 +22,18 @@ use std::path::Path;
 /// # Errors
 /// [`LpFormatError::Io`], or whatever [`parse`] finds.
 pub fn read(path: impl AsRef<Path>) -> Result<Model, LpFormatError> {
-    let path = path.as_ref();
+    read_by(path.as_ref(), parse)
+}
+
+fn read_by<T>(
+    path: &Path,
+    parse: impl FnOnce(&str, &str) -> Result<T, LpFormatError>,
+) -> Result<T, LpFormatError> {
     let file = path.display().to_string();
-    let io = |source| LpFormatError::Io {
+    let text = text_file::read(path).map_err(|source| LpFormatError::Io {
         file: file.clone(),
         source,
-    };
-    let text = text_file::read(path).map_err(io)?;
+    })?;
     parse(&text, &file)
 }
 
@@ -52,14 +57,7 @@ pub fn parse(text: &str, file: &str) -> Result<Model, LpFormatError> {
 /// # Errors
 /// [`LpFormatError::Io`], or whatever [`parse_all`] finds.
 pub fn read_all(path: impl AsRef<Path>) -> Result<LpFile, LpFormatError> {
-    let path = path.as_ref();
-    let file = path.display().to_string();
-    let io = |source| LpFormatError::Io {
-        file: file.clone(),
-        source,
-    };
-    let text = text_file::read(path).map_err(io)?;
-    parse_all(&text, &file)
+    read_by(path.as_ref(), parse_all)
 }
 
 /// Reads text with semi-continuous columns, special ordered sets and implications, which [`parse`]

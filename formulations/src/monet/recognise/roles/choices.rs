@@ -60,7 +60,7 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// What only one way of a node reads.
+    /// Reads of one way of a node alone.
     fn way_needs(&mut self, n: usize, t: usize, way: usize, column: u32) {
         let ways = self.roles.forward[n].ways[t].len();
         self.roles.forward[n].way_needs.resize(ways, Vec::new());
@@ -94,7 +94,7 @@ impl Reader<'_> {
         }
         let mut over: HashMap<u32, (usize, usize)> = HashMap::new();
         for shape in self.shapes {
-            if let Shape::Overwritten { p, i, .. } = shape
+            if let Shape::Overwritten { p, i } = shape
                 && let Some((t, u)) = self.intact_at.get(p)
             {
                 over.insert(*i, (*t, *u));

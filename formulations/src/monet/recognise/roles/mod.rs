@@ -304,7 +304,8 @@ impl<'a> Reader<'a> {
     fn computations(&mut self) -> Option<()> {
         // A by-product's R is at most its parent's.
         let is_run = |y: &u32| !self.intact_at.contains_key(y);
-        self.roles.in_place = self.intact_at.keys().any(|p| {
+        let intact = self.roles.forward.iter().flat_map(|node| &node.intact);
+        self.roles.in_place = intact.flatten().any(|p| {
             let above = self.above.get(p);
             above.is_some_and(|list| list.iter().any(is_run))
         });
@@ -370,7 +371,7 @@ impl<'a> Reader<'a> {
         None
     }
 
-    /// What is read: by forward nodes, and by backward nodes in each way.
+    /// Reads of forward nodes, and of backward nodes in each way.
     fn cells(&mut self) -> Option<()> {
         for group in 0..self.groups.len() {
             self.group(group)?;
