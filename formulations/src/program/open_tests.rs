@@ -341,3 +341,20 @@ fn convex_parts_need_no_bounds_and_no_integers() {
     p.remove_cols(&[y]).unwrap();
     assert!(!p.has_specials());
 }
+
+#[test]
+fn a_node_whose_optimum_is_the_cutoff_is_closed() {
+    // The best point of one node costs what that of another does, to the last digit.
+    let case = Case {
+        costs: vec![3, 3, 1],
+        sides: vec![1, 0, 1],
+        rows: Vec::new(),
+        specials: vec![(0, 0, 1, 0), (0, 1, 0, 0), (2, 2, 0, 0)],
+        maximise: false,
+    };
+    let answer = solved(&built(&case, false));
+    assert_eq!(
+        (answer.ending, answer.points[0].objective),
+        (Ending::Optimal, 4.0)
+    );
+}

@@ -126,12 +126,9 @@ impl Worker {
                 if bound >= self.cutoff {
                     return Ok(Processed::Closed);
                 }
-                let settled = match attempt {
-                    Attempt::Accepted => self.best.is_some(),
-                    Attempt::Refused => false,
-                    Attempt::Impossible => true,
-                };
-                if all_fixed && settled {
+                // With all integers fixed an accepted point is the best that is left, also where the
+                // cutoff of the settings is no worse and it is not kept.
+                if all_fixed && attempt != Attempt::Refused {
                     return Ok(Processed::Closed);
                 }
                 return Ok(self.split_blindly(shared, bound, Some(&s.x)));
