@@ -3,6 +3,7 @@
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 
+mod bars;
 pub mod bridge;
 pub mod checkmate;
 pub mod clock;

@@ -3,6 +3,7 @@
 
 use clap::{Parser, Subcommand, ValueEnum};
 use remat_bench::{checkmate, mip, monet, netlib, order, place, sequences};
+use remat_instances::order::Variant;
 use remat_lp::Algorithm;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -67,6 +68,12 @@ struct Order {
     /// Write the table to this file too
     #[arg(long)]
     out: Option<PathBuf>,
+    /// Write the rows as CSV to this file
+    #[arg(long)]
+    csv: Option<PathBuf>,
+    /// Draw the sound variants to this file (SVG)
+    #[arg(long)]
+    svg: Option<PathBuf>,
 }
 
 #[derive(clap::Args)]
@@ -82,6 +89,9 @@ struct Place {
     /// Buffers of each of the generated lives; 0 for none
     #[arg(long, default_value_t = 0)]
     generated: usize,
+    /// Draw the instances with published runs to this file (SVG)
+    #[arg(long)]
+    svg: Option<PathBuf>,
 }
 
 #[derive(clap::Args)]
@@ -271,18 +281,7 @@ fn main() -> ExitCode {
         Command::Monet(args) => compare_monet(args),
         Command::Mip(args) => mip(args),
         Command::Order(args) => orders(args),
-        Command::Place(args) => {
-            let Place {
-                dir,
-                time_limit,
-                threads,
-                generated,
-            } = args;
-            place::table(&dir, time_limit, threads, generated).map(|text| {
-                print!("{text}");
-                true
-            })
-        }
+        Command::Place(args) => places(args),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,
@@ -326,7 +325,7 @@ fn compare_monet(args: Monet) -> Result<bool, Box<dyn std::error::Error>> {
     Ok(true)
 }
 
-/// Returns whether every graph of the directory is proven.
+/// Returns whether every graph that is not random is proven.
 fn orders(args: Order) -> Result<bool, Box<dyn std::error::Error>> {
     let config = order::Config {
         dir: args.dir,
@@ -338,15 +337,41 @@ fn orders(args: Order) -> Result<bool, Box<dyn std::error::Error>> {
     };
     let mut table = order::header();
     println!("{table}");
-    let proven = order::run(&config, |line| {
+    let mut rows = Vec::new();
+    order::run(&config, |row| {
+        let line = row.line();
         println!("{line}");
         table.push('\n');
-        table.push_str(line);
+        table.push_str(&line);
+        rows.push(row);
     })?;
     if let Some(out) = args.out {
         std::fs::write(&out, table + "\n")?;
     }
-    Ok(proven)
+    if let Some(csv) = args.csv {
+        std::fs::write(&csv, order::csv(&rows))?;
+    }
+    if let Some(svg) = args.svg {
+        std::fs::write(&svg, order::picture(&rows, Variant::Sound)?)?;
+    }
+    // Random graphs may stay open.
+    let is_random = |row: &order::Row| row.name.starts_with("layered");
+    Ok(rows.iter().all(|row| row.is_proven() || is_random(row)))
+}
+
+/// Returns true: every placement was checked.
+fn places(args: Place) -> Result<bool, Box<dyn std::error::Error>> {
+    println!("{}", place::header());
+    let mut rows = Vec::new();
+    let seconds = args.time_limit.clamp(0.01, 1e6);
+    place::run(&args.dir, seconds, args.threads, args.generated, |row| {
+        println!("{}", row.line());
+        rows.push(row);
+    })?;
+    if let Some(svg) = args.svg {
+        std::fs::write(&svg, place::picture(&rows)?)?;
+    }
+    Ok(true)
 }
 
 /// Returns whether every file agreed.

@@ -1,8 +1,8 @@
 //! Overhead at a fixed budget with some of the choices only (Figure 4).
 
-use super::bars::{self, Group};
 use super::plain::Plain;
 use super::{Config, Failure, over};
+use crate::bars::{self, Group};
 use remat_bb::report::{Table, gib};
 use remat_formulations::monet;
 use remat_instances::Instance;
@@ -93,7 +93,9 @@ pub fn run(config: &Config) -> Result<(), Failure> {
     config.publish("ablation.txt", &text)?;
     let names = ABLATIONS.map(|a| a.0);
     let title = format!("Overhead at {} GiB", gib(BUDGET_BYTES));
-    config.save("ablation.svg", &bars::draw(&title, &names, &groups)?)
+    let explanation = "percent over no recomputation; no bar: no plan was found";
+    let picture = bars::draw((&title, explanation), &names, &groups)?;
+    config.save("ablation.svg", &picture)
 }
 
 /// What a schedule stores, by the ids of the instance with all choices, and the choices that it

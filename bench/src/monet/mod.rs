@@ -14,7 +14,6 @@
 //! plan that was replayed.
 
 pub mod ablation;
-mod bars;
 pub mod memory;
 pub mod paper;
 mod plain;

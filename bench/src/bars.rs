@@ -1,12 +1,12 @@
 //! Bars side by side, in groups.
 
-use super::Failure;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 use remat_bb::draw::style::{self, FAINT, Frame, GREY, INK, PALETTE, label};
+use remat_bb::failure::Failure;
 
 /// The bars of one place; `None` where there is no value.
-pub(super) struct Group {
+pub(crate) struct Group {
     /// Said below.
     pub name: String,
     /// As many as there are names.
@@ -15,8 +15,12 @@ pub(super) struct Group {
 
 const SIZE: (u32, u32) = (1100, 520);
 
-/// The picture as SVG text; values in percent.
-pub(super) fn draw(title: &str, names: &[&str], groups: &[Group]) -> Result<String, Failure> {
+/// The picture as SVG text; `explanation` says what the values are.
+pub(crate) fn draw(
+    (title, explanation): (&str, &str),
+    names: &[&str],
+    groups: &[Group],
+) -> Result<String, Failure> {
     let values = || groups.iter().flat_map(|g| g.values.iter().flatten());
     let most = values().fold(1.0, |a: f64, b| a.max(*b));
     let least = values().fold(0.0, |a: f64, b| a.min(*b));
@@ -29,12 +33,12 @@ pub(super) fn draw(title: &str, names: &[&str], groups: &[Group]) -> Result<Stri
     let (left, _, right, _) = frame.pixels;
     let words = style::Words {
         heading: title,
-        explanation: "percent over no recomputation; no bar: no plan was found",
+        explanation,
         hovers: Vec::new(),
     };
-    Ok(style::picture(SIZE, &words, |area| {
+    style::picture(SIZE, &words, |area| {
         for (k, name) in names.iter().enumerate() {
-            let x = left + 160 * k as i32;
+            let x = left + (right - left) / names.len() as i32 * k as i32;
             let block = Rectangle::new([(x, 72), (x + 20, 84)], PALETTE[k].filled());
             area.draw(&block).map_err(style::failed)?;
             label(area, name, (x + 28, 78), 15, INK, HPos::Left)?;
@@ -63,10 +67,11 @@ pub(super) fn draw(title: &str, names: &[&str], groups: &[Group]) -> Result<Stri
                 area.draw(&bar).map_err(style::failed)?;
             }
             let middle = (from + room / 2, frame.pixels.3 + 22);
-            label(area, &group.name, middle, 15, INK, HPos::Center)?;
+            let name = style::shorten(&group.name, 15, room - 4);
+            label(area, &name, middle, 15, INK, HPos::Center)?;
         }
         Ok(())
-    })?)
+    })
 }
 
 #[cfg(test)]
@@ -79,7 +84,7 @@ mod tests {
             name: "net".into(),
             values: vec![Some(3.0), None, Some(-1.0)],
         }];
-        let svg = draw("title", &["a", "b", "c"], &groups).unwrap();
+        let svg = draw(("title", "values"), &["a", "b", "c"], &groups).unwrap();
         let bars = |k: usize| {
             let RGBColor(r, g, b) = PALETTE[k];
             svg.matches(&format!("#{r:02X}{g:02X}{b:02X}")).count()
