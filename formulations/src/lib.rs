@@ -32,6 +32,7 @@
 //! | [`recognise`] | published programs recognised in models of unknown origin |
 //! | [`order`] | the order of a training graph with least peak memory, proven |
 //! | [`memory_plan`] | order and addresses together |
+//! | [`offload`] | recomputation and offloading together |
 //! | [`place`](mod@place) | addresses of buffers with given lives, proven |
 //! | [`program`] | programs that are edited and solved again, for modelling languages |
 //! | [`bound`] | combinatorial dual bounds that need no linear program |
@@ -45,6 +46,7 @@ pub mod checkmate;
 pub mod life;
 pub mod memory_plan;
 pub mod monet;
+pub mod offload;
 pub mod order;
 pub mod place;
 pub mod program;

@@ -6,6 +6,7 @@
 
 pub mod alone;
 pub mod brute;
+pub mod chains;
 pub mod graphs;
 pub mod models;
 pub mod monet;

@@ -20,6 +20,7 @@ mod monet_interval;
 mod monet_local_bound;
 mod monet_once;
 mod monet_rows;
+mod offload_chains;
 mod orders;
 mod place;
 mod plain;

@@ -407,6 +407,12 @@ fn measure(instance: &Instance, blocks: &[Block], l: usize) -> Stage {
         again: closed,
         first: &closing,
     };
+    let close_forward = if is_last {
+        first(&forward)
+    } else {
+        again(&close)
+    };
+    let is_saved = |i: NodeId| i.index() >= loss || block.saved.binary_search(&i).is_ok();
     let saved_and_gradients: Vec<NodeId> = block.saved.iter().chain(&gradients).copied().collect();
     Stage {
         output_bytes: total(&output),
@@ -420,6 +426,7 @@ fn measure(instance: &Instance, blocks: &[Block], l: usize) -> Stage {
         first: peaks(&first(&forward), &first(&forward)),
         again: peaks(&again(&pass), &again(&save)),
         close_bytes: peak(instance, &closing, &gradients, outlives),
+        close_forward_bytes: peak(instance, &close_forward, &gradients, is_saved),
         backward_bytes: peak(instance, &first(&backward), &saved_and_gradients, outlives),
     }
 }

@@ -71,6 +71,8 @@ pub struct Stage {
     /// the last stage the run is the first, for the others a further one: a persistent schedule has
     /// no other case.
     pub close_bytes: u64,
+    /// Peak of the forward half of that alone, gradients counted.
+    pub close_forward_bytes: u64,
     /// Peak of the backward step where `F_all` ran before, gradients and saved data counted, input
     /// not.
     pub backward_bytes: u64,
@@ -140,6 +142,7 @@ impl Chain {
                     first: peaks,
                     again: peaks,
                     close_bytes: backward.max(peaks.save_bytes + gradient),
+                    close_forward_bytes: peaks.save_bytes + gradient,
                     backward_bytes: backward,
                 }
             })

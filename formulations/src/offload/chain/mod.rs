@@ -1,0 +1,26 @@
+//! Chains with a link to the host: rotor's recomputation and offloading together (POFO; Beaumont,
+//! Eyraud-Dubois, Shilova, "Efficient combination of rematerialization and offloading for training
+//! DNNs", NeurIPS 2021), exact without slots for what is under way on the link.
+//!
+//! Stages count from 0, the last one is the loss. The *input* of a stage is what the one before
+//! left: its plain output, or all that it saved. An input may leave for the host while the forward
+//! pass goes on, and come back during the backward pass; between the two is a barrier.
+//!
+//! | module | concept |
+//! |---|---|
+//! | `model` | [`LinkedChain`]: durations, peaks and sizes of the stages, the [`Link`] |
+//! | `fronts` | ways to run a part backwards, summed up by peak, duration and tail |
+//! | `labels` | [`ChainSearch`]: the forward pass as a search over labels |
+//! | `sequence` | [`Action`]s, and their walk through memory |
+//! | `play` | [`play`](play()): a sequence against the clocks, with each copy at once or byte by byte |
+
+mod fronts;
+mod labels;
+mod model;
+mod play;
+mod sequence;
+
+pub use labels::{ChainPlan, ChainSearch, Choices};
+pub use model::{Link, LinkedChain, LinkedStage};
+pub use play::{Played, Release, play};
+pub use sequence::{Action, SequenceError};

@@ -1,0 +1,7 @@
+//! Recomputation and offloading together: activations may leave for the host and come back.
+//!
+//! | module | concept |
+//! |---|---|
+//! | [`chain`] | chains of stages by dynamic programming (POFO), and what is compared with it |
+
+pub mod chain;
