@@ -12,6 +12,7 @@ pub mod highs;
 pub mod mip;
 pub mod monet;
 pub mod netlib;
+pub mod offload;
 pub mod optimum;
 pub mod order;
 pub mod place;

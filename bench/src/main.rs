@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use clap::{Parser, Subcommand, ValueEnum};
-use remat_bench::{checkmate, mip, monet, netlib, order, place, sequences};
+use remat_bench::{checkmate, mip, monet, netlib, offload, order, place, sequences};
 use remat_instances::order::Variant;
 use remat_lp::Algorithm;
 use std::path::PathBuf;
@@ -39,6 +39,8 @@ enum Command {
     /// Place the buffers of every table of lives below a directory, and of generated ones, beside
     /// known ways and published runs; the table goes to standard output
     Place(Place),
+    /// Chains with a link to the host: POFO beside recomputation and offloading alone
+    Offload(Offload),
 }
 
 #[derive(clap::Args)]
@@ -92,6 +94,19 @@ struct Place {
     /// Draw the instances with published runs to this file (SVG)
     #[arg(long)]
     svg: Option<PathBuf>,
+}
+
+#[derive(clap::Args)]
+struct Offload {
+    /// Slots of peaks
+    #[arg(long, default_value_t = 500)]
+    slots: u64,
+    /// Labels that a stage keeps
+    #[arg(long, default_value_t = 1000)]
+    labels: usize,
+    /// Only networks whose name contains this (may be given several times)
+    #[arg(long)]
+    only: Vec<String>,
 }
 
 #[derive(clap::Args)]
@@ -282,6 +297,7 @@ fn main() -> ExitCode {
         Command::Mip(args) => mip(args),
         Command::Order(args) => orders(args),
         Command::Place(args) => places(args),
+        Command::Offload(args) => offloads(args),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,
@@ -357,6 +373,18 @@ fn orders(args: Order) -> Result<bool, Box<dyn std::error::Error>> {
     // Random graphs may stay open.
     let is_random = |row: &order::Row| row.name.starts_with("layered");
     Ok(rows.iter().all(|row| row.is_proven() || is_random(row)))
+}
+
+/// Returns true: every sequence was played.
+fn offloads(args: Offload) -> Result<bool, Box<dyn std::error::Error>> {
+    let config = offload::Config {
+        slots: args.slots,
+        labels: args.labels,
+        only: args.only,
+    };
+    println!("{}", offload::HEADER);
+    offload::run(&config, |row| println!("{row}"))?;
+    Ok(true)
 }
 
 /// Returns true: every placement was checked.

@@ -51,7 +51,9 @@ pub struct ChainPlan {
 /// Slots of peaks, unless asked for otherwise.
 const SLOTS: u64 = 500;
 /// Labels that a stage keeps, unless asked for otherwise.
-const LABELS: usize = 1_000;
+const LABELS: usize = 20_000;
+/// Labels that a stage keeps in the search for a first makespan.
+const FIRST_LABELS: usize = 300;
 
 /// Decision of a label: what is done from its parent's stage on.
 #[derive(Clone, Copy, Debug)]
@@ -112,17 +114,41 @@ impl<'a> ChainSearch<'a> {
     }
 
     /// Searches; `None` where no sequence fits.
+    ///
+    /// Searches with fewer labels, and without one of the choices, come first: labels that cannot
+    /// be better than theirs are not kept.
     pub fn run(&self) -> Option<ChainPlan> {
         let may_pass = self.choices != Choices::Offload;
         let fronts = self.fronts(if may_pass { self.chain.len() } else { 0 });
-        let tree = Tree {
-            search: self,
-            fronts: &fronts,
-            labels: Vec::new(),
-            best: f64::INFINITY,
-            is_whole: self.memory_bytes <= self.slots || !may_pass,
-        };
-        tree.run()
+        let mut best: Option<ChainPlan> = None;
+        let first = self.labels.min(FIRST_LABELS);
+        for (choices, labels) in [
+            (Choices::Recompute, first),
+            (Choices::Offload, first),
+            (self.choices, first),
+            (self.choices, self.labels),
+        ] {
+            if choices != self.choices && self.choices != Choices::Both {
+                continue;
+            }
+            let search = self.clone().choices(choices).labels(labels);
+            let tree = Tree {
+                search: &search,
+                fronts: &fronts,
+                labels: Vec::new(),
+                best: best.as_ref().map_or(f64::INFINITY, |plan| plan.makespan),
+                is_whole: self.memory_bytes <= self.slots || !may_pass,
+            };
+            let (plan, is_whole, kept) = tree.run();
+            if let Some(plan) = plan.or(best.take()) {
+                best = Some(ChainPlan {
+                    is_exact: is_whole && choices == self.choices,
+                    labels: kept,
+                    ..plan
+                });
+            }
+        }
+        best
     }
 
     /// Fronts of the parts of the first so many stages.
@@ -170,16 +196,20 @@ struct Tree<'s, 'a> {
 }
 
 impl Tree<'_, '_> {
-    fn run(mut self) -> Option<ChainPlan> {
+    /// A better plan than the best so far, whether no label was left out, and the labels.
+    fn run(mut self) -> (Option<ChainPlan>, bool, usize) {
         let chain = self.search.chain;
-        let last = chain.len().checked_sub(1)?;
-        let mut rest: Vec<f64> = chain
+        let Some(last) = chain.len().checked_sub(1) else {
+            return (None, true, 0);
+        };
+        // Forward and backward time from each stage on.
+        let times = chain
             .stages
             .iter()
-            .map(|s| s.forward_time + s.backward_time)
-            .collect();
+            .map(|s| (s.forward_time, s.backward_time));
+        let mut rest: Vec<(f64, f64)> = times.collect();
         for k in (0..last).rev() {
-            rest[k] += rest[k + 1];
+            rest[k] = (rest[k].0 + rest[k + 1].0, rest[k].1 + rest[k + 1].1);
         }
         // Labels before each stage, that before saved all apart.
         let mut open: Vec<[Vec<Label>; 2]> = vec![Default::default(); chain.len()];
@@ -213,17 +243,26 @@ impl Tree<'_, '_> {
                 }
             }
         }
-        Some(ChainPlan {
-            actions: self.actions(goal?),
+        let plan = goal.map(|goal| ChainPlan {
+            actions: self.actions(goal),
             makespan: self.best,
             is_exact: self.is_whole,
             labels: self.labels.len(),
-        })
+        });
+        (plan, self.is_whole, self.labels.len())
     }
 
     /// Labels that no other dominates, and that may still be the best.
-    fn undominated(&mut self, mut labels: Vec<Label>, rest: f64) -> Vec<Label> {
-        labels.retain(|label| label.cost + rest < self.best);
+    ///
+    /// What is on its way takes the link as long as the rest of its phase lasts, or longer.
+    fn undominated(&mut self, mut labels: Vec<Label>, rest: (f64, f64)) -> Vec<Label> {
+        let link = self.search.link;
+        let sending = |bytes: f64, rate: f64| if bytes > 0.0 { bytes / rate } else { 0.0 };
+        labels.retain(|label| {
+            let forward = rest.0.max(sending(label.going, link.out));
+            let backward = rest.1.max(sending(label.due, link.back));
+            label.cost + forward + backward < self.best
+        });
         labels.sort_by(|a, b| {
             a.cost
                 .total_cmp(&b.cost)
@@ -231,17 +270,13 @@ impl Tree<'_, '_> {
                 .then(a.going.total_cmp(&b.going))
                 .then(a.due.total_cmp(&b.due))
         });
-        let link = self.search.link;
         let mut kept: Vec<Label> = Vec::new();
         for label in labels {
-            let late = |more: f64, rate: f64| {
-                if more > 0.0 { more / rate } else { 0.0 }
-            };
             let dominates = |one: &Label| {
                 one.kept <= label.kept
                     && one.cost
-                        + late(one.going - label.going, link.out)
-                        + late(one.due - label.due, link.back)
+                        + sending(one.going - label.going, link.out)
+                        + sending(one.due - label.due, link.back)
                         <= label.cost
             };
             if !kept.iter().any(dominates) {

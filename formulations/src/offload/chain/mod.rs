@@ -23,4 +23,4 @@ mod sequence;
 pub use labels::{ChainPlan, ChainSearch, Choices};
 pub use model::{Link, LinkedChain, LinkedStage};
 pub use play::{Played, Release, play};
-pub use sequence::{Action, SequenceError};
+pub use sequence::{Action, SequenceError, memory_range};

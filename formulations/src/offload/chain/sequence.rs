@@ -48,6 +48,35 @@ pub enum SequenceError {
     },
 }
 
+/// Memory that a chain needs at most and at least without a link, in bytes: the peak where all is
+/// saved, and where every stage is run again from the input (`M_high`, `M_low` of POFO, section 5).
+///
+/// # Errors
+/// [`SequenceError::Unfinished`] for a chain without stages.
+pub fn memory_range(chain: &LinkedChain) -> Result<(u64, u64), SequenceError> {
+    let last = chain.len().saturating_sub(1);
+    let backward = (0..=last).rev().map(Action::Backward);
+    let saving: Vec<Action> = (0..=last).map(Action::SaveAll).chain(backward).collect();
+    let mut again = Vec::new();
+    for stage in (0..=last).rev() {
+        if stage > 0 {
+            again.push(Action::KeepInput(0));
+        }
+        again.extend((1..stage).map(Action::DropInput));
+        again.extend([Action::SaveAll(stage), Action::Backward(stage)]);
+    }
+    let peak = |actions: &[Action]| {
+        let walk = Walk::new(chain, actions)?;
+        Ok(walk
+            .steps
+            .iter()
+            .map(|step| step.need_bytes)
+            .max()
+            .unwrap_or(0))
+    };
+    Ok((peak(&again)?, peak(&saving)?))
+}
+
 /// A computation of a sequence.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Step {
