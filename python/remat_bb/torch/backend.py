@@ -164,7 +164,7 @@ class Step:
         )
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        with _plain_errors(), _compat.logs_skipped():
+        with plain_errors(), _compat.logs_skipped():
             return self._compiled(*arguments, **options)
 
     @property
@@ -187,7 +187,7 @@ class Step:
 
 
 @contextmanager
-def _plain_errors() -> Iterator[None]:
+def plain_errors() -> Iterator[None]:
     """Raises errors of this package as they are, and says what a graph break means."""
     try:
         yield
