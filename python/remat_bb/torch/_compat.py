@@ -75,12 +75,8 @@ from torch._functorch.partitioners import (  # noqa: E402
     estimate_runtime,
     must_recompute,
 )
+from torch._inductor import custom_graph_pass  # noqa: E402
 from torch._inductor.compile_fx import compile_fx, compile_fx_inner  # noqa: E402
-from torch._inductor.custom_graph_pass import (  # noqa: E402
-    CustomGraphPass,
-    CustomKnapsackSolver,
-    CustomPartitionerFn,
-)
 from torch._ops import HigherOrderOperator, OpOverload  # noqa: E402
 from torch._prims.rng_prims import run_and_save_rng_state, run_with_rng_state  # noqa: E402
 from torch._subclasses.fake_tensor import (  # noqa: E402
@@ -98,6 +94,11 @@ SavedForBackwardsAOTOutput = descriptors.SavedForBackwardsAOTOutput
 SavedForBackwardsNoVcCheckAOTOutput = getattr(
     descriptors, "SavedForBackwardsNoVcCheckAOTOutput", SavedForBackwardsAOTOutput
 )
+
+CustomGraphPass = custom_graph_pass.CustomGraphPass
+CustomPartitionerFn = custom_graph_pass.CustomPartitionerFn
+# torch 2.9 has no class of solvers: functions will do.
+CustomKnapsackSolver = getattr(custom_graph_pass, "CustomKnapsackSolver", object)
 
 # Mentioned so that linters see them used: they are imported here for others.
 __all__ = [

@@ -6,7 +6,7 @@ graphs, inference graphs, with changes in place and symbolic sizes.
 * A *storage* is memory that an operator takes or an input brings. Views, and results of changes in
   place, hold the storage of another tensor: it lives until the last reader of any of them.
 * An *operator* is a call that takes memory, or whose place matters. Picks of its outputs stand
-  right behind it, and so do sizes of tensors; views stand right before their first reader.
+  right behind it; views stand right before their first reader.
 * *Edges* order operators beside the data: who changes a storage comes after its earlier readers and
   before its later ones; effects and collectives keep their order, and so do random numbers.
 """
@@ -30,9 +30,6 @@ INPUTS = "inputs"
 
 HELD_INPUTS = ("primals_", "tangents", "arg", "fwd_rng_state", "bwd_rng_state")
 """Beginnings of the names of inputs that whoever calls holds, as Inductor knows them."""
-
-SIZES = frozenset("sym_size sym_stride sym_numel sym_storage_offset sym_is_contiguous".split())
-"""Operators that read the size of a tensor, and nothing in it."""
 
 CLOSED = frozenset(
     "auto_functionalized auto_functionalized_v2 triton_kernel_wrapper_functional "
@@ -247,22 +244,28 @@ class Flow:
         waits = frozenset().union(*(self._waits[s] for s in sources))
         if _compat.is_getitem(node):
             self._held[node] = _picked(self._held[node.args[0]], node.args[1])
-            self._waits[node] = waits
-            if node.args[0] in self._views:
-                self._views.add(node)
-            return
-        if _is_light(node):
+            view = node.args[0] in self._views
+            if not view or node.users:
+                self._waits[node] = waits
+                if view:
+                    self._views.add(node)
+                return
+            shared = _leaves(self._held[node])
+            writes: list[Storage] = []
+        elif _is_light(node):
             self._held[node] = None
             self._waits[node] = waits
             return
-        self._check(node)
-        shared = self._shared(node)
-        writes = self._written(node)
-        if _only_views(node, shared) and not writes:
-            self._held[node] = _built(node, shared)
-            self._waits[node] = waits
-            self._views.add(node)
-            return
+        else:
+            self._check(node)
+            shared = self._shared(node)
+            writes = self._written(node)
+            # A view that nobody reads holds its storage where it stands.
+            if _only_views(node, shared) and not writes and node.users:
+                self._held[node] = _built(node, shared)
+                self._waits[node] = waits
+                self._views.add(node)
+                return
         place = len(self.operators)
         reads = list(dict.fromkeys(s for source in sources for s in self.held(source)))
         operator = Operator(node, reads, writes)
@@ -483,7 +486,7 @@ class Flow:
 
     def relink(self, order: Iterable[int]) -> None:
         """Puts the nodes of the graph into an order of its operators: inputs first, views right
-        before their first reader, picks and sizes right behind what they are of."""
+        before their first reader, picks and numbers right behind what they are of."""
         nodes = list(self.graph.nodes)
         placed: set[fx.Node] = set()
         after = self.graph._root
@@ -569,6 +572,10 @@ def _key(value: torch.Tensor) -> int | None:
         return None
 
 
+def _leaves(held: Any) -> list[Storage | None]:
+    return [part if isinstance(part, Storage) else None for part in tree_leaves(held)]
+
+
 def _storages(held: Any) -> list[Storage]:
     return [part for part in tree_leaves(held) if isinstance(part, Storage)]
 
@@ -610,11 +617,11 @@ def _returns(node: fx.Node) -> bool:
 
 
 def _is_light(node: fx.Node) -> bool:
-    """Returns true for a call that reads sizes or computes with numbers."""
+    """Returns true for a call that computes with numbers, such as sizes."""
     target = node.target
-    if isinstance(target, _compat.OpOverload):
-        return target.namespace == "aten" and target._schema.name[len("aten::") :] in SIZES
-    if isinstance(target, _compat.HigherOrderOperator) or _compat.is_effect(target):
+    if isinstance(target, (_compat.OpOverload, _compat.HigherOrderOperator)):
+        return False
+    if _compat.is_effect(target):
         return False
     values = [node, *node.all_input_nodes]
     return all(
@@ -638,7 +645,7 @@ def _built(node: fx.Node, parts: list[Storage | None]) -> Any:
 
 def _is_closed(node: fx.Node) -> bool:
     """Returns true if all that a call does can be seen: by the schema of its operator."""
-    if isinstance(node.target, _compat.OpOverload):
+    if isinstance(node.target, _compat.OpOverload) or _compat.is_getitem(node):
         return True
     if node.target is _compat.run_and_save_rng_state:
         return True

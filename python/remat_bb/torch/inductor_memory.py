@@ -9,6 +9,7 @@ search has. Facts were read from torch 2.9, 2.11 and 2.15.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 from . import _compat
@@ -22,18 +23,21 @@ class InductorEstimates:
     Attributes:
         peaks: Estimated peak in bytes by rule: ``program``, ``lpmf``, ``bfs`` and ``dfs``. Memory
             that is there all the time is part of it, which Inductor leaves out.
-        rule: The rule that Inductor takes.
+        replayed: Peak in bytes that each of these orders has. Before torch 2.15 estimates leave
+            outputs of the graph out.
+        rule: The rule that Inductor takes: that of the least estimate.
         order: Its order: places of operators.
     """
 
     peaks: dict[str, int]
+    replayed: dict[str, int]
     rule: str
     order: list[int]
 
     @property
     def bytes(self) -> int:
-        """Estimate of the order that it takes."""
-        return self.peaks[self.rule]
+        """Peak of the order that it takes."""
+        return self.replayed[self.rule]
 
 
 class _Dependency:
@@ -71,12 +75,15 @@ class _Kernel:
         return [buffer.name for buffer in self.outputs]
 
 
-def estimates(flow: Flow, variant: str = "sound+rng") -> InductorEstimates | None:
+def estimates(
+    flow: Flow, variant: str, replay: Callable[[list[int]], int]
+) -> InductorEstimates | None:
     """Inductor's estimates for the operators of a graph, and the order that it would take.
 
     Args:
         flow: The graph.
         variant: Edges that orders respect, as for :func:`remat_bb.order`.
+        replay: Peak of an order of the operators.
 
     Returns:
         ``None`` where the torch that is installed has these functions under other names or with
@@ -89,12 +96,14 @@ def estimates(flow: Flow, variant: str = "sound+rng") -> InductorEstimates | Non
     if not flow.operators:
         return None
     try:
-        return _estimates(memory, flow, variant)
+        return _estimates(memory, flow, variant, replay)
     except (AttributeError, TypeError, KeyError):
         return None
 
 
-def _estimates(memory: Any, flow: Flow, variant: str) -> InductorEstimates:
+def _estimates(
+    memory: Any, flow: Flow, variant: str, replay: Callable[[list[int]], int]
+) -> InductorEstimates:
     kernels = [_Kernel(place) for place in range(len(flow.operators))]
     before: list[dict[int, None]] = [{} for _ in kernels]
     for a, b in _edges(flow, variant):
@@ -157,7 +166,9 @@ def _estimates(memory: Any, flow: Flow, variant: str) -> InductorEstimates:
         for rule, order in found.items()
     }
     rule = min(peaks, key=peaks.__getitem__)
-    return InductorEstimates(peaks, rule, [kernel.place for kernel in found[rule]])
+    orders = {rule: [kernel.place for kernel in order] for rule, order in found.items()}
+    counted = {rule: replay(order) for rule, order in orders.items()}
+    return InductorEstimates(peaks, counted, rule, orders[rule])
 
 
 def _edges(flow: Flow, variant: str) -> list[tuple[int, int]]:

@@ -70,7 +70,7 @@ class OrderReport:
             f"({self.saved:.2%} less), {proof}, {self.operators} operators"
         )
         if self.inductor is not None:
-            words += f"; Inductor: {size(self.inductor.bytes)} by {self.inductor.rule}"
+            words += f"; Inductor's own order ({self.inductor.rule}): {size(self.inductor.bytes)}"
         return words + ("; for the sizes of the traced example" if self.symbolic else "")
 
 
@@ -147,9 +147,13 @@ def reordered(
             f"{found.peak_memory_bytes} that the search says",
             remedy="report this",
         )
+    shift = len(document["operators"]) - len(flow.operators)
+
+    def replay(places: list[int]) -> int:
+        return replayed(document, [*range(shift), *(place + shift for place in places)])
+
     changed = after < before
     if changed:
-        shift = len(document["operators"]) - len(flow.operators)
         flow.relink([v - shift for v in found.order if v >= shift])
     return OrderReport(
         name,
@@ -161,7 +165,7 @@ def reordered(
         changed,
         flow.symbolic,
         found.seconds,
-        estimates(flow, variant) if inductor else None,
+        estimates(flow, variant, replay) if inductor else None,
     )
 
 
