@@ -98,7 +98,7 @@ SavedForBackwardsNoVcCheckAOTOutput = getattr(
 CustomGraphPass = custom_graph_pass.CustomGraphPass
 CustomPartitionerFn = custom_graph_pass.CustomPartitionerFn
 # torch 2.9 has no class of solvers: functions will do.
-CustomKnapsackSolver = getattr(custom_graph_pass, "CustomKnapsackSolver", object)
+CustomKnapsackSolver: Any = getattr(custom_graph_pass, "CustomKnapsackSolver", object)
 
 # Mentioned so that linters see them used: they are imported here for others.
 __all__ = [
