@@ -40,6 +40,12 @@ CLOSED = frozenset(
 NUMBERS = (int, float, bool, torch.SymInt, torch.SymFloat, torch.SymBool)
 """Types of values that take no memory."""
 
+STATISTICS = frozenset(
+    "batch_norm native_batch_norm cudnn_batch_norm miopen_batch_norm instance_norm "
+    "_batch_norm_impl_index".split()
+)
+"""Operators that change their running statistics although their schemas do not say so."""
+
 RESHAPING = frozenset("resize_ resize_as_ set_ resize_storage_bytes_ swap_".split())
 """Operators that change the storage of a tensor itself."""
 
@@ -340,8 +346,11 @@ class Flow:
         if not isinstance(node.target, _compat.OpOverload):
             return []
         found: dict[Storage, None] = {}
+        hidden = node.target._schema.name.rpartition("::")[2] in STATISTICS
         for argument, given in _arguments(node):
-            if argument.alias_info is not None and argument.alias_info.is_write:
+            info = argument.alias_info
+            running = hidden and argument.name in ("running_mean", "running_var")
+            if running or (info is not None and info.is_write):
                 for part in _nodes(given):
                     found.update(dict.fromkeys(self.held(part)))
         return list(found)
