@@ -23,7 +23,7 @@ class InductorEstimates:
     Attributes:
         peaks: Estimated peak in bytes by rule: ``program``, ``lpmf``, ``bfs`` and ``dfs``. Memory
             that is there all the time is part of it, which Inductor leaves out.
-        replayed: Peak in bytes that each of these orders has. Before torch 2.15 estimates leave
+        replayed: Peak in bytes that each of these orders has. In torch 2.11 estimates leave
             outputs of the graph out.
         rule: The rule that Inductor takes: that of the least estimate.
         order: Its order: places of operators.

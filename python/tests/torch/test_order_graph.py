@@ -2,8 +2,10 @@
 
 import gzip
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -98,6 +100,29 @@ def test_files_for_the_command(tmp_path, name):
     assert told["objective"] == remat_bb.order(document).peak_memory_bytes
     plan = remat_bb.plan_memory(str(path))
     assert plan.peak_memory_bytes >= told["objective"]
+
+
+def test_the_guide_runs_as_it_is_printed(tmp_path, monkeypatch):
+    page = Path(__file__).resolve().parents[3] / "docs" / "pytorch.md"
+    if not page.exists():
+        pytest.skip("the guide is not there: the tests run apart from the repository")
+    text = page.read_text()
+    start = text.index("## Order without recomputation")
+    section = text[start : text.index("\n## ", start + 1)]
+    codes = re.findall(r"^```python\n(.*?)^```", section, re.M | re.S)
+    assert len(codes) == 3
+    monkeypatch.chdir(tmp_path)
+    names = {"rt": rt, "remat_bb": remat_bb, "model": Chain(), "batch": torch.rand(2, 64)}
+    names["function"] = lambda x, y: (x @ y).relu().sum(0) + y.t().mean(0)
+    names["inputs"] = (torch.rand(8, 8), torch.rand(8, 8))
+    import torch._inductor.config as config
+
+    with config.patch(post_grad_custom_post_pass=None):
+        for code in codes:
+            exec(code, names)
+    assert names["found"].peak_memory_bytes < names["found"].program_peak_bytes
+    assert names["counted"] == names["report"].after_bytes
+    assert (tmp_path / "step.json.gz").exists()
 
 
 def test_bad_arguments(tmp_path):
