@@ -81,6 +81,9 @@ def test_inference_graph_and_graph_of_ones_own():
     assert len(rt.order_graph(traced)["operators"]) == 1
 
 
+@pytest.mark.skipif(
+    torch.__version__.startswith(("2.9", "2.10")), reason="torch 2.9 takes no fake parameters"
+)
 def test_fake_tensors_will_do():
     with FakeTensorMode():
         model, x = Chain(width=20_000), torch.empty(2, 20_000)
