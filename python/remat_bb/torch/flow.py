@@ -22,23 +22,26 @@ from torch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflat
 
 from . import _compat
 from ._compat import fx
+from .calls import (
+    arguments_of,
+    constant,
+    device_of,
+    draws,
+    has_effect,
+    hinted_bytes,
+    is_closed,
+    is_light,
+    kind_of,
+    let_go,
+    nodes_in,
+    returns_values,
+    storage_key,
+)
 from .partition import UnsupportedGraph
-from .rewrite import fixed_generator
 
 INPUTS = "inputs"
 """Name of the operator that brings the inputs that are let go of."""
 
-HELD_INPUTS = ("primals_", "tangents", "arg", "fwd_rng_state", "bwd_rng_state")
-"""Beginnings of the names of inputs that whoever calls holds, as Inductor knows them."""
-
-CLOSED = frozenset(
-    "auto_functionalized auto_functionalized_v2 triton_kernel_wrapper_functional "
-    "run_with_rng_state with_effects".split()
-)
-"""Operators with bodies that read their arguments and make their results, nothing else."""
-
-NUMBERS = (int, float, bool, torch.SymInt, torch.SymFloat, torch.SymBool)
-"""Types of values that take no memory."""
 
 STATISTICS = frozenset(
     "batch_norm native_batch_norm cudnn_batch_norm miopen_batch_norm instance_norm "
@@ -144,7 +147,7 @@ class Flow:
         self.placeholders = [n for n in nodes if n.op == "placeholder"]
         if freeable is None:
             backward = any(n.name.startswith("tangents") for n in self.placeholders)
-            self._freeable = {n.name for n in self.placeholders if backward and _let_go(n.name)}
+            self._freeable = {n.name for n in self.placeholders if backward and let_go(n.name)}
         else:
             self._freeable = set(freeable)
             known = {n.name for n in self.placeholders}
@@ -185,7 +188,7 @@ class Flow:
             self._waits[node] = frozenset()
         elif node.op == "get_attr":
             value = node.meta.get("val")
-            self._held[node] = self._input(node, _attribute(node) if value is None else value)
+            self._held[node] = self._input(node, constant(node) if value is None else value)
             self._waits[node] = frozenset()
             self._views.add(node)
         elif node.op == "output":
@@ -223,7 +226,7 @@ class Flow:
     def _new(self, node: fx.Node, name: str, value: torch.Tensor) -> Storage:
         storage = Storage(node, name, self._bytes(node, value))
         self.storages.append(storage)
-        key = _key(value)
+        key = storage_key(value)
         if key is not None:
             self._known[key] = storage
             self._values.append(value)
@@ -231,7 +234,7 @@ class Flow:
 
     def _same(self, value: torch.Tensor) -> Storage | None:
         """The storage that a tensor shares with one that was read before."""
-        key = _key(value)
+        key = storage_key(value)
         return None if key is None else self._known.get(key)
 
     def _bytes(self, node: fx.Node, value: torch.Tensor) -> int:
@@ -258,7 +261,7 @@ class Flow:
                 return
             shared = _leaves(self._held[node])
             writes: list[Storage] = []
-        elif _is_light(node):
+        elif is_light(node):
             self._held[node] = None
             self._waits[node] = waits
             return
@@ -284,7 +287,7 @@ class Flow:
 
     def _check(self, node: fx.Node) -> None:
         target = node.target
-        if "val" not in node.meta and _returns(node):
+        if "val" not in node.meta and returns_values(node):
             raise UnsupportedGraph(
                 f"{target} ({node.name}) has no fake value: its size is not known",
                 place=node.name,
@@ -334,10 +337,10 @@ class Flow:
         if info is None:
             return None
         names = set(info.before_set) | set(info.after_set)
-        for argument, given in _arguments(node):
+        for argument, given in arguments_of(node):
             own = argument.alias_info
             if own is not None and names & set(own.before_set):
-                found = [s for part in _nodes(given) for s in self.held(part)]
+                found = [s for part in nodes_in(given) for s in self.held(part)]
                 return found[0] if len(set(found)) == 1 else None
         return None
 
@@ -347,11 +350,11 @@ class Flow:
             return []
         found: dict[Storage, None] = {}
         hidden = node.target._schema.name.rpartition("::")[2] in STATISTICS
-        for argument, given in _arguments(node):
+        for argument, given in arguments_of(node):
             info = argument.alias_info
             running = hidden and argument.name in ("running_mean", "running_var")
             if running or (info is not None and info.is_write):
-                for part in _nodes(given):
+                for part in nodes_in(given):
                     found.update(dict.fromkeys(self.held(part)))
         return list(found)
 
@@ -367,7 +370,7 @@ class Flow:
             if known is not None or not isinstance(part, torch.Tensor):
                 found.append(known)
                 continue
-            key = _key(part)
+            key = storage_key(part)
             storage = None if key is None else new.get(key)
             if storage is None:
                 count = len(operator.makes)
@@ -399,19 +402,19 @@ class Flow:
         for storage in operator.reads:
             if storage not in operator.writes:
                 self._since.setdefault(storage, []).append(place)
-        closed = _is_closed(node)
+        closed = is_closed(node)
         if closed and self._barrier is not None:
             sound[self._barrier, place] = None
         if not closed:
             first = 0 if self._barrier is None else self._barrier
             sound.update(dict.fromkeys((before, place) for before in range(first, place)))
             self._barrier = place
-        elif _has_effect(node):
+        elif has_effect(node):
             if self._effect is not None:
                 sound[self._effect, place] = None
             self._effect = place
-        elif _draws(node):
-            device = _device(node)
+        elif draws(node):
+            device = device_of(node)
             if device in self._random:
                 self.random_edges.append((self._random[device], place))
             self._random[device] = place
@@ -458,7 +461,7 @@ class Flow:
             entry = {
                 "id": len(operators),
                 "name": operator.node.name,
-                "kind": _kind(operator.node),
+                "kind": kind_of(operator.node),
                 "inputs": [number[s] for s in operator.reads],
                 "outputs": [number[s] for s in operator.makes if s in number],
             }
@@ -552,35 +555,6 @@ class Flow:
         self.graph.lint()
 
 
-def hinted_bytes(value: torch.Tensor) -> tuple[int | None, bool]:
-    """Bytes that the allocator hands out for a tensor's storage, and true if they are those of the
-    traced example; ``None`` for a size that depends on data."""
-    try:
-        size = value.untyped_storage().nbytes()
-    except (NotImplementedError, RuntimeError):
-        # Sparse and other tensors without one storage.
-        size = value.numel() * value.element_size()
-    symbolic = isinstance(size, torch.SymInt)
-    if symbolic:
-        if not size.node.has_hint():
-            return None, True
-        size = int(size.node.hint)
-    size = int(size)
-    return (-(-size // 512) * 512 if value.device.type == "cuda" else size), symbolic
-
-
-def _let_go(name: str) -> bool:
-    return not name.startswith(HELD_INPUTS)
-
-
-def _key(value: torch.Tensor) -> int | None:
-    """Identity of the storage of a fake value."""
-    try:
-        return int(value.untyped_storage()._cdata)
-    except (NotImplementedError, RuntimeError):
-        return None
-
-
 def _leaves(held: Any) -> list[Storage | None]:
     return [part if isinstance(part, Storage) else None for part in tree_leaves(held)]
 
@@ -595,49 +569,6 @@ def _picked(held: Any, key: Any) -> Any:
     return held.get(key) if isinstance(held, dict) else held
 
 
-def _attribute(node: fx.Node) -> Any:
-    """The constant that a node names, where it is a tensor."""
-    found: Any = node.graph.owning_module
-    for part in str(node.target).split("."):
-        found = getattr(found, part, None)
-    return found if isinstance(found, torch.Tensor) else None
-
-
-def _nodes(given: Any) -> list[fx.Node]:
-    return [part for part in tree_leaves(given) if isinstance(part, fx.Node)]
-
-
-def _arguments(node: fx.Node) -> list[tuple[Any, Any]]:
-    """Arguments of an operator's schema, with what the call gives for them."""
-    found = []
-    for place, argument in enumerate(node.target._schema.arguments):
-        if argument.name in node.kwargs:
-            found.append((argument, node.kwargs[argument.name]))
-        elif place < len(node.args) and not argument.kwarg_only:
-            found.append((argument, node.args[place]))
-    return found
-
-
-def _returns(node: fx.Node) -> bool:
-    """Returns true if a call has results that count."""
-    if isinstance(node.target, _compat.OpOverload):
-        return bool(node.target._schema.returns)
-    return bool(node.users)
-
-
-def _is_light(node: fx.Node) -> bool:
-    """Returns true for a call that computes with numbers, such as sizes."""
-    target = node.target
-    if isinstance(target, (_compat.OpOverload, _compat.HigherOrderOperator)):
-        return False
-    if _compat.is_effect(target):
-        return False
-    values = [node, *node.all_input_nodes]
-    return all(
-        isinstance(part, NUMBERS) for each in values for part in tree_leaves(each.meta.get("val"))
-    )
-
-
 def _only_views(node: fx.Node, shared: list[Storage | None]) -> bool:
     """Returns true if all tensors of a call's value are views of one argument."""
     if not isinstance(node.target, _compat.OpOverload) or node.target._schema.is_mutable:
@@ -650,42 +581,3 @@ def _only_views(node: fx.Node, shared: list[Storage | None]) -> bool:
 def _built(node: fx.Node, parts: list[Storage | None]) -> Any:
     """Storages in the structure of a call's value."""
     return tree_unflatten(parts, tree_flatten(node.meta.get("val"))[1])
-
-
-def _is_closed(node: fx.Node) -> bool:
-    """Returns true if all that a call does can be seen: by the schema of its operator."""
-    if isinstance(node.target, _compat.OpOverload) or _compat.is_getitem(node):
-        return True
-    if node.target is _compat.run_and_save_rng_state:
-        return True
-    return isinstance(node.target, _compat.HigherOrderOperator) and node.target.name() in CLOSED
-
-
-def _has_effect(node: fx.Node) -> bool:
-    """Returns true for a call whose order among those of its kind matters, whatever it returns."""
-    if _compat.is_effect(node.target) or _compat.is_collective(node):
-        return True
-    return isinstance(node.target, _compat.OpOverload) and not node.target._schema.returns
-
-
-def _draws(node: fx.Node) -> bool:
-    """Returns true if a call moves a generator on."""
-    if node.target is _compat.run_and_save_rng_state:
-        return True
-    return _compat.is_random(node) and not fixed_generator(node)
-
-
-def _device(node: fx.Node) -> str:
-    """The device whose generator a random call draws from; one for all that cannot be told."""
-    values = [node.meta.get("val"), *(a.meta.get("val") for a in node.all_input_nodes)]
-    parts = (part for value in values for part in tree_leaves(value))
-    return next((str(p.device) for p in parts if isinstance(p, torch.Tensor)), "")
-
-
-def _kind(node: fx.Node) -> str:
-    target = node.target
-    return (
-        str(target)
-        if isinstance(target, _compat.OpOverload)
-        else str(getattr(target, "__name__", target))
-    )
