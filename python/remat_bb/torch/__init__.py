@@ -20,16 +20,23 @@ from .backend import (
     plan,
 )
 from .cost import Costs, Measured, Roofline
+from .importer import order_graph
+from .inductor_memory import InductorEstimates
 from .knapsack import KnapsackSolver
+from .live import measure_graph
 from .partition import UnsupportedGraph
 from .planner import Report, Settings
+from .reorder import OrderReport, ReorderPass, reorder
 from .sac import Policies, checkpoint_policies
 
 __all__ = [
     "Costs",
+    "InductorEstimates",
     "KnapsackSolver",
     "Measured",
+    "OrderReport",
     "Policies",
+    "ReorderPass",
     "Report",
     "Roofline",
     "Settings",
@@ -42,5 +49,8 @@ __all__ = [
     "compile_with_budget",
     "export",
     "measure",
+    "measure_graph",
+    "order_graph",
     "plan",
+    "reorder",
 ]

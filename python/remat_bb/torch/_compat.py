@@ -75,18 +75,19 @@ from torch._functorch.partitioners import (  # noqa: E402
     estimate_runtime,
     must_recompute,
 )
+from torch._inductor import custom_graph_pass  # noqa: E402
 from torch._inductor.compile_fx import compile_fx, compile_fx_inner  # noqa: E402
-from torch._inductor.custom_graph_pass import (  # noqa: E402
-    CustomKnapsackSolver,
-    CustomPartitionerFn,
-)
 from torch._ops import HigherOrderOperator, OpOverload  # noqa: E402
 from torch._prims.rng_prims import run_and_save_rng_state, run_with_rng_state  # noqa: E402
 from torch._subclasses.fake_tensor import (  # noqa: E402
     FakeTensor,
     unset_fake_temporarily,
 )
+from torch.fx import node as fx_node  # noqa: E402
 from torch.fx._lazy_graph_module import _make_graph_module as make_graph_module  # noqa: E402
+from torch.multiprocessing.reductions import StorageWeakRef  # noqa: E402
+from torch.utils._ordered_set import OrderedSet  # noqa: E402
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
 SavedForBackwardsAOTOutput = descriptors.SavedForBackwardsAOTOutput
 # torch 2.9 checks the version of every saved tensor.
@@ -94,17 +95,26 @@ SavedForBackwardsNoVcCheckAOTOutput = getattr(
     descriptors, "SavedForBackwardsNoVcCheckAOTOutput", SavedForBackwardsAOTOutput
 )
 
+CustomGraphPass = custom_graph_pass.CustomGraphPass
+CustomPartitionerFn = custom_graph_pass.CustomPartitionerFn
+# torch 2.9 has no class of solvers: functions will do.
+CustomKnapsackSolver: Any = getattr(custom_graph_pass, "CustomKnapsackSolver", object)
+
 # Mentioned so that linters see them used: they are imported here for others.
 __all__ = [
     "BackendCompilerFailed",
+    "CustomGraphPass",
     "CustomKnapsackSolver",
     "CustomPartitionerFn",
     "FakeTensor",
     "HigherOrderOperator",
     "OpOverload",
+    "OrderedSet",
     "REDUCTION",
     "SavedForBackwardsAOTOutput",
     "SavedForBackwardsNoVcCheckAOTOutput",
+    "StorageWeakRef",
+    "TorchDispatchMode",
     "Unsupported",
     "aot_autograd",
     "boxed_nop",
@@ -117,6 +127,7 @@ __all__ = [
     "inductor_config",
     "is_backward",
     "is_collective",
+    "is_effect",
     "is_getitem",
     "is_primal",
     "is_profiled",
@@ -244,6 +255,15 @@ def is_backward(node: fx.Node) -> bool:
 def is_collective(node: fx.Node) -> bool:
     """Returns true if a call communicates with other processes."""
     return isinstance(node.target, OpOverload) and "c10d" in node.target.namespace
+
+
+def is_effect(target: Any) -> bool:
+    """Returns true for what torch keeps for what it does beside its results: asserts, profiler
+    ranges, switches of modes."""
+    try:
+        return target in fx_node._side_effectful_functions
+    except TypeError:
+        return False
 
 
 def is_getitem(node: fx.Node) -> bool:

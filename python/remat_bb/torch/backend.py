@@ -18,6 +18,7 @@ from . import _compat
 from .cost import Costs, peak_bytes
 from .fusion import SLACK, FusionPlanner
 from .planner import Planned, Planner, Report, Settings
+from .reorder_plan import reorder_inference
 from .watch import Watch
 
 
@@ -34,6 +35,7 @@ def backend(
     tags: str = "plan",
     plan_cache: bool | str = True,
     strict: bool = False,
+    reorder: bool = False,
 ) -> Callable[..., Any]:
     """A backend for ``torch.compile(model, backend=...)`` that trains within a budget.
 
@@ -42,7 +44,7 @@ def backend(
             without recomputation such as ``"80%"``, or ``"device"``.
         inner: ``"eager"`` runs operators as eager torch does; ``"inductor"`` compiles the two
             graphs, whose peak is measured: it can be above the prediction.
-        costs, time_limit, extra_bytes, threads, agree, cache, tags, plan_cache: as in
+        costs, time_limit, extra_bytes, threads, agree, cache, tags, plan_cache, reorder: as in
             :class:`Settings`.
         strict: True if a first step whose measured peak is above the budget raises, in its backward
             pass; false if it warns.
@@ -55,12 +57,17 @@ def backend(
         RematError: while compiling, for a training graph that a graph break ends.
     """
     settings = Settings(
-        budget, costs, time_limit, extra_bytes, threads, agree, cache, tags, plan_cache
+        budget, costs, time_limit, extra_bytes, threads, agree, cache, tags, plan_cache, reorder
     )
     return _backend(_planner(settings, inner), inner, strict)
 
 
 def _planner(settings: Settings, inner: str) -> Planner:
+    if inner == "inductor" and settings.reorder:
+        raise InvalidArgument(
+            "reorder: Inductor orders its kernels itself",
+            remedy='inner="eager", or remat_bb.torch.ReorderPass among Inductor\'s passes',
+        )
     return FusionPlanner(settings) if inner == "inductor" else Planner(settings)
 
 
@@ -81,10 +88,16 @@ def _backend(planner: Planner, inner: str, strict: bool | None) -> Callable[...,
             planner.latest = None
         return watches.setdefault(id(report), Watch(report, strict)).over(run, is_backward)
 
+    def inference(module: Any, inputs: Any) -> Any:
+        if planner.settings.reorder:
+            reorder_inference(module, planner.settings.threads)
+        return _compat.boxed_nop(module, inputs)
+
     if inner == "eager":
         made = _compat.aot_autograd(
             fw_compiler=lambda module, inputs: over(_compat.boxed_nop(module, inputs), False),
             bw_compiler=lambda module, inputs: over(_backward(module, inputs), True),
+            inference_compiler=lambda module, inputs: over(inference(module, inputs), False),
             partition_fn=planner,
             keep_inference_input_mutations=True,
         )
@@ -164,7 +177,7 @@ class Step:
         )
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        with _plain_errors(), _compat.logs_skipped():
+        with plain_errors(), _compat.logs_skipped():
             return self._compiled(*arguments, **options)
 
     @property
@@ -187,7 +200,7 @@ class Step:
 
 
 @contextmanager
-def _plain_errors() -> Iterator[None]:
+def plain_errors() -> Iterator[None]:
     """Raises errors of this package as they are, and says what a graph break means."""
     try:
         yield
@@ -217,6 +230,7 @@ def compile(
     tags: str = "plan",
     plan_cache: bool | str = True,
     strict: bool = False,
+    reorder: bool = False,
 ) -> Step:
     """Compiles a function or module such that its training step keeps a memory budget.
 
@@ -226,7 +240,7 @@ def compile(
     Args:
         function: Returns the loss; what is computed outside is outside of the plan.
         budget, inner, costs, time_limit, extra_bytes, threads, agree, cache, tags,
-            plan_cache, strict: as for :func:`backend`.
+            plan_cache, strict, reorder: as for :func:`backend`.
 
     Raises:
         InfeasibleBudget: at the first call, names the operator that does not fit.
@@ -234,7 +248,7 @@ def compile(
         RematError: at the first call, where the function breaks into several graphs.
     """
     settings = Settings(
-        budget, costs, time_limit, extra_bytes, threads, agree, cache, tags, plan_cache
+        budget, costs, time_limit, extra_bytes, threads, agree, cache, tags, plan_cache, reorder
     )
     return Step(function, _planner(settings, inner), inner, strict)
 

@@ -79,11 +79,15 @@ def peak(rewritten: Rewritten, costs: Costs, inputs: set[str]) -> Peak:
         costs: Workspaces of calls.
         inputs: Names of the inputs of the step.
     """
-    found = [
+    return max(side_peaks(rewritten, costs, inputs), key=lambda each: each.bytes)
+
+
+def side_peaks(rewritten: Rewritten, costs: Costs, inputs: set[str]) -> list[Peak]:
+    """Peaks of the forward and of the backward graph, as :func:`peak` counts them."""
+    return [
         _replay(tally, kept, base, rewritten.calls, costs)
         for tally, kept, base in sides(rewritten, inputs)
     ]
-    return max(found, key=lambda each: each.bytes)
 
 
 def sides(rewritten: Rewritten, inputs: set[str]) -> list[tuple[Tally, set[fx.Node], int]]:

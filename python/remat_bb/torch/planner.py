@@ -6,7 +6,7 @@ import hashlib
 import pathlib
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
@@ -22,6 +22,8 @@ from .cost import Costs, Measured, Roofline
 from .instance import document
 from .memory import STATE_COPIES, Peak, peak
 from .partition import Joint, storage_bytes
+from .reorder import OrderReport
+from .reorder_plan import reorder_both
 from .rewrite import Rewritten, fixed_generator, rewrite, state_value
 
 TIGHTENINGS = 4
@@ -64,6 +66,9 @@ class Settings:
             cache (``~/.cache/remat-bb/plans``, or the environment variable
             ``REMAT_BB_PLAN_CACHE``); a folder; or False. Plans of earlier processes have no bound:
             it was for the costs that they were made with.
+        reorder: True if the operators of both graphs of a plan, and of graphs without gradients,
+            are put into the order in which their peak is least; only with ``inner="eager"``, as
+            Inductor orders its kernels itself.
     """
 
     budget: int | str
@@ -75,6 +80,7 @@ class Settings:
     cache: bool = False
     tags: str = "plan"
     plan_cache: bool | str = True
+    reorder: bool = False
 
     def cost_model(self) -> Costs:
         """The costs that are asked for.
@@ -125,6 +131,8 @@ class Report:
         fixed_bytes: Memory that is there before the step.
         measured_bytes: Peak that :func:`remat_bb.torch.measure` found, ``None`` before.
         measured_seconds: Time of a step that it found.
+        reordered: What was found for the forward and the backward graph where they were to be
+            reordered.
     """
 
     instance: _native.Instance
@@ -135,6 +143,7 @@ class Report:
     fixed_bytes: int
     measured_bytes: int | None = None
     measured_seconds: float | None = None
+    reordered: list[OrderReport] = field(default_factory=list)
 
     @property
     def overhead(self) -> float:
@@ -250,6 +259,8 @@ class Planner(_compat.CustomPartitionerFn):
 
         def written(plan: _native.Plan) -> tuple[Rewritten, Peak]:
             graphs = rewrite(joint, plan.steps)
+            if self.settings.reorder:
+                reorder_both(graphs, costs, inputs, self.settings.threads)
             found = peak(graphs, costs, inputs)
             return graphs, Peak(found.bytes + fixed, found.at)
 
@@ -288,7 +299,16 @@ class Planner(_compat.CustomPartitionerFn):
                     place = self._entry(instance, allowed, share)
                     if place is not None:
                         plan_cache.store(place, plan)
+        if self.settings.reorder and plan.recomputed and found.bytes < budget:
+            # Reordered graphs need less than their plan: a plan for more may fit.
+            more = allowed + budget - found.bytes
+            other_plan = self._solved(instance, more, PROBE_SHARE, starts=[plan])
+            if other_plan.objective < plan.objective:
+                other_graphs, other = written(other_plan)
+                if other.bytes <= budget:
+                    plan, graphs, found = other_plan, other_graphs, other
         report = Report(instance, plan, budget, found.bytes, found.at, fixed)
+        report.reordered = graphs.reordered
         return report, graphs
 
     def _solved(

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -18,6 +18,9 @@ from . import _compat
 from ._compat import fx
 from .instance import END
 from .partition import Call, Joint, repeated
+
+if TYPE_CHECKING:
+    from .reorder import OrderReport
 
 Step = tuple[str, Call, fx.Node | None]
 
@@ -179,7 +182,7 @@ class Emitter:
         return self.graph
 
 
-@dataclass(frozen=True)
+@dataclass
 class Rewritten:
     """A plan as two graphs.
 
@@ -187,12 +190,14 @@ class Rewritten:
         forward, backward: The graphs.
         calls: The call of the joint graph that a node of theirs runs.
         outputs: Number of outputs of the forward graph that are the model's; saved ones follow.
+        reordered: What was found for both graphs where they were reordered.
     """
 
     forward: fx.GraphModule
     backward: fx.GraphModule
     calls: dict[fx.Node, Call]
     outputs: int
+    reordered: list[OrderReport] = field(default_factory=list)
 
 
 def rewrite(joint: Joint, steps: Iterable[tuple[Any, ...]]) -> Rewritten:
