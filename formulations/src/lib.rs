@@ -45,6 +45,7 @@ pub mod checkmate;
 pub mod life;
 pub mod memory_plan;
 pub mod monet;
+pub mod olla;
 pub mod order;
 pub mod place;
 pub mod program;
