@@ -13,13 +13,17 @@
 //! | `order_program` | [`OrderProgram`]: (14) |
 //! | `place_program` | [`PlaceProgram`]: (15) |
 //! | `joint_program` | [`JointProgram`]: (9) |
+//! | `pack` | steps for operators where several share one |
+//! | `recognise` | the programs in models of unknown origin |
 
 mod addresses;
 mod flow;
 mod joint_program;
 mod lives;
 mod order_program;
+mod pack;
 mod place_program;
+pub(crate) mod recognise;
 #[cfg(test)]
 mod tests;
 
