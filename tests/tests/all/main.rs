@@ -20,6 +20,7 @@ mod monet_interval;
 mod monet_local_bound;
 mod monet_once;
 mod monet_rows;
+mod olla;
 mod orders;
 mod place;
 mod plain;
