@@ -31,6 +31,7 @@
 //! | [`baselines`] | the known ways to get a schedule without an integer program |
 //! | [`recognise`] | published programs recognised in models of unknown origin |
 //! | [`order`] | the order of a training graph with least peak memory, proven |
+//! | [`olla`] | OLLA's integer programs of orders and addresses: as published, and recognised |
 //! | [`memory_plan`] | order and addresses together |
 //! | [`place`](mod@place) | addresses of buffers with given lives, proven |
 //! | [`program`] | programs that are edited and solved again, for modelling languages |
