@@ -1,9 +1,9 @@
 //! OLLA's programs (arXiv 2210.12924; MODeL, ICML 2023): orders of operators, addresses of tensors,
 //! and both together, as published.
 //!
-//! [`crate::order`] and [`crate::place`] solve the same problems without them; here they are written
-//! down for other solvers, and found again in models of unknown origin. `docs/order.md` has the
-//! columns and rows.
+//! [`crate::order`] and [`crate::place`](mod@crate::place) solve the same problems without them; here
+//! they are written down for other solvers, and found again in models of unknown origin.
+//! `docs/order.md` has columns and rows.
 //!
 //! | module | concept |
 //! |---|---|
@@ -24,8 +24,6 @@ mod order_program;
 mod pack;
 mod place_program;
 pub(crate) mod recognise;
-#[cfg(test)]
-mod tests;
 
 pub use flow::Steps;
 pub use joint_program::JointProgram;

@@ -337,7 +337,6 @@ fn reads(roles: &Roles, operators: &Operators, tensors: &mut [TimedTensor]) {
     }
 }
 
-#[allow(clippy::too_many_arguments)]
 fn data(
     name: &str,
     operators: &Operators,

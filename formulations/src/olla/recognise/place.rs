@@ -217,7 +217,7 @@ fn point(
             false => address,
         };
     }
-    for row in &rows[..] {
+    for row in rows {
         let (low, high) = (offset(row.low), offset(row.high));
         let is_below = low + row.size <= high + ROUNDING * high.max(1.0);
         if is_below {

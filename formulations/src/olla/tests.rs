@@ -1,1 +1,0 @@
-//! Tests of programs without data.
