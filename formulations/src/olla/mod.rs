@@ -1,8 +1,8 @@
 //! OLLA's programs (arXiv 2210.12924; MODeL, ICML 2023): orders of operators, addresses of tensors,
 //! and both together, as published.
 //!
-//! [`crate::order`] and [`crate::place`](mod@crate::place) solve the same problems without them; here
-//! they are written down for other solvers, and found again in models of unknown origin.
+//! [`crate::order`] and [`crate::place`](mod@crate::place) solve the same problems without them.
+//! Here they are written down for other solvers, and found again in models of unknown origin.
 //! `docs/order.md` has columns and rows.
 //!
 //! | module | concept |
