@@ -1,6 +1,7 @@
 //! What may be written on the command line.
 
 mod exec;
+mod export;
 mod groups;
 mod lp;
 mod memory;
@@ -10,13 +11,14 @@ mod values;
 pub use exec::{
     ClockChoice, DeviceArguments, ExecArguments, ProfileArguments, TrainCheckArguments,
 };
+pub use export::{ExportArguments, ExportSteps, ExportedProgram};
 pub use groups::{FormulationOption, PlansOption, SolveOptions, WorkerOptions};
 pub use lp::{LpArguments, Simplex, Switch};
 pub use memory::{GraphOptions, OrderArguments, PlaceArguments, PlanMemoryArguments};
 pub use mip::{CheckArguments, MipArguments};
 pub use values::{parse_duration, parse_gap, parse_overhead, parse_setting};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -498,55 +500,6 @@ pub struct ZooExportArguments {
     /// Write the instance here
     #[arg(short, long, value_name = "FILE")]
     pub out: PathBuf,
-}
-
-/// The integer programs that can be written to a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ExportedProgram {
-    /// Checkmate's program as published (Jain et al., MLSys 2020, section 4)
-    CheckmateOriginal,
-    /// The same without frontier-advancing stages, for comparison
-    CheckmateUnpartitioned,
-    /// The retention-edge form of Checkmate's program, all memory rows included
-    Checkmate,
-    /// MONeT's program as published (Shah et al., ICLR 2021)
-    MonetOriginal,
-    /// The same with the tighter of the paper's bounds on local memory (appendix B)
-    MonetTight,
-}
-
-/// `remat-bb export`
-#[derive(Args, Debug)]
-#[command(after_long_help = "\
-Examples:
-  remat-bb export zoo:resnet18 --budget 80% --formulation checkmate-original resnet18.mps.gz
-  remat-bb export graph.json --budget 6GiB --formulation monet-original --unit 1KiB program.lp
-
-The object that --json prints has the fields version, instance, instance_sha256, formulation, budget_bytes, unit_bytes, rows, columns, nonzeros, \
-published_rows and published_nonzeros (with fixings and bounds counted as rows, as the published runs did; null for \
-checkmate and checkmate-unpartitioned), file and infeasible_because.
-
-Exit codes: 0 written, 2 bad usage or input, 3 infeasible: some node does not fit the budget, so nothing does (not told of \
-monet-tight, which charges less). The program is written all the same, where it can be stated: checkmate cannot.")]
-pub struct ExportArguments {
-    /// Instance file, or zoo:MODEL?parameter=value&...
-    pub instance: String,
-    /// File to write: MPS (.mps) or CPLEX LP (.lp), gzipped where .gz follows
-    #[arg(value_name = "OUT")]
-    pub out: PathBuf,
-    /// Memory budget, as for `solve`
-    #[arg(short, long, value_name = "B")]
-    pub budget: String,
-    /// Integer program to write
-    #[arg(short, long, value_enum, value_name = "F")]
-    pub formulation: ExportedProgram,
-    /// Size that one unit of memory in the program stands for, such as 1KiB [default, and the most: a
-    /// power of two near a thousandth of the budget]; not for checkmate
-    #[arg(long, value_name = "SIZE")]
-    pub unit: Option<String>,
-    /// Print one JSON object on standard output instead of a line
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// `remat-bb completions`

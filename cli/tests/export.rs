@@ -176,3 +176,90 @@ fn budgets_that_nothing_fits_are_infeasible_in_every_formulation() {
         assert_eq!(out.exists(), program == "monet-original");
     }
 }
+
+#[test]
+fn programs_of_olla_have_the_values_of_order_place_and_plan_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let solved = |file: &Path| {
+        let said = object(&run_to(0, &["mip", text(file), "--json", "--quiet"]).0);
+        assert_eq!(said["status"], "optimal", "{said}");
+        (
+            said["objective"].as_f64(),
+            said["recognised"]["program"].clone(),
+        )
+    };
+    let value = |arguments: &[&str]| {
+        let said = object(&run_to(0, &[arguments, &["--json"]].concat()).0);
+        said["objective"].as_f64()
+    };
+    let (model, order) = ("zoo:chain?n=4", path("order.json"));
+    let least = value(&["order", model, "--out", text(&order)]);
+    let export = |program: &str, graph: &str, out: &Path, more: &[&str]| {
+        let arguments = ["export", graph, text(out), "-f", program, "--json"];
+        object(&run_to(0, &[&arguments, more].concat()).0)
+    };
+    let steps = ["--steps", "operators"];
+    for file in ["order.mps.gz", "order.lp"] {
+        let said = export("olla-order", model, &path(file), &steps);
+        assert_eq!(said["rows"], read(&path(file)).num_rows());
+        let found = solved(&path(file));
+        assert_eq!(found, (least, "olla-order".into()), "{file}");
+    }
+    export("olla", model, &path("both.mps"), &steps);
+    let general = ["mip", text(&path("both.mps")), "--json", "--quiet"].map(str::to_owned);
+    let general: Vec<&str> = general.iter().map(String::as_str).collect();
+    let both = object(&run_to(0, &general).0);
+    assert_eq!(both["objective"].as_f64(), value(&["plan-memory", model]));
+    let given = ["--order", text(&order)];
+    export("olla-place", model, &path("place.mps"), &given);
+    assert_eq!(solved(&path("place.mps")).1, "olla-place");
+    let lives = path("lives.csv");
+    std::fs::write(&lives, "id,lower,upper,size\nx,0,2,4\ny,1,3,8\nz,2,4,4\n").unwrap();
+    export("olla-place", text(&lives), &path("lives.lp"), &[]);
+    let height = value(&["place", text(&lives)]);
+    assert_eq!(solved(&path("lives.lp")), (height, "olla-place".into()));
+}
+
+#[test]
+fn options_of_other_programs_are_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("p.mps");
+    let lives = folder.path().join("lives.csv");
+    std::fs::write(&lives, "id,lower,upper,size\nx,0,2,4\n").unwrap();
+    let chain = "zoo:chain?n=4";
+    for (graph, program, more, words) in [
+        (chain, "olla-order", &["--budget", "60%"][..], "--budget"),
+        (chain, "olla-order", &["--unit", "1KiB"], "--unit"),
+        (chain, "olla-order", &["--order", "o.json"], "--order"),
+        (chain, "olla-order", &["--steps", "2"], "longest path has"),
+        (chain, "olla-order", &["--steps", "0"], "from 1 on"),
+        (chain, "olla", &["--timestep-factor", "0"], "larger than 0"),
+        (chain, "olla-place", &["--steps", "9"], "--steps"),
+        (
+            chain,
+            "checkmate",
+            &["--budget", "60%", "--steps", "9"],
+            "--steps",
+        ),
+        (chain, "checkmate", &[], "needs a --budget"),
+        (text(&lives), "olla-order", &[], "no operators"),
+        (
+            text(&lives),
+            "olla-place",
+            &["--variant", "free"],
+            "--variant",
+        ),
+        (
+            text(&lives),
+            "olla-place",
+            &["--order", "o.json"],
+            "--order",
+        ),
+    ] {
+        let arguments = ["export", graph, text(&out), "-f", program];
+        let (_, err) = run_to(2, &[&arguments, more].concat());
+        assert!(err.contains(words), "{program} {more:?}: {err}");
+        assert!(!out.exists());
+    }
+}

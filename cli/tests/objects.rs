@@ -230,8 +230,21 @@ fn results_about_an_instance_say_which_and_how() {
             &["formulation", "budget_bytes", "unit_bytes", "rows"],
             &["columns", "nonzeros", "published_rows"],
             &["published_nonzeros", "file", "infeasible_because"],
+            &["variant", "steps"],
         ],
     );
+    let order = folder.path().join("order.mps");
+    let ordered = fields_are(
+        &["export", graph, text(&order), "--formulation", "olla-order"],
+        &[
+            &ORIGIN,
+            &["formulation", "budget_bytes", "unit_bytes", "rows"],
+            &["columns", "nonzeros", "published_rows"],
+            &["published_nonzeros", "file", "infeasible_because"],
+            &["variant", "steps"],
+        ],
+    );
+    assert_eq!(ordered["variant"], "sound+rng");
     let all = [
         swept, compared, verified, shown, explained, checked, exported,
     ];

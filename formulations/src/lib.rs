@@ -31,6 +31,7 @@
 //! | [`baselines`] | the known ways to get a schedule without an integer program |
 //! | [`recognise`] | published programs recognised in models of unknown origin |
 //! | [`order`] | the order of a training graph with least peak memory, proven |
+//! | [`olla`] | OLLA's integer programs of orders and addresses: as published, and recognised |
 //! | [`memory_plan`] | order and addresses together |
 //! | [`offload`] | recomputation and offloading together |
 //! | [`place`](mod@place) | addresses of buffers with given lives, proven |
@@ -47,6 +48,7 @@ pub mod life;
 pub mod memory_plan;
 pub mod monet;
 pub mod offload;
+pub mod olla;
 pub mod order;
 pub mod place;
 pub mod program;

@@ -157,16 +157,24 @@ fn solve(
     });
     let (result, recognised) = solved.map_err(failure)?;
     if let Some(RecognisedAs { program, nodes }) = recognised {
-        let name = match program {
-            "monet" => "MONeT's",
-            _ => "Checkmate's",
-        };
         let text = format!(
-            "recognised as {name} program of {nodes} nodes; --no-recognise leaves it to the general search"
+            "recognised as {}; --no-recognise leaves it to the general search",
+            recognised_as(program, nodes)
         );
         note(&text, arguments.quiet);
     }
     Ok((result, recognised))
+}
+
+/// A recognised program in words.
+fn recognised_as(program: &str, nodes: usize) -> String {
+    match program {
+        "monet" => format!("MONeT's program of {nodes} nodes"),
+        "olla" => format!("OLLA's program of order and addresses of {nodes} operators"),
+        "olla-order" => format!("OLLA's program of the order of {nodes} operators"),
+        "olla-place" => format!("OLLA's program of the addresses of {nodes} buffers"),
+        _ => format!("Checkmate's program of {nodes} nodes"),
+    }
 }
 
 /// Says what is about to be solved, and how.

@@ -7,6 +7,7 @@
 //! | `batch` | [`MaxBatch`]: the largest batch within a budget and a bounded cost |
 //! | `compare` | [`Baselines`]: the known strategies beside ours |
 //! | `model` | [`solve_model`]: raw linear and integer programs |
+//! | `known` | models of which a bound and a point are known before the general search |
 //! | `clean` | continuous values of a solution without the noise of the search |
 //! | `formulation`, `any` | [`Formulation`]: what the search must know of a program; the one that suits an instance |
 //! | `settings`, `listener`, `outcome`, `proof` | what goes in and comes out |
@@ -21,6 +22,7 @@ mod compare;
 mod formulation;
 mod front;
 mod frontier;
+mod known;
 mod listener;
 mod model;
 mod outcome;

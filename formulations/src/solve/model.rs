@@ -2,10 +2,11 @@
 //! general search.
 
 use super::clean::cleaned;
+use super::known::solve_known;
 use super::ticker::ticking;
 use super::{Listener, Outcome, Settings, Solvable, Status};
 use crate::recognise::Recognised;
-use crate::{checkmate, monet};
+use crate::{checkmate, monet, olla};
 use remat_lp::presolve::{self, PresolveSettings, Solved};
 use remat_lp::{ColId, Limits, Model, Sense};
 use remat_solver::mip::{
@@ -95,9 +96,10 @@ pub enum Answered {
 /// A published program that a model was recognised as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecognisedAs {
-    /// Name of the program, as `--formulation` has it: `checkmate`, `monet`.
+    /// Name of the program, as `--formulation` has it: `checkmate`, `monet`, `olla`, `olla-order`,
+    /// `olla-place`.
     pub program: &'static str,
-    /// Nodes of the training graph.
+    /// Nodes of the training graph, or buffers.
     pub nodes: usize,
 }
 
@@ -154,9 +156,10 @@ pub fn solve_linear(
     })
 }
 
-/// Solves a model: one without integers by the simplex methods, with duals or a ray; Checkmate's
-/// and MONeT's published programs, however they are named, ordered and scaled, as such; any other
-/// by branch and cut.
+/// Solves a model: one without integers by the simplex methods, with duals or a ray; Checkmate's,
+/// MONeT's and OLLA's published programs, however they are named, ordered and scaled, as such; any
+/// other by branch and cut. Of OLLA's programs a bound and a point come from the search for orders
+/// and addresses; where they differ, branch and cut begins with both.
 ///
 /// Recognition gives way where something is asked that only the general search has: certificates,
 /// state files, a pool of several solutions, a limit of ticks or memory. Starts and a cutoff count
@@ -212,6 +215,7 @@ pub fn solve_integer(
         || settings.mip.pool_size > 1
         || settings.mip.limits.ticks.is_some()
         || settings.mip.limits.memory_bytes.is_some();
+    let begun = Instant::now();
     if !general {
         let solved = checkmate::recognise(model)
             .and_then(|found| solve_recognised(model, &found, &settings.mip, &control))
@@ -222,11 +226,39 @@ pub fn solve_integer(
         if let Some((result, program)) = solved {
             return Ok((result, Some(program)));
         }
+        if let Some(found) = known(model, &settings.mip) {
+            let program = RecognisedAs {
+                program: found.program,
+                nodes: found.nodes,
+            };
+            let result = solve_known(model, &found, &settings.mip, control, begun)?;
+            return Ok((result, Some(program)));
+        }
     }
     let solver = Solver::new(model.clone(), settings.mip.clone()).with_control(control);
     let mut result = solver.run()?;
     cleaned(model, &settings.mip, &mut result);
     Ok((result, None))
+}
+
+/// What is known of one of OLLA's programs, before any general search.
+fn known(model: &Model, settings: &mip::Settings) -> Option<olla::recognise::Known> {
+    let limits = &settings.limits;
+    let listener = Observed {
+        objective: &|_| f64::NAN,
+        observers: &[],
+        interrupt: limits.interrupt.as_deref(),
+        ended: AtomicBool::new(false),
+    };
+    olla::recognise::known(
+        model,
+        &olla::recognise::Effort {
+            time_limit: limits.seconds.map(Duration::from_secs_f64),
+            threads: settings.threads,
+            seed: settings.seed,
+            listener: &listener,
+        },
+    )
 }
 
 fn linear(model: &Arc<Model>, settings: &ModelSettings) -> Result<Linear, SolveError> {

@@ -1,5 +1,7 @@
 //! `remat-bb export`
 
+mod olla;
+
 use crate::arguments::{ExportArguments, ExportedProgram};
 use crate::failure::{Exit, Failure};
 use crate::files::{self, Files};
@@ -25,11 +27,15 @@ use std::path::Path;
 /// stated for, and files that cannot be written.
 pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     let format = Format::of(&arguments.out)?;
+    let budget = budget(arguments)?;
     let files = Files::tried(
         arguments.json,
         &[Path::new(&arguments.instance)],
         &[("the program", Some(&arguments.out))],
     )?;
+    let Some(budget) = budget else {
+        return olla::run(arguments, format, &files);
+    };
     let semantics = match arguments.formulation {
         ExportedProgram::MonetOriginal | ExportedProgram::MonetTight => Semantics::Monet,
         _ => Semantics::Checkmate,
@@ -44,7 +50,7 @@ pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
             source::plain_replay(&instance.single_implementation().0, Semantics::Checkmate)?
         }
     };
-    let budget_bytes = source::budget(&arguments.budget, plain.peak_bytes)?;
+    let budget_bytes = source::budget(budget, plain.peak_bytes)?;
     let unit_bytes = unit(arguments, &instance, budget_bytes)?;
     let infeasible_because = too_small(arguments, &instance, budget_bytes);
     let exported = build(arguments, &instance, budget_bytes, unit_bytes)?;
@@ -68,6 +74,8 @@ pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
             published_nonzeros: written.and_then(|e| e.published).map(|p| p.1),
             file: written.map(|_| &*file),
             infeasible_because: infeasible_because.as_deref(),
+            variant: None,
+            steps: None,
         })
     } else {
         let what = format!(
@@ -94,6 +102,56 @@ pub fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
         Some(_) => Exit::Infeasible,
         None => Exit::Done,
     })
+}
+
+/// The budget, of programs that have one; options of other programs are refused.
+fn budget(arguments: &ExportArguments) -> Result<Option<&str>, Failure> {
+    let a = arguments;
+    let wrong = |option: &str, remedy: &str| {
+        Err(Failure::Usage {
+            problem: format!(
+                "{option} does not go with --formulation {}",
+                name(a.formulation)
+            ),
+            remedy: remedy.into(),
+        })
+    };
+    if a.formulation.is_olla() {
+        let timed = a.steps.is_some() || a.timestep_factor.is_some();
+        let places = a.formulation == ExportedProgram::OllaPlace;
+        return match (&a.budget, &a.unit, &a.order) {
+            (Some(_), ..) => wrong(
+                "--budget",
+                "leave it out: the program is of the least memory",
+            ),
+            (_, Some(_), _) => wrong("--unit", "leave it out: the unit divides all sizes"),
+            (.., Some(_)) if !places => wrong("--order", "leave it out, or export olla-place"),
+            _ if places && timed => wrong("--steps", "leave it out, or export olla-order"),
+            _ => Ok(None),
+        };
+    }
+    for (option, is_there) in [
+        ("--variant", a.variant.is_some()),
+        ("--steps", a.steps.is_some()),
+        ("--timestep-factor", a.timestep_factor.is_some()),
+        ("--order", a.order.is_some()),
+    ] {
+        if is_there {
+            return wrong(
+                option,
+                "leave it out, or export olla, olla-order or olla-place",
+            );
+        }
+    }
+    match &a.budget {
+        Some(budget) => Ok(Some(budget)),
+        None => Err(Failure::Usage {
+            problem: format!("--formulation {} needs a --budget", name(a.formulation)),
+            remedy:
+                "give bytes, an amount (6GiB) or a share of the peak without recomputation (60%)"
+                    .into(),
+        }),
+    }
 }
 
 /// Reason why nothing fits the budget, where a look tells. MONeT's program with the tighter bound on
@@ -180,6 +238,10 @@ fn build(
                 unit_bytes,
                 published: published.then_some((size.rows, size.nonzeros)),
             }
+        }
+        // They have no budget, and are written elsewhere.
+        ExportedProgram::Olla | ExportedProgram::OllaOrder | ExportedProgram::OllaPlace => {
+            return Ok(None);
         }
     }))
 }
@@ -280,4 +342,6 @@ struct ExportJson<'a> {
     published_nonzeros: Option<usize>,
     file: Option<&'a str>,
     infeasible_because: Option<&'a str>,
+    variant: Option<&'static str>,
+    steps: Option<u32>,
 }

@@ -1,0 +1,201 @@
+//! OLLA's programs, of graphs and of tables of lives.
+
+use super::{Format, name};
+use crate::arguments::{ExportArguments, ExportSteps, ExportedProgram};
+use crate::failure::{Exit, Failure};
+use crate::files::{self, Files};
+use crate::report::{self, VERSION};
+use crate::source;
+use remat_formulations::olla::{JointProgram, OrderProgram, PlaceProgram, ProgramError, Steps};
+use remat_instances::order::{OrderGraph, OrderPlan, Variant};
+use remat_lp::Model;
+use serde::Serialize;
+use std::path::Path;
+
+/// A program, and of what it is.
+struct Written {
+    model: Model,
+    instance: String,
+    sha256: Option<String>,
+    variant: Option<Variant>,
+    steps: Option<u32>,
+}
+
+/// Writes the program.
+///
+/// # Errors
+/// As [`super::run`].
+pub(super) fn run(
+    arguments: &ExportArguments,
+    format: Format,
+    files: &Files,
+) -> Result<Exit, Failure> {
+    let written = match is_table(&arguments.instance) {
+        true => of_lives(arguments)?,
+        false => of_graph(arguments)?,
+    };
+    let model = &written.model;
+    files.write(&arguments.out, &format.text(model))?;
+    let file = files::shown(&arguments.out);
+    let formulation = name(arguments.formulation);
+    let (rows, columns, nonzeros) = (model.num_rows(), model.num_cols(), model.num_nonzeros());
+    files.print(&if arguments.json {
+        report::json(&OllaJson {
+            version: VERSION,
+            instance: &written.instance,
+            instance_sha256: written.sha256.as_deref(),
+            formulation: &formulation,
+            budget_bytes: None,
+            unit_bytes: unit_bytes(model),
+            rows,
+            columns,
+            nonzeros,
+            published_rows: None,
+            published_nonzeros: None,
+            file: &file,
+            infeasible_because: None,
+            variant: written.variant.map(Variant::as_str),
+            steps: written.steps,
+        })
+    } else {
+        let steps = written.steps.map(|steps| format!(" in {steps} time steps"));
+        format!(
+            "{file}: {formulation} of {}{}: {rows} rows, {columns} columns, {nonzeros} nonzeros\n",
+            written.instance,
+            steps.unwrap_or_default(),
+        )
+    })?;
+    Ok(Exit::Done)
+}
+
+/// Returns whether a table of lives is meant.
+fn is_table(text: &str) -> bool {
+    Path::new(text)
+        .extension()
+        .is_some_and(|e| e.eq_ignore_ascii_case("csv"))
+}
+
+/// Bytes of a unit of memory: what the one column with a cost costs.
+fn unit_bytes(model: &Model) -> u64 {
+    model.costs().iter().copied().fold(0.0, f64::max) as u64
+}
+
+fn of_lives(arguments: &ExportArguments) -> Result<Written, Failure> {
+    let text = &arguments.instance;
+    let wrong = |problem: String, remedy: &str| Failure::Usage {
+        problem,
+        remedy: remedy.into(),
+    };
+    if arguments.formulation != ExportedProgram::OllaPlace {
+        let problem = format!("{text}: a table of lives has no operators to put in order");
+        return Err(wrong(problem, "export olla-place, or give a graph"));
+    }
+    if arguments.order.is_some() || arguments.variant.is_some() {
+        let problem = format!("{text}: a table of lives has no --order and no --variant");
+        return Err(wrong(problem, "leave them out, or give a graph"));
+    }
+    let lives = source::lives(Path::new(text))?;
+    let program = PlaceProgram::new(&lives).map_err(|e| failure(text, &e))?;
+    Ok(Written {
+        model: program.model().clone(),
+        instance: files::input_name(Path::new(text)),
+        sha256: None,
+        variant: None,
+        steps: None,
+    })
+}
+
+fn of_graph(arguments: &ExportArguments) -> Result<Written, Failure> {
+    let text = &arguments.instance;
+    let graph = source::order_graph(text)?;
+    let fail = |e: ProgramError| failure(text, &e);
+    let mut variant = arguments.variant.unwrap_or_default();
+    let steps = match (arguments.steps, arguments.timestep_factor) {
+        (Some(ExportSteps::Count(steps)), _) => Steps::Count(steps),
+        (Some(ExportSteps::Operators), _) => Steps::Operators,
+        (None, factor) => Steps::Published(factor.unwrap_or(1.0)),
+    };
+    let (model, steps) = match arguments.formulation {
+        ExportedProgram::Olla => {
+            let program = JointProgram::new(&graph, variant, steps).map_err(fail)?;
+            (program.model().clone(), Some(program.steps()))
+        }
+        ExportedProgram::OllaOrder => {
+            let program = OrderProgram::new(&graph, variant, steps).map_err(fail)?;
+            (program.model().clone(), Some(program.steps()))
+        }
+        _ => {
+            let plan = plan(arguments, &graph, variant)?;
+            variant = plan.variant;
+            let replay = graph.replay(variant, &plan.order);
+            let replay = replay.map_err(|e| source::order_failure(e.into()))?;
+            let program = PlaceProgram::of_order(&graph, &replay).map_err(fail)?;
+            (program.model().clone(), None)
+        }
+    };
+    Ok(Written {
+        model,
+        instance: graph.name().to_owned(),
+        sha256: Some(graph.digest()),
+        variant: Some(variant),
+        steps,
+    })
+}
+
+/// The order that was asked for, or that of the program.
+fn plan(
+    arguments: &ExportArguments,
+    graph: &OrderGraph,
+    variant: Variant,
+) -> Result<OrderPlan, Failure> {
+    let Some(path) = &arguments.order else {
+        let plan = OrderPlan::new(graph, variant, graph.program_order().to_vec());
+        return plan.map_err(|e| source::order_failure(e.into()));
+    };
+    let input = files::document(path)?;
+    let plan = OrderPlan::parse(&input.name, &input.bytes)?;
+    let wrong = |problem: String| Failure::Usage {
+        problem: format!("{}: {problem}", input.name),
+        remedy: "give an order that `remat-bb order --out` wrote for this graph".into(),
+    };
+    if let Some(wanted) = arguments.variant.filter(|v| *v != plan.variant) {
+        let found = plan.variant;
+        return Err(wrong(format!(
+            "the order is for the variant {found}, not {wanted}"
+        )));
+    }
+    plan.replay(graph).map_err(|e| wrong(e.to_string()))?;
+    Ok(plan)
+}
+
+fn failure(text: &str, problem: &ProgramError) -> Failure {
+    let remedy = match problem {
+        ProgramError::Cycle(_) => "take another --variant, or take an edge out of the graph",
+        ProgramError::Steps { .. } => "leave --steps out, or give operators",
+        ProgramError::TooLarge { .. } => "give fewer --steps, or a smaller graph",
+        _ => "see the message",
+    };
+    Failure::Usage {
+        problem: format!("{text}: {problem}"),
+        remedy: remedy.into(),
+    }
+}
+
+#[derive(Serialize)]
+struct OllaJson<'a> {
+    version: &'static str,
+    instance: &'a str,
+    instance_sha256: Option<&'a str>,
+    formulation: &'a str,
+    budget_bytes: Option<u64>,
+    unit_bytes: u64,
+    rows: usize,
+    columns: usize,
+    nonzeros: usize,
+    published_rows: Option<usize>,
+    published_nonzeros: Option<usize>,
+    file: &'a str,
+    infeasible_because: Option<&'a str>,
+    variant: Option<&'static str>,
+    steps: Option<u32>,
+}
