@@ -33,6 +33,8 @@
 //! | [`order`] | the order of a training graph with least peak memory, proven |
 //! | [`memory_plan`] | order and addresses together |
 //! | [`place`](mod@place) | addresses of buffers with given lives, proven |
+//! | [`reorder`] | the order of first computations, searched for a budget |
+//! | [`improve`] | the steps of a plan in a better order |
 //! | [`program`] | programs that are edited and solved again, for modelling languages |
 //! | [`bound`] | combinatorial dual bounds that need no linear program |
 #![deny(missing_docs)]
@@ -42,6 +44,7 @@ pub mod anneal;
 pub mod baselines;
 pub mod bound;
 pub mod checkmate;
+pub mod improve;
 pub mod life;
 pub mod memory_plan;
 pub mod monet;
@@ -49,6 +52,7 @@ pub mod order;
 pub mod place;
 pub mod program;
 pub mod recognise;
+pub mod reorder;
 pub mod solve;
 
 pub use remat_instances::{Budget, Instance, read, zoo};
