@@ -14,4 +14,5 @@ pub mod netlib;
 pub mod optimum;
 pub mod order;
 pub mod place;
+pub mod reorder;
 pub mod sequences;

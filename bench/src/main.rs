@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use clap::{Parser, Subcommand, ValueEnum};
-use remat_bench::{checkmate, mip, monet, netlib, order, place, sequences};
+use remat_bench::{checkmate, mip, monet, netlib, order, place, reorder, sequences};
 use remat_lp::Algorithm;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -35,9 +35,41 @@ enum Command {
     Mip(Mip),
     /// Orders of training graphs with least peak memory: the search beside the rules of frameworks
     Order(Order),
+    /// Solves with and without a choice of the order of first computations, and how much of what
+    /// orders are worth is found on small random graphs
+    Reorder(Reorder),
     /// Place the buffers of every table of lives below a directory, and of generated ones, beside
     /// known ways and published runs; the table goes to standard output
     Place(Place),
+}
+
+#[derive(clap::Args)]
+struct Reorder {
+    /// A directory of instances (.json, .json.gz)
+    dir: Option<PathBuf>,
+    /// Seconds for each solve of files and models, with and without a choice of the order
+    #[arg(long, default_value_t = 30.0)]
+    time_limit: f64,
+    /// Worker threads; 0 for one per core
+    #[arg(long, default_value_t = 2)]
+    threads: usize,
+    /// Random graphs, without a time limit
+    #[arg(long, default_value_t = 40)]
+    graphs: usize,
+    /// Budgets of files and models, in percent of the peak without recomputation
+    #[arg(long, value_delimiter = ',', default_value = "50,65,80")]
+    budgets: Vec<f64>,
+    /// Parts: some of random, files, zoo
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_value = "random,files,zoo"
+    )]
+    parts: Vec<reorder::Part>,
+    /// Only files and models whose names contain one of these
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
 }
 
 #[derive(clap::Args)]
@@ -271,6 +303,7 @@ fn main() -> ExitCode {
         Command::Monet(args) => compare_monet(args),
         Command::Mip(args) => mip(args),
         Command::Order(args) => orders(args),
+        Command::Reorder(args) => reorders(args),
         Command::Place(args) => {
             let Place {
                 dir,
@@ -327,6 +360,20 @@ fn compare_monet(args: Monet) -> Result<bool, Box<dyn std::error::Error>> {
 }
 
 /// Returns whether every graph of the directory is proven.
+fn reorders(args: Reorder) -> Result<bool, Box<dyn std::error::Error>> {
+    let config = reorder::Config {
+        dir: args.dir,
+        seconds: args.time_limit,
+        threads: args.threads,
+        graphs: args.graphs,
+        budgets: args.budgets,
+        parts: args.parts,
+        only: args.only,
+    };
+    reorder::run(&config, |line| println!("{}", line.trim_end()))?;
+    Ok(true)
+}
+
 fn orders(args: Order) -> Result<bool, Box<dyn std::error::Error>> {
     let config = order::Config {
         dir: args.dir,

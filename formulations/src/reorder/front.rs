@@ -263,15 +263,29 @@ impl Solving<'_> {
             .map(|left| self.watch.elapsed() + share(left));
         let is_late = || end.is_some_and(|end| self.watch.elapsed() >= end);
         let is_over = || self.watch.is_over() || is_late();
-        let mut walk = Walk::new(&judge, self.rules, start, self.answer.any_order_bound);
+        let mut walk = Walk::new(
+            &judge,
+            self.rules,
+            start.clone(),
+            self.answer.any_order_bound,
+        );
         pool.install(|| {
-            walk.judge_all(orders_of_least_peak(&judge, self.rules, threads));
+            walk.judge_all(orders_of_least_peak(&judge, self.rules, threads), &is_over);
             if given.len() <= asked.tuning.node_limit {
                 walk.run(is_timed, &is_over);
             }
         });
         self.answer.orders = walk.judged;
-        let mut best = walk.best;
+        if let Some((cost, plan)) = walk.plan
+            && self.cost().is_none_or(|best| cost < best)
+        {
+            self.spare = Some(self.document(plan)?);
+        }
+        // An order that saves nothing is not worth a solve.
+        let mut best = match walk.best.cost < start.cost || start.cost.is_none() {
+            true => walk.best,
+            false => start,
+        };
         for again in 0..SOLVES_LIMIT {
             match best.order.is_given() {
                 true => self.once_more(is_timed)?,
@@ -310,6 +324,10 @@ impl Solving<'_> {
             order: Order::given(given.len()),
             plain_bytes: plain.peak_bytes,
             cost: outcome.cost(),
+            excess: match outcome.cost() {
+                Some(_) => 0,
+                None => u64::MAX,
+            },
             retained,
         })
     }

@@ -3,7 +3,7 @@
 use super::carry::carried;
 use super::moves::Order;
 use super::settings::ReorderTuning;
-use crate::anneal::{ChainSettings, CheckmateLandscape, Found, Landscape, Xoshiro256};
+use crate::anneal::{Chain, ChainSettings, CheckmateLandscape, Landscape, Walk as _, Xoshiro256};
 use crate::baselines::{self, Patience};
 use crate::bound::knapsack_bound;
 use crate::monet::anneal::{MonetLandscape, MonetState};
@@ -29,32 +29,33 @@ pub(super) struct Judged {
     pub plain_bytes: u64,
     /// Cost of the schedule; `None` where none was found that fits.
     pub cost: Option<u64>,
-    /// Its retained sets, in the numbering of the order.
+    /// Bytes above the budget, summed over stages, where none fits.
+    pub excess: u64,
+    /// Its retained sets, in the numbering of the order; those of the schedule that comes nearest
+    /// where none fits.
     pub retained: Option<BitMatrix>,
 }
 
 impl Judged {
-    /// Less is better: cost, then the peak without recomputation.
-    pub fn rank(&self) -> (u64, u64) {
-        (self.cost.unwrap_or(u64::MAX), self.plain_bytes)
+    /// Less is better: cost, bytes above the budget, the peak without recomputation.
+    pub fn rank(&self) -> [u64; 3] {
+        let cost = self.cost.unwrap_or(u64::MAX);
+        [cost, self.excess, self.plain_bytes]
     }
 
-    /// Returns whether two orders are as good as each other, by what can be seen: the cost, or the
-    /// peak where nothing fits.
+    /// Returns whether an order is as good as another one: its cost, or the bytes above the budget
+    /// where nothing fits.
     pub fn is_no_worse(&self, other: &Judged) -> bool {
-        match (self.cost, other.cost) {
-            (None, None) => self.plain_bytes <= other.plain_bytes,
-            _ => self.cost.unwrap_or(u64::MAX) <= other.cost.unwrap_or(u64::MAX),
-        }
+        self.rank()[..2] <= other.rank()[..2]
     }
 }
 
 /// A place to anneal from.
 #[derive(Clone, Copy)]
 pub(super) enum From<'a> {
-    /// What baselines make of the order.
-    Scratch,
-    /// The best schedule of another order.
+    /// What baselines make of the order, and the best schedule of another one that is far away.
+    Scratch(&'a Judged),
+    /// The best schedule of a neighbour.
     Other(&'a Judged),
 }
 
@@ -85,11 +86,13 @@ impl Judge<'_> {
             order,
             plain_bytes: replay.peak_bytes,
             cost: None,
+            excess: u64::MAX,
             retained: None,
         };
         if replay.peak_bytes <= self.budget_bytes {
             return Some(Judged {
                 cost: Some(replay.cost),
+                excess: 0,
                 retained: Some(match plain {
                     Schedule::Checkmate(s) => s.retained.to_bits(),
                     Schedule::Monet(s) => s.retained,
@@ -116,10 +119,14 @@ impl Judge<'_> {
                 self.anneal(&landscape, &starts, from, 0, stream)
             }
         };
-        Some(Judged {
-            cost: found.as_ref().map(|found| found.cost),
-            retained: found.map(|found| found.retained),
-            ..judged
+        Some(match found {
+            Some(ended) => Judged {
+                cost: ended.cost,
+                excess: ended.excess,
+                retained: Some(ended.retained),
+                ..judged
+            },
+            None => judged,
         })
     }
 
@@ -131,13 +138,17 @@ impl Judge<'_> {
         instance: &Instance,
         plain: BitMatrix,
     ) -> Vec<BitMatrix> {
-        if let From::Other(other) = from
-            && let Some(retained) = &other.retained
-        {
-            return vec![carried(retained, self.semantics, &other.order, order)];
-        }
+        let (From::Scratch(other) | From::Other(other)) = from;
+        let old = other.retained.as_ref();
+        let carried = old.map(|old| carried(old, self.semantics, &other.order, order));
         if let From::Other(_) = from {
-            return vec![plain];
+            return match carried {
+                None => vec![plain],
+                Some(carried) if instance.len() <= self.tuning.twice_node_limit => {
+                    vec![carried, plain]
+                }
+                Some(carried) => vec![carried],
+            };
         }
         let (view, ids) = match self.semantics {
             Semantics::Checkmate => (None, Vec::new()),
@@ -159,7 +170,8 @@ impl Judge<'_> {
                 Semantics::Monet => MonetSchedule::stored_by_checkmate(instance, &ids, &schedule),
             }
         };
-        let mut starts: Vec<BitMatrix> = STARTS.iter().filter_map(run).collect();
+        let mut starts: Vec<BitMatrix> = carried.into_iter().collect();
+        starts.extend(STARTS.iter().filter_map(run));
         starts.push(plain);
         starts
     }
@@ -172,15 +184,26 @@ impl Judge<'_> {
         from: From<'_>,
         bound: u64,
         stream: u64,
-    ) -> Option<Found> {
+    ) -> Option<Ended> {
         let tuning = self.tuning;
         let moves = tuning.moves_per_node * landscape.nodes() as u64;
         let moves = moves.min(tuning.moves_limit) / L::MOVE_WEIGHT;
         let (moves, hot) = match from {
             From::Other(_) => (moves, CARRIED_HOT),
-            From::Scratch => (tuning.fresh_factor * moves, FRESH_HOT),
+            From::Scratch(_) => (tuning.fresh_factor * moves, FRESH_HOT),
         };
+        // Of many places on large graphs, the one from which there is least to go.
+        let nearest = |start: &&BitMatrix| {
+            let walk = landscape.walk(start);
+            (walk.excess() as u64, walk.cost())
+        };
+        let one = match landscape.nodes() > tuning.twice_node_limit && starts.len() > 1 {
+            true => starts.iter().min_by_key(nearest).map(std::slice::from_ref),
+            false => None,
+        };
+        let starts = one.unwrap_or(starts);
         let run = |(k, start): (usize, &BitMatrix)| {
+            let hot = if k == 0 { hot } else { FRESH_HOT };
             let random = Xoshiro256::new(self.seed, stream.wrapping_mul(16) + k as u64);
             let settings = ChainSettings {
                 moves,
@@ -190,10 +213,24 @@ impl Judge<'_> {
                 time: self.watch.left(),
                 seek: Some(SEEK_FROM),
             };
-            landscape.anneal(start, random, settings, &Ending(self.watch))
+            let mut chain = Chain::new(landscape, start, random);
+            chain.run(settings, &Ending(self.watch));
+            let (excess, retained) = (chain.excess(), chain.retained());
+            match chain.into_best() {
+                Some(found) => Ended {
+                    cost: Some(found.cost),
+                    excess: 0,
+                    retained: found.retained,
+                },
+                None => Ended {
+                    cost: None,
+                    excess: excess.max(1.0) as u64,
+                    retained,
+                },
+            }
         };
-        let found = starts.iter().enumerate().filter_map(run);
-        found.min_by_key(|found| found.cost)
+        let ended = starts.iter().enumerate().map(run);
+        ended.min_by_key(|ended| (ended.cost.unwrap_or(u64::MAX), ended.excess))
     }
 
     /// Nodes that the best schedule in an order computes again, ascending.
@@ -240,6 +277,14 @@ impl Judge<'_> {
         };
         Some((instance, schedule))
     }
+}
+
+/// End of a run.
+struct Ended {
+    cost: Option<u64>,
+    /// Bytes above the budget, summed over stages.
+    excess: u64,
+    retained: BitMatrix,
 }
 
 /// Ends with the watch.

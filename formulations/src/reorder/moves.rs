@@ -28,6 +28,11 @@ impl Order {
         self.nodes.is_sorted()
     }
 
+    /// The position of each node, as a list of ids.
+    pub fn inverse(&self) -> Vec<NodeId> {
+        self.position.iter().copied().map(NodeId).collect()
+    }
+
     pub fn position(&self, id: NodeId) -> usize {
         self.position[id.index()] as usize
     }

@@ -24,12 +24,14 @@ pub struct ReorderTuning {
     pub idle_rounds: usize,
     /// Shakes without a better order after which the search ends, without a time limit.
     pub idle_shakes: usize,
-    /// Moves of a shake.
-    pub shake_moves: usize,
+    /// Moves of a shake at most.
+    pub shake_moves: u32,
     /// Moves of the annealing that judges an order, for each node.
     pub moves_per_node: u64,
     /// Such moves at most.
     pub moves_limit: u64,
+    /// Nodes up to which neighbours are annealed from sets that retain everything, too.
+    pub twice_node_limit: usize,
     /// Such moves for orders that come from elsewhere, in multiples of those for neighbours.
     pub fresh_factor: u64,
     /// Better plans' steps are put in order once in so many rounds that found a better order.
@@ -48,13 +50,14 @@ impl Default for ReorderTuning {
             peak_states: 50_000,
             alternatives: 8,
             lanes: 8,
-            rounds: 300,
+            rounds: 600,
             idle_rounds: 12,
-            idle_shakes: 6,
-            shake_moves: 3,
-            moves_per_node: 128,
-            moves_limit: 1 << 15,
-            fresh_factor: 8,
+            idle_shakes: 20,
+            shake_moves: 6,
+            moves_per_node: 96,
+            moves_limit: 1 << 13,
+            twice_node_limit: 40,
+            fresh_factor: 4,
             improve_rounds: 4,
             node_limit: 3_000,
         }

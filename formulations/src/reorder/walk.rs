@@ -6,6 +6,7 @@ use crate::anneal::Xoshiro256;
 use crate::improve::Improve;
 use rayon::prelude::*;
 use remat_instances::instance::{NodeId, Precedence};
+use remat_instances::plan::Plan;
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -28,6 +29,9 @@ pub(super) struct Walk<'a> {
     /// Number of orders that were judged.
     pub judged: u64,
     found: usize,
+    /// The cheapest plan with its steps in a better order, in the numbering of the instance that
+    /// was given: no schedule may be as cheap.
+    pub plan: Option<(u64, Plan)>,
     /// No schedule in any order costs less.
     bound: u64,
 }
@@ -46,6 +50,7 @@ impl<'a> Walk<'a> {
             current: start,
             judged: 1,
             found: 0,
+            plan: None,
             bound,
         }
     }
@@ -56,7 +61,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Judges orders from elsewhere, each by itself, and goes on from the best of all.
-    pub fn judge_all(&mut self, orders: Vec<Order>) {
+    pub fn judge_all(&mut self, orders: Vec<Order>, is_over: &(dyn Fn() -> bool + Sync)) {
         let rules = self.rules;
         let mut new: Vec<Order> = Vec::new();
         for order in orders {
@@ -66,11 +71,12 @@ impl<'a> Walk<'a> {
         }
         let first = self.judged;
         self.judged += new.len() as u64;
-        let judge = self.judge;
-        let judged = new
-            .into_par_iter()
-            .enumerate()
-            .map(|(k, order)| judge.judge(order, From::Scratch, u64::MAX, first + k as u64));
+        let (judge, current) = (self.judge, &self.current);
+        let judged = new.into_par_iter().enumerate().map(|(k, order)| {
+            let from = From::Scratch(current);
+            let judge = || judge.judge(order, from, u64::MAX, first + k as u64);
+            (!is_over()).then(judge).flatten()
+        });
         let judged: Vec<Option<Judged>> = judged.collect();
         for judged in judged.into_iter().flatten() {
             if judged.rank() < self.best.rank() {
@@ -82,6 +88,13 @@ impl<'a> Walk<'a> {
 
     /// Walks until its time or its rounds are over. `is_over` is asked between rounds.
     pub fn run(&mut self, is_timed: bool, is_over: &dyn Fn() -> bool) {
+        self.walk(is_timed, is_over);
+        if !self.is_done() {
+            self.improve();
+        }
+    }
+
+    fn walk(&mut self, is_timed: bool, is_over: &dyn Fn() -> bool) {
         let tuning = self.judge.tuning;
         let (mut rounds, mut idle, mut shakes) = (0, 0, 0);
         while !is_over() && !self.is_done() {
@@ -89,11 +102,11 @@ impl<'a> Walk<'a> {
                 return;
             }
             rounds += 1;
-            let before = self.best.rank().0;
+            let before = self.best.rank();
             if !self.round() {
                 idle = tuning.idle_rounds;
             }
-            if self.best.rank().0 < before {
+            if self.best.rank()[..2] < before[..2] {
                 (idle, shakes) = (0, 0);
                 self.found += 1;
                 if self.found.is_multiple_of(tuning.improve_rounds) {
@@ -105,9 +118,6 @@ impl<'a> Walk<'a> {
             if idle >= tuning.idle_rounds {
                 if shakes == 0 {
                     self.improve();
-                }
-                if is_timed && shakes > 1_000 {
-                    return;
                 }
                 self.shake();
                 (idle, shakes) = (0, shakes + 1);
@@ -134,6 +144,7 @@ impl<'a> Walk<'a> {
         self.judged += orders.len() as u64;
         let any = !orders.is_empty();
         let (judge, current) = (self.judge, &self.current);
+        // What costs the same is gone to as well.
         let hopeless = current.cost.map_or(u64::MAX, |cost| cost + 1);
         let judged = orders
             .into_par_iter()
@@ -158,19 +169,21 @@ impl<'a> Walk<'a> {
         self.neighbours.draw(order, wanted, &readers, random)
     }
 
-    /// Some moves away from the best order.
+    /// Some moves away from the best order. Orders that were judged before may be ways to others.
     fn shake(&mut self) {
         self.go_to_best();
+        self.seen.clear();
         let mut order = self.best.order.clone();
-        for _ in 0..self.judge.tuning.shake_moves {
+        let moves = 1 + self.random.below(self.judge.tuning.shake_moves);
+        for _ in 0..moves {
             order = self.neighbour(&order).unwrap_or(order);
         }
-        self.seen.insert(fingerprint(&order));
+        self.seen
+            .extend([&order, &self.best.order].map(fingerprint));
         let stream = self.judged;
         self.judged += 1;
-        let judged = self
-            .judge
-            .judge(order, From::Other(&self.best), u64::MAX, stream);
+        let from = From::Other(&self.best);
+        let judged = self.judge.judge(order, from, u64::MAX, stream);
         if let Some(judged) = judged.filter(|j| j.cost.is_some() || self.best.cost.is_none()) {
             self.wanted = self.judge.computed_again(&judged);
             if judged.rank() < self.best.rank() {
@@ -204,16 +217,18 @@ impl<'a> Walk<'a> {
             improve = improve.time_limit(left.mul_f64(0.1));
         }
         let Ok(better) = improve.run() else { return };
-        if self
-            .best
-            .cost
-            .is_some_and(|cost| better.replay.cost >= cost)
-        {
+        let (cost, peak) = (better.replay.cost, better.replay.peak_bytes);
+        let is_cheaper = self.best.cost.is_none_or(|best| cost < best);
+        if peak > judge.budget_bytes || !is_cheaper {
             return;
         }
         let own = better.plan.first_computations(&instance);
         let nodes = own.iter().map(|id| self.best.order.nodes[id.index()]);
         let order = Order::new(nodes.collect());
+        if self.plan.as_ref().is_none_or(|(best, _)| cost < *best) {
+            let plan = better.plan.renumbered(&self.best.order.inverse());
+            self.plan = Some((cost, plan));
+        }
         if !self.rules.allows(&order.nodes) || !self.seen.insert(fingerprint(&order)) {
             return;
         }
