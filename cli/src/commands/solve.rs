@@ -477,7 +477,9 @@ fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
         };
         let _ = writeln!(out, "  bound     {bound}: {scope}{gap}");
     }
-    if let Some(answer) = reordered {
+    if let Some(answer) = reordered
+        && outcome.status != Status::Infeasible
+    {
         let _ = writeln!(out, "  order     {}", order(answer, unit));
     }
     let _ = writeln!(

@@ -2,7 +2,9 @@
 
 use super::moves::Order;
 use remat_instances::instance::NodeId;
+use remat_instances::plan::{Plan, Register, Step};
 use remat_instances::schedule::{BitMatrix, Semantics};
+use std::collections::BTreeMap;
 
 /// Retained sets in the numbering of one order, for another order: a place to anneal from.
 ///
@@ -68,6 +70,32 @@ fn of_passes(retained: &BitMatrix, old: &Order, new: &Order) -> BitMatrix {
         }
     }
     out
+}
+
+/// The sets that a plan holds at the start of each stage of Checkmate's program, in the numbering of
+/// the order in which it computes nodes for the first time; the plan has that numbering, too.
+pub(super) fn sets_of_plan(plan: &Plan, nodes: usize) -> BitMatrix {
+    let mut sets = BitMatrix::new(nodes, nodes);
+    let mut since: BTreeMap<Register, (usize, usize)> = BTreeMap::new();
+    let mut stage = 0;
+    for step in &plan.steps {
+        match *step {
+            Step::Allocate { .. } => {}
+            Step::Compute { node, register, .. } => {
+                since.insert(register, (node.index(), stage));
+                stage += usize::from(node.index() == stage);
+            }
+            Step::Deallocate { register } => {
+                let Some((node, first)) = since.remove(&register) else {
+                    continue;
+                };
+                // A value that a stage makes and frees itself is held at the start of none.
+                let last = stage.min(nodes - 1);
+                (first + 1..=last).for_each(|row| sets.set(row, node, row > node));
+            }
+        }
+    }
+    sets
 }
 
 /// For each position of the old order, whether its node stayed: a longest part of the old order

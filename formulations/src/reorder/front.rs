@@ -1,6 +1,6 @@
 //! The front door: from an instance and a budget to an order, a plan and a bound.
 
-use super::judge::{From, Judge, Judged};
+use super::judge::{Judge, Judged};
 use super::moves::Order;
 use super::outcome::Reordered;
 use super::peak::orders_of_least_peak;
@@ -295,13 +295,13 @@ impl Solving<'_> {
                 return Ok(());
             };
             let order = Order::new(plan.plan.first_computations(&given));
-            self.spare = Some(plan);
+            let plan = self.spare.insert(plan).plan.clone();
             let may_go_on = again + 1 < SOLVES_LIMIT && !self.watch.is_over() && !self.is_best();
             if !may_go_on || !self.rules.allows(&order.nodes) {
                 return Ok(());
             }
-            let from = From::Other(&best);
-            let judged = pool.install(|| judge.judge(order, from, u64::MAX, self.answer.orders));
+            let stream = self.answer.orders;
+            let judged = pool.install(|| judge.judge_plan(&plan, &best, stream));
             self.answer.orders += 1;
             match judged {
                 Some(judged) => best = judged,
@@ -362,15 +362,19 @@ impl Solving<'_> {
         let outcome = self.solve(&formulation, &starts, 1.0)?;
         let plan = self.plan(&instance, &order, &outcome)?;
         let cost = plan.as_ref().map(|plan| plan.objective);
-        if cost.is_some_and(|cost| self.cost().is_none_or(|best| cost <= best)) {
-            // Nothing is gained by another order at the same cost.
-            let is_cheaper = |own: &PlanDocument| cost < Some(own.objective);
-            if self.answer.plan.as_ref().is_none_or(is_cheaper) {
-                self.answer.instance = Arc::new(instance);
-                self.answer.order = order;
-                self.answer.outcome = outcome;
-                self.answer.plan = plan;
-            }
+        // Nothing is gained by another order at the same cost.
+        let is_cheaper = |own: &PlanDocument| cost.is_some_and(|cost| cost < own.objective);
+        if plan.is_some() && self.answer.plan.as_ref().is_none_or(is_cheaper) {
+            self.answer.instance = Arc::new(instance);
+            self.answer.order = order;
+            self.answer.outcome = outcome;
+            self.answer.plan = plan;
+        }
+        if self
+            .spare
+            .as_ref()
+            .is_some_and(|spare| cost.is_some_and(|cost| cost <= spare.objective))
+        {
             self.spare = None;
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! Judges of orders: what a plan in an order costs, after a little annealing.
 
-use super::carry::carried;
+use super::carry::{carried, sets_of_plan};
 use super::moves::Order;
 use super::settings::ReorderTuning;
 use crate::anneal::{Chain, ChainSettings, CheckmateLandscape, Landscape, Walk as _, Xoshiro256};
@@ -9,6 +9,7 @@ use crate::bound::knapsack_bound;
 use crate::monet::anneal::{MonetLandscape, MonetState};
 use crate::solve::Watch;
 use remat_instances::instance::{Instance, NodeId};
+use remat_instances::plan::Plan;
 use remat_instances::schedule::{BitMatrix, CheckmateSchedule, MonetSchedule, Schedule, Semantics};
 
 /// First and last temperature of runs from sets that are carried over, and from others, in mean
@@ -57,6 +58,8 @@ pub(super) enum From<'a> {
     Scratch(&'a Judged),
     /// The best schedule of a neighbour.
     Other(&'a Judged),
+    /// What a plan in the order holds.
+    Sets(&'a BitMatrix),
 }
 
 /// Judges orders of an instance under a budget.
@@ -138,7 +141,10 @@ impl Judge<'_> {
         instance: &Instance,
         plain: BitMatrix,
     ) -> Vec<BitMatrix> {
-        let (From::Scratch(other) | From::Other(other)) = from;
+        let other = match from {
+            From::Sets(sets) => return vec![sets.clone()],
+            From::Scratch(other) | From::Other(other) => other,
+        };
         let old = other.retained.as_ref();
         let carried = old.map(|old| carried(old, self.semantics, &other.order, order));
         if let From::Other(_) = from {
@@ -189,7 +195,7 @@ impl Judge<'_> {
         let moves = tuning.moves_per_node * landscape.nodes() as u64;
         let moves = moves.min(tuning.moves_limit) / L::MOVE_WEIGHT;
         let (moves, hot) = match from {
-            From::Other(_) => (moves, CARRIED_HOT),
+            From::Other(_) | From::Sets(_) => (moves, CARRIED_HOT),
             From::Scratch(_) => (tuning.fresh_factor * moves, FRESH_HOT),
         };
         // Of many places on large graphs, the one from which there is least to go.
@@ -231,6 +237,20 @@ impl Judge<'_> {
         };
         let ended = starts.iter().enumerate().map(run);
         ended.min_by_key(|ended| (ended.cost.unwrap_or(u64::MAX), ended.excess))
+    }
+
+    /// Judges the order in which a plan computes nodes for the first time; `near` is a judged order
+    /// that is like it. The plan has the numbering of the instance that was given.
+    pub fn judge_plan(&self, plan: &Plan, near: &Judged, stream: u64) -> Option<Judged> {
+        let order = Order::new(plan.first_computations(self.given));
+        match self.semantics {
+            Semantics::Checkmate => {
+                let own = plan.renumbered(&order.nodes);
+                let sets = sets_of_plan(&own, self.given.len());
+                self.judge(order, From::Sets(&sets), u64::MAX, stream)
+            }
+            Semantics::Monet => self.judge(order, From::Other(near), u64::MAX, stream),
+        }
     }
 
     /// Nodes that the best schedule in an order computes again, ascending.

@@ -222,23 +222,20 @@ impl<'a> Walk<'a> {
         if peak > judge.budget_bytes || !is_cheaper {
             return;
         }
-        let own = better.plan.first_computations(&instance);
-        let nodes = own.iter().map(|id| self.best.order.nodes[id.index()]);
-        let order = Order::new(nodes.collect());
+        let plan = better.plan.renumbered(&self.best.order.inverse());
+        let order = Order::new(plan.first_computations(judge.given));
+        if self.rules.allows(&order.nodes) {
+            self.seen.insert(fingerprint(&order));
+            let stream = self.judged;
+            self.judged += 1;
+            let judged = judge.judge_plan(&plan, &self.best, stream);
+            if let Some(judged) = judged.filter(|judged| judged.rank() < self.best.rank()) {
+                self.best = judged;
+                self.go_to_best();
+            }
+        }
         if self.plan.as_ref().is_none_or(|(best, _)| cost < *best) {
-            let plan = better.plan.renumbered(&self.best.order.inverse());
             self.plan = Some((cost, plan));
-        }
-        if !self.rules.allows(&order.nodes) || !self.seen.insert(fingerprint(&order)) {
-            return;
-        }
-        let stream = self.judged;
-        self.judged += 1;
-        let from = From::Other(&self.best);
-        let judged = judge.judge(order, from, u64::MAX, stream);
-        if let Some(judged) = judged.filter(|judged| judged.rank() < self.best.rank()) {
-            self.best = judged;
-            self.go_to_best();
         }
     }
 }
