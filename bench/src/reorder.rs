@@ -12,10 +12,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// Models of the zoo whose graphs leave a choice.
-const MODELS: [&str; 4] = [
+const MODELS: [&str; 3] = [
     "zoo:googlenet?batch=32",
     "zoo:unet?batch=8",
-    "zoo:mixtral?batch=1&layers=4",
     "zoo:densenet121?batch=8",
 ];
 

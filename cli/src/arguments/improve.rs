@@ -30,7 +30,7 @@ pub struct ReorderOptions {
 #[command(after_long_help = "\
 Examples:
   remat-bb improve zoo:googlenet plan.json --out better.json
-  remat-bb improve graph.json plan.json --budget 6GiB --time-limit 10s --json
+  remat-bb improve zoo:googlenet plan.json --budget 100% --time-limit 10s --json
 
 The object that --json prints has the fields version, instance, instance_sha256, semantics, objective, objective_before, \
 base_cost, overhead_percent, cost_unit, peak_memory_bytes, peak_before_bytes, budget_bytes, fits (within the budget), dropped \

@@ -269,9 +269,13 @@ impl Solving<'_> {
             start.clone(),
             self.answer.any_order_bound,
         );
+        // A search of orders for which nothing fits takes long: the time is for the order that was
+        // given, unless that is proven to have nothing.
+        let mut is_blind = is_timed && self.answer.outcome.infeasible_because.is_none();
         pool.install(|| {
             walk.judge_all(orders_of_least_peak(&judge, self.rules, threads), &is_over);
-            if given.len() <= asked.tuning.node_limit {
+            is_blind &= walk.best.cost.is_none();
+            if given.len() <= asked.tuning.node_limit && !is_blind {
                 walk.run(is_timed, &is_over);
             }
         });
@@ -282,7 +286,7 @@ impl Solving<'_> {
             self.spare = Some(self.document(plan)?);
         }
         // An order that saves nothing is not worth a solve.
-        let mut best = match walk.best.cost < start.cost || start.cost.is_none() {
+        let mut best = match walk.best.cost < start.cost || start.cost.is_none() && !is_blind {
             true => walk.best,
             false => start,
         };
