@@ -313,11 +313,11 @@ fn best_of_any_order(instance: &Instance, budget: u64) -> Option<u64> {
             continue;
         }
         let used: u64 = (0..n).filter(|i| held >> i & 1 != 0).map(bytes).sum();
-        for i in 0..n {
+        for (i, inputs) in needs.iter().enumerate() {
             let bit = 1u32 << i;
             let (price, held, done) = match held & bit != 0 {
                 true => (0, held & !bit, done),
-                false if needs[i] & !held == 0 && used + bytes(i) <= budget => (
+                false if inputs & !held == 0 && used + bytes(i) <= budget => (
                     instance.node(NodeId::from(i)).cost(),
                     held | bit,
                     done | bit,

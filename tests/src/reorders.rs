@@ -57,14 +57,13 @@ pub fn best_plan(instance: &Instance, budget_bytes: u64) -> Option<u64> {
             .filter(|i| held >> i & 1 != 0)
             .map(|i| node(i).output_bytes)
             .sum();
-        for i in 0..n {
+        for (i, inputs) in needs.iter().enumerate() {
             let (bit, again) = (1u32 << i, done >> i & 1 != 0);
             let bytes = instance.static_bytes()
                 + held_bytes
                 + node(i).output_bytes
                 + node(i).run_workspace_bytes(again);
-            let may_run =
-                needs[i] & !held == 0 && bytes <= budget_bytes && !(again && node(i).once);
+            let may_run = inputs & !held == 0 && bytes <= budget_bytes && !(again && node(i).once);
             let (price, held, done) = match held & bit != 0 {
                 true => (0, held & !bit, done),
                 false if may_run => (node(i).run_cost(again), held | bit, done | bit),

@@ -177,7 +177,7 @@ impl<'a> Improve<'a> {
         let trimmed = self.plan.optimised(self.instance)?;
         work.offer(trimmed);
         let budget = self.budget_bytes;
-        if !budget.is_some_and(|budget| work.best.replay.peak_bytes <= budget)
+        if budget.is_none_or(|budget| work.best.replay.peak_bytes > budget)
             && let Some(plan) = work.in_better_order(&work.best.plan, budget, self.tuning.states)
         {
             work.offer(plan);
