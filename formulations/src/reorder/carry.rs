@@ -72,8 +72,8 @@ fn of_passes(retained: &BitMatrix, old: &Order, new: &Order) -> BitMatrix {
     out
 }
 
-/// The sets that a plan holds at the start of each stage of Checkmate's program, in the numbering of
-/// the order in which it computes nodes for the first time; the plan has that numbering, too.
+/// The sets that a plan holds at the start of each stage of Checkmate's program, in the numbering
+/// of the order in which it computes nodes for the first time; the plan has that numbering, too.
 pub(super) fn sets_of_plan(plan: &Plan, nodes: usize) -> BitMatrix {
     let mut sets = BitMatrix::new(nodes, nodes);
     let mut since: BTreeMap<Register, (usize, usize)> = BTreeMap::new();

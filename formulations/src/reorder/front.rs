@@ -26,9 +26,9 @@ const SOLVES_LIMIT: usize = 3;
 ///
 /// The order that was given is solved first, and its plan stays a candidate. Orders are then
 /// searched for the budget: that of the least peak without recomputation and its likes, and their
-/// neighbours, judged by annealed schedules. The best one is solved like any instance, with the time
-/// that is left, or the work of a solve without a limit. Last, the plan's steps are put in a better
-/// order where that saves a recomputation.
+/// neighbours, judged by annealed schedules. The best one is solved like any instance, with the
+/// time that is left, or the work of a solve without a limit. Last, the plan's steps are put in a
+/// better order where that saves a recomputation.
 ///
 /// Without a time limit the answer depends on instance, budget, settings and seed alone.
 ///
