@@ -16,4 +16,5 @@ pub mod offload;
 pub mod optimum;
 pub mod order;
 pub mod place;
+pub mod reorder;
 pub mod sequences;

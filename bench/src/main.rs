@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use clap::{Parser, Subcommand, ValueEnum};
-use remat_bench::{checkmate, mip, monet, netlib, offload, order, place, sequences};
+use remat_bench::{checkmate, mip, monet, netlib, offload, order, place, reorder, sequences};
 use remat_instances::order::Variant;
 use remat_lp::Algorithm;
 use std::path::PathBuf;
@@ -36,11 +36,43 @@ enum Command {
     Mip(Mip),
     /// Orders of training graphs with least peak memory: the search beside the rules of frameworks
     Order(Order),
+    /// Solves with and without a choice of the order of first computations, and how much of what
+    /// orders are worth is found on small random graphs
+    Reorder(Reorder),
     /// Place the buffers of every table of lives below a directory, and of generated ones, beside
     /// known ways and published runs; the table goes to standard output
     Place(Place),
     /// Chains with a link to the host: POFO beside recomputation and offloading alone
     Offload(Offload),
+}
+
+#[derive(clap::Args)]
+struct Reorder {
+    /// A directory of instances (.json, .json.gz)
+    dir: Option<PathBuf>,
+    /// Seconds for each solve of files and models, with and without a choice of the order
+    #[arg(long, default_value_t = 30.0)]
+    time_limit: f64,
+    /// Worker threads; 0 for one per core
+    #[arg(long, default_value_t = 2)]
+    threads: usize,
+    /// Random graphs, without a time limit
+    #[arg(long, default_value_t = 40)]
+    graphs: usize,
+    /// Budgets of files and models, in percent of the peak without recomputation
+    #[arg(long, value_delimiter = ',', default_value = "50,65,80")]
+    budgets: Vec<f64>,
+    /// Parts: some of random, files, zoo
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_value = "random,files,zoo"
+    )]
+    parts: Vec<reorder::Part>,
+    /// Only files and models whose names contain one of these
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
 }
 
 #[derive(clap::Args)]
@@ -298,6 +330,7 @@ fn main() -> ExitCode {
         Command::Order(args) => orders(args),
         Command::Place(args) => places(args),
         Command::Offload(args) => offloads(args),
+        Command::Reorder(args) => reorders(args),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,
@@ -338,6 +371,21 @@ fn compare_monet(args: Monet) -> Result<bool, Box<dyn std::error::Error>> {
         out: args.out,
     };
     monet::run(&config)?;
+    Ok(true)
+}
+
+/// Returns true: nothing is judged.
+fn reorders(args: Reorder) -> Result<bool, Box<dyn std::error::Error>> {
+    let config = reorder::Config {
+        dir: args.dir,
+        seconds: args.time_limit,
+        threads: args.threads,
+        graphs: args.graphs,
+        budgets: args.budgets,
+        parts: args.parts,
+        only: args.only,
+    };
+    reorder::run(&config, |line| println!("{}", line.trim_end()))?;
     Ok(true)
 }
 

@@ -3,6 +3,7 @@
 mod exec;
 mod export;
 mod groups;
+mod improve;
 mod lp;
 mod memory;
 mod mip;
@@ -13,6 +14,7 @@ pub use exec::{
 };
 pub use export::{ExportArguments, ExportSteps, ExportedProgram};
 pub use groups::{FormulationOption, PlansOption, SolveOptions, WorkerOptions};
+pub use improve::{ImproveArguments, ReorderOptions};
 pub use lp::{LpArguments, Simplex, Switch};
 pub use memory::{GraphOptions, OrderArguments, PlaceArguments, PlanMemoryArguments};
 pub use mip::{CheckArguments, MipArguments};
@@ -124,6 +126,9 @@ pub enum Command {
     /// Replay a plan or schedule and check what it claims
     #[command(long_about = VERIFY_ABOUT)]
     Verify(VerifyArguments),
+    /// Put the steps of a plan in a better order
+    #[command(long_about = improve::IMPROVE_ABOUT)]
+    Improve(ImproveArguments),
     /// Compare the known heuristics at a budget, or over a sweep of budgets
     #[command(long_about = BASELINES_ABOUT)]
     Baselines(BaselinesArguments),
@@ -184,10 +189,12 @@ Examples:
   remat-bb solve 'zoo:resnet50?batch=184' --budget 6GiB --time-limit 1m --out plan.json
   remat-bb solve graph.json.gz --budget 60% --json
   remat-bb solve graph.json --budget 5000000000 --gap 1% --seed 7 --quiet
+  remat-bb solve zoo:googlenet --budget 60% --reorder --time-limit 1m --out plan.json
 
 The object that --json prints has the fields status (optimal, feasible, infeasible, limit or interrupted), objective, \
 bound, gap, bound_scope (stage-schedules: nodes in the order of the instance, between two first computations each at \
-most once), seconds, nodes, lp_iterations, moves, \
+most once; stage-schedules-in-this-order: the same in the order found; all-plans), reorder (with --reorder: order, given \
+or found, given_objective, any_order_bound and orders), seconds, nodes, lp_iterations, moves, \
 peak_memory_bytes, budget_bytes, base_cost, overhead_percent, cost_unit, instance, instance_sha256, formulation, layers \
 (runs of equal layers: layers, forward_nodes and backward_nodes of one), version, \
 settings, threads, seed and infeasible_because. What is not known is null. Errors have status (error), code, message, \
@@ -208,6 +215,9 @@ pub struct SolveArguments {
     /// Limits, threads and seed
     #[command(flatten)]
     pub solve: SolveOptions,
+    /// The order of first computations
+    #[command(flatten)]
+    pub order: ReorderOptions,
     /// Write the plan here, as remat-plan/1 JSON
     #[arg(short, long, value_name = "PLAN.json")]
     pub out: Option<PathBuf>,
@@ -354,7 +364,7 @@ Examples:
 
 The object that --json prints has the fields verified, version, instance, instance_sha256, file, kind, semantics, cost, \
 base_cost, overhead_percent, cost_unit, peak_memory_bytes, peak_at, computations, budget_bytes, stage_schedule, \
-no_stage_schedule_because, recorded_objective, recorded_peak_bytes, recorded_budget_bytes and differences; for orders, memory plans \
+no_stage_schedule_because, stage_schedule_in_own_order (of its own first computations), recorded_objective, recorded_peak_bytes, recorded_budget_bytes and differences; for orders, memory plans \
 and placements verified, version, instance, instance_sha256, file, kind, variant, peak_memory_bytes, height_bytes, recorded_bound_bytes \
 and budget_bytes. What is not known is null.")]
 pub struct VerifyArguments {

@@ -112,6 +112,7 @@ fn execute(command: &Command) -> Result<Exit, Failure> {
     match command {
         Command::Solve(arguments) => commands::solve::run(arguments),
         Command::Verify(arguments) => commands::verify::run(arguments),
+        Command::Improve(arguments) => commands::improve::run(arguments),
         Command::Baselines(arguments) => commands::baselines::run(arguments),
         Command::Sweep(arguments) => commands::sweep::run(arguments),
         Command::MaxBatch(arguments) => commands::max_batch::run(arguments),

@@ -144,7 +144,8 @@ fn results_about_an_instance_say_which_and_how() {
             &SEARCH,
             &["status", "formulation", "layers"],
             &["objective", "bound", "gap"],
-            &["bound_scope", "base_cost", "overhead_percent", "cost_unit"],
+            &["bound_scope", "reorder", "base_cost", "overhead_percent"],
+            &["cost_unit"],
             &["peak_memory_bytes", "budget_bytes", "seconds", "nodes"],
             &["lp_iterations", "moves", "infeasible_because"],
         ],
@@ -189,9 +190,21 @@ fn results_about_an_instance_say_which_and_how() {
                 "budget_bytes",
                 "stage_schedule",
                 "no_stage_schedule_because",
+                "stage_schedule_in_own_order",
             ],
             &["recorded_objective", "recorded_peak_bytes"],
             &["recorded_budget_bytes", "differences"],
+        ],
+    );
+    let improved = fields_are(
+        &["improve", graph, plan, "--threads", "1"],
+        &[
+            &ORIGIN,
+            &["semantics", "objective", "objective_before", "base_cost"],
+            &["overhead_percent", "cost_unit", "peak_memory_bytes"],
+            &["peak_before_bytes", "budget_bytes", "fits", "dropped"],
+            &["stage_schedule", "stage_schedule_in_own_order", "seconds"],
+            &["threads", "seed"],
         ],
     );
     let shown = fields_are(
@@ -246,7 +259,7 @@ fn results_about_an_instance_say_which_and_how() {
     );
     assert_eq!(ordered["variant"], "sound+rng");
     let all = [
-        swept, compared, verified, shown, explained, checked, exported,
+        swept, compared, verified, improved, shown, explained, checked, exported,
     ];
     let digest = solved["instance_sha256"].as_str().unwrap();
     assert!(digest.len() == 64 && digest.bytes().all(|b| b.is_ascii_hexdigit()));

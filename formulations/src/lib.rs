@@ -35,6 +35,8 @@
 //! | [`memory_plan`] | order and addresses together |
 //! | [`offload`] | recomputation and offloading together |
 //! | [`place`](mod@place) | addresses of buffers with given lives, proven |
+//! | [`reorder`] | the order of first computations, searched for a budget |
+//! | [`improve`] | the steps of a plan in a better order |
 //! | [`program`] | programs that are edited and solved again, for modelling languages |
 //! | [`bound`] | combinatorial dual bounds that need no linear program |
 #![deny(missing_docs)]
@@ -44,6 +46,7 @@ pub mod anneal;
 pub mod baselines;
 pub mod bound;
 pub mod checkmate;
+pub mod improve;
 pub mod life;
 pub mod memory_plan;
 pub mod monet;
@@ -53,6 +56,7 @@ pub mod order;
 pub mod place;
 pub mod program;
 pub mod recognise;
+pub mod reorder;
 pub mod solve;
 
 pub use remat_instances::{Budget, Instance, read, zoo};

@@ -35,7 +35,7 @@ from ._native import (
     format_bytes,
     zoo_models,
 )
-from ._solve import baselines, explain, frontier, max_batch, solve, verify
+from ._solve import baselines, explain, frontier, improve, max_batch, solve, verify
 from .errors import (
     FileError,
     InfeasibleBudget,
@@ -79,6 +79,7 @@ __all__ = [
     "explain",
     "format_bytes",
     "frontier",
+    "improve",
     "install",
     "max_batch",
     "order",

@@ -172,7 +172,9 @@ class Plan:
 
     @property
     def bound_scope(self) -> str | None:
-        """Plans that the bound covers: ``stage-schedules``; ``None`` without a search."""
+        """Plans that the bound covers: ``stage-schedules``; with ``reorder=True`` also
+        ``stage-schedules-in-this-order``, the order found, and ``all-plans``. ``None`` without a
+        search."""
 
     @property
     def base_cost(self) -> int:
@@ -545,7 +547,17 @@ def solve(
     seed: int = 0,
     gap: float | str | None = None,
     starts: list[Plan] = ...,
+    reorder: bool = False,
     on_progress: Callable[[Progress], object] | None = None,
+) -> Plan: ...
+def improve(
+    instance: InstanceSource,
+    plan: PlanSource,
+    *,
+    budget: Budget | None = None,
+    time_limit: Duration | None = None,
+    threads: int | None = None,
+    seed: int = 0,
 ) -> Plan: ...
 def frontier(
     instance: InstanceSource,

@@ -37,6 +37,7 @@ def solve(
     seed: int = 0,
     gap: float | str | None = None,
     starts: Iterable[Plan] = (),
+    reorder: bool = False,
     on_progress: Callback | None = None,
     progress: bool = False,
 ) -> Plan:
@@ -67,6 +68,9 @@ def solve(
             the search ends: a fraction or text such as ``"1%"``. 0.0001 by default; with a time
             limit the search then goes on for a while.
         starts: Plans to start from.
+        reorder: True chooses the order of first computations, too, where the graph leaves a choice;
+            ``bound_scope`` tells what the bound is over. Without a time limit the work is up to
+            three times that of a solve, beside the search of orders. Not together with ``starts``.
         on_progress: Called with a :class:`Progress` about ten times a second, in the calling
             thread, and once with the plan that is returned. What it raises ends the search and is
             raised here.
@@ -92,8 +96,39 @@ def solve(
             seed=seed,
             gap=gap,
             starts=list(starts),
+            reorder=reorder,
             on_progress=callback,
         )
+
+
+def improve(
+    instance: InstanceSource,
+    plan: PlanSource,
+    *,
+    budget: Budget | None = None,
+    time_limit: Duration | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+) -> Plan:
+    """Puts the steps of a plan in a better order, and leaves out recomputations that it then has
+    room for. The plan that is returned is never worse.
+
+    Args:
+        instance: An :class:`Instance`, or anything that makes one.
+        plan: A :class:`Plan`, the path of a plan or schedule, or a dictionary of one.
+        budget: Memory that the plan may use; by default the budget that the plan records. Without
+            any the peak comes first, then the cost.
+        time_limit: As for :func:`solve`; without it the work is fixed.
+        threads: Worker threads; one per core by default. Changes the time, not the plan.
+        seed: Seed of all random choices.
+
+    Raises:
+        InvalidInstance, InvalidPlan, InvalidBudget, InvalidArgument, FileError: for arguments.
+        PlanRefuted: the plan cannot be executed.
+    """
+    return _native.improve(
+        instance, plan, budget=budget, time_limit=time_limit, threads=threads, seed=seed
+    )
 
 
 def frontier(

@@ -29,7 +29,8 @@ pub mod batch;
 pub mod command;
 pub mod comparing;
 pub mod frontier;
-pub mod instance;
+pub mod improving;
+mod instance;
 pub mod judging;
 pub mod knapsack;
 pub mod memory;
@@ -60,6 +61,8 @@ mod _native {
     use crate::comparing::{Baseline, baselines};
     #[pymodule_export]
     use crate::frontier::{Frontier, FrontierPoint, frontier};
+    #[pymodule_export]
+    use crate::improving::improve;
     #[pymodule_export]
     use crate::instance::{Instance, format_bytes, zoo_models};
     #[pymodule_export]

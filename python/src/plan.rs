@@ -249,7 +249,9 @@ impl Plan {
         self.found.as_ref().map(|found| self.gap_to(found.bound))
     }
 
-    /// Plans that the bound covers: ``stage-schedules``; ``None`` without a search.
+    /// Plans that the bound covers: ``stage-schedules``; with ``reorder=True`` also
+    /// ``stage-schedules-in-this-order``, the order found, and ``all-plans``. ``None`` without a
+    /// search.
     #[getter]
     fn bound_scope(&self) -> Option<&'static str> {
         self.found.as_ref().map(|found| found.bound_scope)

@@ -7,12 +7,13 @@ use crate::trouble::{Detail, Trouble};
 use pyo3::prelude::*;
 use remat_formulations::Solve;
 use remat_formulations::bound::check_budget;
+use remat_formulations::reorder::{Reorder, Reordered};
 use remat_formulations::solve::{
-    AnyFormulation, Outcome, Progress as Look, Settings, Solution, Solvable, Status,
+    AnyFormulation, Outcome, Progress as Look, Settings, Solvable, Status,
 };
 use remat_instances::budget::{Budget, format_bytes};
 use remat_instances::schedule::Schedule;
-use remat_instances::simulate::Replay;
+use remat_instances::simulate::{self, Replay};
 use remat_instances::{Instance, Semantics};
 
 /// Budgets up to which a percentage may have been meant.
@@ -47,13 +48,29 @@ struct Question {
     settings: Settings,
     /// Schedules to start from, with the graphs that they are of.
     starts: Vec<(Schedule, Instance)>,
+    /// True if the order of first computations is chosen, too.
+    reorder: bool,
 }
 
 /// A solve as it ended.
 struct Answer {
-    solution: Solution,
+    /// The graph as the program sees it.
+    view: Instance,
+    outcome: Outcome,
+    budget_bytes: u64,
+    /// The answer where the order was chosen.
+    reordered: Option<Reordered>,
     plain: Replay,
     semantics: Semantics,
+}
+
+impl Answer {
+    fn has_plan(&self) -> bool {
+        match &self.reordered {
+            Some(answer) => answer.plan.is_some(),
+            None => self.outcome.schedule.is_some(),
+        }
+    }
 }
 
 impl Question {
@@ -61,6 +78,9 @@ impl Question {
         let formulation = formulation(&self.instance, self.wanted)?;
         let plain = formulation.plain()?;
         let semantics = formulation.semantics();
+        if self.reorder {
+            return self.reordered(formulation, plain, relay);
+        }
         let mut solve = Solve::of(formulation.clone(), self.budget)
             .settings(self.settings.clone())
             .listener(relay);
@@ -77,8 +97,39 @@ impl Question {
             }
             solve = solve.start(schedule.clone());
         }
+        let (outcome, budget_bytes) = solve.outcome()?;
         Ok(Answer {
-            solution: solve.run()?,
+            view: (**formulation.instance()).clone(),
+            outcome,
+            budget_bytes,
+            reordered: None,
+            plain,
+            semantics,
+        })
+    }
+
+    /// The answer in an order of first computations that is chosen.
+    fn reordered(
+        &self,
+        formulation: AnyFormulation,
+        plain: Replay,
+        relay: &Relay,
+    ) -> Result<Answer, Trouble> {
+        if !self.starts.is_empty() {
+            let words = "starts: a solve that chooses the order starts from none";
+            return Err(Trouble::new("InvalidArgument", words)
+                .at("starts")
+                .remedy("leave out starts, or reorder=True"));
+        }
+        let budget_bytes = self.budget.bytes(plain.peak_bytes);
+        let semantics = formulation.semantics();
+        let reorder = Reorder::new(formulation, budget_bytes).settings(self.settings.clone());
+        let answer = reorder.listener(relay).run()?;
+        Ok(Answer {
+            view: (*answer.given).clone(),
+            outcome: answer.outcome.clone(),
+            budget_bytes,
+            reordered: Some(answer),
             plain,
             semantics,
         })
@@ -87,25 +138,45 @@ impl Question {
     /// The plan of an answer.
     fn plan(&self, ended: &Answer, interrupted: bool) -> Result<Plan, Trouble> {
         let Answer {
-            solution, plain, ..
+            view,
+            outcome,
+            budget_bytes,
+            reordered,
+            plain,
+            semantics,
         } = ended;
-        match &solution.schedule {
+        let found = || Some(Found::of(outcome, interrupted));
+        if let Some(answer) = reordered
+            && let Some(document) = &answer.plan
+        {
+            let own = answer.is_given_order() && outcome.cost() == Some(document.objective);
+            return Ok(Plan {
+                source: self.instance.clone(),
+                view: view.clone(),
+                replay: simulate::plan(view, &document.plan)?,
+                document: document.clone(),
+                plain: plain.clone(),
+                schedule: outcome.schedule.clone().filter(|_| own),
+                found: found(),
+            });
+        }
+        match &outcome.schedule {
             Some(schedule) => Plan::of(
                 &self.instance,
-                solution.instance(),
+                view,
                 schedule.clone(),
-                solution.budget_bytes(),
+                *budget_bytes,
                 plain,
-                Some(Found::of(solution, interrupted)),
+                found(),
             ),
-            None if solution.status == Status::Infeasible => Err(infeasible(
-                solution.instance(),
-                ended.semantics,
-                solution.budget_bytes(),
-                solution.infeasible_because.as_deref(),
+            None if outcome.status == Status::Infeasible => Err(infeasible(
+                view,
+                *semantics,
+                *budget_bytes,
+                outcome.infeasible_because.as_deref(),
                 plain,
             )),
-            None => Err(limit(solution, solution.budget_bytes(), &self.settings)),
+            None => Err(limit(outcome, *budget_bytes, &self.settings)),
         }
     }
 }
@@ -172,7 +243,7 @@ fn limit(outcome: &Outcome, budget_bytes: u64, settings: &Settings) -> Trouble {
 #[pyfunction]
 #[pyo3(signature = (
     instance, budget, *, time_limit = None, formulation = None, threads = None, seed = 0,
-    gap = None, starts = Vec::new(), on_progress = None
+    gap = None, starts = Vec::new(), reorder = false, on_progress = None
 ))]
 pub fn solve(
     py: Python<'_>,
@@ -184,6 +255,7 @@ pub fn solve(
     seed: u64,
     gap: Option<Bound<'_, PyAny>>,
     starts: Vec<Py<Plan>>,
+    reorder: bool,
     on_progress: Option<Py<PyAny>>,
 ) -> PyResult<Plan> {
     let start = |plan: &Py<Plan>| {
@@ -202,12 +274,13 @@ pub fn solve(
         }
         .settings()?,
         starts: starts.iter().map(start).collect::<Result<_, Trouble>>()?,
+        reorder,
     };
     let callback = on_progress.as_ref().map(|call| call.clone_ref(py));
     let Ended { value, interrupt } = relay::work(py, callback, |relay| question.answer(relay))?;
     let answer = value?;
-    if answer.solution.schedule.is_none()
-        && answer.solution.status != Status::Infeasible
+    if !answer.has_plan()
+        && answer.outcome.status != Status::Infeasible
         && let Some(interrupt) = interrupt
     {
         return Err(interrupt);
@@ -215,7 +288,7 @@ pub fn solve(
     let interrupted = interrupt.is_some();
     let plan = py.detach(|| question.plan(&answer, interrupted))?;
     if let Some(callback) = on_progress {
-        let outcome = &answer.solution;
+        let outcome = &answer.outcome;
         let last = Look {
             seconds: outcome.seconds,
             objective: Some(plan.replay.cost),

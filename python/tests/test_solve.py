@@ -196,3 +196,45 @@ def test_searches_side_by_side(chain, plan):
     for thread in threads:
         thread.join()
     assert [found.to_dict() for found in plans] == [plan.to_dict()] * 3
+
+
+def _pairs():
+    nodes = [("a", 8, []), ("b", 8, []), ("x", 1, ["a"]), ("y", 1, ["b"]), ("end", 1, ["x", "y"])]
+    return {
+        "schema": "remat-instance/1",
+        "name": "pairs",
+        "nodes": [
+            {"name": name, "cost": 5, "output_bytes": size, "needs": needs}
+            for name, size, needs in nodes
+        ],
+    }
+
+
+def test_the_order_is_chosen_too():
+    instance = Instance(_pairs())
+    given = solve(instance, 12)
+    found = solve(instance, 12, reorder=True)
+    assert (given.objective, found.objective) == (35, 25)
+    assert (found.status, found.bound, found.bound_scope) == ("optimal", 25, "all-plans")
+    assert remat_bb.verify(instance, found).objective == 25
+    assert set(found.order) == {"a", "b", "x", "y", "end"}
+    assert found.order.index("x") < found.order.index("b") or found.order.index(
+        "y"
+    ) < found.order.index("a")
+    with pytest.raises(InvalidArgument, match="starts"):
+        solve(instance, 12, reorder=True, starts=[given])
+    with pytest.raises(InfeasibleBudget):
+        solve(instance, 3, reorder=True)
+
+
+def test_steps_in_order_need_less():
+    instance = Instance(_pairs())
+    given = solve(instance, 12)
+    better = remat_bb.improve(instance, given)
+    assert (given.objective, better.objective, better.peak_memory_bytes <= 12) == (35, 25, True)
+    plain = solve(instance, "100%")
+    lower = remat_bb.improve(instance, plain, budget=12)
+    assert (plain.peak_memory_bytes, lower.objective) == (17, 25)
+    assert lower.peak_memory_bytes <= 12
+    with pytest.raises(InvalidPlan):
+        remat_bb.improve(instance, {"schema": "none"})

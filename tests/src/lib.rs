@@ -13,6 +13,7 @@ pub mod monet;
 pub mod monet_optimum;
 pub mod orders;
 pub mod place;
+pub mod reorders;
 pub mod traced;
 pub mod whole;
 

@@ -5,6 +5,7 @@ pub mod check_certificate;
 pub mod completions;
 pub mod explain;
 pub mod export;
+pub mod improve;
 pub mod lp;
 pub mod max_batch;
 pub mod mip;

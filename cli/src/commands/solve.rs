@@ -8,13 +8,16 @@ use crate::progress::{ProgressPoint, Reporter};
 use crate::report::{self, LayersJson, OriginJson, SearchJson, counted};
 use crate::{interrupt, rescue, source};
 use remat_formulations::life::layers::Stack;
+use remat_formulations::reorder::{ALL_PLANS, Reorder, Reordered, STAGE_SCHEDULES_IN_THIS_ORDER};
 use remat_formulations::solve::{
-    AnyFormulation, Listener, Outcome, Progress, Settings, Solvable, Status, planned,
+    AnyFormulation, Listener, Outcome, PlanError, Progress, Settings, Solvable, Status, planned,
 };
 use remat_instances::Semantics;
 use remat_instances::budget::format_bytes;
+use remat_instances::instance::CostUnit;
 use remat_instances::schedule::{Schedule, ScheduleDocument, write_schedule};
-use remat_instances::simulate::Replay;
+use remat_instances::simulate::{self, Replay};
+use remat_instances::{Instance, write_instance};
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -35,8 +38,10 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
             ("--schedule-out", arguments.schedule_out.as_deref()),
             ("--progress-svg", arguments.progress_svg.as_deref()),
             ("--certificate", arguments.certificate.as_deref()),
+            ("--reordered-out", arguments.order.reordered_out.as_deref()),
         ],
     )?;
+    check_order(arguments)?;
     interrupt::catch(
         "ending with the best plan so far; once more to end at once",
         arguments.quiet,
@@ -88,13 +93,35 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         time_limit: settings.time_limit.map(reserve),
         ..settings.clone()
     };
-    let outcome = formulation.solve(budget_bytes, &[], &searched, &listener);
+    let answer = match arguments.order.reorder {
+        true => {
+            let reorder = Reorder::new(formulation.clone(), budget_bytes);
+            let answer = reorder.settings(searched).listener(&listener).run();
+            answer.map(|answer| (answer.outcome.clone(), Some(answer)))
+        }
+        false => {
+            let outcome = formulation.solve(budget_bytes, &[], &searched, &listener);
+            outcome.map(|outcome| (outcome, None))
+        }
+    };
     reporter.finish();
+    let (outcome, reordered) = answer?;
+    let best = match &reordered {
+        None => outcome.replay.clone(),
+        Some(answer) => match &answer.plan {
+            Some(document) => {
+                Some(simulate::plan(&answer.given, &document.plan).map_err(PlanError::from)?)
+            }
+            None => None,
+        },
+    };
     let solved = SolveReport {
         formulation: &formulation,
         budget_bytes,
         settings: &settings,
-        outcome: outcome?,
+        outcome,
+        reordered,
+        best,
         plain: &plain,
     };
     let outcome = &solved.outcome;
@@ -109,6 +136,7 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
             (arguments.progress_svg.as_deref())
                 .map(|path| draw_progress(files, path, &solved, looks).map(Some)),
             out(write_proof, &arguments.certificate),
+            out(write_reordered, &arguments.order.reordered_out),
         ]
         .into_iter()
         .flatten(),
@@ -123,7 +151,7 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
     written?;
     Ok(match outcome.status {
         Status::Infeasible => Exit::Infeasible,
-        _ if outcome.schedule.is_some() => Exit::Done,
+        _ if solved.best.is_some() => Exit::Done,
         _ => Exit::NoPlan,
     })
 }
@@ -157,7 +185,47 @@ struct SolveReport<'a> {
     budget_bytes: u64,
     settings: &'a Settings,
     outcome: Outcome,
+    /// The choice of the order, where that was asked for.
+    reordered: Option<Reordered>,
+    /// Replay of the schedule; of the plan where the order was chosen.
+    best: Option<Replay>,
     plain: &'a Replay,
+}
+
+impl SolveReport<'_> {
+    /// Cost of the best plan.
+    fn cost(&self) -> Option<u64> {
+        self.best.as_ref().map(|replay| replay.cost)
+    }
+
+    /// The instance that the schedule is of.
+    fn instance(&self) -> &Instance {
+        match &self.reordered {
+            Some(answer) => &answer.instance,
+            None => self.formulation.instance(),
+        }
+    }
+}
+
+/// Checks that a schedule or a proof comes with the instance that it is of.
+fn check_order(arguments: &SolveArguments) -> Result<(), Failure> {
+    let order = &arguments.order;
+    let of_order = [
+        ("--schedule-out", &arguments.schedule_out),
+        ("--certificate", &arguments.certificate),
+    ];
+    let alone = of_order.iter().find(|(_, path)| path.is_some());
+    match alone {
+        Some((option, _)) if order.reorder && order.reordered_out.is_none() => {
+            Err(Failure::Usage {
+                problem: format!(
+                    "{option} with --reorder: it is of the instance in the order found"
+                ),
+                remedy: "write that instance, too: add --reordered-out INSTANCE.json".into(),
+            })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Writes one file, if there is something for it, and says what was written.
@@ -173,7 +241,7 @@ fn draw_progress(
     let (outcome, instance) = (&solved.outcome, solved.formulation.instance());
     looks.push(ProgressPoint {
         seconds: outcome.seconds,
-        objective: outcome.cost(),
+        objective: solved.cost(),
         bound: outcome.bound,
     });
     let picture = ProgressPicture {
@@ -214,20 +282,33 @@ fn write_plan(
     path: &Path,
     solved: &SolveReport<'_>,
 ) -> Result<Option<String>, Failure> {
-    let Some(schedule) = &solved.outcome.schedule else {
+    let instance = solved.formulation.instance();
+    let document = match (&solved.reordered, &solved.outcome.schedule) {
+        (Some(answer), _) => answer.plan.clone(),
+        (None, Some(schedule)) => Some(planned(instance, schedule, solved.budget_bytes)?.document),
+        (None, None) => None,
+    };
+    let Some(document) = document else {
         files.left(path);
         return Ok(None);
     };
-    let instance = solved.formulation.instance();
-    let planned = planned(instance, schedule, solved.budget_bytes)?;
-    files.write(path, &planned.text())?;
-    let document = &planned.document;
+    files.write(path, &document.write(instance))?;
     Ok(Some(format!(
         "plan      {}: {} statements, peak {}",
         shown(path),
         document.plan.steps.len(),
         format_bytes(document.peak_bytes)
     )))
+}
+
+/// Writes the instance in the order of the answer.
+fn write_reordered(
+    files: Files,
+    path: &Path,
+    solved: &SolveReport<'_>,
+) -> Result<Option<String>, Failure> {
+    files.write(path, &write_instance(solved.instance()))?;
+    Ok(Some(format!("instance  {}", shown(path))))
 }
 
 /// Writes the schedule, if one was found.
@@ -241,7 +322,7 @@ fn write_schedule_file(
         files.left(path);
         return Ok(None);
     };
-    let instance = solved.formulation.instance();
+    let instance = solved.instance();
     let document = ScheduleDocument {
         instance: instance.name().into(),
         budget_bytes: Some(solved.budget_bytes),
@@ -264,6 +345,7 @@ struct SolveJson<'a> {
     bound: Option<u64>,
     gap: Option<f64>,
     bound_scope: &'a str,
+    reorder: Option<ReorderJson>,
     base_cost: u64,
     overhead_percent: Option<f64>,
     cost_unit: &'a str,
@@ -278,12 +360,37 @@ struct SolveJson<'a> {
     infeasible_because: Option<&'a str>,
 }
 
+/// The choice of the order.
+#[derive(Serialize)]
+struct ReorderJson {
+    order: &'static str,
+    given_objective: Option<u64>,
+    any_order_bound: u64,
+    orders: u64,
+}
+
+impl ReorderJson {
+    fn of(answer: &Reordered) -> Self {
+        ReorderJson {
+            order: match answer.is_given_order() {
+                true => "given",
+                false => "found",
+            },
+            given_objective: answer.given_cost,
+            any_order_bound: answer.any_order_bound,
+            orders: answer.orders,
+        }
+    }
+}
+
 fn json(solved: &SolveReport<'_>) -> String {
     let SolveReport {
         formulation,
         budget_bytes,
         settings,
         outcome,
+        reordered,
+        best,
         plain,
     } = solved;
     let instance = formulation.instance();
@@ -293,14 +400,15 @@ fn json(solved: &SolveReport<'_>) -> String {
         origin: OriginJson::of(instance),
         formulation: formulation.semantics().as_str(),
         layers: LayersJson::of(formulation.layers()),
-        objective: outcome.cost(),
+        objective: solved.cost(),
         bound: may_fit.then_some(outcome.bound),
         gap: outcome.gap,
         bound_scope: outcome.bound_scope,
+        reorder: reordered.as_ref().map(ReorderJson::of),
         base_cost: plain.base_cost,
-        overhead_percent: outcome.replay.as_ref().map(Replay::overhead_percent),
+        overhead_percent: best.as_ref().map(Replay::overhead_percent),
         cost_unit: &instance.cost_unit().name,
-        peak_memory_bytes: outcome.replay.as_ref().map(|r| r.peak_bytes),
+        peak_memory_bytes: best.as_ref().map(|r| r.peak_bytes),
         budget_bytes: *budget_bytes,
         seconds: outcome.seconds,
         nodes: outcome.nodes,
@@ -317,6 +425,8 @@ fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
         budget_bytes,
         settings,
         outcome,
+        reordered,
+        best,
         plain,
     } = solved;
     let instance = formulation.instance();
@@ -334,12 +444,17 @@ fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
         let _ = writeln!(out, "  layers    {}", layers.join(", "));
     }
     let status = outcome.status.as_str();
-    let _ = writeln!(out, "  status    {status}: {}", verdict(outcome));
-    if let (Some(replay), Some(objective)) = (&outcome.replay, outcome.cost()) {
-        let again = outcome
-            .schedule
-            .as_ref()
-            .map_or(0, Schedule::recomputations);
+    let _ = writeln!(
+        out,
+        "  status    {status}: {}",
+        verdict(outcome, best.is_some())
+    );
+    if let Some(replay) = best {
+        let objective = replay.cost;
+        let again = match (reordered, &outcome.schedule) {
+            (Some(_), _) => replay.computations.saturating_sub(instance.len()),
+            (None, schedule) => schedule.as_ref().map_or(0, Schedule::recomputations),
+        };
         let _ = writeln!(
             out,
             "  cost      {}, {:.2}% over no recomputation ({})\n  memory    peak {} at {}",
@@ -355,10 +470,17 @@ fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
             .gap
             .map_or(String::new(), |g| format!(", gap {:.2}%", g * 100.0));
         let bound = report::cost(outcome.bound, unit);
-        let _ = writeln!(
-            out,
-            "  bound     {bound}: no stage schedule in this order costs less{gap}"
-        );
+        let scope = match outcome.bound_scope {
+            ALL_PLANS => "no plan costs less, in any order",
+            STAGE_SCHEDULES_IN_THIS_ORDER => "no stage schedule in the order found costs less",
+            _ => "no stage schedule in this order costs less",
+        };
+        let _ = writeln!(out, "  bound     {bound}: {scope}{gap}");
+    }
+    if let Some(answer) = reordered
+        && outcome.status != Status::Infeasible
+    {
+        let _ = writeln!(out, "  order     {}", order(answer, unit));
     }
     let _ = writeln!(
         out,
@@ -376,8 +498,23 @@ fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
     out
 }
 
-fn verdict(outcome: &Outcome) -> String {
-    let found = outcome.schedule.is_some();
+/// The choice of the order in words.
+fn order(answer: &Reordered, unit: &CostUnit) -> String {
+    let judged = counted(answer.orders, "order");
+    let any = report::cost(answer.any_order_bound, unit);
+    let given = match answer.given_cost {
+        Some(cost) => format!("costs {}", report::cost(cost, unit)),
+        None => "has no plan that was found".into(),
+    };
+    match answer.is_given_order() && answer.given_cost == answer.objective().ok() {
+        true => format!("as it was given, of {judged}; no plan costs less than {any} in any"),
+        false => format!(
+            "another one, of {judged}; the one that was given {given}, no plan costs less than {any} in any"
+        ),
+    }
+}
+
+fn verdict(outcome: &Outcome, found: bool) -> String {
     match (outcome.status, &outcome.infeasible_because) {
         (Status::Infeasible, Some(reason)) => reason.clone(),
         (Status::Infeasible, None) => "no stage schedule in this order fits the budget".into(),

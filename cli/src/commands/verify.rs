@@ -87,6 +87,7 @@ struct VerifyJson<'a> {
     /// True if bounds and certificates of `solve` hold for it.
     stage_schedule: bool,
     no_stage_schedule_because: Option<String>,
+    stage_schedule_in_own_order: bool,
     recorded_objective: u64,
     recorded_peak_bytes: Option<u64>,
     recorded_budget_bytes: Option<u64>,
@@ -101,6 +102,7 @@ fn json(
     differences: &[String],
 ) -> String {
     let stages = found.plan.stage_schedule(&found.instance);
+    let own = found.plan.stage_schedule_in_own_order(&found.instance);
     report::json(&VerifyJson {
         verified: fits && differences.is_empty(),
         origin: OriginJson::of(&found.instance),
@@ -112,6 +114,7 @@ fn json(
         budget_bytes,
         stage_schedule: stages.is_ok(),
         no_stage_schedule_because: stages.err().map(|e| e.to_string()),
+        stage_schedule_in_own_order: own.is_ok(),
         recorded_objective: found.objective,
         recorded_peak_bytes: found.peak_bytes,
         recorded_budget_bytes: found.budget_bytes,
@@ -132,6 +135,16 @@ fn summary(found: &Replayed, file: &str, budget_bytes: Option<u64>, agrees: bool
     let stages = match found.plan.stage_schedule(&found.instance) {
         Ok(()) => {
             "a stage schedule in this order: bounds and certificates of solve hold for it".into()
+        }
+        Err(problem)
+            if found
+                .plan
+                .stage_schedule_in_own_order(&found.instance)
+                .is_ok() =>
+        {
+            format!(
+                "a stage schedule in an order of its own, so bounds of solve --reorder for that order hold for it, others do not: {problem}"
+            )
         }
         Err(problem) => format!(
             "no stage schedule, so bounds and certificates of solve do not hold for it: {problem}"

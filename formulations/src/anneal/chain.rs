@@ -129,6 +129,16 @@ impl<'g, L: Landscape> Chain<'g, L> {
         self.best
     }
 
+    /// Bytes above capacity of the sets where the run stands, summed over stages.
+    pub fn excess(&self) -> f64 {
+        self.walk.excess()
+    }
+
+    /// The retained sets where the run stands.
+    pub fn retained(&self) -> BitMatrix {
+        self.walk.retained()
+    }
+
     fn step(&mut self, temperature: f64) {
         let threshold = -temperature * self.random.unit().ln();
         if L::Walk::LEAP.is_some_and(|often| self.random.one_in(often)) {

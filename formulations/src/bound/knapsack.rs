@@ -90,7 +90,7 @@ impl MinimumKnapsack {
     }
 
     /// The items in their order until the demand is met.
-    fn greedy(&self) -> u64 {
+    pub fn greedy(&self) -> u64 {
         if self.demand == 0 {
             return 0;
         }

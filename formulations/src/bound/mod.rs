@@ -6,8 +6,11 @@
 //! knapsack, whose optimum is a cost that every schedule pays beyond computing each node once. All
 //! arithmetic is in integers, so the bound is safe.
 
+mod any_plan;
 mod knapsack;
 mod moments;
+
+pub use any_plan::any_plan_bound;
 
 use moments::Moments;
 use remat_instances::budget::format_bytes;

@@ -45,6 +45,7 @@ pub use model::{
 };
 pub(crate) use ticker::ticking;
 
+pub(crate) use outcome::relative_gap;
 pub use outcome::{Outcome, SolveError, Status};
 pub use proof::BoundProof;
 pub use settings::Settings;

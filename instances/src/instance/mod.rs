@@ -9,6 +9,7 @@
 mod digest;
 mod node;
 mod passing;
+mod precedence;
 mod restrict;
 mod validate;
 mod view;
@@ -17,6 +18,7 @@ pub use crate::document::ReadError as InstanceError;
 pub use node::{Gradient, Implementation, InPlace, Node, NodeId, NodeKind};
 pub(crate) use passing::PlainPassing;
 pub use passing::passing_in_plain_order;
+pub use precedence::Precedence;
 pub use restrict::Choices;
 pub use validate::{LARGEST_VALUE, StructureError};
 

@@ -26,6 +26,7 @@
 
 mod build;
 mod json;
+mod runs;
 mod stages;
 mod text;
 mod trace;
@@ -33,6 +34,7 @@ mod trace;
 pub use crate::document::ReadError as PlanFileError;
 pub use crate::schedule::Semantics;
 pub use json::{PlanDocument, PlanFile, SCHEMA};
+pub use runs::{Computation, Computations, NoStageInOwnOrder};
 pub use stages::NoStageSchedule;
 pub use text::PlanText;
 

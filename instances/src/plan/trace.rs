@@ -93,6 +93,21 @@ impl<'a> Trace<'a> {
         })
     }
 
+    /// Runs whose values each run reads.
+    pub fn reads(&self) -> &[Vec<u32>] {
+        &self.reads
+    }
+
+    /// The run whose value each run overwrites.
+    pub fn overwrites(&self) -> &[Option<u32>] {
+        &self.source
+    }
+
+    /// The run of the parent that each run of a by-product comes with.
+    pub fn parents(&self) -> &[Option<u32>] {
+        &self.parent
+    }
+
     /// Drops runs whose value no later run reads, apart from the first run of each node.
     ///
     /// Reads point backwards, so one pass from the end is the fixpoint.

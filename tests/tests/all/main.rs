@@ -31,4 +31,5 @@ mod published_programs;
 mod published_schedules;
 mod recognise;
 mod recognise_monet;
+mod reorder;
 mod results;

@@ -360,7 +360,8 @@ impl Tree<'_, '_> {
         // Largest peak of the first stage, of the others; of all, less what was sent before.
         let (mut others, mut largest) = (0, f64::NEG_INFINITY);
         let mut passed = 0.0;
-        for next in label.stage + 1..self.search.chain.len() {
+        let later = open.iter_mut().enumerate().skip(label.stage + 1);
+        for (next, before_next) in later {
             let stage = &self.search.chain.stages[next - 1];
             let ForwardPeaks {
                 pass_bytes,
@@ -391,7 +392,7 @@ impl Tree<'_, '_> {
                     continue;
                 }
                 let moved = if offload { input } else { 0 };
-                open[next][0].push(Label {
+                before_next[0].push(Label {
                     stage: next,
                     is_saved: false,
                     cost: label.cost + out + back,

@@ -1,0 +1,212 @@
+//! A bound on all plans, in whatever order their nodes are computed for the first time.
+//!
+//! When a node runs for the first time, all nodes that lead to it have run, and none that it leads
+//! to. A tensor of the former that one of the latter reads is in memory then, or is computed again
+//! later, in every plan; the node's inputs are in memory. So the knapsack of the module above holds
+//! with those tensors alone.
+
+use super::knapsack::MinimumKnapsack;
+use super::{CostBound, TooSmall};
+use remat_instances::instance::{Instance, NodeId, NodeKind};
+use remat_instances::schedule::Semantics;
+
+/// Nodes up to which it is worked out who leads to whom: two tables of `nodes^2 / 8` bytes.
+const REACH_NODE_LIMIT: usize = 5_000;
+
+/// A lower bound on the cost of every plan within a budget, stage schedule or not, in any order of
+/// first computations.
+///
+/// Under MONeT's semantics, and for instances of more than 5,000 nodes, it is the cost of computing
+/// everything once, in the cheapest way. Time is of the order of nodes times edges.
+///
+/// # Errors
+/// [`TooSmall`] where no plan has room for some node's first computation (Checkmate's semantics).
+///
+/// ```
+/// use remat_formulations::bound::{any_plan_bound, knapsack_bound};
+/// use remat_instances::{schedule::Semantics, zoo};
+///
+/// let instance = zoo::build(&"zoo:vgg16?batch=8".parse()?)?;
+/// let budget = instance.plain_replay(Semantics::Checkmate)?.peak_bytes * 9 / 10;
+/// let any = any_plan_bound(&instance, Semantics::Checkmate, budget)?;
+/// assert!(instance.base_cost() <= any.cost);
+/// assert!(any.cost <= knapsack_bound(&instance, budget)?.cost);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn any_plan_bound(
+    instance: &Instance,
+    semantics: Semantics,
+    budget_bytes: u64,
+) -> Result<CostBound, TooSmall> {
+    let base = match semantics {
+        Semantics::Checkmate => instance.base_cost(),
+        Semantics::Monet => cheapest(instance),
+    };
+    let mut bound = CostBound {
+        cost: base,
+        bottleneck: None,
+    };
+    if semantics == Semantics::Monet {
+        return Ok(bound);
+    }
+    let reach = match instance.len() <= REACH_NODE_LIMIT {
+        true => Some(Reach::of(instance)),
+        false => None,
+    };
+    for id in instance.ids() {
+        let moment = Moment::at(instance, reach.as_ref(), id);
+        let needed = moment.needed_bytes();
+        if needed > budget_bytes {
+            return Err(TooSmall {
+                budget_bytes,
+                ..moment.small
+            });
+        }
+        let items: u64 = moment.items.iter().map(|item| item.0).sum();
+        let demand = items.saturating_sub(budget_bytes - needed);
+        if demand == 0 {
+            continue;
+        }
+        let knapsack = MinimumKnapsack::new(demand, moment.items);
+        // The relaxation first: most moments cannot raise the bound.
+        let greedy = base + knapsack.greedy();
+        if greedy <= bound.cost {
+            continue;
+        }
+        let cost = base + knapsack.optimum();
+        if cost > bound.cost {
+            bound = CostBound {
+                cost,
+                bottleneck: Some(id),
+            };
+        }
+    }
+    Ok(bound)
+}
+
+/// Each node once, in its cheapest way, by-products left out.
+fn cheapest(instance: &Instance) -> u64 {
+    let proper = |id: &NodeId| !matches!(instance.node(*id).kind, NodeKind::ByProduct { .. });
+    let cost = |id: NodeId| {
+        let node = instance.node(id);
+        let ways = node.implementations.iter().map(|way| way.cost);
+        let delta = node.in_place.as_ref().map_or(0, |p| p.cost_delta.min(0));
+        ways.min().unwrap_or(0).saturating_add_signed(delta)
+    };
+    instance.ids().filter(proper).map(cost).sum()
+}
+
+/// A first computation, in any plan.
+struct Moment {
+    /// The node and its own bytes; those of tensors that are never recomputed.
+    small: TooSmall,
+    /// Bytes and cost of what is in memory or computed again, by rising cost per byte.
+    items: Vec<(u64, u64)>,
+}
+
+impl Moment {
+    fn at(instance: &Instance, reach: Option<&Reach>, id: NodeId) -> Self {
+        let bytes = |id: &NodeId| instance.node(*id).output_bytes;
+        let node = instance.node(id);
+        let needs = instance.needs(id);
+        let mut kept_bytes = 0;
+        let mut items = Vec::new();
+        let held = reach.map_or(Vec::new(), |reach| reach.crossing(instance, id));
+        for t in held.iter().filter(|t| needs.binary_search(t).is_err()) {
+            let size = bytes(t);
+            match instance.may_recompute(*t) {
+                true if size > 0 => items.push((size, instance.node(*t).run_cost(true))),
+                true => {}
+                false => kept_bytes += size,
+            }
+        }
+        items.sort_by(|a, b| {
+            let [left, right] = [(a, b), (b, a)].map(|(x, y)| u128::from(x.1) * u128::from(y.0));
+            left.cmp(&right)
+        });
+        let input_bytes: u64 = needs.iter().map(bytes).sum();
+        let (fixed_bytes, workspace_bytes) = (instance.static_bytes(), node.workspace_bytes());
+        let own = input_bytes + node.output_bytes + workspace_bytes;
+        Moment {
+            small: TooSmall {
+                node: id,
+                name: node.name.clone(),
+                needed_bytes: fixed_bytes + own + kept_bytes,
+                input_bytes,
+                output_bytes: node.output_bytes,
+                workspace_bytes,
+                kept_bytes,
+                fixed_bytes,
+                budget_bytes: 0,
+            },
+            items,
+        }
+    }
+
+    fn needed_bytes(&self) -> u64 {
+        self.small.needed_bytes
+    }
+}
+
+/// Nodes that lead to each node, and those that it leads to, as bits.
+struct Reach {
+    words: usize,
+    before: Vec<u64>,
+    behind: Vec<u64>,
+}
+
+impl Reach {
+    fn of(instance: &Instance) -> Self {
+        let n = instance.len();
+        let words = n.div_ceil(64);
+        let (mut before, mut behind) = (vec![0; n * words], vec![0; n * words]);
+        let row = |i: usize| i * words..(i + 1) * words;
+        for id in instance.ids() {
+            for need in instance.needs(id) {
+                join(&mut before, row(id.index()), row(need.index()), *need);
+            }
+        }
+        for id in instance.ids().rev() {
+            for user in instance.users(id) {
+                join(&mut behind, row(id.index()), row(user.index()), *user);
+            }
+        }
+        Reach {
+            words,
+            before,
+            behind,
+        }
+    }
+
+    /// Tensors from before a node that something behind it reads.
+    fn crossing(&self, instance: &Instance, id: NodeId) -> Vec<NodeId> {
+        let at = id.index() * self.words;
+        let behind = &self.behind[at..at + self.words];
+        let is_behind = |u: &NodeId| behind[u.index() / 64] >> (u.index() % 64) & 1 != 0;
+        let mut crossing = Vec::new();
+        for (k, word) in self.before[at..at + self.words].iter().enumerate() {
+            let mut left = *word;
+            while left != 0 {
+                let t = NodeId::from(64 * k + left.trailing_zeros() as usize);
+                left &= left - 1;
+                if instance.users(t).iter().any(is_behind) {
+                    crossing.push(t);
+                }
+            }
+        }
+        crossing
+    }
+}
+
+/// Adds to a row another one and its node.
+fn join(
+    bits: &mut [u64],
+    row: std::ops::Range<usize>,
+    other: std::ops::Range<usize>,
+    node: NodeId,
+) {
+    for (to, from) in row.clone().zip(other) {
+        bits[to] |= bits[from];
+    }
+    bits[row.start + node.index() / 64] |= 1 << (node.index() % 64);
+}

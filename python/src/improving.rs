@@ -1,0 +1,64 @@
+//! Steps of plans in a better order.
+
+use crate::arguments::{self, Limits};
+use crate::judging::{Given, replayed};
+use crate::plan::Plan;
+use crate::relay::{self, Ended, Relay};
+use crate::trouble::Trouble;
+use pyo3::prelude::*;
+use remat_formulations::improve::{Improve, ImproveError};
+use std::sync::Arc;
+
+/// Puts the steps of a plan in a better order, and leaves out recomputations that it then has room
+/// for.
+#[pyfunction]
+#[pyo3(signature = (instance, plan, *, budget = None, time_limit = None, threads = None, seed = 0))]
+pub fn improve(
+    py: Python<'_>,
+    instance: &Bound<'_, PyAny>,
+    plan: &Bound<'_, PyAny>,
+    budget: Option<&Bound<'_, PyAny>>,
+    time_limit: Option<Bound<'_, PyAny>>,
+    threads: Option<i64>,
+    seed: u64,
+) -> PyResult<Plan> {
+    let source = crate::instance::of(instance)?;
+    let given = Given::of(plan)?;
+    let budget = budget.map(arguments::budget).transpose()?;
+    let settings = Limits {
+        time_limit,
+        threads,
+        seed,
+        gap: None,
+    }
+    .settings()?;
+    let Ended { value, .. } = relay::work(py, None, |relay: &Arc<Relay>| {
+        let found = replayed(&source, &given)?;
+        let plain = found.instance.plain_replay(found.plan.semantics)?;
+        let budget = match budget {
+            Some(budget) => Some(budget.bytes(plain.peak_bytes)),
+            None => found.budget_bytes,
+        };
+        let mut improve = Improve::new(&found.instance, &found.plan)
+            .threads(settings.threads)
+            .seed(seed)
+            .listener(&**relay);
+        if let Some(bytes) = budget {
+            improve = improve.budget(bytes);
+        }
+        if let Some(limit) = settings.time_limit {
+            improve = improve.time_limit(limit);
+        }
+        let better = improve.run().map_err(|ImproveError::Replay(e)| e)?;
+        Ok::<Plan, Trouble>(Plan {
+            source: source.clone(),
+            document: better.document(),
+            view: found.instance,
+            replay: better.replay,
+            plain,
+            schedule: None,
+            found: None,
+        })
+    })?;
+    Ok(value?)
+}

@@ -1,0 +1,80 @@
+//! Orders of small graphs by enumeration, and the best plan of any order by a search over what is in
+//! memory and what was computed. Shares no code with what it checks.
+
+use remat_instances::{Instance, NodeId};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// All orders of a graph's nodes in which inputs come first.
+pub fn all_orders(instance: &Instance) -> Vec<Vec<NodeId>> {
+    let mut all = Vec::new();
+    let mut order = Vec::new();
+    extend(instance, &mut order, &mut all);
+    all
+}
+
+fn extend(instance: &Instance, order: &mut Vec<NodeId>, all: &mut Vec<Vec<NodeId>>) {
+    if order.len() == instance.len() {
+        return all.push(order.clone());
+    }
+    for id in instance.ids() {
+        let ready = instance.needs(id).iter().all(|need| order.contains(need));
+        if ready && !order.contains(&id) {
+            order.push(id);
+            extend(instance, order, all);
+            order.pop();
+        }
+    }
+}
+
+/// Least cost of any plan of a graph of up to 10 nodes without by-products, in any order, stage
+/// schedule or not; `None` where nothing fits.
+pub fn best_plan(instance: &Instance, budget_bytes: u64) -> Option<u64> {
+    let n = instance.len();
+    assert!(n <= 10, "a search over {n} nodes takes too long");
+    let node = |i: usize| instance.node(NodeId::from(i));
+    let needs: Vec<u32> = instance
+        .ids()
+        .map(|id| {
+            instance
+                .needs(id)
+                .iter()
+                .fold(0, |mask, need| mask | 1 << need.0)
+        })
+        .collect();
+    let at = |held: u32, done: u32| (held as usize) << n | done as usize;
+    let mut best = vec![u64::MAX; 1 << (2 * n)];
+    let mut queue = BinaryHeap::from([Reverse((0, 0u32, 0u32))]);
+    best[0] = 0;
+    while let Some(Reverse((cost, held, done))) = queue.pop() {
+        if done == (1 << n) - 1 {
+            return Some(cost);
+        }
+        if cost > best[at(held, done)] {
+            continue;
+        }
+        let held_bytes: u64 = (0..n)
+            .filter(|i| held >> i & 1 != 0)
+            .map(|i| node(i).output_bytes)
+            .sum();
+        for (i, inputs) in needs.iter().enumerate() {
+            let (bit, again) = (1u32 << i, done >> i & 1 != 0);
+            let bytes = instance.static_bytes()
+                + held_bytes
+                + node(i).output_bytes
+                + node(i).run_workspace_bytes(again);
+            let may_run = inputs & !held == 0 && bytes <= budget_bytes && !(again && node(i).once);
+            let (price, held, done) = match held & bit != 0 {
+                true => (0, held & !bit, done),
+                false if may_run => (node(i).run_cost(again), held | bit, done | bit),
+                false => continue,
+            };
+            let known = &mut best[at(held, done)];
+            if cost + price < *known {
+                *known = cost + price;
+                queue.push(Reverse((cost + price, held, done)));
+            }
+        }
+    }
+    None
+}
