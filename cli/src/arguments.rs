@@ -14,7 +14,7 @@ pub use groups::{FormulationOption, PlansOption, SolveOptions, WorkerOptions};
 pub use lp::{LpArguments, Simplex, Switch};
 pub use memory::{GraphOptions, OrderArguments, PlaceArguments, PlanMemoryArguments};
 pub use mip::{CheckArguments, MipArguments};
-pub use values::{parse_duration, parse_gap, parse_overhead, parse_setting};
+pub use values::{parse_alignment, parse_duration, parse_gap, parse_overhead, parse_setting};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -182,13 +182,16 @@ Examples:
   remat-bb solve 'zoo:resnet50?batch=184' --budget 6GiB --time-limit 1m --out plan.json
   remat-bb solve graph.json.gz --budget 60% --json
   remat-bb solve graph.json --budget 5000000000 --gap 1% --seed 7 --quiet
+  remat-bb solve zoo:resnet18 --budget 80% --time-limit 5s --addresses --out placed.json
 
 The object that --json prints has the fields status (optimal, feasible, infeasible, limit or interrupted), objective, \
 bound, gap, bound_scope (stage-schedules: nodes in the order of the instance, between two first computations each at \
 most once), seconds, nodes, lp_iterations, moves, \
 peak_memory_bytes, budget_bytes, base_cost, overhead_percent, cost_unit, instance, instance_sha256, formulation, layers \
 (runs of equal layers: layers, forward_nodes and backward_nodes of one), version, \
-settings, threads, seed and infeasible_because. What is not known is null. Errors have status (error), code, message, \
+settings, threads, seed, infeasible_because, and with --addresses plan_peak_bytes (of the plan, which may be below the schedule's), \
+arena_bytes, arena_bound_bytes (no arena for the plan is below), alignment_bytes and fragmentation (of the arena over the plan's peak, a \
+fraction). What is not known is null. Errors have status (error), code, message, \
 remedy and place.
 
 Exit codes: 0 solved or a plan found, 2 bad usage or input, 3 proven: no stage schedule fits, 4 limit reached without a \
@@ -209,6 +212,13 @@ pub struct SolveArguments {
     /// Write the plan here, as remat-plan/1 JSON
     #[arg(short, long, value_name = "PLAN.json")]
     pub out: Option<PathBuf>,
+    /// Give everything that the plan takes an offset in one arena, as small as it can be
+    #[arg(long)]
+    pub addresses: bool,
+    /// Number of bytes that offsets are multiples of, a power of two [default: as the sizes suggest:
+    /// 512 where that costs nothing, less where it would cost more than a thousandth]
+    #[arg(long, value_name = "BYTES", value_parser = parse_alignment, requires = "addresses")]
+    pub alignment: Option<u64>,
     /// Write the schedule (the matrices R and S) here, as remat-schedule/1 JSON
     #[arg(long, value_name = "SCHEDULE.json")]
     pub schedule_out: Option<PathBuf>,
@@ -352,7 +362,8 @@ Examples:
 
 The object that --json prints has the fields verified, version, instance, instance_sha256, file, kind, semantics, cost, \
 base_cost, overhead_percent, cost_unit, peak_memory_bytes, peak_at, computations, budget_bytes, stage_schedule, \
-no_stage_schedule_because, recorded_objective, recorded_peak_bytes, recorded_budget_bytes and differences; for orders, memory plans \
+no_stage_schedule_because, recorded_objective, recorded_peak_bytes, recorded_budget_bytes, differences, and of a plan with addresses \
+arena_bytes, arena_bound_bytes, alignment_bytes and fragmentation; for orders, memory plans \
 and placements verified, version, instance, instance_sha256, file, kind, variant, peak_memory_bytes, height_bytes, recorded_bound_bytes \
 and budget_bytes. What is not known is null.")]
 pub struct VerifyArguments {
@@ -420,14 +431,15 @@ Examples:
   remat-bb show zoo:resnet50
   remat-bb show zoo:resnet50 plan.json --svg-schedule schedule.svg --svg-memory memory.svg
   remat-bb show zoo:resnet50 plan.json --statements | less
+  remat-bb show zoo:resnet18 placed.json --svg-addresses addresses.svg
 
 Percentages, also of a budget, are over the step without recomputation: each node once, under checkmate by its first \
 implementation, under monet in its cheapest way.
 
 The object that --json prints has the fields version, instance, instance_sha256, semantics, nodes, backward_nodes, fixed_bytes, cost, base_cost, \
 overhead_percent, cost_unit, peak_memory_bytes, peak_at, plain_peak_bytes, budget_bytes, statements (their number), \
-tensors (node, operator, shape, bytes), at_peak (the tensors in memory at the peak, the largest first) and recomputed \
-(node, times, cost).")]
+tensors (node, operator, shape, bytes), at_peak (the tensors in memory at the peak, the largest first), recomputed \
+(node, times, cost), and of a plan with addresses arena_bytes, arena_bound_bytes, alignment_bytes and fragmentation.")]
 pub struct ShowArguments {
     /// Instance file, or zoo:MODEL?parameter=value&...
     pub instance: String,
@@ -445,6 +457,9 @@ pub struct ShowArguments {
     /// Draw memory over time here
     #[arg(long, value_name = "FILE")]
     pub svg_memory: Option<PathBuf>,
+    /// Draw addresses over time here, of a plan that has them
+    #[arg(long, value_name = "FILE", requires = "plan")]
+    pub svg_addresses: Option<PathBuf>,
     /// Print the plan's statements instead of the description
     #[arg(long, conflicts_with = "json")]
     pub statements: bool,

@@ -199,6 +199,16 @@ pub fn replayed(instance_text: &str, path: &Path) -> Result<Replayed, Failure> {
     Ok(replayed::replayed(&instance, &input.name, &input.bytes)?)
 }
 
+/// The same without a look at addresses, for whoever gives others.
+///
+/// # Errors
+/// As [`replayed`].
+pub fn executed(instance_text: &str, path: &Path) -> Result<Replayed, Failure> {
+    let instance = instance(instance_text)?;
+    let input = files::document(path)?;
+    Ok(replayed::executed(&instance, &input.name, &input.bytes)?)
+}
+
 /// A failure to open an instance, with the model of the zoo that may have been meant.
 fn guess(failure: Failure, text: &str) -> Failure {
     match failure {

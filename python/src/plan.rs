@@ -192,6 +192,7 @@ impl Plan {
                     budget_bytes: found.budget_bytes,
                     objective: replay.cost,
                     peak_bytes: replay.peak_bytes,
+                    addresses: found.addresses,
                 },
                 view: found.instance,
                 replay,

@@ -1,16 +1,17 @@
 //! `remat-bb show`
 
+use super::verify;
 use crate::arguments::ShowArguments;
 use crate::draw::memory::{self, MemoryPicture};
-use crate::draw::schedule;
+use crate::draw::{addresses, schedule};
 use crate::failure::{Exit, Failure};
-use crate::files::Files;
-use crate::report::{self, OriginJson, ReplayJson, Table, counted};
+use crate::files::{Files, input_name};
+use crate::report::{self, Arena, ArenaJson, OriginJson, ReplayJson, Table, counted};
 use crate::source;
 use remat_instances::budget::format_bytes;
 use remat_instances::explain::{self, Explanation};
 use remat_instances::instance::NodeId;
-use remat_instances::plan::{Plan, Register, Step};
+use remat_instances::plan::{Plan, PlanAddresses, Register, Step};
 use remat_instances::simulate::Replay;
 use remat_instances::{Instance, NodeId as Id};
 use serde::Serialize;
@@ -34,6 +35,7 @@ pub fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
         &[
             ("--svg-schedule", arguments.svg_schedule.as_deref()),
             ("--svg-memory", arguments.svg_memory.as_deref()),
+            ("--svg-addresses", arguments.svg_addresses.as_deref()),
         ],
     )?;
     let subject = Subject::load(arguments)?;
@@ -62,6 +64,9 @@ pub fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
         };
         files.write(path, &memory::draw(&picture)?)?;
     }
+    if let Some(path) = &arguments.svg_addresses {
+        files.write(path, &subject.addresses_picture()?)?;
+    }
     files.print(&if arguments.json {
         subject.json()
     } else if arguments.statements {
@@ -79,13 +84,19 @@ struct Subject {
     told: Explanation,
     plain: Replay,
     budget_bytes: Option<u64>,
+    addresses: Option<PlanAddresses>,
+    arena: Option<Arena>,
 }
 
 impl Subject {
     fn load(arguments: &ShowArguments) -> Result<Self, Failure> {
+        let mut arena = None;
+        let mut addresses = None;
         let (instance, plan, recorded) = match &arguments.plan {
             Some(path) => {
                 let found = source::replayed(&arguments.instance, path)?;
+                arena = verify::arena(&found, &input_name(path))?;
+                addresses = found.addresses;
                 (found.instance, found.plan, found.budget_bytes)
             }
             None => {
@@ -111,7 +122,22 @@ impl Subject {
             told,
             plain,
             budget_bytes,
+            addresses,
+            arena,
         })
+    }
+
+    /// Addresses over time.
+    fn addresses_picture(&self) -> Result<String, Failure> {
+        let missing = || Failure::Usage {
+            problem: "--svg-addresses: the plan has no addresses".into(),
+            remedy: "give it some: remat-bb place INSTANCE PLAN --out PLACED.json".into(),
+        };
+        let found = self.addresses.as_ref().ok_or_else(missing)?;
+        let lives = found.replay(&self.instance, &self.plan);
+        let lives = lives.map_err(|e| Failure::Draw(e.to_string()))?;
+        let title = format!("{}: addresses over one training step", self.instance.name());
+        addresses::draw(&lives, &found.placement(), &title)
     }
 
     fn describe(&self, with_plan: bool) -> String {
@@ -142,6 +168,9 @@ impl Subject {
                 report::moment(instance, replay),
                 counted(self.plan.steps.len() as u64, "statement")
             );
+        }
+        if let Some(arena) = &self.arena {
+            let _ = writeln!(out, "  arena     {}", arena.words(self.budget_bytes));
         }
         if let Some(budget) = self.budget_bytes {
             let fits = if replay.peak_bytes <= budget {
@@ -280,6 +309,7 @@ impl Subject {
                 .map(|id| &*instance.node(id).name)
                 .collect(),
             recomputed: recomputed.collect(),
+            arena: self.arena.as_ref().map(Arena::json).unwrap_or_default(),
         })
     }
 }
@@ -300,6 +330,8 @@ struct ShowJson<'a> {
     tensors: Vec<TensorJson<'a>>,
     at_peak: Vec<&'a str>,
     recomputed: Vec<RecomputedJson<'a>>,
+    #[serde(flatten)]
+    arena: ArenaJson,
 }
 
 #[derive(Serialize)]

@@ -5,9 +5,10 @@ use crate::draw::progress::{self, ProgressPicture};
 use crate::failure::{Exit, Failure, note};
 use crate::files::{self, Files, shown};
 use crate::progress::{ProgressPoint, Reporter};
-use crate::report::{self, LayersJson, OriginJson, SearchJson, counted};
+use crate::report::{self, Arena, ArenaJson, LayersJson, OriginJson, SearchJson, counted};
 use crate::{interrupt, rescue, source};
 use remat_formulations::life::layers::Stack;
+use remat_formulations::place::{PlacePlanError, PlaceSettings, PlacedPlan, place_plan};
 use remat_formulations::solve::{
     AnyFormulation, Listener, Outcome, Progress, Settings, Solvable, Status, planned,
 };
@@ -84,18 +85,53 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         true => limit - begun.elapsed().min(limit / 2),
         false => limit,
     };
+    let reserve = |limit: Duration| match arguments.addresses {
+        true => reserve(limit).mul_f64(1.0 - ADDRESS_SHARE),
+        false => reserve(limit),
+    };
     let searched = Settings {
         time_limit: settings.time_limit.map(reserve),
         ..settings.clone()
     };
     let outcome = formulation.solve(budget_bytes, &[], &searched, &listener);
     reporter.finish();
+    let outcome = outcome?;
+    let placed = match &outcome.schedule {
+        Some(schedule) if arguments.addresses => {
+            let planned = planned(instance, schedule, budget_bytes)?;
+            let left = |limit: Duration| {
+                let left = limit.saturating_sub(begun.elapsed());
+                left.max(limit.mul_f64(ADDRESS_SHARE / 2.0))
+            };
+            let how = PlaceSettings {
+                time_limit: settings.time_limit.map(left),
+                threads: settings.threads,
+                seed: settings.seed,
+                interrupt: Some(interrupted.clone()),
+                ..PlaceSettings::default()
+            };
+            let (plan, alignment) = (&planned.document.plan, arguments.alignment);
+            Some(place_plan(
+                instance,
+                plan,
+                alignment,
+                Some(budget_bytes),
+                &how,
+            ))
+        }
+        _ => None,
+    };
+    let (placed, unplaced) = match placed.transpose() {
+        Ok(placed) => (placed, None),
+        Err(problem) => (None, Some(problem)),
+    };
     let solved = SolveReport {
         formulation: &formulation,
         budget_bytes,
         settings: &settings,
-        outcome: outcome?,
+        outcome,
         plain: &plain,
+        placed,
     };
     let outcome = &solved.outcome;
     let looks = (reporter.looks(), plain.base_cost);
@@ -121,11 +157,25 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         summary(&solved, written.as_deref().unwrap_or_default())
     })?;
     written?;
+    if let Some(problem) = unplaced {
+        return Err(place_failure(&problem));
+    }
     Ok(match outcome.status {
         Status::Infeasible => Exit::Infeasible,
         _ if outcome.schedule.is_some() => Exit::Done,
         _ => Exit::NoPlan,
     })
+}
+
+/// Share of the time limit that addresses have.
+const ADDRESS_SHARE: f64 = 0.1;
+
+/// A plan that has no addresses.
+fn place_failure(problem: &PlacePlanError) -> Failure {
+    Failure::Usage {
+        problem: format!("--addresses: {problem}"),
+        remedy: "the plan is there without them; give an instance of smaller sizes".into(),
+    }
 }
 
 /// Follows a solve: shows it, keeps its best plan, and ends it where the user interrupts.
@@ -158,6 +208,18 @@ struct SolveReport<'a> {
     settings: &'a Settings,
     outcome: Outcome,
     plain: &'a Replay,
+    placed: Option<PlacedPlan>,
+}
+
+impl SolveReport<'_> {
+    fn arena(&self) -> Option<Arena> {
+        self.placed.as_ref().map(|placed| Arena {
+            bytes: placed.arena_bytes(),
+            bound_bytes: placed.bound_bytes,
+            peak_bytes: placed.peak_bytes,
+            alignment_bytes: placed.addresses.alignment_bytes,
+        })
+    }
 }
 
 /// Writes one file, if there is something for it, and says what was written.
@@ -219,7 +281,8 @@ fn write_plan(
         return Ok(None);
     };
     let instance = solved.formulation.instance();
-    let planned = planned(instance, schedule, solved.budget_bytes)?;
+    let mut planned = planned(instance, schedule, solved.budget_bytes)?;
+    planned.document.addresses = solved.placed.as_ref().map(|p| p.addresses.clone());
     files.write(path, &planned.text())?;
     let document = &planned.document;
     Ok(Some(format!(
@@ -276,6 +339,9 @@ struct SolveJson<'a> {
     #[serde(flatten)]
     search: SearchJson,
     infeasible_because: Option<&'a str>,
+    plan_peak_bytes: Option<u64>,
+    #[serde(flatten)]
+    arena: ArenaJson,
 }
 
 fn json(solved: &SolveReport<'_>) -> String {
@@ -285,6 +351,7 @@ fn json(solved: &SolveReport<'_>) -> String {
         settings,
         outcome,
         plain,
+        placed,
     } = solved;
     let instance = formulation.instance();
     let may_fit = outcome.status != Status::Infeasible;
@@ -308,6 +375,8 @@ fn json(solved: &SolveReport<'_>) -> String {
         moves: outcome.moves,
         search: SearchJson::of(settings),
         infeasible_because: outcome.infeasible_because.as_deref(),
+        plan_peak_bytes: placed.as_ref().map(|placed| placed.peak_bytes),
+        arena: solved.arena().as_ref().map(Arena::json).unwrap_or_default(),
     })
 }
 
@@ -318,6 +387,7 @@ fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
         settings,
         outcome,
         plain,
+        ..
     } = solved;
     let instance = formulation.instance();
     let unit = instance.cost_unit();
@@ -349,6 +419,10 @@ fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
             format_bytes(replay.peak_bytes),
             report::moment(instance, replay),
         );
+    }
+    if let Some(arena) = solved.arena() {
+        let words = arena.words(Some(*budget_bytes));
+        let _ = writeln!(out, "  arena     {words}");
     }
     if outcome.status != Status::Infeasible {
         let gap = outcome
