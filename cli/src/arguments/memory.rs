@@ -28,7 +28,8 @@ No placement is below the load of its order, and no load below the bound of all 
 optimal among all orders and addresses. Where the best order does not lie that low, others within the same peak are placed, \
 too.";
 
-fn variant() -> impl TypedValueParser<Value = Variant> {
+/// A variant by its name.
+pub(super) fn variant() -> impl TypedValueParser<Value = Variant> {
     PossibleValuesParser::new(Variant::ALL.map(Variant::as_str))
         .try_map(|name| name.parse::<Variant>())
 }

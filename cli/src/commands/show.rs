@@ -1,6 +1,6 @@
 //! `remat-bb show`
 
-use super::verify;
+use super::{show_memory, verify};
 use crate::arguments::ShowArguments;
 use crate::draw::memory::{self, MemoryPicture};
 use crate::draw::{addresses, schedule};
@@ -27,12 +27,16 @@ const ROWS: usize = 8;
 /// # Errors
 /// [`Failure`] for bad input and files that cannot be written.
 pub fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
+    if let Some(exit) = show_memory::run(arguments)? {
+        return Ok(exit);
+    }
     let plan = arguments.plan.iter().map(PathBuf::as_path);
     let inputs: Vec<&Path> = plan.chain([Path::new(&arguments.instance)]).collect();
     let files = Files::tried(
         arguments.json,
         &inputs,
         &[
+            ("--svg", arguments.svg.as_deref()),
             ("--svg-schedule", arguments.svg_schedule.as_deref()),
             ("--svg-memory", arguments.svg_memory.as_deref()),
             ("--svg-addresses", arguments.svg_addresses.as_deref()),
@@ -49,7 +53,14 @@ pub fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
         let title = format!("{}: what is computed and kept ({what})", instance.name());
         files.write(path, &schedule::draw(instance, plan, &title)?)?;
     }
-    if let Some(path) = &arguments.svg_memory {
+    let has_addresses = subject.addresses.is_some();
+    let suiting = |wanted: bool| {
+        arguments
+            .svg
+            .iter()
+            .filter(move |_| wanted == has_addresses)
+    };
+    for path in arguments.svg_memory.iter().chain(suiting(false)) {
         let picture = MemoryPicture {
             instance,
             semantics: plan.semantics,
@@ -64,7 +75,7 @@ pub fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
         };
         files.write(path, &memory::draw(&picture)?)?;
     }
-    if let Some(path) = &arguments.svg_addresses {
+    for path in arguments.svg_addresses.iter().chain(suiting(true)) {
         files.write(path, &subject.addresses_picture()?)?;
     }
     files.print(&if arguments.json {
