@@ -328,9 +328,11 @@ impl Arena {
                 self.bytes - budget,
                 format_bytes(budget)
             );
-            if self.alignment_bytes > 1 && self.peak_bytes <= budget {
-                text += ": a smaller --alignment may fit";
-            }
+            text += match self.peak_bytes <= budget {
+                false => "",
+                true if self.bound_bytes > budget => ": a smaller --alignment may fit",
+                true => ": a longer search (place), or a plan for a little less, may fit",
+            };
         }
         text
     }

@@ -7,6 +7,7 @@ use crate::trouble::{Detail, Trouble};
 use pyo3::prelude::*;
 use remat_formulations::Solve;
 use remat_formulations::bound::check_budget;
+use remat_formulations::place::{ALIGNMENT_LIMIT, PlacePlanError, PlaceSettings};
 use remat_formulations::solve::{
     AnyFormulation, Outcome, Progress as Look, Settings, Solution, Solvable, Status,
 };
@@ -14,6 +15,9 @@ use remat_instances::budget::{Budget, format_bytes};
 use remat_instances::schedule::Schedule;
 use remat_instances::simulate::Replay;
 use remat_instances::{Instance, Semantics};
+
+/// Time for addresses, as a share of the time limit, on top of it.
+const ADDRESS_SHARE: f64 = 0.1;
 
 /// Budgets up to which a percentage may have been meant.
 const PERCENT_LIMIT: u64 = 100;
@@ -47,6 +51,9 @@ struct Question {
     settings: Settings,
     /// Schedules to start from, with the graphs that they are of.
     starts: Vec<(Schedule, Instance)>,
+    /// True if the plan is to have addresses, at multiples of so many bytes.
+    addresses: bool,
+    alignment: Option<u64>,
 }
 
 /// A solve as it ended.
@@ -90,14 +97,26 @@ impl Question {
             solution, plain, ..
         } = ended;
         match &solution.schedule {
-            Some(schedule) => Plan::of(
-                &self.instance,
-                solution.instance(),
-                schedule.clone(),
-                solution.budget_bytes(),
-                plain,
-                Some(Found::of(solution, interrupted)),
-            ),
+            Some(schedule) => {
+                let plan = Plan::of(
+                    &self.instance,
+                    solution.instance(),
+                    schedule.clone(),
+                    solution.budget_bytes(),
+                    plain,
+                    Some(Found::of(solution, interrupted)),
+                )?;
+                if !self.addresses {
+                    return Ok(plan);
+                }
+                let how = PlaceSettings {
+                    time_limit: self.settings.time_limit.map(|t| t.mul_f64(ADDRESS_SHARE)),
+                    threads: self.settings.threads,
+                    seed: self.settings.seed,
+                    ..PlaceSettings::default()
+                };
+                plan.placed(self.alignment, &how)
+            }
             None if solution.status == Status::Infeasible => Err(infeasible(
                 solution.instance(),
                 ended.semantics,
@@ -172,7 +191,7 @@ fn limit(outcome: &Outcome, budget_bytes: u64, settings: &Settings) -> Trouble {
 #[pyfunction]
 #[pyo3(signature = (
     instance, budget, *, time_limit = None, formulation = None, threads = None, seed = 0,
-    gap = None, starts = Vec::new(), on_progress = None
+    gap = None, starts = Vec::new(), on_progress = None, addresses = false, alignment = None
 ))]
 pub fn solve(
     py: Python<'_>,
@@ -185,7 +204,13 @@ pub fn solve(
     gap: Option<Bound<'_, PyAny>>,
     starts: Vec<Py<Plan>>,
     on_progress: Option<Py<PyAny>>,
+    addresses: bool,
+    alignment: Option<u64>,
 ) -> PyResult<Plan> {
+    if let Some(found) = alignment.filter(|a| !a.is_power_of_two() || *a > ALIGNMENT_LIMIT) {
+        let problem = PlacePlanError::Alignment { found };
+        return Err(Trouble::argument("alignment", problem).into());
+    }
     let start = |plan: &Py<Plan>| {
         let plan = plan.get();
         Ok((plan.start()?, plan.view.clone()))
@@ -202,6 +227,8 @@ pub fn solve(
         }
         .settings()?,
         starts: starts.iter().map(start).collect::<Result<_, Trouble>>()?,
+        addresses: addresses || alignment.is_some(),
+        alignment,
     };
     let callback = on_progress.as_ref().map(|call| call.clone_ref(py));
     let Ended { value, interrupt } = relay::work(py, callback, |relay| question.answer(relay))?;
