@@ -1,5 +1,6 @@
 //! What may be written on the command line.
 
+mod compare;
 mod exec;
 mod export;
 mod groups;
@@ -7,8 +8,10 @@ mod improve;
 mod lp;
 mod memory;
 mod mip;
+mod show;
 mod values;
 
+pub use compare::BaselinesArguments;
 pub use exec::{
     ClockChoice, DeviceArguments, ExecArguments, ProfileArguments, TrainCheckArguments,
 };
@@ -18,7 +21,8 @@ pub use improve::{ImproveArguments, ReorderOptions};
 pub use lp::{LpArguments, Simplex, Switch};
 pub use memory::{GraphOptions, OrderArguments, PlaceArguments, PlanMemoryArguments};
 pub use mip::{CheckArguments, MipArguments};
-pub use values::{parse_duration, parse_gap, parse_overhead, parse_setting};
+pub use show::ShowArguments;
+pub use values::{parse_alignment, parse_duration, parse_gap, parse_overhead, parse_setting};
 
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -73,20 +77,6 @@ The replay executes every statement: it allocates, computes and frees, and knows
 The cost, peak memory and budget that the file records must agree with it; where they do not, the exit code is 2 and \
 the message says what differs.";
 
-const BASELINES_ABOUT: &str = "\
-Compare the known heuristics at a budget: cost, overhead over computing everything once, peak memory, and whether it \
-fits. Those that fit come first, the cheapest on top. All are made for, and judged as, schedules in stages: DTR's own \
-trace at run time, say, may compute a node twice between two first computations.
-
-With --svg or --csv the budget is also swept from the least that any of them needs to the peak without recomputation. \
-The picture has one curve for each heuristic, and one for this program's own search.";
-
-const SHOW_ABOUT: &str = "\
-Describe an instance or a plan, in words and pictures.
-
-Without a plan, the plan that recomputes nothing is shown. The text names the largest tensors, the moment of the peak \
-and what is in memory then, and which nodes are computed again how often.";
-
 const ZOO_ABOUT: &str = "\
 Training graphs of well-known networks, built from shapes and a roofline model of the device: no framework and no GPU \
 is needed.";
@@ -130,7 +120,7 @@ pub enum Command {
     #[command(long_about = improve::IMPROVE_ABOUT)]
     Improve(ImproveArguments),
     /// Compare the known heuristics at a budget, or over a sweep of budgets
-    #[command(long_about = BASELINES_ABOUT)]
+    #[command(long_about = compare::BASELINES_ABOUT)]
     Baselines(BaselinesArguments),
     /// Find the frontier of time against memory over a range of budgets
     #[command(long_about = SWEEP_ABOUT)]
@@ -139,7 +129,7 @@ pub enum Command {
     #[command(long_about = MAX_BATCH_ABOUT)]
     MaxBatch(MaxBatchArguments),
     /// Describe an instance or a plan, in words and pictures
-    #[command(long_about = SHOW_ABOUT)]
+    #[command(long_about = show::SHOW_ABOUT)]
     Show(ShowArguments),
     /// Explain in words what a plan recomputes, when, and what it saves
     #[command(long_about = EXPLAIN_ABOUT)]
@@ -190,6 +180,7 @@ Examples:
   remat-bb solve graph.json.gz --budget 60% --json
   remat-bb solve graph.json --budget 5000000000 --gap 1% --seed 7 --quiet
   remat-bb solve zoo:googlenet --budget 60% --reorder --time-limit 1m --out plan.json
+  remat-bb solve zoo:resnet18 --budget 80% --time-limit 5s --addresses --out placed.json
 
 The object that --json prints has the fields status (optimal, feasible, infeasible, limit or interrupted), objective, \
 bound, gap, bound_scope (stage-schedules: nodes in the order of the instance, between two first computations each at \
@@ -197,7 +188,9 @@ most once; stage-schedules-in-this-order: the same in the order found; all-plans
 or found, given_objective, any_order_bound and orders), seconds, nodes, lp_iterations, moves, \
 peak_memory_bytes, budget_bytes, base_cost, overhead_percent, cost_unit, instance, instance_sha256, formulation, layers \
 (runs of equal layers: layers, forward_nodes and backward_nodes of one), version, \
-settings, threads, seed and infeasible_because. What is not known is null. Errors have status (error), code, message, \
+settings, threads, seed, infeasible_because, and with --addresses plan_peak_bytes (of the plan, which may be below the schedule's), \
+arena_bytes, arena_bound_bytes (no arena for the plan is below), alignment_bytes and fragmentation (of the arena over the plan's peak, a \
+fraction). What is not known is null. Errors have status (error), code, message, \
 remedy and place.
 
 Exit codes: 0 solved or a plan found, 2 bad usage or input, 3 proven: no stage schedule fits, 4 limit reached without a \
@@ -221,6 +214,13 @@ pub struct SolveArguments {
     /// Write the plan here, as remat-plan/1 JSON
     #[arg(short, long, value_name = "PLAN.json")]
     pub out: Option<PathBuf>,
+    /// Give everything that the plan takes an offset in one arena, as small as it can be
+    #[arg(long)]
+    pub addresses: bool,
+    /// Number of bytes that offsets are multiples of, a power of two [default: as the sizes suggest:
+    /// 512 where that costs nothing, less where it would cost more than a thousandth]
+    #[arg(long, value_name = "BYTES", value_parser = parse_alignment, requires = "addresses")]
+    pub alignment: Option<u64>,
     /// Write the schedule (the matrices R and S) here, as remat-schedule/1 JSON
     #[arg(long, value_name = "SCHEDULE.json")]
     pub schedule_out: Option<PathBuf>,
@@ -364,7 +364,9 @@ Examples:
 
 The object that --json prints has the fields verified, version, instance, instance_sha256, file, kind, semantics, cost, \
 base_cost, overhead_percent, cost_unit, peak_memory_bytes, peak_at, computations, budget_bytes, stage_schedule, \
-no_stage_schedule_because, stage_schedule_in_own_order (of its own first computations), recorded_objective, recorded_peak_bytes, recorded_budget_bytes and differences; for orders, memory plans \
+no_stage_schedule_because, stage_schedule_in_own_order (of its own first computations), recorded_objective, recorded_peak_bytes, \
+recorded_budget_bytes, differences, and of a plan with addresses \
+arena_bytes, arena_bound_bytes, alignment_bytes and fragmentation; for orders, memory plans \
 and placements verified, version, instance, instance_sha256, file, kind, variant, peak_memory_bytes, height_bytes, recorded_bound_bytes \
 and budget_bytes. What is not known is null.")]
 pub struct VerifyArguments {
@@ -376,91 +378,6 @@ pub struct VerifyArguments {
     #[arg(short, long, value_name = "B")]
     pub budget: Option<String>,
     /// Print one JSON object on standard output instead of a summary
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// `remat-bb baselines`
-#[derive(Args, Debug)]
-#[command(after_long_help = "\
-Examples:
-  remat-bb baselines zoo:unet --budget 60%
-  remat-bb baselines 'zoo:resnet50?batch=184' --budget 6GiB --svg overhead.svg --points 20 --time-limit 5s
-
-The object that --json prints has the fields version, instance, instance_sha256, formulation, budget_bytes, \
-plain_peak_bytes, base_cost, cost_unit, infeasible_because (proven: no stage schedule in the given order fits), settings \
-(of this program's own search), threads, seed and strategies, a list of name, fits, cost, \
-overhead_percent, peak_memory_bytes, plan (its file, with --plans) and not_applicable_because.
-
-Exit codes: 0 a strategy fits, 2 bad usage or input, 3 proven infeasible, 4 none fits, and nothing is proven.")]
-pub struct BaselinesArguments {
-    /// Instance file, or zoo:MODEL?parameter=value&...
-    pub instance: String,
-    /// Memory budget, as for `solve`
-    #[arg(short, long, value_name = "B")]
-    pub budget: String,
-    /// The formulation
-    #[command(flatten)]
-    pub program: FormulationOption,
-    /// Draw overhead against memory for all heuristics here
-    #[arg(long, value_name = "FILE")]
-    pub svg: Option<PathBuf>,
-    /// Write all results of the sweep here
-    #[arg(long, value_name = "FILE")]
-    pub csv: Option<PathBuf>,
-    /// Number of budgets in the sweep
-    #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u16).range(2..=1000))]
-    pub points: u16,
-    /// End this program's own search at each budget after this time; 0 leaves it out
-    #[arg(short, long, visible_alias = "search", value_name = "TIME", default_value = "0.5s", value_parser = parse_duration)]
-    pub time_limit: Duration,
-    /// Threads and seed
-    #[command(flatten)]
-    pub workers: WorkerOptions,
-    /// Folder for the plans of the strategies that fit the budget
-    #[command(flatten)]
-    pub plans: PlansOption,
-    /// Print one JSON object on standard output instead of a table
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// `remat-bb show`
-#[derive(Args, Debug)]
-#[command(after_long_help = "\
-Examples:
-  remat-bb show zoo:resnet50
-  remat-bb show zoo:resnet50 plan.json --svg-schedule schedule.svg --svg-memory memory.svg
-  remat-bb show zoo:resnet50 plan.json --statements | less
-
-Percentages, also of a budget, are over the step without recomputation: each node once, under checkmate by its first \
-implementation, under monet in its cheapest way.
-
-The object that --json prints has the fields version, instance, instance_sha256, semantics, nodes, backward_nodes, fixed_bytes, cost, base_cost, \
-overhead_percent, cost_unit, peak_memory_bytes, peak_at, plain_peak_bytes, budget_bytes, statements (their number), \
-tensors (node, operator, shape, bytes), at_peak (the tensors in memory at the peak, the largest first) and recomputed \
-(node, times, cost).")]
-pub struct ShowArguments {
-    /// Instance file, or zoo:MODEL?parameter=value&...
-    pub instance: String,
-    /// Plan or schedule file
-    pub plan: Option<PathBuf>,
-    /// The formulation
-    #[command(flatten)]
-    pub program: FormulationOption,
-    /// Budget to draw and compare with, in place of the one that the plan records
-    #[arg(short, long, value_name = "B")]
-    pub budget: Option<String>,
-    /// Draw what is computed and kept in which stage here
-    #[arg(long, value_name = "FILE")]
-    pub svg_schedule: Option<PathBuf>,
-    /// Draw memory over time here
-    #[arg(long, value_name = "FILE")]
-    pub svg_memory: Option<PathBuf>,
-    /// Print the plan's statements instead of the description
-    #[arg(long, conflicts_with = "json")]
-    pub statements: bool,
-    /// Print one JSON object on standard output instead of the description
     #[arg(long)]
     pub json: bool,
 }

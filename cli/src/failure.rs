@@ -88,6 +88,15 @@ pub enum Failure {
         /// Error of the replay.
         problem: Box<ReplayError>,
     },
+    /// The addresses of a plan are wrong.
+    #[error("{file}: {problem}")]
+    #[diagnostic(help("place the plan anew: remat-bb place INSTANCE PLAN --out PLAN.json"))]
+    Addresses {
+        /// The file.
+        file: String,
+        /// What is wrong, in words.
+        problem: String,
+    },
     /// The executor failed.
     #[error(transparent)]
     Exec(#[from] remat_gpu_exec::ExecError),
@@ -160,6 +169,10 @@ impl From<ReplayedError> for Failure {
                 found,
             },
             ReplayedError::Replay { file, problem } => Failure::Replay { file, problem },
+            ReplayedError::Addresses { file, problem } => Failure::Addresses {
+                file,
+                problem: problem.to_string(),
+            },
         }
     }
 }
@@ -235,6 +248,7 @@ impl Failure {
             Failure::Open { file, .. }
             | Failure::OtherInstance { file, .. }
             | Failure::Replay { file, .. }
+            | Failure::Addresses { file, .. }
             | Failure::TooLarge { file, .. }
             | Failure::Mismatch { file, .. } => Some(file.clone()),
             Failure::Zoo { source_text, .. } => Some(source_text.clone()),

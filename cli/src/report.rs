@@ -4,6 +4,7 @@ use crate::arguments::WorkerOptions;
 use remat_formulations::life::layers::Stack;
 use remat_formulations::solve::Settings;
 use remat_instances::Instance;
+use remat_instances::budget::format_bytes;
 use remat_instances::instance::CostUnit;
 use remat_instances::order::{OrderGraph, Variant};
 use remat_instances::simulate::Replay;
@@ -255,6 +256,85 @@ impl WorkJson {
             threads: settings.worker_threads(),
             seed: settings.seed,
         }
+    }
+}
+
+/// Addresses of a plan, as results have them; null where it has none.
+#[derive(Serialize, Default)]
+pub struct ArenaJson {
+    arena_bytes: Option<u64>,
+    arena_bound_bytes: Option<u64>,
+    alignment_bytes: Option<u64>,
+    fragmentation: Option<f64>,
+}
+
+/// Addresses of a plan in numbers: size of the arena, what no arena is below, the plan's peak, and
+/// the alignment, all in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Arena {
+    /// Size of the arena.
+    pub bytes: u64,
+    /// Bytes that no arena for the plan and the alignment is below, proven.
+    pub bound_bytes: u64,
+    /// Peak of the plan's replay.
+    pub peak_bytes: u64,
+    /// Number that offsets are multiples of.
+    pub alignment_bytes: u64,
+}
+
+impl Arena {
+    /// Size above the plan's peak, as a fraction of it.
+    pub fn fragmentation(&self) -> f64 {
+        match self.peak_bytes {
+            0 => 0.0,
+            peak => self.bytes as f64 / peak as f64 - 1.0,
+        }
+    }
+
+    /// The fields of results.
+    pub fn json(&self) -> ArenaJson {
+        ArenaJson {
+            arena_bytes: Some(self.bytes),
+            arena_bound_bytes: Some(self.bound_bytes),
+            alignment_bytes: Some(self.alignment_bytes),
+            fragmentation: Some(self.fragmentation()),
+        }
+    }
+
+    /// Size, loss and bound in words, and whether it keeps a budget.
+    pub fn words(&self, budget_bytes: Option<u64>) -> String {
+        let mut text = format!(
+            "{} ({} bytes) at multiples of {}",
+            format_bytes(self.bytes),
+            self.bytes,
+            counted(self.alignment_bytes, "byte")
+        );
+        if self.bytes == self.peak_bytes {
+            text += ": the plan's peak, nothing is lost to fragmentation";
+        } else {
+            text += &format!(
+                ": {} bytes ({:.3}%) above the plan's peak",
+                self.bytes - self.peak_bytes.min(self.bytes),
+                self.fragmentation() * 100.0
+            );
+            text += &match self.bytes.saturating_sub(self.bound_bytes) {
+                0 => "; no arena at this alignment is smaller".into(),
+                _ => format!("; no arena is below {} bytes", self.bound_bytes),
+            };
+        }
+        if let Some(budget) = budget_bytes.filter(|budget| self.bytes > *budget) {
+            text += &format!(
+                "; that is {} bytes ABOVE THE BUDGET of {}",
+                self.bytes - budget,
+                format_bytes(budget)
+            );
+            text += match self.peak_bytes <= budget {
+                false => "",
+                true if self.bound_bytes > budget => ": a smaller --alignment may fit",
+                true => ": a longer search (place), or a plan for a little less, may fit",
+            };
+        }
+        text
     }
 }
 

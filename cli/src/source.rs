@@ -54,6 +54,40 @@ pub fn order_graph(text: &str) -> Result<OrderGraph, Failure> {
     }
 }
 
+/// The kind of a file that is no instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemorySubject {
+    /// A graph whose operators may run in another order (`remat-order/1`).
+    Graph,
+    /// A table of lives.
+    Lives,
+}
+
+/// The kind of what was named, where that is a file of one of these kinds. Streams are read once,
+/// by whoever knows what they are: they are taken for instances.
+///
+/// # Errors
+/// [`Failure::Open`] for a file that cannot be read.
+pub fn memory_subject(text: &str) -> Result<Option<MemorySubject>, Failure> {
+    let path = Path::new(text);
+    if text.starts_with("zoo:") || !path.is_file() {
+        return Ok(None);
+    }
+    let input = files::document(path)?;
+    let line = input
+        .bytes
+        .split(|b| *b == b'\n')
+        .next()
+        .unwrap_or_default();
+    let head = String::from_utf8_lossy(line);
+    let has = |wanted: &str| head.split(',').any(|name| name.trim() == wanted);
+    if has("id") && has("lower") {
+        return Ok(Some(MemorySubject::Lives));
+    }
+    let schema = document::schema(&input.name, &input.bytes).unwrap_or(None);
+    Ok((schema.as_deref() == Some(ORDER_SCHEMA)).then_some(MemorySubject::Graph))
+}
+
 /// Peak of the program's own order in bytes; `None` where the variant does not allow it.
 pub fn program_peak(graph: &OrderGraph, variant: Variant) -> Option<u64> {
     let replay = graph.replay(variant, graph.program_order());
@@ -197,6 +231,16 @@ pub fn replayed(instance_text: &str, path: &Path) -> Result<Replayed, Failure> {
     let instance = instance(instance_text)?;
     let input = files::document(path)?;
     Ok(replayed::replayed(&instance, &input.name, &input.bytes)?)
+}
+
+/// The same without a look at addresses, for whoever gives others.
+///
+/// # Errors
+/// As [`replayed`].
+pub fn executed(instance_text: &str, path: &Path) -> Result<Replayed, Failure> {
+    let instance = instance(instance_text)?;
+    let input = files::document(path)?;
+    Ok(replayed::executed(&instance, &input.name, &input.bytes)?)
 }
 
 /// A failure to open an instance, with the model of the zoo that may have been meant.

@@ -77,6 +77,7 @@ mod with_libtorch {
         assert!((total - whole).abs() < 1e-6 * whole, "{total}, {whole}");
         let drawn = std::fs::read_to_string(&svg).unwrap();
         assert!(drawn.contains("measured") && drawn.contains("predicted"));
+        from_one_arena(&profile, &plan, folder.path());
         wrong_files_are_refused(&profile, &plan, folder.path());
 
         // A plan that claims half of the memory it takes.
@@ -90,6 +91,30 @@ mod with_libtorch {
         let (_, stderr) = run_to(2, &[&check[..], &on].concat());
         assert!(stderr.contains("it records a peak"), "{stderr}");
         assert!(stderr.contains("were allocated at the peak"), "{stderr}");
+    }
+
+    /// A plan with addresses runs from its arena, and one without where that is asked for.
+    fn from_one_arena(profile: &str, plan: &str, folder: &Path) {
+        let placed = folder.join("placed.json");
+        let place = ["place", profile, plan, "--alignment", "64", "--out"];
+        run_to(0, &[&place[..], &[text(&placed)]].concat());
+        let on = ["--check", "--repeat", "1", "--threads", "1", "--json"];
+        for plan in [
+            &["exec", profile, text(&placed)][..],
+            &["exec", profile, plan, "--arena"],
+        ] {
+            let found = object(&run_to(0, &[plan, &on[..]].concat()).0);
+            assert_eq!(found["gradients"]["equal"], true, "{found}");
+            let arena = &found["arena"];
+            assert_eq!(arena["used_bytes"], arena["arena_bytes"], "{arena}");
+            assert_eq!(
+                arena["arena_bytes"],
+                found["predicted"]["peak_memory_bytes"]
+            );
+        }
+        let without = ["exec", profile, text(&placed), "--no-arena"];
+        let found = object(&run_to(0, &[&without[..], &on[..]].concat()).0);
+        assert!(found["arena"].is_null());
     }
 
     /// A plan of another instance, one that frees too early, and one that reads what is never

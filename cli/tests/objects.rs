@@ -25,6 +25,14 @@ const REPLAY: [&str; 6] = [
     "peak_at",
 ];
 
+/// Fields of addresses, null where a plan has none.
+const ARENA: [&str; 4] = [
+    "arena_bytes",
+    "arena_bound_bytes",
+    "alignment_bytes",
+    "fragmentation",
+];
+
 /// The object of a command, whose fields are these and no others, and documented.
 fn fields_are(arguments: &[&str], lists: &[&[&str]]) -> Value {
     let found = object(&run_to(0, &[arguments, &["--json"]].concat()).0);
@@ -117,6 +125,7 @@ fn orders_and_placements_say_the_same_as_plans() {
                 "load_bytes",
                 "fragmentation_percent",
             ],
+            &["instance", "plan_peak_bytes", "alignment_bytes"],
             &SEARCH,
             &SOLVED,
         ],
@@ -148,6 +157,8 @@ fn results_about_an_instance_say_which_and_how() {
             &["cost_unit"],
             &["peak_memory_bytes", "budget_bytes", "seconds", "nodes"],
             &["lp_iterations", "moves", "infeasible_because"],
+            &["plan_peak_bytes"],
+            &ARENA,
         ],
     );
     let settings = json!({"time_limit_seconds": null, "gap": 0.01, "lanes": 2});
@@ -194,6 +205,7 @@ fn results_about_an_instance_say_which_and_how() {
             ],
             &["recorded_objective", "recorded_peak_bytes"],
             &["recorded_budget_bytes", "differences"],
+            &ARENA,
         ],
     );
     let improved = fields_are(
@@ -215,6 +227,7 @@ fn results_about_an_instance_say_which_and_how() {
             &["semantics", "nodes", "backward_nodes", "fixed_bytes"],
             &["plain_peak_bytes", "budget_bytes", "statements", "tensors"],
             &["at_peak", "recomputed"],
+            &ARENA,
         ],
     );
     let explained = fields_are(

@@ -46,7 +46,7 @@ pub use tch::Tensor;
 pub use {
     compare::{Comparison, compare, gradients},
     device::{Clock, Device, Memory},
-    execute::{Computation, Run, run},
+    execute::{ArenaUse, Computation, Run, run, run_in_arena},
     profile::{Profile, ProfileSettings, Timing, profile},
     training::Training,
 };

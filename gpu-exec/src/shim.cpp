@@ -4,11 +4,16 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>
 #include <ATen/detail/AcceleratorHooksInterface.h>
+#include <algorithm>
 #include <atomic>
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/impl/alloc_cpu.h>
+#include <cstring>
+#include <map>
+#include <mutex>
 #include <string>
+#include <vector>
 
 using at::Tensor;
 
@@ -34,6 +39,75 @@ std::optional<Tensor> maybe(const Tensor *t) {
   return t ? std::optional<Tensor>(*t) : std::nullopt;
 }
 
+// The memory of a storage that a plan runs from, and the regions of it that the computation at hand may have: places of
+// what it makes, each for the tensor that is asked for at a certain turn, and scratch. What is not asked for at the turn
+// of a place goes into the smallest region that has room: places are scratch until their turn comes.
+struct Arena {
+  struct Region {
+    char *begin, *end;
+    int64_t turn;
+  };
+  static constexpr size_t line = 64;
+  static inline std::mutex lock;
+  // Read without the lock by threads that free memory outside of the arena.
+  static inline std::atomic<char *> base{nullptr}, top{nullptr};
+  static inline std::atomic<bool> offered{false};
+  static inline std::vector<Region> regions;
+  static inline std::map<char *, size_t> used;
+  static inline char *high = nullptr;
+  // What was given at each turn.
+  static inline std::vector<const void *> turns;
+
+  static bool holds(const void *at) {
+    const char *byte = static_cast<const char *>(at);
+    return byte >= base.load() && byte < top.load();
+  }
+  static char *line_up(char *at) {
+    auto number = reinterpret_cast<uintptr_t>(at);
+    return reinterpret_cast<char *>((number + line - 1) / line * line);
+  }
+  // The lowest free address in a region.
+  static char *fit(const Region &region, size_t bytes) {
+    char *at = line_up(region.begin);
+    for (auto &[begin, size] : used)
+      if (begin + size > at && begin < at + bytes)
+        at = line_up(begin + size);
+    return at + bytes <= region.end ? at : nullptr;
+  }
+  static char *find(size_t bytes, int64_t turn) {
+    for (const Region &region : regions)
+      if (region.turn == turn && region.end - region.begin == static_cast<int64_t>(bytes))
+        if (char *at = fit(region, bytes))
+          return at;
+    for (const Region &region : regions)
+      if (char *at = fit(region, bytes))
+        return at;
+    return nullptr;
+  }
+  static void *give(size_t bytes) {
+    if (!offered.load())
+      return nullptr;
+    std::lock_guard<std::mutex> guard(lock);
+    char *at = find(bytes, static_cast<int64_t>(turns.size()));
+    turns.push_back(at);
+    if (at) {
+      used[at] = bytes;
+      high = std::max(high, at + bytes);
+    }
+    return at;
+  }
+  // The last turn was given memory outside.
+  static void note(const void *at) {
+    std::lock_guard<std::mutex> guard(lock);
+    if (!turns.empty() && !turns.back())
+      turns.back() = at;
+  }
+  static void take_back(char *at) {
+    std::lock_guard<std::mutex> guard(lock);
+    used.erase(at);
+  }
+};
+
 // Counts the bytes that tensors on the CPU ask for. The size stands in a header of one cache line.
 struct CountingAllocator final : c10::Allocator {
   static constexpr size_t header = 64;
@@ -48,6 +122,8 @@ struct CountingAllocator final : c10::Allocator {
   static void release(void *data) {
     if (!data)
       return;
+    if (Arena::holds(data))
+      return Arena::take_back(static_cast<char *>(data));
     char *block = static_cast<char *>(data) - header;
     count(-static_cast<int64_t>(*reinterpret_cast<size_t *>(block)));
     c10::free_cpu(block);
@@ -56,9 +132,14 @@ struct CountingAllocator final : c10::Allocator {
     c10::Device cpu(c10::DeviceType::CPU);
     if (bytes == 0)
       return {nullptr, nullptr, &release, cpu};
+    if (void *given = Arena::give(bytes))
+      return {given, given, &release, cpu};
+    bool asked = Arena::offered.load();
     char *block = static_cast<char *>(c10::alloc_cpu(bytes + header));
     *reinterpret_cast<size_t *>(block) = bytes;
     count(static_cast<int64_t>(bytes));
+    if (asked)
+      Arena::note(block + header);
     return {block + header, block + header, &release, cpu};
   }
   c10::DeleterFnPtr raw_deleter() const override { return &release; }
@@ -88,6 +169,86 @@ const char *remat_message() { return message.c_str(); }
 void remat_count_cpu_memory() {
   static CountingAllocator allocator;
   c10::SetCPUAllocator(&allocator, 255);
+}
+
+// The memory of a storage on the CPU is the arena from now on, until remat_arena_end.
+int remat_arena_begin(const Tensor *storage) {
+  return guarded([&] {
+    char *base = static_cast<char *>(storage->data_ptr());
+    TORCH_CHECK(Arena::base.load() == nullptr, "another plan runs from an arena: one at a time in a process");
+    Arena::high = base;
+    Arena::base.store(base);
+    Arena::top.store(base + storage->nbytes());
+  });
+}
+
+void remat_arena_end() {
+  Arena::base.store(nullptr);
+  Arena::top.store(nullptr);
+}
+
+// Offers places (offset, bytes, turn or -1) and scratch to the allocations that follow; count < 0 ends that.
+void remat_arena_offer(const int64_t *places, int64_t count, int64_t scratch, int64_t scratch_bytes) {
+  std::lock_guard<std::mutex> guard(Arena::lock);
+  if (count < 0)
+    return Arena::offered.store(false);
+  char *base = Arena::base.load();
+  auto region = [&](int64_t offset, int64_t bytes, int64_t turn) {
+    Arena::regions.push_back({base + offset, base + offset + bytes, turn});
+  };
+  Arena::regions.clear();
+  for (int64_t k = 0; k < count; ++k)
+    region(places[3 * k], places[3 * k + 1], places[3 * k + 2]);
+  region(scratch, scratch_bytes, -1);
+  auto smaller = [](auto &a, auto &b) { return a.end - a.begin < b.end - b.begin; };
+  std::stable_sort(Arena::regions.begin(), Arena::regions.end(), smaller);
+  Arena::used.clear();
+  Arena::turns.clear();
+  Arena::offered.store(base != nullptr);
+}
+
+// The last turn at which memory was asked for that is at this address; -1 if there was none.
+int64_t remat_arena_turn(const void *at) {
+  std::lock_guard<std::mutex> guard(Arena::lock);
+  auto found = std::find(Arena::turns.rbegin(), Arena::turns.rend(), at);
+  return found == Arena::turns.rend() ? -1 : Arena::turns.rend() - found - 1;
+}
+
+// Blocks that were given and did not come back.
+int64_t remat_arena_left() {
+  std::lock_guard<std::mutex> guard(Arena::lock);
+  return static_cast<int64_t>(Arena::used.size());
+}
+
+// Bytes from the begin of the arena up to the largest end of what was given.
+int64_t remat_arena_high() { return Arena::high - Arena::base.load(); }
+
+// A view of a storage, a tensor of bytes, from an offset in bytes: of the type and shape of another tensor, and laid out
+// as that one where it has no holes.
+int remat_view_like(Tensor **out, const Tensor *storage, int64_t offset, const Tensor *like) {
+  return guarded([&] {
+    auto size = static_cast<int64_t>(like->element_size());
+    auto strides = like->strides().vec();
+    if (!like->is_non_overlapping_and_dense())
+      strides = like->sizes().empty() ? strides : at::empty(like->sizes(), at::kMeta).strides().vec();
+    Tensor view = at::empty({0}, like->options());
+    view.set_(storage->storage(), offset / size, like->sizes(), strides);
+    out[0] = boxed(view);
+  });
+}
+
+bool remat_is_dense(const Tensor *t) { return t->is_non_overlapping_and_dense(); }
+
+// FNV-1a over 64-bit words of a part of a storage on the CPU.
+uint64_t remat_checksum(const Tensor *storage, int64_t offset, int64_t bytes) {
+  const unsigned char *at = static_cast<const unsigned char *>(storage->data_ptr()) + offset;
+  uint64_t hash = 14695981039346656037ull;
+  for (int64_t k = 0; k < bytes; k += 8) {
+    uint64_t word = 0;
+    std::memcpy(&word, at + k, static_cast<size_t>(std::min<int64_t>(8, bytes - k)));
+    hash = (hash ^ word) * 1099511628211ull;
+  }
+  return hash;
 }
 
 // Bytes allocated now, at most since the last reset, and reserved at most. device < 0 is the CPU.

@@ -8,6 +8,20 @@ use torch_sys::C_tensor;
 unsafe extern "C" {
     fn remat_message() -> *const c_char;
     fn remat_count_cpu_memory();
+    fn remat_arena_begin(storage: *const C_tensor) -> i32;
+    fn remat_arena_end();
+    fn remat_arena_offer(places: *const i64, count: i64, scratch: i64, scratch_bytes: i64);
+    fn remat_arena_high() -> i64;
+    fn remat_arena_left() -> i64;
+    fn remat_arena_turn(at: *const std::ffi::c_void) -> i64;
+    fn remat_view_like(
+        out: *mut *mut C_tensor,
+        storage: *const C_tensor,
+        offset: i64,
+        like: *const C_tensor,
+    ) -> i32;
+    fn remat_is_dense(t: *const C_tensor) -> bool;
+    fn remat_checksum(storage: *const C_tensor, offset: i64, bytes: i64) -> u64;
     fn remat_memory(device: i32, current: *mut i64, peak: *mut i64, reserved: *mut i64) -> i32;
     fn remat_reset_peak(device: i32) -> i32;
     fn remat_draw(t: *const C_tensor, what: i32, number: f64, seed: u64) -> i32;
@@ -94,6 +108,78 @@ fn tensors<const N: usize>(
 pub fn count_cpu_memory() {
     // SAFETY: installs a static allocator; memory that others allocated keeps its own deleter.
     unsafe { remat_count_cpu_memory() }
+}
+
+/// The memory of a storage on the CPU is the arena until [`arena_end`].
+pub fn arena_begin(storage: &Tensor) -> Result<(), ExecError> {
+    // SAFETY: a tensor that lives; whoever begins keeps it until the end.
+    checked(unsafe { remat_arena_begin(storage.as_ptr()) })
+}
+
+/// There is no arena any more: everything that was given from it is gone.
+pub fn arena_end() {
+    // SAFETY: no pointers.
+    unsafe { remat_arena_end() }
+}
+
+/// Offers parts of the arena, as offsets and bytes, to the allocations that follow: places to
+/// tensors of exactly their size that are asked for at a turn (the third number; unknown if it is
+/// negative), and to others as long as they are free, as scratch.
+pub fn arena_offer(places: &[[i64; 3]], [scratch, scratch_bytes]: [i64; 2]) {
+    // SAFETY: as many pairs as are told.
+    unsafe {
+        remat_arena_offer(
+            places.as_ptr().cast(),
+            places.len() as i64,
+            scratch,
+            scratch_bytes,
+        )
+    }
+}
+
+/// The turn at which the memory of a tensor was asked for since the last offer.
+pub fn arena_turn(tensor: &Tensor) -> Option<u32> {
+    // SAFETY: an address that is compared alone.
+    u32::try_from(unsafe { remat_arena_turn(tensor.data_ptr()) }).ok()
+}
+
+/// Offers nothing any more.
+pub fn arena_withdraw() {
+    // SAFETY: no places.
+    unsafe { remat_arena_offer(std::ptr::null(), -1, 0, 0) }
+}
+
+/// Blocks that were given and did not come back.
+pub fn arena_left() -> i64 {
+    // SAFETY: no pointers.
+    unsafe { remat_arena_left() }
+}
+
+/// Bytes up to the largest end in the arena of what was given.
+pub fn arena_high() -> u64 {
+    // SAFETY: no pointers.
+    unsafe { remat_arena_high() }.max(0) as u64
+}
+
+/// A view of a tensor of bytes from an offset in bytes, of the type, shape and layout of another.
+pub fn view_like(storage: &Tensor, offset: u64, like: &Tensor) -> Result<Tensor, ExecError> {
+    // SAFETY: live tensors; the caller keeps the view within the storage.
+    let [view] = tensors(|out| unsafe {
+        remat_view_like(out, storage.as_ptr(), offset as i64, like.as_ptr())
+    })?;
+    view.ok_or_else(|| ExecError::Torch("a view of a storage was not made".into()))
+}
+
+/// Returns whether a tensor's elements fill its memory without holes.
+pub fn is_dense(tensor: &Tensor) -> bool {
+    // SAFETY: a live tensor.
+    unsafe { remat_is_dense(tensor.as_ptr()) }
+}
+
+/// A number that tells contents of a part of a storage on the CPU apart.
+pub fn checksum(storage: &Tensor, offset: u64, bytes: u64) -> u64 {
+    // SAFETY: a live tensor; the caller keeps the part within it.
+    unsafe { remat_checksum(storage.as_ptr(), offset as i64, bytes as i64) }
 }
 
 /// Bytes allocated now, at most since the last reset, and reserved from the device at most.

@@ -12,6 +12,14 @@ use remat_instances::zoo::{
 use std::collections::BTreeMap;
 use tch::{Kind, Tensor};
 
+/// A tensor that a computation makes in an arena: its size, and the turn among all requests for
+/// memory at which it is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot {
+    pub bytes: u64,
+    pub turn: Option<u32>,
+}
+
 /// A network with random parameters and a random batch, the same for the same seed.
 pub struct Training {
     pub(crate) program: TrainingProgram,
@@ -29,6 +37,10 @@ pub struct Training {
     pub(crate) node_of: Vec<Option<NodeId>>,
     /// Node of each operation's by-product, where it has one.
     pub(crate) by_product_of: Vec<Option<NodeId>>,
+    /// Outputs of nodes by implementation, and gradients of parameters, as far as they were made in
+    /// an arena.
+    pub(crate) slots: BTreeMap<(NodeId, u16), Vec<Slot>>,
+    pub(crate) gradient_slots: Vec<Option<Slot>>,
     pub(crate) seed: i64,
 }
 
@@ -80,6 +92,8 @@ impl Training {
             aside: node_of.iter().map(|_| Vec::new()).collect(),
             running: running(network, &parameters)?,
             gradients: parameters.iter().map(|_| None).collect(),
+            slots: BTreeMap::new(),
+            gradient_slots: parameters.iter().map(|_| None).collect(),
             device: device.clone(),
             program,
             parameters,
@@ -113,11 +127,23 @@ impl Training {
 
     /// Bytes of parameters, batch, gradients and statistics.
     pub(crate) fn bytes(&self) -> u64 {
+        self.tensors().map(bytes_of).sum()
+    }
+
+    /// Parameters, batch, gradients and statistics.
+    pub(crate) fn tensors(&self) -> impl Iterator<Item = &Tensor> {
         let tensors = self.parameters.iter().chain(self.batch.values());
         let tensors = tensors.chain(self.aside.iter().flatten());
         let tensors = tensors.chain(self.running.iter().flatten().flatten());
-        let tensors = tensors.chain(self.gradients.iter().flatten());
-        tensors.map(bytes_of).sum()
+        tensors.chain(self.gradients.iter().flatten())
+    }
+
+    /// The same, to be replaced.
+    pub(crate) fn tensors_mut(&mut self) -> impl Iterator<Item = &mut Tensor> {
+        let tensors = self.parameters.iter_mut().chain(self.batch.values_mut());
+        let tensors = tensors.chain(self.aside.iter_mut().flatten());
+        let tensors = tensors.chain(self.running.iter_mut().flatten().flatten());
+        tensors.chain(self.gradients.iter_mut().flatten())
     }
 
     /// The node whose output holds a tensor; `None` for the batch.

@@ -2,7 +2,7 @@
 
 use crate::document::{self, ReadError};
 use crate::instance::Instance;
-use crate::plan::{Plan, PlanDocument, PlanFile};
+use crate::plan::{AddressesError, Plan, PlanAddresses, PlanDocument, PlanFile};
 use crate::schedule::{Schedule, ScheduleFile, Semantics};
 use crate::simulate::{self, Replay, ReplayError};
 
@@ -42,6 +42,8 @@ pub struct Replayed {
     pub peak_bytes: Option<u64>,
     /// Recorded budget in bytes.
     pub budget_bytes: Option<u64>,
+    /// Addresses of a plan that has them, replayed as well.
+    pub addresses: Option<PlanAddresses>,
 }
 
 /// Reason why a file could not be replayed.
@@ -68,15 +70,39 @@ pub enum ReplayedError {
         /// Error of the replay.
         problem: Box<ReplayError>,
     },
+    /// Its addresses cannot be.
+    #[error("{file}: {problem}")]
+    Addresses {
+        /// The file.
+        file: String,
+        /// Error of the addresses' replay.
+        problem: Box<AddressesError>,
+    },
 }
 
-/// Reads and replays a plan or schedule of an instance; which of the two is seen from its content,
+/// Reads and replays a plan or schedule of an instance, with its addresses; which of the two is seen from its content,
 /// and the program whose semantics hold, too. `bytes` are those of the file, JSON or gzipped JSON;
 /// `name` stands for it in errors.
 ///
 /// # Errors
 /// [`ReplayedError`] names the file and what is wrong with it.
 pub fn replayed(instance: &Instance, name: &str, bytes: &[u8]) -> Result<Replayed, ReplayedError> {
+    let found = executed(instance, name, bytes)?;
+    if let Some(addresses) = &found.addresses {
+        let replayed = addresses.replay(&found.instance, &found.plan);
+        replayed.map_err(|e| ReplayedError::Addresses {
+            file: name.into(),
+            problem: Box::new(e),
+        })?;
+    }
+    Ok(found)
+}
+
+/// The same without a look at addresses, which are as the file has them: for whoever gives others.
+///
+/// # Errors
+/// As [`replayed`].
+pub fn executed(instance: &Instance, name: &str, bytes: &[u8]) -> Result<Replayed, ReplayedError> {
     let schema = document::schema(name, bytes)?;
     match schema.is_some_and(|s| s.starts_with("remat-schedule/")) {
         true => schedule_file(instance, name, bytes),
@@ -134,6 +160,7 @@ fn plan_file(instance: &Instance, name: &str, bytes: &[u8]) -> Result<Replayed, 
         budget_bytes,
         objective,
         peak_bytes,
+        addresses,
     } = file.plan(&instance)?;
     let replay = simulate::plan(&instance, &plan).map_err(|e| failed(name, e))?;
     Ok(Replayed {
@@ -144,6 +171,7 @@ fn plan_file(instance: &Instance, name: &str, bytes: &[u8]) -> Result<Replayed, 
         objective,
         peak_bytes: Some(peak_bytes),
         budget_bytes,
+        addresses,
     })
 }
 
@@ -170,5 +198,6 @@ fn schedule_file(instance: &Instance, name: &str, bytes: &[u8]) -> Result<Replay
         objective: document.objective,
         peak_bytes: None,
         budget_bytes: document.budget_bytes,
+        addresses: None,
     })
 }

@@ -254,6 +254,57 @@ class Plan:
     def schedule_svg(self) -> str:
         """Operators computed and tensors kept in each stage, as SVG text."""
 
+    @property
+    def arena_bytes(self) -> int | None:
+        """Size of the arena in which everything that the plan takes has an address; ``None``
+        without addresses."""
+
+    @property
+    def arena_bound_bytes(self) -> int | None:
+        """Proven: no arena for this plan and alignment is smaller. ``None`` unless it was placed
+        here."""
+
+    @property
+    def alignment_bytes(self) -> int | None:
+        """The number of bytes that addresses are multiples of; ``None`` without addresses."""
+
+    @property
+    def fragmentation(self) -> float | None:
+        """``arena_bytes`` over ``peak_memory_bytes`` as a fraction, 0.0 if nothing is lost;
+        ``None`` without addresses."""
+
+    @property
+    def addresses(self) -> list[tuple[str, int, int, int]] | None:
+        """Pieces of memory with their addresses: ``(kind, statement, offset, bytes)``, where
+        ``kind`` is ``"fixed"``, ``"tensor"`` or ``"workspace"``, and ``statement`` the position in
+        ``steps``; ``None`` without addresses."""
+
+    def place(
+        self,
+        *,
+        alignment: int | None = None,
+        time_limit: Duration | None = None,
+        threads: int | None = None,
+        seed: int = 0,
+    ) -> Plan:
+        """The plan with an address in one arena for everything that it takes, as small as it can
+        be.
+
+        Args:
+            alignment: Number of bytes that offsets are multiples of, a power of two; by default as
+                the sizes suggest.
+
+        Raises:
+            InvalidArgument: for an alignment that is no power of two.
+        """
+
+    def addresses_svg(self) -> str:
+        """Addresses over the step, as SVG text.
+
+        Raises:
+            InvalidArgument: the plan has no addresses.
+        """
+
     def _repr_svg_(self) -> str: ...
 
 class Progress:
@@ -549,6 +600,8 @@ def solve(
     starts: list[Plan] = ...,
     reorder: bool = False,
     on_progress: Callable[[Progress], object] | None = None,
+    addresses: bool = False,
+    alignment: int | None = None,
 ) -> Plan: ...
 def improve(
     instance: InstanceSource,

@@ -40,6 +40,8 @@ def solve(
     reorder: bool = False,
     on_progress: Callback | None = None,
     progress: bool = False,
+    addresses: bool = False,
+    alignment: int | None = None,
 ) -> Plan:
     """Finds a plan within a memory budget, as cheap as it can, and a lower bound on such costs.
 
@@ -75,6 +77,11 @@ def solve(
             thread, and once with the plan that is returned. What it raises ends the search and is
             raised here.
         progress: True for a bar (``tqdm``, if installed) or lines on standard error.
+        addresses: True to give everything that the plan takes an offset in one arena
+            (``plan.addresses``, ``plan.arena_bytes``), as :meth:`Plan.place` does; a tenth of the
+            time limit is added for that.
+        alignment: Number of bytes that offsets are multiples of, a power of two; by default as the
+            sizes suggest. Implies ``addresses``.
 
     Returns:
         The plan, replayed, with cost, peak, status, bound and gap.
@@ -98,6 +105,8 @@ def solve(
             starts=list(starts),
             reorder=reorder,
             on_progress=callback,
+            addresses=addresses,
+            alignment=alignment,
         )
 
 

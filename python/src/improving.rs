@@ -58,6 +58,7 @@ pub fn improve(
             plain,
             schedule: None,
             found: None,
+            arena_bound_bytes: None,
         })
     })?;
     Ok(value?)

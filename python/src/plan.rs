@@ -1,16 +1,19 @@
 //! Plans: found by a search, or read from a file.
 
+use crate::arguments::Limits;
 use crate::instance::{Instance, json_object, save};
 use crate::judging::{Given, replayed};
 use crate::trouble::Trouble;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use remat_bb::commands::explain;
+use remat_bb::draw::addresses;
 use remat_bb::draw::memory::{self, MemoryPicture};
 use remat_bb::draw::schedule::{self, Stages};
 use remat_bb::report;
+use remat_formulations::place::{PlacePlanError, PlaceSettings, place_plan};
 use remat_formulations::solve::{Outcome, Status, planned};
-use remat_instances::plan::PlanDocument;
+use remat_instances::plan::{PlanAddresses, PlanDocument};
 use remat_instances::replayed::FileKind;
 use remat_instances::schedule::{CheckmateSchedule, Schedule, ScheduleFile, StageRuns};
 use remat_instances::simulate::{self, Replay};
@@ -75,6 +78,8 @@ pub struct Plan {
     pub schedule: Option<Schedule>,
     /// Findings of the search, where one made it.
     pub found: Option<Found>,
+    /// Bytes that no arena for the plan and the alignment is below, where it was placed.
+    pub arena_bound_bytes: Option<u64>,
 }
 
 impl Plan {
@@ -100,7 +105,35 @@ impl Plan {
             plain: plain.clone(),
             schedule: Some(schedule),
             found,
+            arena_bound_bytes: None,
         })
+    }
+
+    /// The plan with addresses at multiples of so many bytes, or of what the sizes suggest.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for an alignment that is none, and sizes beyond all addresses.
+    pub fn placed(self, alignment: Option<u64>, settings: &PlaceSettings) -> Result<Self, Trouble> {
+        let plan = &self.document.plan;
+        let budget_bytes = self.document.budget_bytes;
+        let placed = place_plan(&self.view, plan, alignment, budget_bytes, settings);
+        let placed = placed.map_err(|e| match e {
+            PlacePlanError::Alignment { .. } => Trouble::argument("alignment", e),
+            e => Trouble::argument("addresses", e),
+        })?;
+        let document = PlanDocument {
+            addresses: Some(placed.addresses),
+            ..self.document
+        };
+        Ok(Plan {
+            document,
+            arena_bound_bytes: Some(placed.bound_bytes),
+            ..self
+        })
+    }
+
+    fn addresses(&self) -> Option<&PlanAddresses> {
+        self.document.addresses.as_ref()
     }
 
     /// The plan as a `remat-plan/1` document.
@@ -192,12 +225,14 @@ impl Plan {
                     budget_bytes: found.budget_bytes,
                     objective: replay.cost,
                     peak_bytes: replay.peak_bytes,
+                    addresses: found.addresses,
                 },
                 view: found.instance,
                 replay,
                 plain,
                 schedule,
                 found: None,
+                arena_bound_bytes: None,
             })
         };
         Ok(instance.py().detach(load)?)
@@ -401,6 +436,103 @@ impl Plan {
         Ok(py
             .detach(|| memory::draw(&picture))
             .map_err(Trouble::from)?)
+    }
+
+    /// Size of the arena in which everything that the plan takes has an address; ``None`` without
+    /// addresses.
+    #[getter]
+    fn arena_bytes(&self) -> Option<u64> {
+        self.addresses().map(|a| a.arena_bytes)
+    }
+
+    /// Proven: no arena for this plan and alignment is smaller. ``None`` unless it was placed here.
+    #[getter]
+    fn arena_bound_bytes(&self) -> Option<u64> {
+        self.arena_bound_bytes
+    }
+
+    /// The number of bytes that addresses are multiples of; ``None`` without addresses.
+    #[getter]
+    fn alignment_bytes(&self) -> Option<u64> {
+        self.addresses().map(|a| a.alignment_bytes)
+    }
+
+    /// ``arena_bytes`` over ``peak_memory_bytes`` as a fraction, 0.0 if nothing is lost; ``None``
+    /// without addresses.
+    #[getter]
+    fn fragmentation(&self) -> Option<f64> {
+        let arena = self.addresses()?.arena_bytes;
+        Some(arena as f64 / self.replay.peak_bytes.max(1) as f64 - 1.0)
+    }
+
+    /// Pieces of memory with their addresses: ``(kind, statement, offset, bytes)``, where ``kind``
+    /// is ``"fixed"``, ``"tensor"`` or ``"workspace"``, and ``statement`` the position in ``steps``;
+    /// ``None`` without addresses.
+    #[getter(addresses)]
+    fn address_list(&self) -> Option<Vec<(&'static str, usize, u64, u64)>> {
+        let pieces = self.addresses()?.pieces.iter();
+        let tuple = |p: &remat_instances::plan::PieceAddress| {
+            (p.of.kind(), p.of.statement(), p.offset_bytes, p.bytes)
+        };
+        Some(pieces.map(tuple).collect())
+    }
+
+    /// The plan with an address in one arena for everything that it takes, as small as it can be.
+    ///
+    /// Raises:
+    ///     InvalidArgument: for an alignment that is no power of two.
+    #[pyo3(signature = (*, alignment = None, time_limit = None, threads = None, seed = 0))]
+    fn place(
+        &self,
+        py: Python<'_>,
+        alignment: Option<u64>,
+        time_limit: Option<Bound<'_, PyAny>>,
+        threads: Option<i64>,
+        seed: u64,
+    ) -> PyResult<Plan> {
+        let limits = Limits {
+            time_limit,
+            threads,
+            seed,
+            ..Limits::default()
+        };
+        let settings = limits.settings()?;
+        let copy = Plan {
+            source: self.source.clone(),
+            view: self.view.clone(),
+            document: self.document.clone(),
+            replay: self.replay.clone(),
+            plain: self.plain.clone(),
+            schedule: self.schedule.clone(),
+            found: self.found.clone(),
+            arena_bound_bytes: None,
+        };
+        let how = PlaceSettings {
+            time_limit: settings.time_limit,
+            threads: settings.threads,
+            seed,
+            ..PlaceSettings::default()
+        };
+        Ok(py.detach(|| copy.placed(alignment, &how))?)
+    }
+
+    /// Addresses over the step, as SVG text.
+    ///
+    /// Raises:
+    ///     InvalidArgument: the plan has no addresses.
+    fn addresses_svg(&self, py: Python<'_>) -> PyResult<String> {
+        let missing = || {
+            Trouble::new("InvalidArgument", "the plan has no addresses")
+                .remedy("give it some: plan.place()")
+        };
+        let of = self.addresses().ok_or_else(missing)?;
+        let draw = || {
+            let lives = of.replay(&self.view, &self.document.plan);
+            let lives = lives.map_err(|e| Trouble::new("RematError", e.to_string()))?;
+            let title = format!("{}: addresses over one training step", self.view.name());
+            addresses::draw(&lives, &of.placement(), &title).map_err(Trouble::from)
+        };
+        Ok(py.detach(draw)?)
     }
 
     /// Operators computed and tensors kept in each stage, as SVG text.

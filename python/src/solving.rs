@@ -7,6 +7,7 @@ use crate::trouble::{Detail, Trouble};
 use pyo3::prelude::*;
 use remat_formulations::Solve;
 use remat_formulations::bound::check_budget;
+use remat_formulations::place::{ALIGNMENT_LIMIT, PlacePlanError, PlaceSettings};
 use remat_formulations::reorder::{Reorder, Reordered};
 use remat_formulations::solve::{
     AnyFormulation, Outcome, Progress as Look, Settings, Solvable, Status,
@@ -15,6 +16,9 @@ use remat_instances::budget::{Budget, format_bytes};
 use remat_instances::schedule::Schedule;
 use remat_instances::simulate::{self, Replay};
 use remat_instances::{Instance, Semantics};
+
+/// Time for addresses, as a share of the time limit, on top of it.
+const ADDRESS_SHARE: f64 = 0.1;
 
 /// Budgets up to which a percentage may have been meant.
 const PERCENT_LIMIT: u64 = 100;
@@ -50,6 +54,9 @@ struct Question {
     starts: Vec<(Schedule, Instance)>,
     /// True if the order of first computations is chosen, too.
     reorder: bool,
+    /// True if the plan is to have addresses, at multiples of so many bytes.
+    addresses: bool,
+    alignment: Option<u64>,
 }
 
 /// A solve as it ended.
@@ -146,38 +153,50 @@ impl Question {
             semantics,
         } = ended;
         let found = || Some(Found::of(outcome, interrupted));
-        if let Some(answer) = reordered
-            && let Some(document) = &answer.plan
-        {
-            let own = answer.is_given_order() && outcome.cost() == Some(document.objective);
-            return Ok(Plan {
-                source: self.instance.clone(),
-                view: view.clone(),
-                replay: simulate::plan(view, &document.plan)?,
-                document: document.clone(),
-                plain: plain.clone(),
-                schedule: outcome.schedule.clone().filter(|_| own),
-                found: found(),
-            });
-        }
-        match &outcome.schedule {
-            Some(schedule) => Plan::of(
+        let chosen = reordered.as_ref().and_then(|r| Some((r, r.plan.as_ref()?)));
+        let plan = match (chosen, &outcome.schedule) {
+            (Some((answer, document)), _) => {
+                let own = answer.is_given_order() && outcome.cost() == Some(document.objective);
+                Plan {
+                    source: self.instance.clone(),
+                    view: view.clone(),
+                    replay: simulate::plan(view, &document.plan)?,
+                    document: document.clone(),
+                    plain: plain.clone(),
+                    schedule: outcome.schedule.clone().filter(|_| own),
+                    found: found(),
+                    arena_bound_bytes: None,
+                }
+            }
+            (None, Some(schedule)) => Plan::of(
                 &self.instance,
                 view,
                 schedule.clone(),
                 *budget_bytes,
                 plain,
                 found(),
-            ),
-            None if outcome.status == Status::Infeasible => Err(infeasible(
-                view,
-                *semantics,
-                *budget_bytes,
-                outcome.infeasible_because.as_deref(),
-                plain,
-            )),
-            None => Err(limit(outcome, *budget_bytes, &self.settings)),
+            )?,
+            (None, None) if outcome.status == Status::Infeasible => {
+                return Err(infeasible(
+                    view,
+                    *semantics,
+                    *budget_bytes,
+                    outcome.infeasible_because.as_deref(),
+                    plain,
+                ));
+            }
+            (None, None) => return Err(limit(outcome, *budget_bytes, &self.settings)),
+        };
+        if !self.addresses {
+            return Ok(plan);
         }
+        let how = PlaceSettings {
+            time_limit: self.settings.time_limit.map(|t| t.mul_f64(ADDRESS_SHARE)),
+            threads: self.settings.threads,
+            seed: self.settings.seed,
+            ..PlaceSettings::default()
+        };
+        plan.placed(self.alignment, &how)
     }
 }
 
@@ -243,7 +262,8 @@ fn limit(outcome: &Outcome, budget_bytes: u64, settings: &Settings) -> Trouble {
 #[pyfunction]
 #[pyo3(signature = (
     instance, budget, *, time_limit = None, formulation = None, threads = None, seed = 0,
-    gap = None, starts = Vec::new(), reorder = false, on_progress = None
+    gap = None, starts = Vec::new(), reorder = false, on_progress = None, addresses = false,
+    alignment = None
 ))]
 pub fn solve(
     py: Python<'_>,
@@ -257,7 +277,13 @@ pub fn solve(
     starts: Vec<Py<Plan>>,
     reorder: bool,
     on_progress: Option<Py<PyAny>>,
+    addresses: bool,
+    alignment: Option<u64>,
 ) -> PyResult<Plan> {
+    if let Some(found) = alignment.filter(|a| !a.is_power_of_two() || *a > ALIGNMENT_LIMIT) {
+        let problem = PlacePlanError::Alignment { found };
+        return Err(Trouble::argument("alignment", problem).into());
+    }
     let start = |plan: &Py<Plan>| {
         let plan = plan.get();
         Ok((plan.start()?, plan.view.clone()))
@@ -275,6 +301,8 @@ pub fn solve(
         .settings()?,
         starts: starts.iter().map(start).collect::<Result<_, Trouble>>()?,
         reorder,
+        addresses: addresses || alignment.is_some(),
+        alignment,
     };
     let callback = on_progress.as_ref().map(|call| call.clone_ref(py));
     let Ended { value, interrupt } = relay::work(py, callback, |relay| question.answer(relay))?;

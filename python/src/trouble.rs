@@ -110,6 +110,10 @@ impl Trouble {
             ReplayedError::OtherInstance { file, .. } => Trouble::new("InvalidPlan", message)
                 .at(file)
                 .remedy("give the instance that the plan was made for"),
+            ReplayedError::Addresses { file, .. } => Trouble::new("PlanRefuted", message)
+                .at(file)
+                .remedy("place the plan anew: plan.place()")
+                .detail("differences", Detail::Texts(Vec::new())),
             ReplayedError::Replay { file, .. } => Trouble::new("PlanRefuted", message)
                 .at(file)
                 .remedy("check that it belongs to this instance, and that nothing was cut out")

@@ -136,3 +136,49 @@ def test_plans_of_other_instances_and_other_things(chain, plan, tmp_path):
     with pytest.raises(InvalidPlan) as caught:
         Plan.load(chain, broken)
     assert caught.value.place.startswith(f"{broken}:1:")
+
+
+def test_plans_get_addresses(chain, plan, tmp_path):
+    assert plan.addresses is plan.arena_bytes is plan.fragmentation is plan.alignment_bytes is None
+    placed = remat_bb.solve(chain, "70%", addresses=True)
+    assert placed.steps == plan.steps and placed.to_dict()["arena_bytes"] == placed.arena_bytes
+    assert placed.peak_memory_bytes <= placed.arena_bound_bytes <= placed.arena_bytes
+    assert placed.fragmentation == placed.arena_bytes / placed.peak_memory_bytes - 1
+    # No two pieces in use at one computation share a byte, and the arena ends with the last.
+    steps, lives = placed.steps, []
+    computed = [k for k, step in enumerate(steps) if step[0] == "compute"]
+    moment = {k: sum(c < k for c in computed) for k in range(len(steps))}
+    for kind, at, offset, size in placed.addresses:
+        if kind == "tensor":
+            register = steps[at][1]
+            later = range(at, len(steps))
+            freed = (k for k in later if steps[k][:2] == ("deallocate", register))
+            end = next((moment[k] for k in freed), len(computed))
+        else:
+            end = moment[at] + 1 if kind == "workspace" else len(computed)
+        lives.append((moment[at] if kind != "fixed" else 0, end, offset, offset + size))
+        assert offset % placed.alignment_bytes == 0
+    for k, (begin, end, low, high) in enumerate(lives):
+        for other in lives[:k]:
+            meet = begin < other[1] and other[0] < end
+            assert not meet or high <= other[2] or other[3] <= low
+    assert max(high for _, _, _, high in lives) == placed.arena_bytes
+    again = plan.place(alignment=1)
+    assert again.fragmentation == 0.0 and again.status == plan.status
+    path = tmp_path / "placed.json"
+    placed.save(path)
+    assert Plan.load(chain, path).addresses == placed.addresses
+    assert verify(chain, path).peak_memory_bytes == placed.peak_memory_bytes
+    ElementTree.fromstring(placed.addresses_svg())
+    with pytest.raises(remat_bb.InvalidArgument, match="no addresses"):
+        plan.addresses_svg()
+    for wrong in (0, 48):
+        with pytest.raises(remat_bb.InvalidArgument, match="power of two"):
+            plan.place(alignment=wrong)
+        with pytest.raises(remat_bb.InvalidArgument, match="power of two"):
+            remat_bb.solve(chain, "70%", alignment=wrong)
+    document = placed.to_dict()
+    document["addresses"][1][2] = document["addresses"][0][2]
+    document["arena_bytes"] += 1
+    with pytest.raises(PlanRefuted, match="share the addresses|records an arena"):
+        verify(chain, document)

@@ -54,9 +54,12 @@ pub struct DeviceArguments {
 Examples:
   remat-bb exec 'zoo:resnet18?batch=8' plan.json --check
   remat-bb exec profile.json plan.json --device cuda --repeat 10 --svg memory.svg --json
+  remat-bb exec profile.json placed.json --arena --check
 
 The object that --json prints has the fields instance, device, predicted (seconds, peak_memory_bytes), measured (seconds, the \
-median; least_seconds; greatest_seconds; peak_memory_bytes; reserved_bytes), loss, gradients (equal, largest relative \
+median; least_seconds; greatest_seconds; peak_memory_bytes; reserved_bytes), arena (null where it ran without one: arena_bytes, \
+used_bytes, the largest end of what was in it; outside_bytes, allocated at most outside of it; beside_bytes, the part of these that \
+stays the whole step), loss, gradients (equal, largest relative \
 difference; null without --check and where plain training does not fit the device), \
 differences (what --check found) and computations, a list of node, seconds, predicted_bytes and peak_bytes.
 
@@ -73,6 +76,13 @@ pub struct ExecArguments {
     /// where they differ
     #[arg(long)]
     pub check: bool,
+    /// Run from one storage, each tensor at the offset of the plan's addresses; a plan without any is
+    /// placed first. Without this, plans with addresses run so, others do not
+    #[arg(long, conflicts_with = "no_arena")]
+    pub arena: bool,
+    /// Let every tensor have memory of its own, addresses or not
+    #[arg(long)]
+    pub no_arena: bool,
     /// Part by which the measured peak may exceed the predicted one under --check: a fraction or a
     /// percentage
     #[arg(long, value_name = "PART", default_value = "1%", value_parser = super::parse_gap)]

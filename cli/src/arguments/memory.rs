@@ -1,6 +1,6 @@
 //! Arguments of `order`, `place` and `plan-memory`.
 
-use super::{WorkerOptions, parse_duration};
+use super::{WorkerOptions, parse_alignment, parse_duration};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use remat_formulations::order::Rule;
@@ -18,7 +18,8 @@ pub(super) const PLACE_ABOUT: &str = "\
 Find addresses for buffers with given lives, as low as possible or within a capacity, and prove how low any could be.
 
 LIVES is a table as MiniMalloc reads them: id, lower, upper (the life is [lower, upper)), size, and where wanted alignment, \
-gaps and offset.";
+gaps and offset. With a PLAN (or schedule) it is the plan's instance, and everything that the plan takes is placed: fixed \
+memory, every life of a tensor, workspaces.";
 
 pub(super) const PLAN_MEMORY_ABOUT: &str = "\
 Find the order of a training graph and an address for everything that it takes: the least arena, proven.
@@ -27,6 +28,7 @@ No placement is below the load of its order, and no load below the bound of all 
 optimal among all orders and addresses. Where the best order does not lie that low, others within the same peak are placed, \
 too.";
 
+/// A variant by its name.
 pub(super) fn variant() -> impl TypedValueParser<Value = Variant> {
     PossibleValuesParser::new(Variant::ALL.map(Variant::as_str))
         .try_map(|name| name.parse::<Variant>())
@@ -103,17 +105,21 @@ pub struct OrderArguments {
 Examples:
   remat-bb place lives.csv --out placement.csv
   remat-bb place lives.csv --capacity 1MiB --time-limit 10s --json
+  remat-bb place zoo:resnet50 plan.json --out placed.json --svg addresses.svg
 
 The object that --json prints has the fields status (optimal; feasible: within the capacity, or the bound is below; infeasible: \
 nothing fits into the capacity; limit or interrupted), objective (the height in bytes), bound, gap, bound_scope (placements), seconds, nodes, \
 lp_iterations (0), peak_memory_bytes (the height), budget_bytes (the capacity), version, lives (the file), buffers, load_bytes, fragmentation_percent, settings, \
-threads and seed. What is not known is null.
+threads, seed, and of a plan instance, plan_peak_bytes and alignment_bytes. What is not known is null.
 
 Exit codes: 0 a placement (within the capacity, if there is one), 2 bad usage or input, 3 proven: nothing fits into the capacity, \
 4 a limit came before a placement within the capacity.")]
 pub struct PlaceArguments {
-    /// Table of lives
-    pub lives: PathBuf,
+    /// Table of lives; with a PLAN, its instance: a file, or zoo:MODEL?parameter=value&...
+    #[arg(value_name = "LIVES|INSTANCE")]
+    pub lives: String,
+    /// Plan or schedule, everything of which is to be placed
+    pub plan: Option<PathBuf>,
     /// Bytes within which any placement will do: bytes or an amount (1MiB)
     #[arg(short, long, value_name = "C")]
     pub capacity: Option<String>,
@@ -123,14 +129,22 @@ pub struct PlaceArguments {
     /// Threads and seed
     #[command(flatten)]
     pub workers: WorkerOptions,
-    /// Write the placement here: the table with a column `offset`
-    #[arg(short, long, value_name = "PLACEMENT.csv")]
+    /// Write the placement here: the table with a column `offset`, or the plan with its addresses
+    #[arg(short, long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Number of bytes that the offsets of a plan are multiples of, a power of two [default: as the
+    /// sizes suggest: 512 where that costs nothing, less where it would cost more than a thousandth]
+    #[arg(long, value_name = "BYTES", value_parser = parse_alignment, requires = "plan")]
+    pub alignment: Option<u64>,
+    /// Write the lives of the plan here, as a table
+    #[arg(long, value_name = "LIVES.csv", requires = "plan")]
+    pub lives_out: Option<PathBuf>,
     /// Draw addresses over time here
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
-    /// Write a certificate of the bound here, which check-certificate accepts
-    #[arg(long, value_name = "FILE")]
+    /// Write a certificate of the bound here, which check-certificate accepts (of a table; that of a
+    /// plan is written by --lives-out)
+    #[arg(long, value_name = "FILE", conflicts_with = "plan")]
     pub certificate: Option<PathBuf>,
     /// Print one JSON object on standard output instead of a summary
     #[arg(long)]

@@ -1,6 +1,7 @@
 //! Values of options: times, gaps, numbers of forward passes, settings.
 
-use remat_instances::budget::number_length;
+use remat_formulations::place::ALIGNMENT_LIMIT;
+use remat_instances::budget::{Budget, number_length};
 use std::time::Duration;
 
 /// A duration: seconds, or amounts with units (ms, s, m, h, d), one after the other.
@@ -101,6 +102,26 @@ pub fn parse_overhead(text: &str) -> Result<f64, String> {
         Ok(value) if (0.0..=1000.0).contains(&value) => Ok(value),
         _ => Err("write a number of forward passes from 0 to 1000, for example 1.0x".into()),
     }
+}
+
+/// An alignment in bytes: a power of two, with or without a unit.
+///
+/// # Errors
+/// What is wrong, in words.
+///
+/// ```
+/// use remat_bb::arguments::parse_alignment;
+/// assert_eq!(parse_alignment("64"), Ok(64));
+/// assert_eq!(parse_alignment("4KiB"), Ok(4096));
+/// assert!(parse_alignment("48").is_err());
+/// ```
+pub fn parse_alignment(text: &str) -> Result<u64, String> {
+    let found = match text.parse::<Budget>() {
+        Ok(Budget::Bytes(bytes)) => Some(bytes),
+        _ => None,
+    };
+    let found = found.filter(|b| b.is_power_of_two() && *b <= ALIGNMENT_LIMIT);
+    found.ok_or_else(|| "write a power of two up to 1GiB, for example 64 or 4KiB".into())
 }
 
 /// A setting `name=value`.

@@ -1,5 +1,6 @@
 //! `remat-bb baselines`
 
+use super::baselines_memory;
 use crate::arguments::BaselinesArguments;
 use crate::draw::tradeoff::{self, Curve, TradeoffPicture};
 use crate::failure::{Exit, Failure};
@@ -23,6 +24,9 @@ const OURS: &str = Baselines::OURS;
 /// # Errors
 /// [`Failure`] for bad input and files that cannot be written.
 pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
+    if let Some(exit) = baselines_memory::run(arguments)? {
+        return Ok(exit);
+    }
     let files = Files::tried(
         arguments.json,
         &[Path::new(&arguments.instance)],
@@ -34,7 +38,16 @@ pub fn run(arguments: &BaselinesArguments) -> Result<Exit, Failure> {
     let (formulation, _) = source::formulation(&arguments.instance, arguments.program.formulation)?;
     let instance = &**formulation.instance();
     let plain = source::plain(&formulation)?;
-    let budget_bytes = source::budget(&arguments.budget, plain.peak_bytes)?;
+    let Some(budget) = &arguments.budget else {
+        return Err(Failure::Usage {
+            problem: format!(
+                "baselines of the instance {} need a budget",
+                instance.name()
+            ),
+            remedy: "add --budget, for example --budget 60%".into(),
+        });
+    };
+    let budget_bytes = source::budget(budget, plain.peak_bytes)?;
     let folder = PlanFolder::asked(arguments.plans.plans.as_deref(), files)?;
     if let Some(folder) = &folder {
         for name in names(arguments) {

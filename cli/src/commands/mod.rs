@@ -1,6 +1,7 @@
 //! The subcommands, one file each.
 
 pub mod baselines;
+mod baselines_memory;
 pub mod check_certificate;
 pub mod completions;
 pub mod explain;
@@ -13,6 +14,7 @@ pub mod order;
 pub mod place;
 pub mod plan_memory;
 pub mod show;
+mod show_memory;
 pub mod solve;
 pub mod sweep;
 pub mod torch;

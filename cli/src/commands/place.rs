@@ -4,12 +4,16 @@ use crate::arguments::PlaceArguments;
 use crate::draw::addresses;
 use crate::failure::{Exit, Failure};
 use crate::files::{self, Files, shown};
-use crate::report::{self, ProvenJson, WorkJson, counted};
+use crate::report::{self, Arena, ProvenJson, WorkJson, counted};
 use crate::{interrupt, source};
-use remat_formulations::place::{PlaceOutcome, PlaceSettings, PlaceStatus, place};
+use remat_formulations::place::{PlaceOutcome, PlaceSettings, PlaceStatus, place, place_plan};
 use remat_instances::budget::format_bytes;
-use remat_instances::place::{Lives, write_placement};
+use remat_instances::place::{BoundCertificate, Lives, Placement, write_lives, write_placement};
+use remat_instances::plan::{PlanAddresses, PlanDocument};
+use remat_instances::replayed::Replayed;
+use remat_instances::simulate::{self, PlanLives, Replay};
 use serde::Serialize;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 /// Places the buffers, writes the files that were asked for, and reports.
@@ -17,11 +21,17 @@ use std::sync::atomic::Ordering;
 /// # Errors
 /// [`Failure`] for bad input, or files that cannot be written.
 pub fn run(arguments: &PlaceArguments) -> Result<Exit, Failure> {
+    let plan = arguments.plan.as_deref();
+    let inputs: Vec<&Path> = plan
+        .into_iter()
+        .chain([Path::new(&arguments.lives)])
+        .collect();
     let files = Files::tried(
         arguments.json,
-        &[&arguments.lives],
+        &inputs,
         &[
             ("--out", arguments.out.as_deref()),
+            ("--lives-out", arguments.lives_out.as_deref()),
             ("--svg", arguments.svg.as_deref()),
             ("--certificate", arguments.certificate.as_deref()),
         ],
@@ -30,26 +40,33 @@ pub fn run(arguments: &PlaceArguments) -> Result<Exit, Failure> {
         "ending with the best placement so far; once more to end at once",
         arguments.quiet,
     );
-    let lives = source::lives(&arguments.lives)?;
+    let planned = plan
+        .map(|plan| Planned::load(arguments, plan))
+        .transpose()?;
+    let lives = match &planned {
+        Some(planned) => planned.buffers()?,
+        None => source::lives(Path::new(&arguments.lives))?,
+    };
     let capacity = match &arguments.capacity {
         Some(text) => Some(source::budget(text, lives.load().bytes)?),
         None => None,
     };
     let flag = interrupt::flag();
-    let outcome = place(
-        &lives,
-        &PlaceSettings {
-            capacity,
-            time_limit: arguments.time_limit,
-            threads: usize::from(arguments.workers.threads),
-            seed: arguments.workers.seed,
-            interrupt: Some(flag.clone()),
-            ..PlaceSettings::default()
-        },
-    )
-    .map_err(|e| source::memory_failure(e.into()))?;
+    let settings = PlaceSettings {
+        capacity,
+        time_limit: arguments.time_limit,
+        threads: usize::from(arguments.workers.threads),
+        seed: arguments.workers.seed,
+        interrupt: Some(flag.clone()),
+        ..PlaceSettings::default()
+    };
+    let outcome = match &planned {
+        Some(planned) => planned.place(&settings)?,
+        None => Placed::of(place(&lives, &settings).map_err(|e| source::memory_failure(e.into()))?),
+    };
     let report = PlaceReport {
-        file: files::input_name(&arguments.lives),
+        file: files::input_name(plan.unwrap_or(Path::new(&arguments.lives))),
+        planned: planned.as_ref(),
         lives: &lives,
         arguments,
         outcome: &outcome,
@@ -58,16 +75,24 @@ pub fn run(arguments: &PlaceArguments) -> Result<Exit, Failure> {
     };
     let mut written = Vec::new();
     if let Some(path) = &arguments.out {
-        files.write(path, &write_placement(&lives, &outcome.placement))?;
+        let text = match &planned {
+            Some(planned) => planned.with_addresses(&outcome.placement),
+            None => write_placement(&lives, &outcome.placement),
+        };
+        files.write(path, &text)?;
         written.push(format!("placement written to {}", shown(path)));
+    }
+    if let Some(path) = &arguments.lives_out {
+        files.write(path, &write_lives(&lives))?;
+        written.push(format!("lives written to {}", shown(path)));
     }
     if let Some(path) = &arguments.svg {
         let title = format!("{}: addresses over time", report.file);
         files.write(path, &addresses::draw(&lives, &outcome.placement, &title)?)?;
         written.push(format!("picture written to {}", shown(path)));
     }
-    if let Some(path) = &arguments.certificate {
-        files.write(path, &outcome.certificate.text())?;
+    if let (Some(path), Some(certificate)) = (&arguments.certificate, &outcome.certificate) {
+        files.write(path, &certificate.text())?;
         written.push(format!("certificate written to {}", shown(path)));
     }
     files.print(&if arguments.json {
@@ -78,11 +103,120 @@ pub fn run(arguments: &PlaceArguments) -> Result<Exit, Failure> {
     Ok(report.exit())
 }
 
+/// A plan to be placed.
+struct Planned {
+    found: Replayed,
+    /// The replay of the plan; that of a schedule counts otherwise.
+    replay: Replay,
+    lives: PlanLives,
+    alignment_bytes: u64,
+}
+
+impl Planned {
+    fn load(arguments: &PlaceArguments, plan: &Path) -> Result<Self, Failure> {
+        let found = source::executed(&arguments.lives, plan)?;
+        let failed = |e| source::replay_failure(&files::input_name(plan), e);
+        let replay = simulate::plan(&found.instance, &found.plan).map_err(failed)?;
+        let lives = PlanLives::of(&found.instance, &found.plan).map_err(failed)?;
+        let suggested = || lives.suggested_alignment(found.budget_bytes);
+        Ok(Planned {
+            alignment_bytes: arguments.alignment.unwrap_or_else(suggested),
+            found,
+            replay,
+            lives,
+        })
+    }
+
+    fn buffers(&self) -> Result<Lives, Failure> {
+        let buffers = self
+            .lives
+            .buffers(&self.found.instance, self.alignment_bytes);
+        buffers.map_err(|e| source::memory_failure(e.into()))
+    }
+
+    fn place(&self, settings: &PlaceSettings) -> Result<Placed, Failure> {
+        let (instance, plan) = (&self.found.instance, &self.found.plan);
+        let placed = place_plan(instance, plan, Some(self.alignment_bytes), None, settings);
+        let placed = placed.map_err(|e| Failure::Usage {
+            problem: e.to_string(),
+            remedy: "give a plan whose sizes add up to less".into(),
+        })?;
+        Ok(Placed {
+            status: placed.status,
+            height: placed.arena_bytes(),
+            bound: placed.bound_bytes,
+            load: placed.load_bytes,
+            nodes: placed.nodes,
+            seconds: placed.seconds,
+            placement: placed.addresses.placement(),
+            certificate: None,
+        })
+    }
+
+    /// The plan's file with the addresses of a placement.
+    fn with_addresses(&self, placement: &Placement) -> String {
+        let addresses = PlanAddresses::new(&self.lives, self.alignment_bytes, placement);
+        let document = PlanDocument {
+            plan: self.found.plan.clone(),
+            budget_bytes: self.found.budget_bytes,
+            objective: self.replay.cost,
+            peak_bytes: self.replay.peak_bytes,
+            addresses: Some(addresses),
+        };
+        document.write(&self.found.instance)
+    }
+
+    fn arena(&self, placed: &Placed) -> Arena {
+        Arena {
+            bytes: placed.height,
+            bound_bytes: placed.bound,
+            peak_bytes: self.replay.peak_bytes,
+            alignment_bytes: self.alignment_bytes,
+        }
+    }
+}
+
+/// Buffers of a table or a plan, placed: sizes in bytes.
+struct Placed {
+    status: PlaceStatus,
+    height: u64,
+    bound: u64,
+    load: u64,
+    nodes: u64,
+    seconds: f64,
+    placement: Placement,
+    certificate: Option<BoundCertificate>,
+}
+
+impl Placed {
+    fn of(outcome: PlaceOutcome) -> Self {
+        Placed {
+            status: outcome.status,
+            height: outcome.height,
+            bound: outcome.bound,
+            load: outcome.load,
+            nodes: outcome.nodes,
+            seconds: outcome.seconds,
+            placement: outcome.placement,
+            certificate: Some(outcome.certificate),
+        }
+    }
+
+    /// Height above the load, in percent of the load.
+    fn fragmentation_percent(&self) -> f64 {
+        match self.load {
+            0 => 0.0,
+            load => (self.height as f64 / load as f64 - 1.0) * 100.0,
+        }
+    }
+}
+
 struct PlaceReport<'a> {
     file: String,
+    planned: Option<&'a Planned>,
     lives: &'a Lives,
     arguments: &'a PlaceArguments,
-    outcome: &'a PlaceOutcome,
+    outcome: &'a Placed,
     capacity: Option<u64>,
     interrupted: bool,
 }
@@ -132,6 +266,9 @@ impl PlaceReport<'_> {
             buffers: self.lives.buffers().len(),
             load_bytes: o.load,
             fragmentation_percent: o.fragmentation_percent(),
+            instance: self.planned.map(|p| p.found.instance.name()),
+            plan_peak_bytes: self.planned.map(|p| p.replay.peak_bytes),
+            alignment_bytes: self.planned.map(|p| p.alignment_bytes),
             work: WorkJson::of(self.arguments.time_limit, &self.arguments.workers),
         })
     }
@@ -156,6 +293,10 @@ impl PlaceReport<'_> {
         };
         line("bound", format!("{} ({gap})", format_bytes(o.bound)));
         line("load", format_bytes(o.load));
+        if let Some(planned) = self.planned {
+            let budget = planned.found.budget_bytes;
+            line("arena", planned.arena(o).words(budget));
+        }
         if let Some(capacity) = self.capacity {
             let words = match self.placed() {
                 PlaceStatus::Infeasible => "nothing fits",
@@ -181,6 +322,9 @@ struct PlaceJson<'a> {
     buffers: usize,
     load_bytes: u64,
     fragmentation_percent: f64,
+    instance: Option<&'a str>,
+    plan_peak_bytes: Option<u64>,
+    alignment_bytes: Option<u64>,
     #[serde(flatten)]
     work: WorkJson,
 }

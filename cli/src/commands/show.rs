@@ -1,16 +1,17 @@
 //! `remat-bb show`
 
+use super::{show_memory, verify};
 use crate::arguments::ShowArguments;
 use crate::draw::memory::{self, MemoryPicture};
-use crate::draw::schedule;
+use crate::draw::{addresses, schedule};
 use crate::failure::{Exit, Failure};
-use crate::files::Files;
-use crate::report::{self, OriginJson, ReplayJson, Table, counted};
+use crate::files::{Files, input_name};
+use crate::report::{self, Arena, ArenaJson, OriginJson, ReplayJson, Table, counted};
 use crate::source;
 use remat_instances::budget::format_bytes;
 use remat_instances::explain::{self, Explanation};
 use remat_instances::instance::NodeId;
-use remat_instances::plan::{Plan, Register, Step};
+use remat_instances::plan::{Plan, PlanAddresses, Register, Step};
 use remat_instances::simulate::Replay;
 use remat_instances::{Instance, NodeId as Id};
 use serde::Serialize;
@@ -26,14 +27,19 @@ const ROWS: usize = 8;
 /// # Errors
 /// [`Failure`] for bad input and files that cannot be written.
 pub fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
+    if let Some(exit) = show_memory::run(arguments)? {
+        return Ok(exit);
+    }
     let plan = arguments.plan.iter().map(PathBuf::as_path);
     let inputs: Vec<&Path> = plan.chain([Path::new(&arguments.instance)]).collect();
     let files = Files::tried(
         arguments.json,
         &inputs,
         &[
+            ("--svg", arguments.svg.as_deref()),
             ("--svg-schedule", arguments.svg_schedule.as_deref()),
             ("--svg-memory", arguments.svg_memory.as_deref()),
+            ("--svg-addresses", arguments.svg_addresses.as_deref()),
         ],
     )?;
     let subject = Subject::load(arguments)?;
@@ -47,7 +53,14 @@ pub fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
         let title = format!("{}: what is computed and kept ({what})", instance.name());
         files.write(path, &schedule::draw(instance, plan, &title)?)?;
     }
-    if let Some(path) = &arguments.svg_memory {
+    let has_addresses = subject.addresses.is_some();
+    let suiting = |wanted: bool| {
+        arguments
+            .svg
+            .iter()
+            .filter(move |_| wanted == has_addresses)
+    };
+    for path in arguments.svg_memory.iter().chain(suiting(false)) {
         let picture = MemoryPicture {
             instance,
             semantics: plan.semantics,
@@ -61,6 +74,9 @@ pub fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
             ),
         };
         files.write(path, &memory::draw(&picture)?)?;
+    }
+    for path in arguments.svg_addresses.iter().chain(suiting(true)) {
+        files.write(path, &subject.addresses_picture()?)?;
     }
     files.print(&if arguments.json {
         subject.json()
@@ -79,13 +95,19 @@ struct Subject {
     told: Explanation,
     plain: Replay,
     budget_bytes: Option<u64>,
+    addresses: Option<PlanAddresses>,
+    arena: Option<Arena>,
 }
 
 impl Subject {
     fn load(arguments: &ShowArguments) -> Result<Self, Failure> {
+        let mut arena = None;
+        let mut addresses = None;
         let (instance, plan, recorded) = match &arguments.plan {
             Some(path) => {
                 let found = source::replayed(&arguments.instance, path)?;
+                arena = verify::arena(&found, &input_name(path))?;
+                addresses = found.addresses;
                 (found.instance, found.plan, found.budget_bytes)
             }
             None => {
@@ -111,7 +133,22 @@ impl Subject {
             told,
             plain,
             budget_bytes,
+            addresses,
+            arena,
         })
+    }
+
+    /// Addresses over time.
+    fn addresses_picture(&self) -> Result<String, Failure> {
+        let missing = || Failure::Usage {
+            problem: "--svg-addresses: the plan has no addresses".into(),
+            remedy: "give it some: remat-bb place INSTANCE PLAN --out PLACED.json".into(),
+        };
+        let found = self.addresses.as_ref().ok_or_else(missing)?;
+        let lives = found.replay(&self.instance, &self.plan);
+        let lives = lives.map_err(|e| Failure::Draw(e.to_string()))?;
+        let title = format!("{}: addresses over one training step", self.instance.name());
+        addresses::draw(&lives, &found.placement(), &title)
     }
 
     fn describe(&self, with_plan: bool) -> String {
@@ -142,6 +179,9 @@ impl Subject {
                 report::moment(instance, replay),
                 counted(self.plan.steps.len() as u64, "statement")
             );
+        }
+        if let Some(arena) = &self.arena {
+            let _ = writeln!(out, "  arena     {}", arena.words(self.budget_bytes));
         }
         if let Some(budget) = self.budget_bytes {
             let fits = if replay.peak_bytes <= budget {
@@ -280,6 +320,7 @@ impl Subject {
                 .map(|id| &*instance.node(id).name)
                 .collect(),
             recomputed: recomputed.collect(),
+            arena: self.arena.as_ref().map(Arena::json).unwrap_or_default(),
         })
     }
 }
@@ -300,6 +341,8 @@ struct ShowJson<'a> {
     tensors: Vec<TensorJson<'a>>,
     at_peak: Vec<&'a str>,
     recomputed: Vec<RecomputedJson<'a>>,
+    #[serde(flatten)]
+    arena: ArenaJson,
 }
 
 #[derive(Serialize)]

@@ -1,26 +1,31 @@
 //! `remat-bb solve`
 
+mod order;
+
 use crate::arguments::SolveArguments;
 use crate::draw::progress::{self, ProgressPicture};
 use crate::failure::{Exit, Failure, note};
 use crate::files::{self, Files, shown};
 use crate::progress::{ProgressPoint, Reporter};
-use crate::report::{self, LayersJson, OriginJson, SearchJson, counted};
+use crate::report::{self, Arena, ArenaJson, LayersJson, OriginJson, SearchJson, counted};
 use crate::{interrupt, rescue, source};
+use order::ReorderJson;
 use remat_formulations::life::layers::Stack;
+use remat_formulations::place::{PlacePlanError, PlaceSettings, PlacedPlan, place_plan};
 use remat_formulations::reorder::{ALL_PLANS, Reorder, Reordered, STAGE_SCHEDULES_IN_THIS_ORDER};
 use remat_formulations::solve::{
     AnyFormulation, Listener, Outcome, PlanError, Progress, Settings, Solvable, Status, planned,
 };
 use remat_instances::Semantics;
 use remat_instances::budget::format_bytes;
-use remat_instances::instance::CostUnit;
+use remat_instances::plan::PlanDocument;
 use remat_instances::schedule::{Schedule, ScheduleDocument, write_schedule};
 use remat_instances::simulate::{self, Replay};
 use remat_instances::{Instance, write_instance};
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -41,7 +46,7 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
             ("--reordered-out", arguments.order.reordered_out.as_deref()),
         ],
     )?;
-    check_order(arguments)?;
+    order::check(arguments)?;
     interrupt::catch(
         "ending with the best plan so far; once more to end at once",
         arguments.quiet,
@@ -89,6 +94,10 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         true => limit - begun.elapsed().min(limit / 2),
         false => limit,
     };
+    let reserve = |limit: Duration| match arguments.addresses {
+        true => reserve(limit).mul_f64(1.0 - ADDRESS_SHARE),
+        false => reserve(limit),
+    };
     let searched = Settings {
         time_limit: settings.time_limit.map(reserve),
         ..settings.clone()
@@ -115,7 +124,7 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
             None => None,
         },
     };
-    let solved = SolveReport {
+    let mut solved = SolveReport {
         formulation: &formulation,
         budget_bytes,
         settings: &settings,
@@ -123,6 +132,11 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         reordered,
         best,
         plain: &plain,
+        placed: None,
+    };
+    let unplaced = match arguments.addresses {
+        true => solved.place(arguments.alignment, begun, &interrupted)?,
+        false => None,
     };
     let outcome = &solved.outcome;
     let looks = (reporter.looks(), plain.base_cost);
@@ -149,11 +163,25 @@ pub fn run(arguments: &SolveArguments) -> Result<Exit, Failure> {
         summary(&solved, written.as_deref().unwrap_or_default())
     })?;
     written?;
+    if let Some(problem) = unplaced {
+        return Err(place_failure(&problem));
+    }
     Ok(match outcome.status {
         Status::Infeasible => Exit::Infeasible,
         _ if solved.best.is_some() => Exit::Done,
         _ => Exit::NoPlan,
     })
+}
+
+/// Share of the time limit that addresses have.
+const ADDRESS_SHARE: f64 = 0.1;
+
+/// A plan that has no addresses.
+fn place_failure(problem: &PlacePlanError) -> Failure {
+    Failure::Usage {
+        problem: format!("--addresses: {problem}"),
+        remedy: "the plan is there without them; give an instance of smaller sizes".into(),
+    }
 }
 
 /// Follows a solve: shows it, keeps its best plan, and ends it where the user interrupts.
@@ -190,9 +218,63 @@ struct SolveReport<'a> {
     /// Replay of the schedule; of the plan where the order was chosen.
     best: Option<Replay>,
     plain: &'a Replay,
+    placed: Option<PlacedPlan>,
 }
 
 impl SolveReport<'_> {
+    /// The best plan.
+    fn plan(&self) -> Result<Option<PlanDocument>, Failure> {
+        let instance = self.formulation.instance();
+        Ok(match (&self.reordered, &self.outcome.schedule) {
+            (Some(answer), _) => answer.plan.clone(),
+            (None, Some(schedule)) => {
+                Some(planned(instance, schedule, self.budget_bytes)?.document)
+            }
+            (None, None) => None,
+        })
+    }
+
+    /// Gives the best plan addresses, in what is left of the time; returns why there are none.
+    fn place(
+        &mut self,
+        alignment: Option<u64>,
+        begun: Instant,
+        interrupted: &Arc<AtomicBool>,
+    ) -> Result<Option<PlacePlanError>, Failure> {
+        let Some(document) = self.plan()? else {
+            return Ok(None);
+        };
+        let left = |limit: Duration| {
+            let left = limit.saturating_sub(begun.elapsed());
+            left.max(limit.mul_f64(ADDRESS_SHARE / 2.0))
+        };
+        let how = PlaceSettings {
+            time_limit: self.settings.time_limit.map(left),
+            threads: self.settings.threads,
+            seed: self.settings.seed,
+            interrupt: Some(interrupted.clone()),
+            ..PlaceSettings::default()
+        };
+        let instance = self.formulation.instance();
+        let budget = Some(self.budget_bytes);
+        match place_plan(instance, &document.plan, alignment, budget, &how) {
+            Ok(placed) => {
+                self.placed = Some(placed);
+                Ok(None)
+            }
+            Err(problem) => Ok(Some(problem)),
+        }
+    }
+
+    fn arena(&self) -> Option<Arena> {
+        self.placed.as_ref().map(|placed| Arena {
+            bytes: placed.arena_bytes(),
+            bound_bytes: placed.bound_bytes,
+            peak_bytes: placed.peak_bytes,
+            alignment_bytes: placed.addresses.alignment_bytes,
+        })
+    }
+
     /// Cost of the best plan.
     fn cost(&self) -> Option<u64> {
         self.best.as_ref().map(|replay| replay.cost)
@@ -204,27 +286,6 @@ impl SolveReport<'_> {
             Some(answer) => &answer.instance,
             None => self.formulation.instance(),
         }
-    }
-}
-
-/// Checks that a schedule or a proof comes with the instance that it is of.
-fn check_order(arguments: &SolveArguments) -> Result<(), Failure> {
-    let order = &arguments.order;
-    let of_order = [
-        ("--schedule-out", &arguments.schedule_out),
-        ("--certificate", &arguments.certificate),
-    ];
-    let alone = of_order.iter().find(|(_, path)| path.is_some());
-    match alone {
-        Some((option, _)) if order.reorder && order.reordered_out.is_none() => {
-            Err(Failure::Usage {
-                problem: format!(
-                    "{option} with --reorder: it is of the instance in the order found"
-                ),
-                remedy: "write that instance, too: add --reordered-out INSTANCE.json".into(),
-            })
-        }
-        _ => Ok(()),
     }
 }
 
@@ -282,17 +343,12 @@ fn write_plan(
     path: &Path,
     solved: &SolveReport<'_>,
 ) -> Result<Option<String>, Failure> {
-    let instance = solved.formulation.instance();
-    let document = match (&solved.reordered, &solved.outcome.schedule) {
-        (Some(answer), _) => answer.plan.clone(),
-        (None, Some(schedule)) => Some(planned(instance, schedule, solved.budget_bytes)?.document),
-        (None, None) => None,
-    };
-    let Some(document) = document else {
+    let Some(mut document) = solved.plan()? else {
         files.left(path);
         return Ok(None);
     };
-    files.write(path, &document.write(instance))?;
+    document.addresses = solved.placed.as_ref().map(|p| p.addresses.clone());
+    files.write(path, &document.write(solved.formulation.instance()))?;
     Ok(Some(format!(
         "plan      {}: {} statements, peak {}",
         shown(path),
@@ -358,29 +414,9 @@ struct SolveJson<'a> {
     #[serde(flatten)]
     search: SearchJson,
     infeasible_because: Option<&'a str>,
-}
-
-/// The choice of the order.
-#[derive(Serialize)]
-struct ReorderJson {
-    order: &'static str,
-    given_objective: Option<u64>,
-    any_order_bound: u64,
-    orders: u64,
-}
-
-impl ReorderJson {
-    fn of(answer: &Reordered) -> Self {
-        ReorderJson {
-            order: match answer.is_given_order() {
-                true => "given",
-                false => "found",
-            },
-            given_objective: answer.given_cost,
-            any_order_bound: answer.any_order_bound,
-            orders: answer.orders,
-        }
-    }
+    plan_peak_bytes: Option<u64>,
+    #[serde(flatten)]
+    arena: ArenaJson,
 }
 
 fn json(solved: &SolveReport<'_>) -> String {
@@ -392,6 +428,7 @@ fn json(solved: &SolveReport<'_>) -> String {
         reordered,
         best,
         plain,
+        placed,
     } = solved;
     let instance = formulation.instance();
     let may_fit = outcome.status != Status::Infeasible;
@@ -416,6 +453,8 @@ fn json(solved: &SolveReport<'_>) -> String {
         moves: outcome.moves,
         search: SearchJson::of(settings),
         infeasible_because: outcome.infeasible_because.as_deref(),
+        plan_peak_bytes: placed.as_ref().map(|placed| placed.peak_bytes),
+        arena: solved.arena().as_ref().map(Arena::json).unwrap_or_default(),
     })
 }
 
@@ -428,6 +467,7 @@ fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
         reordered,
         best,
         plain,
+        ..
     } = solved;
     let instance = formulation.instance();
     let unit = instance.cost_unit();
@@ -465,6 +505,10 @@ fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
             report::moment(instance, replay),
         );
     }
+    if let Some(arena) = solved.arena() {
+        let words = arena.words(Some(*budget_bytes));
+        let _ = writeln!(out, "  arena     {words}");
+    }
     if outcome.status != Status::Infeasible {
         let gap = outcome
             .gap
@@ -480,7 +524,7 @@ fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
     if let Some(answer) = reordered
         && outcome.status != Status::Infeasible
     {
-        let _ = writeln!(out, "  order     {}", order(answer, unit));
+        let _ = writeln!(out, "  order     {}", order::words(answer, unit));
     }
     let _ = writeln!(
         out,
@@ -496,22 +540,6 @@ fn summary(solved: &SolveReport<'_>, written: &[String]) -> String {
         let _ = writeln!(out, "  {line}");
     }
     out
-}
-
-/// The choice of the order in words.
-fn order(answer: &Reordered, unit: &CostUnit) -> String {
-    let judged = counted(answer.orders, "order");
-    let any = report::cost(answer.any_order_bound, unit);
-    let given = match answer.given_cost {
-        Some(cost) => format!("costs {}", report::cost(cost, unit)),
-        None => "has no plan that was found".into(),
-    };
-    match answer.is_given_order() && answer.given_cost == answer.objective().ok() {
-        true => format!("as it was given, of {judged}; no plan costs less than {any} in any"),
-        false => format!(
-            "another one, of {judged}; the one that was given {given}, no plan costs less than {any} in any"
-        ),
-    }
 }
 
 fn verdict(outcome: &Outcome, found: bool) -> String {

@@ -3,10 +3,11 @@
 use super::verify_memory;
 use crate::arguments::VerifyArguments;
 use crate::failure::{Exit, Failure};
-use crate::report::{self, OriginJson, ReplayJson};
+use crate::report::{self, Arena, ArenaJson, OriginJson, ReplayJson};
 use crate::{files, source};
 use remat_instances::budget::format_bytes;
 use remat_instances::replayed::Replayed;
+use remat_instances::simulate::PlanLives;
 use serde::Serialize;
 
 /// Replays, reports, and compares with what the file claims.
@@ -26,12 +27,18 @@ pub fn run(arguments: &VerifyArguments) -> Result<Exit, Failure> {
         None => found.budget_bytes,
     };
     let differences = differences(&found);
-    let fits = budget_bytes.is_none_or(|budget| found.replay.peak_bytes <= budget);
     let file = files::input_name(&arguments.plan);
+    let arena = arena(&found, &file)?;
+    // A budget that was asked for is for the arena, too; the one on record is for the plan's peak.
+    let needed = match (&arena, &arguments.budget) {
+        (Some(arena), Some(_)) => arena.bytes.max(found.replay.peak_bytes),
+        _ => found.replay.peak_bytes,
+    };
+    let fits = budget_bytes.is_none_or(|budget| needed <= budget);
     files::print(&if arguments.json {
-        json(&found, &file, budget_bytes, fits, &differences)
+        json(&found, &file, budget_bytes, fits, &differences, arena)
     } else {
-        summary(&found, &file, budget_bytes, differences.is_empty())
+        summary(&found, &file, budget_bytes, differences.is_empty(), arena)
     })?;
     if !differences.is_empty() {
         return Err(Failure::Mismatch { file, differences });
@@ -39,11 +46,43 @@ pub fn run(arguments: &VerifyArguments) -> Result<Exit, Failure> {
     match budget_bytes {
         Some(budget) if !fits => Err(Failure::TooLarge {
             file,
-            needed: format_bytes(found.replay.peak_bytes),
+            needed: format_bytes(needed),
             budget: format_bytes(budget),
         }),
         _ => Ok(Exit::Done),
     }
+}
+
+/// Addresses of a plan that has them, judged by [`remat_check::place`], which knows nothing of how
+/// they were replayed. The bound needs no search: what the fullest computation takes.
+///
+/// # Errors
+/// [`Failure::Addresses`] where they share bytes, or need another arena than the plan records.
+pub fn arena(found: &Replayed, file: &str) -> Result<Option<Arena>, Failure> {
+    let Some(addresses) = &found.addresses else {
+        return Ok(None);
+    };
+    let wrong = |problem: String| Failure::Addresses {
+        file: file.into(),
+        problem,
+    };
+    let lives = PlanLives::of(&found.instance, &found.plan).map_err(|e| wrong(e.to_string()))?;
+    let buffers = lives.buffers(&found.instance, addresses.alignment_bytes);
+    let buffers = buffers.map_err(|e| wrong(e.to_string()))?;
+    let height = remat_check::place::offsets(&buffers, &addresses.placement());
+    let height = height.map_err(|e| wrong(e.to_string()))?;
+    if height != addresses.arena_bytes {
+        let claimed = addresses.arena_bytes;
+        let problem =
+            format!("it records an arena of {claimed} bytes, its addresses take {height}");
+        return Err(wrong(problem));
+    }
+    Ok(Some(Arena {
+        bytes: height,
+        bound_bytes: lives.load_bytes(addresses.alignment_bytes),
+        peak_bytes: lives.peak_bytes(),
+        alignment_bytes: addresses.alignment_bytes,
+    }))
 }
 
 /// Claims of a file that its replay does not confirm, each in words.
@@ -92,6 +131,8 @@ struct VerifyJson<'a> {
     recorded_peak_bytes: Option<u64>,
     recorded_budget_bytes: Option<u64>,
     differences: &'a [String],
+    #[serde(flatten)]
+    arena: ArenaJson,
 }
 
 fn json(
@@ -100,6 +141,7 @@ fn json(
     budget_bytes: Option<u64>,
     fits: bool,
     differences: &[String],
+    arena: Option<Arena>,
 ) -> String {
     let stages = found.plan.stage_schedule(&found.instance);
     let own = found.plan.stage_schedule_in_own_order(&found.instance);
@@ -119,10 +161,17 @@ fn json(
         recorded_peak_bytes: found.peak_bytes,
         recorded_budget_bytes: found.budget_bytes,
         differences,
+        arena: arena.as_ref().map(Arena::json).unwrap_or_default(),
     })
 }
 
-fn summary(found: &Replayed, file: &str, budget_bytes: Option<u64>, agrees: bool) -> String {
+fn summary(
+    found: &Replayed,
+    file: &str,
+    budget_bytes: Option<u64>,
+    agrees: bool,
+    arena: Option<Arena>,
+) -> String {
     let replay = &found.replay;
     let unit = found.instance.cost_unit();
     let budget = match budget_bytes {
@@ -150,8 +199,11 @@ fn summary(found: &Replayed, file: &str, budget_bytes: Option<u64>, agrees: bool
             "no stage schedule, so bounds and certificates of solve do not hold for it: {problem}"
         ),
     };
+    let arena = arena.map_or(String::new(), |arena| {
+        format!("\n  arena     {}", arena.words(budget_bytes))
+    });
     format!(
-        "{file}: {} for {} ({} semantics)\n  cost      {}, {:.2}% over no recomputation ({} computations of {} nodes)\n  memory    peak {} at {}{budget}\n  stages    {stages}\n  {}\n",
+        "{file}: {} for {} ({} semantics)\n  cost      {}, {:.2}% over no recomputation ({} computations of {} nodes)\n  memory    peak {} at {}{budget}{arena}\n  stages    {stages}\n  {}\n",
         found.kind.as_str(),
         found.instance.name(),
         found.plan.semantics.as_str(),

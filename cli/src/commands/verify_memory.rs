@@ -75,7 +75,8 @@ fn is_placement(bytes: &[u8]) -> bool {
     head.split(',').any(|name| name.trim() == "offset")
 }
 
-fn refused(file: &str, problem: impl std::fmt::Display) -> Failure {
+/// A file that its replay refutes.
+pub(super) fn refused(file: &str, problem: impl std::fmt::Display) -> Failure {
     Failure::Usage {
         problem: format!("{file}: {problem}"),
         remedy: "the replay is the judge: write the file again, or give what it was made for"

@@ -18,12 +18,7 @@ pub fn draw(lives: &Lives, placement: &Placement, title: &str) -> Result<String,
     let buffers = lives.buffers();
     let height = lives.height(placement);
     let last = buffers.iter().map(|b| b.upper).max().unwrap_or(0);
-    let (unit, name) = match height {
-        h if h >= 1 << 30 => (f64::from(1u32 << 30), "GiB"),
-        h if h >= 1 << 20 => (f64::from(1u32 << 20), "MiB"),
-        h if h >= 1 << 10 => (f64::from(1u32 << 10), "KiB"),
-        _ => (1.0, "bytes"),
-    };
+    let (unit, name) = style::byte_unit(height);
     let frame = Frame {
         pixels: (84, 76, SIZE.0 as i32 - 30, SIZE.1 as i32 - 66),
         x: (0.0, (last as f64).max(1.0)),

@@ -7,5 +7,6 @@ pub mod addresses;
 pub mod memory;
 pub mod progress;
 pub mod schedule;
+pub mod steps;
 pub mod style;
 pub mod tradeoff;

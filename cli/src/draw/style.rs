@@ -158,6 +158,16 @@ pub fn number(value: f64, step: f64) -> String {
     format!("{value:.decimals$}")
 }
 
+/// The unit in which an amount of bytes reads best: bytes in it, and its name.
+pub fn byte_unit(bytes: u64) -> (f64, &'static str) {
+    match bytes {
+        b if b >= 1 << 30 => (f64::from(1u32 << 30), "GiB"),
+        b if b >= 1 << 20 => (f64::from(1u32 << 20), "MiB"),
+        b if b >= 1 << 10 => (f64::from(1u32 << 10), "KiB"),
+        _ => (1.0, "bytes"),
+    }
+}
+
 /// A frame with axes that maps values to pixels.
 pub struct Frame {
     /// Left, top, right and bottom of the plot in pixels.

@@ -101,6 +101,7 @@ impl Improved {
             budget_bytes: self.budget_bytes,
             objective: self.replay.cost,
             peak_bytes: self.replay.peak_bytes,
+            addresses: None,
         }
     }
 }

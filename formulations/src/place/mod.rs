@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `front` | [`place`](place()): parts one after another, the replay, the status |
 //! | `settings`, `outcome` | [`PlaceSettings`], [`PlaceOutcome`] |
+//! | `plan` | [`place_plan`]: everything that a plan takes |
 //! | `baselines` | [`PlaceBaseline`]: known ways without a bound |
 //! | `parts` | lives split in time, buffers on the floor |
 //! | `problem` | buffers in units, over sections |
@@ -28,6 +29,7 @@ mod local;
 mod orders;
 mod outcome;
 mod parts;
+mod plan;
 mod problem;
 mod proof;
 mod search;
@@ -38,4 +40,5 @@ mod windows;
 pub use baselines::PlaceBaseline;
 pub use front::place;
 pub use outcome::{PlaceError, PlaceOutcome, PlaceStatus};
+pub use plan::{ALIGNMENT_LIMIT, PlacePlanError, PlacedPlan, place_plan};
 pub use settings::PlaceSettings;

@@ -232,6 +232,7 @@ impl Solving<'_> {
                 budget_bytes: Some(budget_bytes),
                 objective: replay.cost,
                 peak_bytes: replay.peak_bytes,
+                addresses: None,
             }),
             false => Err(SolveError::OverBudget {
                 peak_bytes: replay.peak_bytes,

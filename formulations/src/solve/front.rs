@@ -239,6 +239,7 @@ pub fn planned<'a>(
         budget_bytes: Some(budget_bytes),
         objective: replay.cost,
         peak_bytes: replay.peak_bytes,
+        addresses: None,
     };
     Ok(Planned { instance, document })
 }

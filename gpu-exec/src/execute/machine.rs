@@ -1,6 +1,7 @@
 //! Registers, and the computation of one statement.
 
 use super::Computation;
+use super::arena::{Arena, ArenaUse};
 use crate::error::ExecError;
 use crate::kernels::{self, Call, Gradients, Wanted};
 use crate::training::{Training, bytes_of};
@@ -36,6 +37,8 @@ pub(super) struct Machine<'a> {
     positions: Vec<Option<Tensor>>,
     /// Nodes that the node at hand reads, by the implementation that runs.
     needs: Vec<NodeId>,
+    /// The storage that everything is in, where there is one.
+    pub arena: Option<Arena>,
 }
 
 impl<'a> Machine<'a> {
@@ -52,8 +55,17 @@ impl<'a> Machine<'a> {
             keep_positions: false,
             positions: training.node_of.iter().map(|_| None).collect(),
             needs: Vec::new(),
+            arena: None,
             training,
         }
+    }
+
+    /// Empties the registers, and moves what stays out of the arena.
+    pub fn leave(&mut self) -> Result<Option<ArenaUse>, ExecError> {
+        self.registers.clear();
+        self.positions.iter_mut().for_each(|left| *left = None);
+        let arena = self.arena.take();
+        arena.map(|arena| arena.leave(self.training)).transpose()
     }
 
     /// Computes a node and measures that.
@@ -93,12 +105,15 @@ impl<'a> Machine<'a> {
         let Some(held) = self.registers.remove(&register) else {
             return Err(self.misused(register, "is freed and holds nothing"));
         };
-        self.leave(&held, register);
-        Ok(())
+        self.vacate(&held, register);
+        drop(held);
+        self.arena
+            .as_mut()
+            .map_or(Ok(()), |arena| arena.free(register))
     }
 
     /// A register's tensor is gone: later readers look elsewhere.
-    fn leave(&mut self, held: &Held, register: Register) {
+    fn vacate(&mut self, held: &Held, register: Register) {
         let place = &mut self.place[held.node.index()];
         if *place == Some(register) {
             *place = None;
@@ -128,18 +143,80 @@ impl<'a> Machine<'a> {
                 ));
             }
         };
-        let tensors = match (&action, self.registers.remove(&register)) {
-            (_, None) => self.fresh(node, &action)?,
+        self.offer(node, register, implementation, &action);
+        let made = match (&action, self.registers.remove(&register)) {
+            (_, None) => self.fresh(node, &action),
             (Action::Forward { operation }, Some(held)) => {
-                self.leave(&held, register);
-                self.in_place(node, *operation, held)?
+                self.vacate(&held, register);
+                self.in_place(node, *operation, held)
             }
-            (_, Some(_)) => return Err(self.unsupported(node, "this in place".into())),
+            (_, Some(_)) => Err(self.unsupported(node, "this in place".into())),
         };
+        self.withdraw();
+        let tensors = self.settle((node, implementation), register, &action, made?)?;
         self.runs[node.index()] += 1;
         self.registers.insert(register, Held { node, tensors });
         self.place[node.index()] = Some(register);
-        Ok(())
+        match &mut self.arena {
+            Some(arena) => {
+                let name = &self.training.program.instance.node(node).name;
+                arena.close(self.step, register, name)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Offers the places of a computation in the arena to its kernels.
+    fn offer(&mut self, node: NodeId, register: Register, implementation: u16, action: &Action) {
+        let Some(arena) = &mut self.arena else {
+            return;
+        };
+        let training = &*self.training;
+        let mut parameters = Vec::new();
+        if let Action::Backward {
+            operation,
+            parameters: true,
+            ..
+        } = action
+            && self.runs[node.index()] == 0
+            && let Some(operator) = training.program.network.operations().get(*operation)
+        {
+            let new = operator.parameters.iter().filter(|p| !self.arrived[**p]);
+            let slot = |p: usize| training.gradient_slots[p];
+            parameters.extend(new.map(|p| (*p, &training.parameters[*p], slot(*p))));
+        }
+        let output = !self.registers.contains_key(&register);
+        let known = training.slots.get(&(node, implementation));
+        let slots = known.map_or(&[][..], Vec::as_slice);
+        arena.offer(self.step, register, output.then_some(slots), &parameters);
+    }
+
+    fn withdraw(&self) {
+        if let Some(arena) = &self.arena {
+            arena.withdraw();
+        }
+    }
+
+    /// Moves what a computation made to its places in the arena.
+    fn settle(
+        &mut self,
+        (node, implementation): (NodeId, u16),
+        register: Register,
+        action: &Action,
+        tensors: Vec<Tensor>,
+    ) -> Result<Vec<Tensor>, ExecError> {
+        let Some(arena) = &mut self.arena else {
+            return Ok(tensors);
+        };
+        if let Action::Forward { operation } = action
+            && let Some(left) = self.positions[*operation].take()
+        {
+            self.positions[*operation] = Some(arena.out(left)?);
+        }
+        let name = &self.training.program.instance.node(node).name;
+        let slots = self.training.slots.entry((node, implementation));
+        let slots = slots.or_default();
+        arena.settle(register, name, tensors, slots)
     }
 
     /// Into an empty register.
@@ -231,14 +308,23 @@ impl<'a> Machine<'a> {
             inputs: feeds,
             parameters,
         };
-        let made: Gradients = self.call(node, operation, inputs, |call| {
+        let mut made: Gradients = self.call(node, operation, inputs, |call| {
             kernels::backward(call, &dy, wanted)
         })?;
         if parameters {
+            if let Some(arena) = &self.arena {
+                for (p, gradient) in of.iter().zip(&made.parameters) {
+                    if !self.arrived[*p] {
+                        self.training.gradient_slots[*p] = Some(arena.slot(gradient));
+                    }
+                }
+                arena.part_gradients(&of, &mut made)?;
+            }
             for (p, gradient) in of.iter().zip(made.parameters) {
-                match &mut self.training.gradients[*p] {
-                    Some(sum) if self.arrived[*p] => drop(sum.f_add_(&gradient)?),
-                    place => *place = Some(gradient),
+                match (&mut self.training.gradients[*p], &mut self.arena) {
+                    (Some(sum), _) if self.arrived[*p] => drop(sum.f_add_(&gradient)?),
+                    (place, Some(arena)) => *place = Some(arena.gradient(*p, gradient)?),
+                    (place, None) => *place = Some(gradient),
                 }
                 self.arrived[*p] = true;
             }
@@ -256,7 +342,11 @@ impl<'a> Machine<'a> {
     ) -> Result<T, ExecError> {
         let mut aside = std::mem::take(&mut self.training.aside[operation]);
         let result = self.call_beside(node, operation, inputs, &mut aside, kernel);
+        self.withdraw();
         self.training.aside[operation] = aside;
+        if let Some(arena) = &mut self.arena {
+            arena.set_aside(operation, &mut self.training.aside[operation])?;
+        }
         let (made, positions) = result?;
         if self.keep_positions && positions.is_some() {
             self.positions[operation] = positions;

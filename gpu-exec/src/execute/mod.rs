@@ -4,20 +4,24 @@
 //! |---|---|
 //! | `machine.rs` | registers, and a statement's computation |
 //! | `read.rs` | what a computation reads: outputs, views of them, sums of gradients |
+//! | `arena.rs` | one storage for all of it, at the plan's addresses |
 //! | `isolated.rs` | every way to compute every node, alone, for a profile |
 
+mod arena;
 mod isolated;
 mod machine;
 mod read;
 
+pub use arena::ArenaUse;
 pub(crate) use isolated::{Taken, Way, isolated};
 
 use crate::device::Memory;
 use crate::error::ExecError;
 use crate::training::Training;
+use arena::Arena;
 use machine::Machine;
-use remat_instances::instance::NodeId;
-use remat_instances::plan::{Plan, Semantics, Step};
+use remat_instances::instance::{Instance, NodeId};
+use remat_instances::plan::{Plan, PlanAddresses, Semantics, Step};
 use remat_instances::zoo::Action;
 
 /// Loss, time and memory of one training step.
@@ -32,6 +36,8 @@ pub struct Run {
     pub memory: Memory,
     /// The computations, in order.
     pub computations: Vec<Computation>,
+    /// Bytes of the arena, where it ran from one.
+    pub arena: Option<ArenaUse>,
 }
 
 /// Time and memory of one computation.
@@ -65,22 +71,76 @@ pub struct Computation {
 /// computed, or was freed; [`ExecError::Unsupported`] for what the executor does not run;
 /// [`ExecError::Torch`].
 pub fn run(training: &mut Training, plan: &Plan) -> Result<Run, ExecError> {
+    step(training, plan, None)
+}
+
+/// Runs one training step from one storage of the size of the plan's arena, each tensor as a view
+/// at the offset that its addresses say. `instance` has the sizes that the addresses are for: the
+/// training's own, or a profile of it.
+///
+/// On the CPU kernels write their outputs to their places, and take scratch from the plan's
+/// workspaces as far as it fits; on a GPU outputs are copied to their places. Parameters, batch,
+/// gradients and statistics are in the plan's fixed memory as far as they fit. [`Run::arena`] has
+/// the bytes, and what was outside. With `checked` (on the CPU), what is freed is overwritten, and
+/// everything that is in use is looked at after each computation: a step that reads what was freed
+/// or changes what is not its own gets no result, or an error.
+///
+/// # Errors
+/// As [`run`], and [`ExecError::Mismatch`] for addresses that are not the plan's, or that have less
+/// room than a node needs.
+pub fn run_in_arena(
+    training: &mut Training,
+    instance: &Instance,
+    plan: &Plan,
+    addresses: &PlanAddresses,
+    checked: bool,
+) -> Result<Run, ExecError> {
+    let new = |training: &mut Training| Arena::new(training, instance, plan, addresses, checked);
+    step(training, plan, Some(&new))
+}
+
+/// Makes the arena of a step.
+type Furnish<'a> = &'a dyn Fn(&mut Training) -> Result<Arena, ExecError>;
+
+fn step(
+    training: &mut Training,
+    plan: &Plan,
+    furnish: Option<Furnish<'_>>,
+) -> Result<Run, ExecError> {
     let _no_graph = tch::no_grad_guard();
     for (gradient, parameter) in training.gradients.iter_mut().zip(&training.parameters) {
         *gradient = None;
-        if plan.semantics == Semantics::Checkmate {
+        if plan.semantics == Semantics::Checkmate && furnish.is_none() {
             *gradient = Some(parameter.f_empty_like()?);
         }
     }
     // What the caller holds beside this training is not the plan's.
     let foreign = (training.device.memory()?.current).saturating_sub(training.bytes());
-    let followed = followed_by_by_products(training, plan);
+    let arena = furnish.map(|new| new(training)).transpose()?;
     let mut machine = Machine::new(training);
+    machine.arena = arena;
+    let ran = statements(&mut machine, plan, foreign);
+    let used = machine.leave()?;
+    let mut run = ran?;
+    run.arena = used.map(|used| ArenaUse {
+        outside_bytes: run.memory.peak.saturating_sub(used.arena_bytes),
+        ..used
+    });
+    Ok(run)
+}
+
+/// Runs the statements; `foreign` are bytes that are not the plan's.
+fn statements(machine: &mut Machine<'_>, plan: &Plan, foreign: u64) -> Result<Run, ExecError> {
+    let followed = followed_by_by_products(machine.training, plan);
     let mut run = Run::default();
     for (k, step) in plan.steps.iter().enumerate() {
         machine.step = k;
         match *step {
-            Step::Allocate { .. } => {}
+            Step::Allocate { register, .. } => {
+                if let Some(arena) = &mut machine.arena {
+                    arena.allocate(register, k);
+                }
+            }
             Step::Deallocate { register } => machine.free(register)?,
             Step::Compute {
                 node,

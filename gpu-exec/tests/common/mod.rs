@@ -95,16 +95,23 @@ impl Case {
         let found =
             run(&mut self.training, plan).unwrap_or_else(|e| panic!("{model}, {name}: {e}"));
         near(&found, predicted.peak_bytes, model, name);
-        assert_eq!(found.loss, self.loss, "{model}, {name}");
-        let found = compare(
-            &gradients(&self.training).expect("gradients"),
-            &self.reference,
-        );
-        let found = found.expect("the same parameters");
-        assert!(found.equal, "{model}, {name}: {}", found.largest);
+        self.same(&found, &format!("{model}, {name}"));
         let computed = plan.computations(self.instance.len());
         let distinct = computed.iter().filter(|times| **times > 0).count();
         computed.iter().sum::<u32>() as usize > distinct
+    }
+
+    /// Loss and gradients of the run that was last have the bits of plain training.
+    pub fn same(&self, run: &Run, what: &str) {
+        self.has_loss(run.loss);
+        let found = gradients(&self.training).expect("gradients");
+        let found = compare(&found, &self.reference).expect("the same parameters");
+        assert!(found.equal, "{what}: {}", found.largest);
+    }
+
+    /// The loss is plain training's.
+    pub fn has_loss(&self, loss: f64) {
+        assert_eq!(loss, self.loss, "{}", self.model);
     }
 }
 

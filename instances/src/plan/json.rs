@@ -1,8 +1,9 @@
 //! Plan files: `remat-plan/1` JSON. The schema is `instances/schema/remat-plan-1.schema.json`.
 
+use super::addresses::{ADDRESSES_SCHEMA, AddressText, PlanAddresses, address};
 use super::{Plan, Register, Semantics, Step};
 use crate::document::{
-    self, Document, Failure, FaultKind, Lines, ReadError, Spanned, TextOr, Unread,
+    self, Document, Failure, FaultKind, Lines, ReadError, Spanned, TextOr, Unread, missing,
 };
 use crate::instance::{Instance, Node, NodeId};
 use serde::{Deserialize, Serialize};
@@ -14,10 +15,11 @@ pub const SCHEMA: &str = "remat-plan/1";
 
 const STATEMENTS: &str = r#"["allocate", register, "node"], ["compute", "node", register], ["compute", "node", register, implementation] or ["deallocate", register]"#;
 
-/// A plan file; `S` are its statements. Totals may be larger than the values of single nodes.
+/// A plan file; `S` are its statements, `A` its addresses. Totals may be larger than the values of
+/// single nodes.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename = "a plan: an object with `steps`")]
-struct PlanText<'d, S> {
+struct PlanText<'d, S, A> {
     schema: &'d str,
     instance: Spanned<&'d str>,
     #[serde(rename(deserialize = "semantics: \"checkmate\" or \"monet\""))]
@@ -29,6 +31,45 @@ struct PlanText<'d, S> {
     peak_bytes: u128,
     #[serde(rename(deserialize = "steps: a list of statements"))]
     steps: S,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    addresses_schema: Option<Spanned<&'d str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    alignment_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arena_bytes: Option<u128>,
+    #[serde(rename(deserialize = "addresses: a list of addresses"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    addresses: Option<A>,
+}
+
+impl<A: Copy> PlanText<'_, Unread, A> {
+    /// Alignment, size of the arena and the list of addresses, where the plan has any.
+    fn arena(&self, document: &Document) -> Result<Option<(u64, u64, A)>, Failure> {
+        let Some(schema) = &self.addresses_schema else {
+            let other = self.alignment_bytes.is_some() || self.arena_bytes.is_some();
+            return match other || self.addresses.is_some() {
+                true => Err(missing(
+                    document.root(),
+                    "addresses_schema",
+                    &format!("{ADDRESSES_SCHEMA:?}, or take the other fields of addresses out"),
+                )),
+                false => Ok(None),
+            };
+        };
+        if **schema != ADDRESSES_SCHEMA {
+            let problem = "the addresses are of another version";
+            let remedy = format!("give {ADDRESSES_SCHEMA:?}");
+            return Err(FaultKind::Format.fail(schema.span, problem, remedy));
+        }
+        let lacks = |field, what| missing(document.root(), field, what);
+        let alignment = self.alignment_bytes;
+        let alignment = alignment.ok_or_else(|| lacks("alignment_bytes", "a number of bytes"))?;
+        let arena = self.arena_bytes;
+        let arena = arena.ok_or_else(|| lacks("arena_bytes", "the size of the arena"))?;
+        let list = self.addresses;
+        let list = list.ok_or_else(|| lacks("addresses", "a list of addresses"))?;
+        Ok(Some((alignment, arena as u64, list)))
+    }
 }
 
 /// A verb and what it is about.
@@ -66,6 +107,8 @@ pub struct PlanDocument {
     pub objective: u64,
     /// Largest memory in bytes, fixed memory included.
     pub peak_bytes: u64,
+    /// Addresses in one arena for all that the plan takes, where it has any.
+    pub addresses: Option<PlanAddresses>,
 }
 
 /// A plan file whose header is read: enough to know which instance to read, and which view of it.
@@ -124,7 +167,7 @@ impl PlanFile {
     }
 
     fn read(&self, instance: &Instance) -> Result<PlanDocument, Failure> {
-        let text: PlanText<'_, Unread> = self.document.read()?;
+        let text: PlanText<'_, Unread, Unread> = self.document.read()?;
         if self.instance != instance.name() {
             let problem = "the plan was made for another instance";
             let remedy = format!("the instance at hand is {:?}", instance.name());
@@ -133,22 +176,36 @@ impl PlanFile {
         let statements: Vec<Spanned<Statement<'_>>> = self.document.read_at(text.steps.span)?;
         let reader = StepReader::new(instance);
         let steps = statements.iter().map(|statement| reader.step(statement));
+        let steps = steps.collect::<Result<_, _>>()?;
+        let addresses = match text.arena(&self.document)? {
+            Some((alignment_bytes, arena_bytes, list)) => {
+                let list: Vec<Spanned<AddressText<'_>>> = self.document.read_at(list.span)?;
+                let pieces = list.iter().map(|entry| address(entry.span, entry));
+                Some(PlanAddresses {
+                    alignment_bytes,
+                    arena_bytes,
+                    pieces: pieces.collect::<Result<_, _>>()?,
+                })
+            }
+            None => None,
+        };
         Ok(PlanDocument {
             plan: Plan {
                 instance: instance.name().into(),
                 semantics: self.semantics,
-                steps: steps.collect::<Result<_, _>>()?,
+                steps,
             },
             budget_bytes: text.budget_bytes.map(|bytes| bytes as u64),
             objective: text.objective as u64,
             peak_bytes: text.peak_bytes as u64,
+            addresses,
         })
     }
 }
 
 fn header(document: &Document) -> Result<(String, Semantics), Failure> {
     let problem = "this file is not a plan, or one of another version";
-    let text: PlanText<'_, Unread> = document.read_as(SCHEMA, problem)?;
+    let text: PlanText<'_, Unread, Unread> = document.read_as(SCHEMA, problem)?;
     let semantics = text.semantics.parse().map_err(|_| {
         let remedy = "give \"checkmate\" or \"monet\"";
         FaultKind::Value.fail(text.semantics.span, "these semantics are unknown", remedy)
@@ -162,7 +219,8 @@ impl PlanDocument {
     /// A statement is `["allocate", register, node]`, `["compute", node, register]`, the same with
     /// the implementation where the node has several (its name, or its index where names do not
     /// tell them apart and it is not the first), or `["deallocate", register]`. A node that the
-    /// instance does not have is written as `null`.
+    /// instance does not have is written as `null`. Addresses follow as
+    /// `[kind, statement, offset, bytes]`.
     pub fn write(&self, instance: &Instance) -> String {
         let text = |text| TextOr::Text(text);
         let number = |number: u32| TextOr::Other(Some(number));
@@ -198,6 +256,10 @@ impl PlanDocument {
             objective: self.objective.into(),
             peak_bytes: self.peak_bytes.into(),
             steps: self.plan.steps.iter().map(statement).collect::<Vec<_>>(),
+            addresses_schema: self.addresses.as_ref().map(|_| ADDRESSES_SCHEMA.into()),
+            alignment_bytes: self.addresses.as_ref().map(|a| a.alignment_bytes),
+            arena_bytes: self.addresses.as_ref().map(|a| a.arena_bytes.into()),
+            addresses: self.addresses.as_ref().map(PlanAddresses::written),
         })
     }
 }

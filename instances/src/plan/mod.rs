@@ -5,7 +5,8 @@
 //! (Jain et al., MLSys 2020, section 4.7 and Algorithm 1). [`Plan::from_checkmate`] and
 //! [`Plan::from_monet`] scan a schedule row by row and place every `deallocate` as early as it can
 //! be: right after the last statement that reads the value. [`Plan::optimised`] drops computations
-//! whose value nobody reads. [`crate::simulate::plan`] judges the result.
+//! whose value nobody reads. [`crate::simulate::plan`] judges the result. [`PlanAddresses`] says where
+//! in one arena everything lies.
 //!
 //! # Example
 //! ```
@@ -24,6 +25,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod addresses;
 mod build;
 mod json;
 mod runs;
@@ -33,6 +35,7 @@ mod trace;
 
 pub use crate::document::ReadError as PlanFileError;
 pub use crate::schedule::Semantics;
+pub use addresses::{ADDRESSES_SCHEMA, AddressesError, PieceAddress, PlanAddresses};
 pub use json::{PlanDocument, PlanFile, SCHEMA};
 pub use runs::{Computation, Computations, NoStageInOwnOrder};
 pub use stages::NoStageSchedule;

@@ -7,12 +7,16 @@
 //!   [`crate::schedule::CheckmateSchedule`];
 //! - [`monet`]: MONeT's semantics (ICLR 2021, section 4) for a [`crate::schedule::MonetSchedule`];
 //! - [`plan`]: a [`crate::plan::Plan`], register by register.
+//!
+//! [`PlanLives`] has the piece of memory behind each byte that the last one counts, with its life.
 
 mod checkmate;
+mod lives;
 mod monet;
 mod plan;
 
 pub use checkmate::checkmate;
+pub use lives::{CACHE_LINE, LARGEST_ALIGNMENT, PieceOf, PlanLife, PlanLives, Stretch};
 pub use monet::monet;
 pub use plan::{StepFault, plan};
 

@@ -1,15 +1,17 @@
 //! `remat-bb exec`
 
-use super::session::{self, Measured};
+use super::session::{self, Measured, Runnable};
 use crate::arguments::ExecArguments;
 use crate::draw::memory::{self, MemoryPicture};
 use crate::failure::{Exit, Failure};
 use crate::files::Files;
 use crate::{report, source};
+use remat_formulations::place::{PlaceSettings, place_plan};
 use remat_gpu_exec::{Comparison, ExecError, compare, program_of};
 use remat_instances::budget::format_bytes;
+use remat_instances::plan::PlanAddresses;
 use remat_instances::replayed::Replayed;
-use remat_instances::simulate::TimelinePoint;
+use remat_instances::simulate::{CACHE_LINE, TimelinePoint};
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::Path;
@@ -33,9 +35,13 @@ pub fn run(arguments: &ExecArguments) -> Result<Exit, Failure> {
     let program = program_of(&found.instance)?;
     let mut training = session::training(program, &arguments.on)?;
     let plain = session::plain(&training.program().instance, found.plan.semantics)?;
-    let mut plans = vec![&found.plan];
+    let addresses = addresses(arguments, &found)?;
+    let mut plans = vec![Runnable {
+        plan: &found.plan,
+        addresses: addresses.as_ref().map(|of| (&found.instance, of)),
+    }];
     if arguments.check {
-        plans.push(&plain);
+        plans.push(Runnable::from(&plain));
     }
     let mut all = session::measured(&mut training, &plans, arguments.repeat)?.into_iter();
     let too_little = || ExecError::OutOfMemory("the plan needs more than the device has".into());
@@ -83,6 +89,27 @@ pub fn run(arguments: &ExecArguments) -> Result<Exit, Failure> {
     })
 }
 
+/// The addresses to run from: those of the plan, or others where `--arena` asks for some.
+fn addresses(
+    arguments: &ExecArguments,
+    found: &Replayed,
+) -> Result<Option<PlanAddresses>, Failure> {
+    if arguments.no_arena {
+        return Ok(None);
+    }
+    if found.addresses.is_some() || !arguments.arena {
+        return Ok(found.addresses.clone());
+    }
+    let (instance, plan) = (&found.instance, &found.plan);
+    let settings = PlaceSettings::default();
+    let placed = place_plan(instance, plan, Some(CACHE_LINE), None, &settings);
+    let placed = placed.map_err(|e| Failure::Usage {
+        problem: format!("--arena: {e}"),
+        remedy: "run the plan without --arena".into(),
+    })?;
+    Ok(Some(placed.addresses))
+}
+
 /// Claims of the file that the device does not confirm.
 fn claims(found: &Replayed, measured: &Measured, tolerance: f64) -> Vec<String> {
     let mut list = Vec::new();
@@ -101,6 +128,18 @@ fn claims(found: &Replayed, measured: &Measured, tolerance: f64) -> Vec<String> 
         ));
     }
     let allowed = |bytes: u64| bytes as f64 * (1.0 + tolerance);
+    if let Some(arena) = measured.run.arena {
+        // Scratch that found no room in the plan's workspaces is told, and no claim of the plan.
+        let kept = arena.arena_bytes + arena.beside_bytes;
+        if arena.used_bytes > arena.arena_bytes || kept as f64 > allowed(arena.arena_bytes) {
+            list.push(format!(
+                "{} are in use in its arena of {} and beside it",
+                format_bytes(arena.used_bytes.max(kept)),
+                format_bytes(arena.arena_bytes)
+            ));
+        }
+        return list;
+    }
     if measured.peak_bytes as f64 > allowed(peak.min(replay.peak_bytes)) {
         list.push(format!(
             "{} were allocated at the peak, {} were predicted (a model that was not profiled has no workspaces)",
@@ -181,6 +220,14 @@ struct MeasuredJson {
 }
 
 #[derive(Serialize)]
+struct RunArenaJson {
+    arena_bytes: u64,
+    used_bytes: u64,
+    beside_bytes: u64,
+    outside_bytes: u64,
+}
+
+#[derive(Serialize)]
 struct GradientsJson {
     equal: bool,
     largest_relative_difference: f64,
@@ -200,6 +247,7 @@ struct ExecJson<'a> {
     device: &'a str,
     predicted: Predicted,
     measured: MeasuredJson,
+    arena: Option<RunArenaJson>,
     loss: f64,
     gradients: Option<GradientsJson>,
     differences: &'a [String],
@@ -233,6 +281,12 @@ impl ExecReport<'_> {
                 peak_memory_bytes: self.measured.peak_bytes,
                 reserved_bytes: self.measured.run.memory.reserved,
             },
+            arena: self.measured.run.arena.map(|arena| RunArenaJson {
+                arena_bytes: arena.arena_bytes,
+                used_bytes: arena.used_bytes,
+                beside_bytes: arena.beside_bytes,
+                outside_bytes: arena.outside_bytes,
+            }),
             loss: self.measured.run.loss,
             gradients: self.comparison.map(|c| GradientsJson {
                 equal: c.equal,
@@ -276,6 +330,18 @@ impl ExecReport<'_> {
             ),
             format_bytes(run.memory.reserved)
         );
+        if let Some(arena) = run.arena {
+            let _ = writeln!(
+                out,
+                "  arena     one storage of {} ({} bytes), used up to byte {}; outside of it {} bytes at most: {} of what stays \
+                 the whole step, the rest scratch of kernels",
+                format_bytes(arena.arena_bytes),
+                arena.arena_bytes,
+                arena.used_bytes,
+                arena.outside_bytes,
+                arena.beside_bytes
+            );
+        }
         let _ = match self.comparison {
             Some(c) if c.equal => {
                 writeln!(out, "  gradients equal to plain training's in every bit")

@@ -3,9 +3,11 @@
 
 use crate::arguments::{ClockChoice, DeviceArguments};
 use crate::failure::Failure;
-use remat_gpu_exec::{Clock, Device, ExecError, Run, Tensor, Training, gradients, run};
+use remat_gpu_exec::{
+    Clock, Device, ExecError, Run, Tensor, Training, gradients, run, run_in_arena,
+};
 use remat_instances::Instance;
-use remat_instances::plan::{Plan, Semantics};
+use remat_instances::plan::{Plan, PlanAddresses, Semantics};
 use remat_instances::simulate;
 use remat_instances::zoo::{ModelSpec, TrainingProgram, ZooError};
 
@@ -55,6 +57,33 @@ pub fn plain(instance: &Instance, semantics: Semantics) -> Result<Plan, Failure>
     plan.map_err(|e| crate::source::replay_failure(instance.name(), e))
 }
 
+/// A plan to run: from one arena where it has addresses.
+#[derive(Clone, Copy)]
+pub struct Runnable<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// Its addresses, and the instance whose sizes they are for.
+    pub addresses: Option<(&'a Instance, &'a PlanAddresses)>,
+}
+
+impl<'a> From<&'a Plan> for Runnable<'a> {
+    fn from(plan: &'a Plan) -> Self {
+        Runnable {
+            plan,
+            addresses: None,
+        }
+    }
+}
+
+impl Runnable<'_> {
+    fn run(&self, training: &mut Training) -> Result<Run, ExecError> {
+        match self.addresses {
+            Some((instance, of)) => run_in_arena(training, instance, self.plan, of, false),
+            None => run(training, self.plan),
+        }
+    }
+}
+
 /// A plan that was run several times.
 pub struct Measured {
     /// The run of median time.
@@ -76,13 +105,13 @@ pub struct Measured {
 /// [`ExecError`].
 pub fn measured(
     training: &mut Training,
-    plans: &[&Plan],
+    plans: &[Runnable<'_>],
     repeat: u16,
 ) -> Result<Vec<Option<Measured>>, ExecError> {
     let mut found: Vec<Option<(Vec<Run>, Vec<Tensor>)>> = Vec::new();
     for plan in plans {
         training.device().empty_cache()?;
-        found.push(match run(training, plan) {
+        found.push(match plan.run(training) {
             Ok(_) => Some((Vec::new(), gradients(training)?)),
             Err(ExecError::OutOfMemory(_)) => None,
             Err(problem) => return Err(problem),
@@ -93,9 +122,9 @@ pub fn measured(
             let Some((runs, _)) = found else { continue };
             if training.device().caches() && plans.len() > 1 {
                 training.device().empty_cache()?;
-                run(training, plan)?;
+                plan.run(training)?;
             }
-            runs.push(run(training, plan)?);
+            runs.push(plan.run(training)?);
         }
     }
     let measured = |(mut runs, gradients): (Vec<Run>, Vec<Tensor>)| {

@@ -1,6 +1,6 @@
 //! `remat-bb train-check`
 
-use super::session::{self, Measured};
+use super::session::{self, Measured, Runnable};
 use crate::arguments::TrainCheckArguments;
 use crate::failure::{Exit, Failure};
 use crate::files;
@@ -65,7 +65,7 @@ pub fn run(arguments: &TrainCheckArguments) -> Result<Exit, Failure> {
             plans.push(planned);
         }
     }
-    let list: Vec<&Plan> = plans.iter().map(|planned| &planned.plan).collect();
+    let list: Vec<_> = plans.iter().map(|p| Runnable::from(&p.plan)).collect();
     let measured = session::measured(&mut training, &list, arguments.repeat)?;
     let rows = rows(&plans, &measured)?;
     let exit = match outcome.status {

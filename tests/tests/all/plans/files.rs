@@ -4,8 +4,8 @@ use super::graphs::{instance, scheduled};
 use super::monet::{monet_instance, monet_schedule};
 use proptest::prelude::*;
 use remat_instances::instance::{Instance, InstanceError, Node};
-use remat_instances::plan::{Plan, PlanDocument, PlanFile};
-use remat_instances::simulate;
+use remat_instances::plan::{PieceAddress, Plan, PlanAddresses, PlanDocument, PlanFile};
+use remat_instances::simulate::{self, PieceOf};
 
 fn read(text: &str, g: &Instance) -> Result<PlanDocument, InstanceError> {
     PlanFile::parse("plan.json", text.as_bytes())?.plan(g)
@@ -23,6 +23,7 @@ proptest! {
             budget_bytes: budget.map(u64::from),
             objective: replay.cost,
             peak_bytes: replay.peak_bytes,
+            addresses: None,
         };
         prop_assert_eq!(read(&file.write(&g), &g), Ok(file));
     }
@@ -75,8 +76,18 @@ fn the_schema_lists_exactly_the_fields_that_are_written() {
     let text = include_str!("../../../../instances/schema/remat-plan-1.schema.json");
     let schema: serde_json::Value = serde_json::from_str(text).unwrap();
     let g = monet_instance();
+    let plan = Plan::from_monet(&g, &monet_schedule()).unwrap();
     let file = PlanDocument {
-        plan: Plan::from_monet(&g, &monet_schedule()).unwrap(),
+        addresses: Some(PlanAddresses {
+            alignment_bytes: 8,
+            arena_bytes: 24,
+            pieces: vec![PieceAddress {
+                of: PieceOf::Workspace(3),
+                offset_bytes: 16,
+                bytes: 8,
+            }],
+        }),
+        plan,
         budget_bytes: Some(2000),
         objective: 1,
         peak_bytes: 1,

@@ -1,5 +1,6 @@
 //! Plans: made from schedules, optimised, written, read and replayed.
 
+mod addresses;
 mod checkmate;
 mod faults;
 mod files;

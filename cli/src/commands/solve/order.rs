@@ -1,0 +1,68 @@
+//! The choice of the order of first computations: options, words, JSON.
+
+use crate::arguments::SolveArguments;
+use crate::failure::Failure;
+use crate::report::{self, counted};
+use remat_formulations::reorder::Reordered;
+use remat_instances::instance::CostUnit;
+use serde::Serialize;
+
+/// Checks that a schedule or a proof comes with the instance that it is of.
+pub(super) fn check(arguments: &SolveArguments) -> Result<(), Failure> {
+    let order = &arguments.order;
+    let of_order = [
+        ("--schedule-out", &arguments.schedule_out),
+        ("--certificate", &arguments.certificate),
+    ];
+    let alone = of_order.iter().find(|(_, path)| path.is_some());
+    match alone {
+        Some((option, _)) if order.reorder && order.reordered_out.is_none() => {
+            Err(Failure::Usage {
+                problem: format!(
+                    "{option} with --reorder: it is of the instance in the order found"
+                ),
+                remedy: "write that instance, too: add --reordered-out INSTANCE.json".into(),
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The choice of the order.
+#[derive(Serialize)]
+pub(super) struct ReorderJson {
+    order: &'static str,
+    given_objective: Option<u64>,
+    any_order_bound: u64,
+    orders: u64,
+}
+
+impl ReorderJson {
+    pub fn of(answer: &Reordered) -> Self {
+        ReorderJson {
+            order: match answer.is_given_order() {
+                true => "given",
+                false => "found",
+            },
+            given_objective: answer.given_cost,
+            any_order_bound: answer.any_order_bound,
+            orders: answer.orders,
+        }
+    }
+}
+
+/// The choice of the order in words.
+pub(super) fn words(answer: &Reordered, unit: &CostUnit) -> String {
+    let judged = counted(answer.orders, "order");
+    let any = report::cost(answer.any_order_bound, unit);
+    let given = match answer.given_cost {
+        Some(cost) => format!("costs {}", report::cost(cost, unit)),
+        None => "has no plan that was found".into(),
+    };
+    match answer.is_given_order() && answer.given_cost == answer.objective().ok() {
+        true => format!("as it was given, of {judged}; no plan costs less than {any} in any"),
+        false => format!(
+            "another one, of {judged}; the one that was given {given}, no plan costs less than {any} in any"
+        ),
+    }
+}

@@ -1,0 +1,538 @@
+//! One storage that a plan runs from: every tensor of it is a view at the offset that the plan's
+//! addresses say.
+
+use crate::error::ExecError;
+use crate::kernels::Gradients;
+use crate::shim;
+use crate::training::{Slot, Training, bytes_of};
+use remat_instances::instance::Instance;
+use remat_instances::plan::{Plan, PlanAddresses, Register, Semantics};
+use remat_instances::simulate::{PieceOf, PlanLives};
+use std::collections::BTreeMap;
+use tch::{Kind, Tensor};
+
+/// Bytes of an arena that a training step used, and of what was not in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ArenaUse {
+    /// Size of the storage that was allocated: the plan's arena.
+    pub arena_bytes: u64,
+    /// Largest end of anything that was in it.
+    pub used_bytes: u64,
+    /// Parameters, batch, gradients and statistics that had no room in the plan's fixed memory, at
+    /// the end of the step. They are tensors of their own.
+    pub beside_bytes: u64,
+    /// Allocated at most outside of the arena: what is beside it, and what kernels took beyond the
+    /// plan's workspaces.
+    pub outside_bytes: u64,
+}
+
+/// A part of the arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    pub offset: u64,
+    pub bytes: u64,
+}
+
+/// Fixed memory: what is free of it, from either end.
+struct Fixed {
+    statement: usize,
+    low: u64,
+    high: u64,
+}
+
+/// Addresses that are multiples of this many bytes suit every kernel on the CPU.
+const LINE: u64 = 64;
+
+/// The storage, and who has which part of it.
+pub(super) struct Arena {
+    storage: Tensor,
+    base: usize,
+    bytes: u64,
+    on_cpu: bool,
+    /// Parts by statement.
+    tensors: BTreeMap<usize, Part>,
+    workspaces: BTreeMap<usize, Part>,
+    fixed: Vec<Fixed>,
+    /// Parts of the registers that are allocated.
+    registers: BTreeMap<Register, Part>,
+    /// Places of parameter gradients.
+    gradients: Vec<Option<Part>>,
+    /// Places of statistics and the like, by operation and number.
+    aside: BTreeMap<(usize, usize), Part>,
+    /// Largest end of what was used.
+    high: u64,
+    checks: Option<Checks>,
+}
+
+/// Contents that must stay as they are: of registers, and of parameters and batch.
+#[derive(Default)]
+struct Checks {
+    registers: BTreeMap<Register, u64>,
+    steady: Vec<(Part, u64)>,
+}
+
+impl Arena {
+    /// Allocates the storage, and moves parameters, batch and statistics into the plan's fixed
+    /// memory as far as they have room. With `checked`, what is freed is overwritten, and what is in
+    /// use is looked at after each computation.
+    ///
+    /// # Errors
+    /// [`ExecError::Mismatch`] for addresses that are not the plan's, [`ExecError::Torch`].
+    pub fn new(
+        training: &mut Training,
+        instance: &Instance,
+        plan: &Plan,
+        addresses: &PlanAddresses,
+        checked: bool,
+    ) -> Result<Self, ExecError> {
+        let wrong = |e: String| ExecError::Mismatch(format!("addresses: {e}"));
+        let replayed = addresses.replay(instance, plan);
+        replayed.map_err(|e| wrong(e.to_string()))?;
+        let lives = PlanLives::of(instance, plan).map_err(|e| wrong(e.to_string()))?;
+        let end = lives.lives().iter().map(|life| life.end()).max();
+        let place = training.device.place();
+        let bytes = addresses.arena_bytes;
+        let storage = Tensor::f_empty([bytes.max(1) as i64], (Kind::Uint8, place))?;
+        let mut arena = Arena {
+            base: storage.data_ptr() as usize,
+            bytes,
+            on_cpu: place == tch::Device::Cpu,
+            tensors: BTreeMap::new(),
+            workspaces: BTreeMap::new(),
+            fixed: Vec::new(),
+            registers: BTreeMap::new(),
+            gradients: training.parameters.iter().map(|_| None).collect(),
+            aside: BTreeMap::new(),
+            high: 0,
+            checks: checked.then(Checks::default),
+            storage,
+        };
+        for (piece, life) in addresses.pieces.iter().zip(lives.lives()) {
+            let part = Part {
+                offset: piece.offset_bytes,
+                bytes: piece.bytes,
+            };
+            match piece.of {
+                PieceOf::Tensor(at) => drop(arena.tensors.insert(at, part)),
+                PieceOf::Workspace(at) => drop(arena.workspaces.insert(at, part)),
+                // Memory that is taken back before the end is no place for gradients.
+                PieceOf::Fixed(_) if Some(life.end()) != end => {}
+                PieceOf::Fixed(statement) => arena.fixed.push(Fixed {
+                    statement,
+                    low: part.offset,
+                    high: part.offset + part.bytes,
+                }),
+            }
+        }
+        if arena.on_cpu {
+            shim::arena_begin(&arena.storage)?;
+        }
+        arena.furnish(training, plan.semantics)?;
+        Ok(arena)
+    }
+
+    /// Moves what is there all the time into fixed memory. What an earlier step left aside is made
+    /// anew.
+    fn furnish(&mut self, training: &mut Training, semantics: Semantics) -> Result<(), ExecError> {
+        training.aside.iter_mut().for_each(Vec::clear);
+        let parameters = training.parameters.iter_mut();
+        let tensors = parameters.chain(training.batch.values_mut());
+        let mut steady = Vec::new();
+        for tensor in tensors {
+            if let Some(part) = self.reserve(0, tensor) {
+                *tensor = self.view(part, tensor, "a parameter or the batch")?;
+                steady.push(part);
+            }
+        }
+        for tensor in training.running.iter_mut().flatten().flatten() {
+            if let Some(part) = self.reserve(0, tensor) {
+                *tensor = self.view(part, tensor, "running statistics")?;
+            }
+        }
+        if semantics == Semantics::Checkmate {
+            for (p, parameter) in training.parameters.iter().enumerate() {
+                self.gradients[p] = self.reserve(0, parameter);
+                training.gradients[p] = Some(match self.gradients[p] {
+                    Some(part) => shim::view_like(&self.storage, part.offset, parameter)?,
+                    None => parameter.f_empty_like()?,
+                });
+            }
+        }
+        if let Some(checks) = &mut self.checks {
+            let sum = |part: Part| shim::checksum(&self.storage, part.offset, part.bytes);
+            checks.steady = steady.into_iter().map(|part| (part, sum(part))).collect();
+        }
+        Ok(())
+    }
+
+    /// A part of the fixed memory that comes with a statement, or of that which is there from the
+    /// beginning; `None` where there is no room. Odd sizes are at the far end, so that they keep
+    /// no other from its alignment.
+    fn reserve(&mut self, statement: usize, like: &Tensor) -> Option<Part> {
+        let bytes = bytes_of(like);
+        let element = like.kind().elt_size_in_bytes().max(1) as u64;
+        let own = self.fixed.iter().position(|f| f.statement == statement);
+        let order = own.into_iter().chain(0..self.fixed.len().min(1));
+        for k in order {
+            let fixed = &mut self.fixed[k];
+            let offset = match bytes % LINE {
+                0 => fixed.low.next_multiple_of(LINE),
+                _ => fixed.high.saturating_sub(bytes) / element * element,
+            };
+            if offset < fixed.low || offset + bytes > fixed.high {
+                continue;
+            }
+            match bytes % LINE {
+                0 => fixed.low = offset + bytes,
+                _ => fixed.high = offset,
+            }
+            return Some(Part { offset, bytes });
+        }
+        None
+    }
+
+    /// A tensor's view at a part, with its content.
+    fn view(&mut self, part: Part, tensor: &Tensor, what: &str) -> Result<Tensor, ExecError> {
+        let (found, element) = (bytes_of(tensor), tensor.kind().elt_size_in_bytes() as u64);
+        if found > part.bytes {
+            return Err(ExecError::Mismatch(format!(
+                "{what}: {found} bytes are made, the plan's addresses have room for {}",
+                part.bytes
+            )));
+        }
+        if !part.offset.is_multiple_of(element.max(1)) {
+            return Err(ExecError::Mismatch(format!(
+                "{what}: the offset {} is no multiple of the {element} bytes of an element; place the plan with \
+                 --alignment 64",
+                part.offset
+            )));
+        }
+        let mut view = shim::view_like(&self.storage, part.offset, tensor)?;
+        if view.data_ptr() != tensor.data_ptr() || !shim::is_dense(tensor) {
+            match self.meets(tensor, &[part]) {
+                true => view.f_copy_(&tensor.f_detach_copy()?)?,
+                false => view.f_copy_(tensor)?,
+            }
+        }
+        self.high = self.high.max(part.offset + found);
+        Ok(view)
+    }
+
+    /// Returns whether a tensor's memory is in the arena.
+    fn holds(&self, tensor: &Tensor) -> bool {
+        let at = tensor.data_ptr() as usize;
+        (self.base..self.base + self.bytes as usize).contains(&at)
+    }
+
+    /// Returns whether a tensor's memory is, or may be, in one of these parts.
+    fn meets(&self, tensor: &Tensor, parts: &[Part]) -> bool {
+        if !self.holds(tensor) || !shim::is_dense(tensor) {
+            return self.holds(tensor);
+        }
+        let begin = (tensor.data_ptr() as usize - self.base) as u64;
+        let end = begin + bytes_of(tensor);
+        let shares = |part: &Part| begin < part.offset + part.bytes && part.offset < end;
+        parts.iter().any(shares)
+    }
+
+    /// Gives a register the part of the statement that allocates it.
+    pub fn allocate(&mut self, register: Register, statement: usize) {
+        let nothing = Part {
+            offset: 0,
+            bytes: 0,
+        };
+        let part = self.tensors.get(&statement).copied();
+        self.registers.insert(register, part.unwrap_or(nothing));
+    }
+
+    /// A register is freed.
+    pub fn free(&mut self, register: Register) -> Result<(), ExecError> {
+        let part = self.registers.remove(&register);
+        let Some(checks) = &mut self.checks else {
+            return Ok(());
+        };
+        checks.registers.remove(&register);
+        part.map_or(Ok(()), |part| self.poison(part))
+    }
+
+    /// Fills a part with ones: no number, for whoever reads it.
+    fn poison(&self, part: Part) -> Result<(), ExecError> {
+        let mut bytes = self
+            .storage
+            .f_narrow(0, part.offset as i64, part.bytes as i64)?;
+        let _ = bytes.f_fill_(255)?;
+        Ok(())
+    }
+
+    /// Offers the places of a computation's outputs, gradients and workspace to its kernels.
+    /// `slots` are its outputs in order, as far as they are known; none where it overwrites what its
+    /// register holds.
+    pub fn offer(
+        &mut self,
+        statement: usize,
+        register: Register,
+        slots: Option<&[Slot]>,
+        parameters: &[(usize, &Tensor, Option<Slot>)],
+    ) {
+        for &(p, parameter, _) in parameters {
+            if self.gradients[p].is_none() {
+                self.gradients[p] = self.reserve(statement, parameter);
+            }
+        }
+        if !self.on_cpu {
+            return;
+        }
+        let place = |part: Part, slot: Option<&Slot>| {
+            let turn = slot.and_then(|slot| slot.turn);
+            [
+                part.offset as i64,
+                part.bytes as i64,
+                turn.map_or(-1, i64::from),
+            ]
+        };
+        let mut all: Vec<[i64; 3]> = Vec::new();
+        if let (Some(whole), Some(slots)) = (self.registers.get(&register), slots) {
+            let known = slots.iter().map(Some).chain(std::iter::repeat(None));
+            let outputs = places(*whole, slots).into_iter().zip(known);
+            all.extend(outputs.map(|(part, slot)| place(part, slot)));
+        }
+        let gradients = parameters.iter();
+        all.extend(
+            gradients.filter_map(|(p, _, slot)| Some(place(self.gradients[*p]?, slot.as_ref()))),
+        );
+        let workspace = self.workspaces.get(&statement);
+        let scratch = workspace.map_or([0, 0], |w| [w.offset as i64, w.bytes as i64]);
+        shim::arena_offer(&all, scratch);
+    }
+
+    /// The size of a tensor that was just made, and the turn of its memory.
+    pub fn slot(&self, tensor: &Tensor) -> Slot {
+        Slot {
+            bytes: bytes_of(tensor),
+            turn: self.on_cpu.then(|| shim::arena_turn(tensor)).flatten(),
+        }
+    }
+
+    /// Offers nothing any more.
+    pub fn withdraw(&self) {
+        if self.on_cpu {
+            shim::arena_withdraw();
+        }
+    }
+
+    /// A tensor that is not to be in the arena: itself, or a copy outside.
+    pub fn out(&self, tensor: Tensor) -> Result<Tensor, ExecError> {
+        match self.holds(&tensor) {
+            true => Ok(tensor.f_detach_copy()?),
+            false => Ok(tensor),
+        }
+    }
+
+    /// Has gradients of parameters, and outputs that are in places of such, make way for each
+    /// other.
+    pub fn part_gradients(&self, of: &[usize], made: &mut Gradients) -> Result<(), ExecError> {
+        let at = |tensor: &Tensor| (tensor.data_ptr() as usize).wrapping_sub(self.base) as u64;
+        let places: Vec<Part> = of.iter().filter_map(|p| self.gradients[*p]).collect();
+        for (p, gradient) in of.iter().zip(&mut made.parameters) {
+            let own = self.gradients[*p].is_some_and(|part| part.offset == at(gradient));
+            if !own && self.meets(gradient, &places) {
+                *gradient = gradient.f_detach_copy()?;
+            }
+        }
+        for output in &mut made.inputs {
+            if self.meets(output, &places) {
+                *output = output.f_detach_copy()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves a gradient to its place, where it has one.
+    pub fn gradient(&mut self, p: usize, gradient: Tensor) -> Result<Tensor, ExecError> {
+        match self.gradients[p] {
+            Some(part) => self.view(part, &gradient, "a gradient"),
+            None => self.out(gradient),
+        }
+    }
+
+    /// Moves what an operation left beside the registers into fixed memory, where there is room.
+    pub fn set_aside(&mut self, operation: usize, tensors: &mut [Tensor]) -> Result<(), ExecError> {
+        for (k, tensor) in tensors.iter_mut().enumerate() {
+            // What a GPU's kernels leave on the CPU is nobody's memory there.
+            if self.on_cpu != (tensor.device() == tch::Device::Cpu) {
+                continue;
+            }
+            let known = self.aside.get(&(operation, k)).copied();
+            let part = known.or_else(|| self.reserve(0, tensor));
+            let whole = std::mem::replace(tensor, Tensor::new());
+            *tensor = match part {
+                Some(part) => {
+                    self.aside.insert((operation, k), part);
+                    self.view(part, &whole, "statistics")?
+                }
+                None => self.out(whole)?,
+            };
+        }
+        Ok(())
+    }
+
+    /// Moves a computation's outputs to the places of its register; `slots` are noted.
+    pub fn settle(
+        &mut self,
+        register: Register,
+        node: &str,
+        outputs: Vec<Tensor>,
+        slots: &mut Vec<Slot>,
+    ) -> Result<Vec<Tensor>, ExecError> {
+        if outputs.is_empty() {
+            return Ok(outputs);
+        }
+        let Some(&whole) = self.registers.get(&register) else {
+            let problem = format!("{node} is computed into {register}, which has no address");
+            return Err(ExecError::Mismatch(problem));
+        };
+        *slots = outputs.iter().map(|tensor| self.slot(tensor)).collect();
+        let places = places(whole, slots);
+        let made: u64 = slots.iter().map(|slot| slot.bytes).sum();
+        if made > whole.bytes || places.len() != outputs.len() {
+            return Err(ExecError::Mismatch(format!(
+                "{node} makes {made} bytes, the plan's addresses have room for {}: profile the model, and place its plan",
+                whole.bytes
+            )));
+        }
+        // Equal sizes may have been given in another order.
+        let mut free: Vec<Part> = places.clone();
+        let mut parts: Vec<Option<Part>> = Vec::with_capacity(outputs.len());
+        for tensor in &outputs {
+            let at = (tensor.data_ptr() as usize).wrapping_sub(self.base) as u64;
+            let same = |p: &Part| p.offset == at && p.bytes == bytes_of(tensor);
+            let found = free
+                .iter()
+                .position(same)
+                .filter(|_| shim::is_dense(tensor));
+            parts.push(found.map(|k| free.remove(k)));
+        }
+        // What is in another's place makes way.
+        let mut waiting = Vec::with_capacity(outputs.len());
+        for (tensor, part) in outputs.into_iter().zip(&parts) {
+            waiting.push(match part {
+                None if self.meets(&tensor, &places) => tensor.f_detach_copy()?,
+                _ => tensor,
+            });
+        }
+        let mut settled = Vec::with_capacity(waiting.len());
+        for (tensor, part) in waiting.iter().zip(parts) {
+            let fits = |p: &Part| p.bytes == bytes_of(tensor);
+            let part = part.or_else(|| free.iter().position(fits).map(|k| free.remove(k)));
+            let Some(part) = part else {
+                let problem = format!("{node}: an output has no place");
+                return Err(ExecError::Mismatch(problem));
+            };
+            settled.push(self.view(part, tensor, node)?);
+        }
+        Ok(settled)
+    }
+
+    /// Ends a computation: nothing that kernels took may be left, and with checks nothing else may
+    /// have changed.
+    pub fn close(
+        &mut self,
+        statement: usize,
+        register: Register,
+        node: &str,
+    ) -> Result<(), ExecError> {
+        if self.on_cpu {
+            let left = shim::arena_left();
+            if left > 0 {
+                let problem = format!("{node}: {left} pieces of memory were left in the arena");
+                return Err(ExecError::Mismatch(problem));
+            }
+            self.high = self.high.max(shim::arena_high());
+        }
+        let Some(mut checks) = self.checks.take() else {
+            return Ok(());
+        };
+        if let Some(workspace) = self.workspaces.get(&statement) {
+            self.poison(*workspace)?;
+        }
+        let sum = |part: Part| shim::checksum(&self.storage, part.offset, part.bytes);
+        for (other, part) in &self.registers {
+            let now = sum(*part);
+            let before = checks.registers.get(other).copied();
+            if *other == register {
+                checks.registers.insert(*other, now);
+            } else if before.is_some_and(|before| before != now) {
+                return Err(ExecError::Mismatch(format!(
+                    "step {statement}: {node} changed what {other} holds"
+                )));
+            }
+        }
+        self.checks = Some(checks);
+        Ok(())
+    }
+
+    /// Moves everything that is to stay out of the arena. What cannot be moved is dropped.
+    pub fn leave(&self, training: &mut Training) -> Result<ArenaUse, ExecError> {
+        self.withdraw();
+        let sum = |part: Part| shim::checksum(&self.storage, part.offset, part.bytes);
+        let changed = |checks: &Checks| checks.steady.iter().any(|(p, before)| sum(*p) != *before);
+        let changed = self.checks.as_ref().is_some_and(changed);
+        let within: u64 = training
+            .tensors()
+            .filter(|tensor| self.holds(tensor))
+            .map(bytes_of)
+            .sum();
+        let beside_bytes = training.bytes().saturating_sub(within);
+        let mut result = Ok(());
+        for tensor in training.tensors_mut() {
+            if self.holds(tensor) {
+                let whole = std::mem::replace(tensor, Tensor::new());
+                match whole.f_detach_copy() {
+                    Ok(copy) => *tensor = copy,
+                    Err(problem) => result = Err(problem),
+                }
+            }
+        }
+        result?;
+        if changed {
+            let problem = "the step changed a parameter or the batch";
+            return Err(ExecError::Mismatch(problem.into()));
+        }
+        Ok(ArenaUse {
+            arena_bytes: self.bytes,
+            used_bytes: self.high,
+            beside_bytes,
+            outside_bytes: 0,
+        })
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        if self.on_cpu {
+            shim::arena_withdraw();
+            shim::arena_end();
+        }
+    }
+}
+
+/// Places of outputs of these sizes, one behind the other; one place where they are not known.
+fn places(whole: Part, slots: &[Slot]) -> Vec<Part> {
+    let sizes = slots.iter().map(|slot| slot.bytes);
+    if slots.len() <= 1 || sizes.clone().sum::<u64>() > whole.bytes {
+        let bytes = sizes.clone().next().unwrap_or(whole.bytes);
+        return vec![Part {
+            bytes: bytes.min(whole.bytes),
+            ..whole
+        }];
+    }
+    let mut offset = whole.offset;
+    let place = |bytes: u64| {
+        offset += bytes;
+        Part {
+            offset: offset - bytes,
+            bytes,
+        }
+    };
+    sizes.map(place).collect()
+}

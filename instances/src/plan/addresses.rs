@@ -1,0 +1,200 @@
+//! Addresses of a plan: an offset in one arena for everything that it takes.
+
+use super::Plan;
+use crate::document::{Failure, FaultKind, Span, Spanned, TextOr};
+use crate::instance::Instance;
+use crate::place::{Lives, LivesError, Placement, PlacementError};
+use crate::simulate::{PieceOf, PlanLives, ReplayError};
+use serde::Deserialize;
+
+/// Name and version of the addresses in a plan file.
+pub const ADDRESSES_SCHEMA: &str = "remat-addresses/1";
+
+const PIECE: &str =
+    r#"["fixed" | "tensor" | "workspace", number of the statement, offset_bytes, bytes]"#;
+
+/// Place of a piece of memory in the arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PieceAddress {
+    /// Owner of the memory.
+    pub of: PieceOf,
+    /// Offset in the arena, in bytes.
+    pub offset_bytes: u64,
+    /// Size in bytes.
+    pub bytes: u64,
+}
+
+/// Addresses in one arena for all that a plan takes, fixed memory and workspaces included.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanAddresses {
+    /// Number that every offset is a multiple of, in bytes.
+    pub alignment_bytes: u64,
+    /// Size of the arena in bytes: the largest end of a piece.
+    pub arena_bytes: u64,
+    /// The pieces, in the order of the plan's [lives](PlanLives).
+    pub pieces: Vec<PieceAddress>,
+}
+
+/// Reason why addresses are not those of a plan.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AddressesError {
+    /// The plan cannot be executed.
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
+    /// Pieces share addresses, or break the alignment.
+    #[error("addresses: {0}")]
+    Placement(#[from] PlacementError),
+    /// Sizes add up to more than addresses can be, or the alignment is none.
+    #[error("addresses: {0}")]
+    Lives(#[from] LivesError),
+    /// The addresses are not those of the plan's pieces.
+    #[error(
+        "addresses[{index}] is for {found}, the plan takes {wanted} there; give an address for \
+         each piece of the plan, in the order of its replay"
+    )]
+    Piece {
+        /// Position in the list.
+        index: usize,
+        /// The piece there, in words.
+        found: String,
+        /// The piece that the plan takes, in words.
+        wanted: String,
+    },
+    /// The arena is not as large as the plan says.
+    #[error("the plan records an arena of {claimed} bytes, its addresses take {found}")]
+    Arena {
+        /// The claim.
+        claimed: u64,
+        /// The largest end of a piece.
+        found: u64,
+    },
+}
+
+impl PlanAddresses {
+    /// The addresses of a placement of a plan's [buffers](PlanLives::buffers).
+    pub fn new(lives: &PlanLives, alignment_bytes: u64, placement: &Placement) -> Self {
+        let pairs = lives.lives().iter().zip(placement.offsets());
+        let pieces: Vec<PieceAddress> = pairs
+            .map(|(life, &offset_bytes)| PieceAddress {
+                of: life.of,
+                offset_bytes,
+                bytes: life.bytes(),
+            })
+            .collect();
+        let ends = pieces
+            .iter()
+            .map(|p| p.offset_bytes.saturating_add(p.bytes));
+        PlanAddresses {
+            alignment_bytes,
+            arena_bytes: ends.max().unwrap_or(0),
+            pieces,
+        }
+    }
+
+    /// The offsets, in the order of the plan's lives.
+    pub fn placement(&self) -> Placement {
+        Placement::new(self.pieces.iter().map(|p| p.offset_bytes).collect())
+    }
+
+    /// Replays the addresses beside the plan: that each piece has one, that none that are in use
+    /// together share any, and that the arena is as large as recorded. Returns the lives that were
+    /// placed.
+    ///
+    /// # Errors
+    /// [`AddressesError`] names the first piece at fault.
+    ///
+    /// ```
+    /// use remat_instances::plan::PlanAddresses;
+    /// use remat_instances::place::Placement;
+    /// use remat_instances::simulate::PlanLives;
+    /// use remat_instances::{Semantics, zoo};
+    ///
+    /// let instance = zoo::build(&"zoo:chain?n=2".parse()?)?;
+    /// let plan = instance.without_recomputation(Semantics::Checkmate)?.plan(&instance)?;
+    /// let lives = PlanLives::of(&instance, &plan)?;
+    /// // One piece above the other always fits.
+    /// let offsets = lives.lives().iter().scan(0, |top, life| {
+    ///     *top += life.bytes();
+    ///     Some(*top - life.bytes())
+    /// });
+    /// let stacked = PlanAddresses::new(&lives, 1, &Placement::new(offsets.collect()));
+    /// assert_eq!(stacked.replay(&instance, &plan)?.buffers().len(), stacked.pieces.len());
+    /// let together = Placement::new(vec![0; stacked.pieces.len()]);
+    /// let wrong = PlanAddresses::new(&lives, 1, &together).replay(&instance, &plan);
+    /// assert!(wrong.unwrap_err().to_string().contains("share the addresses"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn replay(&self, instance: &Instance, plan: &Plan) -> Result<Lives, AddressesError> {
+        let lives = PlanLives::of(instance, plan)?;
+        let words = |piece: Option<(PieceOf, u64)>| match piece {
+            Some((of, bytes)) => format!("{of} ({bytes} bytes)"),
+            None => "nothing".into(),
+        };
+        for index in 0..self.pieces.len().max(lives.lives().len()) {
+            let found = self.pieces.get(index).map(|p| (p.of, p.bytes));
+            let wanted = lives.lives().get(index).map(|life| (life.of, life.bytes()));
+            if found != wanted {
+                return Err(AddressesError::Piece {
+                    index,
+                    found: words(found),
+                    wanted: words(wanted),
+                });
+            }
+        }
+        let buffers = lives.buffers(instance, self.alignment_bytes)?;
+        let found = self.placement().replay(&buffers)?.height;
+        if found != self.arena_bytes {
+            return Err(AddressesError::Arena {
+                claimed: self.arena_bytes,
+                found,
+            });
+        }
+        Ok(buffers)
+    }
+
+    /// The entries of the list in a plan file.
+    pub(super) fn written(&self) -> Vec<Vec<TextOr<'static, u64>>> {
+        let entry = |piece: &PieceAddress| {
+            vec![
+                TextOr::Text(piece.of.kind()),
+                TextOr::Other(piece.of.statement() as u64),
+                TextOr::Other(piece.offset_bytes),
+                TextOr::Other(piece.bytes),
+            ]
+        };
+        self.pieces.iter().map(entry).collect()
+    }
+}
+
+/// An entry of the list of addresses.
+#[derive(Deserialize)]
+#[serde(rename = "an address: a list that begins with `fixed`, `tensor` or `workspace`")]
+pub(super) struct AddressText<'d>(#[serde(borrow)] Vec<Spanned<TextOr<'d, u64>>>);
+
+/// Reads an entry, which stands at `span`.
+pub(super) fn address(span: Span, text: &AddressText<'_>) -> Result<PieceAddress, Failure> {
+    let fail = || {
+        let problem = "this is not an address";
+        FaultKind::Value.fail(span, problem, format!("give {PIECE}"))
+    };
+    let [kind, statement, offset, bytes] = text.0.as_slice() else {
+        return Err(fail());
+    };
+    let number = |part: &Spanned<TextOr<'_, u64>>| match part.value {
+        TextOr::Other(number) => Ok(number),
+        TextOr::Text(_) => Err(fail()),
+    };
+    let at = number(statement)? as usize;
+    let of = match kind.value {
+        TextOr::Text("fixed") => PieceOf::Fixed(at),
+        TextOr::Text("tensor") => PieceOf::Tensor(at),
+        TextOr::Text("workspace") => PieceOf::Workspace(at),
+        _ => return Err(fail()),
+    };
+    Ok(PieceAddress {
+        of,
+        offset_bytes: number(offset)?,
+        bytes: number(bytes)?,
+    })
+}
